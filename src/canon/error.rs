@@ -1,0 +1,73 @@
+//! Why a text is not accepted as JSON.
+
+use std::fmt;
+
+/// Why a text is not accepted as JSON. Offsets count bytes from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JsonError {
+    /// Not JSON (RFC 8259), or not UTF-8.
+    Syntax {
+        /// Where the reader stopped.
+        offset: usize,
+    },
+    /// An object names a key twice (RFC 7493 §2.3).
+    DuplicateKey {
+        /// Just behind the object.
+        offset: usize,
+    },
+    /// A string holds half of a surrogate pair (RFC 7493 §2.1).
+    LoneSurrogate {
+        /// Where the escape starts.
+        offset: usize,
+    },
+    /// Nested deeper than allowed.
+    TooDeep {
+        /// The limit, in levels.
+        limit: u32,
+    },
+    /// Longer than allowed.
+    TooLarge {
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// A number whose magnitude no double can hold.
+    NumberRange {
+        /// Where the number starts.
+        offset: usize,
+    },
+}
+
+impl JsonError {
+    /// Stable, machine-readable name.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Syntax { .. } => "json.syntax",
+            Self::DuplicateKey { .. } => "json.duplicate_key",
+            Self::LoneSurrogate { .. } => "json.lone_surrogate",
+            Self::TooDeep { .. } => "json.too_deep",
+            Self::TooLarge { .. } => "json.too_large",
+            Self::NumberRange { .. } => "json.number_range",
+        }
+    }
+}
+
+impl fmt::Display for JsonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Syntax { offset } => write!(f, "not JSON at byte {offset}"),
+            Self::DuplicateKey { offset } => {
+                write!(f, "an object that ends at byte {offset} names a key twice")
+            }
+            Self::LoneSurrogate { offset } => write!(f, "lone surrogate at byte {offset}"),
+            Self::TooDeep { limit } => write!(f, "nested deeper than {limit} levels"),
+            Self::TooLarge { limit } => write!(f, "longer than {limit} bytes"),
+            Self::NumberRange { offset } => {
+                write!(f, "the number at byte {offset} is too large for a double")
+            }
+        }
+    }
+}
+
+impl std::error::Error for JsonError {}

@@ -1,0 +1,251 @@
+//! A JSON value, borrowed from its text where it can be.
+
+use std::borrow::Cow;
+
+use super::{JsonError, Kind, Reader, write};
+use crate::limits;
+
+/// A JSON value. Object members keep their order; numbers keep their canonical text.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Json<'a> {
+    /// `null`
+    #[default]
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number, as its canonical text.
+    Number(Cow<'a, str>),
+    /// A string, unescaped.
+    String(Cow<'a, str>),
+    /// An array.
+    Array(Vec<Self>),
+    /// An object without duplicate keys, in the order of its text.
+    Object(Vec<(Cow<'a, str>, Self)>),
+}
+
+impl<'a> Json<'a> {
+    /// Reads one value that is the whole of `text`, strictly.
+    ///
+    /// # Errors
+    /// As [`canonicalize`](super::canonicalize), with `max_bytes` for the size.
+    pub fn parse(text: &'a [u8], max_bytes: usize) -> Result<Self, JsonError> {
+        if text.len() > max_bytes {
+            return Err(JsonError::TooLarge { limit: max_bytes });
+        }
+        let mut reader = Reader::strict(text)?;
+        let value = reader.value()?;
+        reader.end()?;
+        Ok(value)
+    }
+
+    /// Reads the next value of `reader`; the depth is bounded by the reader.
+    pub(super) fn read(reader: &mut Reader<'a>) -> Result<Self, JsonError> {
+        Ok(match reader.peek()? {
+            Kind::Null => {
+                reader.null()?;
+                Self::Null
+            }
+            Kind::Bool => Self::Bool(reader.bool()?),
+            Kind::Number => Self::Number(reader.number()?),
+            Kind::String => Self::String(reader.string()?),
+            Kind::Array => {
+                let mut items = Vec::new();
+                reader.array(|reader| {
+                    items.push(Self::read(reader)?);
+                    Ok(())
+                })?;
+                Self::Array(items)
+            }
+            Kind::Object => {
+                let mut members: Vec<(Cow<'a, str>, Self)> = Vec::new();
+                reader.object(|key, reader| {
+                    members.push((key, Self::read(reader)?));
+                    Ok(())
+                })?;
+                if has_duplicate(&members) {
+                    return Err(JsonError::DuplicateKey { offset: reader.offset() });
+                }
+                Self::Object(members)
+            }
+        })
+    }
+
+    /// The same value, owning its text.
+    #[must_use]
+    pub fn into_owned(self) -> Json<'static> {
+        match self {
+            Self::Null => Json::Null,
+            Self::Bool(value) => Json::Bool(value),
+            Self::Number(text) => Json::Number(Cow::Owned(text.into_owned())),
+            Self::String(text) => Json::String(Cow::Owned(text.into_owned())),
+            Self::Array(items) => Json::Array(items.into_iter().map(Json::into_owned).collect()),
+            Self::Object(members) => Json::Object(
+                members
+                    .into_iter()
+                    .map(|(key, value)| (Cow::Owned(key.into_owned()), value.into_owned()))
+                    .collect(),
+            ),
+        }
+    }
+
+    /// An object from its members.
+    #[must_use]
+    pub fn object<const N: usize>(members: [(&'static str, Self); N]) -> Self {
+        Self::Object(members.into_iter().map(|(k, v)| (Cow::Borrowed(k), v)).collect())
+    }
+
+    /// A string.
+    #[must_use]
+    pub fn string(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::String(text.into())
+    }
+
+    /// A number from an unsigned integer.
+    #[must_use]
+    pub fn integer(value: u64) -> Self {
+        Self::Number(Cow::Owned(value.to_string()))
+    }
+
+    /// The member `key` of an object.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        match self {
+            Self::Object(members) => {
+                members.iter().find_map(|(name, value)| (name == key).then_some(value))
+            }
+            _ => None,
+        }
+    }
+
+    /// The text of a string.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value of a boolean.
+    #[must_use]
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Self::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The nearest double of a number.
+    #[must_use]
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Self::Number(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// The value of a number that is a whole, non-negative one.
+    #[must_use]
+    pub fn as_u64(&self) -> Option<u64> {
+        match self {
+            Self::Number(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// The items of an array.
+    #[must_use]
+    pub fn as_array(&self) -> Option<&[Self]> {
+        match self {
+            Self::Array(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The members of an object.
+    #[must_use]
+    pub fn as_object(&self) -> Option<&[(Cow<'a, str>, Self)]> {
+        match self {
+            Self::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// Whether this is `null`.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// Appends the RFC 8785 text.
+    pub fn write_canonical(&self, out: &mut String) {
+        write::write(self, out, true);
+    }
+
+    /// Appends the text, members in their own order.
+    pub fn write(&self, out: &mut String) {
+        write::write(self, out, false);
+    }
+
+    /// The RFC 8785 text.
+    #[must_use]
+    pub fn to_canonical(&self) -> String {
+        let mut out = String::new();
+        self.write_canonical(&mut out);
+        out
+    }
+
+    /// The text, members in their own order.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out);
+        out
+    }
+
+    /// Reads one value that is the whole of `text`, with the default size limit.
+    ///
+    /// # Errors
+    /// As [`Json::parse`].
+    pub fn parse_str(text: &'a str) -> Result<Self, JsonError> {
+        Self::parse(text.as_bytes(), limits::JSON_BYTES)
+    }
+}
+
+impl<'a> From<&'a str> for Json<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::String(Cow::Borrowed(text))
+    }
+}
+
+impl From<String> for Json<'_> {
+    fn from(text: String) -> Self {
+        Self::String(Cow::Owned(text))
+    }
+}
+
+impl From<bool> for Json<'_> {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<u64> for Json<'_> {
+    fn from(value: u64) -> Self {
+        Self::integer(value)
+    }
+}
+
+/// Looking at every pair is quickest for the few members that objects have, and
+/// quadratic for the many that an attacker sends; those are sorted.
+fn has_duplicate(members: &[(Cow<'_, str>, Json<'_>)]) -> bool {
+    if members.len() <= 16 {
+        return members
+            .iter()
+            .enumerate()
+            .any(|(i, (key, _))| members.iter().skip(i + 1).any(|(other, _)| other == key));
+    }
+    let mut keys: Vec<&str> = members.iter().map(|(key, _)| key.as_ref()).collect();
+    keys.sort_unstable();
+    keys.windows(2).any(|pair| matches!(pair, [a, b] if a == b))
+}

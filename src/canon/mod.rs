@@ -1,0 +1,40 @@
+//! Canonical JSON, after [RFC 8785] (JCS), and the one JSON reader of the crate.
+//!
+//! Every JSON text that the core meets is read here: arguments, histories,
+//! provider events, options. One reader decides what a text means, so two parts
+//! of a turn can never disagree about it. It refuses what [I-JSON] refuses
+//! (duplicate keys, lone surrogates) and what would exhaust memory or stack.
+//!
+//! [RFC 8785]: https://www.rfc-editor.org/rfc/rfc8785
+//! [I-JSON]: https://www.rfc-editor.org/rfc/rfc7493
+
+mod error;
+mod json;
+mod number;
+mod read;
+mod write;
+
+pub use error::JsonError;
+pub use json::Json;
+pub use read::{Kind, Reader};
+pub use write::{write_json, write_string};
+
+use crate::limits;
+
+/// The RFC 8785 text of `json`.
+///
+/// Keys are sorted by UTF-16 code units, white space is gone, numbers have their
+/// ECMAScript text. One deviation, so that identifiers never collide: a plain
+/// integer literal that is not the ECMAScript text of its own double keeps its
+/// exact digits (`9007199254740993` stays, where RFC 8785 would give `…992`).
+///
+/// # Errors
+/// `json.syntax`, `json.duplicate_key`, `json.lone_surrogate`, `json.too_deep`
+/// (over 128 levels), `json.too_large` (over 16 MiB), `json.number_range` (a
+/// number with no finite double, such as `1e400`).
+pub fn canonicalize(json: &[u8]) -> Result<String, JsonError> {
+    let value = Json::parse(json, limits::JSON_BYTES)?;
+    let mut text = String::with_capacity(json.len());
+    value.write_canonical(&mut text);
+    Ok(text)
+}

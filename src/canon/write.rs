@@ -1,0 +1,78 @@
+//! JSON text out of a value: RFC 8785 §3.2.
+
+use super::Json;
+
+/// Appends `value`; `canonical` sorts the members.
+pub(super) fn write(value: &Json<'_>, out: &mut String, canonical: bool) {
+    match value {
+        Json::Null => out.push_str("null"),
+        Json::Bool(true) => out.push_str("true"),
+        Json::Bool(false) => out.push_str("false"),
+        Json::Number(text) => out.push_str(text),
+        Json::String(text) => write_string(text, out),
+        Json::Array(items) => {
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                write(item, out, canonical);
+            }
+            out.push(']');
+        }
+        Json::Object(members) => {
+            let mut order: Vec<&(_, _)> = members.iter().collect();
+            if canonical {
+                // RFC 8785 §3.2.3: by UTF-16 code units. UTF-8 order differs above U+FFFF:
+                // U+1F600 sorts before U+FB33 here.
+                order.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
+            }
+            out.push('{');
+            for (i, (key, item)) in order.into_iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                write_string(key, out);
+                out.push(':');
+                write(item, out, canonical);
+            }
+            out.push('}');
+        }
+    }
+}
+
+/// Appends `value` as JSON text, members in their own order.
+pub fn write_json(value: &Json<'_>, out: &mut String) {
+    write(value, out, false);
+}
+
+/// Appends `text` as a JSON string: RFC 8785 §3.2.2.2, which is `JSON.stringify`'s.
+pub fn write_string(text: &str, out: &mut String) {
+    out.push('"');
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|b| b < 0x20 || b == b'"' || b == b'\\') {
+        let (plain, tail) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        out.push_str(plain);
+        let mut chars = tail.chars();
+        match chars.next() {
+            Some('"') => out.push_str("\\\""),
+            Some('\\') => out.push_str("\\\\"),
+            Some('\u{8}') => out.push_str("\\b"),
+            Some('\t') => out.push_str("\\t"),
+            Some('\n') => out.push_str("\\n"),
+            Some('\u{c}') => out.push_str("\\f"),
+            Some('\r') => out.push_str("\\r"),
+            Some(control) => {
+                let code = u32::from(control);
+                out.push_str("\\u00");
+                for nibble in [code >> 4, code & 15] {
+                    out.push(char::from_digit(nibble, 16).unwrap_or('0'));
+                }
+            }
+            None => {}
+        }
+        rest = chars.as_str();
+    }
+    out.push_str(rest);
+    out.push('"');
+}

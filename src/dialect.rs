@@ -1,0 +1,72 @@
+//! The names of the provider wires.
+
+use crate::error::Error;
+
+/// A provider's wire: how it takes a history and how it streams a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dialect {
+    /// OpenAI Chat Completions, and what speaks it.
+    OpenAiChat,
+    /// OpenAI Responses.
+    OpenAiResponses,
+    /// Anthropic Messages.
+    Anthropic,
+    /// Gemini `generateContent`.
+    Gemini,
+    /// Mistral; streams as OpenAI Chat does.
+    Mistral,
+    /// DeepSeek; streams as OpenAI Chat does.
+    DeepSeek,
+    /// Cohere v2.
+    Cohere,
+    /// Bedrock Converse.
+    Bedrock,
+    /// Ollama's own API.
+    Ollama,
+    /// LangChain messages; a history shape without a stream.
+    LangChain,
+}
+
+impl Dialect {
+    /// All of them, in the order of the API.
+    pub const ALL: [Self; 10] = [
+        Self::OpenAiChat,
+        Self::OpenAiResponses,
+        Self::Anthropic,
+        Self::Gemini,
+        Self::Mistral,
+        Self::DeepSeek,
+        Self::Cohere,
+        Self::Bedrock,
+        Self::Ollama,
+        Self::LangChain,
+    ];
+
+    /// The name in the API.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenAiChat => "openai-chat",
+            Self::OpenAiResponses => "openai-responses",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::Mistral => "mistral",
+            Self::DeepSeek => "deepseek",
+            Self::Cohere => "cohere",
+            Self::Bedrock => "bedrock",
+            Self::Ollama => "ollama",
+            Self::LangChain => "langchain",
+        }
+    }
+
+    /// The dialect of a name.
+    ///
+    /// # Errors
+    /// `dialect.unknown`.
+    pub fn parse(name: &str) -> Result<Self, Error> {
+        Self::ALL
+            .into_iter()
+            .find(|dialect| dialect.name() == name)
+            .ok_or_else(|| Error::Dialect { name: name.to_owned(), known: false })
+    }
+}

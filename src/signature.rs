@@ -1,0 +1,99 @@
+//! What makes two tool calls the same call.
+
+use sha2::{Digest, Sha256};
+
+use crate::canon::{Json, JsonError};
+use crate::limits;
+
+/// A tool call without its id: lower-case hex SHA-256 (64 characters).
+///
+/// Taken over the canonical text of
+/// `{"action":…|null,"args":…,"projectId":…|null,"tool":…}`, so that key order,
+/// white space and `1` / `1.0` / `1e0` never matter.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Signature(String);
+
+impl Signature {
+    /// Computes the signature of a call to `tool` with `args`.
+    #[must_use]
+    pub fn new(
+        tool: &str,
+        action: Option<&str>,
+        args: &Json<'_>,
+        project_id: Option<&str>,
+    ) -> Self {
+        let text = |value: Option<&str>, out: &mut String| match value {
+            Some(value) => crate::canon::write_string(value, out),
+            None => out.push_str("null"),
+        };
+        let mut out = String::from("{\"action\":");
+        text(action, &mut out);
+        out.push_str(",\"args\":");
+        args.write_canonical(&mut out);
+        out.push_str(",\"projectId\":");
+        text(project_id, &mut out);
+        out.push_str(",\"tool\":");
+        text(Some(tool), &mut out);
+        out.push('}');
+        Self(hex(&Sha256::digest(out.as_bytes())))
+    }
+
+    /// As [`Signature::new`], for arguments that are still text.
+    ///
+    /// # Errors
+    /// As [`canonicalize`](crate::canon::canonicalize).
+    pub fn of_text(
+        tool: &str,
+        action: Option<&str>,
+        args: &[u8],
+        project_id: Option<&str>,
+    ) -> Result<Self, JsonError> {
+        Ok(Self::new(tool, action, &Json::parse(args, limits::JSON_BYTES)?, project_id))
+    }
+
+    /// The 64 hex digits.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Lower-case hex of `bytes`.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_order_white_space_and_number_spelling_do_not_matter() {
+        let of = |args: &str| Signature::of_text("read", None, args.as_bytes(), None).unwrap();
+        let plain = of(r#"{"a":1,"b":[true,null]}"#);
+        for same in ["{ \"b\": [true, null],\n \"a\": 1.0 }", r#"{"b":[true,null],"a":1e0}"#] {
+            assert_eq!(of(same), plain, "{same}");
+        }
+        for other in [r#"{"a":2,"b":[true,null]}"#, r#"{"a":1,"b":[null,true]}"#] {
+            assert_ne!(of(other), plain, "{other}");
+        }
+    }
+
+    #[test]
+    fn every_part_counts() {
+        let args = Json::Null;
+        let all = [
+            Signature::new("t", None, &args, None),
+            Signature::new("t", Some("a"), &args, None),
+            Signature::new("t", None, &args, Some("a")),
+            Signature::new("u", None, &args, None),
+            Signature::new("t", Some("null"), &args, None),
+        ];
+        for (i, one) in all.iter().enumerate() {
+            assert!(all.iter().skip(i + 1).all(|other| other != one));
+        }
+        // Written down once: printf '{"action":null,"args":null,"projectId":null,"tool":"t"}' | sha256sum
+        assert_eq!(all[0].as_str().len(), 64);
+    }
+}

@@ -1,0 +1,262 @@
+//! What a provider's stream says, in one vocabulary.
+
+use crate::canon::{Json, write_string};
+
+/// One increment of a model's response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Delta {
+    /// Text for the user.
+    Text(String),
+    /// Reasoning of the model.
+    Reasoning {
+        /// The increment; empty when only a signature came.
+        text: String,
+        /// The provider's proof of the reasoning, to be sent back as it is.
+        signature: Option<String>,
+    },
+    /// A tool call begins.
+    ToolCallStart {
+        /// Place of the call in this response, from 0, without gaps.
+        index: u32,
+        /// The provider's id, or one made from the index where it gives none.
+        id: String,
+        /// The tool.
+        name: String,
+    },
+    /// A piece of a call's arguments, which are JSON text.
+    ToolCallArguments {
+        /// The call.
+        index: u32,
+        /// The piece.
+        text: String,
+    },
+    /// The arguments of a call are complete. A call whose end was not seen is never executed.
+    ToolCallEnd {
+        /// The call.
+        index: u32,
+    },
+    /// Tokens so far, for the whole response: a later one replaces an earlier one.
+    Usage(Usage),
+    /// Why the model stopped.
+    Finish {
+        /// In one vocabulary.
+        reason: FinishReason,
+        /// The provider's word.
+        raw: String,
+    },
+    /// The provider reports a failure inside the stream, or sends what cannot be read.
+    Error(StreamError),
+    /// Something this crate has no word for, as JSON text.
+    Other {
+        /// The provider's JSON.
+        raw: String,
+    },
+}
+
+/// Why the model stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FinishReason {
+    /// It was done.
+    Stop,
+    /// The limit of tokens was reached.
+    Length,
+    /// It wants tools. Also when the provider says `stop` and complete calls came.
+    ToolCalls,
+    /// The provider withheld the rest.
+    ContentFilter,
+    /// The provider failed.
+    Error,
+    /// Another reason; see the raw word.
+    Other,
+}
+
+impl FinishReason {
+    /// The name in events and deltas.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::Length => "length",
+            Self::ToolCalls => "tool_calls",
+            Self::ContentFilter => "content_filter",
+            Self::Error => "error",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// What kind of failure a provider reports, as if it had been an HTTP status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorClass {
+    /// 401, 403.
+    Auth,
+    /// The request does not fit the model's context.
+    ContextLength,
+    /// 400, 404, 413, 422.
+    InvalidRequest,
+    /// What came is not the provider's wire: broken JSON, an event too large.
+    Malformed,
+    /// 529, 503.
+    Overloaded,
+    /// 402, or a quota that waiting does not refill.
+    Quota,
+    /// 429.
+    RateLimit,
+    /// 500 and the like, and failures without a word that is known.
+    Server,
+    /// 408, 504.
+    Timeout,
+}
+
+impl ErrorClass {
+    /// The name in deltas.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auth => "auth",
+            Self::ContextLength => "context_length",
+            Self::InvalidRequest => "invalid_request",
+            Self::Malformed => "malformed",
+            Self::Overloaded => "overloaded",
+            Self::Quota => "quota",
+            Self::RateLimit => "rate_limit",
+            Self::Server => "server",
+            Self::Timeout => "timeout",
+        }
+    }
+
+    /// Whether the same request may succeed later.
+    #[must_use]
+    pub fn retryable(self) -> bool {
+        match self {
+            Self::Overloaded | Self::RateLimit | Self::Server | Self::Timeout => true,
+            Self::Auth
+            | Self::ContextLength
+            | Self::InvalidRequest
+            | Self::Malformed
+            | Self::Quota => false,
+        }
+    }
+}
+
+/// A failure inside a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamError {
+    /// What kind of failure.
+    pub class: ErrorClass,
+    /// The provider's sentence, or ours.
+    pub message: String,
+    /// The provider's JSON as text, or the text that could not be read as a JSON string.
+    pub raw: String,
+}
+
+/// Tokens of one response, or of a turn. `None` where the provider does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Tokens read, cached ones included.
+    pub input_tokens: Option<u64>,
+    /// Tokens written, reasoning included.
+    pub output_tokens: Option<u64>,
+    /// Of the tokens read, those that came from the provider's cache.
+    pub cached_input_tokens: Option<u64>,
+    /// Of the tokens written, those of the reasoning.
+    pub reasoning_tokens: Option<u64>,
+}
+
+impl Usage {
+    /// Adds another response's tokens.
+    pub fn add(&mut self, other: Self) {
+        let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
+        };
+        self.input_tokens = sum(self.input_tokens, other.input_tokens);
+        self.output_tokens = sum(self.output_tokens, other.output_tokens);
+        self.cached_input_tokens = sum(self.cached_input_tokens, other.cached_input_tokens);
+        self.reasoning_tokens = sum(self.reasoning_tokens, other.reasoning_tokens);
+    }
+
+    /// Takes over what a later report of the same response says.
+    pub fn update(&mut self, later: Self) {
+        self.input_tokens = later.input_tokens.or(self.input_tokens);
+        self.output_tokens = later.output_tokens.or(self.output_tokens);
+        self.cached_input_tokens = later.cached_input_tokens.or(self.cached_input_tokens);
+        self.reasoning_tokens = later.reasoning_tokens.or(self.reasoning_tokens);
+    }
+
+    /// `{ inputTokens, outputTokens, totalTokens, cachedInputTokens?, reasoningTokens? }`.
+    #[must_use]
+    pub fn to_json(self) -> Json<'static> {
+        let mut members = Vec::new();
+        let mut put = |key: &'static str, value: Option<u64>| {
+            if let Some(value) = value {
+                members.push((key.into(), Json::integer(value)));
+            }
+        };
+        let (input, output) = (self.input_tokens, self.output_tokens);
+        put("inputTokens", Some(input.unwrap_or(0)));
+        put("outputTokens", Some(output.unwrap_or(0)));
+        put("totalTokens", Some(input.unwrap_or(0).saturating_add(output.unwrap_or(0))));
+        put("cachedInputTokens", self.cached_input_tokens);
+        put("reasoningTokens", self.reasoning_tokens);
+        Json::Object(members)
+    }
+}
+
+impl Delta {
+    /// Appends the JSON of the delta, as `decodeStream` of the npm package gives it.
+    pub fn write_json(&self, out: &mut String) {
+        match self {
+            Self::Text(text) => {
+                out.push_str(r#"{"type":"text","text":"#);
+                write_string(text, out);
+            }
+            Self::Reasoning { text, signature } => {
+                out.push_str(r#"{"type":"reasoning","text":"#);
+                write_string(text, out);
+                if let Some(signature) = signature {
+                    out.push_str(r#","signature":"#);
+                    write_string(signature, out);
+                }
+            }
+            Self::ToolCallStart { index, id, name } => {
+                out.push_str(&format!(r#"{{"type":"tool_call_start","index":{index},"id":"#));
+                write_string(id, out);
+                out.push_str(r#","name":"#);
+                write_string(name, out);
+            }
+            Self::ToolCallArguments { index, text } => {
+                out.push_str(&format!(r#"{{"type":"tool_call_arguments","index":{index},"text":"#));
+                write_string(text, out);
+            }
+            Self::ToolCallEnd { index } => {
+                out.push_str(&format!(r#"{{"type":"tool_call_end","index":{index}"#));
+            }
+            Self::Usage(usage) => {
+                out.push_str(r#"{"type":"usage","usage":"#);
+                usage.to_json().write(out);
+            }
+            Self::Finish { reason, raw } => {
+                out.push_str(r#"{"type":"finish","reason":"#);
+                write_string(reason.name(), out);
+                out.push_str(r#","raw":"#);
+                write_string(raw, out);
+            }
+            Self::Error(error) => {
+                out.push_str(r#"{"type":"error","class":"#);
+                write_string(error.class.name(), out);
+                out.push_str(r#","retryable":"#);
+                out.push_str(if error.class.retryable() { "true" } else { "false" });
+                out.push_str(r#","message":"#);
+                write_string(&error.message, out);
+                out.push_str(r#","raw":"#);
+                out.push_str(&error.raw);
+            }
+            Self::Other { raw } => {
+                out.push_str(r#"{"type":"other","raw":"#);
+                out.push_str(raw);
+            }
+        }
+        out.push('}');
+    }
+}
