@@ -25,8 +25,12 @@ pub mod canon;
 pub mod dialect;
 pub mod error;
 pub mod limits;
+pub mod message;
 pub mod signature;
 pub mod stream;
+pub mod tool;
+pub mod trace;
+pub mod turn;
 
 #[doc(inline)]
 pub use crate::canon::canonicalize;
@@ -36,3 +40,6 @@ pub use crate::dialect::Dialect;
 pub use crate::error::Error;
 #[doc(inline)]
 pub use crate::signature::Signature;
+
+#[cfg(feature = "wasm")]
+pub mod wasm;

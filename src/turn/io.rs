@@ -12,6 +12,8 @@ pub enum Input<'a> {
     ResponseHead {
         /// The inference that [`Effect::Fetch`] named.
         inference: u32,
+        /// The attempt at it.
+        attempt: u32,
         /// The HTTP status; 200 for a model without HTTP.
         status: u16,
         /// What `retry-after` or `retry-after-ms` ask for, in milliseconds.
@@ -23,6 +25,8 @@ pub enum Input<'a> {
     ResponseBytes {
         /// The inference.
         inference: u32,
+        /// The attempt at it.
+        attempt: u32,
         /// The bytes.
         bytes: &'a [u8],
     },
@@ -30,6 +34,8 @@ pub enum Input<'a> {
     Deltas {
         /// The inference.
         inference: u32,
+        /// The attempt at it.
+        attempt: u32,
         /// What the model says.
         deltas: Vec<Delta>,
     },
@@ -37,11 +43,15 @@ pub enum Input<'a> {
     ResponseEnded {
         /// The inference.
         inference: u32,
+        /// The attempt at it.
+        attempt: u32,
     },
     /// The request or the body failed: no connection, a reset, a model that threw.
     ResponseFailed {
         /// The inference.
         inference: u32,
+        /// The attempt at it.
+        attempt: u32,
         /// The host's words.
         message: &'a str,
     },

@@ -1,0 +1,4 @@
+//! One file per provider; none knows another.
+
+pub(super) mod anthropic;
+pub(super) mod openai_chat;

@@ -1,0 +1,69 @@
+//! What kind of failure a provider means, from the words that providers share.
+
+use super::delta::{ErrorClass, StreamError};
+use crate::canon::{Json, write_string};
+
+/// The failure that `error` describes: an object with `message`, `type`, `code` or `status`,
+/// or a bare sentence.
+pub(super) fn failure(error: &Json<'_>, raw: &str) -> StreamError {
+    let text = |key: &str| error.get(key).and_then(Json::as_str).unwrap_or_default();
+    let message = error.as_str().unwrap_or_else(|| text("message"));
+    let status = ["code", "status"].iter().find_map(|key| error.get(key)?.as_u64());
+    let words = [text("type"), text("code"), text("status"), message].join(" ").to_lowercase();
+    StreamError {
+        class: status.and_then(of_status).unwrap_or_else(|| of_words(&words)),
+        message: if message.is_empty() { "the provider reports an error" } else { message }
+            .to_owned(),
+        raw: raw.to_owned(),
+    }
+}
+
+/// Text that is not the provider's wire.
+pub(super) fn malformed(message: &str, text: &str) -> StreamError {
+    let mut raw = String::new();
+    write_string(text.get(..text.floor_char_boundary(1000)).unwrap_or_default(), &mut raw);
+    StreamError { class: ErrorClass::Malformed, message: message.to_owned(), raw }
+}
+
+fn of_status(status: u64) -> Option<ErrorClass> {
+    Some(match status {
+        401 | 403 => ErrorClass::Auth,
+        402 => ErrorClass::Quota,
+        408 | 504 => ErrorClass::Timeout,
+        429 => ErrorClass::RateLimit,
+        503 | 529 => ErrorClass::Overloaded,
+        400..=499 => ErrorClass::InvalidRequest,
+        500..=599 => ErrorClass::Server,
+        _ => return None,
+    })
+}
+
+/// The first line that matches decides, so a quota that calls itself a rate limit is a quota.
+fn of_words(words: &str) -> ErrorClass {
+    const TABLE: [(&[&str], ErrorClass); 8] = [
+        (&["insufficient_quota", "billing", "credit balance"], ErrorClass::Quota),
+        (
+            &["context_length", "context window", "maximum context", "prompt is too long"],
+            ErrorClass::ContextLength,
+        ),
+        (&["overloaded", "unavailable", "capacity"], ErrorClass::Overloaded),
+        (
+            &["rate_limit", "rate limit", "too many requests", "resource_exhausted"],
+            ErrorClass::RateLimit,
+        ),
+        (&["timeout", "timed out", "deadline"], ErrorClass::Timeout),
+        (&["authentication", "permission", "unauthorized", "api key", "api_key"], ErrorClass::Auth),
+        (
+            &["invalid_request", "invalid request", "not_found", "bad request"],
+            ErrorClass::InvalidRequest,
+        ),
+        (&[], ErrorClass::Server),
+    ];
+    let matches = |needles: &[&str]| {
+        needles.is_empty() || needles.iter().any(|needle| words.contains(needle))
+    };
+    TABLE
+        .iter()
+        .find_map(|(needles, class)| matches(needles).then_some(*class))
+        .unwrap_or(ErrorClass::Server)
+}

@@ -1,0 +1,151 @@
+//! Bytes of a response to deltas: framing, then the provider's wire.
+
+use super::classify::malformed;
+use super::delta::Delta;
+use super::dialect::{anthropic, openai_chat};
+use super::sse::{SseDecoder, SseEvent};
+use crate::canon::Reader;
+use crate::dialect::Dialect;
+use crate::error::Error;
+use crate::limits;
+
+/// Decodes one response of one provider.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decoder {
+    framing: Framing,
+    wire: Wire,
+    /// An error ended the stream; what follows is not looked at.
+    failed: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Framing {
+    /// Nothing but white space came so far.
+    Unknown,
+    Sse(SseDecoder),
+    /// A JSON body where a stream was asked for: providers report failures so, with status 200.
+    Body(Vec<u8>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Wire {
+    OpenAiChat(openai_chat::Wire),
+    Anthropic(anthropic::Wire),
+}
+
+impl Wire {
+    fn data(&mut self, data: &str, out: &mut Vec<Delta>) {
+        match self {
+            Self::OpenAiChat(wire) => wire.data(data, out),
+            Self::Anthropic(wire) => wire.data(data, out),
+        }
+    }
+}
+
+impl Decoder {
+    /// A decoder for the streams of `dialect`. `mistral` and `deepseek` stream as `openai-chat`.
+    ///
+    /// # Errors
+    /// `dialect.no_stream` for `langchain`, which has no wire, and for the wires that this
+    /// version does not decode.
+    pub fn new(dialect: Dialect) -> Result<Self, Error> {
+        let wire = match dialect {
+            Dialect::OpenAiChat | Dialect::Mistral | Dialect::DeepSeek => {
+                Wire::OpenAiChat(openai_chat::Wire::default())
+            }
+            Dialect::Anthropic => Wire::Anthropic(anthropic::Wire::default()),
+            Dialect::OpenAiResponses
+            | Dialect::Gemini
+            | Dialect::Cohere
+            | Dialect::Bedrock
+            | Dialect::Ollama
+            | Dialect::LangChain => {
+                return Err(Error::Dialect { name: dialect.name().to_owned(), known: true });
+            }
+        };
+        Ok(Self { framing: Framing::Unknown, wire, failed: false })
+    }
+
+    /// Takes the next chunk, cut anywhere, and appends what it completes.
+    pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<Delta>) {
+        if self.failed {
+            return;
+        }
+        if self.framing == Framing::Unknown {
+            // A stream starts with a field or a comment, a body with a brace.
+            match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+                Some(b'{') => self.framing = Framing::Body(Vec::new()),
+                Some(_) => self.framing = Framing::Sse(SseDecoder::new(limits::SSE_EVENT_BYTES)),
+                None => return,
+            }
+        }
+        let (wire, failed) = (&mut self.wire, &mut self.failed);
+        let fits = match &mut self.framing {
+            Framing::Unknown => true,
+            Framing::Sse(sse) => {
+                let dispatch = |event: &SseEvent<'_>| event_data(wire, failed, &event.data, out);
+                sse.feed(bytes, dispatch).is_ok()
+            }
+            Framing::Body(body) => {
+                body.extend_from_slice(bytes);
+                body.len() <= limits::SSE_EVENT_BYTES
+            }
+        };
+        if !fits && !self.failed {
+            self.failed = true;
+            let message = format!("an event is larger than {} bytes", limits::SSE_EVENT_BYTES);
+            out.push(Delta::Error(malformed(&message, "")));
+        }
+    }
+
+    /// The stream is over; appends what only its end completes.
+    pub fn end(&mut self, out: &mut Vec<Delta>) {
+        let framing = std::mem::replace(&mut self.framing, Framing::Unknown);
+        if self.failed {
+            return;
+        }
+        match framing {
+            Framing::Unknown => {}
+            Framing::Sse(mut sse) => {
+                // Servers that close without the last blank line mean their last event; one
+                // that was cut in the middle is dropped, as the standard has it.
+                let last = sse.end().filter(|event| is_whole(&event.data));
+                if let Some(event) = last {
+                    event_data(&mut self.wire, &mut self.failed, &event.data, out);
+                }
+            }
+            Framing::Body(body) => {
+                let text = String::from_utf8_lossy(&body);
+                let before = out.len();
+                event_data(&mut self.wire, &mut self.failed, &text, out);
+                if !self.failed {
+                    out.truncate(before);
+                    out.push(Delta::Error(malformed("a JSON body in place of a stream", &text)));
+                    self.failed = true;
+                }
+            }
+        }
+    }
+
+    /// Whether the model has finished: a finish reason or the wire's end mark was seen.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        match &self.wire {
+            Wire::OpenAiChat(wire) => wire.is_finished(),
+            Wire::Anthropic(wire) => wire.is_finished(),
+        }
+    }
+}
+
+fn event_data(wire: &mut Wire, failed: &mut bool, data: &str, out: &mut Vec<Delta>) {
+    if *failed {
+        return;
+    }
+    wire.data(data, out);
+    *failed = matches!(out.last(), Some(Delta::Error(_)));
+}
+
+fn is_whole(data: &str) -> bool {
+    let mut reader = Reader::lossy(data);
+    data.trim() == "[DONE]" || reader.skip().and_then(|()| reader.end()).is_ok()
+}

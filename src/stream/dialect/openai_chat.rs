@@ -1,0 +1,413 @@
+//! OpenAI Chat Completions chunks, and what the many that speak this wire make of them:
+//! <https://platform.openai.com/docs/api-reference/chat-streaming>.
+//!
+//! Unknown members are skipped: providers add them without notice.
+
+use std::borrow::Cow;
+
+use crate::canon::{Json, JsonError, Kind, Reader};
+use crate::stream::classify::{failure, malformed};
+use crate::stream::delta::{Delta, FinishReason, StreamError, Usage};
+
+/// What must be remembered between two chunks.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(in crate::stream) struct Wire {
+    calls: Vec<Call>,
+    finished: bool,
+    done: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Call {
+    /// As the provider counts: from 1 in some, with gaps, or 0 for all.
+    wire_index: Option<u64>,
+    wire_id: Option<String>,
+    name: String,
+    arguments: String,
+    /// Bytes of the arguments that were passed on.
+    passed: usize,
+    started: bool,
+    ended: bool,
+}
+
+/// One chunk, as far as it is of interest.
+#[derive(Debug, Default)]
+struct Chunk<'a> {
+    said: Vec<Piece<'a>>,
+    calls: Vec<Fragment<'a>>,
+    finish: Option<Cow<'a, str>>,
+    usage: Option<Usage>,
+    error: Option<StreamError>,
+}
+
+#[derive(Debug)]
+enum Piece<'a> {
+    Text(Cow<'a, str>),
+    Reasoning(Cow<'a, str>),
+}
+
+#[derive(Debug, Default)]
+struct Fragment<'a> {
+    index: Option<u64>,
+    id: Option<Cow<'a, str>>,
+    name: Option<Cow<'a, str>>,
+    arguments: Option<Cow<'a, str>>,
+}
+
+impl Wire {
+    pub(in crate::stream) fn is_finished(&self) -> bool {
+        self.finished || self.done
+    }
+
+    /// Reads the data of one event.
+    pub(in crate::stream) fn data(&mut self, data: &str, out: &mut Vec<Delta>) {
+        if data.trim() == "[DONE]" {
+            self.end_calls(out);
+            self.done = true;
+            return;
+        }
+        let mut chunk = Chunk::default();
+        let mut reader = Reader::lossy(data);
+        let read = reader.object(|key, reader| chunk.member(&key, reader, data));
+        if read.and_then(|()| reader.end()).is_err() {
+            out.push(Delta::Error(malformed("an event of the model is no JSON object", data)));
+            return;
+        }
+        self.take(chunk, out);
+    }
+
+    fn take(&mut self, chunk: Chunk<'_>, out: &mut Vec<Delta>) {
+        for piece in chunk.said {
+            match piece {
+                Piece::Text(text) if !text.is_empty() => out.push(Delta::Text(text.into_owned())),
+                Piece::Reasoning(text) if !text.is_empty() => {
+                    out.push(Delta::Reasoning { text: text.into_owned(), signature: None });
+                }
+                Piece::Text(_) | Piece::Reasoning(_) => {}
+            }
+        }
+        for fragment in chunk.calls {
+            self.fragment(fragment, out);
+        }
+        if let Some(raw) = chunk.finish.filter(|raw| !raw.is_empty()) {
+            self.finish(&raw, out);
+        }
+        if let Some(usage) = chunk.usage {
+            out.push(Delta::Usage(usage));
+        }
+        if let Some(error) = chunk.error {
+            out.push(Delta::Error(error));
+        }
+    }
+
+    fn finish(&mut self, raw: &str, out: &mut Vec<Delta>) {
+        self.end_calls(out);
+        // Some say it in the chunk of the call and again behind it: the first one counts.
+        if std::mem::replace(&mut self.finished, true) {
+            return;
+        }
+        let said = match raw {
+            "stop" | "eos" | "end_turn" | "stop_sequence" => FinishReason::Stop,
+            "length" | "max_tokens" | "model_length" => FinishReason::Length,
+            "tool_calls" | "function_call" => FinishReason::ToolCalls,
+            "content_filter" => FinishReason::ContentFilter,
+            "error" | "insufficient_system_resource" => FinishReason::Error,
+            _ => FinishReason::Other,
+        };
+        // With a forced tool choice OpenAI itself says `stop`.
+        let called = !self.calls.is_empty();
+        let reason = match said {
+            FinishReason::Stop | FinishReason::Other if called => FinishReason::ToolCalls,
+            said => said,
+        };
+        out.push(Delta::Finish { reason, raw: raw.to_owned() });
+    }
+
+    fn fragment(&mut self, fragment: Fragment<'_>, out: &mut Vec<Delta>) {
+        let at = match self.find(&fragment) {
+            Some(at) => at,
+            None => {
+                self.end_complete_calls(out);
+                self.calls.push(Call { wire_index: fragment.index, ..Call::default() });
+                self.calls.len() - 1
+            }
+        };
+        let Some(call) = self.calls.get_mut(at) else { return };
+        if call.ended {
+            return;
+        }
+        if let Some(id) = fragment.id {
+            call.wire_id.get_or_insert_with(|| id.into_owned());
+        }
+        if let Some(name) = fragment.name.filter(|_| call.name.is_empty()) {
+            call.name = name.into_owned();
+        }
+        if let Some(arguments) = fragment.arguments {
+            call.arguments.push_str(&arguments);
+        }
+        if !call.name.is_empty() {
+            call.pass_on(at, out);
+        }
+    }
+
+    /// The call that a fragment continues: by its id, else by its index, else the last one.
+    fn find(&self, fragment: &Fragment<'_>) -> Option<usize> {
+        let last = |test: &dyn Fn(&Call) -> bool| self.calls.iter().rposition(test);
+        let by_index = match fragment.index {
+            Some(index) => last(&|call| call.wire_index == Some(index)),
+            None => self.calls.len().checked_sub(1),
+        };
+        if let Some(id) = &fragment.id {
+            let known = last(&|call| call.wire_id.as_deref() == Some(id));
+            // An id that comes late belongs to the call at its index, if that has none.
+            let late = by_index.filter(|at| {
+                let call = self.calls.get(*at);
+                call.is_some_and(|call| call.wire_id.is_none() && fragment.continues(call))
+            });
+            return known.or(late);
+        }
+        by_index.filter(|at| self.calls.get(*at).is_some_and(|call| fragment.continues(call)))
+    }
+
+    /// A call whose arguments are a whole object cannot be continued by what follows it.
+    fn end_complete_calls(&mut self, out: &mut Vec<Delta>) {
+        for (at, call) in self.calls.iter_mut().enumerate() {
+            if call.started && !call.ended && is_object(&call.arguments) {
+                call.end(at, out);
+            }
+        }
+    }
+
+    fn end_calls(&mut self, out: &mut Vec<Delta>) {
+        for (at, call) in self.calls.iter_mut().enumerate() {
+            if !call.ended {
+                call.pass_on(at, out);
+                call.end(at, out);
+            }
+        }
+    }
+}
+
+impl Call {
+    fn pass_on(&mut self, at: usize, out: &mut Vec<Delta>) {
+        let index = u32::try_from(at).unwrap_or(u32::MAX);
+        if !std::mem::replace(&mut self.started, true) {
+            let id = self.wire_id.clone().unwrap_or_else(|| format!("call_{index}"));
+            out.push(Delta::ToolCallStart { index, id, name: self.name.clone() });
+        }
+        let fresh = self.arguments.get(self.passed..).unwrap_or_default();
+        if !fresh.is_empty() {
+            out.push(Delta::ToolCallArguments { index, text: fresh.to_owned() });
+            self.passed = self.arguments.len();
+        }
+    }
+
+    fn end(&mut self, at: usize, out: &mut Vec<Delta>) {
+        self.ended = true;
+        out.push(Delta::ToolCallEnd { index: u32::try_from(at).unwrap_or(u32::MAX) });
+    }
+}
+
+impl Fragment<'_> {
+    /// Whether a fragment without an id of its own can be a piece of `call`.
+    fn continues(&self, call: &Call) -> bool {
+        let renamed =
+            self.name.as_ref().is_some_and(|name| !call.name.is_empty() && *name != call.name);
+        let restarts = self.arguments.as_ref().is_some_and(|text| text.starts_with('{'));
+        !(renamed || restarts && is_object(&call.arguments))
+    }
+}
+
+impl<'a> Chunk<'a> {
+    fn member(&mut self, key: &str, reader: &mut Reader<'a>, data: &str) -> Result<(), JsonError> {
+        match key {
+            "choices" => list(reader, |reader| self.choice(reader)),
+            "usage" => {
+                self.usage = usage(&reader.value()?).or(self.usage);
+                Ok(())
+            }
+            "x_groq" => {
+                let groq = reader.value()?;
+                self.usage = groq.get("usage").and_then(usage).or(self.usage);
+                Ok(())
+            }
+            "error" => {
+                let error = reader.value()?;
+                if !error.is_null() {
+                    self.error = Some(failure(&error, data));
+                }
+                Ok(())
+            }
+            // vLLM: `{"object":"error","message":…,"code":…}`
+            "object" if reader.peek()? == Kind::String => {
+                if reader.string()? == "error" {
+                    self.error = Json::parse_str(data).ok().map(|whole| failure(&whole, data));
+                }
+                Ok(())
+            }
+            _ => reader.skip(),
+        }
+    }
+
+    fn choice(&mut self, reader: &mut Reader<'a>) -> Result<(), JsonError> {
+        let mut one = Chunk::default();
+        let mut first = true;
+        object(reader, |key, reader| match key {
+            "index" if reader.peek()? == Kind::Number => {
+                first = reader.number()? == "0";
+                Ok(())
+            }
+            "delta" => object(reader, |key, reader| one.delta(key, reader)),
+            "finish_reason" => {
+                one.finish = text(reader)?;
+                Ok(())
+            }
+            _ => reader.skip(),
+        })?;
+        // A second choice is another answer, which nobody asked for.
+        if first {
+            self.said.append(&mut one.said);
+            self.calls.append(&mut one.calls);
+            self.finish = one.finish.or_else(|| self.finish.take());
+        }
+        Ok(())
+    }
+
+    fn delta(&mut self, key: &str, reader: &mut Reader<'a>) -> Result<(), JsonError> {
+        match key {
+            "content" | "refusal" if reader.peek()? == Kind::String => {
+                self.said.push(Piece::Text(reader.string()?));
+                Ok(())
+            }
+            "content" => list(reader, |reader| self.part(reader)),
+            // vLLM and DeepSeek say `reasoning_content`, Groq and OpenRouter `reasoning`; where
+            // both stand they are the same.
+            "reasoning_content" | "reasoning" => {
+                let known = self.said.iter().any(|piece| matches!(piece, Piece::Reasoning(_)));
+                if let Some(text) = text(reader)?.filter(|_| !known) {
+                    self.said.push(Piece::Reasoning(text));
+                }
+                Ok(())
+            }
+            "tool_calls" => list(reader, |reader| {
+                let mut fragment = Fragment::default();
+                object(reader, |key, reader| fragment.member(key, reader))?;
+                self.calls.push(fragment);
+                Ok(())
+            }),
+            _ => reader.skip(),
+        }
+    }
+
+    /// Mistral: content as a list of `text` and `thinking` parts.
+    fn part(&mut self, reader: &mut Reader<'a>) -> Result<(), JsonError> {
+        let mut pieces = Vec::new();
+        object(reader, |key, reader| match key {
+            "text" => {
+                pieces.extend(text(reader)?.map(Piece::Text));
+                Ok(())
+            }
+            "thinking" if reader.peek()? == Kind::String => {
+                pieces.push(Piece::Reasoning(reader.string()?));
+                Ok(())
+            }
+            "thinking" => list(reader, |reader| {
+                object(reader, |key, reader| match key {
+                    "text" => {
+                        pieces.extend(text(reader)?.map(Piece::Reasoning));
+                        Ok(())
+                    }
+                    _ => reader.skip(),
+                })
+            }),
+            _ => reader.skip(),
+        })?;
+        self.said.append(&mut pieces);
+        Ok(())
+    }
+}
+
+impl<'a> Fragment<'a> {
+    fn member(&mut self, key: &str, reader: &mut Reader<'a>) -> Result<(), JsonError> {
+        match key {
+            "index" if reader.peek()? == Kind::Number => {
+                self.index = reader.number()?.parse().ok();
+                Ok(())
+            }
+            // Continuations repeat the id, or say "" or "null".
+            "id" => {
+                self.id = text(reader)?.filter(|id| !id.is_empty() && id != "null");
+                Ok(())
+            }
+            "function" => object(reader, |key, reader| match key {
+                "name" => {
+                    self.name = text(reader)?.filter(|name| !name.is_empty());
+                    Ok(())
+                }
+                "arguments" => {
+                    self.arguments = match reader.peek()? {
+                        Kind::String => Some(reader.string()?),
+                        Kind::Null => {
+                            reader.null()?;
+                            None
+                        }
+                        // Ollama and some proxies send the object itself.
+                        _ => Some(Cow::Borrowed(reader.raw()?)),
+                    };
+                    Ok(())
+                }
+                _ => reader.skip(),
+            }),
+            _ => reader.skip(),
+        }
+    }
+}
+
+/// An object; anything else is read over.
+fn object<'a>(
+    reader: &mut Reader<'a>,
+    mut member: impl FnMut(&str, &mut Reader<'a>) -> Result<(), JsonError>,
+) -> Result<(), JsonError> {
+    match reader.peek()? {
+        Kind::Object => reader.object(|key, reader| member(&key, reader)),
+        _ => reader.skip(),
+    }
+}
+
+/// An array; anything else is read over.
+fn list<'a>(
+    reader: &mut Reader<'a>,
+    item: impl FnMut(&mut Reader<'a>) -> Result<(), JsonError>,
+) -> Result<(), JsonError> {
+    match reader.peek()? {
+        Kind::Array => reader.array(item),
+        _ => reader.skip(),
+    }
+}
+
+/// A string; anything else is read over.
+fn text<'a>(reader: &mut Reader<'a>) -> Result<Option<Cow<'a, str>>, JsonError> {
+    match reader.peek()? {
+        Kind::String => reader.string().map(Some),
+        _ => reader.skip().map(|()| None),
+    }
+}
+
+fn usage(json: &Json<'_>) -> Option<Usage> {
+    json.as_object()?;
+    let number = |key: &str| json.get(key).and_then(Json::as_u64);
+    let detail = |of: &str, key: &str| json.get(of).and_then(|d| d.get(key)).and_then(Json::as_u64);
+    let usage = Usage {
+        input_tokens: number("prompt_tokens"),
+        output_tokens: number("completion_tokens"),
+        cached_input_tokens: detail("prompt_tokens_details", "cached_tokens")
+            .or_else(|| number("prompt_cache_hit_tokens")),
+        reasoning_tokens: detail("completion_tokens_details", "reasoning_tokens"),
+    };
+    (usage != Usage::default()).then_some(usage)
+}
+
+fn is_object(text: &str) -> bool {
+    let mut reader = Reader::lossy(text);
+    text.trim_start().starts_with('{') && reader.skip().and_then(|()| reader.end()).is_ok()
+}

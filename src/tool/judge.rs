@@ -1,0 +1,183 @@
+//! The judgement of one call: a pure function of the call, the rules of the phase and
+//! the ledger.
+
+use super::{Dedupe, Ledger, ToolSpec};
+use crate::signature::Signature;
+
+/// Why a call is not executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The budget of the phase is spent.
+    Budget,
+    /// The same signature was executed in this turn.
+    Duplicate,
+    /// No JSON object, too long, or against the schema.
+    InvalidArguments,
+    /// Not on the allowlist of the phase.
+    NotAllowed,
+    /// The phase has no tools.
+    ToolsDisabled,
+    /// Not in the registry.
+    UnknownTool,
+}
+
+impl Refusal {
+    /// The name in events.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Budget => "budget",
+            Self::Duplicate => "duplicate",
+            Self::InvalidArguments => "invalid_arguments",
+            Self::NotAllowed => "not_allowed",
+            Self::ToolsDisabled => "tools_disabled",
+            Self::UnknownTool => "unknown_tool",
+        }
+    }
+
+    /// What the model is told. It redirects and never echoes arguments: prohibition and
+    /// echo make repetition worse (MoonshotAI/kimi-code PR 1518).
+    #[must_use]
+    pub fn notice(self, names: &[&str]) -> String {
+        let (tools, it) = match names {
+            [one] => (format!("The call to {one}"), "it"),
+            _ => (format!("{} calls ({})", names.len(), names.join(", ")), "they"),
+        };
+        match self {
+            Self::Budget => format!(
+                "{tools} did not run: the tool budget of this turn is used up. Go on with the results at hand."
+            ),
+            Self::Duplicate => format!(
+                "{tools} did not run: the result of the same call is already at hand. Use that result."
+            ),
+            Self::InvalidArguments => format!(
+                "{tools} did not run: the arguments do not fit the tool's schema. Go on without {it}, or use arguments that fit.",
+                it = if it == "it" { "it" } else { "them" }
+            ),
+            Self::NotAllowed => format!(
+                "{tools} did not run: this phase has other tools. Go on with the results at hand."
+            ),
+            Self::ToolsDisabled => format!(
+                "{tools} did not run: this phase is for the answer. Write the answer for the user now, from the results at hand."
+            ),
+            Self::UnknownTool => format!(
+                "{tools} did not run: there is no such tool. Go on with the tools and results at hand."
+            ),
+        }
+    }
+}
+
+/// What the phase allows.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    /// Whether the phase has tools at all.
+    pub tools_on: bool,
+    /// The allowlist; `None` allows every tool of the registry.
+    pub allow: Option<&'a [String]>,
+    /// Executions left.
+    pub budget: u32,
+}
+
+/// What becomes of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ruling {
+    /// It is executed.
+    Execute,
+    /// It is not.
+    Refuse(Refusal),
+    /// The outcome of this earlier call is used.
+    Replay(u32),
+}
+
+impl Rules<'_> {
+    /// The part of the judgement that needs no arguments.
+    #[must_use]
+    pub fn by_name(&self, tool: Option<&ToolSpec>) -> Option<Refusal> {
+        if !self.tools_on {
+            return Some(Refusal::ToolsDisabled);
+        }
+        let Some(tool) = tool else { return Some(Refusal::UnknownTool) };
+        let allowed = self.allow.is_none_or(|allow| allow.contains(&tool.name));
+        (!allowed).then_some(Refusal::NotAllowed)
+    }
+}
+
+/// Judges a call; the first rule that applies decides. `valid` is the host's verdict on
+/// the arguments.
+#[must_use]
+pub fn judge(
+    tool: Option<&ToolSpec>,
+    valid: bool,
+    signature: &Signature,
+    rules: &Rules<'_>,
+    ledger: &Ledger,
+) -> Ruling {
+    if let Some(refusal) = rules.by_name(tool) {
+        return Ruling::Refuse(refusal);
+    }
+    if !valid {
+        return Ruling::Refuse(Refusal::InvalidArguments);
+    }
+    let dedupe = tool.map_or(Dedupe::Block, |tool| tool.dedupe);
+    match (ledger.call(signature), dedupe) {
+        (Some(_), Dedupe::Block) => return Ruling::Refuse(Refusal::Duplicate),
+        (Some(call), Dedupe::Replay) => return Ruling::Replay(call),
+        (Some(_), Dedupe::Allow) | (None, _) => {}
+    }
+    if rules.budget == 0 { Ruling::Refuse(Refusal::Budget) } else { Ruling::Execute }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::registry::tool;
+    use super::*;
+    use crate::canon::Json;
+
+    #[test]
+    fn the_first_rule_that_applies_decides() {
+        use Refusal::*;
+        let known = tool("read");
+        let (yes, no) = (["read".to_owned()], ["list".to_owned()]);
+        let signature = Signature::new("read", None, &Json::Null, None);
+        let mut executed = Ledger::default();
+        executed.accept(signature.clone(), 7);
+        let fresh = Ledger::default();
+
+        #[rustfmt::skip]
+        let rows = [
+            // tools on, known, allow,      valid, seen,  budget, ruling
+            (false, false, None,            false, true,  0, Ruling::Refuse(ToolsDisabled)),
+            (true,  false, Some(&no[..]),   false, true,  0, Ruling::Refuse(UnknownTool)),
+            (true,  true,  Some(&no[..]),   false, true,  0, Ruling::Refuse(NotAllowed)),
+            (true,  true,  Some(&yes[..]),  false, true,  0, Ruling::Refuse(InvalidArguments)),
+            (true,  true,  Some(&yes[..]),  true,  true,  0, Ruling::Refuse(Duplicate)),
+            (true,  true,  None,            true,  false, 0, Ruling::Refuse(Budget)),
+            (true,  true,  None,            true,  false, 1, Ruling::Execute),
+        ];
+        for (tools_on, is_known, allow, valid, seen, budget, want) in rows {
+            let rules = Rules { tools_on, allow, budget };
+            let ledger = if seen { &executed } else { &fresh };
+            let got = judge(is_known.then_some(&known), valid, &signature, &rules, ledger);
+            assert_eq!(got, want);
+        }
+
+        let open = Rules { tools_on: true, allow: None, budget: 1 };
+        let mut replays = known.clone();
+        replays.dedupe = Dedupe::Replay;
+        assert_eq!(judge(Some(&replays), true, &signature, &open, &executed), Ruling::Replay(7));
+        let spent = Rules { budget: 0, ..open };
+        let replay = judge(Some(&replays), true, &signature, &spent, &executed);
+        assert_eq!(replay, Ruling::Replay(7), "a replay costs no budget");
+        let mut polls = known;
+        polls.dedupe = Dedupe::Allow;
+        assert_eq!(judge(Some(&polls), true, &signature, &open, &executed), Ruling::Execute);
+    }
+
+    #[test]
+    fn notices_name_tools_and_nothing_else() {
+        let one = Refusal::Duplicate.notice(&["read"]);
+        assert!(one.contains("The call to read"), "{one}");
+        let two = Refusal::InvalidArguments.notice(&["read", "list"]);
+        assert!(two.contains("2 calls (read, list)") && two.contains("without them"), "{two}");
+    }
+}

@@ -1,0 +1,148 @@
+//! What came of a call.
+
+use crate::canon::{Json, Reader};
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Unified mode: refused, and told so in place of a result.
+    Blocked,
+    /// The turn ended first.
+    Cancelled,
+    /// The tool threw, or returned what has no JSON.
+    Error,
+    /// It returned.
+    Ok,
+    /// Not started, because nobody would read the result.
+    Skipped,
+    /// It took too long and was told to stop. Whether it had an effect is not known.
+    Timeout,
+    /// It was started, and whether it finished is not known.
+    Unknown,
+}
+
+impl Status {
+    /// The name in events.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Blocked => "blocked",
+            Self::Cancelled => "cancelled",
+            Self::Error => "error",
+            Self::Ok => "ok",
+            Self::Skipped => "skipped",
+            Self::Timeout => "timeout",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Why a call has no result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolError {
+    /// Stable code, such as `tool.threw`.
+    pub code: String,
+    /// In words.
+    pub message: String,
+}
+
+/// What came of a call. One is recorded for each call, and never changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// How it ended.
+    pub status: Status,
+    /// What the tool returned.
+    pub result: Option<Json<'static>>,
+    /// Why there is no result.
+    pub error: Option<ToolError>,
+    /// The result was cut to its limit, and says so at its end.
+    pub truncated: bool,
+}
+
+impl Outcome {
+    /// What the tool returned: `text` is JSON, `bytes` the size of all of it, of which the
+    /// host may have kept only the beginning. Longer results are cut at `limit` bytes.
+    #[must_use]
+    pub fn returned(text: &str, bytes: u64, limit: u64) -> Self {
+        let size = u64::try_from(text.len()).unwrap_or(u64::MAX).max(bytes);
+        let (result, truncated) = if size > limit {
+            (Json::String(cut(text, size, limit).into()), true)
+        } else {
+            (read(text), false)
+        };
+        Self { status: Status::Ok, result: Some(result), error: None, truncated }
+    }
+
+    /// A call without a result.
+    #[must_use]
+    pub fn failed(status: Status, code: &str, message: impl Into<String>) -> Self {
+        let error = ToolError { code: code.to_owned(), message: message.into() };
+        Self { status, result: None, error: Some(error), truncated: false }
+    }
+
+    /// A call that was told something in place of a result.
+    #[must_use]
+    pub fn told(status: Status, text: impl Into<String>) -> Self {
+        let result = Some(Json::String(text.into().into()));
+        Self { status, result, error: None, truncated: false }
+    }
+
+    /// What the model reads: the result or the error, as compact text.
+    #[must_use]
+    pub fn for_model(&self) -> String {
+        match (&self.result, &self.error) {
+            (Some(Json::String(text)), _) => text.to_string(),
+            (Some(result), _) => result.to_text(),
+            (None, Some(error)) => format!("{}: {}", self.status.name(), error.message),
+            (None, None) => self.status.name().to_owned(),
+        }
+    }
+}
+
+/// A host's JSON. What is no JSON by our rules (too deep, say) is kept as text: nothing is lost.
+fn read(text: &str) -> Json<'static> {
+    let mut reader = Reader::lossy(text);
+    let value = reader.value().and_then(|value| reader.end().map(|()| value));
+    value.map_or_else(|_| Json::String(text.to_owned().into()), Json::into_owned)
+}
+
+/// The first `limit` bytes, and a mark that says so. Of a JSON string its content is kept,
+/// not its quotes and escapes.
+fn cut(text: &str, size: u64, limit: u64) -> String {
+    let at = text.floor_char_boundary(usize::try_from(limit).unwrap_or(usize::MAX));
+    let kept = text.get(..at).unwrap_or_default();
+    let unquoted = kept.starts_with('"').then(|| {
+        // The cut may split an escape; the longest, a surrogate pair, has 12 characters.
+        (0..12).find_map(|back| {
+            let whole = format!("{}\"", kept.get(..kept.len().checked_sub(back)?)?);
+            Reader::strict(whole.as_bytes()).ok()?.string().ok().map(std::borrow::Cow::into_owned)
+        })
+    });
+    let kept = unquoted.flatten().unwrap_or_else(|| kept.to_owned());
+    format!("{kept}… [cut: the first {limit} of {size} bytes]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_keeps_the_content_of_a_string() {
+        let text = "\"line\\nnext \\ud83d\\ude00 end\"";
+        for limit in 1..text.len() as u64 {
+            let outcome = Outcome::returned(text, text.len() as u64, limit);
+            let result = outcome.result.unwrap();
+            let kept = result.as_str().unwrap().split_once("… [cut").unwrap().0;
+            assert!(outcome.truncated);
+            assert!("line\nnext 😀 end".starts_with(kept), "{limit}: {kept}");
+        }
+        assert!(!Outcome::returned(text, text.len() as u64, text.len() as u64).truncated);
+    }
+
+    #[test]
+    fn what_is_no_json_is_kept_as_text() {
+        assert_eq!(Outcome::returned("{oops", 5, 99).result, Some("{oops".into()));
+        let deep = "[".repeat(200);
+        assert_eq!(Outcome::returned(&deep, 200, 999).result.unwrap().as_str(), Some(&*deep));
+    }
+}

@@ -1,0 +1,117 @@
+//! The tools of a turn.
+
+use crate::canon::Json;
+use crate::error::Error;
+use crate::limits;
+
+/// What to do with a call whose signature was executed before in this turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dedupe {
+    /// Execute it again: for tools whose answer changes, such as a poll.
+    Allow,
+    /// Refuse it. The default.
+    Block,
+    /// Give the recorded outcome again. The default of read-only tools.
+    Replay,
+}
+
+/// One tool, as the host declares it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    /// 1 to 64 of `A-Z a-z 0-9 _ -`: what every provider takes.
+    pub name: String,
+    /// For the model.
+    pub description: String,
+    /// JSON Schema of the arguments, for the model.
+    pub input_schema: Json<'static>,
+    /// Has no effect on the world. Default `false`.
+    pub read_only: bool,
+    /// May be executed twice with the same key. Default `false`.
+    pub idempotent: bool,
+    /// Default `block`, for read-only tools `replay`.
+    pub dedupe: Dedupe,
+    /// Milliseconds; default `policy.toolTimeoutMs`.
+    pub timeout_ms: Option<u64>,
+    /// Bytes; default `policy.maxToolResultBytes`.
+    pub max_result_bytes: Option<u64>,
+    /// Whether the host checks the arguments, or derives an action from them.
+    pub checks: bool,
+}
+
+/// The tools of a turn, in the host's order.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Registry {
+    tools: Vec<ToolSpec>,
+}
+
+impl Registry {
+    /// Checks the names.
+    ///
+    /// # Errors
+    /// `tool.invalid_name` for a name that providers refuse, and for two names that
+    /// differ in case alone: a model must not be able to pick the wrong one.
+    /// `options.invalid` for more than 1024 tools.
+    pub fn new(tools: Vec<ToolSpec>) -> Result<Self, Error> {
+        if tools.len() > limits::TOOLS {
+            return Err(Error::Options {
+                option: "tools".to_owned(),
+                expected: "at most 1024 tools",
+            });
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        for tool in &tools {
+            let wrong = |reason| Err(Error::ToolName { name: tool.name.clone(), reason });
+            let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+            if !(1..=64).contains(&tool.name.len()) || !tool.name.bytes().all(plain) {
+                return wrong("expected 1 to 64 of A-Z, a-z, 0-9, _ and -");
+            }
+            if !seen.insert(tool.name.to_ascii_lowercase()) {
+                return wrong("another tool has this name, but for upper and lower case");
+            }
+        }
+        Ok(Self { tools })
+    }
+
+    /// The tool of exactly this name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&ToolSpec> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// All tools, in the host's order.
+    #[must_use]
+    pub fn all(&self) -> &[ToolSpec] {
+        &self.tools
+    }
+}
+
+#[cfg(test)]
+pub(crate) fn tool(name: &str) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        description: String::new(),
+        input_schema: Json::Null,
+        read_only: false,
+        idempotent: false,
+        dedupe: Dedupe::Block,
+        timeout_ms: None,
+        max_result_bytes: None,
+        checks: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for name in ["a", "read_file", "Read-2", &"x".repeat(64)] {
+            assert!(Registry::new(vec![tool(name)]).is_ok(), "{name}");
+        }
+        for name in ["", "a b", "a.b", "réad", "а", "a\u{200b}", &"x".repeat(65)] {
+            assert!(Registry::new(vec![tool(name)]).is_err(), "{name}");
+        }
+        assert!(Registry::new(vec![tool("read"), tool("Read")]).is_err(), "shadowing");
+    }
+}

@@ -1,0 +1,303 @@
+//! The events of a turn, in the JSON that every host passes on.
+//!
+//! The JSON is written here and not in a shell: it is the public contract, and the
+//! scenario tables compare it natively.
+
+use std::sync::Arc;
+
+use crate::canon::{Json, write_string};
+use crate::stream::Usage;
+use crate::tool::{Outcome, Refusal};
+
+/// One event. `seq` counts from 1 without gaps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// Where in the turn.
+    pub phase: PhaseName,
+    /// The turn.
+    pub request_id: Arc<str>,
+    /// The host's project, if it named one.
+    pub project_id: Option<Arc<str>>,
+    /// The batch: 0 before the first.
+    pub tool_batch_id: u32,
+    /// The place of the event in the turn.
+    pub seq: u64,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// The phase that an event names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PhaseName {
+    /// Two-stage: the tools.
+    Tool,
+    /// Two-stage: the answer.
+    Action,
+    /// Unified mode.
+    Unified,
+    /// On `complete` alone.
+    Complete,
+}
+
+impl PhaseName {
+    /// The name in events.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tool => "tool_phase",
+            Self::Action => "action_phase",
+            Self::Unified => "unified",
+            Self::Complete => "complete",
+        }
+    }
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EventKind {
+    /// A phase begins.
+    PhaseStart,
+    /// A phase ends; another one or the end of the turn follows.
+    PhaseEnd,
+    /// Text for the user.
+    Text(String),
+    /// Reasoning of the model.
+    Reasoning(String),
+    /// Calls that are executed or replayed now.
+    ToolCalls(Vec<CallView>),
+    /// What came of them, in the same order.
+    ToolResults(Vec<ResultView>),
+    /// Calls that are not executed.
+    Refused {
+        /// The calls.
+        calls: Vec<CallView>,
+        /// Why.
+        reason: Refusal,
+        /// What the model is told.
+        notice: String,
+        /// Signatures of all calls refused so far in this turn.
+        blocked: Vec<String>,
+    },
+    /// Terminal: the turn waits to be resumed.
+    Paused,
+    /// Terminal: the turn answered.
+    Complete {
+        /// All text shown in this turn, in order.
+        full_content: String,
+        /// Tokens of all inferences.
+        usage: Usage,
+        /// Signatures of all calls refused in this turn.
+        blocked: Vec<String>,
+        /// The answer was made from the results, because the model gave none.
+        composed: bool,
+    },
+    /// Terminal: the host ended the turn.
+    Cancelled {
+        /// Why.
+        reason: String,
+    },
+    /// Terminal: the turn could not go on.
+    Error(Failure),
+}
+
+pub use failure::Failure;
+
+mod failure {
+    use super::Json;
+
+    /// Why a turn could not go on.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Failure {
+        /// Stable code, such as `model.timeout`.
+        pub code: &'static str,
+        /// In words.
+        pub message: String,
+        /// The HTTP status, where there is one.
+        pub status: Option<u16>,
+    }
+
+    impl Failure {
+        /// `{ code, message, details? }`.
+        #[must_use]
+        pub fn to_json(&self) -> Json<'static> {
+            let mut members = vec![
+                ("code".into(), Json::string(self.code)),
+                ("message".into(), Json::string(self.message.clone())),
+            ];
+            if let Some(status) = self.status {
+                let details = Json::object([("status", Json::integer(u64::from(status)))]);
+                members.push(("details".into(), details));
+            }
+            Json::Object(members)
+        }
+    }
+}
+
+/// A call, as events show it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallView {
+    /// The provider's id.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments; the raw text as a string where they are no JSON.
+    pub args: Json<'static>,
+    /// The signature.
+    pub signature: String,
+}
+
+impl CallView {
+    fn to_json(&self) -> Json<'static> {
+        Json::object([
+            ("id", self.id.clone().into()),
+            ("name", self.name.clone().into()),
+            ("args", self.args.clone()),
+            ("signature", self.signature.clone().into()),
+        ])
+    }
+}
+
+/// What came of a call, as events show it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResultView {
+    /// The provider's id of the call.
+    pub tool_call_id: String,
+    /// The tool.
+    pub name: String,
+    /// The signature of the call.
+    pub signature: String,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Milliseconds from start to settlement.
+    pub duration_ms: u64,
+    /// Whether an earlier outcome was used instead of an execution.
+    pub replayed: bool,
+}
+
+impl ResultView {
+    /// `{ toolCallId, name, status, result?, error?, durationMs, signature, replayed, truncated }`.
+    #[must_use]
+    pub fn to_json(&self) -> Json<'static> {
+        let mut members = vec![
+            ("toolCallId".into(), self.tool_call_id.clone().into()),
+            ("name".into(), self.name.clone().into()),
+            ("status".into(), Json::string(self.outcome.status.name())),
+        ];
+        if let Some(result) = &self.outcome.result {
+            members.push(("result".into(), result.clone()));
+        }
+        if let Some(error) = &self.outcome.error {
+            let error = Json::object([
+                ("code", error.code.clone().into()),
+                ("message", error.message.clone().into()),
+            ]);
+            members.push(("error".into(), error));
+        }
+        members.extend([
+            ("durationMs".into(), Json::integer(self.duration_ms)),
+            ("signature".into(), self.signature.clone().into()),
+            ("replayed".into(), self.replayed.into()),
+            ("truncated".into(), self.outcome.truncated.into()),
+        ]);
+        Json::Object(members)
+    }
+}
+
+impl Event {
+    /// The event with its envelope, as it goes over HTTP.
+    #[must_use]
+    pub fn to_json(&self) -> Json<'static> {
+        let list = |items: &[String]| {
+            Json::Array(items.iter().map(|item| item.clone().into()).collect::<Vec<_>>())
+        };
+        let calls = |calls: &[CallView]| Json::Array(calls.iter().map(CallView::to_json).collect());
+        let (kind, own) = match &self.kind {
+            EventKind::PhaseStart => ("phase_start", vec![]),
+            EventKind::PhaseEnd => ("phase_end", vec![]),
+            EventKind::Text(chunk) => ("text", vec![("chunk", chunk.clone().into())]),
+            EventKind::Reasoning(chunk) => ("reasoning", vec![("chunk", chunk.clone().into())]),
+            EventKind::ToolCalls(views) => ("tool_calls", vec![("toolCalls", calls(views))]),
+            EventKind::ToolResults(results) => {
+                let results = results.iter().map(ResultView::to_json).collect();
+                ("tool_results", vec![("toolResults", Json::Array(results))])
+            }
+            EventKind::Refused { calls: views, reason, notice, blocked } => (
+                "refused",
+                vec![
+                    ("toolCalls", calls(views)),
+                    ("reason", reason.name().into()),
+                    ("notice", notice.clone().into()),
+                    ("blockedSignatures", list(blocked)),
+                ],
+            ),
+            EventKind::Paused => {
+                let resume = Json::object([
+                    ("requestId", self.request_id.to_string().into()),
+                    ("toolBatchId", Json::integer(u64::from(self.tool_batch_id))),
+                ]);
+                ("paused", vec![("resume", resume)])
+            }
+            EventKind::Complete { full_content, usage, blocked, composed } => {
+                let mut own = vec![
+                    ("done", true.into()),
+                    ("fullContent", full_content.clone().into()),
+                    ("usage", usage.to_json()),
+                    ("blockedSignatures", list(blocked)),
+                ];
+                if *composed {
+                    own.push(("composed", true.into()));
+                }
+                ("complete", own)
+            }
+            EventKind::Cancelled { reason } => {
+                ("cancelled", vec![("reason", reason.clone().into())])
+            }
+            EventKind::Error(failure) => {
+                let mut members = vec![("type".into(), "error".into())];
+                members.extend(self.envelope());
+                if let Json::Object(own) = failure.to_json() {
+                    members.extend(own);
+                }
+                return Json::Object(members);
+            }
+        };
+        let mut members = vec![("type".into(), kind.into())];
+        members.extend(self.envelope());
+        members.extend(own.into_iter().map(|(key, value)| (key.into(), value)));
+        Json::Object(members)
+    }
+
+    /// Appends the JSON of [`Event::to_json`]; text, which comes by the thousand, without a tree.
+    pub fn write_json(&self, out: &mut String) {
+        let (kind, chunk) = match &self.kind {
+            EventKind::Text(chunk) => ("text", chunk),
+            EventKind::Reasoning(chunk) => ("reasoning", chunk),
+            _ => return self.to_json().write(out),
+        };
+        out.push_str("{\"type\":\"");
+        out.push_str(kind);
+        out.push('"');
+        for (key, value) in self.envelope() {
+            out.push(',');
+            write_string(&key, out);
+            out.push(':');
+            value.write(out);
+        }
+        out.push_str(",\"chunk\":");
+        write_string(chunk, out);
+        out.push('}');
+    }
+
+    fn envelope(&self) -> [(std::borrow::Cow<'static, str>, Json<'static>); 5] {
+        [
+            ("phase".into(), self.phase.name().into()),
+            ("requestId".into(), self.request_id.to_string().into()),
+            (
+                "projectId".into(),
+                self.project_id.as_ref().map_or(Json::Null, |id| id.to_string().into()),
+            ),
+            ("toolBatchId".into(), Json::integer(u64::from(self.tool_batch_id))),
+            ("seq".into(), Json::integer(self.seq)),
+        ]
+    }
+}

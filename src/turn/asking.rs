@@ -1,0 +1,253 @@
+//! One inference: the request, the response as it comes, its end.
+
+use super::io::Effect;
+use super::machine::{State, Turn};
+use super::options::{Freeze, Policy};
+use super::retry;
+use crate::dialect::Dialect;
+use crate::stream::{Decoder, Delta, Response, StreamError};
+use crate::trace::{EventKind, Failure, PhaseName};
+
+/// A request in flight.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Asking {
+    pub(super) inference: u32,
+    pub(super) attempt: u32,
+    since: u64,
+    /// When the last piece of the response came.
+    heard: Option<u64>,
+    decoder: Option<Decoder>,
+    pub(super) response: Response,
+    /// Text, reasoning or a call came: the request is not repeated.
+    pub(super) seen: bool,
+    /// Stop reading at the first complete call.
+    first_call: bool,
+    /// The deltas come from the host, not from bytes.
+    from_host: bool,
+}
+
+impl Asking {
+    pub(super) fn deadline(&self, policy: &Policy) -> u64 {
+        match self.heard {
+            Some(heard) => heard.saturating_add(policy.model_idle_ms),
+            None => self.since.saturating_add(policy.model_first_byte_ms),
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        self.response.finish.is_some() || self.decoder.as_ref().is_some_and(Decoder::is_finished)
+    }
+}
+
+impl Turn {
+    /// Makes the next inference of the phase.
+    pub(super) fn ask(&mut self) {
+        self.record.inferences += 1;
+        self.phase.inferences += 1;
+        self.ask_again(1);
+    }
+
+    /// Sends the request of the current inference.
+    pub(super) fn ask_again(&mut self, attempt: u32) {
+        let budget = self.budget();
+        let body = self.request_body();
+        let inference = self.record.inferences;
+        self.state = State::Asking(Box::new(Asking {
+            inference,
+            attempt,
+            since: self.now,
+            heard: None,
+            decoder: decoder(self.options.dialect),
+            response: Response::default(),
+            seen: false,
+            first_call: match self.options.policy.freeze {
+                Freeze::Auto => budget == 1,
+                Freeze::Batch => false,
+                Freeze::FirstCall => true,
+            },
+            from_host: false,
+        }));
+        self.effects.push_back(Effect::Fetch { inference, attempt, body });
+    }
+
+    pub(super) fn response_head(&mut self, status: u16, retry_after_ms: Option<u64>, body: &str) {
+        if (200..300).contains(&status) {
+            return;
+        }
+        let message = retry::status_message(status, body);
+        let failure = Failure { code: "model.status", message, status: Some(status) };
+        self.request_failed(failure, retry::is_retryable(status), retry_after_ms);
+    }
+
+    pub(super) fn response_bytes(&mut self, bytes: &[u8]) {
+        let now = self.now;
+        let State::Asking(asking) = &mut self.state else { return };
+        asking.heard = Some(now);
+        let mut deltas = Vec::new();
+        if let Some(decoder) = &mut asking.decoder {
+            decoder.feed(bytes, &mut deltas);
+        }
+        self.deltas(deltas);
+    }
+
+    pub(super) fn response_deltas(&mut self, deltas: Vec<Delta>) {
+        let now = self.now;
+        let State::Asking(asking) = &mut self.state else { return };
+        asking.heard = Some(now);
+        asking.from_host = true;
+        self.deltas(deltas);
+    }
+
+    pub(super) fn response_ended(&mut self) {
+        let State::Asking(asking) = &mut self.state else { return };
+        let mut deltas = Vec::new();
+        if let Some(decoder) = asking.decoder.as_mut().filter(|_| !asking.from_host) {
+            decoder.end(&mut deltas);
+        }
+        self.deltas(deltas);
+        let State::Asking(asking) = &mut self.state else { return };
+        if asking.from_host && asking.response.finish.is_none() {
+            // A generator that returns has said all it wants to say.
+            asking.response.end_calls();
+            return self.response_done();
+        }
+        if asking.is_finished() {
+            return self.response_done();
+        }
+        let message = "the response ended without a finish reason".to_owned();
+        let failure = Failure { code: "model.truncated", message, status: None };
+        self.request_failed(failure, true, None);
+    }
+
+    pub(super) fn response_failed(&mut self, message: &str) {
+        let State::Asking(asking) = &self.state else { return };
+        if asking.is_finished() {
+            // Everything was said; a connection that breaks behind it takes nothing away.
+            return self.response_done();
+        }
+        let code = if asking.heard.is_some() { "model.truncated" } else { "model.unreachable" };
+        let failure = Failure { code, message: message.to_owned(), status: None };
+        self.request_failed(failure, true, None);
+    }
+
+    pub(super) fn model_timed_out(&mut self) {
+        let State::Asking(asking) = &self.state else { return };
+        let (inference, finished) = (asking.inference, asking.is_finished());
+        let policy = &self.options.policy;
+        let message = if asking.heard.is_some() {
+            format!("the model was silent for {} ms", policy.model_idle_ms)
+        } else {
+            format!("the model sent nothing for {} ms", policy.model_first_byte_ms)
+        };
+        self.effects.push_back(Effect::Abort { inference });
+        if finished {
+            return self.response_done();
+        }
+        let failure = Failure { code: "model.timeout", message, status: None };
+        self.request_failed(failure, true, None);
+    }
+
+    fn deltas(&mut self, deltas: Vec<Delta>) {
+        for delta in deltas {
+            if !self.delta(delta) {
+                return;
+            }
+        }
+    }
+
+    /// Takes one delta; `false` when the response is over with it.
+    fn delta(&mut self, delta: Delta) -> bool {
+        let State::Asking(asking) = &mut self.state else { return false };
+        if let Err(error) = asking.response.take(&delta) {
+            self.stream_failed(error);
+            return false;
+        }
+        match delta {
+            Delta::Text(chunk) => {
+                asking.seen |= !chunk.is_empty();
+                self.show(chunk);
+            }
+            Delta::Reasoning { text, .. } => {
+                asking.seen |= !text.is_empty();
+                if !self.phase.frozen && !text.is_empty() {
+                    self.emit(EventKind::Reasoning(text));
+                }
+            }
+            Delta::ToolCallStart { .. } => {
+                asking.seen = true;
+                self.phase.frozen |= self.phase.name == PhaseName::Tool;
+            }
+            Delta::ToolCallEnd { .. } => {
+                if asking.first_call && self.phase.name == PhaseName::Tool {
+                    let inference = asking.inference;
+                    self.effects.push_back(Effect::Abort { inference });
+                    self.response_done();
+                    return false;
+                }
+            }
+            Delta::Error(error) => {
+                self.stream_failed(error);
+                return false;
+            }
+            Delta::ToolCallArguments { .. }
+            | Delta::Usage(_)
+            | Delta::Finish { .. }
+            | Delta::Other { .. } => {}
+        }
+        true
+    }
+
+    fn show(&mut self, chunk: String) {
+        if self.phase.frozen || chunk.is_empty() {
+            return;
+        }
+        if self.phase.name == PhaseName::Unified {
+            let State::Asking(asking) = &self.state else { return };
+            if asking.response.text.len() == chunk.len() {
+                // The first text of this inference: the answer is the last one that has any.
+                self.phase.text.clear();
+            }
+        }
+        self.phase.text.push_str(&chunk);
+        self.record.shown.push_str(&chunk);
+        self.emit(EventKind::Text(chunk));
+    }
+
+    fn stream_failed(&mut self, error: StreamError) {
+        let State::Asking(asking) = &self.state else { return };
+        self.effects.push_back(Effect::Abort { inference: asking.inference });
+        let failure = Failure { code: "model.stream", message: error.message, status: None };
+        self.request_failed(failure, error.class.retryable(), None);
+    }
+
+    /// The response is complete, or complete enough: judge its calls.
+    fn response_done(&mut self) {
+        let State::Asking(asking) = std::mem::replace(&mut self.state, State::Over) else {
+            return;
+        };
+        let response = asking.response;
+        if let Some(usage) = response.usage {
+            self.record.usage.add(usage);
+        }
+        self.trace_llm_call(asking.inference, &response);
+        if response.calls.is_empty() {
+            return self.no_calls();
+        }
+        self.judge_calls(response);
+    }
+
+    fn no_calls(&mut self) {
+        match self.phase.name {
+            // Nothing was asked for, so what was streamed is the answer.
+            PhaseName::Tool if self.phase.inferences == 1 => self.complete(false),
+            PhaseName::Tool => self.end_tool_phase(),
+            PhaseName::Action => self.after_action(0, false, false),
+            PhaseName::Unified | PhaseName::Complete => self.complete(false),
+        }
+    }
+}
+
+/// A dialect without a wire takes its deltas from the host.
+fn decoder(dialect: Dialect) -> Option<Decoder> {
+    Decoder::new(dialect).ok()
+}

@@ -1,0 +1,246 @@
+//! The machine itself: its state, its inputs, its clock.
+
+use std::collections::VecDeque;
+
+use super::asking::Asking;
+use super::batch::{Batch, Checking};
+use super::io::{Effect, Input};
+use super::options::{Mode, Options};
+use super::prompt::{Context, History};
+use crate::error::Error;
+use crate::stream::Usage;
+use crate::tool::{BoxMaker, Ledger};
+use crate::trace::{Failure, PhaseName, ResultView};
+
+/// One turn. See the [module](super) for its grammar, and
+/// [the contract](crate#contract-drain-before-you-wait) for how to call it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    pub(super) options: Options,
+    pub(super) history: History,
+    /// Milliseconds on the host's clock; never steps back.
+    pub(super) now: u64,
+    pub(super) started: u64,
+    pub(super) state: State,
+    pub(super) phase: Phase,
+    pub(super) cycle: u32,
+    pub(super) record: Record,
+    pub(super) effects: VecDeque<Effect>,
+}
+
+/// Where a turn stands. A value that means nothing in a state is not stored in it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum State {
+    /// Not started.
+    Idle,
+    /// A request is in flight.
+    Asking(Box<Asking>),
+    /// A failed request is repeated at `until`.
+    Waiting { until: u64, attempt: u32 },
+    /// The host checks arguments.
+    Checking(Box<Checking>),
+    /// Tools are in flight.
+    Running(Box<Batch>),
+    /// Terminal. No input leaves this state.
+    Over,
+}
+
+/// What counts within one phase of one cycle.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Phase {
+    pub(super) name: PhaseName,
+    /// Inferences made.
+    pub(super) inferences: u32,
+    /// Tool calls executed.
+    pub(super) executed: u32,
+    /// Tool phase: a call was seen, so nothing more is shown.
+    pub(super) frozen: bool,
+    /// Action phase: the one inference behind a refusal was made; tools are withdrawn.
+    pub(super) last_chance: bool,
+    /// Text shown in this phase.
+    pub(super) text: String,
+}
+
+impl Phase {
+    pub(super) fn new(name: PhaseName) -> Self {
+        Self {
+            name,
+            inferences: 0,
+            executed: 0,
+            frozen: false,
+            last_chance: false,
+            text: String::new(),
+        }
+    }
+}
+
+/// What accumulates over the turn.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Record {
+    pub(super) seq: u64,
+    pub(super) batch: u32,
+    pub(super) inferences: u32,
+    pub(super) calls: u32,
+    pub(super) call_ids: std::collections::BTreeSet<String>,
+    pub(super) ledger: Ledger,
+    pub(super) boxes: BoxMaker,
+    pub(super) context: Vec<Context>,
+    pub(super) results: Vec<ResultView>,
+    pub(super) blocked: Vec<String>,
+    pub(super) usage: Usage,
+    /// Milliseconds that tools have run, batch by batch.
+    pub(super) tools_ms: u64,
+    /// All text shown, in order.
+    pub(super) shown: String,
+    pub(super) pause: bool,
+}
+
+impl Turn {
+    /// Makes a turn from a host's options; see [`Options::parse`] for their form.
+    ///
+    /// # Errors
+    /// Those of [`Options::parse`], and `message.unknown_shape` for a history with an
+    /// element that is no message.
+    pub fn new(options: &[u8]) -> Result<Self, Error> {
+        let options = Options::parse(options)?;
+        let history = History::new(&options)?;
+        let boxes = BoxMaker::new(&options.secret);
+        let name = match options.mode {
+            Mode::TwoStage => PhaseName::Tool,
+            Mode::Unified => PhaseName::Unified,
+        };
+        Ok(Self {
+            options,
+            history,
+            now: 0,
+            started: 0,
+            state: State::Idle,
+            phase: Phase::new(name),
+            cycle: 1,
+            record: Record {
+                seq: 0,
+                batch: 0,
+                inferences: 0,
+                calls: 0,
+                call_ids: std::collections::BTreeSet::new(),
+                ledger: Ledger::default(),
+                boxes,
+                context: Vec::new(),
+                results: Vec::new(),
+                blocked: Vec::new(),
+                usage: Usage::default(),
+                tools_ms: 0,
+                shown: String::new(),
+                pause: false,
+            },
+            effects: VecDeque::new(),
+        })
+    }
+
+    /// Takes a fact. `now_ms` is the host's monotonic clock, from any origin; a step back is
+    /// ignored. Late, repeated and unknown facts change nothing.
+    pub fn handle(&mut self, now_ms: u64, input: Input<'_>) {
+        self.now = self.now.max(now_ms);
+        match input {
+            Input::Start => self.start(),
+            Input::ResponseHead { inference, attempt, status, retry_after_ms, body } => {
+                if self.is_asking(inference, attempt) {
+                    self.response_head(status, retry_after_ms, body);
+                }
+            }
+            Input::ResponseBytes { inference, attempt, bytes } => {
+                if self.is_asking(inference, attempt) {
+                    self.response_bytes(bytes);
+                }
+            }
+            Input::Deltas { inference, attempt, deltas } => {
+                if self.is_asking(inference, attempt) {
+                    self.response_deltas(deltas);
+                }
+            }
+            Input::ResponseEnded { inference, attempt } => {
+                if self.is_asking(inference, attempt) {
+                    self.response_ended();
+                }
+            }
+            Input::ResponseFailed { inference, attempt, message } => {
+                if self.is_asking(inference, attempt) {
+                    self.response_failed(message);
+                }
+            }
+            Input::Checked { call, verdict } => self.checked(call, verdict),
+            Input::ToolSettled { call, settled } => self.tool_settled(call, settled),
+            Input::Timer => {}
+            Input::Pause => self.record.pause = true,
+            Input::Cancel { reason } => self.cancel(reason),
+        }
+        self.expire();
+    }
+
+    /// The next effect. Poll until `None` after each input, and do each in order.
+    #[must_use]
+    pub fn poll(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// When to send [`Input::Timer`] if nothing else happens, on the clock of
+    /// [`Turn::handle`]. `None` before the start and after the end.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<u64> {
+        let policy = &self.options.policy;
+        let own = match &self.state {
+            State::Idle | State::Over => return None,
+            State::Asking(asking) => Some(asking.deadline(policy)),
+            State::Waiting { until, .. } => Some(*until),
+            State::Checking(checking) => Some(checking.deadline),
+            State::Running(batch) => batch.deadline(),
+        };
+        let turn = self.turn_deadline();
+        Some(own.map_or(turn, |own| own.min(turn)))
+    }
+
+    pub(super) fn turn_deadline(&self) -> u64 {
+        self.started.saturating_add(self.options.policy.turn_ms)
+    }
+
+    fn is_asking(&self, inference: u32, attempt: u32) -> bool {
+        matches!(&self.state, State::Asking(asking)
+            if asking.inference == inference && asking.attempt == attempt)
+    }
+
+    fn start(&mut self) {
+        if self.state == State::Idle {
+            self.started = self.now;
+            self.trace_tools();
+            self.enter(self.phase.name);
+            self.ask();
+        }
+    }
+
+    /// Begins a phase.
+    pub(super) fn enter(&mut self, name: PhaseName) {
+        self.phase = Phase::new(name);
+        self.phase_started();
+    }
+
+    /// Acts on what has become due.
+    fn expire(&mut self) {
+        if self.next_deadline().is_none_or(|deadline| self.now < deadline) {
+            return;
+        }
+        if self.now >= self.turn_deadline() {
+            let message = format!("the turn took more than {} ms", self.options.policy.turn_ms);
+            return self.fail(Failure { code: "turn.timeout", message, status: None });
+        }
+        match &self.state {
+            State::Idle | State::Over => {}
+            State::Asking(_) => self.model_timed_out(),
+            State::Waiting { attempt, .. } => {
+                let attempt = *attempt;
+                self.ask_again(attempt);
+            }
+            State::Checking(_) => self.checks_timed_out(),
+            State::Running(_) => self.tools_timed_out(),
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! One turn: a bounded tool phase, then an answer; or the plain unified loop.
+//!
+//! ```text
+//!            ┌────────────── a second cycle, where the policy allows it ─────────────┐
+//!            ▼                                                                       │
+//!   start ─▶ tool phase ── calls ran or were refused ─▶ action phase ── text ─▶ complete
+//!            │      └───── no call: the text is the answer ───────────────────────▶ ▲
+//!            └───── paused                              any time: cancelled, error
+//! ```
+//! [`Turn`] is the machine: [`Turn::handle`] takes a fact, [`Turn::poll`] gives the next
+//! effect, [`Turn::next_deadline`] says how long the host may wait. What it decides is
+//! written down in `DESIGN.md` §7, and pinned by `tests/scenarios`.
+
+mod action;
+mod asking;
+mod batch;
+mod effects;
+mod io;
+mod machine;
+mod options;
+mod prompt;
+mod retry;
+mod unified;
+mod wire;
+
+pub use io::{Effect, Input, Settled, Verdict};
+pub use machine::Turn;
+pub use options::{Freeze, Mode, Options, Policy, ResultsAs};

@@ -1,0 +1,73 @@
+//! When a failed request is repeated, and how its failure reads.
+
+use sha2::{Digest, Sha256};
+
+use super::io::Effect;
+use super::machine::{State, Turn};
+use crate::canon::{Json, Reader};
+use crate::trace::Failure;
+
+/// Before the second attempt; doubled for each further one. The default of the OpenAI and
+/// Anthropic SDKs.
+const FIRST_WAIT_MS: u64 = 500;
+/// A provider that asks for more is not waited for: the caller learns it at once.
+const LONGEST_WAIT_MS: u64 = 30_000;
+
+impl Turn {
+    /// The current request failed. It is repeated only while nothing of the response was
+    /// seen, so that no text appears twice and no call is decided twice.
+    pub(super) fn request_failed(
+        &mut self,
+        failure: Failure,
+        retryable: bool,
+        retry_after_ms: Option<u64>,
+    ) {
+        let State::Asking(asking) = &self.state else { return };
+        let (attempt, seen) = (asking.attempt, asking.seen);
+        let wait = retry_after_ms.unwrap_or_else(|| self.backoff(attempt));
+        let until = self.now.saturating_add(wait);
+        let again = retryable
+            && !seen
+            && attempt <= self.options.max_retries
+            && wait <= LONGEST_WAIT_MS
+            && until < self.turn_deadline();
+        if again {
+            self.state = State::Waiting { until, attempt: attempt + 1 };
+        } else {
+            self.fail(failure);
+        }
+    }
+
+    /// 0.5 s × 2ⁿ, less up to a quarter, drawn from the host's randomness.
+    fn backoff(&self, attempt: u32) -> u64 {
+        let longest = FIRST_WAIT_MS << attempt.saturating_sub(1).min(6);
+        let seed = format!("{}/wait/{}/{attempt}", self.options.secret, self.record.inferences);
+        let drawn = Sha256::digest(seed.as_bytes()).first().copied().unwrap_or(0);
+        longest - longest / 4 * u64::from(drawn) / 255
+    }
+
+    /// Ends what is in flight towards the model.
+    pub(super) fn abort_request(&mut self) {
+        if let State::Asking(asking) = &self.state {
+            self.effects.push_back(Effect::Abort { inference: asking.inference });
+        }
+    }
+}
+
+/// 408, 409, 429 and 5xx (529 among them), as the providers' own SDKs have it.
+pub(super) fn is_retryable(status: u16) -> bool {
+    matches!(status, 408 | 409 | 429 | 500..=599)
+}
+
+/// The provider's sentence where its body has one, so that a developer sees the cause.
+pub(super) fn status_message(status: u16, body: &str) -> String {
+    let said = Reader::lossy(body).value().ok().and_then(|json: Json<'_>| {
+        let error = json.get("error").unwrap_or(&json);
+        let text = error.as_str().or_else(|| error.get("message")?.as_str());
+        text.map(str::to_owned)
+    });
+    match said {
+        Some(said) => format!("the model answered {status}: {said}"),
+        None => format!("the model answered {status}"),
+    }
+}

@@ -1,0 +1,37 @@
+//! Unified mode: the plain loop of model and tools, with its soft stop and its step cap.
+
+use super::machine::Turn;
+use crate::tool::{Outcome, Refusal, Status};
+
+impl Turn {
+    /// Whether this is the last inference that the policy allows.
+    pub(super) fn is_last_step(&self) -> bool {
+        self.phase.inferences >= self.options.policy.max_steps
+    }
+
+    /// What a refused call gets in place of a result: the loop needs one for each call.
+    pub(super) fn soft_stop(&self, refusal: Refusal, notice: &str) -> Outcome {
+        match refusal {
+            Refusal::Duplicate => {
+                Outcome::told(Status::Blocked, format!("DUPLICATE_BLOCKED: {notice}"))
+            }
+            Refusal::Budget => Outcome::told(Status::Skipped, notice),
+            Refusal::InvalidArguments
+            | Refusal::NotAllowed
+            | Refusal::ToolsDisabled
+            | Refusal::UnknownTool => Outcome::told(Status::Blocked, notice),
+        }
+    }
+
+    /// Behind a step with calls.
+    pub(super) fn after_step(&mut self) {
+        if self.record.pause {
+            self.phase_ended();
+            self.paused();
+        } else if self.is_last_step() {
+            self.complete(false);
+        } else {
+            self.ask();
+        }
+    }
+}

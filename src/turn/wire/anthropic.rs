@@ -1,0 +1,74 @@
+//! Anthropic Messages: <https://docs.anthropic.com/en/api/messages>.
+
+use super::super::prompt::{Choice, Context};
+use super::arguments;
+use crate::canon::Json;
+use crate::message::Normalized;
+use crate::tool::ToolSpec;
+
+pub(super) fn body(
+    history: &Normalized,
+    context: &[Context],
+    tools: &[&ToolSpec],
+    choice: Choice,
+) -> Json<'static> {
+    let text_block = |text: String| Json::object([("type", "text".into()), ("text", text.into())]);
+    let mut system: Vec<Json<'static>> = match &history.system {
+        Some(Json::Array(blocks)) => blocks.clone(),
+        Some(Json::String(text)) => vec![text_block(text.to_string())],
+        _ => Vec::new(),
+    };
+    let mut messages = history.messages.clone();
+    for one in context {
+        match one {
+            // System texts behind the conversation belong to the top-level system: a message
+            // with that role is refused by most models.
+            Context::System(text) => system.push(text_block(text.clone())),
+            Context::Exchange { text, calls } => {
+                let mut said = Vec::new();
+                if !text.trim().is_empty() {
+                    said.push(text_block(text.clone()));
+                }
+                said.extend(calls.iter().map(|call| {
+                    Json::object([
+                        ("type", "tool_use".into()),
+                        ("id", call.view.id.clone().into()),
+                        ("name", call.view.name.clone().into()),
+                        ("input", arguments(&call.view.args)),
+                    ])
+                }));
+                // All results stand in the one user message behind the calls.
+                let results = calls.iter().map(|call| {
+                    Json::object([
+                        ("type", "tool_result".into()),
+                        ("tool_use_id", call.view.id.clone().into()),
+                        ("content", call.answer.clone().into()),
+                    ])
+                });
+                let results = Json::Array(results.collect());
+                messages.extend([("assistant", Json::Array(said)), ("user", results)].map(
+                    |(role, content)| Json::object([("role", role.into()), ("content", content)]),
+                ));
+            }
+        }
+    }
+    let mut members = Vec::new();
+    if !system.is_empty() {
+        members.push(("system".into(), Json::Array(system)));
+    }
+    members.push(("messages".into(), Json::Array(messages)));
+    if !tools.is_empty() {
+        let wire = tools.iter().map(|tool| {
+            Json::object([
+                ("name", tool.name.clone().into()),
+                ("description", tool.description.clone().into()),
+                ("input_schema", tool.input_schema.clone()),
+            ])
+        });
+        members.push(("tools".into(), Json::Array(wire.collect())));
+        if choice == Choice::None {
+            members.push(("tool_choice".into(), Json::object([("type", "none".into())])));
+        }
+    }
+    Json::Object(members)
+}

@@ -1,0 +1,44 @@
+//! Objects by number. One thread, no calls back into JavaScript: a borrow never overlaps.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use crate::stream::Decoder;
+use crate::turn::Turn;
+
+thread_local! {
+    pub(super) static STREAMS: Handles<Decoder> = Handles::new();
+    pub(super) static TURNS: Handles<Turn> = Handles::new();
+}
+
+/// Live objects; numbers are never used again.
+#[derive(Debug)]
+pub(super) struct Handles<T> {
+    live: RefCell<(u32, BTreeMap<u32, T>)>,
+}
+
+impl<T> Handles<T> {
+    fn new() -> Self {
+        Self { live: RefCell::new((0, BTreeMap::new())) }
+    }
+
+    /// Keeps `object`; its number as text.
+    pub(super) fn insert(&self, object: T) -> String {
+        let (last, objects) = &mut *self.live.borrow_mut();
+        *last = last.wrapping_add(1);
+        objects.insert(*last, object);
+        last.to_string()
+    }
+
+    pub(super) fn with<R>(&self, handle: u32, work: impl FnOnce(&mut T) -> R) -> Option<R> {
+        self.live.borrow_mut().1.get_mut(&handle).map(work)
+    }
+
+    pub(super) fn remove(&self, handle: u32) {
+        self.live.borrow_mut().1.remove(&handle);
+    }
+
+    pub(super) fn len(&self) -> u32 {
+        u32::try_from(self.live.borrow().1.len()).unwrap_or(u32::MAX)
+    }
+}
