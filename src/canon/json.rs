@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{JsonError, Kind, Reader, write};
+use super::{JsonError, Kind, Reader, decimal, write};
 use crate::limits;
 
 /// A JSON value. Object members keep their order; numbers keep their canonical text.
@@ -50,7 +50,7 @@ impl<'a> Json<'a> {
             Kind::String => Self::String(reader.string()?),
             Kind::Array => {
                 let mut items = Vec::new();
-                reader.array(|reader| {
+                reader.array(&mut |reader| {
                     items.push(Self::read(reader)?);
                     Ok(())
                 })?;
@@ -58,7 +58,7 @@ impl<'a> Json<'a> {
             }
             Kind::Object => {
                 let mut members: Vec<(Cow<'a, str>, Self)> = Vec::new();
-                reader.object(|key, reader| {
+                reader.object(&mut |key, reader| {
                     members.push((key, Self::read(reader)?));
                     Ok(())
                 })?;
@@ -91,7 +91,9 @@ impl<'a> Json<'a> {
     /// An object from its members.
     #[must_use]
     pub fn object<const N: usize>(members: [(&'static str, Self); N]) -> Self {
-        Self::Object(members.into_iter().map(|(k, v)| (Cow::Borrowed(k), v)).collect())
+        let mut all = Vec::with_capacity(N);
+        members.into_iter().for_each(|(key, value)| all.push((Cow::Borrowed(key), value)));
+        Self::Object(all)
     }
 
     /// A string.
@@ -139,7 +141,7 @@ impl<'a> Json<'a> {
     #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
         match self {
-            Self::Number(text) => text.parse().ok(),
+            Self::Number(text) => Some(decimal::parse(text)),
             _ => None,
         }
     }

@@ -8,6 +8,7 @@
 //! [RFC 8785]: https://www.rfc-editor.org/rfc/rfc8785
 //! [I-JSON]: https://www.rfc-editor.org/rfc/rfc7493
 
+mod decimal;
 mod error;
 mod json;
 mod number;

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::decimal;
+
 /// The canonical text of a JSON number literal; `None` when no finite double holds it.
 ///
 /// `literal` is known to match the grammar of RFC 8259 §6.
@@ -12,7 +14,7 @@ pub(super) fn canonical(literal: &str) -> Option<Cow<'_, str>> {
     if integer && digits.len() <= 15 {
         return Some(if literal == "-0" { Cow::Borrowed("0") } else { Cow::Borrowed(literal) });
     }
-    let double: f64 = literal.parse().ok()?;
+    let double = decimal::parse(literal);
     if !double.is_finite() {
         // A plain integer keeps its digits whatever its size; anything else has no value here.
         return integer.then_some(Cow::Borrowed(literal));

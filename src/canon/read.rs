@@ -8,7 +8,7 @@
 //!
 //! let mut name = String::new();
 //! let mut reader = Reader::strict(br#"{"id":7,"name":"read_file"}"#)?;
-//! reader.object(|key, reader| match &*key {
+//! reader.object(&mut |key, reader| match &*key {
 //!     "name" => {
 //!         name = reader.string()?.into_owned();
 //!         Ok(())
@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
     /// Those of the text, and those of `member`.
     pub fn object(
         &mut self,
-        mut member: impl FnMut(Cow<'a, str>, &mut Self) -> Result<(), JsonError>,
+        member: &mut dyn FnMut(Cow<'a, str>, &mut Self) -> Result<(), JsonError>,
     ) -> Result<(), JsonError> {
         self.open(b'{')?;
         if self.take_if(b'}') {
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
     /// Those of the text, and those of `item`.
     pub fn array(
         &mut self,
-        mut item: impl FnMut(&mut Self) -> Result<(), JsonError>,
+        item: &mut dyn FnMut(&mut Self) -> Result<(), JsonError>,
     ) -> Result<(), JsonError> {
         self.open(b'[')?;
         if self.take_if(b']') {
@@ -222,8 +222,8 @@ impl<'a> Reader<'a> {
             Kind::Bool => self.bool().map(drop),
             Kind::Number => self.number_literal(),
             Kind::String => self.string().map(drop),
-            Kind::Array => self.array(Self::skip),
-            Kind::Object => self.object(|_, reader| reader.skip()),
+            Kind::Array => self.array(&mut Self::skip),
+            Kind::Object => self.object(&mut |_, reader| reader.skip()),
         }
     }
 

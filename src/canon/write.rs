@@ -25,7 +25,7 @@ pub(super) fn write(value: &Json<'_>, out: &mut String, canonical: bool) {
             if canonical {
                 // RFC 8785 §3.2.3: by UTF-16 code units. UTF-8 order differs above U+FFFF:
                 // U+1F600 sorts before U+FB33 here.
-                order.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
+                order.sort_unstable_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
             }
             out.push('{');
             for (i, (key, item)) in order.into_iter().enumerate() {

@@ -9,7 +9,8 @@ pub(super) fn failure(error: &Json<'_>, raw: &str) -> StreamError {
     let text = |key: &str| error.get(key).and_then(Json::as_str).unwrap_or_default();
     let message = error.as_str().unwrap_or_else(|| text("message"));
     let status = ["code", "status"].iter().find_map(|key| error.get(key)?.as_u64());
-    let words = [text("type"), text("code"), text("status"), message].join(" ").to_lowercase();
+    let words =
+        [text("type"), text("code"), text("status"), message].join(" ").to_ascii_lowercase();
     StreamError {
         class: status.and_then(of_status).unwrap_or_else(|| of_words(&words)),
         message: if message.is_empty() { "the provider reports an error" } else { message }

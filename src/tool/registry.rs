@@ -58,14 +58,14 @@ impl Registry {
                 expected: "at most 1024 tools",
             });
         }
-        let mut seen = std::collections::BTreeSet::new();
-        for tool in &tools {
+        for (i, tool) in tools.iter().enumerate() {
             let wrong = |reason| Err(Error::ToolName { name: tool.name.clone(), reason });
             let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
             if !(1..=64).contains(&tool.name.len()) || !tool.name.bytes().all(plain) {
                 return wrong("expected 1 to 64 of A-Z, a-z, 0-9, _ and -");
             }
-            if !seen.insert(tool.name.to_ascii_lowercase()) {
+            let mut before = tools.iter().take(i);
+            if before.any(|other| other.name.eq_ignore_ascii_case(&tool.name)) {
                 return wrong("another tool has this name, but for upper and lower case");
             }
         }

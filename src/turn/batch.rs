@@ -158,10 +158,11 @@ impl Turn {
     fn unique_id(&mut self, id: String) -> String {
         let mut unique = id.clone();
         let mut n = 1;
-        while !self.record.call_ids.insert(unique.clone()) {
+        while self.record.call_ids.contains(&unique) {
             n += 1;
             unique = format!("{id}-{n}");
         }
+        self.record.call_ids.push(unique.clone());
         unique
     }
 

@@ -4,7 +4,6 @@
 //! unknown event type is passed on as `other`: the provider adds them without notice.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use crate::canon::{Json, JsonError, Kind, Reader};
 use crate::stream::classify::{failure, malformed};
@@ -17,7 +16,7 @@ pub(in crate::stream) struct Wire {
     /// A block has started.
     said: bool,
     /// Open blocks by the provider's index.
-    blocks: BTreeMap<u64, Block>,
+    blocks: Vec<(u64, Block)>,
     calls: u32,
     ended_calls: u32,
     tokens: Tokens,
@@ -74,7 +73,7 @@ impl Wire {
     pub(in crate::stream) fn data(&mut self, data: &str, out: &mut Vec<Delta>) {
         let mut event = Event::default();
         let mut reader = Reader::lossy(data);
-        let read = reader.object(|key, reader| event.member(&key, reader));
+        let read = reader.object(&mut |key, reader| event.member(&key, reader));
         if read.and_then(|()| reader.end()).is_err() {
             // Gateways in front of this wire end it as OpenAI's ends.
             if data.trim() != "[DONE]" {
@@ -151,11 +150,12 @@ impl Wire {
             }
         };
         self.said = true;
-        self.blocks.insert(at, kind);
+        self.blocks.retain(|(open, _)| *open != at);
+        self.blocks.push((at, kind));
     }
 
     fn block_delta(&mut self, at: u64, change: &Change<'_>, data: &str, out: &mut Vec<Delta>) {
-        let block = self.blocks.get_mut(&at);
+        let block = self.blocks.iter_mut().find_map(|(open, block)| (*open == at).then_some(block));
         match (&*change.kind, block) {
             ("text_delta", _) => push_text(change.text.to_string(), out),
             ("thinking_delta", _) => push_reasoning(change.thinking.to_string(), None, out),
@@ -175,7 +175,9 @@ impl Wire {
     }
 
     fn block_stop(&mut self, at: u64, out: &mut Vec<Delta>) {
-        if let Some(Block::Call { index, whole }) = self.blocks.remove(&at) {
+        let place = self.blocks.iter().position(|(open, _)| *open == at);
+        let block = place.map(|place| self.blocks.remove(place).1);
+        if let Some(Block::Call { index, whole }) = block {
             if let Some(text) = whole {
                 out.push(Delta::ToolCallArguments { index, text });
             }
@@ -240,7 +242,7 @@ impl<'a> Event<'a> {
             }
             "content_block" => self.block = Some(reader.value()?),
             "delta" if reader.peek()? == Kind::Object => {
-                reader.object(|key, reader| self.delta.member(&key, reader))?;
+                reader.object(&mut |key, reader| self.delta.member(&key, reader))?;
             }
             "message" => self.message = Some(reader.value()?),
             "usage" => self.usage = Some(reader.value()?),

@@ -68,7 +68,7 @@ impl Wire {
         }
         let mut chunk = Chunk::default();
         let mut reader = Reader::lossy(data);
-        let read = reader.object(|key, reader| chunk.member(&key, reader, data));
+        let read = reader.object(&mut |key, reader| chunk.member(&key, reader, data));
         if read.and_then(|()| reader.end()).is_err() {
             out.push(Delta::Error(malformed("an event of the model is no JSON object", data)));
             return;
@@ -221,7 +221,7 @@ impl Fragment<'_> {
 impl<'a> Chunk<'a> {
     fn member(&mut self, key: &str, reader: &mut Reader<'a>, data: &str) -> Result<(), JsonError> {
         match key {
-            "choices" => list(reader, |reader| self.choice(reader)),
+            "choices" => list(reader, &mut |reader| self.choice(reader)),
             "usage" => {
                 self.usage = usage(&reader.value()?).or(self.usage);
                 Ok(())
@@ -252,12 +252,12 @@ impl<'a> Chunk<'a> {
     fn choice(&mut self, reader: &mut Reader<'a>) -> Result<(), JsonError> {
         let mut one = Chunk::default();
         let mut first = true;
-        object(reader, |key, reader| match key {
+        object(reader, &mut |key, reader| match key {
             "index" if reader.peek()? == Kind::Number => {
                 first = reader.number()? == "0";
                 Ok(())
             }
-            "delta" => object(reader, |key, reader| one.delta(key, reader)),
+            "delta" => object(reader, &mut |key, reader| one.delta(key, reader)),
             "finish_reason" => {
                 one.finish = text(reader)?;
                 Ok(())
@@ -279,7 +279,7 @@ impl<'a> Chunk<'a> {
                 self.said.push(Piece::Text(reader.string()?));
                 Ok(())
             }
-            "content" => list(reader, |reader| self.part(reader)),
+            "content" => list(reader, &mut |reader| self.part(reader)),
             // vLLM and DeepSeek say `reasoning_content`, Groq and OpenRouter `reasoning`; where
             // both stand they are the same.
             "reasoning_content" | "reasoning" => {
@@ -289,9 +289,9 @@ impl<'a> Chunk<'a> {
                 }
                 Ok(())
             }
-            "tool_calls" => list(reader, |reader| {
+            "tool_calls" => list(reader, &mut |reader| {
                 let mut fragment = Fragment::default();
-                object(reader, |key, reader| fragment.member(key, reader))?;
+                object(reader, &mut |key, reader| fragment.member(key, reader))?;
                 self.calls.push(fragment);
                 Ok(())
             }),
@@ -302,7 +302,7 @@ impl<'a> Chunk<'a> {
     /// Mistral: content as a list of `text` and `thinking` parts.
     fn part(&mut self, reader: &mut Reader<'a>) -> Result<(), JsonError> {
         let mut pieces = Vec::new();
-        object(reader, |key, reader| match key {
+        object(reader, &mut |key, reader| match key {
             "text" => {
                 pieces.extend(text(reader)?.map(Piece::Text));
                 Ok(())
@@ -311,8 +311,8 @@ impl<'a> Chunk<'a> {
                 pieces.push(Piece::Reasoning(reader.string()?));
                 Ok(())
             }
-            "thinking" => list(reader, |reader| {
-                object(reader, |key, reader| match key {
+            "thinking" => list(reader, &mut |reader| {
+                object(reader, &mut |key, reader| match key {
                     "text" => {
                         pieces.extend(text(reader)?.map(Piece::Reasoning));
                         Ok(())
@@ -339,7 +339,7 @@ impl<'a> Fragment<'a> {
                 self.id = text(reader)?.filter(|id| !id.is_empty() && id != "null");
                 Ok(())
             }
-            "function" => object(reader, |key, reader| match key {
+            "function" => object(reader, &mut |key, reader| match key {
                 "name" => {
                     self.name = text(reader)?.filter(|name| !name.is_empty());
                     Ok(())
@@ -366,10 +366,10 @@ impl<'a> Fragment<'a> {
 /// An object; anything else is read over.
 fn object<'a>(
     reader: &mut Reader<'a>,
-    mut member: impl FnMut(&str, &mut Reader<'a>) -> Result<(), JsonError>,
+    member: &mut dyn FnMut(&str, &mut Reader<'a>) -> Result<(), JsonError>,
 ) -> Result<(), JsonError> {
     match reader.peek()? {
-        Kind::Object => reader.object(|key, reader| member(&key, reader)),
+        Kind::Object => reader.object(&mut |key, reader| member(&key, reader)),
         _ => reader.skip(),
     }
 }
@@ -377,7 +377,7 @@ fn object<'a>(
 /// An array; anything else is read over.
 fn list<'a>(
     reader: &mut Reader<'a>,
-    item: impl FnMut(&mut Reader<'a>) -> Result<(), JsonError>,
+    item: &mut dyn FnMut(&mut Reader<'a>) -> Result<(), JsonError>,
 ) -> Result<(), JsonError> {
     match reader.peek()? {
         Kind::Array => reader.array(item),

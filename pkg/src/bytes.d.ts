@@ -1,0 +1,3 @@
+/** The core, in base64. */
+declare const base64: string
+export default base64

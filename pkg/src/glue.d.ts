@@ -1,0 +1,26 @@
+/** The functions of `src/wasm/mod.rs`. Texts that begin with `!` are errors. */
+export interface Glue {
+  canonicalize(json: Uint8Array): string
+  signature(call: Uint8Array): string
+  stream_new(dialect: string): string
+  stream_feed(handle: number, bytes: Uint8Array): string
+  stream_end(handle: number): string
+  stream_free(handle: number): void
+  turn_new(options: Uint8Array): string
+  turn_handle(handle: number, nowMs: number, input: Uint8Array): string
+  turn_bytes(
+    handle: number,
+    nowMs: number,
+    inference: number,
+    attempt: number,
+    bytes: Uint8Array,
+  ): string
+  turn_deadline(handle: number): number
+  turn_free(handle: number): void
+  live_handles(): number
+  /** Only in the test build. */
+  trap?(): void
+}
+
+/** A fresh instance of `module`, with nothing shared. */
+export function createInstance(module: WebAssembly.Module): Glue
