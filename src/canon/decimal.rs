@@ -18,11 +18,8 @@ pub(super) fn parse(literal: &str) -> f64 {
     let (mantissa, exponent) = literal.split_once(['e', 'E']).unwrap_or((literal, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     // An exponent that no i32 holds is far outside of every double.
-    let exponent: i32 = exponent.parse().unwrap_or(if exponent.starts_with('-') {
-        i32::MIN / 2
-    } else {
-        i32::MAX / 2
-    });
+    let outside = if exponent.starts_with('-') { i32::MIN / 2 } else { i32::MAX / 2 };
+    let exponent: i32 = exponent.parse().unwrap_or(outside);
     let mut exponent = exponent.saturating_sub(i32::try_from(fraction.len()).unwrap_or(i32::MAX));
 
     let mut digits: Vec<u8> = Vec::new();

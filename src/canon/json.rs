@@ -38,6 +38,22 @@ impl<'a> Json<'a> {
         Ok(value)
     }
 
+    /// As [`Json::parse`] for a host's own JSON: half of a surrogate pair becomes U+FFFD.
+    ///
+    /// # Errors
+    /// As [`Json::parse`], `json.lone_surrogate` excepted.
+    pub fn parse_lossy(text: &'a [u8], max_bytes: usize) -> Result<Self, JsonError> {
+        if text.len() > max_bytes {
+            return Err(JsonError::TooLarge { limit: max_bytes });
+        }
+        let text = std::str::from_utf8(text)
+            .map_err(|error| JsonError::Syntax { offset: error.valid_up_to() })?;
+        let mut reader = Reader::lossy(text);
+        let value = reader.value()?;
+        reader.end()?;
+        Ok(value)
+    }
+
     /// Reads the next value of `reader`; the depth is bounded by the reader.
     pub(super) fn read(reader: &mut Reader<'a>) -> Result<Self, JsonError> {
         Ok(match reader.peek()? {

@@ -98,6 +98,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Those of the text, and those of `member`.
+    #[expect(clippy::type_complexity, reason = "one callback; a name would hide its shape")]
     pub fn object(
         &mut self,
         member: &mut dyn FnMut(Cow<'a, str>, &mut Self) -> Result<(), JsonError>,

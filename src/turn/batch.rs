@@ -117,7 +117,8 @@ impl Turn {
     /// Judges the calls of a response, once the host has checked those that need it.
     pub(super) fn judge_calls(&mut self, response: Response) {
         let calls = response.calls.into_iter().take(limits::CALLS_PER_RESPONSE);
-        let mut candidates: Vec<_> = calls.map(|call| self.candidate(call)).collect();
+        let mut ids = Vec::new();
+        let mut candidates: Vec<_> = calls.map(|call| self.candidate(call, &mut ids)).collect();
         for candidate in &mut candidates {
             candidate.pending = candidate.valid && self.needs_check(&candidate.name);
             if candidate.pending {
@@ -134,7 +135,7 @@ impl Turn {
         self.decide_when_checked();
     }
 
-    fn candidate(&mut self, call: Call) -> Candidate {
+    fn candidate(&mut self, call: Call, ids: &mut Vec<String>) -> Candidate {
         self.record.calls += 1;
         let text = if call.ended && call.arguments.trim().is_empty() {
             "{}"
@@ -145,25 +146,13 @@ impl Turn {
         let object = parsed.ok().filter(|json| call.ended && json.as_object().is_some());
         Candidate {
             call: self.record.calls,
-            id: self.unique_id(call.id),
+            id: unique(call.id, ids),
             name: call.name,
             valid: object.is_some(),
             args: object.unwrap_or_else(|| Json::String(call.arguments.into())),
             action: None,
             pending: false,
         }
-    }
-
-    /// Providers use ids twice; outcomes are keyed by them.
-    fn unique_id(&mut self, id: String) -> String {
-        let mut unique = id.clone();
-        let mut n = 1;
-        while self.record.call_ids.contains(&unique) {
-            n += 1;
-            unique = format!("{id}-{n}");
-        }
-        self.record.call_ids.push(unique.clone());
-        unique
     }
 
     fn needs_check(&self, name: &str) -> bool {
@@ -327,7 +316,8 @@ impl Turn {
             self.emit(EventKind::Refused { calls, reason, notice, blocked });
         }
         for (place, call) in batch.calls.iter().enumerate() {
-            let Kind::Run { signature, .. } = &call.kind else { continue };
+            let Kind::Run { signature, limit, .. } = &call.kind else { continue };
+            let max_result_bytes = *limit;
             self.trace_tool_call(&call.view);
             let tool_batch_id = self.record.batch;
             let request = &self.options.request_id;
@@ -339,6 +329,7 @@ impl Turn {
                 tool_call_id: call.view.id.clone(),
                 tool_batch_id,
                 idempotency_key: key,
+                max_result_bytes,
                 args: call.view.args.clone(),
             });
         }
@@ -460,6 +451,9 @@ impl Turn {
         }
         if !self.boxed() {
             answered.extend(batch.refused.iter().cloned());
+            for call in &mut answered {
+                call.view.id = unique(std::mem::take(&mut call.view.id), &mut self.record.wire_ids);
+            }
             let text = batch.text.clone();
             self.record.context.push(Context::Exchange { text, calls: answered });
         }
@@ -478,6 +472,19 @@ impl Turn {
         self.phase.name != PhaseName::Unified
             && self.options.policy.results_as == ResultsAs::SystemBox
     }
+}
+
+/// `id`, with a number behind it where it is taken: providers use ids twice, while outcomes
+/// are keyed by them within a batch, and histories within themselves.
+fn unique(id: String, taken: &mut Vec<String>) -> String {
+    let mut unique = id.clone();
+    let mut n = 1;
+    while taken.contains(&unique) {
+        n += 1;
+        unique = format!("{id}-{n}");
+    }
+    taken.push(unique.clone());
+    unique
 }
 
 /// An error's text obeys the limit of results.

@@ -153,6 +153,8 @@ pub enum Effect {
         tool_batch_id: u32,
         /// The same over retries and resumes.
         idempotency_key: String,
+        /// Bytes of the result that are kept; more need not be reported.
+        max_result_bytes: u64,
         /// The arguments, an object. A host that got other ones from its validator uses those.
         args: Json<'static>,
     },

@@ -81,7 +81,8 @@ pub(super) struct Record {
     pub(super) batch: u32,
     pub(super) inferences: u32,
     pub(super) calls: u32,
-    pub(super) call_ids: Vec<String>,
+    /// Ids that native exchanges use.
+    pub(super) wire_ids: Vec<String>,
     pub(super) ledger: Ledger,
     pub(super) boxes: BoxMaker,
     pub(super) context: Vec<Context>,
@@ -122,7 +123,7 @@ impl Turn {
                 batch: 0,
                 inferences: 0,
                 calls: 0,
-                call_ids: Vec::new(),
+                wire_ids: Vec::new(),
                 ledger: Ledger::default(),
                 boxes,
                 context: Vec::new(),

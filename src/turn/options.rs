@@ -125,7 +125,8 @@ impl Options {
     /// for what is missing, unknown, of the wrong type or out of range; `dialect.unknown`;
     /// `tool.invalid_name`.
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
-        let Json::Object(members) = Json::parse(text, limits::HISTORY_BYTES)?.into_owned() else {
+        let Json::Object(members) = Json::parse_lossy(text, limits::HISTORY_BYTES)?.into_owned()
+        else {
             return Err(invalid("options", "an object"));
         };
         let mut found = Found::default();

@@ -203,7 +203,15 @@ fn effect(effect: Effect, out: &mut String) {
         Effect::Check { call, name, args } => {
             ("check", vec![("call", number(call)), ("name", name.into()), ("args", args)])
         }
-        Effect::RunTool { call, name, tool_call_id, tool_batch_id, idempotency_key, args } => (
+        Effect::RunTool {
+            call,
+            name,
+            tool_call_id,
+            tool_batch_id,
+            idempotency_key,
+            max_result_bytes,
+            args,
+        } => (
             "run_tool",
             vec![
                 ("call", number(call)),
@@ -211,6 +219,7 @@ fn effect(effect: Effect, out: &mut String) {
                 ("toolCallId", tool_call_id.into()),
                 ("toolBatchId", number(tool_batch_id)),
                 ("idempotencyKey", idempotency_key.into()),
+                ("maxResultBytes", Json::integer(max_result_bytes)),
                 ("args", args),
             ],
         ),

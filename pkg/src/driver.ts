@@ -1,0 +1,281 @@
+/**
+ * The only place where the core meets the world: it does what the core asks for (fetch, run a
+ * tool, wait) and tells the core what happened. It decides nothing.
+ *
+ * @module
+ */
+import { answer, call, core, encode, type Core } from './core.js'
+import type { TurnlockError } from './errors.js'
+import type { Glue } from './glue.js'
+import type { Model, ModelRequest } from './models/model.js'
+import { describe, serialize, threw, type SettledInput } from './serialize.js'
+import type { Tool, ToolContext } from './tools.js'
+import type { Delta, TraceEvent, TurnEvent, TurnResult } from './types.js'
+
+/** What a turn is made of, and where its events go. */
+export interface Host {
+  model: Model
+  tools: Record<string, Tool>
+  requestId: string
+  projectId: string | null
+  onEvent(event: TurnEvent): void
+  onTrace: ((event: TraceEvent) => void) | undefined
+  onDone(result: TurnResult): void
+  /** The core trapped; nothing follows. */
+  onFault(error: TurnlockError): void
+}
+
+type Effect =
+  | { type: 'fetch'; inference: number; attempt: number; body: ModelRequest }
+  | { type: 'abort'; inference: number }
+  | { type: 'check'; call: number; name: string; args: unknown }
+  | RunTool
+  | { type: 'cancel_tool'; call: number; reason: string }
+  | { type: 'emit'; event: TurnEvent }
+  | { type: 'trace'; event: TraceEvent }
+  | { type: 'done'; result: TurnResult }
+
+interface RunTool {
+  type: 'run_tool'
+  call: number
+  name: string
+  toolCallId: string
+  toolBatchId: number
+  idempotencyKey: string
+  maxResultBytes: number
+  args: unknown
+}
+
+/** Bytes of a failure's body that the core may look at. */
+const FAILURE_BODY = 8192
+
+export class Driver {
+  readonly #host: Host
+  readonly #core: Core
+  readonly #handle: number
+  readonly #requests = new Map<number, AbortController>()
+  readonly #tools = new Map<number, AbortController>()
+  /** What a validator made of the arguments. */
+  readonly #checkedArgs = new Map<number, unknown>()
+  readonly #queue: Effect[] = []
+  #draining = false
+  #over = false
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #timerDue = Infinity
+
+  /** @throws TurnlockError for options that the core refuses */
+  constructor(host: Host, options: Record<string, unknown>) {
+    this.#host = host
+    this.#core = core()
+    const bytes = encode(JSON.stringify(options))
+    this.#handle = Number(answer(call(this.#core, (glue) => glue.turn_new(bytes))))
+    this.#core.onFault.add(this.#fault)
+  }
+
+  /** Reports a fact. */
+  send(input: Record<string, unknown>): void {
+    const bytes = encode(JSON.stringify(input))
+    this.#tell((glue) => glue.turn_handle(this.#handle, performance.now(), bytes))
+  }
+
+  #tell(work: (glue: Glue) => string): void {
+    if (this.#over) return
+    let text: string
+    try {
+      text = answer(call(this.#core, work))
+    } catch {
+      // A trap: `#fault` has settled the turn.
+      return
+    }
+    if (text !== '') this.#queue.push(...(JSON.parse(text) as Effect[]))
+    this.#drain()
+  }
+
+  /** Does the effects in order, those that a callback causes behind those already due. */
+  #drain(): void {
+    if (this.#draining) return
+    this.#draining = true
+    for (let effect = this.#queue.shift(); effect; effect = this.#queue.shift()) {
+      this.#perform(effect)
+    }
+    this.#draining = false
+    if (!this.#over) this.#schedule()
+  }
+
+  #perform(effect: Effect): void {
+    switch (effect.type) {
+      case 'emit':
+        return this.#host.onEvent(effect.event)
+      case 'fetch':
+        return void this.#fetch(effect.inference, effect.attempt, effect.body)
+      case 'abort':
+        this.#requests.get(effect.inference)?.abort()
+        return void this.#requests.delete(effect.inference)
+      case 'check':
+        return void this.#check(effect.call, effect.name, effect.args)
+      case 'run_tool':
+        return void this.#runTool(effect)
+      case 'cancel_tool':
+        return this.#tools.get(effect.call)?.abort(new DOMException(effect.reason, 'AbortError'))
+      case 'trace':
+        try {
+          this.#host.onTrace?.(effect.event)
+        } catch {
+          // A sink that throws must not end a turn.
+        }
+        return
+      case 'done':
+        this.#close()
+        call(this.#core, (glue) => glue.turn_free(this.#handle))
+        return this.#host.onDone(effect.result)
+    }
+  }
+
+  /** One timer for all deadlines; one that fires early costs less than resetting it per chunk. */
+  #schedule(): void {
+    const due = this.#core.glue.turn_deadline(this.#handle)
+    if (Number.isNaN(due) || due >= this.#timerDue) return
+    clearTimeout(this.#timer)
+    this.#timerDue = due
+    this.#timer = setTimeout(
+      () => {
+        this.#timerDue = Infinity
+        this.send({ type: 'timer' })
+      },
+      Math.max(0, due - performance.now()),
+    )
+  }
+
+  async #fetch(inference: number, attempt: number, body: ModelRequest): Promise<void> {
+    const controller = new AbortController()
+    this.#requests.set(inference, controller)
+    // Bytes of an attempt that was given up must not reach the one that replaced it.
+    const current = () => !this.#over && this.#requests.get(inference) === controller
+    const say = (type: string, own?: Record<string, unknown>) => {
+      if (current()) this.send({ type, inference, attempt, ...own })
+    }
+    let generated = false
+    try {
+      const opened = this.#host.model.open(body, { signal: controller.signal })
+      generated = Symbol.asyncIterator in opened
+      if (Symbol.asyncIterator in opened) {
+        await this.#readDeltas(opened, current, say)
+      } else {
+        const response = await opened
+        if (!current()) return void response.body?.cancel().catch(() => {})
+        const failed = !response.ok
+        const own = { status: response.status, retryAfterMs: retryAfter(response.headers) }
+        say('response_head', { ...own, body: failed ? await beginning(response) : '' })
+        if (failed) return
+        await this.#readBytes(response, inference, attempt, current)
+      }
+      say('response_end')
+    } catch (error) {
+      // The words of a fetch failure can hold the address, and with it a key.
+      say('response_failed', { message: generated ? describe(error) : connectionFailure(error) })
+    }
+  }
+
+  async #readDeltas(
+    deltas: AsyncIterable<Delta>,
+    current: () => boolean,
+    say: (type: string, own: Record<string, unknown>) => void,
+  ): Promise<void> {
+    for await (const delta of deltas) {
+      if (!current()) return
+      say('deltas', { deltas: [delta] })
+    }
+  }
+
+  async #readBytes(
+    response: Response,
+    inference: number,
+    attempt: number,
+    current: () => boolean,
+  ): Promise<void> {
+    const reader = response.body?.getReader()
+    if (!reader) return
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (!current()) return void reader.cancel().catch(() => {})
+      if (done) return
+      this.#tell((glue) =>
+        glue.turn_bytes(this.#handle, performance.now(), inference, attempt, value),
+      )
+    }
+  }
+
+  async #check(id: number, name: string, args: unknown): Promise<void> {
+    try {
+      const checked = await this.#host.tools[name]?.check(args)
+      if (!checked?.valid) {
+        return this.send({ type: 'checked', call: id, valid: false, errors: checked?.errors ?? '' })
+      }
+      this.#checkedArgs.set(id, checked.args)
+      this.send({ type: 'checked', call: id, valid: true, action: checked.action })
+    } catch (error) {
+      this.send({ type: 'checked', call: id, valid: false, errors: describe(error) })
+    }
+  }
+
+  async #runTool(effect: RunTool): Promise<void> {
+    const { call: id, name, toolCallId, toolBatchId, idempotencyKey, maxResultBytes } = effect
+    const controller = new AbortController()
+    this.#tools.set(id, controller)
+    const { requestId, projectId } = this.#host
+    const context: ToolContext = {
+      ...{ signal: controller.signal, requestId, toolBatchId, toolCallId, idempotencyKey },
+      projectId,
+    }
+    const args = this.#checkedArgs.has(id) ? this.#checkedArgs.get(id) : effect.args
+    let settled: SettledInput
+    try {
+      settled = serialize(await this.#host.tools[name]?.execute(args, context), maxResultBytes)
+    } catch (error) {
+      settled = threw(error)
+    }
+    this.#tools.delete(id)
+    this.send({ type: 'tool_settled', call: id, ...settled })
+  }
+
+  readonly #fault = (error: TurnlockError): void => {
+    this.#close()
+    this.#host.onFault(error)
+  }
+
+  #close(): void {
+    this.#over = true
+    this.#queue.length = 0
+    this.#core.onFault.delete(this.#fault)
+    clearTimeout(this.#timer)
+    for (const controller of [...this.#requests.values(), ...this.#tools.values()]) {
+      controller.abort()
+    }
+    this.#requests.clear()
+    this.#tools.clear()
+  }
+}
+
+/** Seconds, milliseconds or a date: RFC 9110 §10.2.3, and what OpenAI adds to it. */
+function retryAfter(headers: Headers): number | null {
+  const precise = Number(headers.get('retry-after-ms') ?? NaN)
+  if (precise >= 0) return Math.min(Math.ceil(precise), Number.MAX_SAFE_INTEGER)
+  const said = headers.get('retry-after')
+  if (!said) return null
+  const seconds = Number(said)
+  const wait = Number.isNaN(seconds) ? Date.parse(said) - Date.now() : seconds * 1000
+  return Number.isNaN(wait) ? null : Math.min(Math.max(0, Math.ceil(wait)), Number.MAX_SAFE_INTEGER)
+}
+
+async function beginning(response: Response): Promise<string> {
+  try {
+    return (await response.text()).slice(0, FAILURE_BODY)
+  } catch {
+    return ''
+  }
+}
+
+function connectionFailure(error: unknown): string {
+  const cause = (error as { cause?: { code?: unknown } } | null)?.cause?.code
+  return `the connection to the model failed${typeof cause === 'string' ? ` (${cause})` : ''}`
+}

@@ -1,0 +1,26 @@
+/**
+ * Every failure of this package. `code` is stable (`area.reason`), `message` is for developers.
+ *
+ * @example
+ * try { canonicalize('{"a":1,"a":2}') } catch (error) {
+ *   if (isTurnlockError(error) && error.code === 'json.duplicate_key') …
+ * }
+ */
+export class TurnlockError extends Error {
+  /** Stable, machine-readable name, such as `json.syntax`. */
+  readonly code: string
+  /** What is known beyond the message, such as `{ status }` or `{ offset }`. */
+  readonly details?: Record<string, unknown>
+
+  constructor(code: string, message: string, details?: Record<string, unknown>, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.name = 'TurnlockError'
+    this.code = code
+    if (details) this.details = details
+  }
+}
+
+/** Whether `error` is a {@link TurnlockError}; also across two copies of the package. */
+export function isTurnlockError(error: unknown): error is TurnlockError {
+  return error instanceof Error && error.name === 'TurnlockError' && 'code' in error
+}
