@@ -158,7 +158,12 @@ impl Wire {
             None => self.calls.len().checked_sub(1),
         };
         if let Some(id) = &fragment.id {
-            let known = last(&|call| call.wire_id.as_deref() == Some(id));
+            // An id at another place with a name of its own is another call with the same id.
+            let elsewhere = |call: &Call| {
+                fragment.name.is_some()
+                    && fragment.index.is_some_and(|i| call.wire_index != Some(i))
+            };
+            let known = last(&|call| call.wire_id.as_deref() == Some(id) && !elsewhere(call));
             // An id that comes late belongs to the call at its index, if that has none.
             let late = by_index.filter(|at| {
                 let call = self.calls.get(*at);
