@@ -1,6 +1,6 @@
 /** Tools: what they take, how that is checked, how they run. */
-import { Validator, type Schema } from '@cfworker/json-schema'
 import { TurnlockError } from './errors.js'
+import { Validator } from './json-schema.js'
 
 /** What a tool is told beside its arguments. */
 export interface ToolContext {
@@ -152,7 +152,7 @@ function compile(schema: unknown): Validator {
   const types = type === undefined ? [] : Array.isArray(type) ? type : [type]
   if (!types.every((one) => TYPES.includes(one as string))) throw wrong('`type` is no JSON type')
   try {
-    const validator = new Validator(schema as Schema, '2020-12', false)
+    const validator = new Validator(schema, '2020-12', false)
     // References are resolved here, and not in the middle of a turn.
     validator.validate({})
     return validator

@@ -113,6 +113,7 @@ export function createSessions() {
     response.setHeader('access-control-allow-origin', '*')
     response.setHeader('access-control-allow-headers', '*')
     response.setHeader('access-control-allow-methods', '*')
+    response.setHeader('access-control-expose-headers', '*')
     if (request.method === 'OPTIONS') return response.writeHead(204).end()
     const [, session, script, kind] = /^\/s\/([^/]+)(?:\/(.+?)\/v1)?(\/.+)$/.exec(path) ?? []
     if (!session) return response.writeHead(404).end()

@@ -1,0 +1,249 @@
+// Plays one scenario through the public package, against the scripted provider over HTTP.
+// Runs in any JavaScript runtime: no `node:` import here.
+//
+// See README.md for the form of the tables and of the lines.
+
+const TERMINAL = ['complete', 'paused', 'cancelled', 'error']
+const ORDER = { tool_phase: 0, unified: 0, action_phase: 1, complete: 2 }
+const never = () => new Promise(() => {})
+
+function assert(fact, what) {
+  if (!fact) throw new Error(what)
+}
+
+/** A tool that behaves as the table says. */
+function toolOf({ defineTool, canonicalize }, name, tool, executed) {
+  const special = {
+    undefined: () => undefined,
+    cycle: () => {
+      const ring = {}
+      ring.self = ring
+      return ring
+    },
+    bigint: () => ({ big: 1n }),
+    function: () => () => 1,
+  }
+  return defineTool({
+    description: name,
+    inputSchema: tool.schema ?? { type: 'object' },
+    ...(tool.readOnly !== undefined && { readOnly: tool.readOnly }),
+    ...(tool.idempotent !== undefined && { idempotent: tool.idempotent }),
+    ...(tool.dedupe && { dedupe: tool.dedupe }),
+    ...(tool.timeoutMs && { timeoutMs: tool.timeoutMs }),
+    ...(tool.maxResultBytes && { maxResultBytes: tool.maxResultBytes }),
+    ...(tool.action && { action: (args) => String(args[tool.action]) }),
+    execute(args) {
+      executed.push(`${name} ${canonicalize(JSON.stringify(args))}`)
+      if (tool.hangs) return never()
+      if (tool.throws) throw new Error(tool.throws)
+      if (tool.returnsText) return tool.returnsText.repeat.repeat(tool.returnsText.times)
+      return tool.special ? special[tool.special]() : tool.returns
+    },
+  })
+}
+
+/** Events as lines. */
+class Reduction {
+  lines = []
+  #known = new Map()
+
+  constructor(turnlock, scenario) {
+    this.turnlock = turnlock
+    this.scenario = scenario
+  }
+
+  canonical(value) {
+    return this.turnlock.canonicalize(JSON.stringify(value))
+  }
+
+  #call({ id, name, args, signature }) {
+    const text = this.canonical(args)
+    const key = this.scenario.tools?.[name]?.action
+    const projectId = this.scenario.projectId ?? null
+    const of = (action) => this.turnlock.signature({ tool: name, args: text, action, projectId })
+    // A call that was not checked has no action.
+    const expected = [of(null)]
+    if (key && args?.[key] !== undefined) expected.push(of(String(args[key])))
+    assert(expected.includes(signature), `signature of ${id}`)
+    this.#known.set(signature, `${name} ${text}`)
+    return `${id} ${name} ${text}`
+  }
+
+  #result(result) {
+    assert(Number.isFinite(result.durationMs) && result.durationMs >= 0, 'durationMs')
+    assert(this.#known.has(result.signature), 'a result without its call')
+    let line = `${result.toolCallId} ${result.status}`
+    if ('result' in result && !result.truncated) {
+      const told = ['blocked', 'skipped'].includes(result.status)
+      if (!told) line += ` ${this.canonical(result.result)}`
+      else if (result.result.startsWith('DUPLICATE_BLOCKED')) line += ' DUPLICATE_BLOCKED'
+    }
+    if (result.error) line += ` !${result.error.code}`
+    if (result.replayed) line += ' replayed'
+    if (result.truncated) line += ' truncated'
+    return line
+  }
+
+  #blocked(signatures) {
+    return signatures.map((one) => {
+      assert(this.#known.has(one), 'a blocked signature without its call')
+      return this.#known.get(one)
+    })
+  }
+
+  #rest(event) {
+    switch (event.type) {
+      case 'tool_calls':
+        return event.toolCalls.map((call) => this.#call(call)).join('; ')
+      case 'tool_results':
+        return event.toolResults.map((result) => this.#result(result)).join('; ')
+      case 'refused': {
+        assert(event.notice.length > 0, 'an empty notice')
+        const calls = event.toolCalls.map((call) => this.#call(call)).join('; ')
+        for (const { args } of event.toolCalls) {
+          const text = this.canonical(args)
+          assert(text === '{}' || !event.notice.includes(text), 'the notice echoes')
+        }
+        this.#blocked(event.blockedSignatures)
+        return `${event.reason}: ${calls}`
+      }
+      case 'complete': {
+        assert(event.done === true, 'done')
+        const blocked = this.#blocked(event.blockedSignatures).join('; ')
+        const rest = JSON.stringify(event.fullContent) + (blocked && ` blocked: ${blocked}`)
+        return rest + (event.composed ? ' composed' : '')
+      }
+      case 'cancelled':
+        return JSON.stringify(event.reason)
+      case 'error':
+        return event.code + (event.details?.status ? ` ${event.details.status}` : '')
+      default:
+        return ''
+    }
+  }
+
+  take(event) {
+    const head = `${event.phase}/${event.toolBatchId} ${event.type}`
+    if (event.type === 'text' || event.type === 'reasoning') {
+      const last = this.lines.at(-1)
+      const said = last?.startsWith(`${head} `) ? JSON.parse(this.lines.pop().slice(head.length)) : ''
+      this.lines.push(`${head} ${JSON.stringify(said + event.chunk)}`)
+    } else {
+      this.lines.push(`${head} ${this.#rest(event)}`.trim())
+    }
+  }
+}
+
+function invariants(scenario, events) {
+  let last = 0
+  events.forEach((event, at) => {
+    assert(event.seq === at + 1, 'seq')
+    assert(event.requestId === 'request-1', 'requestId')
+    assert(event.projectId === (scenario.projectId ?? null), 'projectId')
+    assert(TERMINAL.includes(event.type) === (at === events.length - 1), 'one terminal event, the last')
+    const order = ORDER[event.phase]
+    assert(order >= last || event.type === 'phase_start', 'only a cycle goes back')
+    last = order
+  })
+}
+
+function checkRequests(requests, wanted) {
+  wanted.forEach((want, at) => {
+    if (!want) return
+    const body = requests[at]?.body
+    const where = `request ${at + 1}`
+    assert(body, `${where} was not made`)
+    const same = (got, expected, what) =>
+      assert(JSON.stringify(got) === JSON.stringify(expected), `${what} of ${where}: ${JSON.stringify(got)}`)
+    const names = (body.tools ?? []).map((tool) => tool.function?.name ?? tool.name)
+    if ('tools' in want) same(names, want.tools, 'tools')
+    const choice = body.tool_choice?.type ?? body.tool_choice ?? null
+    if ('choice' in want) same(choice, want.choice, 'tool choice')
+    const text = JSON.stringify(body)
+    for (const part of want.has ?? []) assert(text.includes(part), `${where} lacks ${part}: ${text}`)
+    for (const part of want.lacks ?? []) assert(!text.includes(part), `${where} has ${part}: ${text}`)
+  })
+}
+
+/**
+ * Plays a scenario; throws what is wrong.
+ * @param {{ turnlock: any, url: string, session: string, dialect: string }} host
+ */
+export async function playScenario({ turnlock, url, session, dialect }, scenario) {
+  const executed = []
+  const tools = Object.fromEntries(
+    Object.entries(scenario.tools ?? {}).map(([name, tool]) => [
+      name,
+      toolOf(turnlock, name, tool, executed),
+    ]),
+  )
+  const baseURL = `${url}/s/${session}/${encodeURIComponent(`scenario:${scenario.name}`)}/v1`
+  const options = { baseURL, model: 'scripted', apiKey: 'secret', maxRetries: scenario.maxRetries ?? 0 }
+  const model = dialect === 'anthropic' ? turnlock.anthropic(options) : turnlock.openaiChat(options)
+  const turn = turnlock.runTurn({
+    ...{ model, tools, requestId: 'request-1', projectId: scenario.projectId ?? null },
+    messages: scenario.messages ?? [{ role: 'user', content: 'go' }],
+    ...(scenario.mode && { mode: scenario.mode }),
+    ...(scenario.policy && { policy: scenario.policy }),
+  })
+  const events = []
+  const counts = {}
+  for await (const event of turn) {
+    events.push(event)
+    counts[event.type] = (counts[event.type] ?? 0) + 1
+    for (const fact of scenario.facts ?? []) {
+      if (fact.after !== event.type || (fact.nth ?? 1) !== counts[event.type]) continue
+      if (fact.do === 'cancel') turn.cancel(fact.reason)
+      else turn.pause()
+    }
+  }
+  const result = await turn.result
+  invariants(scenario, events)
+  const reduction = new Reduction(turnlock, scenario)
+  for (const event of events) reduction.take(event)
+  const { expect } = scenario
+  const list = (lines) => lines.map((line) => `    ${line}\n`).join('')
+  assert(
+    JSON.stringify(reduction.lines) === JSON.stringify(expect.events),
+    `wanted\n${list(expect.events)}  got\n${list(reduction.lines)}`,
+  )
+  for (const key of ['status', 'text']) {
+    assert(!(key in expect) || result[key] === expect[key], `${key}: ${JSON.stringify(result[key])}`)
+  }
+  if (expect.executed) {
+    assert(JSON.stringify(executed) === JSON.stringify(expect.executed), `executed: ${executed}`)
+  }
+  for (const [key, value] of Object.entries(expect.usage ?? {})) {
+    assert(result.usage[key] === value, `usage: ${JSON.stringify(result.usage)}`)
+  }
+  const requests = await (await fetch(`${url}/s/${session}/requests`)).json()
+  // A turn that is cancelled at once may end before its request has left.
+  const early = expect.status === 'cancelled' && requests.length < scenario.model.length
+  assert(early || requests.length === scenario.model.length, `${requests.length} requests were made`)
+  checkRequests(requests, expect.requests ?? [])
+}
+
+/** Plays many, in both dialects where a scenario does not name one; counts and tells. */
+export async function playAll({ turnlock, url, runtime, lanes = 8 }, scenarios) {
+  const jobs = scenarios.flatMap((scenario) =>
+    (scenario.dialect ? [scenario.dialect] : ['openai-chat', 'anthropic']).map((dialect) => ({
+      scenario,
+      dialect,
+    })),
+  )
+  let passed = 0
+  const failures = []
+  const next = jobs.entries()
+  const work = async () => {
+    for (const [at, { scenario, dialect }] of next) {
+      try {
+        await playScenario({ turnlock, url, session: `${runtime}-${at}`, dialect }, scenario)
+        passed++
+      } catch (error) {
+        failures.push(`${scenario.name} [${runtime}, ${dialect}]\n  ${error.message}`)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: lanes }, work))
+  return { passed, failed: failures.length, failures }
+}
