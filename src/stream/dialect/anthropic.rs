@@ -91,7 +91,7 @@ impl Wire {
         }
         match &*event.kind {
             "message_start" => self.message_start(event.message.as_ref(), data, out),
-            "content_block_start" => self.block_start(event.index, event.block, data, out),
+            "content_block_start" => self.block_start(event.index, event.block.as_ref(), data, out),
             "content_block_delta" => self.block_delta(event.index, &event.delta, data, out),
             "content_block_stop" => self.block_stop(event.index, out),
             "message_delta" => {
@@ -100,7 +100,13 @@ impl Wire {
                 }
                 self.usage(event.usage.as_ref(), out);
             }
-            "message_stop" => self.done = true,
+            "message_stop" => {
+                self.done = true;
+                // What starts behind it is a message of its own, and mixes with nothing.
+                self.said = false;
+                self.message = None;
+                self.blocks.clear();
+            }
             "ping" => {}
             _ => out.push(Delta::Other { raw: data.to_owned() }),
         }
@@ -117,12 +123,23 @@ impl Wire {
             return;
         }
         self.message = Some(id);
-        self.usage(message.and_then(|message| message.get("usage")), out);
+        let part = |key: &str| message.and_then(|message| message.get(key));
+        // A call that a code execution makes comes whole with the start of its message.
+        let content = part("content").and_then(Json::as_array).into_iter().flatten();
+        for (at, block) in content.enumerate() {
+            let at = u64::try_from(at).unwrap_or(u64::MAX);
+            self.block_start(at, Some(block), data, out);
+            self.block_stop(at, out);
+        }
+        if let Some(raw) = part("stop_reason").and_then(Json::as_str) {
+            self.finish(raw, out);
+        }
+        self.usage(part("usage"), out);
     }
 
-    fn block_start(&mut self, at: u64, block: Option<Json<'_>>, data: &str, out: &mut Vec<Delta>) {
+    fn block_start(&mut self, at: u64, block: Option<&Json<'_>>, data: &str, out: &mut Vec<Delta>) {
         let text = |key: &str| {
-            let found = block.as_ref().and_then(|block| block.get(key)).and_then(Json::as_str);
+            let found = block.and_then(|block| block.get(key)).and_then(Json::as_str);
             found.unwrap_or_default().to_owned()
         };
         let kind = match &*text("type") {
@@ -140,7 +157,7 @@ impl Wire {
                 let id = Some(text("id")).filter(|id| !id.is_empty());
                 let id = id.unwrap_or_else(|| format!("call_{index}"));
                 out.push(Delta::ToolCallStart { index, id, name: text("name") });
-                let input = block.as_ref().and_then(|block| block.get("input"));
+                let input = block.and_then(|block| block.get("input"));
                 let said = |input: &&Json<'_>| input.as_object().is_some_and(|o| !o.is_empty());
                 Block::Call { index, whole: input.filter(said).map(Json::to_text) }
             }
