@@ -1,6 +1,7 @@
 //! Event-stream framing against eventsource-parser's own recordings.
 #![cfg(not(target_arch = "wasm32"))]
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::indexing_slicing, clippy::string_slice)]
 
 mod common;
 
@@ -64,5 +65,5 @@ fn recordings() {
         }
         played += 1;
     }
-    assert_eq!((played, left_out), (38, 14));
+    assert_eq!((played, left_out), (39, 13));
 }

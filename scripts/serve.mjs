@@ -1,0 +1,78 @@
+// The page, the built package and the scripted model on one origin.
+import { createHash } from 'node:crypto'
+import { createServer } from 'node:http'
+import { readFile } from 'node:fs/promises'
+import { extname, join, normalize } from 'node:path'
+import { BEHAVIOURS } from '../tests/provider/behaviours.mjs'
+import { createSessions } from '../tests/provider/server.mjs'
+import { root } from './setup.mjs'
+
+const TYPES = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.wasm': 'application/wasm',
+  '.json': 'application/json',
+}
+
+/** Import maps must stand in the page, so the one line of inline script is named by its hash. */
+const imports = JSON.stringify({ imports: { turnlock: './turnlock/index.js' } })
+const hash = createHash('sha256').update(imports).digest('base64')
+const POLICY = [
+  "default-src 'self'",
+  `script-src 'self' 'wasm-unsafe-eval' 'sha256-${hash}'`,
+  "img-src 'self' data:",
+  // A real endpoint may be anywhere.
+  "connect-src 'self' https: http://localhost:* http://127.0.0.1:*",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+async function file(path) {
+  if (path === '/behaviours.json') {
+    const about = Object.entries(BEHAVIOURS).map(([name, one]) => [name, one.about])
+    return JSON.stringify(Object.fromEntries(about))
+  }
+  const [folder, rest] = path.startsWith('/turnlock/')
+    ? [join(root, 'pkg/dist'), path.slice('/turnlock'.length)]
+    : [join(root, 'www'), path === '/' ? '/index.html' : path]
+  const wanted = normalize(join(folder, rest))
+  if (!wanted.startsWith(folder)) return undefined
+  const body = await readFile(wanted).catch(() => undefined)
+  if (!body || !wanted.endsWith('.html')) return body
+  return String(body).replace(/<script type="importmap".*?<\/script>/, () => `<script type="importmap">${imports}</script>`)
+}
+
+/** Starts on `port`, or the next free one. */
+export async function serve({ port = 0, tries = 20 } = {}) {
+  const model = createSessions()
+  const server = createServer(async (request, response) => {
+    const { pathname } = new URL(request.url, 'http://x')
+    if (pathname.startsWith('/model/')) return model(request, response, pathname.slice(6))
+    const body = await file(pathname)
+    if (body === undefined) return response.writeHead(404).end('not found')
+    const type = TYPES[extname(pathname) || '.html'] ?? 'application/octet-stream'
+    response.writeHead(200, {
+      ...{ 'content-type': type, 'content-security-policy': POLICY, 'cache-control': 'no-cache' },
+      'x-content-type-options': 'nosniff',
+    })
+    response.end(body)
+  })
+  for (let at = port; ; at++) {
+    try {
+      await new Promise((resolve, reject) => {
+        server.once('error', reject)
+        server.listen(at, '127.0.0.1', resolve)
+      })
+      break
+    } catch (error) {
+      if (error.code !== 'EADDRINUSE' || at >= port + tries) throw error
+    }
+  }
+  const close = () => {
+    server.closeAllConnections()
+    return new Promise((resolve) => server.close(resolve))
+  }
+  return { url: `http://localhost:${server.address().port}/`, close }
+}

@@ -1,0 +1,78 @@
+// What the user has chosen: mode, model, policy.
+import { anthropic, openaiChat } from 'turnlock'
+import { byId, element } from './dom.js'
+
+const POLICY = [
+  { name: 'maxTools', about: 'Tool calls in the tool phase', type: 'number', value: 1 },
+  { name: 'freeze', about: 'Stop reading at', options: ['auto', 'first_call', 'batch'] },
+  { name: 'actionTools', about: 'Tools of the action phase (names, commas)', type: 'text', value: '' },
+  { name: 'actionMaxTools', about: 'Calls in the action phase', type: 'number', value: 1 },
+  { name: 'maxCycles', about: 'A/B cycles', options: ['1', '2'] },
+  { name: 'resultsAs', about: 'Results reach the model as', options: ['system_box', 'native'] },
+  { name: 'maxSteps', about: 'Unified: model calls at most', type: 'number', value: 5 },
+  { name: 'modelIdleMs', about: 'Silence of the model, ms', type: 'number', value: 10000 },
+  { name: 'pauseAfterTools', about: 'Pause after the tools', type: 'checkbox' },
+]
+
+/** Fills the form. */
+export async function setUp() {
+  for (const { name, about, options, type, value } of POLICY) {
+    const id = `policy-${name}`
+    const input = options
+      ? element('select', { id, name }, ...options.map((text) => element('option', {}, text)))
+      : element('input', { id, name, type, value: value ?? '' })
+    if (type === 'number') input.min = '0'
+    const label = element('label', { htmlFor: id }, type === 'checkbox' ? input : '', ` ${about}`)
+    byId('policy').append(label)
+    if (type !== 'checkbox') byId('policy').append(input)
+  }
+  const behaviours = await (await fetch('./behaviours.json')).json()
+  byId('behaviour').append(
+    ...Object.keys(behaviours).map((name) =>
+      element('option', { value: name, selected: name === 'loop' }, name),
+    ),
+  )
+  const tell = () => (byId('about').textContent = behaviours[byId('behaviour').value])
+  byId('behaviour').addEventListener('change', tell)
+  tell()
+  const show = () => {
+    for (const part of document.querySelectorAll('[data-when]')) {
+      part.hidden = part.dataset.when !== byId('provider').value
+    }
+  }
+  byId('provider').addEventListener('change', show)
+  show()
+}
+
+function policy(form) {
+  const chosen = {}
+  for (const { name, type, options } of POLICY) {
+    const input = form.elements[name]
+    if (type === 'checkbox') chosen[name] = input.checked
+    else if (type === 'number') chosen[name] = Number(input.value)
+    else if (name === 'actionTools') chosen[name] = input.value.split(',').map((n) => n.trim()).filter(Boolean)
+    else chosen[name] = name === 'maxCycles' ? Number(input.value) : (input.value ?? options[0])
+  }
+  return chosen
+}
+
+/** The choices for one turn. Each turn of the scripted model is a session of its own. */
+export function choices() {
+  const form = byId('settings')
+  const value = (name) => form.elements[name].value
+  const make = value('wire') === 'anthropic' ? anthropic : openaiChat
+  const scripted = value('provider') === 'scripted'
+  const session = crypto.randomUUID?.() ?? String(Math.random()).slice(2)
+  const model = () =>
+    make({
+      baseURL: scripted
+        ? new URL(`./model/s/${session}-${count++}/${value('behaviour')}/v1`, location.href).href
+        : value('baseURL'),
+      model: scripted ? 'scripted' : value('model'),
+      ...(value('apiKey') && !scripted && { apiKey: value('apiKey') }),
+      ...(!scripted && make === anthropic && { dangerouslyAllowBrowser: true }),
+    })
+  return { mode: value('mode'), policy: policy(form), model }
+}
+
+let count = 0
