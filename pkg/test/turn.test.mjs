@@ -1,0 +1,328 @@
+// The driver against real HTTP: what the tables cannot say.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import test, { after, before } from 'node:test'
+import { anthropic, customModel, defineTool, openaiChat, runTurn } from 'turnlock'
+import { z } from 'zod'
+import { core } from '../dist/core.js'
+import { createProvider } from '../../tests/provider/server.mjs'
+
+let provider
+before(async () => (provider = await createProvider()))
+after(() => provider.close())
+
+const unhandled = []
+process.on('unhandledRejection', (error) => unhandled.push(error))
+
+let sessions = 0
+const scripted = (script, make = openaiChat, own = {}) => {
+  const session = `turn-${sessions++}`
+  const baseURL = `${provider.url}/s/${session}/${encodeURIComponent(script)}/v1`
+  const requests = async () => (await fetch(`${provider.url}/s/${session}/requests`)).json()
+  return { model: make({ baseURL, model: 'm', apiKey: 'sk-secret', ...own }), requests }
+}
+const user = [{ role: 'user', content: 'go' }]
+const list = (own = {}) =>
+  defineTool({
+    description: 'lists',
+    inputSchema: { type: 'object' },
+    execute: () => ['a.txt'],
+    ...own,
+  })
+const collect = async (turn) => {
+  const events = []
+  for await (const event of turn) events.push(event)
+  return events
+}
+const eventually = async (fact) => {
+  for (let i = 0; i < 200; i++) {
+    if (await fact()) return
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  assert.fail('it never came true')
+}
+
+for (const make of [openaiChat, anthropic]) {
+  test(`a looping model executes one call and answers (${make.name})`, async () => {
+    for (const script of ['loop', 'loop-reordered']) {
+      let executed = 0
+      const { model } = scripted(script, make)
+      const turn = runTurn({ model, messages: user, tools: { list_files: list({ execute: () => (executed++, ['a.txt']) }) } })
+      const result = await turn.result
+      assert.equal(executed, 1)
+      assert.equal(result.status, 'complete')
+      assert.ok(result.text.includes('a.txt'))
+      assert.equal(result.blockedSignatures.length, 1)
+    }
+  })
+}
+
+test('freezing closes the connection', async () => {
+  const { model, requests } = scripted('parallel')
+  await runTurn({ model, messages: user, tools: { list_files: list() } }).result
+  await eventually(async () => (await requests())[0].closedEarly)
+})
+
+test('leaving the iteration cancels the turn and its request', async () => {
+  const { model, requests } = scripted('stall')
+  const turn = runTurn({ model, messages: user })
+  for await (const event of turn) if (event.type === 'text') break
+  const result = await turn.result
+  assert.equal(result.status, 'cancelled')
+  assert.ok(result.text.startsWith('This '))
+  await eventually(async () => (await requests())[0].closedEarly)
+})
+
+test('an AbortSignal cancels, also one that is aborted before', async () => {
+  const controller = new AbortController()
+  const { model } = scripted('stall')
+  const turn = runTurn({ model, messages: user, signal: controller.signal })
+  setTimeout(() => controller.abort('enough'), 20)
+  const events = await collect(turn)
+  assert.deepEqual([events.at(-1).type, events.at(-1).reason], ['cancelled', 'enough'])
+  const late = runTurn({ model, messages: user, signal: AbortSignal.abort('before') })
+  assert.equal((await late.result).status, 'cancelled')
+})
+
+test('a cancelled turn tells its tools', async () => {
+  const { model } = scripted('one-call')
+  const told = Promise.withResolvers?.() ?? {}
+  if (!told.promise) told.promise = new Promise((resolve) => (told.resolve = resolve))
+  const execute = (_, { signal }) =>
+    new Promise((_, reject) => {
+      signal.addEventListener('abort', () => {
+        told.resolve()
+        reject(signal.reason)
+      })
+    })
+  const turn = runTurn({ model, messages: user, tools: { list_files: list({ execute }) } })
+  for await (const event of turn) if (event.type === 'tool_calls') turn.cancel()
+  await told.promise
+  const result = await turn.result
+  assert.deepEqual([result.status, result.toolResults[0].status], ['cancelled', 'cancelled'])
+})
+
+test('every kind of tool value has a typed outcome', async () => {
+  const cycle = {}
+  cycle.self = cycle
+  const hostile = { get secret() { throw new Error('no') } }
+  const kinds = {
+    undefined: [() => undefined, 'ok'],
+    cycle: [() => cycle, 'error', 'tool.unserializable'],
+    bigint: [() => ({ n: 1n }), 'error', 'tool.unserializable'],
+    function: [() => () => 1, 'error', 'tool.unserializable'],
+    symbol: [() => Symbol('x'), 'error', 'tool.unserializable'],
+    getter: [() => hostile, 'error', 'tool.unserializable'],
+    throws: [() => { throw new Error('sync') }, 'error', 'tool.threw'],
+    rejects: [() => Promise.reject(new Error('async')), 'error', 'tool.threw'],
+    'throws nothing': [() => { throw undefined }, 'error', 'tool.threw'],
+    'throws a trap': [() => { throw { toString() { throw new Error('x') } } }, 'error', 'tool.threw'],
+    thenable: [() => ({ then: (resolve) => resolve(7) }), 'ok'],
+    surrogate: [() => 'half \ud83d', 'ok'],
+  }
+  for (const [kind, [execute, status, code]] of Object.entries(kinds)) {
+    const { model } = scripted('one-call')
+    const result = await runTurn({ model, messages: user, tools: { list_files: list({ execute }) } }).result
+    assert.equal(result.status, 'complete', kind)
+    assert.deepEqual([result.toolResults[0].status, result.toolResults[0].error?.code], [status, code], kind)
+  }
+})
+
+test('50 MB are cut before they reach anybody', async () => {
+  const { model, requests } = scripted('one-call')
+  const execute = () => 'é'.repeat(25_000_000)
+  const result = await runTurn({ model, messages: user, tools: { list_files: list({ execute }) } }).result
+  const [only] = result.toolResults
+  assert.ok(only.truncated && only.result.endsWith('[cut: the first 65536 of 50000002 bytes]'))
+  assert.ok(JSON.stringify(await requests()).length < 200_000)
+})
+
+test('a result that comes late changes nothing', async () => {
+  const { model } = scripted('one-call')
+  let finish
+  const execute = () => new Promise((resolve) => (finish = resolve))
+  const turn = runTurn({ model, messages: user, tools: { list_files: list({ execute, timeoutMs: 20 }) } })
+  const result = await turn.result
+  finish(['late'])
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  assert.equal(result.toolResults[0].status, 'timeout')
+  assert.ok(!JSON.stringify(await collect(turn)).includes('late'))
+})
+
+test('a Standard Schema checks and transforms', async () => {
+  const seen = []
+  const tool = defineTool({
+    description: 'lists',
+    inputSchema: z.object({ path: z.string().transform((path) => path.length), recursive: z.boolean().default(false) }),
+    execute: (args) => void seen.push(args),
+  })
+  const { model } = scripted('one-call')
+  await runTurn({ model, messages: user, tools: { list_files: tool } }).result
+  assert.deepEqual(seen, [{ path: 1, recursive: true }])
+  const strict = defineTool({ description: '', inputSchema: z.object({ path: z.number() }), execute: () => 1 })
+  const again = scripted('one-call')
+  const result = await runTurn({ model: again.model, messages: user, tools: { list_files: strict } }).result
+  assert.equal(result.toolResults.length, 0)
+  assert.equal(result.blockedSignatures.length, 1)
+})
+
+test('a schema that is none is refused at once', () => {
+  for (const inputSchema of [null, 7, [], { type: 'dict' }, { $ref: '#/nowhere' }, { pattern: '(' , type: 'string' }]) {
+    if (inputSchema?.pattern) continue // Patterns are compiled when a string comes.
+    assert.throws(() => defineTool({ description: '', inputSchema, execute() {} }), { code: 'tool.invalid_schema' })
+  }
+})
+
+test('misuse throws at the call', () => {
+  const model = customModel(async function* () {})
+  const wrong = [
+    [{ model, messages: [] }, 'options.invalid'],
+    [{ messages: user }, 'options.invalid'],
+    [{ model, messages: user, policy: { maxCycles: 3 } }, 'options.invalid'],
+    [{ model, messages: user, policy: { maxTool: 3 } }, 'options.invalid'],
+    [{ model, messages: [{ hello: 1 }] }, 'message.unknown_shape'],
+    [{ model, messages: user, tools: { 'a b': list() } }, 'tool.invalid_name'],
+    [{ model, messages: user, tools: { a: list(), A: list() } }, 'tool.invalid_name'],
+    [{ model, messages: user, tools: { a: {} } }, 'options.invalid'],
+  ]
+  for (const [options, code] of wrong) assert.throws(() => runTurn(options), { code })
+})
+
+test('an unreachable model is a typed failure without address or key', async () => {
+  const model = openaiChat({ baseURL: 'http://127.0.0.1:9/v1?key=sk-1', model: 'm', apiKey: 'sk-2', maxRetries: 0 })
+  const { error, status } = await runTurn({ model, messages: user }).result
+  assert.deepEqual([status, error.code], ['failed', 'model.unreachable'])
+  assert.ok(!/sk-|127\.0\.0\.1/.test(error.message), error.message)
+})
+
+test('status failures carry the status and the provider’s words', async () => {
+  const { model } = scripted('always-429', openaiChat, { maxRetries: 1 })
+  const { error } = await runTurn({ model, messages: user }).result
+  assert.deepEqual([error.code, error.details.status], ['model.status', 429])
+  assert.ok(error.message.includes('scripted failure'))
+})
+
+test('an invalid history is refused by the provider and reported', async () => {
+  const messages = [{ role: 'tool', tool_call_id: 'x', content: 'orphan' }, ...user]
+  const { model } = scripted('answer')
+  const { error } = await runTurn({ model, messages }).result
+  assert.deepEqual([error.code, error.details.status], ['model.status', 400])
+})
+
+test('a custom model: deltas, a throw, a stall, nonsense', async () => {
+  const run = (generate, own) => runTurn({ model: customModel(generate), messages: user, ...own }).result
+  const plain = await run(async function* ({ messages }) {
+    yield { type: 'text', text: `${messages.length} message` }
+  })
+  assert.equal(plain.text, '1 message')
+  const thrown = await run(async function* () {
+    yield { type: 'text', text: 'half' }
+    throw new Error('GPU lost')
+  })
+  assert.deepEqual([thrown.error.code, thrown.text], ['model.truncated', 'half'])
+  const stalled = await run(async function* (_, { signal }) {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  }, { policy: { modelFirstByteMs: 30 } })
+  assert.equal(stalled.error.code, 'model.timeout')
+  const nonsense = await run(async function* () {
+    yield { type: 'telepathy' }
+  })
+  assert.equal(nonsense.error.code, 'model.stream')
+})
+
+test('events over HTTP: one line each, ids in order', async () => {
+  const { model } = scripted('one-call')
+  const response = runTurn({ model, messages: user, tools: { list_files: list() } }).toResponse()
+  assert.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8')
+  const blocks = (await response.text()).trim().split('\n\n')
+  blocks.forEach((block, at) => {
+    const [id, data, ...more] = block.split('\n')
+    assert.equal(id, `id: ${at + 1}`)
+    assert.equal(more.length, 0)
+    assert.equal(JSON.parse(data.slice('data: '.length)).seq, at + 1)
+  })
+  assert.equal(JSON.parse(blocks.at(-1).split('data: ')[1]).type, 'complete')
+})
+
+test('cancelling the response cancels the turn', async () => {
+  const { model } = scripted('stall')
+  const turn = runTurn({ model, messages: user })
+  const reader = turn.toResponse().body.getReader()
+  await reader.read()
+  await reader.cancel()
+  assert.equal((await turn.result).status, 'cancelled')
+})
+
+test('a late reader misses nothing, and two readers see the same', async () => {
+  const { model } = scripted('one-call')
+  const turn = runTurn({ model, messages: user, tools: { list_files: list() } })
+  await turn.result
+  const [one, two] = await Promise.all([collect(turn), collect(turn)])
+  assert.deepEqual(one, two)
+  assert.equal(one[0].seq, 1)
+})
+
+test('slow bytes and bytes cut anywhere are one stream', async () => {
+  const { model } = scripted('slow')
+  assert.equal((await runTurn({ model, messages: user }).result).text, 'Slow but steady wins the race. ')
+})
+
+test('recorded tapes drive a turn', async () => {
+  const tapes = [
+    ['streams-vercel-ai/files/deepseek/deepseek-tool-call.chunks.txt', openaiChat, 'weather'],
+    ['streams-vercel-ai/files/anthropic/anthropic-tool-no-args.chunks.txt', anthropic, 'updateIssueList'],
+  ]
+  for (const [path, make, name] of tapes) {
+    const { model } = scripted(`tape:${path}`, make)
+    const result = await runTurn({ model, messages: user, tools: { [name]: list() } }).result
+    assert.equal(result.toolResults[0]?.name, name)
+    assert.equal(result.toolResults.filter((one) => !one.replayed).length, 1)
+    assert.equal(result.status, 'complete')
+  }
+})
+
+test('trace events share the request id and name no content', async () => {
+  const trace = []
+  const { model } = scripted('loop')
+  const execute = () => ['top-secret.txt']
+  const tools = { list_files: list({ execute }) }
+  await runTurn({ model, messages: user, tools, requestId: 'r', onTrace: (event) => trace.push(event) }).result
+  const types = new Set(trace.map((event) => event.type))
+  for (const type of ['tool_registration', 'orchestration_phase_start', 'orchestration_phase_end', 'tool_call', 'tool_result', 'llm_call']) {
+    assert.ok(types.has(type), type)
+  }
+  assert.ok(trace.every((event) => event.requestId === 'r' && event.details.phase))
+  assert.ok(!JSON.stringify(trace).includes('secret'))
+})
+
+test('a sink that throws does not end the turn', async () => {
+  const { model } = scripted('answer')
+  const onTrace = () => {
+    throw new Error('full disk')
+  }
+  assert.equal((await runTurn({ model, messages: user, onTrace }).result).status, 'complete')
+})
+
+test('a hundred turns at once, and nothing stays behind', async () => {
+  const turns = Array.from({ length: 100 }, () => {
+    const { model } = scripted('one-call')
+    return runTurn({ model, messages: user, tools: { list_files: list() } }).result
+  })
+  for (const result of await Promise.all(turns)) assert.equal(result.status, 'complete')
+  await eventually(() => core().glue.live_handles() <= 1)
+})
+
+test('a server that speaks something else is a typed failure', async () => {
+  const server = createServer((_, response) => response.end('<html>login</html>'))
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const baseURL = `http://127.0.0.1:${server.address().port}/v1`
+  const result = await runTurn({ model: openaiChat({ baseURL, model: 'm', maxRetries: 0 }), messages: user }).result
+  assert.equal(result.status, 'failed')
+  assert.ok(['model.truncated', 'model.stream'].includes(result.error.code))
+  server.close()
+})
+
+test('no promise was left unhandled', async () => {
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  assert.deepEqual(unhandled, [])
+})
