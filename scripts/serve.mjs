@@ -41,7 +41,10 @@ async function file(path) {
   if (!wanted.startsWith(folder)) return undefined
   const body = await readFile(wanted).catch(() => undefined)
   if (!body || !wanted.endsWith('.html')) return body
-  return String(body).replace(/<script type="importmap".*?<\/script>/, () => `<script type="importmap">${imports}</script>`)
+  return String(body).replace(
+    /<script type="importmap".*?<\/script>/,
+    () => `<script type="importmap">${imports}</script>`,
+  )
 }
 
 /** Starts on `port`, or the next free one. */

@@ -36,7 +36,8 @@ function checkNode() {
 }
 
 function checkRust() {
-  if (!output('cargo', '--version')) fail('Rust is needed; see rustup.rs, or: apt-get install rustup')
+  if (!output('cargo', '--version'))
+    fail('Rust is needed; see rustup.rs, or: apt-get install rustup')
   const sysroot = output('rustc', '--print', 'sysroot') ?? ''
   if (existsSync(join(sysroot, 'lib', 'rustlib', 'wasm32-unknown-unknown'))) return
   step('adding the wasm target', 'rustup', 'target', 'add', 'wasm32-unknown-unknown')
@@ -81,7 +82,8 @@ const first = (places) => places.find((place) => existsSync(place))
 function checkBrowser() {
   if (!first(CHROMIUM) || !first(DRIVER)) {
     const root = process.getuid?.() === 0 && output('apt-get', '--version')
-    if (!root) fail('Chromium is needed for the tests; run: apt-get install chromium chromium-driver')
+    if (!root)
+      fail('Chromium is needed for the tests; run: apt-get install chromium chromium-driver')
     step('refreshing the package list', 'apt-get', 'update', '-q')
     step('installing Chromium', 'apt-get', 'install', '-y', '-q', 'chromium', 'chromium-driver')
   }

@@ -33,7 +33,8 @@ export function signature(call_: {
   projectId?: string | null
 }): string {
   const { tool, action = null, args, projectId = null } = call_
-  if (typeof tool !== 'string') throw new TurnlockError('options.invalid', '`tool`: expected a string')
+  if (typeof tool !== 'string')
+    throw new TurnlockError('options.invalid', '`tool`: expected a string')
   // Text that is JSON but for something behind it would change the object around it.
   const text = typeof args === 'string' ? canonicalize(args) : stringify(args)
   const around = JSON.stringify({ action, projectId, tool })

@@ -2,8 +2,7 @@
 
 /** What the core is told of a settled tool. */
 export type SettledInput =
-  | { status: 'ok'; text: string; bytes: number }
-  | { status: 'error'; code: string; message: string }
+  { status: 'ok'; text: string; bytes: number } | { status: 'error'; code: string; message: string }
 
 /** Room behind the limit, so that the core can cut at a character of its choice. */
 const SLACK = 16

@@ -29,7 +29,12 @@ export interface StandardSchema<Output = unknown> {
 
 type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
-  | { readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[] }
+  | {
+      readonly issues: readonly {
+        readonly message: string
+        readonly path?: readonly unknown[] | undefined
+      }[]
+    }
 
 /** A JSON Schema object. */
 export type JsonSchema = Record<string, unknown>
@@ -68,8 +73,7 @@ export interface ToolOptions<S extends JsonSchema | StandardSchema = JsonSchema>
 
 /** What the check of arguments found. */
 export type Checked =
-  | { valid: true; args: unknown; action: string | null }
-  | { valid: false; errors: string }
+  { valid: true; args: unknown; action: string | null } | { valid: false; errors: string }
 
 /** A tool that `runTurn` takes. */
 export interface Tool {
@@ -90,14 +94,18 @@ export interface Tool {
  *
  * @throws TurnlockError `tool.invalid_schema` for a schema that is none
  */
-export function defineTool<const S extends JsonSchema | StandardSchema>(options: ToolOptions<S>): Tool {
+export function defineTool<const S extends JsonSchema | StandardSchema>(
+  options: ToolOptions<S>,
+): Tool {
   if (typeof options.execute !== 'function') {
     throw new TurnlockError('options.invalid', '`execute`: expected a function')
   }
   const { description, inputSchema, execute, action, dedupe, timeoutMs, maxResultBytes } = options
   const validate = isStandard(inputSchema) ? standard(inputSchema) : jsonSchema(inputSchema)
   const finish = (checked: Checked): Checked =>
-    checked.valid && action ? { ...checked, action: String(action(checked.args as Args<S>)) } : checked
+    checked.valid && action
+      ? { ...checked, action: String(action(checked.args as Args<S>)) }
+      : checked
   return {
     description: description ?? '',
     inputSchema: wireSchema(inputSchema, options.jsonSchema),

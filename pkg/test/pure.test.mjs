@@ -39,23 +39,62 @@ test('one million random doubles agree with JSON.stringify', () => {
 })
 
 test('errors have stable codes', () => {
-  assert.equal(code(() => canonicalize('{"a":1,"a":2}')), 'json.duplicate_key')
-  assert.equal(code(() => canonicalize('"\\ud800"')), 'json.lone_surrogate')
-  assert.equal(code(() => canonicalize('"\ud800"')), 'json.lone_surrogate')
-  assert.equal(code(() => canonicalize('[1,]')), 'json.syntax')
-  assert.equal(code(() => canonicalize(undefined)), 'json.syntax')
-  assert.equal(code(() => canonicalize('['.repeat(129) + ']'.repeat(129))), 'json.too_deep')
-  assert.equal(code(() => canonicalize(' '.repeat(16 * 1024 * 1024 + 1))), 'json.too_large')
-  assert.equal(code(() => canonicalize('1e400')), 'json.number_range')
-  assert.equal(code(() => decodeStream('esperanto')), 'dialect.unknown')
-  assert.equal(code(() => decodeStream('langchain')), 'dialect.no_stream')
+  assert.equal(
+    code(() => canonicalize('{"a":1,"a":2}')),
+    'json.duplicate_key',
+  )
+  assert.equal(
+    code(() => canonicalize('"\\ud800"')),
+    'json.lone_surrogate',
+  )
+  assert.equal(
+    code(() => canonicalize('"\ud800"')),
+    'json.lone_surrogate',
+  )
+  assert.equal(
+    code(() => canonicalize('[1,]')),
+    'json.syntax',
+  )
+  assert.equal(
+    code(() => canonicalize(undefined)),
+    'json.syntax',
+  )
+  assert.equal(
+    code(() => canonicalize('['.repeat(129) + ']'.repeat(129))),
+    'json.too_deep',
+  )
+  assert.equal(
+    code(() => canonicalize(' '.repeat(16 * 1024 * 1024 + 1))),
+    'json.too_large',
+  )
+  assert.equal(
+    code(() => canonicalize('1e400')),
+    'json.number_range',
+  )
+  assert.equal(
+    code(() => decodeStream('esperanto')),
+    'dialect.unknown',
+  )
+  assert.equal(
+    code(() => decodeStream('langchain')),
+    'dialect.no_stream',
+  )
   const cycle = {}
   cycle.self = cycle
   for (const args of [cycle, 1n, undefined, () => 1, Symbol('x')]) {
-    assert.equal(code(() => signature({ tool: 't', args })), 'json.not_serializable')
+    assert.equal(
+      code(() => signature({ tool: 't', args })),
+      'json.not_serializable',
+    )
   }
-  assert.equal(code(() => signature({ tool: 't', args: { a: '\ud800' } })), 'json.lone_surrogate')
-  assert.equal(code(() => signature({ tool: 't', args: '{} , "tool":1' })), 'json.syntax')
+  assert.equal(
+    code(() => signature({ tool: 't', args: { a: '\ud800' } })),
+    'json.lone_surrogate',
+  )
+  assert.equal(
+    code(() => signature({ tool: 't', args: '{} , "tool":1' })),
+    'json.syntax',
+  )
 })
 
 test('a signature is the hash that the contract names', async () => {
@@ -67,7 +106,12 @@ test('a signature is the hash that the contract names', async () => {
   const text = '{"action":null,"args":{"a":"é","b":[1,2]},"projectId":"p","tool":"read"}'
   assert.equal(signature(call), await hash(text))
   assert.equal(signature({ ...call, args: ' {"b":[1.0,2e0], "a":"\\u00e9"}' }), await hash(text))
-  const others = [{ tool: 'x' }, { action: 'a' }, { projectId: null }, { args: { a: 'é', b: [2, 1] } }]
+  const others = [
+    { tool: 'x' },
+    { action: 'a' },
+    { projectId: null },
+    { args: { a: 'é', b: [2, 1] } },
+  ]
   const all = [call, ...others.map((change) => ({ ...call, ...change }))].map(signature)
   assert.equal(new Set(all).size, all.length)
 })
@@ -80,7 +124,10 @@ test('integers beyond 2^53 never collide', () => {
 
 test('any chunking gives the same deltas', () => {
   const text = readFileSync(
-    new URL('../../../shared/corpora/streams-prism-php/files/deepseek/stream-with-tools-1.sse', import.meta.url),
+    new URL(
+      '../../../shared/corpora/streams-prism-php/files/deepseek/stream-with-tools-1.sse',
+      import.meta.url,
+    ),
   )
   const decode = (chunks) => {
     const decoder = decodeStream('deepseek')

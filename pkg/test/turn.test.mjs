@@ -47,7 +47,11 @@ for (const make of [openaiChat, anthropic]) {
     for (const script of ['loop', 'loop-reordered']) {
       let executed = 0
       const { model } = scripted(script, make)
-      const turn = runTurn({ model, messages: user, tools: { list_files: list({ execute: () => (executed++, ['a.txt']) }) } })
+      const turn = runTurn({
+        model,
+        messages: user,
+        tools: { list_files: list({ execute: () => (executed++, ['a.txt']) }) },
+      })
       const result = await turn.result
       assert.equal(executed, 1)
       assert.equal(result.status, 'complete')
@@ -105,7 +109,11 @@ test('a cancelled turn tells its tools', async () => {
 test('every kind of tool value has a typed outcome', async () => {
   const cycle = {}
   cycle.self = cycle
-  const hostile = { get secret() { throw new Error('no') } }
+  const hostile = {
+    get secret() {
+      throw new Error('no')
+    },
+  }
   const kinds = {
     undefined: [() => undefined, 'ok'],
     cycle: [() => cycle, 'error', 'tool.unserializable'],
@@ -113,25 +121,56 @@ test('every kind of tool value has a typed outcome', async () => {
     function: [() => () => 1, 'error', 'tool.unserializable'],
     symbol: [() => Symbol('x'), 'error', 'tool.unserializable'],
     getter: [() => hostile, 'error', 'tool.unserializable'],
-    throws: [() => { throw new Error('sync') }, 'error', 'tool.threw'],
+    throws: [
+      () => {
+        throw new Error('sync')
+      },
+      'error',
+      'tool.threw',
+    ],
     rejects: [() => Promise.reject(new Error('async')), 'error', 'tool.threw'],
-    'throws nothing': [() => { throw undefined }, 'error', 'tool.threw'],
-    'throws a trap': [() => { throw { toString() { throw new Error('x') } } }, 'error', 'tool.threw'],
+    'throws nothing': [
+      () => {
+        throw undefined
+      },
+      'error',
+      'tool.threw',
+    ],
+    'throws a trap': [
+      () => {
+        throw {
+          toString() {
+            throw new Error('x')
+          },
+        }
+      },
+      'error',
+      'tool.threw',
+    ],
     thenable: [() => ({ then: (resolve) => resolve(7) }), 'ok'],
     surrogate: [() => 'half \ud83d', 'ok'],
   }
   for (const [kind, [execute, status, code]] of Object.entries(kinds)) {
     const { model } = scripted('one-call')
-    const result = await runTurn({ model, messages: user, tools: { list_files: list({ execute }) } }).result
+    const result = await runTurn({
+      model,
+      messages: user,
+      tools: { list_files: list({ execute }) },
+    }).result
     assert.equal(result.status, 'complete', kind)
-    assert.deepEqual([result.toolResults[0].status, result.toolResults[0].error?.code], [status, code], kind)
+    assert.deepEqual(
+      [result.toolResults[0].status, result.toolResults[0].error?.code],
+      [status, code],
+      kind,
+    )
   }
 })
 
 test('50 MB are cut before they reach anybody', async () => {
   const { model, requests } = scripted('one-call')
   const execute = () => 'é'.repeat(25_000_000)
-  const result = await runTurn({ model, messages: user, tools: { list_files: list({ execute }) } }).result
+  const result = await runTurn({ model, messages: user, tools: { list_files: list({ execute }) } })
+    .result
   const [only] = result.toolResults
   assert.ok(only.truncated && only.result.endsWith('[cut: the first 65536 of 50000002 bytes]'))
   assert.ok(JSON.stringify(await requests()).length < 200_000)
@@ -141,7 +180,11 @@ test('a result that comes late changes nothing', async () => {
   const { model } = scripted('one-call')
   let finish
   const execute = () => new Promise((resolve) => (finish = resolve))
-  const turn = runTurn({ model, messages: user, tools: { list_files: list({ execute, timeoutMs: 20 }) } })
+  const turn = runTurn({
+    model,
+    messages: user,
+    tools: { list_files: list({ execute, timeoutMs: 20 }) },
+  })
   const result = await turn.result
   finish(['late'])
   await new Promise((resolve) => setTimeout(resolve, 20))
@@ -153,23 +196,43 @@ test('a Standard Schema checks and transforms', async () => {
   const seen = []
   const tool = defineTool({
     description: 'lists',
-    inputSchema: z.object({ path: z.string().transform((path) => path.length), recursive: z.boolean().default(false) }),
+    inputSchema: z.object({
+      path: z.string().transform((path) => path.length),
+      recursive: z.boolean().default(false),
+    }),
     execute: (args) => void seen.push(args),
   })
   const { model } = scripted('one-call')
   await runTurn({ model, messages: user, tools: { list_files: tool } }).result
   assert.deepEqual(seen, [{ path: 1, recursive: true }])
-  const strict = defineTool({ description: '', inputSchema: z.object({ path: z.number() }), execute: () => 1 })
+  const strict = defineTool({
+    description: '',
+    inputSchema: z.object({ path: z.number() }),
+    execute: () => 1,
+  })
   const again = scripted('one-call')
-  const result = await runTurn({ model: again.model, messages: user, tools: { list_files: strict } }).result
+  const result = await runTurn({
+    model: again.model,
+    messages: user,
+    tools: { list_files: strict },
+  }).result
   assert.equal(result.toolResults.length, 0)
   assert.equal(result.blockedSignatures.length, 1)
 })
 
 test('a schema that is none is refused at once', () => {
-  for (const inputSchema of [null, 7, [], { type: 'dict' }, { $ref: '#/nowhere' }, { pattern: '(' , type: 'string' }]) {
+  for (const inputSchema of [
+    null,
+    7,
+    [],
+    { type: 'dict' },
+    { $ref: '#/nowhere' },
+    { pattern: '(', type: 'string' },
+  ]) {
     if (inputSchema?.pattern) continue // Patterns are compiled when a string comes.
-    assert.throws(() => defineTool({ description: '', inputSchema, execute() {} }), { code: 'tool.invalid_schema' })
+    assert.throws(() => defineTool({ description: '', inputSchema, execute() {} }), {
+      code: 'tool.invalid_schema',
+    })
   }
 })
 
@@ -189,7 +252,12 @@ test('misuse throws at the call', () => {
 })
 
 test('an unreachable model is a typed failure without address or key', async () => {
-  const model = openaiChat({ baseURL: 'http://127.0.0.1:9/v1?key=sk-1', model: 'm', apiKey: 'sk-2', maxRetries: 0 })
+  const model = openaiChat({
+    baseURL: 'http://127.0.0.1:9/v1?key=sk-1',
+    model: 'm',
+    apiKey: 'sk-2',
+    maxRetries: 0,
+  })
   const { error, status } = await runTurn({ model, messages: user }).result
   assert.deepEqual([status, error.code], ['failed', 'model.unreachable'])
   assert.ok(!/sk-|127\.0\.0\.1/.test(error.message), error.message)
@@ -210,7 +278,8 @@ test('an invalid history is refused by the provider and reported', async () => {
 })
 
 test('a custom model: deltas, a throw, a stall, nonsense', async () => {
-  const run = (generate, own) => runTurn({ model: customModel(generate), messages: user, ...own }).result
+  const run = (generate, own) =>
+    runTurn({ model: customModel(generate), messages: user, ...own }).result
   const plain = await run(async function* ({ messages }) {
     yield { type: 'text', text: `${messages.length} message` }
   })
@@ -220,9 +289,12 @@ test('a custom model: deltas, a throw, a stall, nonsense', async () => {
     throw new Error('GPU lost')
   })
   assert.deepEqual([thrown.error.code, thrown.text], ['model.truncated', 'half'])
-  const stalled = await run(async function* (_, { signal }) {
-    await new Promise((resolve) => signal.addEventListener('abort', resolve))
-  }, { policy: { modelFirstByteMs: 30 } })
+  const stalled = await run(
+    async function* (_, { signal }) {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    },
+    { policy: { modelFirstByteMs: 30 } },
+  )
   assert.equal(stalled.error.code, 'model.timeout')
   const nonsense = await run(async function* () {
     yield { type: 'telepathy' }
@@ -264,13 +336,20 @@ test('a late reader misses nothing, and two readers see the same', async () => {
 
 test('slow bytes and bytes cut anywhere are one stream', async () => {
   const { model } = scripted('slow')
-  assert.equal((await runTurn({ model, messages: user }).result).text, 'Slow but steady wins the race. ')
+  assert.equal(
+    (await runTurn({ model, messages: user }).result).text,
+    'Slow but steady wins the race. ',
+  )
 })
 
 test('recorded tapes drive a turn', async () => {
   const tapes = [
     ['streams-vercel-ai/files/deepseek/deepseek-tool-call.chunks.txt', openaiChat, 'weather'],
-    ['streams-vercel-ai/files/anthropic/anthropic-tool-no-args.chunks.txt', anthropic, 'updateIssueList'],
+    [
+      'streams-vercel-ai/files/anthropic/anthropic-tool-no-args.chunks.txt',
+      anthropic,
+      'updateIssueList',
+    ],
   ]
   for (const [path, make, name] of tapes) {
     const { model } = scripted(`tape:${path}`, make)
@@ -286,9 +365,22 @@ test('trace events share the request id and name no content', async () => {
   const { model } = scripted('loop')
   const execute = () => ['top-secret.txt']
   const tools = { list_files: list({ execute }) }
-  await runTurn({ model, messages: user, tools, requestId: 'r', onTrace: (event) => trace.push(event) }).result
+  await runTurn({
+    model,
+    messages: user,
+    tools,
+    requestId: 'r',
+    onTrace: (event) => trace.push(event),
+  }).result
   const types = new Set(trace.map((event) => event.type))
-  for (const type of ['tool_registration', 'orchestration_phase_start', 'orchestration_phase_end', 'tool_call', 'tool_result', 'llm_call']) {
+  for (const type of [
+    'tool_registration',
+    'orchestration_phase_start',
+    'orchestration_phase_end',
+    'tool_call',
+    'tool_result',
+    'llm_call',
+  ]) {
     assert.ok(types.has(type), type)
   }
   assert.ok(trace.every((event) => event.requestId === 'r' && event.details.phase))
@@ -316,7 +408,10 @@ test('a server that speaks something else is a typed failure', async () => {
   const server = createServer((_, response) => response.end('<html>login</html>'))
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   const baseURL = `http://127.0.0.1:${server.address().port}/v1`
-  const result = await runTurn({ model: openaiChat({ baseURL, model: 'm', maxRetries: 0 }), messages: user }).result
+  const result = await runTurn({
+    model: openaiChat({ baseURL, model: 'm', maxRetries: 0 }),
+    messages: user,
+  }).result
   assert.equal(result.status, 'failed')
   assert.ok(['model.truncated', 'model.stream'].includes(result.error.code))
   server.close()

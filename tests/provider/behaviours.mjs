@@ -19,7 +19,8 @@ export function look(body) {
 const words = (text) => text.split(/(?<= )/)
 const call = (name, args, own) => ({ id: `call_${name}`, name, args, ...own })
 const LIST = call('list_files', { path: '.', recursive: true })
-const shown = (results) => results.map((one) => JSON.stringify(one.result ?? one.error)).join(' and ')
+const shown = (results) =>
+  results.map((one) => JSON.stringify(one.result ?? one.error)).join(' and ')
 const answerFrom = (results) =>
   results.length
     ? `From the tool results I can say: ${shown(results).slice(0, 400)}. That answers it.`
@@ -47,7 +48,8 @@ export const BEHAVIOURS = {
   'list-then-read': {
     about: 'lists files, reads the one that it finds, then answers (give it two tool calls)',
     play({ canCall, results }) {
-      if (canCall && results.length === 0) return { text: words('I will list first. '), calls: [LIST] }
+      if (canCall && results.length === 0)
+        return { text: words('I will list first. '), calls: [LIST] }
       if (canCall && results.length === 1) {
         return { calls: [call('read_file', { path: firstFile(results) })] }
       }
@@ -55,7 +57,8 @@ export const BEHAVIOURS = {
     },
   },
   loop: {
-    about: 'the looping model: asks for the same call again and again, whatever it is told; answers only when it is refused and offered nothing',
+    about:
+      'the looping model: asks for the same call again and again, whatever it is told; answers only when it is refused and offered nothing',
     play: ({ results, tools }, n) =>
       results.length && !tools.length && n > 2
         ? { text: words(answerFrom(results)) }
@@ -69,7 +72,8 @@ export const BEHAVIOURS = {
         : {
             calls: [
               call('list_files', undefined, {
-                argsText: n % 2 ? '{"path":".","recursive":true}' : '{ "recursive" : true,\n "path": "." }',
+                argsText:
+                  n % 2 ? '{"path":".","recursive":true}' : '{ "recursive" : true,\n "path": "." }',
               }),
             ],
           },
@@ -104,7 +108,7 @@ export const BEHAVIOURS = {
     about: 'some words, then silence',
     play: () => ({ text: words('This is the beginning of '), then: 'stall' }),
   },
-  'stall_head': { about: 'no response at all', play: () => ({ then: 'stall_head' }) },
+  stall_head: { about: 'no response at all', play: () => ({ then: 'stall_head' }) },
   'error-event': {
     about: 'an error inside a stream that began with status 200',
     play: () => ({ text: words('This will not '), then: 'error' }),

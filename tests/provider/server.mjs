@@ -54,7 +54,9 @@ function violation(body, anthropic) {
   if (!messages.length) return 'messages: at least one message is required'
   if (anthropic) {
     if (messages[0].role !== 'user') return 'messages: first message must use the "user" role'
-    return messages.some((m) => m.role === 'system') ? "messages: Unexpected role 'system'" : undefined
+    return messages.some((m) => m.role === 'system')
+      ? "messages: Unexpected role 'system'"
+      : undefined
   }
   let open = []
   for (const message of messages) {
@@ -92,19 +94,24 @@ export function createSessions() {
     const fail = (status, message, headers = {}) => {
       const type = status === 429 ? 'rate_limit_error' : 'invalid_request_error'
       response.writeHead(status, { 'content-type': 'application/json', ...headers })
-      response.end(JSON.stringify({ ...(anthropic && { type: 'error' }), error: { type, message } }))
+      response.end(
+        JSON.stringify({ ...(anthropic && { type: 'error' }), error: { type, message } }),
+      )
     }
     const broken = violation(body, anthropic)
     if (broken) return fail(400, broken)
     const entry = entryOf(script, body, n)
     if (entry.status) {
-      const wait = entry.retryAfterMs === undefined ? {} : { 'retry-after-ms': `${entry.retryAfterMs}` }
+      const wait =
+        entry.retryAfterMs === undefined ? {} : { 'retry-after-ms': `${entry.retryAfterMs}` }
       return fail(entry.status, entry.message ?? 'scripted failure', wait)
     }
     if (entry.then === 'stall_head') return
-    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
     const render = anthropic ? wire.anthropic : wire.openaiChat
-    const events = entry.tape ? tape(entry.tape, anthropic) : render(entry, { n, model: body.model })
+    const events = entry.tape
+      ? tape(entry.tape, anthropic)
+      : render(entry, { n, model: body.model })
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
     await send(response, events, entry)
   }
 

@@ -53,7 +53,12 @@ export function openaiChat(entry, { model = 'scripted', n = 1 } = {}) {
   return events
 }
 
-const STOP = { stop: 'end_turn', tool_calls: 'tool_use', length: 'max_tokens', content_filter: 'refusal' }
+const STOP = {
+  stop: 'end_turn',
+  tool_calls: 'tool_use',
+  length: 'max_tokens',
+  content_filter: 'refusal',
+}
 
 /**
  * Anthropic: SSE events, one string each.
@@ -75,10 +80,16 @@ export function anthropic(entry, { model = 'scripted', n = 1 } = {}) {
     index++
   }
   const said = (texts) =>
-    block({ type: 'text', text: '' }, texts.map((text) => ({ type: 'text_delta', text })))
+    block(
+      { type: 'text', text: '' },
+      texts.map((text) => ({ type: 'text_delta', text })),
+    )
   if (entry.reasoning?.length) {
     const deltas = entry.reasoning.map((thinking) => ({ type: 'thinking_delta', thinking }))
-    block({ type: 'thinking', thinking: '' }, [...deltas, { type: 'signature_delta', signature: 'sig' }])
+    block({ type: 'thinking', thinking: '' }, [
+      ...deltas,
+      { type: 'signature_delta', signature: 'sig' },
+    ])
   }
   if (entry.text?.length) said(entry.text)
   const calls = entry.calls ?? []

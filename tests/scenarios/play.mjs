@@ -126,7 +126,9 @@ class Reduction {
     const head = `${event.phase}/${event.toolBatchId} ${event.type}`
     if (event.type === 'text' || event.type === 'reasoning') {
       const last = this.lines.at(-1)
-      const said = last?.startsWith(`${head} `) ? JSON.parse(this.lines.pop().slice(head.length)) : ''
+      const said = last?.startsWith(`${head} `)
+        ? JSON.parse(this.lines.pop().slice(head.length))
+        : ''
       this.lines.push(`${head} ${JSON.stringify(said + event.chunk)}`)
     } else {
       this.lines.push(`${head} ${this.#rest(event)}`.trim())
@@ -140,7 +142,10 @@ function invariants(scenario, events) {
     assert(event.seq === at + 1, 'seq')
     assert(event.requestId === 'request-1', 'requestId')
     assert(event.projectId === (scenario.projectId ?? null), 'projectId')
-    assert(TERMINAL.includes(event.type) === (at === events.length - 1), 'one terminal event, the last')
+    assert(
+      TERMINAL.includes(event.type) === (at === events.length - 1),
+      'one terminal event, the last',
+    )
     const order = ORDER[event.phase]
     assert(order >= last || event.type === 'phase_start', 'only a cycle goes back')
     last = order
@@ -154,14 +159,19 @@ function checkRequests(requests, wanted) {
     const where = `request ${at + 1}`
     assert(body, `${where} was not made`)
     const same = (got, expected, what) =>
-      assert(JSON.stringify(got) === JSON.stringify(expected), `${what} of ${where}: ${JSON.stringify(got)}`)
+      assert(
+        JSON.stringify(got) === JSON.stringify(expected),
+        `${what} of ${where}: ${JSON.stringify(got)}`,
+      )
     const names = (body.tools ?? []).map((tool) => tool.function?.name ?? tool.name)
     if ('tools' in want) same(names, want.tools, 'tools')
     const choice = body.tool_choice?.type ?? body.tool_choice ?? null
     if ('choice' in want) same(choice, want.choice, 'tool choice')
     const text = JSON.stringify(body)
-    for (const part of want.has ?? []) assert(text.includes(part), `${where} lacks ${part}: ${text}`)
-    for (const part of want.lacks ?? []) assert(!text.includes(part), `${where} has ${part}: ${text}`)
+    for (const part of want.has ?? [])
+      assert(text.includes(part), `${where} lacks ${part}: ${text}`)
+    for (const part of want.lacks ?? [])
+      assert(!text.includes(part), `${where} has ${part}: ${text}`)
   })
 }
 
@@ -178,7 +188,12 @@ export async function playScenario({ turnlock, url, session, dialect }, scenario
     ]),
   )
   const baseURL = `${url}/s/${session}/${encodeURIComponent(`scenario:${scenario.name}`)}/v1`
-  const options = { baseURL, model: 'scripted', apiKey: 'secret', maxRetries: scenario.maxRetries ?? 0 }
+  const options = {
+    baseURL,
+    model: 'scripted',
+    apiKey: 'secret',
+    maxRetries: scenario.maxRetries ?? 0,
+  }
   const model = dialect === 'anthropic' ? turnlock.anthropic(options) : turnlock.openaiChat(options)
   const turn = turnlock.runTurn({
     ...{ model, tools, requestId: 'request-1', projectId: scenario.projectId ?? null },
@@ -208,7 +223,10 @@ export async function playScenario({ turnlock, url, session, dialect }, scenario
     `wanted\n${list(expect.events)}  got\n${list(reduction.lines)}`,
   )
   for (const key of ['status', 'text']) {
-    assert(!(key in expect) || result[key] === expect[key], `${key}: ${JSON.stringify(result[key])}`)
+    assert(
+      !(key in expect) || result[key] === expect[key],
+      `${key}: ${JSON.stringify(result[key])}`,
+    )
   }
   if (expect.executed) {
     assert(JSON.stringify(executed) === JSON.stringify(expect.executed), `executed: ${executed}`)
@@ -219,7 +237,10 @@ export async function playScenario({ turnlock, url, session, dialect }, scenario
   const requests = await (await fetch(`${url}/s/${session}/requests`)).json()
   // A turn that is cancelled at once may end before its request has left.
   const early = expect.status === 'cancelled' && requests.length < scenario.model.length
-  assert(early || requests.length === scenario.model.length, `${requests.length} requests were made`)
+  assert(
+    early || requests.length === scenario.model.length,
+    `${requests.length} requests were made`,
+  )
   checkRequests(requests, expect.requests ?? [])
 }
 

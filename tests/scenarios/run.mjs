@@ -75,7 +75,9 @@ const runtimes = {
 /** A request to a worker may open six connections at once; the tables go in small batches. */
 async function playInBatches(scenarios, play) {
   const all = { passed: 0, failed: 0, failures: [] }
-  const batches = Array.from({ length: 8 }, (_, lane) => scenarios.filter((__, at) => at % 8 === lane))
+  const batches = Array.from({ length: 8 }, (_, lane) =>
+    scenarios.filter((__, at) => at % 8 === lane),
+  )
   for (const [lane, batch] of batches.entries()) {
     const { passed, failed, failures } = await play({ lane, scenarios: batch })
     all.passed += passed

@@ -19,7 +19,11 @@ function say(role, text = '') {
 function greet() {
   timeline.clear()
   byId('messages').replaceChildren(
-    element('p', { className: 'hint' }, 'Send a message. The embedded model plays the behaviour chosen in the settings: with “loop” it asks for the same tool again and again.'),
+    element(
+      'p',
+      { className: 'hint' },
+      'Send a message. The embedded model plays the behaviour chosen in the settings: with “loop” it asks for the same tool again and again.',
+    ),
   )
 }
 
@@ -49,7 +53,8 @@ async function send(text) {
     // The history keeps what was said; tool calls stay inside their turn.
     history.push({ role: 'user', content: text })
     if (result.fullContent) history.push({ role: 'assistant', content: result.fullContent })
-    if (!bubble.textContent) bubble.replaceWith(element('p', { className: 'hint' }, `(no text; ${result.status})`))
+    if (!bubble.textContent)
+      bubble.replaceWith(element('p', { className: 'hint' }, `(no text; ${result.status})`))
   } catch (error) {
     bubble.classList.add('failed')
     bubble.textContent = `${error.code ?? error.name}: ${error.message}`
@@ -62,7 +67,13 @@ async function compare(text) {
   busy(true)
   const run = async (mode) => {
     const { policy, model } = choices()
-    const only = runTurn({ model: model(), mode, policy, messages: [{ role: 'user', content: text }], tools })
+    const only = runTurn({
+      model: model(),
+      mode,
+      policy,
+      messages: [{ role: 'user', content: text }],
+      tools,
+    })
     return only.result
   }
   const [staged, unified] = await Promise.all([run('two_stage'), run('unified')])

@@ -5,7 +5,12 @@ import { byId, element } from './dom.js'
 const POLICY = [
   { name: 'maxTools', about: 'Tool calls in the tool phase', type: 'number', value: 1 },
   { name: 'freeze', about: 'Stop reading at', options: ['auto', 'first_call', 'batch'] },
-  { name: 'actionTools', about: 'Tools of the action phase (names, commas)', type: 'text', value: '' },
+  {
+    name: 'actionTools',
+    about: 'Tools of the action phase (names, commas)',
+    type: 'text',
+    value: '',
+  },
   { name: 'actionMaxTools', about: 'Calls in the action phase', type: 'number', value: 1 },
   { name: 'maxCycles', about: 'A/B cycles', options: ['1', '2'] },
   { name: 'resultsAs', about: 'Results reach the model as', options: ['system_box', 'native'] },
@@ -50,7 +55,11 @@ function policy(form) {
     const input = form.elements[name]
     if (type === 'checkbox') chosen[name] = input.checked
     else if (type === 'number') chosen[name] = Number(input.value)
-    else if (name === 'actionTools') chosen[name] = input.value.split(',').map((n) => n.trim()).filter(Boolean)
+    else if (name === 'actionTools')
+      chosen[name] = input.value
+        .split(',')
+        .map((n) => n.trim())
+        .filter(Boolean)
     else chosen[name] = name === 'maxCycles' ? Number(input.value) : (input.value ?? options[0])
   }
   return chosen

@@ -27,11 +27,19 @@ const ROWS = {
     ),
   refused: ({ toolCalls, reason, notice }) =>
     toolCalls.map(({ name, args }) =>
-      row('refused', element('strong', {}, `Refused (${reason}): `), code(`${name} ${short(args)}`), ` ${notice}`),
+      row(
+        'refused',
+        element('strong', {}, `Refused (${reason}): `),
+        code(`${name} ${short(args)}`),
+        ` ${notice}`,
+      ),
     ),
   paused: () => [row('end', 'Paused: the action phase waits to be resumed')],
   complete: ({ usage, composed }) => [
-    row('end', `Complete${composed ? ', answer composed from the results' : ''}: ${usage.inputTokens} tokens in, ${usage.outputTokens} out`),
+    row(
+      'end',
+      `Complete${composed ? ', answer composed from the results' : ''}: ${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
+    ),
   ],
   cancelled: ({ reason }) => [row('bad', `Cancelled: ${reason}`)],
   error: ({ code: name, message }) => [row('bad', `Error ${name}: ${message}`)],
@@ -43,7 +51,12 @@ export class Timeline {
   #text
 
   clear() {
-    this.#list.replaceChildren(row('hint', 'Nothing yet. Each phase, call, result and refusal of the next turn appears here.'))
+    this.#list.replaceChildren(
+      row(
+        'hint',
+        'Nothing yet. Each phase, call, result and refusal of the next turn appears here.',
+      ),
+    )
     byId('facts').replaceChildren()
     this.#text = undefined
   }

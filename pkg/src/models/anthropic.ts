@@ -21,6 +21,12 @@ export function anthropic(options: AnthropicOptions): Model {
     dialect: 'anthropic',
     maxRetries,
     open: (request, { signal }) =>
-      post(options, url, own, { model, max_tokens: maxTokens, stream: true, ...body, ...request }, signal),
+      post(
+        options,
+        url,
+        own,
+        { model, max_tokens: maxTokens, stream: true, ...body, ...request },
+        signal,
+      ),
   }
 }

@@ -16,7 +16,10 @@ export interface Model {
   /** Repetitions of a request that failed before anything of its response was seen. */
   readonly maxRetries: number
   /** Sends a request: a response whose body is the stream, or deltas. */
-  open(request: ModelRequest, options: { signal: AbortSignal }): Promise<Response> | AsyncIterable<Delta>
+  open(
+    request: ModelRequest,
+    options: { signal: AbortSignal },
+  ): Promise<Response> | AsyncIterable<Delta>
 }
 
 /** A host's `fetch`. */
@@ -50,7 +53,12 @@ export function post(
   const send: Fetch = given ?? ((address, init) => fetch(address, init))
   return send(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...own, ...headers },
+    headers: {
+      'content-type': 'application/json',
+      accept: 'text/event-stream',
+      ...own,
+      ...headers,
+    },
     body: JSON.stringify(body),
     signal,
   })

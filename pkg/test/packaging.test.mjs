@@ -1,0 +1,145 @@
+// The packed tarball, installed as a user would.
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import test, { after, before } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const pkg = dirname(dirname(fileURLToPath(import.meta.url)))
+const home = mkdtempSync(join(tmpdir(), 'turnlock-'))
+const run = (command, ...args) => execFileSync(command, args, { cwd: home, encoding: 'utf8' })
+let files
+
+before(() => {
+  const [packed] = JSON.parse(run('npm', 'pack', '--json', '--pack-destination', home, pkg))
+  files = packed.files.map((file) => file.path)
+  writeFileSync(join(home, 'package.json'), '{"type":"module","private":true}')
+  run('npm', 'install', '--offline', '--no-audit', '--no-fund', join(home, packed.filename))
+})
+after(() => rmSync(home, { recursive: true, force: true }))
+
+const USE = `
+const turn = runTurn({
+  model: customModel(async function* () { yield { type: 'text', text: canonicalize('{ "b": 1.0 }') } }),
+  messages: [{ role: 'user', content: 'go' }],
+})
+turn.result.then((result) => console.log(result.status, result.text))
+`
+
+test('it ships what it should, and runs nothing at installation', () => {
+  const manifest = JSON.parse(
+    readFileSync(join(home, 'node_modules/turnlock/package.json'), 'utf8'),
+  )
+  assert.equal(manifest.scripts, undefined)
+  assert.equal(manifest.dependencies, undefined)
+  for (const wanted of [
+    'dist/index.js',
+    'dist/index.d.ts',
+    'dist/index.workerd.js',
+    'dist/slim.js',
+    'dist/turnlock.wasm',
+    'README.md',
+    'LICENSE',
+  ]) {
+    assert.ok(files.includes(wanted), wanted)
+  }
+  assert.ok(
+    files.every((file) => /^(dist\/|README|LICENSE|package\.json)/.test(file)),
+    `${files}`,
+  )
+})
+
+test('import', () => {
+  writeFileSync(
+    join(home, 'esm.mjs'),
+    `import { canonicalize, customModel, runTurn } from 'turnlock'${USE}`,
+  )
+  assert.equal(run('node', 'esm.mjs').trim(), 'complete {"b":1}')
+})
+
+test('require', () => {
+  writeFileSync(
+    join(home, 'cjs.cjs'),
+    `const { canonicalize, customModel, runTurn } = require('turnlock')${USE}`,
+  )
+  assert.equal(run('node', '--no-warnings', 'cjs.cjs').trim(), 'complete {"b":1}')
+})
+
+test('slim, with the wasm file', () => {
+  writeFileSync(
+    join(home, 'slim.mjs'),
+    `import { readFileSync } from 'node:fs'
+     import { canonicalize, customModel, init, runTurn } from 'turnlock/slim'
+     let code
+     try { canonicalize('1') } catch (error) { code = error.code }
+     if (code !== 'core.not_loaded') throw new Error(code)
+     await init(readFileSync(new URL(import.meta.resolve('turnlock/turnlock.wasm'))))
+     ${USE}`,
+  )
+  assert.equal(run('node', 'slim.mjs').trim(), 'complete {"b":1}')
+})
+
+test('a production bundle works, and holds no node import', async () => {
+  writeFileSync(
+    join(home, 'app.mjs'),
+    `import { canonicalize, customModel, runTurn } from 'turnlock'${USE}`,
+  )
+  const out = join(home, 'bundle.mjs')
+  await build({
+    ...{ entryPoints: [join(home, 'app.mjs')], outfile: out, bundle: true, minify: true },
+    ...{ format: 'esm', platform: 'browser', target: 'es2022' },
+  })
+  assert.ok(!/["']node:/.test(readFileSync(out, 'utf8')))
+  assert.equal(run('node', out).trim(), 'complete {"b":1}')
+})
+
+test('the types hold under strict rules', () => {
+  writeFileSync(
+    join(home, 'types.ts'),
+    `import { defineTool, openaiChat, runTurn, type TurnEvent, type TurnResult } from 'turnlock'
+     const tool = defineTool({ description: 'd', inputSchema: { type: 'object' }, execute: (args, { signal }) => signal.aborted })
+     const turn = runTurn({ model: openaiChat({ baseURL: 'http://x/v1', model: 'm' }), messages: [], tools: { tool } })
+     export async function read(): Promise<TurnResult> {
+       for await (const event of turn) {
+         const all: TurnEvent = event
+         if (event.type === 'text') event.chunk.toUpperCase()
+         if (event.type === 'refused') event.toolCalls[0]?.signature.length
+         // @ts-expect-error only text has a chunk
+         if (event.type === 'complete') event.chunk
+         void all
+       }
+       return turn.result
+     }
+     // @ts-expect-error a mode that does not exist
+     runTurn({ model: openaiChat({ baseURL: 'x', model: 'm' }), messages: [], mode: 'three' })
+     // @ts-expect-error a policy field that does not exist
+     runTurn({ model: openaiChat({ baseURL: 'x', model: 'm' }), messages: [], policy: { maxTool: 1 } })
+     // @ts-expect-error the address is missing
+     openaiChat({ model: 'm' })
+    `,
+  )
+  const tsc = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
+  for (const [module, moduleResolution] of [
+    ['nodenext', 'nodenext'],
+    ['esnext', 'bundler'],
+  ]) {
+    const compilerOptions = {
+      ...{ strict: true, noEmit: true, skipLibCheck: false, exactOptionalPropertyTypes: true },
+      ...{
+        target: 'es2022',
+        lib: ['es2023', 'dom', 'dom.iterable', 'dom.asynciterable'],
+        types: [],
+      },
+      ...{ module, moduleResolution },
+    }
+    writeFileSync(
+      join(home, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions, files: ['types.ts'] }),
+    )
+    const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', home], { encoding: 'utf8' })
+    assert.equal(status, 0, stdout)
+  }
+})

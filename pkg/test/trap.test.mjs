@@ -1,0 +1,90 @@
+// A core that traps: every turn on it settles, and the next one works. Needs the test build
+// (`node scripts/build.mjs --trap`), a copy of the package whose core can be told to trap.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { core, call } from '../../.cache/trap/dist/core.js'
+import {
+  canonicalize,
+  customModel,
+  decodeStream,
+  defineTool,
+  runTurn,
+} from '../../.cache/trap/dist/index.js'
+
+const user = [{ role: 'user', content: 'go' }]
+const stalling = customModel(async function* (_, { signal }) {
+  yield { type: 'text', text: 'shown before' }
+  await new Promise((resolve) => signal.addEventListener('abort', resolve))
+})
+const answering = customModel(async function* () {
+  yield { type: 'text', text: 'fine' }
+})
+const shown = async (turn) => {
+  for await (const event of turn) if (event.type === 'text') return turn
+}
+const trap = () => assert.throws(() => call(core(), (glue) => glue.trap()), { code: 'core.fault' })
+
+test('every turn of the instance settles with core.fault, and the next one works', async () => {
+  const turns = [1, 2, 3].map(() => runTurn({ model: stalling, messages: user, requestId: 'r' }))
+  const events = turns.map(async (turn) => {
+    const all = []
+    for await (const event of turn) {
+      all.push(event)
+      if (all.length === 2) ready.push(turn)
+    }
+    return all
+  })
+  const ready = []
+  while (ready.length < 3) await new Promise((resolve) => setTimeout(resolve, 5))
+  trap()
+  for (const turn of turns) {
+    const result = await turn.result
+    assert.deepEqual(
+      [result.status, result.error.code, result.text],
+      ['failed', 'core.fault', 'shown before'],
+    )
+  }
+  for (const all of await Promise.all(events)) {
+    assert.deepEqual(
+      all.map((event) => event.seq),
+      [1, 2, 3],
+    )
+    assert.deepEqual([all[2].type, all[2].code, all[2].requestId], ['error', 'core.fault', 'r'])
+  }
+  assert.equal((await runTurn({ model: answering, messages: user }).result).text, 'fine')
+  assert.equal(canonicalize('{ }'), '{}')
+})
+
+test('requests and tools of the lost turns are told', async () => {
+  let told = 0
+  const waits = (_, { signal }) =>
+    new Promise((resolve) => signal.addEventListener('abort', () => resolve(told++)))
+  const calls = customModel(async function* () {
+    yield { type: 'tool_call_start', index: 0, id: 'c', name: 'wait' }
+    yield { type: 'tool_call_end', index: 0 }
+  })
+  const tools = {
+    wait: defineTool({ description: '', inputSchema: { type: 'object' }, execute: waits }),
+  }
+  const turn = runTurn({ model: calls, messages: user, tools })
+  for await (const event of turn) if (event.type === 'tool_calls') setTimeout(trap)
+  await turn.result
+  assert.equal(told, 1)
+})
+
+test('an instance is replaced as often as needed', async () => {
+  for (let i = 0; i < 20; i++) {
+    trap()
+    assert.equal((await runTurn({ model: answering, messages: user }).result).status, 'complete')
+  }
+})
+
+test('a decoder of a lost instance says so', async () => {
+  const decoder = decodeStream('openai-chat')
+  trap()
+  // Its instance is poisoned, not the package.
+  assert.equal(canonicalize('1.0'), '1')
+  assert.ok(await shown(runTurn({ model: answering, messages: user })))
+  assert.doesNotThrow(() => decodeStream('openai-chat').end())
+  void decoder
+})

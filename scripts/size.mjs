@@ -1,0 +1,32 @@
+// What the package weighs: the wasm, and everything that `import … from "turnlock"` pulls in.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { root } from './setup.mjs'
+
+/** Bytes after gzip. */
+const LIMITS = { wasm: 90 * 1024, 'whole import, minified': 140 * 1024 }
+
+const bundle = await build({
+  stdin: { contents: "export * from 'turnlock'", resolveDir: root },
+  ...{
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    write: false,
+  },
+})
+const parts = {
+  wasm: readFileSync(join(root, 'pkg/dist/turnlock.wasm')),
+  'whole import, minified': bundle.outputFiles[0].contents,
+}
+let over = false
+for (const [name, bytes] of Object.entries(parts)) {
+  const gzip = gzipSync(bytes, { level: 9 }).length
+  over ||= gzip > LIMITS[name]
+  console.log(`${name}: ${bytes.length} bytes, ${gzip} gzip (at most ${LIMITS[name]})`)
+}
+if (process.argv.includes('--check') && over) process.exit(1)

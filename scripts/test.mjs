@@ -1,0 +1,107 @@
+// npm test: set up, build, and every test in every runtime. Ends with `N passed, N failed`.
+//
+// A step is a command; a runner's own counts are read from its output, any other command
+// counts as one check. Name steps on the command line to run only those.
+import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { root, setup } from './setup.mjs'
+
+const found = setup({ browser: true })
+const { build } = await import('./build.mjs')
+await build(found, { trap: true })
+
+const node = process.execPath
+const wasmTests = {
+  CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: join(found.bindgen, 'wasm-bindgen-test-runner'),
+  CHROMEDRIVER: found.chromedriver,
+}
+const nodeTests = (folder) =>
+  readdirSync(join(root, folder))
+    .filter((file) => file.endsWith('.test.mjs'))
+    .map((file) => join(folder, file))
+const wasm = ['--target', 'wasm32-unknown-unknown']
+const strict = ['--', '-D', 'warnings']
+
+/** Name → command, arguments, environment. */
+const STEPS = {
+  'format (Rust)': ['cargo', ['fmt', '--check']],
+  'format (TypeScript)': [node, ['node_modules/prettier/bin/prettier.cjs', '--check', '.']],
+  'lint (native)': ['cargo', ['clippy', '--all-targets', '--locked', ...strict]],
+  'lint (wasm)': ['cargo', ['clippy', '--all-targets', ...wasm, '--locked', ...strict]],
+  'purity and dependencies': [node, ['scripts/purity.mjs']],
+  documentation: [
+    'cargo',
+    ['doc', '--no-deps', '--document-private-items', '--all-features', '--locked'],
+    { RUSTDOCFLAGS: '-D warnings' },
+  ],
+  size: [node, ['scripts/size.mjs', '--check']],
+  'core (native)': ['cargo', ['test', '--locked']],
+  'shell (Chromium)': ['cargo', ['test', '--test', 'browser', ...wasm, '--locked'], wasmTests],
+  'package (Node)': [node, ['--test', '--test-reporter=tap', ...nodeTests('pkg/test')]],
+  provider: [node, ['--test', '--test-reporter=tap', ...nodeTests('tests/provider')]],
+  'scenarios (Node)': [node, ['tests/scenarios/run.mjs', 'node']],
+  'scenarios (workerd)': [node, ['tests/scenarios/run.mjs', 'workerd']],
+  'scenarios (Chromium)': [node, ['tests/scenarios/run.mjs', 'chromium']],
+  'page (Chromium)': [node, ['--test', '--test-reporter=tap', ...nodeTests('tests/e2e')]],
+}
+
+/** What a runner says of itself: cargo's, node's and our own closing lines. */
+function countsIn(output) {
+  const sum = (pattern) => [...output.matchAll(pattern)].reduce((all, [, n]) => all + Number(n), 0)
+  const cargo = /^test result: .*?(\d+) passed; (\d+) failed/gm
+  const own = [...output.matchAll(/^(\d+) passed, (\d+) failed$/gm)].at(-1)
+  if (own) return { passed: Number(own[1]), failed: Number(own[2]) }
+  const lines = [...output.matchAll(cargo)]
+  if (lines.length) {
+    return lines.reduce(
+      (all, [, passed, failed]) => ({
+        passed: all.passed + Number(passed),
+        failed: all.failed + Number(failed),
+      }),
+      { passed: 0, failed: 0 },
+    )
+  }
+  if (/^# tests \d+$/m.test(output)) {
+    return { passed: sum(/^# pass (\d+)$/gm), failed: sum(/^# (?:fail|cancelled) (\d+)$/gm) }
+  }
+  return undefined
+}
+
+function run([command, args, env = {}]) {
+  return new Promise((resolve) => {
+    const options = {
+      cwd: root,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }
+    const child = spawn(command, args, options)
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => (output += text))
+    }
+    child.on('error', (error) => resolve({ code: 1, output: String(error) }))
+    child.on('close', (code) => resolve({ code, output }))
+  })
+}
+
+const wanted = process.argv.slice(2)
+let [passed, failed] = [0, 0]
+for (const [name, step] of Object.entries(STEPS)) {
+  if (wanted.length && !wanted.some((word) => name.includes(word))) continue
+  const started = Date.now()
+  const { code, output } = await run(step)
+  const counted = countsIn(output)
+  const counts = counted ?? { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1 }
+  // A runner that fails without a failed test, or that ran nothing, has failed.
+  if (counts.failed === 0 && (code !== 0 || counts.passed === 0)) counts.failed = 1
+  passed += counts.passed
+  failed += counts.failed
+  const seconds = ((Date.now() - started) / 1000).toFixed(1)
+  console.log(
+    `${counts.failed ? 'FAILED' : 'ok'}  ${name}: ${counts.passed} passed, ${counts.failed} failed (${seconds} s)`,
+  )
+  if (counts.failed) console.log(output.split('\n').slice(-150).join('\n'))
+}
+console.log(`${passed} passed, ${failed} failed`)
+process.exit(failed ? 1 : 0)

@@ -1,0 +1,125 @@
+// The page, as a user meets it: served like `npm start` serves it, in Chromium.
+import assert from 'node:assert/strict'
+import test, { after, before, beforeEach } from 'node:test'
+import { serve } from '../../scripts/serve.mjs'
+import { launch } from '../browser.mjs'
+
+let site, browser, page
+const complaints = []
+
+before(async () => {
+  site = await serve()
+  browser = await launch()
+})
+after(async () => {
+  await browser?.close()
+  await site?.close()
+})
+beforeEach(async () => {
+  await page?.close()
+  page = await browser.newPage()
+  page.setDefaultTimeout(20_000)
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  await page.goto(site.url)
+  await page.waitForSelector('[data-ready]')
+})
+
+const send = async (behaviour, set = async () => {}) => {
+  await page.selectOption('#behaviour', behaviour)
+  await set()
+  await page.click('#composer [type=submit]')
+}
+const ended = () => page.waitForSelector('#timeline .end, #timeline .bad >> nth=0')
+const fact = async (name) => {
+  await page.waitForSelector('#facts li')
+  const all = await page.locator('#facts li').allTextContents()
+  return all.find((text) => text.startsWith(name))?.split(': ')[1]
+}
+
+test('a turn with the looping model: one execution, a text, what was blocked', async () => {
+  await send('loop')
+  await ended()
+  assert.equal(await fact('Tools executed'), '1')
+  assert.equal(await fact('Different calls blocked'), '1')
+  assert.match(await page.textContent('.message.assistant'), /notes\.txt/)
+  const phases = await page.locator('#timeline .phase').allTextContents()
+  assert.deepEqual(phases, ['Tool phase', 'Action phase'])
+  assert.match(await page.textContent('#timeline .refused'), /tools_disabled/)
+})
+
+test('the first visit needs nothing but Enter', async () => {
+  await page.focus('#prompt')
+  await page.keyboard.press('Enter')
+  await ended()
+  assert.equal(await fact('Status'), 'complete')
+})
+
+test('list, then read, with two calls', async () => {
+  await send('list-then-read', () => page.fill('#policy-maxTools', '2'))
+  await ended()
+  assert.equal(await fact('Tools executed'), '2')
+  const calls = await page.locator('#timeline .call').allTextContents()
+  assert.match(calls[1], /read_file \{"path":"notes\.txt"\}/)
+  assert.match(await page.textContent('.message.assistant'), /Buy milk/)
+})
+
+test('the same model in both modes, side by side', async () => {
+  await page.selectOption('#behaviour', 'loop')
+  await page.click('#compare')
+  await page.waitForSelector('#comparison:not([hidden])')
+  const rows = await page.locator('#comparison tbody tr').allTextContents()
+  assert.deepEqual(rows.slice(0, 3), ['Model calls35', 'Tools executed11', 'Repeats replayed04'])
+  assert.match(rows.at(-1), /notes\.txt.*\(none\)/)
+})
+
+test('unified mode on the other wire', async () => {
+  await send('one-call', async () => {
+    await page.check('input[value=unified]')
+    await page.selectOption('#wire', 'anthropic')
+  })
+  await ended()
+  assert.equal(await fact('Status'), 'complete')
+  assert.deepEqual(await page.locator('#timeline .phase').allTextContents(), ['Unified loop'])
+})
+
+test('stop', async () => {
+  await send('stall')
+  await page.waitForSelector('#timeline .said')
+  await page.click('#stop')
+  await page.waitForSelector('#timeline .bad')
+  assert.equal(await fact('Status'), 'cancelled')
+  assert.equal(await page.isEnabled('#composer [type=submit]'), true)
+})
+
+test('a failure is told in words, and the next turn works', async () => {
+  await send('error-event')
+  await page.waitForSelector('.message.failed')
+  assert.match(await page.textContent('.message.failed'), /model\.stream/)
+  await send('answer')
+  await page.waitForSelector('#timeline .end')
+  assert.equal(await fact('Status'), 'complete')
+})
+
+test('pause after the tools', async () => {
+  await send('one-call', () => page.check('#policy-pauseAfterTools'))
+  await ended()
+  assert.equal(await fact('Status'), 'paused')
+})
+
+test('every control has a name, and a phone sees no sideways scroll', async () => {
+  const nameless = await page.$$eval('input, select, textarea, button', (all) =>
+    all
+      .filter((one) => !(one.labels?.length || one.textContent.trim()))
+      .map((one) => one.outerHTML),
+  )
+  assert.deepEqual(nameless, [])
+  await page.setViewportSize({ width: 390, height: 800 })
+  const sideways = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+  assert.equal(sideways, false)
+})
+
+test('nothing complained: no console error, no blocked script', () =>
+  assert.deepEqual(complaints, []))
