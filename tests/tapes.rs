@@ -70,6 +70,11 @@ fn decode<'a>(dialect: Dialect, chunks: impl IntoIterator<Item = &'a [u8]>) -> V
 fn any_cut_is_the_same(dialect: Dialect, tape: &Tape) -> Vec<Delta> {
     let whole = decode(dialect, [&tape.bytes[..]]);
     let name = tape.path.display();
+    let mut plain = Vec::new();
+    let mut decoder = Decoder::new(dialect).unwrap().without_template();
+    decoder.feed(&tape.bytes, &mut plain);
+    decoder.end(&mut plain);
+    assert_eq!(plain, whole, "{name}: with and without the short cut");
     assert_eq!(decode(dialect, tape.bytes.chunks(1)), whole, "{name}: one byte at a time");
     let step = if tape.bytes.len() <= EVERY_CUT { 1 } else { tape.bytes.len() / 300 };
     for cut in (0..=tape.bytes.len()).step_by(step) {

@@ -10,7 +10,7 @@ import type { Glue } from './glue.js'
 import type { Model, ModelRequest } from './models/model.js'
 import { describe, serialize, threw, type SettledInput } from './serialize.js'
 import type { Tool, ToolContext } from './tools.js'
-import type { Delta, TraceEvent, TurnEvent, TurnResult } from './types.js'
+import type { Delta, PhaseName, TraceEvent, TurnEvent, TurnResult } from './types.js'
 
 /** What a turn is made of, and where its events go. */
 export interface Host {
@@ -35,6 +35,9 @@ type Effect =
   | { type: 'trace'; event: TraceEvent }
   | { type: 'done'; result: TurnResult }
 
+/** A text event without what the driver knows: phase, toolBatchId, seq, chunk. */
+type Text = [phase: PhaseName, toolBatchId: number, seq: number, chunk: string]
+
 interface RunTool {
   type: 'run_tool'
   call: number
@@ -57,7 +60,7 @@ export class Driver {
   readonly #tools = new Map<number, AbortController>()
   /** What a validator made of the arguments. */
   readonly #checkedArgs = new Map<number, unknown>()
-  readonly #queue: Effect[] = []
+  readonly #queue: (Effect | Text)[] = []
   #draining = false
   #over = false
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -87,7 +90,7 @@ export class Driver {
       // A trap: `#fault` has settled the turn.
       return
     }
-    if (text !== '') this.#queue.push(...(JSON.parse(text) as Effect[]))
+    if (text !== '') this.#queue.push(...(JSON.parse(text) as (Effect | Text)[]))
     this.#drain()
   }
 
@@ -96,10 +99,16 @@ export class Driver {
     if (this.#draining) return
     this.#draining = true
     for (let effect = this.#queue.shift(); effect; effect = this.#queue.shift()) {
-      this.#perform(effect)
+      if (Array.isArray(effect)) this.#say(effect)
+      else this.#perform(effect)
     }
     this.#draining = false
     if (!this.#over) this.#schedule()
+  }
+
+  #say([phase, toolBatchId, seq, chunk]: Text): void {
+    const { requestId, projectId } = this.#host
+    this.#host.onEvent({ type: 'text', phase, requestId, projectId, toolBatchId, seq, chunk })
   }
 
   #perform(effect: Effect): void {

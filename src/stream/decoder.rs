@@ -4,6 +4,7 @@ use super::classify::malformed;
 use super::delta::Delta;
 use super::dialect::{anthropic, openai_chat};
 use super::sse::{SseDecoder, SseEvent};
+use super::template::Template;
 use crate::canon::Reader;
 use crate::dialect::Dialect;
 use crate::error::Error;
@@ -14,6 +15,8 @@ use crate::limits;
 pub struct Decoder {
     framing: Framing,
     wire: Wire,
+    /// `None` switches the short cut off.
+    template: Option<Template>,
     /// An error ended the stream; what follows is not looked at.
     failed: bool,
 }
@@ -63,7 +66,16 @@ impl Decoder {
                 return Err(Error::Dialect { name: dialect.name().to_owned(), known: true });
             }
         };
-        Ok(Self { framing: Framing::Unknown, wire, failed: false })
+        let template = Some(Template::default());
+        Ok(Self { framing: Framing::Unknown, wire, template, failed: false })
+    }
+
+    /// The same decoder without its short cut for text events: for tests that compare the two.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_template(mut self) -> Self {
+        self.template = None;
+        self
     }
 
     /// Takes the next chunk, cut anywhere, and appends what it completes.
@@ -79,11 +91,14 @@ impl Decoder {
                 None => return,
             }
         }
-        let (wire, failed) = (&mut self.wire, &mut self.failed);
+        let (wire, failed, template) = (&mut self.wire, &mut self.failed, &mut self.template);
         let fits = match &mut self.framing {
             Framing::Unknown => true,
             Framing::Sse(sse) => {
-                let dispatch = |event: &SseEvent<'_>| event_data(wire, failed, &event.data, out);
+                let dispatch = |event: &SseEvent<'_>| match template {
+                    Some(template) => with_template(template, wire, failed, &event.data, out),
+                    None => event_data(wire, failed, &event.data, out),
+                };
                 sse.feed(bytes, dispatch).is_ok()
             }
             Framing::Body(body) => {
@@ -135,6 +150,33 @@ impl Decoder {
             Wire::Anthropic(wire) => wire.is_finished(),
         }
     }
+}
+
+fn with_template(
+    template: &mut Template,
+    wire: &mut Wire,
+    failed: &mut bool,
+    data: &str,
+    out: &mut Vec<Delta>,
+) {
+    if *failed {
+        return;
+    }
+    if let Some(text) = template.text(data) {
+        if !text.is_empty() {
+            out.push(Delta::Text(text));
+        }
+        return;
+    }
+    let before = out.len();
+    event_data(wire, failed, data, out);
+    template.learn(data, out.get(before..).unwrap_or_default(), |data| {
+        let mut deltas = Vec::new();
+        let mut trial = wire.clone();
+        trial.data(data, &mut deltas);
+        // An event that leaves a trace in the state is more than its text.
+        if trial == *wire { deltas } else { Vec::new() }
+    });
 }
 
 fn event_data(wire: &mut Wire, failed: &mut bool, data: &str, out: &mut Vec<Delta>) {

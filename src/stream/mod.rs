@@ -6,6 +6,7 @@ mod decoder;
 mod delta;
 mod dialect;
 mod sse;
+mod template;
 
 pub use assemble::{Call, Response};
 pub use decoder::Decoder;

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::limits;
 use crate::signature::Signature;
 use crate::stream::{Delta, ErrorClass, FinishReason, StreamError, Usage};
+use crate::trace::{Event, EventKind};
 use crate::turn::{Effect, Input, Settled, Verdict};
 
 pub(super) fn signature(call: &[u8]) -> Result<Signature, Error> {
@@ -173,7 +174,7 @@ fn class(name: &str) -> ErrorClass {
     all.into_iter().find(|one| one.name() == name).unwrap_or(Server)
 }
 
-/// A JSON array of effects; empty when there are none.
+/// A JSON array of effects, in which a text event is an array; empty when there are none.
 pub(super) fn effects(effects: impl Iterator<Item = Effect>) -> String {
     let mut out = String::new();
     for one in effects {
@@ -189,6 +190,14 @@ pub(super) fn effects(effects: impl Iterator<Item = Effect>) -> String {
 fn effect(effect: Effect, out: &mut String) {
     let number = |n: u32| Json::integer(u64::from(n));
     let (kind, members) = match effect {
+        // Text comes by the thousand: `[phase, toolBatchId, seq, chunk]`, the rest is known.
+        Effect::Emit(Event { phase, tool_batch_id, seq, kind: EventKind::Text(chunk), .. }) => {
+            let phase = phase.name();
+            out.push_str(&format!("[\"{phase}\",{tool_batch_id},{seq},"));
+            write_string(&chunk, out);
+            out.push(']');
+            return;
+        }
         Effect::Emit(event) => {
             out.push_str("{\"type\":\"emit\",\"event\":");
             event.write_json(out);

@@ -1,0 +1,115 @@
+//! A short cut for plain text events.
+//!
+//! Consecutive text events of one response are the same bytes but for the text. Once such an
+//! event is known, the next one is compared with what stood before and behind the text; where
+//! both match, only the text is unescaped and no JSON is read. A template is trusted only after
+//! it was tried with another text, so it can change no meaning; a test compares every recorded
+//! stream with and without it.
+
+use super::delta::Delta;
+use crate::canon::{Reader, write_string};
+
+/// Templates that were learned and never used before learning ends: some providers pad each
+/// event with noise.
+const PATIENCE: u32 = 4;
+/// What a template is tried with.
+const PROBE: &str = "a text that no provider sends";
+
+/// What stands around the text of a text event, quotes included.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Template {
+    prefix: String,
+    suffix: String,
+    unused: u32,
+}
+
+impl Template {
+    /// The text of `data`, if it is the known event with another text.
+    pub(super) fn text(&mut self, data: &str) -> Option<String> {
+        if self.prefix.is_empty() {
+            return None;
+        }
+        let rest = data.strip_prefix(self.prefix.as_str())?;
+        let body = rest.strip_suffix(self.suffix.as_str())?;
+        let plain = body.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\');
+        let text = if plain {
+            body.to_owned()
+        } else {
+            // With its quotes, to be read by the one reader that there is.
+            let quoted = data.get(self.prefix.len() - 1..data.len() - self.suffix.len() + 1)?;
+            let mut reader = Reader::lossy(quoted);
+            let text = reader.string().ok()?;
+            reader.end().ok()?;
+            text.into_owned()
+        };
+        self.unused = 0;
+        Some(text)
+    }
+
+    /// Learns from `data`, which said exactly `said`. `read` reads another event in the same
+    /// state and must leave it as it was.
+    pub(super) fn learn(&mut self, data: &str, said: &[Delta], read: impl Fn(&str) -> Vec<Delta>) {
+        let [Delta::Text(text)] = said else { return };
+        if self.unused >= PATIENCE {
+            return;
+        }
+        self.prefix.clear();
+        let mut written = String::new();
+        write_string(text, &mut written);
+        let mut places = data.match_indices(&written);
+        let (Some((at, _)), None) = (places.next(), places.next()) else { return };
+        let (head, tail) = (data.get(..=at), data.get(at + written.len() - 1..));
+        let (Some(head), Some(tail)) = (head, tail) else { return };
+
+        let tried = read(&[head, PROBE, tail].concat());
+        if matches!(&tried[..], [Delta::Text(text)] if text == PROBE) {
+            head.clone_into(&mut self.prefix);
+            tail.clone_into(&mut self.suffix);
+            self.unused += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Dialect;
+    use crate::stream::{Decoder, Delta};
+
+    fn texts(events: &[&str]) -> Vec<Delta> {
+        let stream: String = events.iter().map(|data| format!("data: {data}\n\n")).collect();
+        let decode = |mut decoder: Decoder| {
+            let mut deltas = Vec::new();
+            decoder.feed(stream.as_bytes(), &mut deltas);
+            deltas
+        };
+        let plain = decode(Decoder::new(Dialect::OpenAiChat).unwrap().without_template());
+        let short = decode(Decoder::new(Dialect::OpenAiChat).unwrap());
+        assert_eq!(short, plain);
+        plain
+    }
+
+    fn said(content: &str) -> String {
+        format!(r#"{{"id":"x","choices":[{{"index":0,"delta":{{"content":{content}}}}}]}}"#)
+    }
+
+    #[test]
+    fn escapes_are_read() {
+        let all = [r#""a""#, r#""b\n\"c\"""#, r#""\u00e9\ud83d\ude00""#, r#""\ud83d""#, r#""""#]
+            .map(said);
+        let deltas = texts(&all.each_ref().map(String::as_str));
+        let want = ["a", "b\n\"c\"", "é😀", "\u{fffd}"].map(|text| Delta::Text(text.to_owned()));
+        assert_eq!(deltas, want);
+    }
+
+    #[test]
+    fn what_only_looks_alike_is_read_in_full() {
+        // The text stands elsewhere too, or is not what stands there, or more follows.
+        let other = r#"{"id":"x","choices":[{"index":0,"delta":{"content":"a","b":"c"}}]}"#;
+        let forged = said(r#""a"}}],"choices":[{"index":0,"delta":{"content":"b""#);
+        let disguised = r#"{"note":"stop","choices":[{"delta":{"content":"\u0073top"}}]}"#;
+        let changed = r#"{"note":"go","choices":[{"delta":{"content":"\u0073top"}}]}"#;
+        let finish = r#"{"choices":[{"delta":{"content":"end"},"finish_reason":"stop"}]}"#;
+        let events = [&said(r#""x""#), other, &forged, disguised, changed, finish, &said(r#""y""#)];
+        assert_eq!(texts(&events).len(), 9);
+    }
+}
