@@ -101,7 +101,7 @@ fn meaning_of(deltas: &[Delta]) -> (Meaning, bool) {
     let calls = response.calls.into_iter().map(|call| (call.name, call.arguments));
     let meaning = Meaning {
         text: response.text,
-        reasoning: response.reasoning,
+        reasoning: response.reasoning.into_iter().map(|block| block.text).collect(),
         calls: calls.collect(),
         finish: response.finish.map(|(_, raw)| raw),
         output_tokens: response.usage.and_then(|usage| usage.output_tokens),

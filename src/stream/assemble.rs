@@ -8,14 +8,25 @@ use crate::limits;
 pub struct Response {
     /// All text.
     pub text: String,
-    /// All reasoning.
-    pub reasoning: String,
+    /// The reasoning, by blocks: a signature ends one.
+    pub reasoning: Vec<Reasoning>,
     /// The calls, by index.
     pub calls: Vec<Call>,
     /// Why it stopped, and the provider's word for it.
     pub finish: Option<(FinishReason, String)>,
     /// Tokens.
     pub usage: Option<Usage>,
+    /// Bytes kept.
+    held: usize,
+}
+
+/// One block of reasoning.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reasoning {
+    /// The text.
+    pub text: String,
+    /// The provider's proof of it, without which it cannot be sent back.
+    pub signature: Option<String>,
 }
 
 /// One call of a response.
@@ -37,9 +48,21 @@ impl Response {
     /// # Errors
     /// When the response grows over `limits::RESPONSE_BYTES`.
     pub fn take(&mut self, delta: &Delta) -> Result<(), StreamError> {
+        self.held += size(delta);
+        if self.held > limits::RESPONSE_BYTES {
+            return Err(too_large());
+        }
         match delta {
             Delta::Text(text) => self.text.push_str(text),
-            Delta::Reasoning { text, .. } => self.reasoning.push_str(text),
+            Delta::Reasoning { text, signature } => {
+                if self.reasoning.last().is_none_or(|block| block.signature.is_some()) {
+                    self.reasoning.push(Reasoning::default());
+                }
+                if let Some(block) = self.reasoning.last_mut() {
+                    block.text.push_str(text);
+                    block.signature.clone_from(signature);
+                }
+            }
             Delta::ToolCallStart { id, name, .. } => self.calls.push(Call {
                 id: id.clone(),
                 name: name.clone(),
@@ -60,9 +83,7 @@ impl Response {
             Delta::Finish { reason, raw } => self.finish = Some((*reason, raw.clone())),
             Delta::Error(_) | Delta::Other { .. } => {}
         }
-        let arguments = |call: &Call| call.arguments.len();
-        let held = self.text.len() + self.reasoning.len() + self.calls.last().map_or(0, arguments);
-        if held <= limits::RESPONSE_BYTES { Ok(()) } else { Err(too_large()) }
+        Ok(())
     }
 
     /// Takes every call as ended: for a model that cannot break off.
@@ -72,6 +93,22 @@ impl Response {
 
     fn open(&mut self, index: u32) -> Option<&mut Call> {
         self.calls.get_mut(usize::try_from(index).ok()?).filter(|call| !call.ended)
+    }
+}
+
+/// Bytes that a delta adds; a call costs more than its name.
+fn size(delta: &Delta) -> usize {
+    match delta {
+        Delta::Text(text) | Delta::ToolCallArguments { text, .. } => text.len(),
+        Delta::Reasoning { text, signature } => {
+            text.len() + signature.as_ref().map_or(0, String::len)
+        }
+        Delta::ToolCallStart { id, name, .. } => 100 + id.len() + name.len(),
+        Delta::ToolCallEnd { .. }
+        | Delta::Usage(_)
+        | Delta::Finish { .. }
+        | Delta::Error(_)
+        | Delta::Other { .. } => 0,
     }
 }
 

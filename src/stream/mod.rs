@@ -8,7 +8,7 @@ mod dialect;
 mod sse;
 mod template;
 
-pub use assemble::{Call, Response};
+pub use assemble::{Call, Reasoning, Response};
 pub use decoder::Decoder;
 pub use delta::{Delta, ErrorClass, FinishReason, StreamError, Usage};
 pub use sse::{EventTooLarge, SseDecoder, SseEvent};

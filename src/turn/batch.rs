@@ -9,16 +9,23 @@ use super::prompt::{Answered, Context};
 use crate::canon::Json;
 use crate::limits;
 use crate::signature::{Signature, hex};
-use crate::stream::{Call, Response};
+use crate::stream::{Call, Reasoning, Response};
 use crate::tool::{self, Dedupe, Outcome, Refusal, Rules, Ruling, Status};
 use crate::trace::{CallView, EventKind, PhaseName, ResultView};
 
 /// Calls that wait for the host's verdict on their arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Checking {
-    text: String,
+    said: Said,
     candidates: Vec<Candidate>,
     pub(super) deadline: u64,
+}
+
+/// What the model said beside its calls.
+#[derive(Debug, Clone, PartialEq)]
+struct Said {
+    reasoning: Vec<Reasoning>,
+    text: String,
 }
 
 /// A call of the model before it is judged.
@@ -41,7 +48,7 @@ pub(super) struct Batch {
     since: u64,
     /// When all calls of the turn together have had their time.
     total_deadline: u64,
-    text: String,
+    said: Said,
     calls: Vec<BatchCall>,
     /// Refused calls with their notices, for histories in which each call needs an answer.
     refused: Vec<Answered>,
@@ -130,7 +137,8 @@ impl Turn {
             }
         }
         let deadline = self.now.saturating_add(self.options.policy.tool_timeout_ms);
-        let checking = Checking { text: response.text, candidates, deadline };
+        let said = Said { reasoning: response.reasoning, text: response.text };
+        let checking = Checking { said, candidates, deadline };
         self.state = State::Checking(Box::new(checking));
         self.decide_when_checked();
     }
@@ -193,21 +201,21 @@ impl Turn {
     fn decide_when_checked(&mut self) {
         match std::mem::replace(&mut self.state, State::Over) {
             State::Checking(checking) if checking.candidates.iter().all(|one| !one.pending) => {
-                self.decide(checking.text, checking.candidates);
+                self.decide(checking.said, checking.candidates);
             }
             state => self.state = state,
         }
     }
 
     /// Judges every call in the model's order and starts those that are accepted.
-    fn decide(&mut self, text: String, candidates: Vec<Candidate>) {
+    fn decide(&mut self, said: Said, candidates: Vec<Candidate>) {
         let mut batch = Batch {
             since: self.now,
             total_deadline: {
                 let left = self.options.policy.tools_total_ms.saturating_sub(self.record.tools_ms);
                 self.now.saturating_add(left)
             },
-            text,
+            said,
             calls: Vec::new(),
             refused: Vec::new(),
             elsewhere: false,
@@ -454,8 +462,8 @@ impl Turn {
             for call in &mut answered {
                 call.view.id = unique(std::mem::take(&mut call.view.id), &mut self.record.wire_ids);
             }
-            let text = batch.text.clone();
-            self.record.context.push(Context::Exchange { text, calls: answered });
+            let Said { reasoning, text } = batch.said.clone();
+            self.record.context.push(Context::Exchange { reasoning, text, calls: answered });
         }
         if !results.is_empty() {
             for result in &results {

@@ -62,9 +62,6 @@ impl Turn {
     }
 
     pub(super) fn fail(&mut self, failure: Failure) {
-        if failure.code == "turn.timeout" {
-            self.abort_request();
-        }
         self.cancel_batch();
         self.emit(EventKind::Error(failure.clone()));
         self.finish("failed", Some(&failure));

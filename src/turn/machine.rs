@@ -231,7 +231,14 @@ impl Turn {
         }
         if self.now >= self.turn_deadline() {
             let message = format!("the turn took more than {} ms", self.options.policy.turn_ms);
-            return self.fail(Failure { code: "turn.timeout", message, status: None });
+            let code = match self.state {
+                State::Asking(_) | State::Waiting { .. } => "model.timeout",
+                State::Idle | State::Checking(_) | State::Running(_) | State::Over => {
+                    "turn.timeout"
+                }
+            };
+            self.abort_request();
+            return self.fail(Failure { code, message, status: None });
         }
         match &self.state {
             State::Idle | State::Over => {}

@@ -9,6 +9,7 @@ use crate::canon::Json;
 use crate::error::Error;
 use crate::message::{self, Normalized};
 use crate::signature::hex;
+use crate::stream::Reasoning;
 use crate::tool::ToolSpec;
 use crate::trace::{CallView, PhaseName};
 
@@ -35,6 +36,8 @@ pub(super) enum Context {
     System(String),
     /// Calls and their answers, as the provider's own messages.
     Exchange {
+        /// What the model thought; some providers want it back with the calls it led to.
+        reasoning: Vec<Reasoning>,
         /// What the model said beside the calls.
         text: String,
         /// The calls, each with its answer.

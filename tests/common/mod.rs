@@ -133,7 +133,9 @@ fn anthropic(entry: &Value) -> String {
         .map(|text| json!({ "type": "thinking_delta", "thinking": text }))
         .collect();
     if !reasoning.is_empty() {
-        blocks.push((json!({ "type": "thinking", "thinking": "" }), reasoning, true));
+        let mut deltas = reasoning;
+        deltas.push(json!({ "type": "signature_delta", "signature": "sig" }));
+        blocks.push((json!({ "type": "thinking", "thinking": "" }), deltas, true));
     }
     let said = |key: &str| {
         let delta = |text| json!({ "type": "text_delta", "text": text });

@@ -194,7 +194,10 @@ export async function playScenario({ turnlock, url, session, dialect }, scenario
     apiKey: 'secret',
     maxRetries: scenario.maxRetries ?? 0,
   }
-  const model = dialect === 'anthropic' ? turnlock.anthropic(options) : turnlock.openaiChat(options)
+  const model =
+    dialect === 'anthropic'
+      ? turnlock.anthropic(options)
+      : turnlock.openaiChat({ ...options, dialect })
   const turn = turnlock.runTurn({
     ...{ model, tools, requestId: 'request-1', projectId: scenario.projectId ?? null },
     messages: scenario.messages ?? [{ role: 'user', content: 'go' }],

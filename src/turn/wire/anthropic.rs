@@ -24,8 +24,17 @@ pub(super) fn body(
             // System texts behind the conversation belong to the top-level system: a message
             // with that role is refused by most models.
             Context::System(text) => system.push(text_block(text.clone())),
-            Context::Exchange { text, calls } => {
-                let mut said = Vec::new();
+            Context::Exchange { reasoning, text, calls } => {
+                // With thinking on, the turn of a call must begin with its thinking, signed.
+                let signed = reasoning.iter().filter_map(|block| {
+                    let signature = block.signature.clone()?;
+                    Some(Json::object([
+                        ("type", "thinking".into()),
+                        ("thinking", block.text.clone().into()),
+                        ("signature", signature.into()),
+                    ]))
+                });
+                let mut said: Vec<_> = signed.collect();
                 if !text.trim().is_empty() {
                     said.push(text_block(text.clone()));
                 }

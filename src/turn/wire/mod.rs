@@ -27,7 +27,12 @@ pub(super) fn body(
         | Dialect::Cohere
         | Dialect::Bedrock
         | Dialect::Ollama
-        | Dialect::LangChain => openai_chat::body(history, context, tools, choice),
+        | Dialect::LangChain => {
+            // DeepSeek's thinking models want their reasoning back within a turn of calls, and
+            // only there: <https://api-docs.deepseek.com/guides/thinking_mode>. Others refuse it.
+            let replay_reasoning = dialect == Dialect::DeepSeek;
+            openai_chat::body(history, context, tools, choice, replay_reasoning)
+        }
     }
 }
 

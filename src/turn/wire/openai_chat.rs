@@ -11,13 +11,14 @@ pub(super) fn body(
     context: &[Context],
     tools: &[&ToolSpec],
     choice: Choice,
+    replay_reasoning: bool,
 ) -> Json<'static> {
     let mut messages = history.messages.clone();
     for one in context {
         match one {
             Context::System(text) => messages
                 .push(Json::object([("role", "system".into()), ("content", text.clone().into())])),
-            Context::Exchange { text, calls } => {
+            Context::Exchange { reasoning, text, calls } => {
                 let content = if text.is_empty() { Json::Null } else { Json::string(text.clone()) };
                 let wire = calls.iter().map(|call| {
                     let function = Json::object([
@@ -30,11 +31,14 @@ pub(super) fn body(
                         ("function", function),
                     ])
                 });
-                messages.push(Json::object([
-                    ("role", "assistant".into()),
-                    ("content", content),
-                    ("tool_calls", Json::Array(wire.collect())),
-                ]));
+                let mut said =
+                    vec![("role".into(), "assistant".into()), ("content".into(), content)];
+                if replay_reasoning && !reasoning.is_empty() {
+                    let text: String = reasoning.iter().map(|block| block.text.as_str()).collect();
+                    said.push(("reasoning_content".into(), text.into()));
+                }
+                said.push(("tool_calls".into(), Json::Array(wire.collect())));
+                messages.push(Json::Object(said));
                 messages.extend(calls.iter().map(|call| {
                     Json::object([
                         ("role", "tool".into()),
