@@ -78,7 +78,11 @@ const SUBJECTS = {
   },
   'ai streamText (text read)': async (chunks) => {
     let length = 0
-    const provider = createOpenAICompatible({ name: 'x', baseURL: 'http://x/v1', fetch: fetchOf(chunks) })
+    const provider = createOpenAICompatible({
+      name: 'x',
+      baseURL: 'http://x/v1',
+      fetch: fetchOf(chunks),
+    })
     const { textStream } = streamText({ model: provider('m'), messages })
     for await (const text of textStream) length += text.length
     return length
@@ -98,9 +102,13 @@ for (const size of [1, 16]) {
       best[name] = Math.min(best[name], micros)
     }
   }
-  console.log(`\n${size} event${size > 1 ? 's' : ''} a chunk, ${EVENTS} events, best of ${ROUNDS} (Node ${process.versions.node})`)
+  console.log(
+    `\n${size} event${size > 1 ? 's' : ''} a chunk, ${EVENTS} events, best of ${ROUNDS} (Node ${process.versions.node})`,
+  )
   const floor = best['eventsource-parser + JSON.parse']
   for (const [name, micros] of Object.entries(best)) {
-    console.log(`  ${name.padEnd(34)} ${round(micros)} µs/event  ${round(micros / floor)} × the floor`)
+    console.log(
+      `  ${name.padEnd(34)} ${round(micros)} µs/event  ${round(micros / floor)} × the floor`,
+    )
   }
 }

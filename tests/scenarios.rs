@@ -623,3 +623,139 @@ fn tables() {
     }
     assert!(failures.is_empty(), "\n\n{}\n{} failed", failures.join("\n\n"), failures.len());
 }
+
+/// A scenario that nobody wrote: any model, any policy, any fault.
+fn random_scenario(random: &mut Random) -> Value {
+    let pick = |random: &mut Random, all: &[Value]| all[random.below(all.len())].clone();
+    let call = |random: &mut Random| {
+        let name = ["list", "send", "poll", "boom", "slow", "ghost"][random.below(6)];
+        let args = [
+            r#"{"n":1}"#,
+            r#"{"n":1}"#,
+            r#"{ "n" : 1.0 }"#,
+            r#"{"n":2}"#,
+            "",
+            "{",
+            "[1]",
+            r#"{"n":"x"}"#,
+        ];
+        json!({ "id": format!("c{}", random.below(4)), "name": name,
+                "argsText": args[random.below(args.len())], "fragments": 1 + random.below(3) })
+    };
+    let entry = |random: &mut Random| {
+        if random.below(12) == 0 {
+            return json!({ "status": ([400, 429, 500, 503][random.below(4)]), "retryAfterMs": random.below(20) });
+        }
+        let texts = |random: &mut Random| vec!["word "; random.below(3)];
+        let calls: Vec<_> = (0..random.below(4)).map(|_| call(random)).collect();
+        let then = match random.below(16) {
+            0 => json!("error"),
+            1 => json!("malformed"),
+            2 => json!("cut"),
+            3 => json!("stall"),
+            4 => json!("stall_head"),
+            _ => Value::Null,
+        };
+        json!({ "reasoning": texts(random), "text": texts(random), "calls": calls,
+                "textAfter": texts(random), "then": then })
+    };
+    let facts = match random.below(4) {
+        0 => {
+            let events =
+                ["phase_start", "text", "tool_calls", "tool_results", "refused", "phase_end"];
+            json!([{ "after": events[random.below(6)], "nth": 1 + random.below(3),
+                     "do": (["cancel", "pause"][random.below(2)]), "reason": "fuzz" }])
+        }
+        _ => json!([]),
+    };
+    let schema = json!({ "type": "object", "properties": { "n": { "type": "number" } } });
+    json!({
+        "mode": pick(random, &[json!("two_stage"), json!("two_stage"), json!("unified")]),
+        "maxRetries": random.below(3),
+        "policy": {
+            "maxTools": random.below(4), "actionMaxTools": random.below(3),
+            "freeze": (["auto", "first_call", "batch"][random.below(3)]),
+            "actionTools": pick(random, &[json!([]), json!(["list"]), json!(["poll", "send"])]),
+            "maxCycles": 1 + random.below(2), "maxSteps": 1 + random.below(5),
+            "pauseAfterTools": random.below(8) == 0,
+            "resultsAs": (["system_box", "native"][random.below(2)]),
+            "toolsTotalMs": 1 + random.below(200), "turnMs": 1 + random.below(300_000),
+        },
+        "tools": {
+            "list": { "readOnly": true, "schema": schema, "returns": ["a"] },
+            "send": { "schema": schema, "returns": null },
+            "poll": { "dedupe": "allow", "returns": 1 },
+            "boom": { "throws": "no" },
+            "slow": { "hangs": true, "timeoutMs": 50 },
+        },
+        "model": (0..60).map(|_| entry(random)).collect::<Vec<_>>(),
+        "facts": facts,
+    })
+}
+
+/// Rules that hold in every run, under every fault.
+fn rules(sim: &Sim<'_>) {
+    let policy = |key: &str| sim.scenario["policy"][key].as_u64().unwrap();
+    let mut seen = std::collections::BTreeSet::new();
+    for call in &sim.executed {
+        assert!(call.ends_with('}'), "arguments that are no object: {call}");
+        assert!(seen.insert(call) || call.starts_with("poll "), "executed twice: {call}");
+    }
+    let result = sim.result.as_ref().unwrap();
+    let inferences = result["inferences"].as_u64().unwrap();
+    let most = if sim.scenario["mode"] == "unified" {
+        policy("maxSteps")
+    } else {
+        (policy("maxTools") + 1 + policy("actionMaxTools") + 2) * policy("maxCycles")
+    };
+    assert!(inferences <= most, "{inferences} inferences, at most {most}");
+    // Every call that was shown got exactly one result, in its batch.
+    let ids = |kind: &str, list: &str, id: &str| -> Vec<String> {
+        let events = sim.events.iter().filter(|event| event["type"] == kind);
+        let of = |event: &Value| -> Vec<String> {
+            let batch = event["toolBatchId"].as_u64().unwrap();
+            let items = event[list].as_array().unwrap();
+            items.iter().map(|item| format!("{batch}/{}", item[id].as_str().unwrap())).collect()
+        };
+        events.flat_map(of).collect()
+    };
+    let calls = ids("tool_calls", "toolCalls", "id");
+    assert_eq!(calls, ids("tool_results", "toolResults", "toolCallId"));
+    let distinct: std::collections::BTreeSet<_> = calls.iter().collect();
+    assert_eq!(distinct.len(), calls.len(), "two outcomes under one key");
+    // What was shown is what the result holds.
+    let said = |event: &Value| {
+        event["chunk"].as_str().filter(|_| event["type"] == "text").map(str::to_owned)
+    };
+    let shown: String = sim.events.iter().filter_map(said).collect();
+    assert_eq!(result["fullContent"], shown);
+    assert!(result["status"] == "failed" || result["error"].is_null());
+    if result["status"] == "complete" && sim.scenario["mode"] == "two_stage" {
+        let answered = sim.events.iter().any(|event| event["phase"] == "action_phase");
+        assert!(!answered || !result["text"].as_str().unwrap().trim().is_empty(), "no answer");
+    }
+}
+
+#[test]
+fn random_turns_keep_the_rules() {
+    let mut statuses: BTreeMap<String, u32> = BTreeMap::new();
+    let seeds = std::env::var("SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(6_000_u64);
+    for seed in 1..=seeds {
+        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let scenario = random_scenario(&mut random);
+        let dialect = ["openai-chat", "anthropic", "deepseek"][random.below(3)];
+        let played = std::panic::catch_unwind(|| {
+            let mut sim = Sim::new(&scenario, dialect, Some(Random(seed)));
+            sim.play();
+            sim.replays();
+            invariants(&sim);
+            rules(&sim);
+            sim.result.unwrap()["status"].as_str().unwrap().to_owned()
+        });
+        let Ok(status) = played else { panic!("seed {seed} [{dialect}]: {scenario}") };
+        *statuses.entry(status).or_default() += 1;
+    }
+    // Each end of a turn was reached, and often.
+    assert_eq!(statuses.len(), 4, "{statuses:?}");
+    assert!(statuses.values().all(|count| *count > 100), "{statuses:?}");
+}

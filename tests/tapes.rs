@@ -276,6 +276,20 @@ fn anthropic_tapes() {
     assert!(read >= 45 && with_calls >= 10, "only {read} tapes, {with_calls} with calls");
 }
 
+/// What a body begins with decides how it is read, wherever it is cut.
+#[test]
+fn the_beginning_is_cut_anywhere_too() {
+    let event = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
+    for (start, texts) in
+        [("", 2), ("\n\n", 2), ("\r\n", 2), (" ", 1), ("\u{feff}", 2), (": hi\n", 2)]
+    {
+        let stream = format!("{start}{event}{event}");
+        let whole = decode(Dialect::OpenAiChat, [stream.as_bytes()]);
+        assert_eq!(whole.len(), texts, "{start:?}");
+        assert_eq!(decode(Dialect::OpenAiChat, stream.as_bytes().chunks(1)), whole, "{start:?}");
+    }
+}
+
 /// A body in place of a stream, with status 200: providers report failures so.
 #[test]
 fn a_json_body_is_a_failure() {

@@ -194,6 +194,8 @@ export class Driver {
       if (!current()) return
       say('deltas', { deltas: [delta] })
     }
+    // A generator that yields nothing has answered nothing; it was not cut off.
+    say('deltas', { deltas: [] })
   }
 
   async #readBytes(

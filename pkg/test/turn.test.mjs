@@ -284,6 +284,8 @@ test('a custom model: deltas, a throw, a stall, nonsense', async () => {
     yield { type: 'text', text: `${messages.length} message` }
   })
   assert.equal(plain.text, '1 message')
+  const silent = await run(async function* () {})
+  assert.deepEqual([silent.status, silent.text], ['complete', ''])
   const thrown = await run(async function* () {
     yield { type: 'text', text: 'half' }
     throw new Error('GPU lost')

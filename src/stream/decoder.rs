@@ -23,8 +23,8 @@ pub struct Decoder {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Framing {
-    /// Nothing but white space came so far.
-    Unknown,
+    /// Nothing but this white space came so far.
+    Unknown(Vec<u8>),
     Sse(SseDecoder),
     /// A JSON body where a stream was asked for: providers report failures so, with status 200.
     Body(Vec<u8>),
@@ -67,7 +67,7 @@ impl Decoder {
             }
         };
         let template = Some(Template::default());
-        Ok(Self { framing: Framing::Unknown, wire, template, failed: false })
+        Ok(Self { framing: Framing::Unknown(Vec::new()), wire, template, failed: false })
     }
 
     /// The same decoder without its short cut for text events: for tests that compare the two.
@@ -83,17 +83,29 @@ impl Decoder {
         if self.failed {
             return;
         }
-        if self.framing == Framing::Unknown {
+        if let Framing::Unknown(space) = &mut self.framing {
             // A stream starts with a field or a comment, a body with a brace.
-            match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
-                Some(b'{') => self.framing = Framing::Body(Vec::new()),
-                Some(_) => self.framing = Framing::Sse(SseDecoder::new(limits::SSE_EVENT_BYTES)),
-                None => return,
-            }
+            let Some(first) = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) else {
+                // Lines of nothing may come for ever; they need not be kept for ever.
+                if space.len() < 1024 {
+                    space.extend_from_slice(bytes);
+                }
+                return;
+            };
+            let before = std::mem::take(space);
+            self.framing = match first {
+                b'{' => Framing::Body(Vec::new()),
+                _ => Framing::Sse(SseDecoder::new(limits::SSE_EVENT_BYTES)),
+            };
+            self.decode(&before, out);
         }
+        self.decode(bytes, out);
+    }
+
+    fn decode(&mut self, bytes: &[u8], out: &mut Vec<Delta>) {
         let (wire, failed, template) = (&mut self.wire, &mut self.failed, &mut self.template);
         let fits = match &mut self.framing {
-            Framing::Unknown => true,
+            Framing::Unknown(_) => true,
             Framing::Sse(sse) => {
                 let dispatch = |event: &SseEvent<'_>| match template {
                     Some(template) => with_template(template, wire, failed, &event.data, out),
@@ -115,12 +127,12 @@ impl Decoder {
 
     /// The stream is over; appends what only its end completes.
     pub fn end(&mut self, out: &mut Vec<Delta>) {
-        let framing = std::mem::replace(&mut self.framing, Framing::Unknown);
+        let framing = std::mem::replace(&mut self.framing, Framing::Unknown(Vec::new()));
         if self.failed {
             return;
         }
         match framing {
-            Framing::Unknown => {}
+            Framing::Unknown(_) => {}
             Framing::Sse(mut sse) => {
                 // Servers that close without the last blank line mean their last event; one
                 // that was cut in the middle is dropped, as the standard has it.

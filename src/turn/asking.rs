@@ -238,8 +238,14 @@ impl Turn {
 
     fn no_calls(&mut self) {
         match self.phase.name {
-            // Nothing was asked for, so what was streamed is the answer.
-            PhaseName::Tool if self.phase.inferences == 1 => self.complete(false),
+            // Nothing was asked for, so what was streamed is the answer; in a second cycle only
+            // if there is any, since the first one has results that want one.
+            PhaseName::Tool
+                if self.phase.inferences == 1
+                    && (self.cycle == 1 || !self.phase.text.trim().is_empty()) =>
+            {
+                self.complete(false);
+            }
             PhaseName::Tool => self.end_tool_phase(),
             PhaseName::Action => self.after_action(0, false, false),
             PhaseName::Unified | PhaseName::Complete => self.complete(false),
