@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use super::asking::Asking;
-use super::batch::{Batch, Checking};
+use super::batch::Batch;
+use super::candidates::Checking;
 use super::io::{Effect, Input};
 use super::options::{Mode, Options};
 use super::prompt::{Context, History};

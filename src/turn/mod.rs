@@ -14,6 +14,7 @@
 mod action;
 mod asking;
 mod batch;
+mod candidates;
 mod effects;
 mod io;
 mod machine;
