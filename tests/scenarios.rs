@@ -203,6 +203,9 @@ impl<'a> Sim<'a> {
             Effect::RunTool { call, name, args, .. } => self.run_tool(call, &name, &args),
             Effect::CancelTool { call, .. } => {
                 assert!(self.open_tools.remove(&call).is_some(), "a tool that is not running");
+                // It settles all the same, too late.
+                let settled = Settled::Ok { text: "\"late\"".to_owned(), bytes: 6 };
+                self.lanes.push(VecDeque::from([Fact::Settled { call, settled }]));
             }
             Effect::Emit(event) => self.event(&event),
             Effect::Trace(event) => {
@@ -622,6 +625,27 @@ fn tables() {
         }
     }
     assert!(failures.is_empty(), "\n\n{}\n{} failed", failures.join("\n\n"), failures.len());
+}
+
+/// Arguments that parse are not enough: without its end a call may be the half of another.
+#[test]
+fn a_call_without_its_end_is_never_executed() {
+    use turnlock::stream::{Delta, FinishReason};
+    let scenario = json!({ "tools": { "list": { "returns": [] } } });
+    let options = options(&scenario, "openai-chat").to_string();
+    let mut turn = Turn::new(options.as_bytes()).unwrap();
+    let (inference, attempt, index) = (1, 1, 0);
+    let start = Delta::ToolCallStart { index, id: "c".to_owned(), name: "list".to_owned() };
+    let arguments = Delta::ToolCallArguments { index, text: "{}".to_owned() };
+    let finish = Delta::Finish { reason: FinishReason::ToolCalls, raw: "tool_calls".to_owned() };
+    turn.handle(0, Input::Start);
+    turn.handle(0, Input::Deltas { inference, attempt, deltas: vec![start, arguments, finish] });
+    turn.handle(0, Input::ResponseEnded { inference, attempt });
+    let effects: Vec<_> = std::iter::from_fn(|| turn.poll()).collect();
+    let asked = |effect: &Effect| matches!(effect, Effect::Check { .. } | Effect::RunTool { .. });
+    assert!(!effects.iter().any(asked), "{effects:?}");
+    let refused = effects.iter().any(|effect| format!("{effect:?}").contains("InvalidArguments"));
+    assert!(refused, "{effects:?}");
 }
 
 /// A scenario that nobody wrote: any model, any policy, any fault.

@@ -2,7 +2,7 @@
 
 use super::io::Effect;
 use super::machine::{State, Turn};
-use super::options::{Freeze, Policy};
+use super::policy::{Freeze, Policy};
 use super::retry;
 use crate::dialect::Dialect;
 use crate::stream::{Decoder, Delta, Response, StreamError};

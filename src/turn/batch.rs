@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use super::candidates::{Candidate, Said, unique};
 use super::io::{Effect, Settled};
 use super::machine::{State, Turn};
-use super::options::ResultsAs;
+use super::policy::ResultsAs;
 use super::prompt::{Answered, Context};
 use crate::signature::{Signature, hex};
 use crate::tool::{self, Outcome, Refusal, Rules, Ruling, Status};

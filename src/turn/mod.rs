@@ -19,11 +19,14 @@ mod effects;
 mod io;
 mod machine;
 mod options;
+mod policy;
 mod prompt;
+mod read;
 mod retry;
 mod unified;
 mod wire;
 
 pub use io::{Effect, Input, Settled, Verdict};
 pub use machine::Turn;
-pub use options::{Freeze, Mode, Options, Policy, ResultsAs};
+pub use options::{Mode, Options};
+pub use policy::{Freeze, Policy, ResultsAs};

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::policy::{self, Policy};
+use super::read::{boolean, choice, invalid, long, number, text_of};
 use crate::canon::Json;
 use crate::dialect::Dialect;
 use crate::error::Error;
@@ -15,80 +17,6 @@ pub enum Mode {
     TwoStage,
     /// One loop of model and tools with a soft stop.
     Unified,
-}
-
-/// When the tool phase stops reading a response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Freeze {
-    /// At the first call when one call is left in the budget, else at the end. The default.
-    Auto,
-    /// At the end of the response.
-    Batch,
-    /// At the first complete call.
-    FirstCall,
-}
-
-/// How results reach the next inference of a two-stage turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ResultsAs {
-    /// As the provider's tool messages.
-    Native,
-    /// As TOOL RESULT boxes in system messages. The default.
-    SystemBox,
-}
-
-/// The limits and switches of one turn. Times are milliseconds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Policy {
-    /// Calls executed in the tool phase of a cycle. Default 1; 0 makes a turn without tools.
-    pub max_tools: u32,
-    /// Default [`Freeze::Auto`].
-    pub freeze: Freeze,
-    /// Tools of the action phase. Default none.
-    pub action_tools: Vec<String>,
-    /// Calls executed in the action phase of a cycle, where it has tools. Default 1.
-    pub action_max_tools: u32,
-    /// A/B cycles: 1 (default) or 2.
-    pub max_cycles: u32,
-    /// End as `paused` behind the tool phase. Default `false`.
-    pub pause_after_tools: bool,
-    /// One call. Default 30 000.
-    pub tool_timeout_ms: u64,
-    /// All calls of the turn together. Default 60 000.
-    pub tools_total_ms: u64,
-    /// From the request to the first byte. Default 60 000.
-    pub model_first_byte_ms: u64,
-    /// Between two chunks of a response. Default 60 000.
-    pub model_idle_ms: u64,
-    /// The whole turn. Default 300 000.
-    pub turn_ms: u64,
-    /// Bytes of one result, as JSON text. Default 65 536.
-    pub max_tool_result_bytes: u64,
-    /// Unified mode: inferences in one turn. Default 5.
-    pub max_steps: u32,
-    /// Default [`ResultsAs::SystemBox`].
-    pub results_as: ResultsAs,
-}
-
-impl Default for Policy {
-    fn default() -> Self {
-        Self {
-            max_tools: 1,
-            freeze: Freeze::Auto,
-            action_tools: Vec::new(),
-            action_max_tools: 1,
-            max_cycles: 1,
-            pause_after_tools: false,
-            tool_timeout_ms: 30_000,
-            tools_total_ms: 60_000,
-            model_first_byte_ms: 60_000,
-            model_idle_ms: 60_000,
-            turn_ms: 300_000,
-            max_tool_result_bytes: 65_536,
-            max_steps: 5,
-            results_as: ResultsAs::SystemBox,
-        }
-    }
 }
 
 /// Everything a host says about a turn.
@@ -144,7 +72,7 @@ impl Options {
                         "two_stage or unified",
                     )?;
                 }
-                "policy" => found.policy = policy(&value)?,
+                "policy" => found.policy = policy::parse(&value)?,
                 "messages" => {
                     let Json::Array(items) = value else {
                         return Err(invalid("messages", "an array"));
@@ -227,62 +155,6 @@ impl Found {
     }
 }
 
-fn policy(value: &Json<'_>) -> Result<Policy, Error> {
-    const MS: u64 = 24 * 60 * 60 * 1000;
-    let members = value.as_object().ok_or_else(|| invalid("policy", "an object"))?;
-    let mut policy = Policy::default();
-    for (key, value) in members {
-        let path = format!("policy.{key}");
-        if value.is_null() {
-            continue;
-        }
-        match key.as_ref() {
-            "maxTools" => policy.max_tools = number(&path, value, 0, 1000)?,
-            "freeze" => {
-                policy.freeze = choice(
-                    &path,
-                    value,
-                    &[
-                        ("auto", Freeze::Auto),
-                        ("batch", Freeze::Batch),
-                        ("first_call", Freeze::FirstCall),
-                    ],
-                    "auto, first_call or batch",
-                )?;
-            }
-            "actionTools" => {
-                let names = value.as_array().ok_or_else(|| invalid(&path, "an array of names"))?;
-                policy.action_tools = names
-                    .iter()
-                    .map(|name| text_of(&path, name).map(str::to_owned))
-                    .collect::<Result<_, _>>()?;
-            }
-            "actionMaxTools" => policy.action_max_tools = number(&path, value, 0, 1000)?,
-            "maxCycles" => policy.max_cycles = number(&path, value, 1, limits::MAX_CYCLES)?,
-            "pauseAfterTools" => policy.pause_after_tools = boolean(&path, value)?,
-            "toolTimeoutMs" => policy.tool_timeout_ms = long(&path, value, 1, MS)?,
-            "toolsTotalMs" => policy.tools_total_ms = long(&path, value, 1, MS)?,
-            "modelFirstByteMs" => policy.model_first_byte_ms = long(&path, value, 1, MS)?,
-            "modelIdleMs" => policy.model_idle_ms = long(&path, value, 1, MS)?,
-            "turnMs" => policy.turn_ms = long(&path, value, 1, MS)?,
-            "maxToolResultBytes" => {
-                policy.max_tool_result_bytes = long(&path, value, 1, 64 * 1024 * 1024)?;
-            }
-            "maxSteps" => policy.max_steps = number(&path, value, 1, 1000)?,
-            "resultsAs" => {
-                policy.results_as = choice(
-                    &path,
-                    value,
-                    &[("native", ResultsAs::Native), ("system_box", ResultsAs::SystemBox)],
-                    "system_box or native",
-                )?;
-            }
-            _ => return Err(invalid(&path, "a policy field that exists")),
-        }
-    }
-    Ok(policy)
-}
-
 fn tools(value: Json<'static>) -> Result<Vec<ToolSpec>, Error> {
     let Json::Array(items) = value else { return Err(invalid("tools", "an array")) };
     items.into_iter().enumerate().map(|(i, item)| tool(i, item)).collect()
@@ -332,41 +204,6 @@ fn tool(index: usize, value: Json<'static>) -> Result<ToolSpec, Error> {
     }
     spec.dedupe = dedupe.unwrap_or(if spec.read_only { Dedupe::Replay } else { Dedupe::Block });
     Ok(spec)
-}
-
-fn invalid(option: &str, expected: &'static str) -> Error {
-    Error::Options { option: option.to_owned(), expected }
-}
-
-fn text_of<'a>(path: &str, value: &'a Json<'_>) -> Result<&'a str, Error> {
-    value.as_str().ok_or_else(|| invalid(path, "a string"))
-}
-
-fn boolean(path: &str, value: &Json<'_>) -> Result<bool, Error> {
-    value.as_bool().ok_or_else(|| invalid(path, "true or false"))
-}
-
-fn long(path: &str, value: &Json<'_>, least: u64, most: u64) -> Result<u64, Error> {
-    value
-        .as_u64()
-        .filter(|number| (least..=most).contains(number))
-        .ok_or_else(|| invalid(path, "a whole number in range"))
-}
-
-fn number(path: &str, value: &Json<'_>, least: u32, most: u32) -> Result<u32, Error> {
-    let number = long(path, value, u64::from(least), u64::from(most))?;
-    u32::try_from(number).map_err(|_| invalid(path, "a whole number in range"))
-}
-
-fn choice<T: Copy>(
-    path: &str,
-    value: &Json<'_>,
-    names: &[(&str, T)],
-    expected: &'static str,
-) -> Result<T, Error> {
-    let name = value.as_str().unwrap_or_default();
-    let found = names.iter().find_map(|(known, choice)| (*known == name).then_some(*choice));
-    found.ok_or_else(|| invalid(path, expected))
 }
 
 #[cfg(test)]

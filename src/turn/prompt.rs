@@ -3,7 +3,8 @@
 use sha2::{Digest, Sha256};
 
 use super::machine::Turn;
-use super::options::{Options, ResultsAs};
+use super::options::Options;
+use super::policy::ResultsAs;
 use super::wire;
 use crate::canon::Json;
 use crate::error::Error;

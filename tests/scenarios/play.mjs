@@ -5,7 +5,9 @@
 
 const TERMINAL = ['complete', 'paused', 'cancelled', 'error']
 const ORDER = { tool_phase: 0, unified: 0, action_phase: 1, complete: 2 }
-const never = () => new Promise(() => {})
+/** Settles too late: when it is told that nobody waits any longer. */
+const late = (signal) =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve('late')))
 
 function assert(fact, what) {
   if (!fact) throw new Error(what)
@@ -32,9 +34,9 @@ function toolOf({ defineTool, canonicalize }, name, tool, executed) {
     ...(tool.timeoutMs && { timeoutMs: tool.timeoutMs }),
     ...(tool.maxResultBytes && { maxResultBytes: tool.maxResultBytes }),
     ...(tool.action && { action: (args) => String(args[tool.action]) }),
-    execute(args) {
+    execute(args, { signal }) {
       executed.push(`${name} ${canonicalize(JSON.stringify(args))}`)
-      if (tool.hangs) return never()
+      if (tool.hangs) return late(signal)
       if (tool.throws) throw new Error(tool.throws)
       if (tool.returnsText) return tool.returnsText.repeat.repeat(tool.returnsText.times)
       return tool.special ? special[tool.special]() : tool.returns

@@ -1,0 +1,137 @@
+//! The limits and switches of one turn.
+
+use super::read::{boolean, choice, invalid, long, number, text_of};
+use crate::canon::Json;
+use crate::error::Error;
+use crate::limits;
+
+/// When the tool phase stops reading a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Freeze {
+    /// At the first call when one call is left in the budget, else at the end. The default.
+    Auto,
+    /// At the end of the response.
+    Batch,
+    /// At the first complete call.
+    FirstCall,
+}
+
+/// How results reach the next inference of a two-stage turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResultsAs {
+    /// As the provider's tool messages.
+    Native,
+    /// As TOOL RESULT boxes in system messages. The default.
+    SystemBox,
+}
+
+/// The limits and switches of one turn. Times are milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// Calls executed in the tool phase of a cycle. Default 1; 0 makes a turn without tools.
+    pub max_tools: u32,
+    /// Default [`Freeze::Auto`].
+    pub freeze: Freeze,
+    /// Tools of the action phase. Default none.
+    pub action_tools: Vec<String>,
+    /// Calls executed in the action phase of a cycle, where it has tools. Default 1.
+    pub action_max_tools: u32,
+    /// A/B cycles: 1 (default) or 2.
+    pub max_cycles: u32,
+    /// End as `paused` behind the tool phase. Default `false`.
+    pub pause_after_tools: bool,
+    /// One call. Default 30 000.
+    pub tool_timeout_ms: u64,
+    /// All calls of the turn together. Default 60 000.
+    pub tools_total_ms: u64,
+    /// From the request to the first byte. Default 60 000.
+    pub model_first_byte_ms: u64,
+    /// Between two chunks of a response. Default 60 000.
+    pub model_idle_ms: u64,
+    /// The whole turn. Default 300 000.
+    pub turn_ms: u64,
+    /// Bytes of one result, as JSON text. Default 65 536.
+    pub max_tool_result_bytes: u64,
+    /// Unified mode: inferences in one turn. Default 5.
+    pub max_steps: u32,
+    /// Default [`ResultsAs::SystemBox`].
+    pub results_as: ResultsAs,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            max_tools: 1,
+            freeze: Freeze::Auto,
+            action_tools: Vec::new(),
+            action_max_tools: 1,
+            max_cycles: 1,
+            pause_after_tools: false,
+            tool_timeout_ms: 30_000,
+            tools_total_ms: 60_000,
+            model_first_byte_ms: 60_000,
+            model_idle_ms: 60_000,
+            turn_ms: 300_000,
+            max_tool_result_bytes: 65_536,
+            max_steps: 5,
+            results_as: ResultsAs::SystemBox,
+        }
+    }
+}
+
+/// Reads what a host gives; fields that are left out, or null, keep their default.
+pub(super) fn parse(value: &Json<'_>) -> Result<Policy, Error> {
+    const MS: u64 = 24 * 60 * 60 * 1000;
+    let members = value.as_object().ok_or_else(|| invalid("policy", "an object"))?;
+    let mut policy = Policy::default();
+    for (key, value) in members {
+        let path = format!("policy.{key}");
+        if value.is_null() {
+            continue;
+        }
+        match key.as_ref() {
+            "maxTools" => policy.max_tools = number(&path, value, 0, 1000)?,
+            "freeze" => {
+                policy.freeze = choice(
+                    &path,
+                    value,
+                    &[
+                        ("auto", Freeze::Auto),
+                        ("batch", Freeze::Batch),
+                        ("first_call", Freeze::FirstCall),
+                    ],
+                    "auto, first_call or batch",
+                )?;
+            }
+            "actionTools" => {
+                let names = value.as_array().ok_or_else(|| invalid(&path, "an array of names"))?;
+                policy.action_tools = names
+                    .iter()
+                    .map(|name| text_of(&path, name).map(str::to_owned))
+                    .collect::<Result<_, _>>()?;
+            }
+            "actionMaxTools" => policy.action_max_tools = number(&path, value, 0, 1000)?,
+            "maxCycles" => policy.max_cycles = number(&path, value, 1, limits::MAX_CYCLES)?,
+            "pauseAfterTools" => policy.pause_after_tools = boolean(&path, value)?,
+            "toolTimeoutMs" => policy.tool_timeout_ms = long(&path, value, 1, MS)?,
+            "toolsTotalMs" => policy.tools_total_ms = long(&path, value, 1, MS)?,
+            "modelFirstByteMs" => policy.model_first_byte_ms = long(&path, value, 1, MS)?,
+            "modelIdleMs" => policy.model_idle_ms = long(&path, value, 1, MS)?,
+            "turnMs" => policy.turn_ms = long(&path, value, 1, MS)?,
+            "maxToolResultBytes" => {
+                policy.max_tool_result_bytes = long(&path, value, 1, 64 * 1024 * 1024)?;
+            }
+            "maxSteps" => policy.max_steps = number(&path, value, 1, 1000)?,
+            "resultsAs" => {
+                policy.results_as = choice(
+                    &path,
+                    value,
+                    &[("native", ResultsAs::Native), ("system_box", ResultsAs::SystemBox)],
+                    "system_box or native",
+                )?;
+            }
+            _ => return Err(invalid(&path, "a policy field that exists")),
+        }
+    }
+    Ok(policy)
+}
