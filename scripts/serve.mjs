@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { readFile } from 'node:fs/promises'
 import { extname, join, normalize } from 'node:path'
 import { BEHAVIOURS } from '../tests/provider/behaviours.mjs'
-import { createSessions } from '../tests/provider/server.mjs'
+import { createSessions, listener } from '../tests/provider/server.mjs'
 import { root } from './setup.mjs'
 
 const TYPES = {
@@ -49,10 +49,10 @@ async function file(path) {
 
 /** Starts on `port`, or the next free one. */
 export async function serve({ port = 0, tries = 20 } = {}) {
-  const model = createSessions()
+  const model = listener(createSessions(), '/model')
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url, 'http://x')
-    if (pathname.startsWith('/model/')) return model(request, response, pathname.slice(6))
+    if (pathname.startsWith('/model/')) return model(request, response)
     const body = await file(pathname)
     if (body === undefined) return response.writeHead(404).end('not found')
     const type = TYPES[extname(pathname) || '.html'] ?? 'application/octet-stream'

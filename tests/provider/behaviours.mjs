@@ -1,130 +1,197 @@
 // Models that play a part, by looking at the request as a model would.
 
-/** What a request offers and holds. */
+/**
+ * @typedef {object} Seen What a request offers and holds.
+ * @property {string[]} tools their names
+ * @property {boolean} canCall tools are offered, and choosing one is not forbidden
+ * @property {{ tool?: string, status?: string, result?: unknown, error?: string }[]} results of boxes and tool messages
+ * @property {boolean} refused a notice says that a call did not run
+ */
+
+/** @returns {Seen} */
 export function look(body) {
   const text = JSON.stringify([body.system ?? null, body.messages ?? []])
   const choice = typeof body.tool_choice === 'string' ? body.tool_choice : body.tool_choice?.type
   const tools = (body.tools ?? []).map((tool) => tool.function?.name ?? tool.name)
+  return {
+    tools,
+    canCall: tools.length > 0 && choice !== 'none',
+    results: [...boxed(text), ...(body.messages ?? []).flatMap(native)],
+    refused: text.includes(' did not run: '),
+  }
+}
+
+/** The payloads of TOOL RESULT boxes in the JSON text of a request. */
+function boxed(text) {
   const boxes = [...text.matchAll(/TOOL RESULT [0-9a-f]{32}\\n(.*?)\\nEND TOOL RESULT/g)]
-  const boxed = boxes.map((box) => JSON.parse(JSON.parse(`"${box[1]}"`)))
-  const native = (body.messages ?? []).flatMap((message) => {
-    if (message.role === 'tool') return [{ status: 'ok', result: message.content }]
-    const blocks = Array.isArray(message.content) ? message.content : []
-    const results = blocks.filter((block) => block.type === 'tool_result')
-    return results.map((block) => ({ status: 'ok', result: block.content }))
-  })
-  return { tools, canCall: tools.length > 0 && choice !== 'none', results: [...boxed, ...native] }
+  return boxes.map((box) => JSON.parse(JSON.parse(`"${box[1]}"`)))
+}
+
+/** The results that a message holds in its provider's own form. */
+function native(message) {
+  if (message.role === 'tool') return [{ result: parsed(message.content) }]
+  const blocks = Array.isArray(message.content) ? message.content : []
+  return blocks
+    .filter((block) => block.type === 'tool_result')
+    .map((block) => ({ result: parsed(block.content) }))
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
 }
 
 const words = (text) => text.split(/(?<= )/)
 const call = (name, args, own) => ({ id: `call_${name}`, name, args, ...own })
 const LIST = call('list_files', { path: '.', recursive: true })
-const shown = (results) =>
-  results.map((one) => JSON.stringify(one.result ?? one.error)).join(' and ')
-const answerFrom = (results) =>
-  results.length
-    ? `From the tool results I can say: ${shown(results).slice(0, 400)}. That answers it.`
-    : 'Hello! I can answer this without any tool.'
+const shown = ({ result, error }) => JSON.stringify(result ?? error)
 
-/** The first file name in the results, for a second call that depends on the first result. */
+/** An answer made of the results. */
+function answer({ results }) {
+  if (!results.length) return { text: words('Hello! I can answer this without any tool.') }
+  const all = results.map(shown).join(' and ').slice(0, 400)
+  return { text: words(`From the tool results I can say: ${all}. That answers it.`) }
+}
+
+/** The first file that a result names, for a second call that depends on the first result. */
 function firstFile(results) {
-  const found = /[\w-]+\.(?:txt|md)/.exec(JSON.stringify(results))
+  const found = /[\w/-]+\.(?:txt|md)/.exec(JSON.stringify(results))
   return found?.[0] ?? 'readme.md'
 }
 
-/** Name → what it is, and what it answers: `(seen, n) => entry`, n from 1. */
+/** A looping model says something only when it was refused before and still may not call. */
+const gaveUp = (seen, before) =>
+  !seen.canCall && seen.results.length > 0 && before.some((one) => !one.canCall)
+
+/**
+ * Name → what it is, and the entry it answers with: `play(seen, before)`, where `before` is what
+ * was seen in the earlier requests of the session.
+ * @type {Record<string, { about: string, play: (seen: Seen, before: Seen[]) => import('./wire/entry.mjs').Entry }>}
+ */
 export const BEHAVIOURS = {
   answer: {
-    about: 'answers at once, without a tool',
-    play: () => ({ text: words('Hello! I can answer this without any tool.') }),
+    about: 'Answers at once, without a tool.',
+    play: () => answer({ results: [] }),
   },
   'one-call': {
-    about: 'calls one tool, then answers from its result',
-    play: ({ canCall, results }) =>
-      canCall && !results.length
+    about: 'Calls one tool, then answers from its result.',
+    play: (seen) =>
+      seen.canCall && !seen.results.length
         ? { text: words('Let me look at the files. '), calls: [LIST] }
-        : { text: words(answerFrom(results)) },
+        : answer(seen),
   },
   'list-then-read': {
-    about: 'lists files, reads the one that it finds, then answers (give it two tool calls)',
-    play({ canCall, results }) {
-      if (canCall && results.length === 0)
-        return { text: words('I will list first. '), calls: [LIST] }
+    about: 'Lists files, reads the first one it finds, then answers. Give it two tool calls.',
+    play(seen) {
+      const { canCall, results } = seen
+      if (canCall && !results.length) return { text: words('I will list first. '), calls: [LIST] }
       if (canCall && results.length === 1) {
         return { calls: [call('read_file', { path: firstFile(results) })] }
       }
-      return { text: words(answerFrom(results)) }
+      return answer(seen)
+    },
+  },
+  'read-then-note': {
+    about:
+      'Reads a file, then wants to send a note about it. Put send_note on the list of the action phase to let it.',
+    play(seen) {
+      const { canCall, tools, results } = seen
+      if (canCall && !results.length) return { calls: [call('read_file', { path: 'notes.txt' })] }
+      if (canCall && results.length === 1 && tools.includes('send_note')) {
+        return { calls: [call('send_note', { to: 'Ada', text: 'The engine is next.' })] }
+      }
+      return answer(seen)
     },
   },
   loop: {
     about:
-      'the looping model: asks for the same call again and again, whatever it is told; answers only when it is refused and offered nothing',
-    play: ({ results, tools }, n) =>
-      results.length && !tools.length && n > 2
-        ? { text: words(answerFrom(results)) }
-        : { calls: [LIST] },
+      'The looping model: asks for the same call again and again, whatever it is told. Words come only when it was refused and is offered nothing.',
+    play: (seen, before) => (gaveUp(seen, before) ? answer(seen) : { calls: [LIST] }),
+  },
+  'loop-then-answer': {
+    about: 'Loops while it has tools; without them it answers from what it was given.',
+    play: (seen) =>
+      !seen.canCall && (seen.refused || seen.results.length) ? answer(seen) : { calls: [LIST] },
   },
   'loop-reordered': {
-    about: 'loops with other key order and white space each time',
-    play: (seen, n) =>
-      seen.results.length && !seen.tools.length && n > 2
-        ? { text: words(answerFrom(seen.results)) }
-        : {
-            calls: [
-              call('list_files', undefined, {
-                argsText:
-                  n % 2 ? '{"path":".","recursive":true}' : '{ "recursive" : true,\n "path": "." }',
-              }),
-            ],
-          },
+    about: 'Loops, with other key order and white space each time.',
+    play(seen, before) {
+      if (gaveUp(seen, before)) return answer(seen)
+      const argsText =
+        before.length % 2
+          ? '{ "recursive" : true,\n "path": "." }'
+          : '{"path":".","recursive":true}'
+      return { calls: [call('list_files', undefined, { argsText })] }
+    },
   },
   'loop-text': {
-    about: 'loops, but says something with each call',
-    play: (_, n) => ({ text: words(`Attempt ${n}: I look again. `), calls: [LIST] }),
+    about: 'Loops, but says something with each call.',
+    play: (_, before) => ({
+      text: words(`Attempt ${before.length + 1}: I look again. `),
+      calls: [LIST],
+    }),
   },
   'loop-silent': {
-    about: 'loops for ever and never says a word, even without tools',
+    about: 'Loops for ever and never says a word, even without tools.',
     play: () => ({ calls: [LIST] }),
   },
   parallel: {
-    about: 'three calls in one response',
-    play: ({ canCall, results }) =>
-      canCall && !results.length
-        ? {
-            text: words('I need three things. '),
-            calls: [
-              LIST,
-              call('read_file', { path: 'notes.txt' }),
-              call('read_file', { path: 'readme.md' }, { id: 'call_read_2' }),
-            ],
-          }
-        : { text: words(answerFrom(results)) },
+    about: 'Asks for three calls in one response.',
+    play(seen) {
+      if (!seen.canCall || seen.results.length) return answer(seen)
+      const second = call('read_file', { path: 'readme.md' }, { id: 'call_read_2' })
+      return {
+        text: words('I need three things. '),
+        calls: [LIST, call('read_file', { path: 'notes.txt' }), second],
+      }
+    },
+  },
+  echo: {
+    about: 'Calls one tool, then quotes every result word for word.',
+    play(seen) {
+      if (seen.canCall && !seen.results.length) return { calls: [LIST] }
+      const quotes = seen.results.map((one) => `${one.tool ?? 'A tool'} gave ${shown(one)}.`)
+      return { text: words(quotes.join(' ') || 'I was given no result.') }
+    },
+  },
+  slow: {
+    about: 'Sends one byte at a time.',
+    play: () => ({ text: words('Slow but steady wins the race. '), bytes: 1 }),
   },
   'cut-arguments': {
-    about: 'the connection breaks in the middle of the arguments',
+    about: 'The connection breaks in the middle of the arguments.',
     play: () => ({ text: words('Let me see. '), calls: [LIST], then: 'cut' }),
   },
   stall: {
-    about: 'some words, then silence',
+    about: 'Some words, then silence.',
     play: () => ({ text: words('This is the beginning of '), then: 'stall' }),
   },
-  stall_head: { about: 'no response at all', play: () => ({ then: 'stall_head' }) },
+  'stall-head': {
+    about: 'No response at all.',
+    play: () => ({ then: 'stall_head' }),
+  },
   'error-event': {
-    about: 'an error inside a stream that began with status 200',
+    about: 'An error inside a stream that began well.',
     play: () => ({ text: words('This will not '), then: 'error' }),
   },
-  'rate-limited': {
-    about: '429 with retry-after once, then an answer',
-    play: (_, n) => (n === 1 ? { status: 429, retryAfterMs: 20 } : { text: words('Here I am. ') }),
-  },
-  'always-429': { about: '429 every time', play: () => ({ status: 429, retryAfterMs: 5 }) },
-  'server-error': { about: '500 every time', play: () => ({ status: 500 }) },
-  slow: {
-    about: 'one byte at a time',
-    play: () => ({ text: words('Slow but steady wins the race. '), bytes: 1 }),
-  },
   malformed: {
-    about: 'bytes that are not the wire',
+    about: 'Bytes that are no stream.',
     play: () => ({ text: words('Before the break, '), then: 'malformed' }),
+  },
+  'rate-limited': {
+    about: 'Too busy once (429, retry-after), then an answer.',
+    play: (_, before) =>
+      before.length ? { text: words('Here I am. ') } : { status: 429, retryAfterMs: 20 },
+  },
+  'always-429': {
+    about: 'Too busy every time (429).',
+    play: () => ({ status: 429, retryAfterMs: 5 }),
+  },
+  'server-error': {
+    about: 'Fails every time (500).',
+    play: () => ({ status: 500 }),
   },
 }

@@ -1,0 +1,206 @@
+// The scripted provider without its server: a request in, a response out. See server.mjs for
+// the paths. Web standards only, beside the files that scripts are read from.
+import { BEHAVIOURS, look } from './behaviours.mjs'
+import { scenarioEntry } from './scenarios.mjs'
+import { loadTape } from './tapes.mjs'
+import * as anthropic from './wire/anthropic.mjs'
+import * as openaiChat from './wire/openai-chat.mjs'
+
+/**
+ * @typedef {object} Kept One request, as it came.
+ * @property {'openai-chat' | 'anthropic'} wire
+ * @property {string} script
+ * @property {any} body parsed; null where it was no JSON
+ * @property {Record<string, string>} headers without those that hold a key
+ * @property {boolean} closedEarly the client left before the response had ended
+ */
+
+const PATH = /^\/s\/([^/]+)(?:\/(.+?)\/v1)?(?:\/(chat\/completions|messages|requests))?$/
+const OPEN = {
+  'access-control-allow-origin': '*',
+  'access-control-allow-headers': '*',
+  'access-control-allow-methods': '*',
+  'access-control-expose-headers': '*',
+}
+/** They stay out of what is kept. */
+const SECRET = ['authorization', 'x-api-key', 'cookie']
+/** The oldest are forgotten: a page that stays open makes one with every turn. */
+const MOST_SESSIONS = 2000
+
+const json = (value, status = 200, headers = {}) =>
+  Response.json(value, { status, headers: { ...OPEN, ...headers } })
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** Sessions of their own; nothing is shared with other sets. */
+export function createSessions() {
+  /** @type {Map<string, Kept[]>} */
+  const sessions = new Map()
+  const requests = (session) => sessions.get(session) ?? []
+
+  function open(session) {
+    const log = requests(session)
+    sessions.set(session, log)
+    if (sessions.size > MOST_SESSIONS) sessions.delete(sessions.keys().next().value)
+    return log
+  }
+
+  /**
+   * Answers a request. `path` stands for the address's where the provider is mounted somewhere.
+   * @param {Request} request
+   * @returns {Promise<Response>}
+   */
+  async function answer(request, path = new URL(request.url).pathname) {
+    if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: OPEN })
+    const [, session, script, kind] = PATH.exec(path) ?? []
+    if (!session) return json({ error: { message: 'no such path' } }, 404)
+    if (request.method === 'DELETE') {
+      sessions.delete(session)
+      return new Response(null, { status: 204, headers: OPEN })
+    }
+    if (request.method === 'GET' && kind === 'requests') return json(requests(session))
+    const wire = { messages: 'anthropic', 'chat/completions': 'openai-chat' }[kind]
+    if (request.method !== 'POST' || !script || !wire) {
+      return json({ error: { message: 'no such path' } }, 404)
+    }
+    return play(request, open(session), wire, decode(script))
+  }
+
+  return { answer, requests }
+}
+
+async function play(request, log, name, script) {
+  const wire = name === 'anthropic' ? anthropic : openaiChat
+  const fail = (status, message, headers) => json(wire.failure(status, message), status, headers)
+  const text = await request.text()
+  const kept = { wire: name, script, body: parse(text), headers: {}, closedEarly: false }
+  for (const [key, value] of request.headers) {
+    if (!SECRET.includes(key)) kept.headers[key] = value
+  }
+  log.push(kept)
+  const n = log.length
+  if (!kept.body) return fail(400, 'We could not parse the JSON body of your request.')
+  const broken = wire.violation(kept.body)
+  if (broken) return fail(400, broken)
+  const query = new URL(request.url).searchParams
+  const entry = entryOf(script, query, name, log.slice(0, n))
+  if (!entry) return fail(404, `The script ${script} has no entry ${n}.`)
+  if (entry.status) return fail(entry.status, entry.message ?? 'scripted failure', waitOf(entry))
+  const client = new Client(request.signal, kept)
+  if (entry.then === 'stall_head') await client.gone
+  const events = entry.events ?? wire.stream(entry, { n, body: kept.body })
+  const headers = {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+  }
+  const body = streamOf(bytesOf(events, entry, client), client)
+  return new Response(body, { headers: { ...OPEN, ...headers, 'x-request-id': `req_${n}` } })
+}
+
+/**
+ * What the last of `log` is answered with: a wire entry, or `{ events, bytes }` of a tape.
+ * @param {Kept[]} log
+ */
+function entryOf(script, query, wire, log) {
+  const [kind, rest] = split(script)
+  if (kind === 'scenario') return scenarioEntry(rest, log.length)
+  if (kind === 'tape') {
+    const [path, own = ''] = rest.split('?')
+    const events = loadTape(path, wire === 'anthropic')
+    const chunk = Number(new URLSearchParams(own).get('chunk') ?? query.get('chunk')) || undefined
+    // In pieces of its own size a body is cut anywhere, not only between events.
+    return events && { events: chunk ? [events.join('')] : events, bytes: chunk }
+  }
+  if (!Object.hasOwn(BEHAVIOURS, script)) return undefined
+  const seen = log.filter((one) => one.body).map((one) => look(one.body))
+  return BEHAVIOURS[script].play(seen.at(-1), seen.slice(0, -1))
+}
+
+/** `kind:rest`; a behaviour has no kind. */
+function split(script) {
+  const at = script.indexOf(':')
+  return at < 0 ? ['', script] : [script.slice(0, at), script.slice(at + 1)]
+}
+
+/** Both headers, as OpenAI sends them: whole seconds, and the exact time. */
+function waitOf({ retryAfterMs: ms }) {
+  if (ms === undefined) return {}
+  return { 'retry-after': `${Math.ceil(ms / 1000)}`, 'retry-after-ms': `${ms}` }
+}
+
+/** The one who asked: waits for the end, or leaves before it. */
+class Client {
+  left = false
+  #ended = false
+  #kept
+
+  constructor(signal, kept) {
+    this.#kept = kept
+    this.gone = new Promise((resolve) => (this.tell = resolve))
+    if (signal.aborted) this.leave()
+    signal.addEventListener('abort', () => this.leave())
+  }
+
+  ended() {
+    this.#ended = true
+  }
+
+  leave() {
+    if (this.#ended) return
+    this.left = this.#kept.closedEarly = true
+    this.tell()
+  }
+}
+
+async function* bytesOf(events, entry, client) {
+  for (const event of events) {
+    const bytes = new TextEncoder().encode(event)
+    const size = entry.bytes ?? bytes.length
+    for (let at = 0; at < bytes.length; at += size) {
+      if (client.left) return
+      yield bytes.subarray(at, at + size)
+      // A turn of the event loop lets the piece leave by itself.
+      await pause(0)
+    }
+  }
+  if (entry.then === 'stall') await client.gone
+  if (entry.then !== 'cut') return
+  // What was written leaves before the connection breaks.
+  await pause(5)
+  throw new Error('the connection breaks here, as scripted')
+}
+
+function streamOf(pieces, client) {
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        try {
+          const { value, done } = await pieces.next()
+          if (!done) return controller.enqueue(value)
+          client.ended()
+          controller.close()
+        } catch (error) {
+          client.ended()
+          controller.error(error)
+        }
+      },
+      cancel: () => client.leave(),
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+function parse(text) {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+function decode(text) {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,38 @@
+// What both wires make of an entry: one of `model` in a scenario table (see tests/scenarios).
+
+/** @typedef {{ id: string, name: string, args?: unknown, argsText?: string, fragments?: number }} Call */
+/**
+ * @typedef {object} Entry One scripted response.
+ * @property {string[]} [reasoning] one delta each
+ * @property {string[]} [text] one delta each
+ * @property {Call[]} [calls]
+ * @property {string[]} [textAfter] text behind the calls
+ * @property {string} [finish] default: `tool_calls` with calls, else `stop`
+ * @property {{ input: number, output: number }} [usage] tokens; default 10 and 5
+ * @property {'cut' | 'stall' | 'stall_head' | 'error' | 'malformed'} [then] instead of finishing
+ * @property {number} [bytes] of one write; default: an event
+ * @property {number} [status] an HTTP failure instead of a stream
+ * @property {string} [message] of that failure
+ * @property {number} [retryAfterMs] of that failure
+ */
+/** @typedef {{ n?: number, body?: any }} Place `n`: which request of the session, from 1. */
+
+export const usageOf = ({ usage }) => ({ input: 10, output: 5, ...usage })
+export const finishOf = ({ finish, calls }) => finish ?? (calls?.length ? 'tool_calls' : 'stop')
+
+/**
+ * The arguments of a call as the pieces in which they are sent: half of them where the
+ * connection breaks in the middle.
+ * @returns {string[]}
+ */
+export function argumentPieces({ args, argsText, fragments = 1 }, cut) {
+  const whole = argsText ?? JSON.stringify(args ?? {})
+  const text = cut ? whole.slice(0, Math.ceil(whole.length / 2)) : whole
+  const size = Math.max(1, Math.ceil(text.length / fragments))
+  const pieces = []
+  for (let at = 0; at < text.length; at += size) pieces.push(text.slice(at, at + size))
+  return pieces
+}
+
+/** Whether this call is the one in whose arguments the connection breaks. */
+export const isCut = ({ then, calls }, index) => then === 'cut' && index === calls.length - 1
