@@ -56,8 +56,12 @@ function findBindgen() {
   const local = join(tools, `wasm-bindgen-${wanted}`, 'bin')
   const name = windows ? 'wasm-bindgen.exe' : 'wasm-bindgen'
   const places = [local, ...(process.env.PATH ?? '').split(windows ? ';' : ':')]
+  // The runner of the browser tests comes with the CLI, and is of its version.
+  const runner = name.replace('wasm-bindgen', 'wasm-bindgen-test-runner')
   const fits = (place) =>
-    existsSync(join(place, name)) && output(join(place, name), '--version')?.endsWith(` ${wanted}`)
+    existsSync(join(place, name)) &&
+    existsSync(join(place, runner)) &&
+    output(join(place, name), '--version')?.endsWith(` ${wanted}`)
   const there = places.find(fits)
   if (there) return there
   step(

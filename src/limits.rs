@@ -22,7 +22,7 @@ pub const SSE_EVENT_BYTES: usize = 8 * 1024 * 1024;
 /// Text, reasoning and arguments of one model response, in bytes: 32 MiB.
 pub const RESPONSE_BYTES: usize = 32 * 1024 * 1024;
 
-/// Tool calls in one model response; those above are refused. OpenAI's own cap on tools is 128.
+/// Tool calls in one model response; at the next one reading stops. OpenAI's own cap on tools is 128.
 pub const CALLS_PER_RESPONSE: usize = 128;
 
 /// Tools in one registry. OpenAI refuses more than 128; other providers take more.

@@ -648,6 +648,21 @@ fn a_call_without_its_end_is_never_executed() {
     assert!(refused, "{effects:?}");
 }
 
+/// All calls of a turn share one time: a second batch has what the first one left.
+#[test]
+fn tools_share_their_time() {
+    let scenario = json!({
+        "policy": { "maxTools": 2, "toolsTotalMs": 100 },
+        "tools": { "slow": { "hangs": true, "timeoutMs": 60 }, "slower": { "hangs": true } },
+        "model": [{ "calls": [{ "id": "a", "name": "slow" }] },
+                  { "calls": [{ "id": "b", "name": "slower" }] }, { "text": ["ok"] }],
+    });
+    let mut sim = Sim::new(&scenario, "openai-chat", None);
+    sim.play();
+    let duration = |n: usize| sim.result.as_ref().unwrap()["toolResults"][n]["durationMs"].as_u64();
+    assert_eq!((duration(0), duration(1)), (Some(60), Some(40)));
+}
+
 /// A scenario that nobody wrote: any model, any policy, any fault.
 fn random_scenario(random: &mut Random) -> Value {
     let pick = |random: &mut Random, all: &[Value]| all[random.below(all.len())].clone();

@@ -276,6 +276,49 @@ fn anthropic_tapes() {
     assert!(read >= 45 && with_calls >= 10, "only {read} tapes, {with_calls} with calls");
 }
 
+/// Broken in any way, a stream still decodes to something, the same wherever it is cut.
+#[test]
+fn broken_tapes() {
+    let mut random = common::Random(0xB0B);
+    let mut failures = 0;
+    for (dialect, tapes) in [
+        (Dialect::OpenAiChat, tapes(|event| event["choices"].is_array())),
+        (Dialect::Anthropic, tapes(|event| event["type"] == "message_start")),
+    ] {
+        let tapes: Vec<_> = tapes.iter().filter(|tape| tape.bytes.len() < 20_000).collect();
+        for _ in 0..1_500 {
+            let mut bytes = tapes[random.below(tapes.len())].bytes.clone();
+            for _ in 0..=random.below(4) {
+                let at = random.below(bytes.len());
+                let end = (at + random.below(60)).min(bytes.len());
+                match random.below(6) {
+                    0 => {
+                        bytes[at] =
+                            [0, b'"', b'\\', b'{', b'\r', b'\n', 0xFF, 0xE2][random.below(8)]
+                    }
+                    1 => drop(bytes.drain(at..end)),
+                    2 => drop(bytes.splice(at..at, bytes[at..end].to_vec()).collect::<Vec<_>>()),
+                    3 => bytes.truncate(at.max(1)),
+                    4 => drop(bytes.splice(at..at, *b"\\ud83d").collect::<Vec<_>>()),
+                    _ => drop(bytes.splice(at..at, *b"\n\n").collect::<Vec<_>>()),
+                }
+            }
+            let whole = decode(dialect, [&bytes[..]]);
+            let text = String::from_utf8_lossy(&bytes);
+            assert_eq!(decode(dialect, bytes.chunks(1)), whole, "{text}");
+            let size = 1 + random.below(300);
+            assert_eq!(decode(dialect, bytes.chunks(size)), whole, "{text}");
+            let failed = |delta: &Delta| matches!(delta, Delta::Error(_));
+            assert!(
+                whole.iter().rev().skip(1).all(|delta| !failed(delta)),
+                "nothing behind an error"
+            );
+            failures += usize::from(whole.last().is_some_and(failed));
+        }
+    }
+    assert!(failures > 300, "only {failures} of the broken streams were noticed");
+}
+
 /// What a body begins with decides how it is read, wherever it is cut.
 #[test]
 fn the_beginning_is_cut_anywhere_too() {

@@ -135,14 +135,19 @@ export class Driver {
         return
       case 'done':
         this.#close()
-        call(this.#core, (glue) => glue.turn_free(this.#handle))
-        return this.#host.onDone(effect.result)
+        this.#host.onDone(effect.result)
+        return this.#free()
     }
   }
 
   /** One timer for all deadlines; one that fires early costs less than resetting it per chunk. */
   #schedule(): void {
-    const due = this.#core.glue.turn_deadline(this.#handle)
+    let due: number
+    try {
+      due = call(this.#core, (glue) => glue.turn_deadline(this.#handle))
+    } catch {
+      return // A trap: `#fault` has settled the turn.
+    }
     if (Number.isNaN(due) || due >= this.#timerDue) return
     clearTimeout(this.#timer)
     this.#timerDue = due
@@ -252,6 +257,14 @@ export class Driver {
   readonly #fault = (error: TurnlockError): void => {
     this.#close()
     this.#host.onFault(error)
+  }
+
+  #free(): void {
+    try {
+      call(this.#core, (glue) => glue.turn_free(this.#handle))
+    } catch {
+      // The turn is over; the instance is replaced, and other turns on it are told.
+    }
   }
 
   #close(): void {

@@ -55,7 +55,10 @@ export interface ToolOptions<S extends JsonSchema | StandardSchema = JsonSchema>
   inputSchema: S
   /** What the model is shown, for a Standard Schema that cannot say it itself. */
   jsonSchema?: JsonSchema
-  /** Runs the tool. What it returns must have JSON; `undefined` counts as `null`. */
+  /**
+   * Runs the tool. What it returns must have JSON; `undefined` counts as `null`. Arguments are
+   * values of `JSON.parse`: have ids beyond 2^53 sent as strings.
+   */
   execute(args: Args<S>, context: ToolContext): unknown
   /** Has no effect on the world. @defaultValue false */
   readOnly?: boolean

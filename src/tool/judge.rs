@@ -129,14 +129,13 @@ pub fn judge(
 
 #[cfg(test)]
 mod tests {
-    use super::super::registry::tool;
     use super::*;
     use crate::canon::Json;
 
     #[test]
     fn the_first_rule_that_applies_decides() {
         use Refusal::*;
-        let known = tool("read");
+        let known = ToolSpec::new("read");
         let (yes, no) = (["read".to_owned()], ["list".to_owned()]);
         let signature = Signature::new("read", None, &Json::Null, None);
         let mut executed = Ledger::default();

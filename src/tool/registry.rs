@@ -38,6 +38,24 @@ pub struct ToolSpec {
     pub checks: bool,
 }
 
+impl ToolSpec {
+    /// A tool with the defaults: it may have effects, takes any object, and is not checked.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            description: String::new(),
+            input_schema: Json::object([("type", "object".into())]),
+            read_only: false,
+            idempotent: false,
+            dedupe: Dedupe::Block,
+            timeout_ms: None,
+            max_result_bytes: None,
+            checks: false,
+        }
+    }
+}
+
 /// The tools of a turn, in the host's order.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Registry {
@@ -86,32 +104,20 @@ impl Registry {
 }
 
 #[cfg(test)]
-pub(crate) fn tool(name: &str) -> ToolSpec {
-    ToolSpec {
-        name: name.to_owned(),
-        description: String::new(),
-        input_schema: Json::Null,
-        read_only: false,
-        idempotent: false,
-        dedupe: Dedupe::Block,
-        timeout_ms: None,
-        max_result_bytes: None,
-        checks: false,
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn names() {
-        for name in ["a", "read_file", "Read-2", &"x".repeat(64)] {
-            assert!(Registry::new(vec![tool(name)]).is_ok(), "{name}");
+        for name in ["a", "read_file", "Read-2", &*"x".repeat(64)] {
+            assert!(Registry::new(vec![ToolSpec::new(name)]).is_ok(), "{name}");
         }
-        for name in ["", "a b", "a.b", "réad", "а", "a\u{200b}", &"x".repeat(65)] {
-            assert!(Registry::new(vec![tool(name)]).is_err(), "{name}");
+        for name in ["", "a b", "a.b", "réad", "а", "a\u{200b}", &*"x".repeat(65)] {
+            assert!(Registry::new(vec![ToolSpec::new(name)]).is_err(), "{name}");
         }
-        assert!(Registry::new(vec![tool("read"), tool("Read")]).is_err(), "shadowing");
+        assert!(
+            Registry::new(vec![ToolSpec::new("read"), ToolSpec::new("Read")]).is_err(),
+            "shadowing"
+        );
     }
 }

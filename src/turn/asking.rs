@@ -5,6 +5,7 @@ use super::machine::{State, Turn};
 use super::policy::{Freeze, Policy};
 use super::retry;
 use crate::dialect::Dialect;
+use crate::limits;
 use crate::stream::{Decoder, Delta, Response, StreamError};
 use crate::trace::{EventKind, Failure, PhaseName};
 
@@ -158,6 +159,14 @@ impl Turn {
     /// Takes one delta; `false` when the response is over with it.
     fn delta(&mut self, delta: Delta) -> bool {
         let State::Asking(asking) = &mut self.state else { return false };
+        let one_more = matches!(delta, Delta::ToolCallStart { .. });
+        if one_more && asking.response.calls.len() >= limits::CALLS_PER_RESPONSE {
+            // A runaway: those that came are judged, the rest is not read.
+            let inference = asking.inference;
+            self.effects.push_back(Effect::Abort { inference });
+            self.response_done();
+            return false;
+        }
         if let Err(error) = asking.response.take(&delta) {
             self.stream_failed(error);
             return false;

@@ -75,7 +75,7 @@ impl Turn {
 
     /// Judges the calls of a response, once the host has checked those that need it.
     pub(super) fn judge_calls(&mut self, response: Response) {
-        let calls = response.calls.into_iter().take(limits::CALLS_PER_RESPONSE);
+        let calls = response.calls.into_iter();
         let mut ids = Vec::new();
         let mut candidates: Vec<_> = calls.map(|call| self.candidate(call, &mut ids)).collect();
         for candidate in &mut candidates {

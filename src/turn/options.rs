@@ -166,17 +166,7 @@ fn tool(index: usize, value: Json<'static>) -> Result<ToolSpec, Error> {
         return Err(invalid(&format!("tools[{index}]"), "an object"));
     };
     let mut dedupe = None;
-    let mut spec = ToolSpec {
-        name: String::new(),
-        description: String::new(),
-        input_schema: Json::object([("type", "object".into())]),
-        read_only: false,
-        idempotent: false,
-        dedupe: Dedupe::Block,
-        timeout_ms: None,
-        max_result_bytes: None,
-        checks: false,
-    };
+    let mut spec = ToolSpec::new(String::new());
     for (key, value) in members {
         if value.is_null() {
             continue;

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import test, { after, before, beforeEach } from 'node:test'
 import { serve } from '../../scripts/serve.mjs'
 import { launch } from '../browser.mjs'
+import { createProvider } from '../provider/server.mjs'
 
 let site, browser, page
 const complaints = []
@@ -107,6 +108,24 @@ test('pause after the tools', async () => {
   await send('one-call', () => page.check('#policy-pauseAfterTools'))
   await ended()
   assert.equal(await fact('Status'), 'paused')
+})
+
+test('a real endpoint, by base URL, key and model name', async () => {
+  // Another origin, as a provider is; only the words it says are scripted.
+  const provider = await createProvider()
+  await page.selectOption('#provider', 'real')
+  await page.fill('#baseURL', `${provider.url}/s/real/one-call/v1`)
+  await page.fill('#model', 'some-model')
+  await page.fill('#apiKey', 'sk-typed')
+  await page.click('#composer [type=submit]')
+  await ended()
+  assert.equal(await fact('Status'), 'complete')
+  const requests = await (await fetch(`${provider.url}/s/real/requests`)).json()
+  assert.deepEqual(
+    requests.map(({ body }) => body.model),
+    ['some-model', 'some-model'],
+  )
+  await provider.close()
 })
 
 test('every control has a name, and a phone sees no sideways scroll', async () => {

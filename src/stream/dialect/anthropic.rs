@@ -288,3 +288,69 @@ impl<'a> Change<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(events: &[&str]) -> Vec<Delta> {
+        let mut wire = Wire::default();
+        let mut out = Vec::new();
+        events.iter().for_each(|event| wire.data(event, &mut out));
+        out
+    }
+
+    /// The arguments of the one call.
+    fn arguments(start: &str, pieces: &[&str]) -> String {
+        let start = format!(
+            r#"{{"type":"content_block_start","index":0,"content_block":{{"type":"tool_use","id":"a","name":"f","input":{start}}}}}"#
+        );
+        let piece = |text: &&str| {
+            format!(
+                r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"input_json_delta","partial_json":{text:?}}}}}"#
+            )
+        };
+        let mut events = vec![start];
+        events.extend(pieces.iter().map(piece));
+        events.push(r#"{"type":"content_block_stop","index":0}"#.to_owned());
+        let deltas = read(&events.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(deltas.last(), Some(&Delta::ToolCallEnd { index: 0 }));
+        let texts = deltas.into_iter().filter_map(|delta| match delta {
+            Delta::ToolCallArguments { text, .. } => Some(text),
+            _ => None,
+        });
+        texts.collect()
+    }
+
+    #[test]
+    fn input_comes_whole_or_in_pieces_and_never_twice() {
+        assert_eq!(arguments("{}", &["", "{\"x\"", ":1}"]), "{\"x\":1}");
+        assert_eq!(arguments("{\"x\":1}", &[]), "{\"x\":1}");
+        assert_eq!(arguments("{\"x\":1}", &["{\"x\"", ":1}"]), "{\"x\":1}");
+        assert_eq!(arguments("{}", &[""]), "");
+    }
+
+    #[test]
+    fn tools_of_the_provider_are_not_ours_to_run() {
+        let events = [
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"s","name":"web_search","input":{}}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}}"#,
+            r#"{"type":"content_block_stop","index":0}"#,
+        ];
+        let deltas = read(&events);
+        assert!(deltas.iter().all(|delta| matches!(delta, Delta::Other { .. })), "{deltas:?}");
+        assert_eq!(deltas.len(), 2);
+    }
+
+    #[test]
+    fn two_messages_are_never_mixed() {
+        let start = |id| format!(r#"{{"type":"message_start","message":{{"id":"{id}"}}}}"#);
+        let text = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}"#;
+        let stop = r#"{"type":"message_stop"}"#;
+        let failed = |events: &[&str]| matches!(read(events).last(), Some(Delta::Error(_)));
+        assert!(!failed(&[&start("m"), &start("m"), text]), "told twice, before anything was said");
+        assert!(failed(&[&start("m"), text, &start("m")]), "a retry of the same message");
+        assert!(failed(&[&start("m"), &start("n")]), "another message");
+        assert!(!failed(&[&start("m"), text, stop, &start("n"), text]), "one after the other");
+    }
+}

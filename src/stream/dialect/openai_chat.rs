@@ -416,3 +416,108 @@ fn is_object(text: &str) -> bool {
     let mut reader = Reader::lossy(text);
     text.trim_start().starts_with('{') && reader.skip().and_then(|()| reader.end()).is_ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(events: &[&str]) -> Vec<Delta> {
+        let mut wire = Wire::default();
+        let mut out = Vec::new();
+        events.iter().for_each(|event| wire.data(event, &mut out));
+        out
+    }
+
+    fn call(fragment: &str) -> String {
+        format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{fragment}]}}}}]}}"#)
+    }
+
+    const STOP: &str = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+
+    /// Name, id and arguments of each call.
+    fn calls(events: &[&str]) -> Vec<(String, String, String)> {
+        let mut calls = Vec::new();
+        for delta in read(events) {
+            match delta {
+                Delta::ToolCallStart { index, id, name } => {
+                    assert_eq!(usize::try_from(index).unwrap(), calls.len(), "no gaps");
+                    calls.push((name, id, String::new()));
+                }
+                Delta::ToolCallArguments { index, text } => calls[index as usize].2.push_str(&text),
+                _ => {}
+            }
+        }
+        calls
+    }
+
+    #[test]
+    fn stop_with_calls_means_calls() {
+        let one = call(r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}"#);
+        let finish = |events: &[&str]| {
+            let finish = read(events).into_iter().filter_map(|delta| match delta {
+                Delta::Finish { reason, raw } => Some((reason, raw)),
+                _ => None,
+            });
+            finish.collect::<Vec<_>>()
+        };
+        let said = |reason| vec![(reason, "stop".to_owned())];
+        assert_eq!(finish(&[&one, STOP, STOP]), said(FinishReason::ToolCalls), "and once");
+        assert_eq!(finish(&[STOP]), said(FinishReason::Stop));
+    }
+
+    /// The quirks of those who speak this wire.
+    #[test]
+    fn fragments_find_their_call() {
+        let f = |index: &str, id: &str, name: &str, arguments: &str| {
+            call(&format!(
+                r#"{{{index}{id}"function":{{"name":{name:?},"arguments":{arguments:?}}}}}"#
+            ))
+        };
+        type Row<'a> = (&'a str, &'a [String], &'a [(&'a str, &'a str, &'a str)]);
+        #[rustfmt::skip]
+        let rows: [Row<'_>; 8] = [
+            ("id once, then empty or the word null",
+             &[f(r#""index":0,"#, r#""id":"a","#, "f", "{\"x\""), f(r#""index":0,"#, r#""id":"","#, "", ":1"), f(r#""index":0,"#, r#""id":"null","#, "", "}")],
+             &[("f", "a", "{\"x\":1}")]),
+            ("counted from 1",
+             &[f(r#""index":1,"#, r#""id":"a","#, "f", "{}"), f(r#""index":2,"#, r#""id":"b","#, "g", "{}")],
+             &[("f", "a", "{}"), ("g", "b", "{}")]),
+            ("all 0: a new id is a new call",
+             &[f(r#""index":0,"#, r#""id":"a","#, "f", "{}"), f(r#""index":0,"#, r#""id":"b","#, "f", "{}")],
+             &[("f", "a", "{}"), ("f", "b", "{}")]),
+            ("no index, no id: whole arguments start a new call",
+             &[f("", "", "f", "{\"n\":1}"), f("", "", "f", "{\"n\":2}")],
+             &[("f", "call_0", "{\"n\":1}"), ("f", "call_1", "{\"n\":2}")]),
+            ("the id repeated in every fragment",
+             &[f(r#""index":0,"#, r#""id":"a","#, "f", "{"), f(r#""index":0,"#, r#""id":"a","#, "f", "}")],
+             &[("f", "a", "{}")]),
+            ("one id for two calls",
+             &[f(r#""index":0,"#, r#""id":"a","#, "f", "{}"), f(r#""index":1,"#, r#""id":"a","#, "g", "{}")],
+             &[("f", "a", "{}"), ("g", "a", "{}")]),
+            ("arguments interleaved",
+             &[f(r#""index":0,"#, r#""id":"a","#, "f", "{"), f(r#""index":1,"#, r#""id":"b","#, "g", "{"), f(r#""index":0,"#, "", "", "}"), f(r#""index":1,"#, "", "", "}")],
+             &[("f", "a", "{}"), ("g", "b", "{}")]),
+            ("arguments as an object, or null",
+             &[call(r#"{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}"#), call(r#"{"index":1,"id":"b","function":{"name":"g","arguments":null}}"#)],
+             &[("f", "a", "{\"x\":1}"), ("g", "b", "")]),
+        ];
+        for (why, events, want) in rows {
+            let mut events: Vec<&str> = events.iter().map(String::as_str).collect();
+            events.push(STOP);
+            let got = calls(&events);
+            let got: Vec<_> =
+                got.iter().map(|(n, i, a)| (n.as_str(), i.as_str(), a.as_str())).collect();
+            assert_eq!(got, want, "{why}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_comes_late_is_waited_for() {
+        let events = [
+            call(r#"{"index":0,"id":"a","function":{"arguments":"{\"x\""}}"#),
+            call(r#"{"index":0,"function":{"name":"f","arguments":":1}"}}"#),
+        ];
+        let want = [("f".to_owned(), "a".to_owned(), "{\"x\":1}".to_owned())];
+        assert_eq!(calls(&[&events[0], &events[1], "[DONE]"]), want);
+    }
+}
