@@ -47,8 +47,24 @@ test('a turn with the looping model: one execution, a text, what was blocked', a
   assert.equal(await fact('Different calls blocked'), '1')
   assert.match(await page.textContent('.message.assistant'), /notes\.txt/)
   const phases = await page.locator('#timeline .phase').allTextContents()
-  assert.deepEqual(phases, ['Tool phase', 'Action phase'])
-  assert.match(await page.textContent('#timeline .refused'), /tools_disabled/)
+  assert.equal(phases.length, 2)
+  assert.match(phases[0], /^Tool phaseat most 1 call/)
+  assert.match(phases[1], /^Action phaseno tools/)
+  const refused = await page.locator('#timeline .refused').allTextContents()
+  assert.match(refused[0], /tools_disabled.*list_files \{"path":"\."[^]*did not run/)
+  assert.match(refused[1], /^Blocked in this turn:list_files .* signature [0-9a-f]{12}…$/)
+  assert.equal(await fact('Budget used'), '1 of 1')
+  assert.equal(await fact('Model calls'), '3')
+  assert.match(await page.textContent('#status'), /complete: 3 model calls, 1 tool executed/)
+})
+
+test('a model that never says a word: the answer is composed, and said to be', async () => {
+  await send('loop-silent')
+  await ended()
+  assert.equal(await fact('Tools executed'), '1')
+  assert.match(await page.textContent('.message.assistant'), /notes\.txt/)
+  const all = await page.textContent('#timeline')
+  assert.match(all, /composed from the results/)
 })
 
 test('the first visit needs nothing but Enter', async () => {
@@ -70,10 +86,82 @@ test('list, then read, with two calls', async () => {
 test('the same model in both modes, side by side', async () => {
   await page.selectOption('#behaviour', 'loop')
   await page.click('#compare')
-  await page.waitForSelector('#comparison:not([hidden])')
+  await page.waitForSelector('#comparison tbody tr')
   const rows = await page.locator('#comparison tbody tr').allTextContents()
   assert.deepEqual(rows.slice(0, 3), ['Model calls35', 'Tools executed11', 'Repeats replayed04'])
+  assert.equal(rows.at(-2), 'An answer arrivedyesno')
   assert.match(rows.at(-1), /notes\.txt.*\(none\)/)
+  assert.equal(await page.locator('#staged .phase').count(), 2)
+  assert.equal(await page.locator('#unified .call').count(), 5)
+})
+
+test('a comparison can be stopped', async () => {
+  await page.selectOption('#behaviour', 'stall')
+  await page.click('#compare')
+  await page.waitForSelector('#staged .said')
+  await page.waitForSelector('#unified .said')
+  await page.click('#stop')
+  await page.waitForSelector('#comparison tbody tr')
+  assert.match(await page.textContent('#comparison tbody'), /Statuscancelledcancelled/)
+  await page.waitForSelector('#compare:enabled')
+})
+
+test('settings that the core refuses are named, and leave the page usable', async () => {
+  await page.fill('#policy-maxTools', '-1')
+  for (const button of ['#compare', '#composer [type=submit]']) {
+    await page.click(button)
+    await page.waitForSelector('#status:has-text("maxTools")')
+    await page.click('#clear')
+  }
+  await page.fill('#policy-maxTools', '')
+  await send('loop')
+  await ended()
+  assert.equal(await fact('Budget used'), '1 of 1')
+})
+
+test('one turn at a time, and no empty message', async () => {
+  await page.fill('#prompt', '  ')
+  await page.press('#prompt', 'Enter')
+  assert.match(await page.textContent('#status'), /Write a message first/)
+  await page.fill('#prompt', 'go')
+  await page.selectOption('#behaviour', 'stall')
+  await page.press('#prompt', 'Enter')
+  await page.waitForSelector('#timeline .said')
+  await page.press('#prompt', 'Enter')
+  assert.equal(await page.locator('.message.user').count(), 1)
+  await page.click('#stop')
+  await page.waitForSelector('#timeline .bad')
+})
+
+test('by keyboard: the focus goes to Stop while a turn runs, and comes back', async () => {
+  await page.selectOption('#behaviour', 'stall')
+  await page.focus('#composer [type=submit]')
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('#stop:focus')
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('#timeline .bad')
+  await page.waitForSelector('#composer [type=submit]:focus')
+})
+
+test('every case that the page proposes plays to its end', async () => {
+  const cases = await page.locator('#presets button').allTextContents()
+  assert.ok(cases.length >= 4)
+  for (const name of cases) {
+    await page.click(`#presets >> text="${name}"`)
+    await page.waitForSelector('#facts li')
+    assert.equal(await fact('Status'), 'complete', name)
+    assert.notEqual(await page.textContent('.message.assistant'), '', name)
+  }
+})
+
+test('a note is sent once, by the one tool that the action phase has', async () => {
+  await send('read-then-note', () => page.fill('#policy-actionTools', 'send_note'))
+  await ended()
+  assert.equal(await fact('Budget used'), '2 of 2')
+  await page.click('summary')
+  assert.deepEqual(await page.locator('#notes li').allTextContents(), [
+    'To Ada: The engine is next.',
+  ])
 })
 
 test('unified mode on the other wire', async () => {
@@ -83,7 +171,9 @@ test('unified mode on the other wire', async () => {
   })
   await ended()
   assert.equal(await fact('Status'), 'complete')
-  assert.deepEqual(await page.locator('#timeline .phase').allTextContents(), ['Unified loop'])
+  const phases = await page.locator('#timeline .phase').allTextContents()
+  assert.deepEqual(phases.length, 1)
+  assert.match(phases[0], /^Unified loop/)
 })
 
 test('stop', async () => {

@@ -1,121 +1,113 @@
-// The page: a chat beside the timeline of its turn.
-import { runTurn } from 'turnlock'
+// The page: what the buttons do, and that one thing runs at a time.
+import { Chat } from './chat.js'
+import { compare, hideComparison } from './compare.js'
 import { byId, element } from './dom.js'
-import { choices, setUp } from './settings.js'
-import { counts, Timeline } from './timeline.js'
-import { tools } from './tools.js'
+import { apply, setUp } from './settings.js'
+import { Timeline } from './timeline.js'
+import { fileNames, sent } from './tools.js'
 
-const timeline = new Timeline()
-const history = []
-let turn
+const PRESETS = [
+  { name: 'A model that loops', behaviour: 'loop' },
+  { name: 'List, then read', behaviour: 'list-then-read', policy: { maxTools: 2 } },
+  { name: 'No tool needed', behaviour: 'answer', prompt: 'Hello, who are you?' },
+  { name: 'Never a word', behaviour: 'loop-silent' },
+  {
+    name: 'Answer, and send a note',
+    behaviour: 'read-then-note',
+    policy: { actionTools: 'send_note' },
+    prompt: 'Read my notes and tell Ada what is next.',
+  },
+]
 
-function say(role, text = '') {
-  const bubble = element('div', { className: `message ${role}` }, text)
-  byId('messages').append(bubble)
-  bubble.scrollIntoView({ block: 'nearest' })
-  return bubble
-}
+const chat = new Chat()
+const timeline = new Timeline(byId('timeline'))
+/** What runs now: empty, one turn, or the two of a comparison. */
+const running = new Set()
+let busy = false
 
-function greet() {
-  timeline.clear()
-  byId('messages').replaceChildren(
-    element(
-      'p',
-      { className: 'hint' },
-      'Send a message. The embedded model plays the behaviour chosen in the settings: with “loop” it asks for the same tool again and again.',
-    ),
-  )
-}
-
-function busy(on) {
-  for (const id of ['stop', 'pause']) byId(id).disabled = !on
-  byId('compare').disabled = on
-  byId('composer').querySelector('[type=submit]').disabled = on
-}
-
-async function send(text) {
-  document.querySelector('#messages .hint')?.remove()
-  say('user', text)
-  timeline.clear()
-  busy(true)
-  const bubble = say('assistant')
+/** Runs `work` with the buttons to stop it; nothing starts beside it. */
+async function alone(work) {
+  if (busy) return
+  busy = true
+  const before = document.activeElement
+  show()
+  byId('status').textContent = 'The model is at work…'
+  // A button that is disabled under the focus would lose it.
+  if (before?.disabled) byId('stop').focus()
   try {
-    const { mode, policy, model } = choices()
-    const messages = [...history, { role: 'user', content: text }]
-    turn = runTurn({ model: model(), mode, policy, messages, tools })
-    for await (const event of turn) {
-      timeline.add(event)
-      if (event.type === 'text') bubble.append(event.chunk)
-    }
-    const result = await turn.result
-    timeline.facts(result)
-    if (result.error) say('assistant failed', `${result.error.code}: ${result.error.message}`)
-    // The history keeps what was said; tool calls stay inside their turn.
-    history.push({ role: 'user', content: text })
-    if (result.fullContent) history.push({ role: 'assistant', content: result.fullContent })
-    if (!bubble.textContent)
-      bubble.replaceWith(element('p', { className: 'hint' }, `(no text; ${result.status})`))
+    byId('status').textContent = await work((turn) => running.add(turn))
   } catch (error) {
-    bubble.classList.add('failed')
-    bubble.textContent = `${error.code ?? error.name}: ${error.message}`
+    byId('status').textContent = `${error.code ?? error.name}: ${error.message}`
   }
-  busy(false)
+  running.clear()
+  busy = false
+  const lost = [byId('stop'), byId('pause'), document.body].includes(document.activeElement)
+  show()
+  // Not the text field: on a phone that would open the keyboard.
+  if (lost) before?.focus({ preventScroll: true })
 }
 
-/** The same message and model in both modes. */
-async function compare(text) {
-  busy(true)
-  const run = async (mode) => {
-    const { policy, model } = choices()
-    const only = runTurn({
-      model: model(),
-      mode,
-      policy,
-      messages: [{ role: 'user', content: text }],
-      tools,
-    })
-    return only.result
-  }
-  const [staged, unified] = await Promise.all([run('two_stage'), run('unified')])
-  const line = (name, of) =>
-    element(
-      'tr',
-      {},
-      element('th', { scope: 'row' }, name),
-      ...[staged, unified].map((result) => element('td', {}, String(of(result)))),
-    )
-  const names = Object.keys(counts(staged))
-  byId('comparison')
-    .querySelector('tbody')
-    .replaceChildren(
-      ...names.map((name) => line(name, (result) => counts(result)[name])),
-      line('Answer', (result) => result.text || '(none)'),
-    )
-  byId('comparison').hidden = false
-  byId('comparison').scrollIntoView({ block: 'nearest' })
-  busy(false)
+function show() {
+  for (const id of ['stop', 'pause']) byId(id).disabled = !busy
+  const others = document.querySelectorAll('#compare, #clear, #presets button, [type=submit]')
+  for (const button of others) button.disabled = busy
+  byId('files').replaceChildren(...fileNames.map((name) => element('li', {}, name)))
+  const notes = sent.map(({ to, text }) => element('li', {}, `To ${to}: ${text}`))
+  byId('notes').replaceChildren(...(notes.length ? notes : [element('li', {}, 'None yet.')]))
 }
 
+function prompted() {
+  const text = byId('prompt').value.trim()
+  if (!text) byId('status').textContent = 'Write a message first.'
+  return text
+}
+
+function send() {
+  const text = prompted()
+  if (text) void alone((started) => chat.send(text, timeline, started))
+}
+
+function clear() {
+  chat.clear()
+  timeline.clear()
+  hideComparison()
+  byId('status').textContent = ''
+}
+
+for (const preset of PRESETS) {
+  const button = element('button', { type: 'button' }, preset.name)
+  button.addEventListener('click', () => {
+    clear()
+    apply(preset)
+    byId('prompt').value = preset.prompt ?? 'What is in my files?'
+    send()
+  })
+  byId('presets').append(button)
+}
 byId('composer').addEventListener('submit', (event) => {
   event.preventDefault()
-  void send(byId('prompt').value.trim())
+  send()
 })
 byId('prompt').addEventListener('keydown', (event) => {
-  if (event.key === 'Enter' && !event.shiftKey) {
-    event.preventDefault()
-    byId('composer').requestSubmit()
-  }
+  // Enter that ends a composed character (an input method's) is not meant for us.
+  if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+  event.preventDefault()
+  send()
 })
-byId('compare').addEventListener('click', () => void compare(byId('prompt').value.trim()))
-byId('stop').addEventListener('click', () => turn?.cancel('stopped by the user'))
-byId('pause').addEventListener('click', () => turn?.pause())
-byId('clear').addEventListener('click', () => {
-  history.length = 0
-  byId('comparison').hidden = true
-  greet()
+byId('compare').addEventListener('click', () => {
+  const text = prompted()
+  if (text) void alone((started) => compare(text, started))
 })
+byId('stop').addEventListener('click', () => {
+  for (const turn of running) turn.cancel('stopped by the user')
+})
+byId('pause').addEventListener('click', () => {
+  for (const turn of running) turn.pause()
+})
+byId('clear').addEventListener('click', clear)
 byId('settings').addEventListener('submit', (event) => event.preventDefault())
 
 await setUp()
-greet()
+clear()
+show()
 document.documentElement.dataset.ready = 'true'

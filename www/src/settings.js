@@ -27,42 +27,61 @@ export async function setUp() {
       ? element('select', { id, name }, ...options.map((text) => element('option', {}, text)))
       : element('input', { id, name, type, value: value ?? '' })
     if (type === 'number') input.min = '0'
+    if (type === 'text') Object.assign(input, { autocomplete: 'off', spellcheck: false })
     const label = element('label', { htmlFor: id }, type === 'checkbox' ? input : '', ` ${about}`)
     byId('policy').append(label)
     if (type !== 'checkbox') byId('policy').append(input)
   }
-  const behaviours = await (await fetch('./behaviours.json')).json()
+  behaviours = await (await fetch('./behaviours.json')).json()
   byId('behaviour').append(
     ...Object.keys(behaviours).map((name) =>
       element('option', { value: name, selected: name === 'loop' }, name),
     ),
   )
-  const tell = () => (byId('about').textContent = behaviours[byId('behaviour').value])
-  byId('behaviour').addEventListener('change', tell)
-  tell()
-  const show = () => {
-    for (const part of document.querySelectorAll('[data-when]')) {
-      part.hidden = part.dataset.when !== byId('provider').value
-    }
+  for (const id of ['behaviour', 'provider']) byId(id).addEventListener('change', show)
+  show()
+}
+
+/** Name → what the scripted model does. */
+let behaviours = {}
+
+/** Only the fields of the chosen provider, and what its behaviour is. */
+function show() {
+  byId('about').textContent = behaviours[byId('behaviour').value]
+  for (const part of document.querySelectorAll('[data-when]')) {
+    part.hidden = part.dataset.when !== byId('provider').value
   }
-  byId('provider').addEventListener('change', show)
+}
+
+/** The defaults, but for what is given. The wire and what was typed for a real endpoint stay. */
+export function apply({ behaviour, policy: own = {} }) {
+  for (const { name, options, type, value } of POLICY) {
+    const input = byId(`policy-${name}`)
+    if (type === 'checkbox') input.checked = false
+    else input.value = own[name] ?? options?.[0] ?? value
+  }
+  byId('settings').elements.mode.value = 'two_stage'
+  byId('provider').value = 'scripted'
+  byId('behaviour').value = behaviour
   show()
 }
 
 function policy(form) {
   const chosen = {}
-  for (const { name, type, options } of POLICY) {
+  for (const { name, type, value } of POLICY) {
     const input = form.elements[name]
     if (type === 'checkbox') chosen[name] = input.checked
-    else if (type === 'number') chosen[name] = Number(input.value)
+    // An empty field is the default, not zero.
+    else if (type === 'number') chosen[name] = Number(input.value === '' ? value : input.value)
     else if (name === 'actionTools')
       chosen[name] = input.value
         .split(',')
         .map((n) => n.trim())
         .filter(Boolean)
-    else chosen[name] = name === 'maxCycles' ? Number(input.value) : (input.value ?? options[0])
+    else chosen[name] = name === 'maxCycles' ? Number(input.value) : input.value
   }
-  return chosen
+  // One silence for both: before the first byte, and between two.
+  return { ...chosen, modelFirstByteMs: chosen.modelIdleMs }
 }
 
 /** The choices for one turn. Each turn of the scripted model is a session of its own. */

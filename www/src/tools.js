@@ -7,7 +7,9 @@ const FILES = {
   'log/today.txt': '09:00 engine check ok',
 }
 
-/** Notes that were sent; shown beside the tools. */
+export const fileNames = Object.keys(FILES)
+
+/** Notes that were sent: the effect that a tool has. */
 export const sent = []
 
 export const tools = {
@@ -19,7 +21,7 @@ export const tools = {
       required: ['path'],
     },
     readOnly: true,
-    execute: () => Object.keys(FILES),
+    execute: () => fileNames,
   }),
   read_file: defineTool({
     description: 'Reads one file.',
