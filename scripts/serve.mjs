@@ -51,7 +51,8 @@ async function file(path) {
 export async function serve({ port = 0, tries = 20 } = {}) {
   const model = listener(createSessions(), '/model')
   const server = createServer(async (request, response) => {
-    const { pathname } = new URL(request.url, 'http://x')
+    // Not by `URL`: what it refuses, such as `//`, would end the process.
+    const [pathname] = request.url.split('?')
     if (pathname.startsWith('/model/')) return model(request, response)
     const body = await file(pathname)
     if (body === undefined) return response.writeHead(404).end('not found')

@@ -1,5 +1,6 @@
 // The page, as a user meets it: served like `npm start` serves it, in Chromium.
 import assert from 'node:assert/strict'
+import { get } from 'node:http'
 import test, { after, before, beforeEach } from 'node:test'
 import { serve } from '../../scripts/serve.mjs'
 import { launch } from '../browser.mjs'
@@ -228,6 +229,20 @@ test('every control has a name, and a phone sees no sideways scroll', async () =
   await page.setViewportSize({ width: 390, height: 800 })
   const sideways = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
   assert.equal(sideways, false)
+})
+
+test('the server outlives odd addresses and serves nothing but the page', async () => {
+  const { port } = new URL(site.url)
+  const ask = (path) =>
+    new Promise((resolve, reject) => {
+      get({ port, host: '127.0.0.1', path }, (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      }).on('error', reject)
+    })
+  const odd = ['//', '/../package.json', '/turnlock/../../package.json', '/%2e%2e/x', '/model//']
+  for (const path of odd) assert.equal(await ask(path), 404, path)
+  assert.equal(await ask('/?any=thing'), 200)
 })
 
 test('nothing complained: no console error, no blocked script', () =>

@@ -27,7 +27,7 @@ export function listener(sessions, prefix = '') {
       if (!response.writableFinished) left.abort()
     })
     try {
-      const url = new URL(request.url, 'http://localhost')
+      const url = new URL(`http://localhost${request.url}`)
       const answer = await sessions.answer(
         new Request(url, {
           method: request.method,
