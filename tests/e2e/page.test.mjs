@@ -235,10 +235,12 @@ test('the server outlives odd addresses and serves nothing but the page', async 
   const { port } = new URL(site.url)
   const ask = (path) =>
     new Promise((resolve, reject) => {
-      get({ port, host: '127.0.0.1', path }, (response) => {
+      const asked = get({ port, host: '127.0.0.1', path, timeout: 5_000 }, (response) => {
         response.resume()
         resolve(response.statusCode)
-      }).on('error', reject)
+      })
+      asked.on('error', reject)
+      asked.on('timeout', () => asked.destroy(new Error(`no response to ${path}`)))
     })
   const odd = ['//', '/../package.json', '/turnlock/../../package.json', '/%2e%2e/x', '/model//']
   for (const path of odd) assert.equal(await ask(path), 404, path)
