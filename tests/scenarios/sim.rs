@@ -1,0 +1,356 @@
+//! A simulated host: plays a scenario's model and tools, with a clock of its own.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde_json::{Value, json};
+use turnlock::canon::Json;
+use turnlock::turn::{Effect, Input, Settled, Turn, Verdict};
+
+use crate::common::{self, Random};
+
+/// A fact on its way to the machine.
+#[derive(Debug, Clone)]
+pub enum Fact {
+    Head { inference: u32, attempt: u32, status: u16, retry: Option<u64> },
+    Bytes { inference: u32, attempt: u32, bytes: Vec<u8> },
+    Ended { inference: u32, attempt: u32 },
+    Broken { inference: u32, attempt: u32 },
+    Checked { call: u32, verdict: Verdict },
+    Settled { call: u32, settled: Settled },
+    Timer,
+    Pause,
+    Cancel(String),
+}
+
+impl Fact {
+    pub fn input(&self) -> Input<'_> {
+        match self {
+            Self::Head { inference, attempt, status, retry } => Input::ResponseHead {
+                inference: *inference,
+                attempt: *attempt,
+                status: *status,
+                retry_after_ms: *retry,
+                body: r#"{"error":{"message":"scripted failure"}}"#,
+            },
+            Self::Bytes { inference, attempt, bytes } => {
+                Input::ResponseBytes { inference: *inference, attempt: *attempt, bytes }
+            }
+            Self::Ended { inference, attempt } => {
+                Input::ResponseEnded { inference: *inference, attempt: *attempt }
+            }
+            Self::Broken { inference, attempt } => Input::ResponseFailed {
+                inference: *inference,
+                attempt: *attempt,
+                message: "the connection broke",
+            },
+            Self::Checked { call, verdict } => {
+                Input::Checked { call: *call, verdict: verdict.clone() }
+            }
+            Self::Settled { call, settled } => {
+                Input::ToolSettled { call: *call, settled: settled.clone() }
+            }
+            Self::Timer => Input::Timer,
+            Self::Pause => Input::Pause,
+            Self::Cancel(reason) => Input::Cancel { reason },
+        }
+    }
+}
+
+/// The host: plays the scenario's model and tools.
+pub struct Sim<'a> {
+    pub scenario: &'a Value,
+    pub dialect: &'a str,
+    /// `None`: whole responses, facts in order.
+    pub random: Option<Random>,
+    pub turn: Turn,
+    pub now: u64,
+    /// Lanes keep the order of their facts; between lanes any order may happen.
+    pub lanes: Vec<VecDeque<Fact>>,
+    /// What the scenario says at this very moment.
+    pub urgent: VecDeque<Fact>,
+    pub requests: Vec<Value>,
+    pub events: Vec<Value>,
+    pub executed: Vec<String>,
+    pub open_tools: BTreeMap<u32, ()>,
+    pub checked_actions: BTreeMap<u32, String>,
+    pub result: Option<Value>,
+    /// Everything said to the machine, and everything that it answered.
+    pub tape: Vec<(u64, Fact)>,
+    pub effects: Vec<String>,
+}
+
+pub fn options(scenario: &Value, dialect: &str) -> Value {
+    let tools: Vec<Value> = scenario["tools"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, tool)| {
+            json!({ "name": name, "description": name, "inputSchema": tool["schema"],
+                    "readOnly": tool["readOnly"], "idempotent": tool["idempotent"],
+                    "dedupe": tool["dedupe"], "timeoutMs": tool["timeoutMs"],
+                    "maxResultBytes": tool["maxResultBytes"], "checks": true })
+        })
+        .collect();
+    let messages = match &scenario["messages"] {
+        Value::Null => json!([{ "role": "user", "content": "go" }]),
+        messages => messages.clone(),
+    };
+    json!({ "dialect": dialect, "mode": scenario["mode"], "policy": scenario["policy"],
+            "messages": messages, "tools": tools, "requestId": "request-1",
+            "projectId": scenario["projectId"], "secret": "00112233445566778899aabbccddeeff",
+            "maxRetries": scenario["maxRetries"].as_u64().unwrap_or(0), "trace": true })
+}
+
+impl<'a> Sim<'a> {
+    pub fn new(scenario: &'a Value, dialect: &'a str, random: Option<Random>) -> Self {
+        let options = options(scenario, dialect).to_string();
+        Self {
+            scenario,
+            dialect,
+            random,
+            turn: Turn::new(options.as_bytes()).expect("good options"),
+            now: 1_000,
+            lanes: Vec::new(),
+            urgent: VecDeque::new(),
+            requests: Vec::new(),
+            events: Vec::new(),
+            executed: Vec::new(),
+            open_tools: BTreeMap::new(),
+            checked_actions: BTreeMap::new(),
+            result: None,
+            tape: Vec::new(),
+            effects: Vec::new(),
+        }
+    }
+
+    pub fn play(&mut self) {
+        self.turn.handle(self.now, Input::Start);
+        self.drain();
+        // Bounded: a turn that never ends is a failure and not a hang.
+        for _ in 0..100_000 {
+            if self.result.is_some() {
+                return self.after_the_end();
+            }
+            let fact = self.next_fact();
+            self.tell(fact);
+        }
+        panic!("the turn does not end");
+    }
+
+    pub fn next_fact(&mut self) -> Fact {
+        if let Some(fact) = self.urgent.pop_front() {
+            return fact;
+        }
+        self.lanes.retain(|lane| !lane.is_empty());
+        if self.lanes.is_empty() {
+            self.now = self.turn.next_deadline().expect("a turn that waits has a deadline");
+            return Fact::Timer;
+        }
+        let lane = match &mut self.random {
+            Some(random) => random.below(self.lanes.len()),
+            None => 0,
+        };
+        let fact = self.lanes[lane].pop_front().unwrap();
+        if let Some(random) = &mut self.random {
+            // Late and repeated facts must change nothing.
+            if random.below(8) == 0
+                && let Some((_, old)) = self.tape.get(random.below(self.tape.len() + 1)).cloned()
+                && !matches!(
+                    old,
+                    Fact::Bytes { .. } | Fact::Pause | Fact::Cancel(_) | Fact::Ended { .. }
+                )
+            {
+                self.lanes[lane].push_front(fact);
+                return old;
+            }
+        }
+        fact
+    }
+
+    pub fn tell(&mut self, fact: Fact) {
+        self.turn.handle(self.now, fact.input());
+        self.tape.push((self.now, fact));
+        self.drain();
+    }
+
+    pub fn drain(&mut self) {
+        while let Some(effect) = self.turn.poll() {
+            assert!(self.result.is_none(), "an effect behind the end: {effect:?}");
+            self.effects.push(format!("{effect:?}"));
+            self.perform(effect);
+        }
+    }
+
+    pub fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Fetch { inference, attempt, body } => self.fetch(inference, attempt, &body),
+            Effect::Abort { inference } => {
+                let of = |fact: &Fact| match fact {
+                    Fact::Bytes { inference, .. }
+                    | Fact::Head { inference, .. }
+                    | Fact::Ended { inference, .. }
+                    | Fact::Broken { inference, .. } => Some(*inference),
+                    _ => None,
+                };
+                self.lanes.retain(|lane| lane.front().and_then(of) != Some(inference));
+            }
+            Effect::Check { call, name, args } => self.check(call, &name, &args),
+            Effect::RunTool { call, name, args, .. } => self.run_tool(call, &name, &args),
+            Effect::CancelTool { call, .. } => {
+                assert!(self.open_tools.remove(&call).is_some(), "a tool that is not running");
+                // It settles all the same, too late.
+                let settled = Settled::Ok { text: "\"late\"".to_owned(), bytes: 6 };
+                self.lanes.push(VecDeque::from([Fact::Settled { call, settled }]));
+            }
+            Effect::Emit(event) => self.event(&event),
+            Effect::Trace(event) => {
+                assert_eq!(event.get("requestId").and_then(Json::as_str), Some("request-1"));
+            }
+            Effect::Done { result } => {
+                self.result = Some(serde_json::from_str(&result.to_text()).unwrap());
+            }
+        }
+    }
+
+    pub fn fetch(&mut self, inference: u32, attempt: u32, body: &Json<'static>) {
+        let entry = self.scenario["model"][self.requests.len()].clone();
+        assert!(!entry.is_null(), "an unforeseen request: {}", body.to_text());
+        self.requests.push(serde_json::from_str(&body.to_text()).unwrap());
+        let mut lane = VecDeque::new();
+        if let Some(status) = entry["status"].as_u64() {
+            let status = u16::try_from(status).unwrap();
+            let retry = entry["retryAfterMs"].as_u64();
+            lane.push_back(Fact::Head { inference, attempt, status, retry });
+        } else if entry["then"] != "stall_head" {
+            lane.push_back(Fact::Head { inference, attempt, status: 200, retry: None });
+            for bytes in self.cut(common::render(&entry, self.dialect)) {
+                lane.push_back(Fact::Bytes { inference, attempt, bytes });
+            }
+            match entry["then"].as_str() {
+                Some("stall") => {}
+                Some("cut") => lane.push_back(Fact::Broken { inference, attempt }),
+                _ => lane.push_back(Fact::Ended { inference, attempt }),
+            }
+        }
+        self.lanes.push(lane);
+    }
+
+    pub fn cut(&mut self, bytes: Vec<u8>) -> Vec<Vec<u8>> {
+        let Some(random) = &mut self.random else { return vec![bytes] };
+        let longest = [1, 7, 64, 400][random.below(4)];
+        let mut rest = &bytes[..];
+        let mut chunks = Vec::new();
+        while !rest.is_empty() {
+            let (head, tail) = rest.split_at((1 + random.below(longest)).min(rest.len()));
+            chunks.push(head.to_vec());
+            rest = tail;
+        }
+        chunks
+    }
+
+    pub fn check(&mut self, call: u32, name: &str, args: &Json<'static>) {
+        let tool = &self.scenario["tools"][name];
+        let args: Value = serde_json::from_str(&args.to_text()).unwrap();
+        let verdict = match misfit(&tool["schema"], &args) {
+            Some(errors) => Verdict::Invalid { errors },
+            None => {
+                let action = tool["action"].as_str().map(|key| match &args[key] {
+                    Value::String(text) => text.clone(),
+                    other => other.to_string(),
+                });
+                self.checked_actions.extend(action.clone().map(|action| (call, action)));
+                Verdict::Valid { action }
+            }
+        };
+        self.lanes.push(VecDeque::from([Fact::Checked { call, verdict }]));
+    }
+
+    pub fn run_tool(&mut self, call: u32, name: &str, args: &Json<'static>) {
+        self.executed.push(format!("{name} {}", args.to_canonical()));
+        self.open_tools.insert(call, ());
+        let tool = &self.scenario["tools"][name];
+        let ok = |text: String| Settled::Ok { bytes: text.len() as u64, text };
+        let error = |code: &str, message: &str| Settled::Error {
+            code: code.to_owned(),
+            message: message.to_owned(),
+        };
+        let settled = if tool["hangs"] == true {
+            return;
+        } else if let Some(message) = tool["throws"].as_str() {
+            error("tool.threw", message)
+        } else if let Some(text) = tool["returnsText"].as_object() {
+            let times = usize::try_from(text["times"].as_u64().unwrap()).unwrap();
+            ok(Value::from(text["repeat"].as_str().unwrap().repeat(times)).to_string())
+        } else {
+            match tool["special"].as_str() {
+                Some("undefined") => ok("null".to_owned()),
+                Some(_) => error("tool.unserializable", "no JSON"),
+                None => ok(tool["returns"].to_string()),
+            }
+        };
+        self.lanes.push(VecDeque::from([Fact::Settled { call, settled }]));
+    }
+
+    pub fn event(&mut self, event: &turnlock::trace::Event) {
+        let mut text = String::new();
+        event.write_json(&mut text);
+        let event: Value = serde_json::from_str(&text).unwrap();
+        self.events.push(event.clone());
+        let count = self.events.iter().filter(|one| one["type"] == event["type"]).count() as u64;
+        for fact in self.scenario["facts"].as_array().into_iter().flatten() {
+            if fact["after"] == event["type"] && fact["nth"].as_u64().unwrap_or(1) == count {
+                let reason = fact["reason"].as_str().unwrap_or("").to_owned();
+                let fact = if fact["do"] == "cancel" { Fact::Cancel(reason) } else { Fact::Pause };
+                self.urgent.push_back(fact);
+            }
+        }
+    }
+
+    /// Facts that come behind the end change nothing.
+    pub fn after_the_end(&mut self) {
+        assert_eq!(self.turn.next_deadline(), None);
+        for (_, fact) in self.tape.clone() {
+            self.turn.handle(self.now + 1, fact.input());
+            assert_eq!(self.turn.poll(), None, "an effect behind the end, after {fact:?}");
+        }
+    }
+
+    /// The same facts give the same effects, to the byte.
+    pub fn replays(&self) {
+        let options = options(self.scenario, self.dialect).to_string();
+        let mut turn = Turn::new(options.as_bytes()).unwrap();
+        let mut effects = Vec::new();
+        let mut drain = |turn: &mut Turn| {
+            while let Some(effect) = turn.poll() {
+                effects.push(format!("{effect:?}"));
+            }
+        };
+        turn.handle(1_000, Input::Start);
+        drain(&mut turn);
+        for (now, fact) in &self.tape {
+            turn.handle(*now, fact.input());
+            drain(&mut turn);
+        }
+        assert_eq!(effects, self.effects);
+    }
+}
+
+/// A tiny checker, enough for the tables; hosts bring a real one.
+pub fn misfit(schema: &Value, args: &Value) -> Option<String> {
+    for key in schema["required"].as_array().into_iter().flatten() {
+        if args.get(key.as_str().unwrap()).is_none() {
+            return Some(format!("{key} is missing"));
+        }
+    }
+    for (key, rule) in schema["properties"].as_object().into_iter().flatten() {
+        let fits = match (rule["type"].as_str(), args.get(key)) {
+            (Some("string"), Some(value)) => value.is_string(),
+            (Some("number"), Some(value)) => value.is_number(),
+            _ => true,
+        };
+        if !fits {
+            return Some(format!("{key} is of the wrong type"));
+        }
+    }
+    None
+}
