@@ -5,7 +5,7 @@ use super::options::{Options, Strategy};
 use super::prepare::{self, Prepared};
 use super::report::Finding;
 use super::rules::{Last, Merge, Message, Out, Results, Role, Rules, System};
-use crate::canon::Json;
+use crate::canon::{Joined, Json};
 use crate::dialect::Dialect;
 
 /// Said by the assistant where it must speak between a result and the user.
@@ -211,9 +211,11 @@ impl<'a> Arranger<'a> {
                 self.push(plain(Role::System, parts), index, context, before);
             }
             _ => {
-                let said = prepare::joined(&parts, "\n\n");
-                let said = said.as_str().unwrap_or_default();
-                let text = Json::string(format!("<system>{said}</system>"));
+                let mut text = Joined::default();
+                text.text("<system>");
+                text.value(&prepare::joined(&parts, "\n\n"));
+                text.text("</system>");
+                let text = text.into_json();
                 let finding = Finding::new("SYSTEM_POSITION", "converted", index);
                 self.findings.push(finding.more("now a <system> text of the user"));
                 let text = Out::Text { text, extra: Vec::new(), apart: false };
