@@ -13,7 +13,8 @@ import { asOpenAI, asTanStack, history, toolTurn, userTurn } from './histories/h
 
 const TURNS = Number(process.env.TURNS ?? 5_000)
 const ROUNDS = Number(process.env.ROUNDS ?? 9)
-const APPENDS = Number(process.env.APPENDS ?? 60)
+const PASSES = Number(process.env.PASSES ?? 3)
+const APPENDS = Number(process.env.APPENDS ?? 40)
 const DIALECTS = [
   ...['openai-chat', 'openai-responses', 'anthropic', 'gemini', 'mistral'],
   ...['deepseek', 'cohere', 'bedrock', 'ollama', 'langchain'],
@@ -75,37 +76,54 @@ for (const [name, list] of times) {
   )
 }
 
-if (!turnlock.openHistory) console.log('\nappending: not in this build')
-else {
-  console.log(`\nappended to such a history, request included, ${APPENDS} of each, µs`)
-  console.log(`${''.padEnd(30)} user text, 1 kB          tool call and result      first request`)
-  for (const dialect of DIALECTS) report(dialect, messages, dialect, [userTurn, toolTurn])
-  const shaped = [userTurn, toolTurn].map((turn) => (index) => asOpenAI(turn(index)))
-  report('openai-chat from openai-chat', openai, 'openai-chat', shaped)
-  console.log(`  ${'the peer, all of it again'.padEnd(28)} ${number(peer.median * 1000)}`)
+/** Where a history in one shape is appended to: its start, and the two kinds of elements. */
+const opened = {
+  ...Object.fromEntries(DIALECTS.map((dialect) => [dialect, [messages, userTurn, toolTurn]])),
+  'openai-chat from openai-chat': [
+    openai,
+    (index) => asOpenAI(userTurn(index)),
+    (index) => asOpenAI(toolTurn(index)),
+  ],
 }
 
-function report(name, start, dialect, turns) {
-  const opened = turnlock.openHistory({ dialect })
-  const started = performance.now()
-  opened.append(start)
-  const first = opened.request().messages.length
-  const load = performance.now() - started
-  const taken = turns.map(() => [])
-  let last
+/** One pass: open, append all, then one element after the other, each with its request. */
+function grow(name, { first, kinds }) {
+  const [start, ...turns] = opened[name]
+  const history = turnlock.openHistory({ dialect: name.split(' ')[0] })
+  let began = performance.now()
+  history.append(...start)
+  let { messages } = history.request()
+  first.push(performance.now() - began)
+  const before = messages.length
   for (let i = 0; i < APPENDS; i++) {
     turns.forEach((turn, kind) => {
       const elements = turn(i)
-      const began = performance.now()
-      opened.append(elements)
-      last = opened.request().messages
-      taken[kind].push((performance.now() - began) * 1000)
+      began = performance.now()
+      history.append(...elements)
+      messages = history.request().messages
+      kinds[kind].push((performance.now() - began) * 1000)
     })
   }
-  const cells = taken.map((list) => `${number(median(list))} (min ${number(least(list)).trim()})`)
-  console.log(
-    `  ${name.padEnd(28)} ${cells.map((cell) => cell.padEnd(25)).join('')} ${number(load)} ms   ` +
-      `${first} → ${last.length} messages, ${mega(last)}`,
-  )
-  opened.free()
+  history.free()
+  return `${before} → ${messages.length} messages, ${mega(messages)}`
+}
+
+if (!turnlock.openHistory) console.log('\nappending: not in this build')
+else {
+  const grown = Object.keys(opened).map((name) => [name, { first: [], kinds: [[], []] }])
+  const sizes = new Map()
+  for (let pass = 0; pass < PASSES; pass++) {
+    for (const [name, into] of grown) sizes.set(name, grow(name, into))
+  }
+  const times = `${PASSES} passes of ${APPENDS}`
+  console.log(`\nappended to such a history, the request included, µs, ${times}; all at once, ms`)
+  console.log(`${''.padEnd(32)}user text, 1 kB          tool call and result      all at once`)
+  for (const [name, { first, kinds }] of grown) {
+    const cells = kinds.map((list) => `${number(median(list))} (min ${number(least(list)).trim()})`)
+    console.log(
+      `  ${name.padEnd(28)} ${cells.map((cell) => cell.padEnd(25)).join('')} ` +
+        `${number(median(first))}   ${sizes.get(name)}`,
+    )
+  }
+  console.log(`  ${'the peer, all of it again'.padEnd(28)} ${number(peer.median * 1000)}`)
 }

@@ -63,7 +63,7 @@ function losesText(entry, { messages }) {
     list.flatMap(({ role, content }) => (role === 'user' ? [content].flat() : []))
   const sent = said(messages).map((part) => part.text ?? part)
   const kept = (text) => sent.some((other) => other.includes(text.trim().toWellFormed()))
-  return said(read(entry)).some((text) => !kept(text))
+  return said(read(entry)).some((text) => text.trim() && !kept(text))
 }
 
 // The oracle is only worth something if it takes every answer that the rules ask for.
