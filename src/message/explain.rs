@@ -114,7 +114,7 @@ const REFUSALS: &[(&str, &[&str])] = &[
 /// ```
 #[must_use]
 pub fn explain(refusal: &str) -> Vec<&'static str> {
-    let text = refusal.to_lowercase();
+    let text = refusal.to_ascii_lowercase();
     let mut codes = Vec::new();
     for (fragments, named) in REFUSALS {
         if occurs(&text, fragments) {

@@ -340,7 +340,7 @@ impl<'a> History<'a> {
         let key = key(found);
         let same = |part: &Part<'a>| matches!(part, Part::Call(call) if std::ptr::eq(call, found));
         let place = (at, entry.parts.iter().position(same)?);
-        self.pairs.answered(&key, place);
+        self.pairs.settled(&key, place);
         Some(place)
     }
 

@@ -1,8 +1,8 @@
 //! Ids and names that the provider takes.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
+use super::index::Index;
 use super::rules::{Ids, Names};
 
 /// Gives every call an id that is valid and unlike all others: its own where it can be.
@@ -11,8 +11,9 @@ use super::rules::{Ids, Names};
 /// and with them the provider's prompt cache.
 #[derive(Debug, Clone, Default)]
 pub(super) struct IdMap {
-    given: BTreeSet<String>,
-    used: BTreeSet<String>,
+    index: Index,
+    /// Of each id: whether a call was given it, and whether one has it now.
+    seen: Vec<(bool, bool)>,
     made: u32,
 }
 
@@ -27,23 +28,37 @@ pub(super) struct Reasons {
 impl IdMap {
     pub(super) fn assign<'a>(&mut self, id: &Cow<'a, str>, rule: Ids) -> (Cow<'a, str>, Reasons) {
         let missing = id.is_empty();
-        let reasons = Reasons {
-            missing,
-            duplicate: !missing && !self.given.insert(id.to_string()),
-            form: !missing && !valid(id, rule),
-        };
-        if reasons == Reasons::default() && self.used.insert(id.to_string()) {
-            return (id.clone(), reasons);
+        let mut reasons = Reasons { missing, ..Reasons::default() };
+        if !missing {
+            let (given, used) = self.seen(id);
+            reasons.duplicate = std::mem::replace(given, true);
+            reasons.form = !valid(id, rule);
+            if !reasons.duplicate && !reasons.form && !*used {
+                *used = true;
+                return (id.clone(), reasons);
+            }
         }
         self.made += 1;
         let mut salt = if reasons.duplicate || missing { self.made } else { 0 };
         loop {
             let made = make(id, salt, rule);
-            if !self.given.contains(&made) && self.used.insert(made.clone()) {
+            let (given, used) = self.seen(&made);
+            if !*given && !*used {
+                *used = true;
                 return (Cow::Owned(made), reasons);
             }
             salt += 1;
         }
+    }
+
+    fn seen(&mut self, id: &str) -> (&mut bool, &mut bool) {
+        let at = self.index.number(id);
+        if at >= self.seen.len() {
+            self.seen.resize(at + 1, (false, false));
+        }
+        #[expect(clippy::indexing_slicing, reason = "just made long enough")]
+        let (given, used) = &mut self.seen[at];
+        (given, used)
     }
 }
 

@@ -20,6 +20,7 @@ mod explain;
 mod history;
 mod ids;
 mod import;
+mod index;
 mod model;
 mod options;
 mod pair;

@@ -5,8 +5,7 @@
 //! has one; without such a call it waits for one to come, or else it is a second result of the
 //! call that was answered last.
 
-use std::collections::{BTreeMap, VecDeque};
-
+use super::index::Index;
 use super::model::ToolResult;
 
 /// A call, by its entry and its part.
@@ -15,16 +14,27 @@ pub(super) type Place = (usize, usize);
 /// The calls that wait for results, and the results that wait for calls.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pairs<'a> {
-    /// By id, the unanswered calls of each entry.
-    open: BTreeMap<String, Vec<(usize, VecDeque<usize>)>>,
-    answered: BTreeMap<String, Place>,
-    /// Results without a call so far, by when they came.
-    early: BTreeMap<usize, (String, ToolResult<'a>)>,
-    early_ids: BTreeMap<String, VecDeque<usize>>,
-    came: usize,
+    index: Index,
+    ids: Vec<Id>,
+    /// Results without a call so far, as they came; `None` once the call has come.
+    early: Vec<Option<(String, ToolResult<'a>)>>,
+}
+
+/// What is known of one id.
+#[derive(Debug, Clone, Default)]
+struct Id {
+    /// The unanswered calls, in order.
+    open: Vec<Place>,
+    /// How many calls of the last entry in `open` have been answered from its front.
+    skip: usize,
+    answered: Option<Place>,
+    /// The results that wait, by their place in `early`; the first is at `next`.
+    waiting: Vec<usize>,
+    next: usize,
 }
 
 /// What a result answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answers {
     Call(Place),
     /// The call has a result already.
@@ -39,90 +49,95 @@ pub(super) fn by_name(name: &str) -> String {
 }
 
 impl<'a> Pairs<'a> {
+    fn id(&mut self, id: &str) -> &mut Id {
+        let at = self.index.number(id);
+        if at >= self.ids.len() {
+            self.ids.resize_with(at + 1, Id::default);
+        }
+        #[expect(clippy::indexing_slicing, reason = "just made long enough")]
+        &mut self.ids[at]
+    }
+
     /// A call waits; a result that came before it is given back.
     pub(super) fn call(&mut self, id: &str, place: Place) -> Option<ToolResult<'a>> {
-        if let Some(early) = self.take_early(id) {
-            self.answered.insert(id.to_owned(), place);
-            return Some(early);
-        }
-        let groups = self.open.entry(id.to_owned()).or_default();
-        match groups.last_mut() {
-            Some((entry, parts)) if *entry == place.0 => parts.push_back(place.1),
-            _ => groups.push((place.0, VecDeque::from([place.1]))),
-        }
-        None
+        let known = self.id(id);
+        let Some(early) = known.waiting.get(known.next).copied() else {
+            // Of an entry before, what was answered is left behind.
+            if known.open.last().is_some_and(|last| last.0 != place.0) {
+                known.settle();
+            }
+            known.open.push(place);
+            return None;
+        };
+        known.next += 1;
+        known.answered = Some(place);
+        self.early.get_mut(early)?.take().map(|(_, result)| result)
     }
 
-    /// A call came with its result.
+    /// A call came with its result, or was answered by its place.
     pub(super) fn settled(&mut self, id: &str, place: Place) {
-        self.answered.insert(id.to_owned(), place);
-    }
-
-    /// A call was answered by its place.
-    pub(super) fn answered(&mut self, id: &str, place: Place) {
-        if let Some(groups) = self.open.get_mut(id) {
-            for (entry, parts) in groups.iter_mut() {
-                if *entry == place.0 {
-                    parts.retain(|part| *part != place.1);
-                }
-            }
-            groups.retain(|(_, parts)| !parts.is_empty());
-            if groups.is_empty() {
-                self.open.remove(id);
-            }
+        let known = self.id(id);
+        known.settle();
+        if let Ok(at) = known.open.binary_search(&place) {
+            known.open.remove(at);
         }
-        self.settled(id, place);
-    }
-
-    /// The call of this id that came last.
-    pub(super) fn last_of(&self, id: &str) -> Option<Place> {
-        let open = self.open.get(id).and_then(|groups| groups.last());
-        let open = open.and_then(|(entry, parts)| Some((*entry, *parts.back()?)));
-        open.max(self.answered.get(id).copied())
+        known.answered = Some(place);
     }
 
     /// What a result of this id answers.
     pub(super) fn result(&mut self, id: &str) -> Answers {
-        let Some(groups) = self.open.get_mut(id) else { return self.again(id) };
-        let Some((entry, parts)) = groups.last_mut() else { return self.again(id) };
-        let place = parts.pop_front().map(|part| (*entry, part));
-        if parts.is_empty() {
-            groups.pop();
-        }
-        if groups.is_empty() {
-            self.open.remove(id);
-        }
-        match place {
+        let known = self.id(id);
+        match known.first() {
             Some(place) => {
-                self.answered.insert(id.to_owned(), place);
+                known.skip += 1;
+                known.answered = Some(place);
                 Answers::Call(place)
             }
-            None => self.again(id),
+            None => known.answered.map_or(Answers::Nothing, Answers::Again),
         }
     }
 
-    fn again(&self, id: &str) -> Answers {
-        self.answered.get(id).map_or(Answers::Nothing, |place| Answers::Again(*place))
+    /// The call of this id that came last.
+    pub(super) fn last_of(&self, id: &str) -> Option<Place> {
+        let known = self.ids.get(self.index.find(id)?)?;
+        known.open.last().copied().max(known.answered)
     }
 
     /// Keeps a result whose call may still come.
     pub(super) fn wait(&mut self, id: &str, result: ToolResult<'a>) {
-        self.early.insert(self.came, (id.to_owned(), result));
-        self.early_ids.entry(id.to_owned()).or_default().push_back(self.came);
-        self.came += 1;
-    }
-
-    fn take_early(&mut self, id: &str) -> Option<ToolResult<'a>> {
-        let waiting = self.early_ids.get_mut(id)?;
-        let came = waiting.pop_front();
-        if waiting.is_empty() {
-            self.early_ids.remove(id);
-        }
-        self.early.remove(&came?).map(|(_, result)| result)
+        let at = self.early.len();
+        self.id(id).waiting.push(at);
+        self.early.push(Some((id.to_owned(), result)));
     }
 
     /// Results whose call never came, in their order.
     pub(super) fn orphans(&self) -> impl Iterator<Item = (&str, &ToolResult<'a>)> {
-        self.early.values().map(|(id, result)| (id.as_str(), result))
+        self.early.iter().flatten().map(|(id, result)| (id.as_str(), result))
+    }
+}
+
+impl Id {
+    /// The first unanswered call of the last entry that has one.
+    fn first(&mut self) -> Option<Place> {
+        let entry = self.open.last()?.0;
+        let begin = self.open.partition_point(|place| place.0 < entry);
+        match self.open.get(begin + self.skip) {
+            Some(place) => Some(*place),
+            None => {
+                // All of that entry's are answered: the entry before it is next.
+                self.open.truncate(begin);
+                self.skip = 0;
+                self.first()
+            }
+        }
+    }
+
+    /// Takes out what was answered.
+    fn settle(&mut self) {
+        if let Some((entry, _)) = self.open.last().copied() {
+            let begin = self.open.partition_point(|place| place.0 < entry);
+            self.open.drain(begin..begin + self.skip);
+        }
+        self.skip = 0;
     }
 }
