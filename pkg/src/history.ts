@@ -74,7 +74,7 @@ function ask(
 ): unknown {
   const given = encode(stringify(options))
   const kept: Kept = []
-  const { numbers, text } = tape(history, kept)
+  const { numbers, text } = tape(history, kept, options)
   return told(
     call(core(), (glue) => glue[what](given, numbers, encode(text))),
     kept,
@@ -89,7 +89,10 @@ export interface GrowingHistory {
    * @throws TurnlockError as {@link normalize}; the elements before a wrong one are taken
    */
   append(...elements: unknown[]): void
-  /** The history as the provider takes it, so far. What was returned before does not change. */
+  /**
+   * The history as the provider takes it, so far. `messages` is one list that grows with the
+   * history: it costs no copy, and is what the last request says.
+   */
   request(): NormalizedHistory
   /** Gives the core's memory back; done by the garbage collector otherwise. */
   free(): void
@@ -137,7 +140,7 @@ export function openHistory(options: HistoryOptions): GrowingHistory {
   }
   const history: GrowingHistory = {
     append(...elements) {
-      const { numbers, text } = tape(elements, kept)
+      const { numbers, text } = tape(elements, kept, options)
       answer(use((glue) => glue.history_append(handle, numbers, encode(text))))
     },
     request() {
@@ -150,7 +153,7 @@ export function openHistory(options: HistoryOptions): GrowingHistory {
       replace(read, read.length, update.read)
       const [upTo, here, end] = [read.length, arranged.slice(), update.end]
       return {
-        messages: messages.slice(),
+        messages,
         ...('system' in update && { system: update.system }),
         ...('toolConfig' in update && { toolConfig: update.toolConfig }),
         ...thread,
@@ -193,11 +196,11 @@ export function explainRefusal(refusal: string): string[] {
   return JSON.parse(answer(call(core(), (glue) => glue.explain_refusal(bytes)))) as string[]
 }
 
-function tape(elements: readonly unknown[], kept: Kept): Tape {
+function tape(elements: readonly unknown[], kept: Kept, options: HistoryOptions): Tape {
   if (!Array.isArray(elements)) {
     throw new TurnlockError('options.invalid', '`history`: expected a list')
   }
-  return writeTape(elements, kept)
+  return writeTape(elements, kept, options.prefill === true)
 }
 
 function told(bytes: Uint8Array, kept: Kept): unknown {

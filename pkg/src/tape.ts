@@ -27,43 +27,62 @@ export interface Tape {
   text: string
 }
 
-/** Writes elements; what stays is added to `kept`. */
-export function writeTape(elements: readonly unknown[], kept: Kept): Tape {
-  const writer = new Writer(kept)
-  writer.push(elements.length)
-  for (const element of elements) writer.element(element)
-  return writer.finish()
+/**
+ * Writes elements; what stays is added to `kept`.
+ *
+ * @param whole whether texts must cross that the core may cut at their end
+ */
+export function writeTape(elements: readonly unknown[], kept: Kept, whole: boolean): Tape {
+  const before = kept.length
+  const crosses = whole ? ENDS_IN_SPACE : BLANK
+  const tape = new Writer(kept, crosses, false).write(elements)
+  if (isWellFormed(tape.text)) return tape
+  // Rare, so only now is it looked for which element holds half a character.
+  kept.length = before
+  return new Writer(kept, crosses, true).write(elements)
 }
 
 class Writer {
-  #tape: number[] = []
-  #text = ''
+  #tape = new Uint32Array(1024)
+  #at = 0
+  #texts: string[] = []
   #keys = new Map<string, number>()
   #replaced = false
   #kept: Kept
+  #crosses: RegExp
+  #careful: boolean
 
-  constructor(kept: Kept) {
+  constructor(kept: Kept, crosses: RegExp, careful: boolean) {
     this.#kept = kept
+    this.#crosses = crosses
+    this.#careful = careful
   }
 
-  push(number: number): void {
-    this.#tape.push(number)
-  }
-
-  element(value: unknown): void {
-    this.#replaced = false
-    const flag = this.#tape.push(0) - 1
-    this.#value(value, '', '', 0)
-    if (this.#replaced) this.#tape[flag] = 1
-  }
-
-  finish(): Tape {
+  write(elements: readonly unknown[]): Tape {
+    this.#push(elements.length)
+    for (const element of elements) {
+      this.#replaced = false
+      const flag = this.#at
+      this.#push(0)
+      this.#value(element, '', '', 0)
+      if (this.#replaced) this.#tape[flag] = 1
+    }
     const keys = [...this.#keys.keys()]
-    const numbers = new Uint32Array(1 + keys.length + this.#tape.length)
+    const numbers = new Uint32Array(1 + keys.length + this.#at)
     numbers[0] = keys.length
     keys.forEach((key, at) => (numbers[at + 1] = key.length))
-    numbers.set(this.#tape, keys.length + 1)
-    return { numbers, text: keys.join('') + this.#text }
+    numbers.set(this.#tape.subarray(0, this.#at), keys.length + 1)
+    // Parted, so that the halves of two neighbours make no character.
+    return { numbers, text: keys.concat(this.#texts, '').join('\0') }
+  }
+
+  #push(number: number): void {
+    if (this.#at === this.#tape.length) {
+      const longer = new Uint32Array(this.#at * 2)
+      longer.set(this.#tape)
+      this.#tape = longer
+    }
+    this.#tape[this.#at++] = number
   }
 
   #value(value: unknown, key: string, under: string, depth: number): void {
@@ -73,10 +92,10 @@ class Writer {
         return
       case 'number':
         if (Number.isFinite(value)) this.#cut(3, String(value))
-        else this.#tape.push(0)
+        else this.#push(0)
         return
       case 'boolean':
-        this.#tape.push(value ? 1 : 2)
+        this.#push(value ? 1 : 2)
         return
       case 'object':
         if (value !== null) {
@@ -87,7 +106,7 @@ class Writer {
       case 'bigint':
         throw new TurnlockError('json.not_serializable', 'the value has no JSON: a BigInt')
     }
-    this.#tape.push(0)
+    this.#push(0)
   }
 
   #object(value: object, key: string, under: string, depth: number): void {
@@ -98,21 +117,22 @@ class Writer {
       const made = (value as { toJSON(key: string): unknown }).toJSON(key)
       this.#value(made === value ? undefined : made, key, under, depth + 1)
     } else if (Array.isArray(value)) {
-      this.#tape.push(value.length * TAG + 7)
+      this.#push(value.length * TAG + 7)
       for (let at = 0; at < value.length; at++) {
         this.#value(value[at], String(at), under, depth + 1)
       }
     } else if (value instanceof String || value instanceof Number || value instanceof Boolean) {
       this.#value(value.valueOf(), key, under, depth)
     } else if (WHOLE.has(key) && isPlain(value, depth) && !('type' in value)) {
-      this.#tape.push(this.#keep(value) * TAG + 6)
+      this.#push(this.#keep(value) * TAG + 6)
     } else {
       this.#members(value as Record<string, unknown>, depth)
     }
   }
 
   #members(value: Record<string, unknown>, depth: number): void {
-    const at = this.#tape.push(0) - 1
+    const at = this.#at
+    this.#push(0)
     let count = 0
     for (const key of Object.keys(value)) {
       const member = value[key]
@@ -120,30 +140,32 @@ class Writer {
         continue
       }
       count++
-      this.#tape.push(this.#key(key))
+      this.#push(this.#key(key))
       this.#value(member, key, key, depth + 1)
     }
     this.#tape[at] = count * TAG + 8
   }
 
   #string(text: string, under: string): void {
-    if (!isWellFormed(text)) this.#replaced = true
-    else if (text.length > SHORT && SHOWN.has(under) && !SPACE_AT_END.test(text)) {
-      this.#tape.push(this.#keep(text) * TAG + 5)
-      return
+    if (text.length > SHORT && SHOWN.has(under)) {
+      if (isWellFormed(text) && !this.#crosses.test(text)) {
+        this.#push(this.#keep(text) * TAG + 5)
+        return
+      }
     }
+    if (this.#careful && !isWellFormed(text)) this.#replaced = true
     this.#cut(4, text)
   }
 
   #cut(tag: number, text: string): void {
-    this.#tape.push(text.length * TAG + tag)
-    this.#text += text
+    this.#push(text.length * TAG + tag)
+    this.#texts.push(text)
   }
 
   #key(key: string): number {
+    if (this.#careful && !isWellFormed(key)) this.#replaced = true
     let number = this.#keys.get(key)
     if (number === undefined) {
-      if (!isWellFormed(key)) this.#replaced = true
       number = this.#keys.size
       this.#keys.set(key, number)
     }
@@ -155,8 +177,9 @@ class Writer {
   }
 }
 
-/** Also true of a blank text, whose every end is space. */
-const SPACE_AT_END = /\s$/
+const BLANK = /^\s*$/
+/** Also true of a blank text. */
+const ENDS_IN_SPACE = /\s$/
 
 /** Whether `JSON.stringify` would write just what is there, all texts well-formed. */
 function isPlain(value: unknown, depth: number): boolean {

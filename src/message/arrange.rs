@@ -143,7 +143,8 @@ impl<'a> Arranger<'a> {
         match entry.speaker {
             _ if parts.is_empty() && results.is_empty() => {
                 if !silent {
-                    self.findings.push(Finding::new("CONTENT_EMPTY", "dropped", entry.index));
+                    let finding = Finding::new("CONTENT_EMPTY", "dropped", entry.index);
+                    self.findings.push(finding.risk_if(!context.rules.empty_refused));
                 }
             }
             Speaker::System | Speaker::Developer => {

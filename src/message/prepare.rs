@@ -81,7 +81,8 @@ pub(super) fn entry<'a>(
     }
     // A blank text beside a call is how many say that nothing was said.
     if blank > 0 && !made.parts.is_empty() && !called {
-        work.findings.push(Finding::new("CONTENT_EMPTY", "dropped", entry.index));
+        let finding = Finding::new("CONTENT_EMPTY", "dropped", entry.index);
+        work.findings.push(finding.risk_if(!context.rules.empty_refused));
     }
     made.silent = work.findings.len() > before;
     if context.rules.calls_last {

@@ -23,7 +23,8 @@ pub fn history_normalize(options: &[u8], tape: &[u32], text: &[u8]) -> Vec<u8> {
     taped(|| {
         let mut all = History::new(self::options(options)?);
         read(tape, self::text(text)?, &mut |value, replaced| all.append_one(value, replaced))?;
-        let Normalized { messages, system, tool_config, thread_id, repairs } = all.into_normalized();
+        let Normalized { messages, system, tool_config, thread_id, repairs } =
+            all.into_normalized();
         let mut out = TapeWriter::default();
         let mut members = vec![("messages", Json::Array(messages))];
         members.extend(system.map(|system| ("system", system)));

@@ -6,7 +6,7 @@
 //! | tag | value | length |
 //! |---|---|---|
 //! | 0, 1, 2 | null, true, false | |
-//! | 3, 4 | number, string | UTF-16 units of the text, from where the last one ended |
+//! | 3, 4 | number, string | UTF-16 units of the text, up to a NUL |
 //! | 5, 6 | text, object of the host | its number |
 //! | 7, 8 | array, object | items; a key of an object is its number, counted from 0 |
 //! | 9 | text made of pieces | pieces: 4, 5, or 6 for the JSON text of a value |
@@ -45,7 +45,7 @@ impl<'t> TapeReader<'t> {
         number
     }
 
-    /// The next so many UTF-16 units of the text.
+    /// The next so many UTF-16 units of the text, and the NUL behind them.
     fn cut(&mut self, units: u32) -> Option<&'t str> {
         let units = usize::try_from(units).ok()?;
         let ascii = self.text.as_bytes().get(..units).is_some_and(<[u8]>::is_ascii);
@@ -61,7 +61,7 @@ impl<'t> TapeReader<'t> {
             end.map_or(self.text.len(), |(at, _)| at)
         };
         let (cut, rest) = self.text.split_at_checked(bytes)?;
-        self.text = rest;
+        self.text = rest.strip_prefix('\0')?;
         Some(cut)
     }
 

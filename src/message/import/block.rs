@@ -32,9 +32,7 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
     let mut fields = Fields::of(value)?;
     let Some(kind) = kind else { return Some(untyped(fields, index, marks)) };
     Some(match kind.as_str() {
-        "text" | "input_text" | "output_text"
-            if fields.has_text("text") =>
-        {
+        "text" | "input_text" | "output_text" if fields.has_text("text") => {
             if kind != "text" {
                 marks.add(Marks::RESPONSES);
             }
