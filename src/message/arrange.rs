@@ -41,6 +41,8 @@ pub(super) struct Arranger<'a> {
     state: State,
     /// Where each entry that was arranged begins; `None` if it added to the one before.
     begins: Vec<Option<Mark>>,
+    /// Whether the entry at hand added to the message before.
+    joined: bool,
     /// How much of `written` has stood since it was last asked for, and of `findings`.
     stood: usize,
     found: usize,
@@ -111,6 +113,7 @@ impl<'a> Arranger<'a> {
         for at in self.begins.len()..entries.len() {
             let fresh = self.last.is_none().then(|| self.mark());
             self.begins.push(fresh);
+            self.joined = false;
             if let Some(entry) = entries.get(at)
                 && at >= context.from
                 && !entry.gone
@@ -242,9 +245,14 @@ impl<'a> Arranger<'a> {
         before: (usize, usize),
     ) {
         let rules = context.rules;
-        let Some(message) = self.merge(message, index, rules) else { return };
+        let Some(message) = self.merge(message, index, rules) else {
+            self.joined = true;
+            return;
+        };
         self.flush(rules);
-        if let Some(begin @ None) = self.begins.last_mut() {
+        if let Some(begin @ None) = self.begins.last_mut()
+            && !self.joined
+        {
             let (system, findings) = before;
             let (written, state) = (self.written.len(), self.state);
             *begin = Some(Mark { written, system, findings, state });

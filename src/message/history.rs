@@ -282,7 +282,7 @@ impl<'a> History<'a> {
         let none = self.rules.ids == Ids::None;
         let within = duplicate && self.twice(call);
         for (is, code) in [
-            (missing && !none, "TOOL_CALL_ID_MISSING"),
+            (missing && !self.rules.ids_optional, "TOOL_CALL_ID_MISSING"),
             (duplicate, "TOOL_CALL_ID_DUPLICATE"),
             (form && length, "TOOL_CALL_ID_LENGTH"),
             (form && !length, "TOOL_CALL_ID_FORMAT"),
