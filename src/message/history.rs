@@ -205,6 +205,19 @@ impl<'a> History<'a> {
             last.parts.append(&mut entry.parts);
             return;
         }
+        let thinks = |entry: &Entry<'_>| {
+            entry.marks.meets(Marks::RESPONSES)
+                && !entry.parts.is_empty()
+                && entry.parts.iter().all(|part| matches!(part, Part::Reasoning(_)))
+        };
+        if let Some(last) = self.entries.last_mut()
+            && thinks(last)
+            && thinks(&entry)
+        {
+            // Items of reasoning lead to the same item.
+            last.parts.append(&mut entry.parts);
+            return;
+        }
         let at = self.entries.len();
         let index = entry.index;
         let mut early = Vec::new();

@@ -64,7 +64,8 @@ pub(super) fn entry<'a>(
                 made.parts.push(Out::Text { text: text.text.clone(), extra, apart: false });
             }
             Part::Reasoning(reasoning) => {
-                let last = place + 1 == entry.parts.len();
+                let mut behind = entry.parts.iter().skip(place + 1);
+                let last = behind.all(|part| matches!(part, Part::Reasoning(_)));
                 made.parts.extend(work.reasoning(reasoning, last));
             }
             Part::Media { marks, block } => made.parts.push(work.media(*marks, block)),
@@ -87,6 +88,10 @@ pub(super) fn entry<'a>(
     made.silent = work.findings.len() > before;
     if context.rules.calls_last {
         calls_last(&mut made.parts);
+        while matches!(made.parts.last(), Some(Out::Reasoning(_))) {
+            made.parts.pop();
+            work.findings.push(Finding::new("REASONING_FINAL", "dropped", entry.index));
+        }
     }
     if entry.null && called && !context.rules.null && entry.marks.within(context.rules.own) {
         let finding = Finding::new("CONTENT_NULL", "converted", entry.index);
@@ -140,9 +145,12 @@ impl<'a> Work<'_, 'a> {
         }
         let mut kept = Vec::new();
         for (key, value) in extra {
+            if !marks.within(self.rules().own) {
+                break;
+            }
             if known.contains(&key.as_ref()) {
                 kept.push((key.clone(), value.clone()));
-            } else if marks.within(self.rules().own) && key != "tool_plan" {
+            } else if key != "tool_plan" {
                 let finding = Finding::new("FIELD_UNKNOWN", "dropped", self.entry.index);
                 let risk = !self.rules().strict;
                 self.findings.push(finding.more(key.as_ref()).risk_if(risk));
@@ -155,14 +163,7 @@ impl<'a> Work<'_, 'a> {
         let called = self.entry.calls().next().is_some();
         let rules = self.rules();
         let kept = match (rules.reasoning, reasoning) {
-            (Replay::Signed, Reasoning::Signed { .. } | Reasoning::Redacted(_)) => {
-                if last && rules.calls_last && self.entry.parts.len() > 1 && !called {
-                    let index = self.entry.index;
-                    self.findings.push(Finding::new("REASONING_FINAL", "dropped", index));
-                    return None;
-                }
-                true
-            }
+            (Replay::Signed, Reasoning::Signed { .. } | Reasoning::Redacted(_)) => true,
             (Replay::Content, Reasoning::Content(_)) => match self.context.options.reasoning {
                 ReasoningReplay::Never => false,
                 ReasoningReplay::ToolCalls => called,

@@ -8,7 +8,12 @@ pub(super) const RULES: Rules = Rules {
     own: Marks::CHAT,
     developer: true,
     media: Media::Files,
-    fields: Fields { message: &["name", "audio"], result: &["name"], ..Fields::NONE },
+    fields: Fields {
+        message: &["name", "audio"],
+        text: &["prompt_cache_breakpoint"],
+        result: &["name"],
+        ..Fields::NONE
+    },
     write: |message, out| chat::write(message, STYLE, out),
     ..COMMON
 };

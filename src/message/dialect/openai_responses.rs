@@ -20,9 +20,9 @@ pub(super) const RULES: Rules = Rules {
     media: Media::Files,
     fields: Fields {
         message: &["type", "id", "status", "phase"],
-        text: &["annotations", "logprobs"],
-        call: &["id", "status", "namespace"],
-        result: &["id", "status"],
+        text: &["annotations", "logprobs", "prompt_cache_breakpoint"],
+        call: &["id", "status", "namespace", "caller"],
+        result: &["id", "status", "caller"],
     },
     write,
     ..COMMON

@@ -64,7 +64,8 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
             tool_result(fields, index)
         }
         "thinking" | "redacted_thinking" => {
-            marks.add(Marks::ANTHROPIC);
+            let chunks = matches!(fields.get("thinking"), Some(Json::Array(_)));
+            marks.add(if chunks { Marks::CHAT } else { Marks::ANTHROPIC });
             Block::Part(Part::Reasoning(thinking(fields, &kind)))
         }
         "reasoning" => {
@@ -95,8 +96,7 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
 /// The wires that have a block of this type.
 fn wires(kind: &str, fields: &Fields<'_>) -> Marks {
     match kind {
-        "image_url" => Marks::CHAT.and(Marks::LANGCHAIN),
-        "input_audio" | "refusal" | "video_url" => Marks::CHAT,
+        "image_url" | "input_audio" | "refusal" | "video_url" => Marks::CHAT,
         "file" if fields.has("file") => Marks::CHAT,
         "image" | "file" | "custom" if fields.has("mediaType") || fields.has("mimeType") => {
             Marks::AI_SDK

@@ -58,6 +58,8 @@ pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece
             vec![own(Part::Reasoning(Reasoning::Native { marks, block }), index)]
         }
         "item_reference"
+        | "program"
+        | "program_output"
         | "compaction"
         | "custom_tool_call"
         | "custom_tool_call_output"

@@ -107,7 +107,11 @@ const KEPT: [&str; 16] = [
 ];
 
 fn finish<'a>(mut fields: Fields<'a>, entry: &mut Entry<'a>) {
+    let item = entry.marks.meets(Marks::RESPONSES).then(|| fields.take("id")).flatten();
     fields.forget(&KEPT);
+    if let Some(id) = item {
+        fields.insert("id", id);
+    }
     let foreign = Marks::CAMEL.and(Marks::AI_SDK).and(Marks::LANGCHAIN).and(Marks::EVENT);
     if !entry.marks.meets(foreign) || entry.marks.meets(Marks::CHAT) {
         entry.extra = fields.rest();
