@@ -55,6 +55,12 @@ fn play(scenario: &Value, dialect: &str, seed: Option<u64>) -> Result<(), String
             return Err(format!("usage: wanted {want} {key}, got {}", result["usage"]));
         }
     }
+    if let Some(want) = expect.get("repairs") {
+        let codes = result["repairs"].as_array().unwrap().iter().map(|one| one["code"].clone());
+        if *want != Value::Array(codes.collect()) {
+            return Err(format!("repairs: wanted {want}, got {}", result["repairs"]));
+        }
+    }
     let fetched = scenario["model"].as_array().unwrap().len();
     if sim.requests.len() != fetched {
         return Err(format!("{fetched} requests scripted, {} made", sim.requests.len()));

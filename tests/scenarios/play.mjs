@@ -239,7 +239,20 @@ export async function playScenario({ turnlock, url, session, dialect }, scenario
   for (const [key, value] of Object.entries(expect.usage ?? {})) {
     assert(result.usage[key] === value, `usage: ${JSON.stringify(result.usage)}`)
   }
+  if (expect.repairs) {
+    const codes = result.repairs.map((repair) => repair.code)
+    assert(
+      JSON.stringify(codes) === JSON.stringify(expect.repairs),
+      `repairs: ${JSON.stringify(result.repairs)}`,
+    )
+  }
   const requests = await (await fetch(`${url}/s/${session}/requests`)).json()
+  // Whatever the history was, every request is one that the provider takes.
+  for (const { body } of requests) {
+    if (!Array.isArray(body?.messages)) continue
+    const violations = turnlock.diagnose(body.messages, { dialect })
+    assert(violations.length === 0, `refused: ${JSON.stringify({ violations, body })}`)
+  }
   // A turn that is cancelled at once may end before its request has left.
   const early = expect.status === 'cancelled' && requests.length < scenario.model.length
   assert(

@@ -6,7 +6,7 @@ mod openai_chat;
 use super::prompt::{Choice, Context};
 use crate::canon::Json;
 use crate::dialect::Dialect;
-use crate::message::Normalized;
+use crate::message::{self, Normalized};
 use crate::tool::ToolSpec;
 
 /// The members of a request that the core decides.
@@ -34,7 +34,8 @@ pub(super) fn body(
             // DeepSeek's thinking models want their reasoning back within a turn of calls, and
             // only there: <https://api-docs.deepseek.com/guides/thinking_mode>. Others refuse it.
             let replay_reasoning = dialect == Dialect::DeepSeek;
-            openai_chat::body(history, context, tools, choice, replay_reasoning)
+            let late_system = message::takes_late_system(dialect);
+            openai_chat::body(history, context, tools, choice, (replay_reasoning, late_system))
         }
     }
 }

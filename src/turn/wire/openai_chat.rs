@@ -11,13 +11,13 @@ pub(super) fn body(
     context: &[Context],
     tools: &[&ToolSpec],
     choice: Choice,
-    replay_reasoning: bool,
+    (replay_reasoning, late_system): (bool, bool),
 ) -> Json<'static> {
     let mut messages = history.messages.clone();
     for one in context {
         match one {
-            Context::System(text) => messages
-                .push(Json::object([("role", "system".into()), ("content", text.clone().into())])),
+            Context::System(text) if late_system => messages.push(says("system", text.clone())),
+            Context::System(text) => instruct(text, &mut messages),
             Context::Exchange { reasoning, text, calls } => {
                 let content = if text.is_empty() { Json::Null } else { Json::string(text.clone()) };
                 let wire = calls.iter().map(|call| {
@@ -66,4 +66,37 @@ pub(super) fn body(
         }
     }
     Json::Object(members)
+}
+
+fn says(role: &'static str, text: String) -> Json<'static> {
+    Json::object([("role", role.into()), ("content", text.into())])
+}
+
+/// Where a system message is taken at the beginning only, one behind the history is a text of the
+/// user's, who may not speak directly after a tool or twice in a row.
+fn instruct(text: &str, messages: &mut Vec<Json<'static>>) {
+    let text = format!("<system>{text}</system>");
+    let last = messages.last().and_then(|last| last.get("role")).and_then(Json::as_str);
+    let speaks_again = last == Some("user");
+    if last == Some("tool") {
+        messages.push(says("assistant", "OK.".to_owned()));
+    }
+    if speaks_again
+        && let Some(Json::Object(members)) = messages.last_mut()
+        && let Some((_, content)) = members.iter_mut().find(|(key, _)| key == "content")
+    {
+        match content {
+            Json::String(said) => {
+                said.to_mut().push_str("\n\n");
+                said.to_mut().push_str(&text);
+                return;
+            }
+            Json::Array(blocks) => {
+                blocks.push(Json::object([("type", "text".into()), ("text", text.into())]));
+                return;
+            }
+            _ => {}
+        }
+    }
+    messages.push(says("user", text));
 }
