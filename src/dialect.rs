@@ -25,11 +25,18 @@ pub enum Dialect {
     Ollama,
     /// LangChain messages; a history shape without a stream.
     LangChain,
+    /// Groq; OpenAI Chat with unknown fields refused.
+    Groq,
+    /// xAI; OpenAI Chat without null content.
+    Xai,
+    /// The strict chat templates behind vLLM, llama.cpp and LM Studio; OpenAI Chat in a fixed
+    /// order of roles.
+    ChatTemplate,
 }
 
 impl Dialect {
     /// All of them, in the order of the API.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::OpenAiChat,
         Self::OpenAiResponses,
         Self::Anthropic,
@@ -40,6 +47,9 @@ impl Dialect {
         Self::Bedrock,
         Self::Ollama,
         Self::LangChain,
+        Self::Groq,
+        Self::Xai,
+        Self::ChatTemplate,
     ];
 
     /// The name in the API.
@@ -56,6 +66,9 @@ impl Dialect {
             Self::Bedrock => "bedrock",
             Self::Ollama => "ollama",
             Self::LangChain => "langchain",
+            Self::Groq => "groq",
+            Self::Xai => "xai",
+            Self::ChatTemplate => "chat-template",
         }
     }
 

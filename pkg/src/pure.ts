@@ -86,6 +86,11 @@ const finalizers =
     ? undefined
     : new FinalizationRegistry<() => void>((free) => free())
 
+/** Frees what `owner` holds in the core when nobody holds `owner`. */
+export function onceFreed(owner: object, free: () => void): void {
+  finalizers?.register(owner, free, owner)
+}
+
 /**
  * Decodes a provider's stream. Any chunking gives the same deltas. What is malformed becomes a
  * delta of type `error`; nothing throws.
@@ -109,7 +114,7 @@ export function decodeStream(dialect: Dialect): DeltaDecoder {
     },
   }
   // A decoder that is dropped unended must not leak the core's memory.
-  finalizers?.register(decoder, free, decoder)
+  onceFreed(decoder, free)
   return decoder
 }
 

@@ -5,6 +5,16 @@
  */
 export { init, type ModuleSource } from './core.js'
 export { isTurnlockError, TurnlockError } from './errors.js'
+export {
+  diagnose,
+  explainRefusal,
+  normalize,
+  openHistory,
+  threadId,
+  type GrowingHistory,
+  type HistoryOptions,
+  type NormalizedHistory,
+} from './history.js'
 export { anthropic, type AnthropicOptions } from './models/anthropic.js'
 export { customModel } from './models/custom.js'
 export type { Model, ModelRequest } from './models/model.js'

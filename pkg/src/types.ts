@@ -12,6 +12,10 @@ export type Dialect =
   | 'bedrock'
   | 'ollama'
   | 'langchain'
+  // OpenAI's wire, each with rules of its own for histories.
+  | 'groq'
+  | 'xai'
+  | 'chat-template'
 
 /** Tokens. `inputTokens` holds cached ones, `outputTokens` those of the reasoning. */
 export interface Usage {
@@ -166,11 +170,24 @@ export interface TurnResult {
 
 /** One change made to a history. */
 export interface Repair {
+  /** Stable, such as `TOOL_RESULT_ORPHAN`. */
   code: string
   action: 'dropped' | 'synthesized' | 'moved' | 'merged' | 'renamed' | 'converted'
+  /** The element of the given history, from 0. */
   index: number
+  /** The id that the history gave the call. */
   toolCallId?: string
   detail: string
+}
+
+/** One rule of a provider that a list of messages breaks. */
+export interface Violation {
+  /** Stable, such as `TOOL_RESULT_ORPHAN`. */
+  code: string
+  /** The message, from 0. */
+  index: number
+  toolCallId?: string
+  message: string
 }
 
 /** What `onTrace` gets: names and numbers, never texts, arguments or results. */

@@ -51,6 +51,7 @@ pub struct Reader<'a> {
     /// Half of a surrogate pair becomes U+FFFD instead of an error: providers cut
     /// pairs across deltas, and text for people is better shown than refused.
     lossy: bool,
+    replaced: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -61,13 +62,13 @@ impl<'a> Reader<'a> {
     pub fn strict(text: &'a [u8]) -> Result<Self, JsonError> {
         let text = std::str::from_utf8(text)
             .map_err(|error| JsonError::Syntax { offset: error.valid_up_to() })?;
-        Ok(Self { text, at: 0, depth: 0, lossy: false })
+        Ok(Self { text, at: 0, depth: 0, lossy: false, replaced: 0 })
     }
 
     /// Reads a provider's `text`: lone surrogates become U+FFFD.
     #[must_use]
     pub fn lossy(text: &'a str) -> Self {
-        Self { text, at: 0, depth: 0, lossy: true }
+        Self { text, at: 0, depth: 0, lossy: true, replaced: 0 }
     }
 
     /// Bytes read so far.
@@ -239,6 +240,12 @@ impl<'a> Reader<'a> {
         Ok(self.since(start))
     }
 
+    /// How many halves of surrogate pairs a lossy reader has replaced.
+    #[must_use]
+    pub fn replaced(&self) -> usize {
+        self.replaced
+    }
+
     /// Checks that nothing but white space is left.
     ///
     /// # Errors
@@ -350,6 +357,7 @@ impl<'a> Reader<'a> {
             return Err(JsonError::LoneSurrogate { offset: start });
         }
         self.at = mark;
+        self.replaced += 1;
         Ok(char::REPLACEMENT_CHARACTER)
     }
 

@@ -1,15 +1,39 @@
-//! Histories: what a host keeps, in the shape that a provider takes.
+//! Histories: whatever a chat page, a library or a provider keeps, as the message list that one
+//! provider takes.
 //!
-//! For now the shapes that a host writes itself: core messages
-//! `{ role, content, toolCalls?, toolCallId? }` and OpenAI's
-//! `{ role, content, tool_calls?, tool_call_id? }`. Content is a text or a list of parts;
-//! parts other than text pass through as they are.
+//! ```text
+//!   import          one element, any shape            -> pieces
+//!   history, pair   pieces, in order                  -> entries: who said what, call by result
+//!   arrange         entries, by the table of rules    -> messages that break no rule
+//!   dialect         one message                       -> the provider's words
+//! ```
+//!
+//! The rules are `dialect/*`: a table each, and how its messages are written. Every change is
+//! reported; what changes only the words (camelCase for `snake_case`) is not a change. Nothing the
+//! user said is lost or moved before something else that was said, and no result is made up that
+//! says that a call went well.
 
+mod args;
+mod arrange;
 mod dialect;
+mod explain;
+mod history;
+mod ids;
 mod import;
+mod index;
 mod model;
+mod options;
+mod pair;
+mod prepare;
+mod report;
+mod rules;
+mod thread;
 
-pub use model::{Normalized, Options, Repair};
+pub use explain::explain;
+pub use history::{History, Normalized, Update};
+pub use options::{Options, ReasoningReplay, Strategy, ThoughtSignatures};
+pub use report::{Repair, Violation};
+pub use thread::thread_id;
 
 use crate::canon::Json;
 use crate::dialect::Dialect;
@@ -17,20 +41,40 @@ use crate::error::Error;
 
 /// A history in the provider's wire shape.
 ///
+/// ```
+/// use turnlock::canon::Json;
+/// use turnlock::message::{Options, normalize};
+/// use turnlock::Dialect;
+///
+/// let orphan = Json::parse_str(r#"{"role":"tool","tool_call_id":"a","content":"42"}"#)?;
+/// let asked = Json::parse_str(r#"{"role":"user","content":"and now?"}"#)?;
+/// let made = normalize(vec![orphan, asked], &Options::new(Dialect::OpenAiChat))?;
+/// assert_eq!(made.messages.len(), 1);
+/// assert_eq!(made.repairs[0].code, "TOOL_RESULT_ORPHAN");
+/// # Ok::<(), turnlock::Error>(())
+/// ```
+///
 /// # Errors
-/// `message.unknown_shape` with the index of an element that is no message.
-pub fn normalize(history: &[Json<'_>], options: &Options) -> Result<Normalized, Error> {
-    let messages = import::messages(history)?;
-    Ok(match options.dialect {
-        Dialect::Anthropic => dialect::anthropic::export(&messages),
-        Dialect::OpenAiChat
-        | Dialect::OpenAiResponses
-        | Dialect::Gemini
-        | Dialect::Mistral
-        | Dialect::DeepSeek
-        | Dialect::Cohere
-        | Dialect::Bedrock
-        | Dialect::Ollama
-        | Dialect::LangChain => dialect::openai_chat::export(&messages),
-    })
+/// `message.unknown_shape` with the index of an element that is no message, `options.invalid`
+/// for a thread without a conversation.
+pub fn normalize<'a>(
+    history: impl IntoIterator<Item = Json<'a>>,
+    options: &Options,
+) -> Result<Normalized<'a>, Error> {
+    let mut all = History::new(options.clone());
+    all.append(history)?;
+    Ok(all.normalized())
+}
+
+/// What the provider would refuse of these messages as they are; nothing if it takes them.
+///
+/// # Errors
+/// As [`normalize`].
+pub fn diagnose<'a>(
+    messages: impl IntoIterator<Item = Json<'a>>,
+    dialect: Dialect,
+) -> Result<Vec<Violation>, Error> {
+    let mut all = History::new(Options::new(dialect));
+    all.append(messages)?;
+    Ok(all.violations())
 }

@@ -53,9 +53,12 @@ impl Decoder {
     /// version does not decode.
     pub fn new(dialect: Dialect) -> Result<Self, Error> {
         let wire = match dialect {
-            Dialect::OpenAiChat | Dialect::Mistral | Dialect::DeepSeek => {
-                Wire::OpenAiChat(openai_chat::Wire::default())
-            }
+            Dialect::OpenAiChat
+            | Dialect::Mistral
+            | Dialect::DeepSeek
+            | Dialect::Groq
+            | Dialect::Xai
+            | Dialect::ChatTemplate => Wire::OpenAiChat(openai_chat::Wire::default()),
             Dialect::Anthropic => Wire::Anthropic(anthropic::Wire::default()),
             Dialect::OpenAiResponses
             | Dialect::Gemini

@@ -27,7 +27,7 @@ const ANSWER_OR_CALL_ID: &str = "turnlock.action.hybrid.v1";
 /// The given history in the provider's shape, made once per turn.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct History {
-    pub(super) normalized: Normalized,
+    pub(super) normalized: Normalized<'static>,
 }
 
 /// What the turn adds to the history, in the order in which it became known.
@@ -63,7 +63,7 @@ pub(super) enum Choice {
 impl History {
     pub(super) fn new(options: &Options) -> Result<Self, Error> {
         let rules = message::Options::new(options.dialect);
-        Ok(Self { normalized: message::normalize(&options.messages, &rules)? })
+        Ok(Self { normalized: message::normalize(options.messages.iter().cloned(), &rules)? })
     }
 
     pub(super) fn repairs(&self) -> Json<'static> {

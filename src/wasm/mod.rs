@@ -6,6 +6,7 @@
 //! instance that trapped can be thrown away whole. `pkg/src/core.ts` is the typed side.
 
 mod handles;
+pub mod history;
 mod wire;
 
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -16,7 +17,7 @@ use crate::error::Error;
 use crate::limits;
 use crate::stream::{Decoder, Delta};
 use crate::turn::{Input, Turn};
-use handles::{STREAMS, TURNS};
+use handles::{HISTORIES, STREAMS, TURNS};
 
 /// RFC 8785 text of a JSON text.
 #[wasm_bindgen]
@@ -105,7 +106,9 @@ pub fn turn_free(handle: u32) {
 #[wasm_bindgen]
 #[must_use]
 pub fn live_handles() -> u32 {
-    STREAMS.with(handles::Handles::len) + TURNS.with(handles::Handles::len)
+    STREAMS.with(handles::Handles::len)
+        + HISTORIES.with(handles::Handles::len)
+        + TURNS.with(handles::Handles::len)
 }
 
 /// Traps, for tests of the host's recovery.

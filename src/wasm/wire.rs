@@ -243,6 +243,6 @@ fn effect(effect: Effect, out: &mut String) {
     Json::Object(all).write(out);
 }
 
-fn bad(option: &str, expected: &'static str) -> Error {
+pub(super) fn bad(option: &str, expected: &'static str) -> Error {
     Error::Options { option: option.to_owned(), expected }
 }

@@ -1,67 +1,114 @@
 //! Anthropic Messages: <https://docs.anthropic.com/en/api/messages>.
 
-use super::super::model::{Message, Normalized, Role};
+use super::super::import::Media as Seen;
+use super::super::model::{Marks, Members, Reasoning};
+use super::super::rules::{
+    Arguments, COMMON, EmptyResult, Fields, Ids, Last, Media, Merge, Message, Out, Replay,
+    ResultOut, Results, Role, Rules, System,
+};
 use crate::canon::Json;
 
-/// The system prompt stands beside the messages, results stand in user messages, and
-/// neighbours of one role are one message.
-pub(in crate::message) fn export(messages: &[Message]) -> Normalized {
-    let mut system = Vec::new();
-    let mut out: Vec<(&'static str, Vec<Json<'static>>)> = Vec::new();
-    for message in messages {
-        let (role, blocks) = match message.role {
-            Role::System => {
-                system.extend(blocks(&message.content));
-                continue;
-            }
-            Role::User => ("user", blocks(&message.content)),
-            Role::Assistant => {
-                let mut said = blocks(&message.content);
-                said.extend(message.calls.iter().map(|call| {
-                    Json::object([
-                        ("type", "tool_use".into()),
-                        ("id", call.id.clone().into()),
-                        ("name", call.name.clone().into()),
-                        ("input", call.args.clone()),
-                    ])
-                }));
-                ("assistant", said)
-            }
-            Role::Tool => {
-                let id = message.call_id.clone().unwrap_or_default();
-                let result = Json::object([
-                    ("type", "tool_result".into()),
-                    ("tool_use_id", id.into()),
-                    ("content", message.content.clone()),
-                ]);
-                ("user", vec![result])
-            }
-        };
-        match out.last_mut() {
-            Some((last, content)) if *last == role => content.extend(blocks),
-            _ => out.push((role, blocks)),
+pub(super) const RULES: Rules = Rules {
+    own: Marks::ANTHROPIC,
+    system: System::Apart,
+    first_user: true,
+    last: Last::NotAssistant,
+    merge: Merge::Neater,
+    ids: Ids::Word(64),
+    results: Results::WithUser,
+    arguments: Arguments::Object,
+    reasoning: Replay::Signed,
+    empty_result: EmptyResult::RefusedOnError,
+    calls_last: true,
+    strict: true,
+    media: Media::Files,
+    fields: Fields {
+        text: &["cache_control", "citations"],
+        call: &["cache_control", "caller"],
+        result: &["cache_control"],
+        ..Fields::NONE
+    },
+    write,
+    write_system: |texts| Json::Array(texts.into_iter().filter_map(block).collect()),
+    ..COMMON
+};
+
+fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
+    let role = match message.role {
+        Role::Assistant => "assistant",
+        Role::System | Role::Developer => "system",
+        Role::User | Role::Tool => "user",
+    };
+    let content = message.parts.into_iter().filter_map(block).collect();
+    let mut members: Members<'a> =
+        vec![("role".into(), role.into()), ("content".into(), Json::Array(content))];
+    members.extend(message.extra);
+    out.push(Json::Object(members));
+}
+
+fn block(part: Out<'_>) -> Option<Json<'_>> {
+    let (members, extra) = match part {
+        Out::Text { text, extra, .. } => {
+            (vec![("type".into(), "text".into()), ("text".into(), text)], extra)
         }
-    }
-    let messages = out.into_iter().filter(|(_, blocks)| !blocks.is_empty());
-    Normalized {
-        messages: messages
-            .map(|(role, blocks)| {
-                Json::object([("role", role.into()), ("content", Json::Array(blocks))])
-            })
-            .collect(),
-        system: (!system.is_empty()).then_some(Json::Array(system)),
-        ..Normalized::default()
+        Out::Native(block) => return Some(block),
+        Out::Media(seen) => return Some(media(seen)),
+        Out::Reasoning(Reasoning::Signed { text, signature, extra }) => (
+            vec![
+                ("type".into(), "thinking".into()),
+                ("thinking".into(), text),
+                ("signature".into(), signature),
+            ],
+            extra,
+        ),
+        Out::Reasoning(Reasoning::Redacted(data)) => {
+            (vec![("type".into(), "redacted_thinking".into()), ("data".into(), data)], Vec::new())
+        }
+        Out::Reasoning(_) => return None,
+        Out::Call { id, name, arguments, extra, .. } => (
+            vec![
+                ("type".into(), "tool_use".into()),
+                ("id".into(), id),
+                ("name".into(), name),
+                ("input".into(), arguments),
+            ],
+            extra,
+        ),
+        Out::Result { id, content, error, extra, .. } => {
+            let mut members: Members<'_> = vec![
+                ("type".into(), "tool_result".into()),
+                ("tool_use_id".into(), id),
+                ("content".into(), payload(content)),
+            ];
+            if error {
+                members.push(("is_error".into(), true.into()));
+            }
+            (members, extra)
+        }
+    };
+    let mut members: Members<'_> = members;
+    members.extend(extra);
+    Some(Json::Object(members))
+}
+
+fn payload(content: ResultOut<'_>) -> Json<'_> {
+    match content {
+        ResultOut::Text(text) | ResultOut::Native(text) => text,
+        ResultOut::Parts(parts) => Json::Array(parts.into_iter().filter_map(block).collect()),
     }
 }
 
-/// Empty texts are refused by the API, so they are left out.
-fn blocks(content: &Json<'static>) -> Vec<Json<'static>> {
-    match content {
-        Json::String(text) if text.trim().is_empty() => Vec::new(),
-        Json::String(text) => {
-            vec![Json::object([("type", "text".into()), ("text", text.to_string().into())])]
-        }
-        Json::Array(parts) => parts.clone(),
-        _ => Vec::new(),
-    }
+fn media(seen: Seen<'_>) -> Json<'_> {
+    let kind = if seen.mime.starts_with("image/") { "image" } else { "document" };
+    let source = if seen.is_url {
+        Json::object([("type", "url".into()), ("url", Json::String(seen.data))])
+    } else {
+        let mime = if seen.mime == "image/*" { "image/png".to_owned() } else { seen.mime };
+        Json::object([
+            ("type", "base64".into()),
+            ("media_type", mime.into()),
+            ("data", Json::String(seen.data)),
+        ])
+    };
+    Json::object([("type", kind.into()), ("source", source)])
 }

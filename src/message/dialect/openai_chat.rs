@@ -1,38 +1,17 @@
 //! OpenAI Chat Completions: <https://platform.openai.com/docs/api-reference/chat/create>.
 
-use super::super::model::{Message, Normalized, Role};
-use crate::canon::Json;
+use super::super::model::Marks;
+use super::super::rules::{COMMON, Fields, Media, Rules};
+use super::chat::{self, Silence, Style};
 
-pub(in crate::message) fn export(messages: &[Message]) -> Normalized {
-    let messages = messages.iter().map(message).collect();
-    Normalized { messages, ..Normalized::default() }
-}
+pub(super) const RULES: Rules = Rules {
+    own: Marks::CHAT,
+    developer: true,
+    media: Media::Files,
+    fields: Fields { message: &["name", "audio"], result: &["name"], ..Fields::NONE },
+    write: |message, out| chat::write(message, STYLE, out),
+    ..COMMON
+};
 
-fn message(message: &Message) -> Json<'static> {
-    let role = match message.role {
-        Role::System => "system",
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::Tool => "tool",
-    };
-    let mut members = vec![("role".into(), role.into())];
-    if let Some(id) = &message.call_id {
-        members.push(("tool_call_id".into(), id.clone().into()));
-    }
-    members.push(("content".into(), message.content.clone()));
-    if !message.calls.is_empty() {
-        let calls = message.calls.iter().map(|call| {
-            let function = Json::object([
-                ("name", call.name.clone().into()),
-                ("arguments", call.args.to_text().into()),
-            ]);
-            Json::object([
-                ("id", call.id.clone().into()),
-                ("type", "function".into()),
-                ("function", function),
-            ])
-        });
-        members.push(("tool_calls".into(), Json::Array(calls.collect())));
-    }
-    Json::Object(members)
-}
+const STYLE: Style =
+    Style { silence: Silence::Null, typed: true, result_name: None, lists: true, plan: false };

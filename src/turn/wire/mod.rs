@@ -12,7 +12,7 @@ use crate::tool::ToolSpec;
 /// The members of a request that the core decides.
 pub(super) fn body(
     dialect: Dialect,
-    history: &Normalized,
+    history: &Normalized<'static>,
     context: &[Context],
     tools: &[&ToolSpec],
     choice: Choice,
@@ -27,7 +27,10 @@ pub(super) fn body(
         | Dialect::Cohere
         | Dialect::Bedrock
         | Dialect::Ollama
-        | Dialect::LangChain => {
+        | Dialect::LangChain
+        | Dialect::Groq
+        | Dialect::Xai
+        | Dialect::ChatTemplate => {
             // DeepSeek's thinking models want their reasoning back within a turn of calls, and
             // only there: <https://api-docs.deepseek.com/guides/thinking_mode>. Others refuse it.
             let replay_reasoning = dialect == Dialect::DeepSeek;

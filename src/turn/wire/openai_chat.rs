@@ -7,7 +7,7 @@ use crate::message::Normalized;
 use crate::tool::ToolSpec;
 
 pub(super) fn body(
-    history: &Normalized,
+    history: &Normalized<'static>,
     context: &[Context],
     tools: &[&ToolSpec],
     choice: Choice,

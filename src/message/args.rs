@@ -1,0 +1,59 @@
+//! Arguments in the form that the dialect wants.
+
+use std::borrow::Cow;
+
+use super::model::Args;
+use super::rules::Arguments;
+use crate::canon::{Json, Kind, Reader};
+use crate::limits;
+
+/// The arguments as the dialect wants them, and the code of what was wrong with them.
+pub(super) fn settle<'a>(args: &Args<'a>, want: Arguments) -> (Json<'a>, Option<&'static str>) {
+    let (object, code) = match args {
+        Args::Value(value) => object(value.clone()),
+        Args::Text(text) => {
+            let read = text.as_str().unwrap_or_default();
+            if read.trim().is_empty() {
+                (Json::Object(Vec::new()), Some("TOOL_ARGS_EMPTY"))
+            } else if want != Arguments::Object && is_object(read) {
+                // Its bytes stay as they are.
+                return (text.clone(), None);
+            } else {
+                parsed(text)
+            }
+        }
+    };
+    let wanted = match want {
+        Arguments::Object => object,
+        Arguments::Text { .. } => object.to_text().into(),
+    };
+    (wanted, code)
+}
+
+fn object(value: Json<'_>) -> (Json<'_>, Option<&'static str>) {
+    match value {
+        Json::Object(_) => (value, None),
+        Json::Null => (Json::Object(Vec::new()), Some("TOOL_ARGS_EMPTY")),
+        other => (Json::object([("_value", other)]), Some("TOOL_ARGS_NOT_OBJECT")),
+    }
+}
+
+fn parsed<'a>(text: &Json<'a>) -> (Json<'a>, Option<&'static str>) {
+    let read = match text {
+        Json::String(Cow::Borrowed(text)) => Json::parse_str(text).ok(),
+        Json::String(Cow::Owned(text)) => Json::parse_str(text).ok().map(Json::into_owned),
+        _ => None,
+    };
+    match read {
+        Some(value) => object(value),
+        None => (Json::object([("_invalid_json", text.clone())]), Some("TOOL_ARGS_INVALID_JSON")),
+    }
+}
+
+fn is_object(text: &str) -> bool {
+    if text.len() > limits::JSON_BYTES {
+        return false;
+    }
+    let Ok(mut reader) = Reader::strict(text.as_bytes()) else { return false };
+    matches!(reader.peek(), Ok(Kind::Object)) && reader.skip().is_ok() && reader.end().is_ok()
+}

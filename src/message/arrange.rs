@@ -1,0 +1,343 @@
+//! Entries into messages that break no rule: roles, order, neighbours, first and last.
+
+use super::model::{Entry, Speaker};
+use super::options::{Options, Strategy};
+use super::prepare::{self, Prepared};
+use super::report::Finding;
+use super::rules::{Last, Merge, Message, Out, Results, Role, Rules, System};
+use crate::canon::Json;
+use crate::dialect::Dialect;
+
+/// Said by the assistant where it must speak between a result and the user.
+const BRIDGE: &str = "OK.";
+/// Said by the user where the history begins with somebody else.
+const FIRST: &str = "(conversation start)";
+/// Said by the user where the history may not end with the assistant.
+const LAST: &str = "Continue.";
+
+/// What the arranging of every entry depends on.
+#[derive(Debug)]
+pub(super) struct Context<'c> {
+    pub(super) rules: &'static Rules,
+    pub(super) options: &'c Options,
+    /// Whether all of the history is in the dialect's own shape.
+    pub(super) own: bool,
+    /// Whether calls of the current turn must carry thought signatures.
+    pub(super) signatures: bool,
+    /// The entry in which the user spoke last.
+    pub(super) turn: usize,
+    /// The first entry that is sent.
+    pub(super) from: usize,
+}
+
+/// A fold over entries that can be taken back to any of them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Arranger<'a> {
+    pub(super) written: Vec<Json<'a>>,
+    pub(super) system: Vec<Out<'a>>,
+    pub(super) findings: Vec<Finding>,
+    /// The message to which the next entry may still add.
+    last: Option<Message<'a>>,
+    state: State,
+    /// Where each entry that was arranged begins; `None` if it added to the one before.
+    begins: Vec<Option<Mark>>,
+    /// How much of `written` has stood since it was last asked for, and of `findings`.
+    stood: usize,
+    found: usize,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct State {
+    /// Who spoke in the message before the last.
+    before: Option<Role>,
+    /// Whether anybody but the system has spoken.
+    spoke: bool,
+}
+
+/// What there was before an entry.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    written: usize,
+    system: usize,
+    findings: usize,
+    state: State,
+}
+
+/// The end of the list, which the next entry may change.
+#[derive(Debug)]
+pub(super) struct Tail<'a> {
+    pub(super) messages: Vec<Json<'a>>,
+    pub(super) findings: Vec<Finding>,
+}
+
+impl<'a> Arranger<'a> {
+    /// Forgets what was made of entry `to` and those behind it.
+    pub(super) fn rewind(&mut self, to: usize) {
+        let mut to = to;
+        if to >= self.begins.len() {
+            return;
+        }
+        let mark = loop {
+            match self.begins.get(to) {
+                Some(Some(mark)) => break *mark,
+                _ if to == 0 => {
+                    break Mark { written: 0, system: 0, findings: 0, state: State::default() };
+                }
+                _ => to -= 1,
+            }
+        };
+        self.written.truncate(mark.written);
+        self.system.truncate(mark.system);
+        self.findings.truncate(mark.findings);
+        self.state = mark.state;
+        self.last = None;
+        self.begins.truncate(to);
+        self.stood = self.stood.min(mark.written);
+        self.found = self.found.min(mark.findings);
+    }
+
+    /// How many messages have stood since this was last asked.
+    pub(super) fn keep(&mut self) -> usize {
+        std::mem::replace(&mut self.stood, self.written.len())
+    }
+
+    /// The findings that have stood since this was last asked, and those behind them.
+    pub(super) fn found(&mut self) -> (&[Finding], &[Finding]) {
+        let at = std::mem::replace(&mut self.found, self.findings.len());
+        self.findings.split_at(at.min(self.findings.len()))
+    }
+
+    pub(super) fn arrange(&mut self, entries: &[Entry<'a>], context: &Context<'_>) {
+        for at in self.begins.len()..entries.len() {
+            let fresh = self.last.is_none().then(|| self.mark());
+            self.begins.push(fresh);
+            if let Some(entry) = entries.get(at)
+                && at >= context.from
+                && !entry.gone
+            {
+                self.entry(entries, at, entry, context);
+            }
+        }
+    }
+
+    fn mark(&self) -> Mark {
+        Mark {
+            written: self.written.len(),
+            system: self.system.len(),
+            findings: self.findings.len(),
+            state: self.state,
+        }
+    }
+
+    fn entry(
+        &mut self,
+        entries: &[Entry<'a>],
+        at: usize,
+        entry: &Entry<'a>,
+        context: &Context<'_>,
+    ) {
+        let found = self.findings.len();
+        let before = (self.system.len(), found);
+        let prepared = prepare::entry(entries, at, context, &mut self.findings);
+        let Prepared { parts, results, extra, listed, silent } = prepared;
+        match entry.speaker {
+            _ if parts.is_empty() && results.is_empty() => {
+                if !silent {
+                    self.findings.push(Finding::new("CONTENT_EMPTY", "dropped", entry.index));
+                }
+            }
+            Speaker::System | Speaker::Developer => {
+                self.instruct(entries, at, parts, context, before)
+            }
+            speaker => {
+                let role = if speaker == Speaker::User { Role::User } else { Role::Assistant };
+                if !parts.is_empty() {
+                    let message = Message { role, parts, extra, listed };
+                    self.push(message, entry.index, context, before);
+                }
+            }
+        }
+        self.results(results, entry.index, context, before);
+    }
+
+    fn results(
+        &mut self,
+        results: Vec<Out<'a>>,
+        index: usize,
+        context: &Context<'_>,
+        before: (usize, usize),
+    ) {
+        if results.is_empty() {
+            return;
+        }
+        let message = |role, parts| Message { role, parts, extra: Vec::new(), listed: false };
+        if context.rules.results == Results::Messages {
+            for result in results {
+                self.push(message(Role::Tool, vec![result]), index, context, before);
+            }
+        } else {
+            self.push(message(Role::User, results), index, context, before);
+        }
+    }
+
+    fn instruct(
+        &mut self,
+        entries: &[Entry<'a>],
+        at: usize,
+        parts: Vec<Out<'a>>,
+        context: &Context<'_>,
+        before: (usize, usize),
+    ) {
+        let rules = context.rules;
+        let Some(entry) = entries.get(at) else { return };
+        let index = entry.index;
+        let plain = |role, parts| Message { role, parts, extra: Vec::new(), listed: false };
+        match rules.system {
+            System::Anywhere => {
+                let developer = entry.speaker == Speaker::Developer;
+                let role =
+                    if developer && rules.developer { Role::Developer } else { Role::System };
+                if developer && !rules.developer {
+                    let finding = Finding::new("ROLE_UNSUPPORTED", "converted", index);
+                    self.findings.push(finding.more("developer became system"));
+                }
+                self.push(plain(role, parts), index, context, before);
+            }
+            System::Apart if !self.state.spoke => self.system.extend(parts),
+            System::First if !self.state.spoke => {
+                self.push(plain(Role::System, parts), index, context, before);
+            }
+            _ if self.may_stand(entries, at, context) => {
+                self.push(plain(Role::System, parts), index, context, before);
+            }
+            _ => {
+                let said = prepare::joined(&parts, "\n\n");
+                let said = said.as_str().unwrap_or_default();
+                let text = Json::string(format!("<system>{said}</system>"));
+                let finding = Finding::new("SYSTEM_POSITION", "converted", index);
+                self.findings.push(finding.more("now a <system> text of the user"));
+                let text = Out::Text { text, extra: Vec::new(), apart: false };
+                self.push(plain(Role::User, vec![text]), index, context, before);
+            }
+        }
+    }
+
+    /// Anthropic's newer models take a system message behind the user and before the assistant,
+    /// <https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages>.
+    fn may_stand(&self, entries: &[Entry<'a>], at: usize, context: &Context<'_>) -> bool {
+        context.options.system_anywhere
+            && context.options.dialect == Dialect::Anthropic
+            && self.last.as_ref().map(|last| last.role).or(self.state.before) == Some(Role::User)
+            && entries.get(at + 1).is_none_or(|next| next.speaker == Speaker::Assistant)
+    }
+
+    fn push(
+        &mut self,
+        message: Message<'a>,
+        index: usize,
+        context: &Context<'_>,
+        before: (usize, usize),
+    ) {
+        let rules = context.rules;
+        let Some(message) = self.merge(message, index, rules) else { return };
+        self.flush(rules);
+        if let Some(begin @ None) = self.begins.last_mut() {
+            let (system, findings) = before;
+            let (written, state) = (self.written.len(), self.state);
+            *begin = Some(Mark { written, system, findings, state });
+        }
+        if rules.first_user && !self.state.spoke && message.role == Role::Assistant {
+            self.made_up(Role::User, FIRST, ("FIRST_MESSAGE_ROLE", index), rules);
+        }
+        if rules.bridge && message.role == Role::User && self.state.before == Some(Role::Tool) {
+            self.made_up(Role::Assistant, BRIDGE, ("ASSISTANT_BRIDGE_REQUIRED", index), rules);
+        }
+        self.state.spoke |= !matches!(message.role, Role::System | Role::Developer);
+        self.last = Some(message);
+    }
+
+    fn made_up(
+        &mut self,
+        role: Role,
+        text: &'static str,
+        (code, index): (&'static str, usize),
+        rules: &Rules,
+    ) {
+        (rules.write)(says(role, text), &mut self.written);
+        self.state = State { before: Some(role), spoke: true };
+        let finding = Finding::new(code, "synthesized", index);
+        self.findings.push(finding.more(format!("added {text:?}")));
+    }
+
+    fn flush(&mut self, rules: &Rules) {
+        if let Some(last) = self.last.take() {
+            self.state.before = Some(last.role);
+            (rules.write)(last, &mut self.written);
+        }
+    }
+
+    /// Adds a message to the last one where the dialect has them as one; gives it back otherwise.
+    fn merge(&mut self, message: Message<'a>, index: usize, rules: &Rules) -> Option<Message<'a>> {
+        let Some(last) = self.last.as_mut() else { return Some(message) };
+        let result = |part: &Out<'a>| matches!(part, Out::Result { .. });
+        let same = last.role == message.role;
+        let system = rules.system == System::First && message.role == Role::System;
+        let spoken = matches!(message.role, Role::User | Role::Assistant);
+        let mixed = last.parts.iter().any(result) != message.parts.iter().any(result);
+        let may = same && (system || spoken && rules.merge != Merge::Never);
+        if !may || rules.results == Results::Alone && mixed {
+            return Some(message);
+        }
+        if system {
+            self.findings.push(Finding::new("SYSTEM_MULTIPLE", "merged", index));
+        } else if !last.parts.iter().all(result) {
+            let finding = Finding::new("ROLE_ALTERNATION", "merged", index);
+            self.findings.push(finding.risk_if(rules.merge == Merge::Neater));
+        }
+        let mut parts = message.parts;
+        if let Some(Out::Text { apart, .. }) = parts.first_mut() {
+            *apart = true;
+        }
+        last.parts.extend(parts);
+        last.extra.extend(message.extra);
+        last.listed &= message.listed;
+        None
+    }
+
+    /// The messages behind those that are written for good.
+    pub(super) fn tail(&self, context: &Context<'_>) -> Tail<'a> {
+        let rules = context.rules;
+        let mut tail = Tail { messages: Vec::new(), findings: Vec::new() };
+        let index = self.findings.last().map_or(0, |finding| finding.index);
+        let prefill = context.options.prefill;
+        let mut says_last = None;
+        if let Some(last) = &self.last {
+            let mut last = last.clone();
+            let calls = last.parts.iter().any(|part| matches!(part, Out::Call { .. }));
+            says_last = (last.role == Role::Assistant && !calls).then_some(());
+            if prefill && says_last.is_some() && rules.last == Last::NotAssistant {
+                prepare::trim(&mut last, index, &mut tail.findings);
+            }
+            (rules.write)(last, &mut tail.messages);
+        }
+        if context.options.strategy == Strategy::Thread {
+            return tail;
+        }
+        if !self.state.spoke {
+            (rules.write)(says(Role::User, FIRST), &mut tail.messages);
+            let finding = Finding::new("MSG_LIST_EMPTY", "synthesized", index);
+            tail.findings.push(finding.more(format!("added {FIRST:?}")));
+        } else if says_last.is_some() && rules.last != Last::Any && !prefill {
+            (rules.write)(says(Role::User, LAST), &mut tail.messages);
+            let finding = Finding::new("LAST_MESSAGE_ROLE", "synthesized", usize::MAX);
+            let finding = finding.more(format!("added {LAST:?}"));
+            tail.findings.push(finding.risk_if(rules.last == Last::Better));
+        }
+        tail
+    }
+}
+
+fn says<'a>(role: Role, text: &'static str) -> Message<'a> {
+    let text = Out::Text { text: text.into(), extra: Vec::new(), apart: false };
+    Message { role, parts: vec![text], extra: Vec::new(), listed: false }
+}

@@ -1,0 +1,24 @@
+//! The strict chat templates of models behind vLLM, llama.cpp and LM Studio: they see one system
+//! message, then user and assistant in turn, and read every call's arguments.
+//! <https://huggingface.co/docs/transformers/chat_templating>
+
+use super::super::model::Marks;
+use super::super::rules::{Arguments, COMMON, Ids, Last, Merge, Rules, System};
+use super::chat::{self, Silence, Style};
+
+pub(super) const RULES: Rules = Rules {
+    own: Marks::CHAT,
+    system: System::First,
+    first_user: true,
+    last: Last::NotAssistant,
+    merge: Merge::Needed,
+    bridge: true,
+    ids: Ids::Nine,
+    null: false,
+    arguments: Arguments::Text { read: true },
+    write: |message, out| chat::write(message, STYLE, out),
+    ..COMMON
+};
+
+const STYLE: Style =
+    Style { silence: Silence::Empty, typed: true, result_name: None, lists: false, plan: false };

@@ -1,0 +1,17 @@
+//! Cohere v2: OpenAI's grammar without content beside calls.
+//! <https://docs.cohere.com/v2/reference/chat>
+
+use super::super::model::Marks;
+use super::super::rules::{COMMON, Fields, Replay, Rules};
+use super::chat::{self, Silence, Style};
+
+pub(super) const RULES: Rules = Rules {
+    own: Marks::CHAT,
+    reasoning: Replay::Native,
+    fields: Fields { message: &["citations"], text: &["tool_plan"], ..Fields::NONE },
+    write: |message, out| chat::write(message, STYLE, out),
+    ..COMMON
+};
+
+const STYLE: Style =
+    Style { silence: Silence::Omitted, typed: true, result_name: None, lists: true, plan: true };

@@ -1,0 +1,21 @@
+//! DeepSeek: OpenAI's grammar with texts only, and reasoning beside calls.
+//! <https://api-docs.deepseek.com/guides/thinking_mode>
+
+use super::super::model::Marks;
+use super::super::rules::{COMMON, Fields, Last, Media, Replay, Rules};
+use super::chat::{self, Silence, Style};
+
+pub(super) const RULES: Rules = Rules {
+    own: Marks::CHAT,
+    null: false,
+    // The reasoner refuses it; the others continue it only when told to.
+    last: Last::Better,
+    reasoning: Replay::Content,
+    media: Media::None,
+    fields: Fields { message: &["name", "prefix"], result: &["name"], ..Fields::NONE },
+    write: |message, out| chat::write(message, STYLE, out),
+    ..COMMON
+};
+
+const STYLE: Style =
+    Style { silence: Silence::Empty, typed: true, result_name: None, lists: false, plan: false };

@@ -1,0 +1,67 @@
+//! LangChain messages, plain: <https://python.langchain.com/docs/concepts/messages/>.
+
+use super::super::model::{Marks, Members};
+use super::super::rules::{Arguments, COMMON, Media, Message, Out, Role, Rules};
+use super::chat::{self, Silence, Style};
+use crate::canon::Json;
+
+pub(super) const RULES: Rules = Rules {
+    own: Marks::LANGCHAIN.and(Marks::CHAT),
+    arguments: Arguments::Object,
+    media: Media::Images,
+    write,
+    ..COMMON
+};
+
+const STYLE: Style =
+    Style { silence: Silence::Empty, typed: true, result_name: None, lists: true, plan: false };
+
+fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
+    let kind = match message.role {
+        Role::System | Role::Developer => "system",
+        Role::User => "human",
+        Role::Assistant => "ai",
+        Role::Tool => {
+            out.extend(message.parts.into_iter().filter_map(result));
+            return;
+        }
+    };
+    let mut calls = Vec::new();
+    // A list of one text is how LangChain streams a text.
+    let mut said = Message { parts: Vec::new(), listed: false, ..message };
+    for part in message.parts {
+        match part {
+            Out::Call { id, name, arguments, .. } => calls.push(Json::object([
+                ("id", id),
+                ("name", name),
+                ("args", arguments),
+                ("type", "tool_call".into()),
+            ])),
+            part => said.parts.push(part),
+        }
+    }
+    // What was said is written as in OpenAI's grammar.
+    let mut written = Vec::new();
+    chat::write(said, STYLE, &mut written);
+    let content = written.pop().and_then(|message| message.get("content").cloned());
+    let mut members: Members<'a> = vec![("type".into(), kind.into())];
+    members.push(("content".into(), content.unwrap_or_else(|| "".into())));
+    if !calls.is_empty() {
+        members.push(("tool_calls".into(), Json::Array(calls)));
+    }
+    out.push(Json::Object(members));
+}
+
+fn result(part: Out<'_>) -> Option<Json<'_>> {
+    let Out::Result { id, name, content, error, .. } = part else { return None };
+    let mut members: Members<'_> = vec![
+        ("type".into(), "tool".into()),
+        ("tool_call_id".into(), id),
+        ("name".into(), name),
+        ("content".into(), chat::payload(content)),
+    ];
+    if error {
+        members.push(("status".into(), "error".into()));
+    }
+    Some(Json::Object(members))
+}

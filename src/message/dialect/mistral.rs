@@ -1,0 +1,32 @@
+//! Mistral: OpenAI's grammar with an order of roles.
+//! <https://docs.mistral.ai/api/#tag/chat>, and the validator of `mistral-common`.
+
+use super::super::model::Marks;
+use super::super::rules::{Arguments, COMMON, Fields, Ids, Last, Merge, Replay, Rules, System};
+use super::chat::{self, Silence, Style};
+
+pub(super) const RULES: Rules = Rules {
+    own: Marks::CHAT,
+    system: System::First,
+    first_user: true,
+    last: Last::NotAssistant,
+    merge: Merge::Neater,
+    // Code 3230: "Unexpected role 'user' after role 'tool'".
+    bridge: true,
+    ids: Ids::Nine,
+    null: false,
+    arguments: Arguments::Text { read: true },
+    reasoning: Replay::Native,
+    strict: true,
+    fields: Fields { message: &["prefix"], result: &["name"], ..Fields::NONE },
+    write: |message, out| chat::write(message, STYLE, out),
+    ..COMMON
+};
+
+const STYLE: Style = Style {
+    silence: Silence::Empty,
+    typed: true,
+    result_name: Some("name"),
+    lists: false,
+    plan: false,
+};

@@ -1,0 +1,46 @@
+//! Ollama's own API: arguments are objects, results name their tool, ids are not needed.
+//! <https://docs.ollama.com/api/chat>
+
+use super::super::model::Marks;
+use super::super::rules::{Arguments, COMMON, Media, Message, Out, Replay, Rules};
+use super::chat::{self, Silence, Style};
+use crate::canon::Json;
+
+pub(super) const RULES: Rules = Rules {
+    own: Marks::CHAT,
+    null: false,
+    ids_optional: true,
+    arguments: Arguments::Object,
+    reasoning: Replay::Thinking,
+    media: Media::Bytes,
+    write,
+    ..COMMON
+};
+
+const STYLE: Style = Style {
+    silence: Silence::Empty,
+    typed: false,
+    result_name: Some("tool_name"),
+    lists: false,
+    plan: false,
+};
+
+/// Images stand beside the text, as bare base64.
+fn write<'a>(mut message: Message<'a>, out: &mut Vec<Json<'a>>) {
+    let mut images = Vec::new();
+    message.parts.retain(|part| match part {
+        Out::Media(seen) => {
+            images.push(Json::String(seen.data.clone()));
+            false
+        }
+        Out::Native(block) => {
+            images.extend(block.get("image").cloned());
+            block.get("image").is_none()
+        }
+        _ => true,
+    });
+    if !images.is_empty() {
+        message.extra.push(("images".into(), Json::Array(images)));
+    }
+    chat::write(message, STYLE, out);
+}

@@ -1,0 +1,138 @@
+//! OpenAI Responses: a list of items.
+//! <https://platform.openai.com/docs/api-reference/responses/create#responses-create-input>
+
+use super::super::import::Media as Seen;
+use super::super::model::{Marks, Members, Reasoning};
+use super::super::prepare::joined;
+use super::super::rules::{
+    COMMON, Fields, Ids, Media, Message, Names, Out, Replay, ResultOut, Role, Rules,
+};
+use super::chat;
+use crate::canon::Json;
+
+pub(super) const RULES: Rules = Rules {
+    own: Marks::RESPONSES,
+    developer: true,
+    ids: Ids::Length(64),
+    names: Names::Word(64),
+    reasoning: Replay::Native,
+    strict: true,
+    media: Media::Files,
+    fields: Fields {
+        message: &["type", "id", "status", "phase"],
+        text: &["annotations", "logprobs"],
+        call: &["id", "status", "namespace"],
+        result: &["id", "status"],
+    },
+    write,
+    ..COMMON
+};
+
+fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
+    let role = match message.role {
+        Role::System => "system",
+        Role::Developer => "developer",
+        Role::User => "user",
+        Role::Assistant | Role::Tool => "assistant",
+    };
+    let mut said = Vec::new();
+    let Message { role: speaker, parts, extra, listed } = message;
+    for part in parts {
+        match part {
+            Out::Call { id, name, arguments, extra, .. } => {
+                speak(role, &mut said, &[], listed, out);
+                let mut members: Members<'a> = vec![
+                    ("type".into(), "function_call".into()),
+                    ("call_id".into(), id),
+                    ("name".into(), name),
+                    ("arguments".into(), arguments),
+                ];
+                members.extend(extra);
+                out.push(Json::Object(members));
+            }
+            Out::Result { id, content, extra, .. } => {
+                let mut members: Members<'a> = vec![
+                    ("type".into(), "function_call_output".into()),
+                    ("call_id".into(), id),
+                    ("output".into(), payload(content)),
+                ];
+                members.extend(extra);
+                out.push(Json::Object(members));
+            }
+            Out::Reasoning(Reasoning::Native { block, .. }) => {
+                speak(role, &mut said, &[], listed, out);
+                out.push(block);
+            }
+            Out::Native(block) if speaker == Role::Assistant => {
+                speak(role, &mut said, &extra, listed, out);
+                out.push(block);
+            }
+            // What the assistant said in pieces are items of their own.
+            Out::Text { .. } if speaker == Role::Assistant && !listed => {
+                speak(role, &mut said, &extra, false, out);
+                said.push(part);
+            }
+            part => said.push(part),
+        }
+    }
+    speak(role, &mut said, &extra, listed, out);
+}
+
+fn speak<'a>(
+    role: &'static str,
+    said: &mut Vec<Out<'a>>,
+    extra: &[(std::borrow::Cow<'a, str>, Json<'a>)],
+    listed: bool,
+    out: &mut Vec<Json<'a>>,
+) {
+    if said.is_empty() {
+        return;
+    }
+    let said = std::mem::take(said);
+    let texts = said.iter().all(|part| matches!(part, Out::Text { .. }));
+    let content = if texts && !listed && said.len() == 1 {
+        joined(&said, "")
+    } else {
+        Json::Array(said.into_iter().filter_map(|part| block(part, role)).collect())
+    };
+    let mut members: Members<'a> = vec![("role".into(), role.into()), ("content".into(), content)];
+    members.extend(extra.iter().cloned());
+    out.push(Json::Object(members));
+}
+
+fn block<'a>(part: Out<'a>, role: &str) -> Option<Json<'a>> {
+    Some(match part {
+        Out::Text { text, extra, .. } => {
+            let kind = if role == "assistant" { "output_text" } else { "input_text" };
+            let mut members: Members<'a> =
+                vec![("type".into(), kind.into()), ("text".into(), text)];
+            members.extend(extra);
+            Json::Object(members)
+        }
+        Out::Native(block) => block,
+        Out::Media(seen) => media(seen),
+        Out::Reasoning(_) | Out::Call { .. } | Out::Result { .. } => return None,
+    })
+}
+
+fn media(seen: Seen<'_>) -> Json<'_> {
+    let url = chat::address(&seen);
+    if seen.mime.starts_with("image/") {
+        return Json::object([("type", "input_image".into()), ("image_url", url)]);
+    }
+    let key = if seen.is_url { "file_url" } else { "file_data" };
+    let mut members: Members<'_> = vec![("type".into(), "input_file".into()), (key.into(), url)];
+    if let Some(name) = seen.name {
+        members.push(("filename".into(), Json::String(name)));
+    }
+    Json::Object(members)
+}
+
+fn payload(content: ResultOut<'_>) -> Json<'_> {
+    match content {
+        ResultOut::Text(text) | ResultOut::Native(text) => text,
+        ResultOut::Parts(parts) => {
+            Json::Array(parts.into_iter().filter_map(|part| block(part, "user")).collect())
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! The blocks of a content list, by what each says it is.
+
+use std::borrow::Cow;
+
+use super::super::model::{Args, Call, Content, Marks, Part, Piece, Reasoning, Text};
+use super::{Fields, call};
+use crate::canon::Json;
+
+/// What a block of a content list comes to.
+pub(super) enum Block<'a> {
+    Part(Part<'a>),
+    Result(Piece<'a>),
+    /// It says nothing to a provider.
+    Nothing,
+}
+
+/// A part that is no result.
+pub(super) fn part<'a>(value: Json<'a>, marks: &mut Marks) -> Option<Part<'a>> {
+    match block(value, 0, marks)? {
+        Block::Part(part) => Some(part),
+        Block::Result(_) | Block::Nothing => None,
+    }
+}
+
+/// A block; `None` if it is not even an object or a text.
+pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Option<Block<'a>> {
+    let value = match value {
+        Json::String(_) => return Some(Block::Part(Part::Text(Text::new(value)))),
+        value => value,
+    };
+    let kind = value.get("type").and_then(Json::as_str).map(str::to_owned);
+    let mut fields = Fields::of(value)?;
+    let Some(kind) = kind else { return Some(untyped(fields, index, marks)) };
+    Some(match kind.as_str() {
+        "text" | "input_text" | "output_text"
+            if matches!(fields.get("text"), Some(Json::String(_))) =>
+        {
+            if kind != "text" {
+                marks.add(Marks::RESPONSES);
+            }
+            Block::Part(Part::Text(text(fields)))
+        }
+        "tool_use" => {
+            marks.add(Marks::ANTHROPIC);
+            Block::Part(tool_use(fields, index))
+        }
+        "tool_result" => {
+            marks.add(Marks::ANTHROPIC);
+            let id = fields.take_any_text(&["tool_use_id", "tool_call_id"]).unwrap_or_default();
+            let error = fields.take("is_error").as_ref().and_then(Json::as_bool).unwrap_or(false);
+            let mut inner = Marks::NONE;
+            let content = call::content(fields.take("content"), &mut inner);
+            fields.forget(&["type"]);
+            let mut result = call::result(content, error, index);
+            result.extra = fields.rest();
+            result.marks = Marks::ANTHROPIC;
+            Block::Result(Piece::Result { id, result })
+        }
+        "tool-call" | "tool_call" | "toolCall" => {
+            let one = call::call(fields.into_json(), index, &mut Marks::default());
+            marks.add(if kind == "tool_call" { Marks::LANGCHAIN } else { Marks::AI_SDK });
+            one.map_or(Block::Nothing, |one| Block::Part(Part::Call(one)))
+        }
+        "tool-result" => {
+            marks.add(Marks::AI_SDK);
+            tool_result(fields, index)
+        }
+        "thinking" | "redacted_thinking" => {
+            marks.add(Marks::ANTHROPIC);
+            Block::Part(Part::Reasoning(thinking(fields, &kind)))
+        }
+        "reasoning" => {
+            marks.add(Marks::AI_SDK);
+            Block::Part(Part::Reasoning(provider_reasoning(&mut fields)))
+        }
+        "step-start"
+        | "source"
+        | "source-url"
+        | "source-document"
+        | "tool-approval-request"
+        | "tool-approval-response" => {
+            marks.add(Marks::AI_SDK);
+            Block::Nothing
+        }
+        _ => {
+            let mine = wires(&kind, &fields);
+            marks.add(mine);
+            let block = fields.into_json();
+            Block::Part(match media(&block) {
+                Some(_) => Part::Media { marks: mine, block },
+                None => Part::Native { marks: mine, block },
+            })
+        }
+    })
+}
+
+/// The wires that have a block of this type.
+fn wires(kind: &str, fields: &Fields<'_>) -> Marks {
+    match kind {
+        "image_url" => Marks::CHAT.and(Marks::LANGCHAIN),
+        "input_audio" | "refusal" | "video_url" => Marks::CHAT,
+        "file" if fields.has("file") => Marks::CHAT,
+        "image" | "file" | "custom" if fields.has("mediaType") || fields.has("mimeType") => {
+            Marks::AI_SDK
+        }
+        "image" | "document" if fields.has("source") => Marks::ANTHROPIC,
+        "image" | "image-data" | "image-url" | "file-data" | "file-url" | "media" => Marks::AI_SDK,
+        "input_image" | "input_file" => Marks::RESPONSES,
+        // Cohere's documents, and the chunks of Mistral and of LangChain's providers.
+        "document" | "reference" | "document_url" => Marks::CHAT,
+        _ => Marks::ANTHROPIC,
+    }
+}
+
+/// Gemini's and Bedrock's blocks are told by their one key.
+fn untyped<'a>(fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block<'a> {
+    if matches!(fields.get("text"), Some(Json::String(_))) {
+        marks.add(Marks::BEDROCK);
+        return Block::Part(Part::Text(text(fields)));
+    }
+    marks.add(Marks::BEDROCK);
+    if let Some(mut call) = fields.get("toolUse").cloned().and_then(Fields::of) {
+        return Block::Part(Part::Call(Call {
+            id: call.take_text("toolUseId").unwrap_or_default(),
+            name: call.take_text("name").unwrap_or_default(),
+            args: call::args_of(call.take("input")),
+            extra: call.rest(),
+            ..call::empty(index)
+        }));
+    }
+    if let Some(mut given) = fields.get("toolResult").cloned().and_then(Fields::of) {
+        let id = given.take_text("toolUseId").unwrap_or_default();
+        let error = given.take_text("status").as_deref() == Some("error");
+        let content = call::content(given.take("content"), &mut Marks::default());
+        let mut result = call::result(content, error, index);
+        result.extra = given.rest();
+        result.marks = Marks::BEDROCK;
+        return Block::Result(Piece::Result { id, result });
+    }
+    if let Some(mut given) = fields.get("reasoningContent").cloned().and_then(Fields::of) {
+        let signed = given.take("reasoningText").and_then(Fields::of).and_then(|mut inner| {
+            Some(Reasoning::Signed {
+                text: inner.take("text").unwrap_or_else(|| Json::string("")),
+                signature: inner.take("signature")?,
+                extra: Vec::new(),
+            })
+        });
+        let redacted = given.take("redactedContent").map(Reasoning::Redacted);
+        return Block::Part(Part::Reasoning(signed.or(redacted).unwrap_or(Reasoning::Plain)));
+    }
+    let block = fields.into_json();
+    Block::Part(match media(&block) {
+        Some(_) => Part::Media { marks: Marks::BEDROCK, block },
+        None => Part::Native { marks: Marks::BEDROCK, block },
+    })
+}
+
+fn text(mut fields: Fields<'_>) -> Text<'_> {
+    let text = fields.take("text").unwrap_or_default();
+    // The AI SDK's and LangChain's own; no provider wants them.
+    fields.forget(&["type", "index", "id", "state", "providerOptions", "providerMetadata"]);
+    Text { text, extra: fields.rest() }
+}
+
+fn tool_use<'a>(mut fields: Fields<'a>, index: usize) -> Part<'a> {
+    fields.forget(&["type", "index"]);
+    Part::Call(Call {
+        id: fields.take_text("id").unwrap_or_default(),
+        name: fields.take_text("name").unwrap_or_default(),
+        args: match fields.take("input") {
+            // LangChain streams leave the text of the arguments here.
+            Some(text @ Json::String(_)) => Args::Text(text),
+            Some(value) => Args::Value(value),
+            None => Args::Text(Json::string("")),
+        },
+        extra: fields.rest(),
+        ..call::empty(index)
+    })
+}
+
+fn tool_result<'a>(mut fields: Fields<'a>, index: usize) -> Block<'a> {
+    let id = fields.take_text("toolCallId").unwrap_or_default();
+    let name = fields.take_text("toolName").unwrap_or_default();
+    let flagged = fields.take("isError").as_ref().and_then(Json::as_bool).unwrap_or(false);
+    let mut inner = Marks::NONE;
+    let (content, error) = match fields.take("output") {
+        Some(output) => call::output(output, &mut inner),
+        None => (call::content(fields.take("result"), &mut inner), false),
+    };
+    let mut result = call::result(content, error || flagged, index);
+    result.name = name;
+    Block::Result(Piece::Result { id, result })
+}
+
+fn thinking<'a>(mut fields: Fields<'a>, kind: &str) -> Reasoning<'a> {
+    if kind == "redacted_thinking" {
+        return fields.take("data").map_or(Reasoning::Plain, Reasoning::Redacted);
+    }
+    match (fields.take("thinking"), fields.take("signature")) {
+        // Mistral's chunk holds a list of texts.
+        (Some(chunks @ Json::Array(_)), _) => {
+            let block = Json::object([("type", "thinking".into()), ("thinking", chunks)]);
+            Reasoning::Native { marks: Marks::CHAT, block }
+        }
+        (text, Some(Json::String(signature))) if !signature.is_empty() => {
+            fields.forget(&["type", "index"]);
+            let text = text.unwrap_or_else(|| Json::string(""));
+            Reasoning::Signed { text, signature: Json::String(signature), extra: fields.rest() }
+        }
+        _ => Reasoning::Plain,
+    }
+}
+
+/// The AI SDK keeps a provider's own beside the text: `providerMetadata.anthropic.signature`.
+pub(super) fn provider_reasoning<'a>(fields: &mut Fields<'a>) -> Reasoning<'a> {
+    let text = fields.take_any(&["text", "reasoning"]).unwrap_or_else(|| Json::string(""));
+    let own = fields.take_any(&["providerMetadata", "providerOptions"]).and_then(Fields::of);
+    let anthropic = own.and_then(|mut own| {
+        let found = own.take("anthropic").or_else(|| own.take("bedrock"));
+        Fields::of(found?)
+    });
+    let Some(mut anthropic) = anthropic else { return Reasoning::Plain };
+    if let Some(signature) = anthropic.take("signature") {
+        return Reasoning::Signed { text, signature, extra: Vec::new() };
+    }
+    anthropic.take("redactedData").map_or(Reasoning::Plain, Reasoning::Redacted)
+}
+
+/// An image or a file, in no wire's words.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::message) struct Media<'a> {
+    /// Such as `image/png`; empty if it is not known.
+    pub(in crate::message) mime: String,
+    /// An address, or base64.
+    pub(in crate::message) data: Cow<'a, str>,
+    pub(in crate::message) is_url: bool,
+    pub(in crate::message) name: Option<Cow<'a, str>>,
+}
+
+/// What a block shows, if it is an image or a file that other wires can say.
+pub(in crate::message) fn media<'a>(block: &Json<'a>) -> Option<Media<'a>> {
+    let text = |value: &Json<'a>, key: &str| match value.get(key) {
+        Some(Json::String(text)) => Some(text.clone()),
+        _ => None,
+    };
+    let mime = |value: &Json<'a>| {
+        ["mediaType", "mimeType", "media_type", "mime_type"].iter().find_map(|key| text(value, key))
+    };
+    let made = |data: Cow<'a, str>, mime: Option<Cow<'a, str>>, fallback: &str| {
+        let name = text(block, "filename").or_else(|| text(block, "name"));
+        let mime = mime.map_or_else(|| fallback.to_owned(), Cow::into_owned);
+        Some(located(data, mime, name))
+    };
+    match block.get("type").and_then(Json::as_str) {
+        Some("image_url") => match block.get("image_url")? {
+            Json::String(url) => made(url.clone(), None, "image/*"),
+            nested => made(text(nested, "url")?, None, "image/*"),
+        },
+        Some("input_image") => made(text(block, "image_url")?, None, "image/*"),
+        Some("image" | "document")
+            if block.get("source").is_some_and(|s| s.as_object().is_some()) =>
+        {
+            let source = block.get("source")?;
+            let fallback =
+                if block.get("type")?.as_str() == Some("image") { "image/*" } else { "" };
+            match text(source, "type").as_deref() {
+                Some("base64" | "url") => made(
+                    text(source, "data").or_else(|| text(source, "url"))?,
+                    mime(source),
+                    fallback,
+                ),
+                _ => None,
+            }
+        }
+        Some("image") => made(
+            ["image", "url", "data"].iter().find_map(|key| text(block, key))?,
+            mime(block),
+            "image/*",
+        ),
+        Some("file" | "file-data" | "file-url" | "image-data" | "image-url" | "media") => {
+            match block.get("file") {
+                Some(file) => made(text(file, "file_data")?, None, "application/pdf")
+                    .map(|found| Media { name: text(file, "filename"), ..found }),
+                None => {
+                    made(["url", "data"].iter().find_map(|key| text(block, key))?, mime(block), "")
+                }
+            }
+        }
+        Some("input_file") => made(
+            text(block, "file_data").or_else(|| text(block, "file_url"))?,
+            None,
+            "application/pdf",
+        ),
+        Some(_) => None,
+        None => {
+            if let Some(inline) = block.get("inlineData").or_else(|| block.get("inline_data")) {
+                return made(text(inline, "data")?, mime(inline), "");
+            }
+            if let Some(file) = block.get("fileData").or_else(|| block.get("file_data")) {
+                let url = text(file, "fileUri").or_else(|| text(file, "file_uri"))?;
+                return made(url, mime(file), "").map(|found| Media { is_url: true, ..found });
+            }
+            let image = block.get("image")?;
+            let format = text(image, "format")?;
+            made(text(image.get("source")?, "bytes")?, None, &format!("image/{format}"))
+        }
+    }
+}
+
+fn located<'a>(data: Cow<'a, str>, mime: String, name: Option<Cow<'a, str>>) -> Media<'a> {
+    let split = data.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    if let Some((inner, payload)) = split {
+        let mime = if inner.is_empty() { mime } else { inner.to_owned() };
+        return Media { mime, data: Cow::Owned(payload.to_owned()), is_url: false, name };
+    }
+    let is_url = data.contains("://");
+    Media { mime, data, is_url, name }
+}
+
+/// The parts and results of a content, in order.
+pub(super) fn content<'a>(
+    value: Option<Json<'a>>,
+    index: usize,
+    marks: &mut Marks,
+) -> Option<(Vec<Part<'a>>, Vec<Piece<'a>>, bool)> {
+    match value {
+        None => Some((Vec::new(), Vec::new(), false)),
+        Some(text @ Json::String(_)) => {
+            Some((vec![Part::Text(Text::new(text))], Vec::new(), false))
+        }
+        Some(Json::Array(items)) => {
+            let mut parts = Vec::with_capacity(items.len());
+            let mut results = Vec::new();
+            for item in items {
+                match block(item, index, marks)? {
+                    Block::Part(part) => parts.push(part),
+                    Block::Result(result) => {
+                        // Text that stood before the result is what the wire refuses.
+                        results.push(result);
+                    }
+                    Block::Nothing => {}
+                }
+            }
+            Some((parts, results, true))
+        }
+        Some(_) => None,
+    }
+}
+
+/// Whether a content is empty in every way.
+pub(super) fn nothing(content: &Content<'_>) -> bool {
+    matches!(content, Content::Text(Json::String(text)) if text.is_empty())
+}

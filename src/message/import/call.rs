@@ -1,0 +1,142 @@
+//! Calls in every spelling.
+
+use std::borrow::Cow;
+
+use super::super::model::{Args, Call, Content, Marks, ToolResult};
+use super::{Fields, block};
+use crate::canon::Json;
+
+/// A call: `{ id, function: { name, arguments } }`, `{ toolCallId, toolName, args }`,
+/// `{ id, name, args }`, `{ id, name, input }` and what lies between.
+pub(super) fn call<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Option<Call<'a>> {
+    let mut fields = Fields::of(value)?;
+    fields.forget(&["type", "index", "error", "state"]);
+    let camel = fields.has("toolCallId") || fields.has("toolName");
+    let id = fields.take_any_text(&["toolCallId", "tool_call_id", "toolUseId", "call_id", "id"]);
+    let function = fields.take("function").and_then(Fields::of);
+    let nested = function.is_some();
+    let mut inner = function.unwrap_or_else(|| fields.clone());
+    let name = inner.take_any_text(&["toolName", "toolCallName", "name", "tool"]);
+    let args = inner.take_any(&["arguments", "args", "input", "parameters"]);
+    if !nested {
+        fields = inner;
+    }
+    marks.add(match (nested, camel) {
+        (true, _) => Marks::CHAT,
+        (_, true) => Marks::CAMEL,
+        _ => Marks::LANGCHAIN,
+    });
+    let thought_signature =
+        fields.take_any(&["thoughtSignature", "thought_signature"]).or_else(|| google(&fields));
+    Some(Call {
+        id: id.unwrap_or_default(),
+        name: name?,
+        args: args_of(args),
+        thought_signature,
+        extra: if camel { Vec::new() } else { fields.rest() },
+        ..empty(index)
+    })
+}
+
+/// Where OpenAI-compatible gateways put Gemini's signature.
+fn google<'a>(fields: &Fields<'a>) -> Option<Json<'a>> {
+    let mut extra = Fields::of(fields.get("extra_content")?.clone())?;
+    let mut google = Fields::of(extra.take("google")?)?;
+    google.take("thought_signature")
+}
+
+/// Arguments: a value, or JSON text.
+pub(super) fn args_of(args: Option<Json<'_>>) -> Args<'_> {
+    match args {
+        Some(text @ Json::String(_)) => Args::Text(text),
+        Some(value) => Args::Value(value),
+        None => Args::Text(Json::string("")),
+    }
+}
+
+pub(super) fn empty<'a>(index: usize) -> Call<'a> {
+    Call {
+        id: Cow::Borrowed(""),
+        wire_id: Cow::Borrowed(""),
+        name: Cow::Borrowed(""),
+        args: Args::Value(Json::Object(Vec::new())),
+        index,
+        extra: Vec::new(),
+        thought_signature: None,
+        result: None,
+    }
+}
+
+/// The content of a result: a text, a list of blocks, or any other value.
+pub(super) fn content<'a>(value: Option<Json<'a>>, marks: &mut Marks) -> Content<'a> {
+    match value {
+        None => Content::Text(Json::string("")),
+        Some(text @ Json::String(_)) => Content::Text(text),
+        Some(Json::Array(items)) => {
+            let is_block = |item: &Json<'_>| {
+                let known = |key| item.get(key).is_some_and(|value| !value.is_null());
+                item.get("type").and_then(Json::as_str).is_some_and(|kind| {
+                    ["text", "image", "image_url", "document", "file", "input_text", "input_image"]
+                        .contains(&kind)
+                        || ["input_file", "search_result", "tool_reference", "media"]
+                            .contains(&kind)
+                }) || (item.as_object().is_some_and(|all| all.len() == 1)
+                    && ["text", "json", "image", "document", "video", "cachePoint"]
+                        .iter()
+                        .any(|k| known(k)))
+            };
+            if items.is_empty() || !items.iter().all(is_block) {
+                return Content::Value(Json::Array(items));
+            }
+            let parts = items.into_iter().filter_map(|item| block::part(item, marks));
+            Content::Parts(parts.collect())
+        }
+        Some(value) => Content::Value(value),
+    }
+}
+
+pub(super) fn result<'a>(content: Content<'a>, error: bool, index: usize) -> ToolResult<'a> {
+    ToolResult {
+        content,
+        error,
+        index,
+        extra: Vec::new(),
+        name: Cow::Borrowed(""),
+        marks: Marks::NONE,
+    }
+}
+
+/// AI SDK `output`: `{ type: "text" | "json" | "content" | "error-text" | "error-json" |
+/// "execution-denied", value }`.
+pub(super) fn output<'a>(value: Json<'a>, marks: &mut Marks) -> (Content<'a>, bool) {
+    let kind = value.get("type").and_then(Json::as_str).unwrap_or_default().to_owned();
+    let error = kind.starts_with("error-") || kind == "execution-denied";
+    let mut fields = match kind.as_str() {
+        "text" | "json" | "content" | "error-text" | "error-json" | "execution-denied" => {
+            match Fields::of(value) {
+                Some(fields) => fields,
+                None => return (content(None, marks), error),
+            }
+        }
+        _ => return (self::content(Some(value), marks), false),
+    };
+    if kind == "execution-denied" {
+        let reason = fields.take_text("reason").unwrap_or(Cow::Borrowed(DENIED));
+        return (Content::Text(Json::String(reason)), true);
+    }
+    let value = fields.take("value");
+    let read = match (kind.as_str(), value) {
+        ("content", Some(Json::Array(items))) => {
+            Content::Parts(items.into_iter().filter_map(|item| block::part(item, marks)).collect())
+        }
+        ("json" | "error-json", value) => match value.unwrap_or_default() {
+            text @ Json::String(_) => Content::Text(text),
+            value => Content::Value(value),
+        },
+        (_, value) => content(value, marks),
+    };
+    (read, error)
+}
+
+/// What a call is answered with that the user did not allow.
+pub(super) const DENIED: &str = "Tool execution denied.";

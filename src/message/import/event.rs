@@ -1,0 +1,162 @@
+//! What a chat page keeps: events of calls and texts, AG-UI's included.
+//!
+//! <https://docs.ag-ui.com/concepts/events>
+
+use std::borrow::Cow;
+
+use super::super::model::{Call, Entry, Marks, Part, Piece, Reasoning, Speaker, Text};
+use super::{Fields, call};
+use crate::canon::Json;
+
+/// The pieces of an event of this type; `None` if no event has the type, and `Some(None)` if
+/// the event lacks what it must have.
+pub(super) fn event<'a>(
+    kind: &str,
+    fields: &Fields<'a>,
+    index: usize,
+) -> Option<Option<Vec<Piece<'a>>>> {
+    let lower = kind.to_ascii_lowercase();
+    let speaker = match lower.as_str() {
+        "user_message" => Some(Speaker::User),
+        "assistant_message" | "ai_message" => Some(Speaker::Assistant),
+        "system_message" => Some(Speaker::System),
+        "text" | "assistant_text" if !fields.has("role") => Some(Speaker::Assistant),
+        _ => None,
+    };
+    if let Some(speaker) = speaker {
+        return Some(said(fields, speaker, index));
+    }
+    Some(match lower.as_str() {
+        "tool_call_start" => start(fields.clone(), index),
+        "tool_call_args" | "tool_call_delta" => delta(fields),
+        "tool_call_chunk" => chunk(fields, index),
+        "tool_call_result" | "tool_call_error" => {
+            result(fields.clone(), lower == "tool_call_error", index)
+        }
+        "text_message_start" => text_start(fields, index),
+        "text_message_content" => text_delta(fields),
+        "text_message_chunk" => text_delta(fields),
+        "messages_snapshot" => match fields.get("messages") {
+            Some(Json::Array(items)) => Some(vec![Piece::Replace(items.clone())]),
+            _ => None,
+        },
+        "reasoning" if fields.has("text") || fields.has("content") => {
+            let mut entry = entry(Speaker::Assistant, index);
+            entry.parts.push(Part::Reasoning(Reasoning::Plain));
+            entry.open = true;
+            Some(vec![Piece::Say(entry)])
+        }
+        "tool_call_end" | "text_message_end" | "run_started" | "run_finished" | "run_error"
+        | "step_started" | "step_finished" | "state_snapshot" | "state_delta" | "raw"
+        | "custom" | "activity_snapshot" | "activity_delta" | "phase_start" | "phase_end" => {
+            Some(Vec::new())
+        }
+        other if other.starts_with("thinking_") || other.starts_with("reasoning_") => {
+            Some(Vec::new())
+        }
+        _ => return None,
+    })
+}
+
+fn entry<'a>(speaker: Speaker, index: usize) -> Entry<'a> {
+    let mut entry = Entry::new(speaker, index);
+    entry.marks.add(Marks::EVENT);
+    entry
+}
+
+fn said<'a>(fields: &Fields<'a>, speaker: Speaker, index: usize) -> Option<Vec<Piece<'a>>> {
+    let text = ["text", "content", "message"].iter().find_map(|key| fields.get(key))?.clone();
+    let mut entry = entry(speaker, index);
+    entry.id = fields.text("messageId").or_else(|| fields.text("id"));
+    let (parts, _, _) = super::block::content(Some(text), index, &mut entry.marks)?;
+    entry.parts = parts;
+    // A call that follows its text is part of the same message.
+    entry.open = speaker == Speaker::Assistant;
+    Some(vec![Piece::Say(entry)])
+}
+
+const ID: [&str; 4] = ["toolCallId", "tool_call_id", "callId", "id"];
+
+fn id<'a>(fields: &mut Fields<'a>) -> Cow<'a, str> {
+    fields.take_any_text(&ID).unwrap_or_default()
+}
+
+fn start<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
+    let id = id(&mut fields);
+    let name = fields.take_any_text(&["toolName", "toolCallName", "tool_name", "name"]);
+    let args = fields.take_any(&["args", "arguments", "input"]);
+    if id.is_empty() && name.is_none() {
+        return None;
+    }
+    let call = Call {
+        id,
+        name: name.unwrap_or_default(),
+        args: call::args_of(args),
+        ..call::empty(index)
+    };
+    Some(vec![Piece::Call { call, marks: Marks::EVENT }])
+}
+
+fn delta<'a>(fields: &Fields<'a>) -> Option<Vec<Piece<'a>>> {
+    let id = ID.iter().find_map(|key| fields.text(key))?;
+    let delta = ["delta", "argsTextDelta", "args"].iter().find_map(|key| fields.text(key))?;
+    Some(vec![Piece::ArgsDelta { id, delta }])
+}
+
+fn chunk<'a>(fields: &Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
+    let mut pieces = Vec::new();
+    if fields.has("toolCallName") {
+        pieces = start(fields.clone(), index)?;
+    }
+    if fields.has("delta") {
+        pieces.extend(delta(fields)?);
+    }
+    Some(pieces)
+}
+
+fn result<'a>(mut fields: Fields<'a>, failed: bool, index: usize) -> Option<Vec<Piece<'a>>> {
+    let id = id(&mut fields);
+    let name = fields.take_any_text(&["toolName", "toolCallName", "tool_name", "name"]);
+    let flagged = ["isError", "is_error"]
+        .iter()
+        .any(|key| fields.get(key).and_then(Json::as_bool) == Some(true));
+    let status = fields.take_text("status");
+    let error = fields.take_any(&["error", "errorText"]);
+    let value = fields.take_any(&["result", "output", "content"]);
+    if id.is_empty() && name.is_none() {
+        return None;
+    }
+    let wrong = failed
+        || flagged
+        || value.is_none() && error.is_some()
+        || status.as_deref() == Some("error");
+    let content = call::content(value.or(error), &mut Marks::default());
+    let mut result = call::result(content, wrong, index);
+    result.name = name.unwrap_or_default();
+    result.marks = Marks::EVENT;
+    Some(vec![Piece::Result { id, result }])
+}
+
+fn text_start<'a>(fields: &Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
+    let speaker = speaker(fields);
+    let mut entry = entry(speaker, index);
+    entry.id = Some(fields.text("messageId")?);
+    entry.parts.push(Part::Text(Text::new(Json::string(""))));
+    entry.open = speaker == Speaker::Assistant;
+    Some(vec![Piece::Say(entry)])
+}
+
+fn text_delta<'a>(fields: &Fields<'a>) -> Option<Vec<Piece<'a>>> {
+    let id = fields.text("messageId").unwrap_or_default();
+    let delta = fields.text("delta")?;
+    Some(vec![Piece::TextDelta { id, delta, speaker: speaker(fields) }])
+}
+
+fn speaker(fields: &Fields<'_>) -> Speaker {
+    match fields.text("role").as_deref() {
+        Some("user") => Speaker::User,
+        Some("system") => Speaker::System,
+        Some("developer") => Speaker::Developer,
+        _ => Speaker::Assistant,
+    }
+}

@@ -1,0 +1,99 @@
+//! Gemini contents: `{ role: "user" | "model" | "function", parts }`.
+//!
+//! <https://ai.google.dev/api/caching#Content>
+
+use super::super::model::{Call, Content, Entry, Marks, Part, Piece, Reasoning, Speaker, Text};
+use super::block::media;
+use super::{Fields, call};
+use crate::canon::Json;
+
+/// Parts without a type are Gemini's.
+pub(super) fn is(fields: &Fields<'_>) -> bool {
+    let Some(Json::Array(parts)) = fields.get("parts") else { return false };
+    match parts.first() {
+        Some(part) => part.get("type").is_none(),
+        None => fields.is("role", "model"),
+    }
+}
+
+pub(super) fn content<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
+    let speaker = match fields.take_text("role").as_deref() {
+        Some("user" | "function" | "tool") | None => Speaker::User,
+        Some("model" | "assistant") => Speaker::Assistant,
+        Some("system") => Speaker::System,
+        Some(_) => return None,
+    };
+    let mut entry = Entry::new(speaker, index);
+    entry.marks.add(Marks::GEMINI);
+    entry.listed = true;
+    let mut pieces = Vec::new();
+    for item in fields.take_list("parts")? {
+        let mut part = Fields::of(item)?;
+        let signature = part.take_any(&["thoughtSignature", "thought_signature"]);
+        if let Some(given) = part.take_any(&["functionCall", "function_call"]) {
+            let mut given = Fields::of(given)?;
+            entry.parts.push(Part::Call(Call {
+                id: given.take_text("id").unwrap_or_default(),
+                name: given.take_text("name").unwrap_or_default(),
+                args: call::args_of(Some(
+                    given.take("args").unwrap_or_else(|| Json::Object(Vec::new())),
+                )),
+                thought_signature: signature,
+                extra: given.rest(),
+                ..call::empty(index)
+            }));
+        } else if let Some(given) = part.take_any(&["functionResponse", "function_response"]) {
+            pieces.push(response(Fields::of(given)?, index));
+        } else if part.get("thought").and_then(Json::as_bool) == Some(true) {
+            let mut block = part.into_json();
+            if let (Json::Object(members), Some(signature)) = (&mut block, signature) {
+                members.push(("thoughtSignature".into(), signature));
+            }
+            let thought = Reasoning::Native { marks: Marks::GEMINI, block };
+            entry.parts.push(Part::Reasoning(thought));
+        } else if matches!(part.get("text"), Some(Json::String(_))) {
+            let text = part.take("text")?;
+            let mut extra = part.rest();
+            extra.extend(signature.map(|signature| ("thoughtSignature".into(), signature)));
+            entry.parts.push(Part::Text(Text { text, extra }));
+        } else {
+            if let Some(signature) = signature {
+                part.insert("thoughtSignature", signature);
+            }
+            let block = part.into_json();
+            let marks = Marks::GEMINI;
+            entry.parts.push(match media(&block) {
+                Some(_) => Part::Media { marks, block },
+                None => Part::Native { marks, block },
+            });
+        }
+    }
+    entry.extra = fields.rest();
+    if !entry.parts.is_empty() || pieces.is_empty() {
+        pieces.push(Piece::Say(entry));
+    }
+    Some(pieces)
+}
+
+/// `{ name, response: { result } | { error } | any object }`.
+fn response<'a>(mut given: Fields<'a>, index: usize) -> Piece<'a> {
+    let id = given.take_text("id").unwrap_or_default();
+    let name = given.take_text("name").unwrap_or_default();
+    let response = given.take("response").unwrap_or_default();
+    let only = response.as_object().filter(|all| all.len() == 1).and_then(|all| all.first());
+    let error = only.is_some_and(|(key, _)| key == "error");
+    let plain = only.is_some_and(|(key, value)| {
+        (key == "result" || key == "error") && value.as_str().is_some()
+    });
+    let content = match response {
+        Json::Object(members) if plain => {
+            Content::Text(members.into_iter().next().map(|(_, value)| value).unwrap_or_default())
+        }
+        value => Content::Value(value),
+    };
+    let mut result = call::result(content, error, index);
+    result.name = name;
+    result.marks = Marks::GEMINI;
+    result.extra = given.rest();
+    Piece::Result { id, result }
+}

@@ -1,0 +1,88 @@
+//! Items of OpenAI's Responses API.
+//!
+//! <https://platform.openai.com/docs/api-reference/responses/create#responses-create-input>
+
+use super::super::model::{Call, Entry, Marks, Part, Piece, Reasoning, Speaker};
+use super::{Fields, call, message};
+
+pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
+    let kind = fields.text("type")?.into_owned();
+    let marks = Marks::RESPONSES;
+    Some(match kind.as_str() {
+        "message" => {
+            let kind = fields.take("type");
+            let speaker = match fields.take_text("role")?.as_ref() {
+                "user" => Speaker::User,
+                "assistant" => Speaker::Assistant,
+                "system" => Speaker::System,
+                "developer" => Speaker::Developer,
+                _ => return None,
+            };
+            let mut entry = Entry::new(speaker, index);
+            entry.marks.add(marks);
+            let own = fields.take("id");
+            let mut pieces = message::said(&mut fields, entry, speaker)?;
+            for piece in &mut pieces {
+                if let Piece::Say(entry) = piece {
+                    entry.extra.extend(kind.clone().map(|kind| ("type".into(), kind)));
+                    entry.extra.extend(own.clone().map(|id| ("id".into(), id)));
+                }
+            }
+            pieces
+        }
+        "function_call" => {
+            let call = Call {
+                id: fields.take_text("call_id").unwrap_or_default(),
+                name: fields.take_text("name")?,
+                args: call::args_of(fields.take("arguments")),
+                ..call::empty(index)
+            };
+            fields.take("type");
+            vec![Piece::Call { call: Call { extra: fields.rest(), ..call }, marks }]
+        }
+        "function_call_output" => {
+            let id = fields.take_text("call_id")?;
+            let mut inner = Marks::NONE;
+            let content = call::content(fields.take("output"), &mut inner);
+            let mut result = call::result(content, false, index);
+            fields.take("type");
+            result.marks = marks;
+            result.extra = fields.rest();
+            vec![Piece::Result { id, result }]
+        }
+        // An item of reasoning, or a host's own event of that name.
+        "reasoning"
+            if fields.has("summary") || fields.has("encrypted_content") || fields.has("id") =>
+        {
+            let block = fields.into_json();
+            vec![own(Part::Reasoning(Reasoning::Native { marks, block }), index)]
+        }
+        "item_reference"
+        | "compaction"
+        | "custom_tool_call"
+        | "custom_tool_call_output"
+        | "tool_search_call"
+        | "tool_search_output"
+        | "additional_tools" => {
+            vec![own(Part::Native { marks, block: fields.into_json() }, index)]
+        }
+        _ if hosted(&kind) => vec![own(Part::Native { marks, block: fields.into_json() }, index)],
+        _ => return None,
+    })
+}
+
+/// Calls that the provider runs itself, and what came of them.
+fn hosted(kind: &str) -> bool {
+    let start =
+        ["web_search", "file_search", "code_interpreter", "image_generation", "computer_", "mcp_"];
+    let local = ["local_shell_call", "shell_call", "apply_patch_call"];
+    start.iter().chain(&local).any(|prefix| kind.starts_with(prefix))
+}
+
+fn own<'a>(part: Part<'a>, index: usize) -> Piece<'a> {
+    let mut entry = Entry::new(Speaker::Assistant, index);
+    entry.marks.add(Marks::RESPONSES);
+    entry.open = true;
+    entry.parts.push(part);
+    Piece::Say(entry)
+}

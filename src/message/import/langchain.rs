@@ -1,0 +1,91 @@
+//! LangChain messages: plain, or serialised as constructors.
+//!
+//! <https://python.langchain.com/docs/concepts/messages/>
+
+use super::super::model::{Entry, Marks, Piece, Speaker};
+use super::{Fields, message};
+use crate::canon::Json;
+
+const TYPES: [&str; 10] = [
+    "human",
+    "ai",
+    "system",
+    "developer",
+    "tool",
+    "function",
+    "remove",
+    "chat",
+    "generic",
+    "reasoning",
+];
+
+/// `{ type: "human" | "ai" | …, content }` or a class name as type.
+pub(super) fn is(fields: &Fields<'_>) -> bool {
+    let Some(kind) = fields.text("type") else { return false };
+    if fields.has("role") && kind != "chat" {
+        return false;
+    }
+    let known = TYPES.get(..9).is_some_and(|all| all.contains(&kind.as_ref()));
+    (known || kind.contains("Message"))
+        && (fields.has("content")
+            || fields.has("data")
+            || fields.has("kwargs")
+            || kind == "remove"
+            || kind == "ai")
+}
+
+pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
+    let mut kind = fields.take_text("type")?.into_owned();
+    if kind == "constructor" {
+        let Some(Json::Array(path)) = fields.take("id") else { return None };
+        kind = path.last().and_then(Json::as_str)?.to_owned();
+        fields = Fields::of(fields.take("kwargs")?)?;
+    } else if let Some(data) = fields.take("data").and_then(Fields::of) {
+        // `{ type, data }`, as `messages_to_dict` writes it.
+        fields = data;
+        fields.forget(&["type"]);
+    }
+    let short = kind.strip_suffix("Chunk").unwrap_or(&kind);
+    let short = short.strip_suffix("Message").unwrap_or(short).to_ascii_lowercase();
+    let id = fields.take_any_text(&["id"]);
+    let speaker = match short.as_str() {
+        "human" => Speaker::User,
+        "ai" => Speaker::Assistant,
+        "system" => Speaker::System,
+        "developer" => Speaker::Developer,
+        "chat" => match fields.take_text("role").as_deref() {
+            Some("human" | "user") => Speaker::User,
+            Some("ai" | "assistant") => Speaker::Assistant,
+            Some("system") => Speaker::System,
+            _ => return None,
+        },
+        "tool" | "function" => {
+            fields.insert("role", Json::string("tool"));
+            let mut pieces = message::message(fields, index)?;
+            for piece in &mut pieces {
+                if let Piece::Result { result, .. } = piece {
+                    result.marks = Marks::LANGCHAIN;
+                    result.extra.clear();
+                }
+            }
+            return Some(pieces);
+        }
+        "remove" => {
+            let id = id?;
+            return Some(vec![Piece::Remove((id != "__remove_all__").then_some(id))]);
+        }
+        _ => return None,
+    };
+    fields.forget(&["name", "additional_kwargs", "response_metadata", "usage_metadata", "example"]);
+    let mut entry = Entry::new(speaker, index);
+    entry.marks.add(Marks::LANGCHAIN);
+    entry.id = id;
+    let mut pieces = message::said(&mut fields, entry, speaker)?;
+    for piece in &mut pieces {
+        if let Piece::Say(entry) = piece {
+            entry.extra.clear();
+            entry.marks.add(Marks::LANGCHAIN);
+        }
+    }
+    Some(pieces)
+}

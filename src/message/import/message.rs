@@ -1,0 +1,254 @@
+//! Messages with a role: core messages, OpenAI and what speaks it, Anthropic, Bedrock, Cohere,
+//! Ollama, the AI SDK's model messages.
+
+use std::borrow::Cow;
+
+use super::super::model::{Call, Content, Entry, Marks, Part, Piece, Reasoning, Speaker, Text};
+use super::{Fields, block, call};
+use crate::canon::Json;
+
+pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
+    let role = fields.take_text("role")?;
+    let speaker = match role.as_ref() {
+        "system" => Speaker::System,
+        "developer" => Speaker::Developer,
+        "user" | "human" => Speaker::User,
+        "assistant" | "ai" | "model" => Speaker::Assistant,
+        "tool" | "function" => return tool(fields, index),
+        // AG-UI's and the AI SDK's own roles: what they hold is for the page.
+        "activity" | "reasoning" | "data" => {
+            return Some(vec![Piece::Drop { code: "ROLE_UNSUPPORTED", id: None }]);
+        }
+        _ => return None,
+    };
+    let mut entry = Entry::new(speaker, index);
+    if fields.has("tool_calls") {
+        entry.marks.add(Marks::CHAT);
+    }
+    said(&mut fields, entry, speaker)
+}
+
+/// The content of a message, and what stands beside it.
+pub(super) fn said<'a>(
+    fields: &mut Fields<'a>,
+    mut entry: Entry<'a>,
+    speaker: Speaker,
+) -> Option<Vec<Piece<'a>>> {
+    let index = entry.index;
+    entry.null = fields.is_null("content");
+    let content = fields.take("content").or_else(|| fields.take("text"));
+    let explicit = content.is_some() || entry.null;
+    let (parts, results, listed) = block::content(content, index, &mut entry.marks)?;
+    entry.listed = listed;
+    reasoning(fields, &mut entry);
+    entry.parts.extend(parts);
+    let mut pieces = Vec::new();
+    if speaker == Speaker::Assistant {
+        calls(fields, &mut entry, &mut pieces)?;
+    } else if !explicit && results.is_empty() {
+        return None;
+    }
+    if let Some(images) = fields.take_list("images") {
+        // Ollama: base64 beside the text.
+        let image = |data: Json<'a>| {
+            let block = Json::object([("type", "image".into()), ("image", data)]);
+            Part::Media { marks: Marks::CHAT, block }
+        };
+        entry.parts.extend(images.into_iter().map(image));
+    }
+    let only_results = entry.parts.is_empty() && !results.is_empty();
+    if !results.is_empty() && speaker != Speaker::Assistant {
+        // Results come first; who spoke between is told by their places.
+        pieces.extend(results);
+    } else {
+        // Anthropic's server tools apart, no result stands in an assistant message; the AI SDK's
+        // provider-executed ones do, behind their calls.
+        attach(&mut entry, results);
+    }
+    if !only_results {
+        finish(fields.clone(), &mut entry);
+        pieces.push(Piece::Say(entry));
+    }
+    Some(pieces)
+}
+
+fn attach<'a>(entry: &mut Entry<'a>, results: Vec<Piece<'a>>) {
+    for piece in results {
+        if let Piece::Result { id, result } = piece {
+            let mut open = entry.parts.iter_mut().filter_map(|part| match part {
+                Part::Call(call) if call.id == id && call.result.is_none() => Some(call),
+                _ => None,
+            });
+            if let Some(call) = open.next() {
+                call.result = Some(result);
+            }
+        }
+    }
+}
+
+/// What hosts and libraries keep beside a message, for themselves.
+const KEPT: [&str; 16] = [
+    "id",
+    "metadata",
+    "createdAt",
+    "created_at",
+    "timestamp",
+    "response_metadata",
+    "additional_kwargs",
+    "usage_metadata",
+    "example",
+    "experimental_attachments",
+    "annotations",
+    "toolInvocations",
+    "revisionId",
+    "providerOptions",
+    "providerMetadata",
+    "data",
+];
+
+fn finish<'a>(mut fields: Fields<'a>, entry: &mut Entry<'a>) {
+    fields.forget(&KEPT);
+    let foreign = Marks::CAMEL.and(Marks::AI_SDK).and(Marks::LANGCHAIN).and(Marks::EVENT);
+    if !entry.marks.meets(foreign) || entry.marks.meets(Marks::CHAT) {
+        entry.extra = fields.rest();
+    }
+}
+
+fn reasoning<'a>(fields: &mut Fields<'a>, entry: &mut Entry<'a>) {
+    if let Some(text) = fields.take("reasoning_content") {
+        entry.marks.add(Marks::CHAT);
+        entry.parts.push(Part::Reasoning(Reasoning::Content(text)));
+    }
+    if let Some(text) = fields.take("thinking") {
+        entry.marks.add(Marks::CHAT);
+        entry.parts.push(Part::Reasoning(Reasoning::Thinking(text)));
+    }
+    // Gateways each have their own; none is taken by another.
+    if fields.take_any(&["reasoning", "reasoning_details", "thinking_blocks"]).is_some() {
+        entry.parts.push(Part::Reasoning(Reasoning::Plain));
+    }
+}
+
+fn calls<'a>(
+    fields: &mut Fields<'a>,
+    entry: &mut Entry<'a>,
+    pieces: &mut Vec<Piece<'a>>,
+) -> Option<()> {
+    let index = entry.index;
+    let in_content: Vec<String> = entry.calls().map(|call| call.id.to_string()).collect();
+    for key in ["tool_calls", "toolCalls", "invalid_tool_calls"] {
+        for item in fields.take_list(key).unwrap_or_default() {
+            let mut marks = Marks::NONE;
+            let call = call::call(item, index, &mut marks)?;
+            entry.marks.add(if key == "tool_calls" && marks.meets(Marks::CHAT) {
+                Marks::CHAT
+            } else {
+                marks
+            });
+            // LangChain has Anthropic's calls twice: in the content and here.
+            if !in_content.iter().any(|id| *id == call.id) {
+                entry.parts.push(Part::Call(call));
+            }
+        }
+    }
+    if let Some(legacy) = fields.take("function_call").and_then(Fields::of) {
+        entry.marks.add(Marks::CHAT);
+        let mut legacy = legacy;
+        entry.parts.push(Part::Call(Call {
+            name: legacy.take_text("name").unwrap_or_default(),
+            args: call::args_of(legacy.take("arguments")),
+            ..call::empty(index)
+        }));
+    }
+    if let Some(text) = fields.take("refusal") {
+        let block = Json::object([("type", "refusal".into()), ("refusal", text)]);
+        entry.parts.push(Part::Native { marks: Marks::CHAT, block });
+    }
+    if let Some(text) = fields.take("tool_plan") {
+        entry
+            .parts
+            .insert(0, Part::Text(Text { text, extra: vec![("tool_plan".into(), true.into())] }));
+    }
+    if let Some(items) = fields.take_list("toolInvocations") {
+        entry.marks.add(Marks::AI_SDK);
+        for item in items {
+            invocation(item, entry, pieces)?;
+        }
+    }
+    fields.forget(&["tool_call_chunks"]);
+    Some(())
+}
+
+/// AI SDK 4: `{ state, toolCallId, toolName, args, result? }`.
+fn invocation<'a>(
+    item: Json<'a>,
+    entry: &mut Entry<'a>,
+    pieces: &mut Vec<Piece<'a>>,
+) -> Option<()> {
+    let mut fields = Fields::of(item)?;
+    let state = fields.take_text("state").unwrap_or_default();
+    let result = fields.take("result");
+    let mut one = call::call(fields.into_json(), entry.index, &mut Marks::default())?;
+    if state == "partial-call" {
+        pieces.push(Piece::Drop { code: "TOOL_CALL_PARTIAL", id: Some(one.id) });
+        return Some(());
+    }
+    if state == "result" || result.is_some() {
+        let content = call::content(result, &mut Marks::default());
+        one.result = Some(call::result(content, false, entry.index));
+    }
+    entry.parts.push(Part::Call(one));
+    Some(())
+}
+
+/// A message that is a result.
+fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
+    let mut marks = Marks::NONE;
+    let sdk = |item: &Json<'_>| item.get("type").and_then(Json::as_str) == Some("tool-result");
+    let content = fields.take("content");
+    if let Some(Json::Array(items)) = &content
+        && !items.is_empty()
+        && items.iter().any(sdk)
+    {
+        let (_, results, _) = block::content(content, index, &mut marks)?;
+        return Some(results);
+    }
+    let camel = fields.has("toolCallId") || fields.has("result");
+    if camel {
+        marks.add(Marks::CAMEL);
+    }
+    let listed = fields.take_list("tool_call_ids").and_then(|ids| ids.into_iter().next());
+    let id = fields
+        .take_any_text(&["tool_call_id", "toolCallId", "toolUseId", "tool_use_id", "call_id"])
+        .or_else(|| listed.and_then(|id| id.as_str().map(|id| Cow::Owned(id.to_owned()))));
+    let tool_name = fields.take_any_text(&["tool_name", "toolName"]);
+    let name = tool_name.or_else(|| fields.text("name"));
+    let failed = |value: Option<Json<'_>>| value.as_ref().and_then(Json::as_bool) == Some(true);
+    let error = failed(fields.take("isError"))
+        | failed(fields.take("is_error"))
+        | (fields.take_text("status").as_deref() == Some("error"));
+    let message = fields.take("error");
+    // Without an id or a name there is nothing that it could be the result of.
+    if id.is_none() && name.is_none() {
+        return None;
+    }
+    let value = content.or_else(|| fields.take("result")).or_else(|| fields.take("output"));
+    let content = call::content(value, &mut marks);
+    let (content, error) = match message {
+        Some(message) if block::nothing(&content) => {
+            (call::content(Some(message), &mut marks), true)
+        }
+        _ => (content, error),
+    };
+    let content = match content {
+        Content::Value(Json::Array(items)) if items.is_empty() => Content::Text(Json::string("")),
+        content => content,
+    };
+    fields.forget(&KEPT);
+    fields.forget(&["artifact", "type", "result"]);
+    let mut result = call::result(content, error, index);
+    result.name = name.unwrap_or_default();
+    result.marks = if camel { marks } else { marks.and(Marks::CHAT) };
+    result.extra = fields.rest();
+    Some(vec![Piece::Result { id: id.unwrap_or_default(), result }])
+}

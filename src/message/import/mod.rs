@@ -1,0 +1,43 @@
+//! What one element of a history comes to, in whatever shape it was kept.
+//!
+//! Shapes are told apart element by element and block by block, so a history may mix them.
+
+mod block;
+mod call;
+mod event;
+mod fields;
+mod gemini;
+mod item;
+mod langchain;
+mod message;
+mod ui;
+
+pub(super) use block::{Media, media};
+pub(super) use fields::Fields;
+
+use super::model::Piece;
+use crate::canon::Json;
+
+/// The pieces of an element; `None` if it has no shape that is known.
+pub(super) fn element(value: Json<'_>, index: usize) -> Option<Vec<Piece<'_>>> {
+    let fields = Fields::of(value)?;
+    if fields.has("lc") || langchain::is(&fields) {
+        return langchain::message(fields, index);
+    }
+    if let Some(kind) = fields.text("type") {
+        if let Some(pieces) = event::event(kind.into_owned().as_str(), &fields, index) {
+            return pieces;
+        }
+        if !fields.has("role") || fields.is("type", "message") {
+            return item::item(fields, index);
+        }
+    }
+    if fields.has("parts") {
+        return if gemini::is(&fields) {
+            gemini::content(fields, index)
+        } else {
+            ui::message(fields, index)
+        };
+    }
+    message::message(fields, index)
+}

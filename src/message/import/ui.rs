@@ -1,0 +1,102 @@
+//! The AI SDK's UI messages: `{ id, role, parts }`.
+//!
+//! <https://ai-sdk.dev/docs/reference/ai-sdk-core/ui-message>
+
+use super::super::model::{Call, Entry, Marks, Part, Piece, Reasoning, Speaker, Text};
+use super::block::{self, Block};
+use super::{Fields, call};
+use crate::canon::Json;
+
+pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
+    let speaker = match fields.take_text("role")?.as_ref() {
+        "system" => Speaker::System,
+        "user" => Speaker::User,
+        "assistant" => Speaker::Assistant,
+        _ => return None,
+    };
+    let fresh = || {
+        let mut entry = Entry::new(speaker, index);
+        entry.marks.add(Marks::AI_SDK);
+        entry
+    };
+    let mut pieces = Vec::new();
+    let mut entry = fresh();
+    for item in fields.take_list("parts")? {
+        let kind = item.get("type").and_then(Json::as_str)?.to_owned();
+        // What the model said behind a step's results belongs to the next message.
+        if kind == "step-start" {
+            if !entry.parts.is_empty() {
+                pieces.push(Piece::Say(std::mem::replace(&mut entry, fresh())));
+            }
+            continue;
+        }
+        if kind == "dynamic-tool" || kind.starts_with("tool-") && item.get("state").is_some() {
+            let name = kind.strip_prefix("tool-").unwrap_or_default().to_owned();
+            match tool(item, &name, index)? {
+                Ok(call) => entry.parts.push(Part::Call(call)),
+                Err(piece) => pieces.push(piece),
+            }
+            continue;
+        }
+        match part(item, &kind, index)? {
+            Block::Part(part) => entry.parts.push(part),
+            Block::Result(piece) => pieces.push(piece),
+            Block::Nothing => {}
+        }
+    }
+    if !entry.parts.is_empty() || !pieces.iter().any(|piece| matches!(piece, Piece::Say(_))) {
+        pieces.push(Piece::Say(entry));
+    }
+    Some(pieces)
+}
+
+fn part<'a>(item: Json<'a>, kind: &str, index: usize) -> Option<Block<'a>> {
+    Some(match kind {
+        "text" => {
+            let text = Fields::of(item)?.take("text")?;
+            text.as_str()?;
+            Block::Part(Part::Text(Text::new(text)))
+        }
+        "reasoning" => {
+            Block::Part(Part::Reasoning(block::provider_reasoning(&mut Fields::of(item)?)))
+        }
+        "reasoning-file" => Block::Part(Part::Reasoning(Reasoning::Plain)),
+        _ if kind.starts_with("data-") => Block::Nothing,
+        _ => block::block(item, index, &mut Marks::default())?,
+    })
+}
+
+/// A tool part holds the call and, by its state, the result.
+fn tool<'a>(item: Json<'a>, name: &str, index: usize) -> Option<Result<Call<'a>, Piece<'a>>> {
+    let mut fields = Fields::of(item)?;
+    let id = fields.take_any_text(&["toolCallId"]).unwrap_or_default();
+    let state = fields.take_text("state")?;
+    if state == "input-streaming" {
+        return Some(Err(Piece::Drop { code: "TOOL_CALL_PARTIAL", id: Some(id) }));
+    }
+    let mut marks = Marks::AI_SDK;
+    let named = fields.take_any_text(&["toolName"]);
+    let input = fields.take("input").or_else(|| fields.take("rawInput"));
+    let result = match state.as_ref() {
+        "output-available" => Some((call::content(fields.take("output"), &mut marks), false)),
+        "output-error" => Some((call::content(fields.take("errorText"), &mut marks), true)),
+        "output-denied" => {
+            let reason =
+                fields.take("approval").and_then(Fields::of).and_then(|mut a| a.take("reason"));
+            let reason = reason.filter(|reason| reason.as_str().is_some());
+            let text = reason.unwrap_or_else(|| Json::string(call::DENIED));
+            Some((call::content(Some(text), &mut marks), true))
+        }
+        _ => None,
+    };
+    let own = fields.take("callProviderMetadata").and_then(Fields::of);
+    let google = own.and_then(|mut own| Fields::of(own.take("google")?));
+    Some(Ok(Call {
+        id,
+        name: named.unwrap_or_else(|| name.to_owned().into()),
+        args: call::args_of(input),
+        thought_signature: google.and_then(|mut google| google.take("thoughtSignature")),
+        result: result.map(|(content, error)| call::result(content, error, index)),
+        ..call::empty(index)
+    }))
+}

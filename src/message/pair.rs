@@ -1,0 +1,143 @@
+//! Which result answers which call.
+//!
+//! By occurrence, not by id alone: providers use ids again, in a later round or even within one
+//! message. A result answers the earliest unanswered call with its id in the latest message that
+//! has one; without such a call it waits for one to come, or else it is a second result of the
+//! call that was answered last.
+
+use super::index::Index;
+use super::model::ToolResult;
+
+/// A call, by its entry and its part.
+pub(super) type Place = (usize, usize);
+
+/// The calls that wait for results, and the results that wait for calls.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pairs<'a> {
+    index: Index,
+    ids: Vec<Id>,
+    /// Results without a call so far, as they came; `None` once the call has come.
+    early: Vec<Option<(String, ToolResult<'a>)>>,
+}
+
+/// What is known of one id.
+#[derive(Debug, Clone, Default)]
+struct Id {
+    /// The unanswered calls, in order.
+    open: Vec<Place>,
+    /// How many calls of the last entry in `open` have been answered from its front.
+    skip: usize,
+    answered: Option<Place>,
+    /// The results that wait, by their place in `early`; the first is at `next`.
+    waiting: Vec<usize>,
+    next: usize,
+}
+
+/// What a result answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answers {
+    Call(Place),
+    /// The call has a result already.
+    Again(Place),
+    /// Nothing yet.
+    Nothing,
+}
+
+/// By this a call without an id is known: no id begins so.
+pub(super) fn by_name(name: &str) -> String {
+    format!("\0{name}")
+}
+
+impl<'a> Pairs<'a> {
+    fn id(&mut self, id: &str) -> &mut Id {
+        let at = self.index.number(id);
+        if at >= self.ids.len() {
+            self.ids.resize_with(at + 1, Id::default);
+        }
+        #[expect(clippy::indexing_slicing, reason = "just made long enough")]
+        &mut self.ids[at]
+    }
+
+    /// A call waits; a result that came before it is given back.
+    pub(super) fn call(&mut self, id: &str, place: Place) -> Option<ToolResult<'a>> {
+        let known = self.id(id);
+        let Some(early) = known.waiting.get(known.next).copied() else {
+            // Of an entry before, what was answered is left behind.
+            if known.open.last().is_some_and(|last| last.0 != place.0) {
+                known.settle();
+            }
+            known.open.push(place);
+            return None;
+        };
+        known.next += 1;
+        known.answered = Some(place);
+        self.early.get_mut(early)?.take().map(|(_, result)| result)
+    }
+
+    /// A call came with its result, or was answered by its place.
+    pub(super) fn settled(&mut self, id: &str, place: Place) {
+        let known = self.id(id);
+        known.settle();
+        if let Ok(at) = known.open.binary_search(&place) {
+            known.open.remove(at);
+        }
+        known.answered = Some(place);
+    }
+
+    /// What a result of this id answers.
+    pub(super) fn result(&mut self, id: &str) -> Answers {
+        let known = self.id(id);
+        match known.first() {
+            Some(place) => {
+                known.skip += 1;
+                known.answered = Some(place);
+                Answers::Call(place)
+            }
+            None => known.answered.map_or(Answers::Nothing, Answers::Again),
+        }
+    }
+
+    /// The call of this id that came last.
+    pub(super) fn last_of(&self, id: &str) -> Option<Place> {
+        let known = self.ids.get(self.index.find(id)?)?;
+        known.open.last().copied().max(known.answered)
+    }
+
+    /// Keeps a result whose call may still come.
+    pub(super) fn wait(&mut self, id: &str, result: ToolResult<'a>) {
+        let at = self.early.len();
+        self.id(id).waiting.push(at);
+        self.early.push(Some((id.to_owned(), result)));
+    }
+
+    /// Results whose call never came, in their order.
+    pub(super) fn orphans(&self) -> impl Iterator<Item = (&str, &ToolResult<'a>)> {
+        self.early.iter().flatten().map(|(id, result)| (id.as_str(), result))
+    }
+}
+
+impl Id {
+    /// The first unanswered call of the last entry that has one.
+    fn first(&mut self) -> Option<Place> {
+        let entry = self.open.last()?.0;
+        let begin = self.open.partition_point(|place| place.0 < entry);
+        match self.open.get(begin + self.skip) {
+            Some(place) => Some(*place),
+            None => {
+                // All of that entry's are answered: the entry before it is next.
+                self.open.truncate(begin);
+                self.skip = 0;
+                self.first()
+            }
+        }
+    }
+
+    /// Takes out what was answered.
+    fn settle(&mut self) {
+        if let Some((entry, _)) = self.open.last().copied() {
+            let begin = self.open.partition_point(|place| place.0 < entry);
+            self.open.drain(begin..begin + self.skip);
+        }
+        self.skip = 0;
+    }
+}

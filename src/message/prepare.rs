@@ -1,0 +1,425 @@
+//! The parts of one entry as its dialect can write them.
+
+use std::borrow::Cow;
+
+use super::args::settle;
+use super::arrange::Context;
+use super::history::INTERRUPTED;
+use super::ids;
+use super::import::media;
+use super::model::{
+    Call, Content, Entry, Marks, Members, Part, Reasoning, Speaker, Text, ToolResult,
+};
+use super::options::{ReasoningReplay, Strategy};
+use super::report::{Finding, Weight};
+use super::rules::{Arguments, EmptyResult, Media, Message, Out, Replay, ResultOut, Rules};
+use crate::canon::Json;
+
+/// Put in the place of a result that says nothing where the provider wants something.
+const EMPTY: &str = "(empty)";
+/// A call that names no tool.
+const UNKNOWN_TOOL: &str = "unknown_tool";
+/// Gemini's documented placeholder for a signature that is not there.
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
+/// An entry that is ready to be placed.
+#[derive(Debug)]
+pub(super) struct Prepared<'a> {
+    pub(super) parts: Vec<Out<'a>>,
+    pub(super) results: Vec<Out<'a>>,
+    pub(super) extra: Members<'a>,
+    pub(super) listed: bool,
+    /// Whether it has been said already why nothing is left of it.
+    pub(super) silent: bool,
+}
+
+/// Prepares entry `at`; says what was done.
+pub(super) fn entry<'a>(
+    entries: &[Entry<'a>],
+    at: usize,
+    context: &Context<'_>,
+    findings: &mut Vec<Finding>,
+) -> Prepared<'a> {
+    let mut made = Prepared {
+        parts: Vec::new(),
+        results: Vec::new(),
+        extra: Vec::new(),
+        listed: false,
+        silent: false,
+    };
+    let Some(entry) = entries.get(at) else { return made };
+    let mut work = Work { context, entry, findings, next: entries.get(at + 1) };
+    let before = work.findings.len();
+    let calls_stay = context.options.strategy == Strategy::Reconstruct;
+    let mut blank = 0_usize;
+    let mut called = false;
+    for (place, part) in entry.parts.iter().enumerate() {
+        match part {
+            Part::Text(text) => {
+                if is_blank(&text.text) {
+                    blank += 1;
+                    continue;
+                }
+                let extra = work.fields(&text.extra, context.rules.fields.text, entry.marks);
+                made.parts.push(Out::Text { text: text.text.clone(), extra, apart: false });
+            }
+            Part::Reasoning(reasoning) => {
+                let last = place + 1 == entry.parts.len();
+                made.parts.extend(work.reasoning(reasoning, last));
+            }
+            Part::Media { marks, block } => made.parts.push(work.media(*marks, block)),
+            Part::Native { marks, block } => made.parts.extend(work.native(*marks, block)),
+            Part::Call(call) if calls_stay => {
+                let first = !called;
+                called = true;
+                let name = work.name(call);
+                made.results.push(work.answer(call, &name, at + 1 < entries.len()));
+                made.parts.push(work.call(call, name, first && at >= context.turn));
+            }
+            Part::Call(call) => work.note("TOOL_CALL_OMITTED", "dropped", call, ("", Weight::Risk)),
+        }
+    }
+    // A blank text beside a call is how many say that nothing was said.
+    if blank > 0 && !made.parts.is_empty() && !called {
+        work.findings.push(Finding::new("CONTENT_EMPTY", "dropped", entry.index));
+    }
+    made.silent = work.findings.len() > before;
+    if context.rules.calls_last {
+        calls_last(&mut made.parts);
+    }
+    if entry.null && called && !context.rules.null && entry.marks.within(context.rules.own) {
+        let finding = Finding::new("CONTENT_NULL", "converted", entry.index);
+        work.findings.push(finding.more("an empty text is wanted").spelling());
+    }
+    made.extra = work.fields(&entry.extra, context.rules.fields.message, entry.marks);
+    made.listed = entry.listed && context.own;
+    if blank > 0 && made.parts.is_empty() && !only_foreign(entry) {
+        made.silent = false;
+    }
+    made
+}
+
+/// Whether reasoning was all that an entry held beside blanks.
+fn only_foreign(entry: &Entry<'_>) -> bool {
+    entry.parts.iter().any(|part| matches!(part, Part::Reasoning(_)))
+}
+
+struct Work<'w, 'a> {
+    context: &'w Context<'w>,
+    entry: &'w Entry<'a>,
+    findings: &'w mut Vec<Finding>,
+    next: Option<&'w Entry<'a>>,
+}
+
+impl<'a> Work<'_, 'a> {
+    fn rules(&self) -> &'static Rules {
+        self.context.rules
+    }
+
+    fn own(&self, marks: Marks) -> bool {
+        marks.meets(self.rules().own)
+    }
+
+    fn note(
+        &mut self,
+        code: &'static str,
+        action: &'static str,
+        call: &Call<'a>,
+        (more, weight): (&str, Weight),
+    ) {
+        let mut finding = Finding::new(code, action, call.index).call(&call.id).more(more);
+        finding.weight = weight;
+        self.findings.push(finding);
+    }
+
+    /// The fields that the dialect knows; the others are left out.
+    fn fields(&mut self, extra: &Members<'a>, known: &[&str], marks: Marks) -> Members<'a> {
+        if extra.is_empty() {
+            return Vec::new();
+        }
+        let mut kept = Vec::new();
+        for (key, value) in extra {
+            if known.contains(&key.as_ref()) {
+                kept.push((key.clone(), value.clone()));
+            } else if marks.within(self.rules().own) && key != "tool_plan" {
+                let finding = Finding::new("FIELD_UNKNOWN", "dropped", self.entry.index);
+                let risk = !self.rules().strict;
+                self.findings.push(finding.more(key.as_ref()).risk_if(risk));
+            }
+        }
+        kept
+    }
+
+    fn reasoning(&mut self, reasoning: &Reasoning<'a>, last: bool) -> Option<Out<'a>> {
+        let called = self.entry.calls().next().is_some();
+        let rules = self.rules();
+        let kept = match (rules.reasoning, reasoning) {
+            (Replay::Signed, Reasoning::Signed { .. } | Reasoning::Redacted(_)) => {
+                if last && rules.calls_last && self.entry.parts.len() > 1 && !called {
+                    let index = self.entry.index;
+                    self.findings.push(Finding::new("REASONING_FINAL", "dropped", index));
+                    return None;
+                }
+                true
+            }
+            (Replay::Content, Reasoning::Content(_)) => match self.context.options.reasoning {
+                ReasoningReplay::Never => false,
+                ReasoningReplay::ToolCalls => called,
+                ReasoningReplay::Always => true,
+            },
+            (Replay::Thinking, Reasoning::Thinking(_)) => true,
+            (_, Reasoning::Native { marks, .. }) => {
+                let own = self.own(*marks) && rules.reasoning == Replay::Native;
+                if own && marks.meets(Marks::RESPONSES) && last && !self.followed() {
+                    let index = self.entry.index;
+                    self.findings.push(Finding::new("REASONING_ITEM_UNPAIRED", "dropped", index));
+                    return None;
+                }
+                own
+            }
+            _ => false,
+        };
+        if !kept {
+            let finding = Finding::new("REASONING_FOREIGN", "dropped", self.entry.index);
+            self.findings.push(finding);
+            return None;
+        }
+        Some(Out::Reasoning(reasoning.clone()))
+    }
+
+    /// Whether the next item is one that reasoning can have led to.
+    fn followed(&self) -> bool {
+        self.next.is_some_and(|next| next.speaker == Speaker::Assistant)
+    }
+
+    fn media(&mut self, marks: Marks, block: &Json<'a>) -> Out<'a> {
+        let rules = self.rules();
+        if self.own(marks) && rules.media != Media::None && self.entry.marks.meets(rules.own) {
+            return Out::Native(block.clone());
+        }
+        let seen = media(block);
+        let fits = seen.as_ref().is_some_and(|seen| match rules.media {
+            Media::None => false,
+            Media::Images => seen.mime.starts_with("image/"),
+            Media::Files => true,
+            Media::Bytes => !seen.is_url,
+        });
+        match seen {
+            Some(seen) if fits => Out::Media(seen),
+            seen => {
+                let finding = Finding::new("CONTENT_SHAPE", "converted", self.entry.index);
+                self.findings.push(finding.more("an attachment became a note"));
+                let note = seen.map_or_else(
+                    || "[attachment]".to_owned(),
+                    |seen| match (seen.is_url, seen.name) {
+                        (true, _) => format!("[attachment: {}]", seen.data),
+                        (_, Some(name)) => format!("[attachment: {name}]"),
+                        _ => format!("[attachment: {}]", seen.mime),
+                    },
+                );
+                Out::Text { text: note.into(), extra: Vec::new(), apart: false }
+            }
+        }
+    }
+
+    fn native(&mut self, marks: Marks, block: &Json<'a>) -> Option<Out<'a>> {
+        if self.own(marks) {
+            return Some(Out::Native(block.clone()));
+        }
+        // What the model refused to say, it said.
+        if let Some(text) = block.get("refusal").filter(|text| !is_blank(text)) {
+            return Some(Out::Text { text: text.clone(), extra: Vec::new(), apart: true });
+        }
+        let kind = block.get("type").and_then(Json::as_str).unwrap_or("a block");
+        let finding = Finding::new("CONTENT_SHAPE", "dropped", self.entry.index);
+        self.findings.push(finding.more(format!("{kind} is known to its own provider only")));
+        None
+    }
+
+    fn name(&mut self, call: &Call<'a>) -> Cow<'a, str> {
+        let given = if call.name.is_empty() {
+            let named = call.result.as_ref().map(|result| result.name.clone());
+            let found = named.filter(|name| !name.is_empty());
+            let found = found.unwrap_or(Cow::Borrowed(UNKNOWN_TOOL));
+            let more = format!("now {found}");
+            self.note("TOOL_NAME_MISSING", "synthesized", call, (&more, Weight::Fault));
+            found
+        } else {
+            call.name.clone()
+        };
+        match ids::name(&given, self.rules().names) {
+            None => given,
+            Some(made) => {
+                let more = format!("{given} is now {made}");
+                self.note("TOOL_NAME_FORMAT", "renamed", call, (&more, Weight::Fault));
+                made
+            }
+        }
+    }
+
+    fn call(&mut self, call: &Call<'a>, name: Cow<'a, str>, first: bool) -> Out<'a> {
+        let rules = self.rules();
+        let (arguments, wrong) = settle(&call.args, rules.arguments);
+        if let Some(code) = wrong {
+            let read = rules.arguments != Arguments::Text { read: false };
+            self.note(code, "converted", call, ("", Weight::risk_if(!read)));
+        }
+        if matches!(call.args, super::model::Args::Value(_))
+            && rules.arguments != Arguments::Object
+            && self.entry.marks.within(rules.own)
+        {
+            let more = ("JSON text is wanted", Weight::Spelling);
+            self.note("TOOL_ARGS_TYPE", "converted", call, more);
+        }
+        let mut thought_signature = call.thought_signature.clone();
+        if thought_signature.is_none() && first && self.context.signatures && rules.is_gemini() {
+            let more = (NO_SIGNATURE, Weight::Fault);
+            self.note("THOUGHT_SIGNATURE_MISSING", "synthesized", call, more);
+            thought_signature = Some(NO_SIGNATURE.into());
+        }
+        let extra = self.fields(&call.extra, rules.fields.call, self.entry.marks);
+        Out::Call {
+            id: self.id(call),
+            name: Json::String(name),
+            arguments,
+            thought_signature,
+            extra,
+        }
+    }
+
+    /// Null where the dialect needs none and the history has none.
+    fn id(&self, call: &Call<'a>) -> Json<'a> {
+        let given = !call.id.is_empty() && (!self.rules().is_gemini() || self.context.own);
+        if given || !self.rules().ids_optional {
+            Json::String(call.wire_id.clone())
+        } else {
+            Json::Null
+        }
+    }
+
+    fn answer(&mut self, call: &Call<'a>, name: &Cow<'a, str>, more: bool) -> Out<'a> {
+        let id = self.id(call);
+        let name = Json::String(name.clone());
+        let Some(result) = &call.result else {
+            let code = if more { "TOOL_CALL_UNANSWERED" } else { "TOOL_CALL_PENDING" };
+            self.note(code, "synthesized", call, ("answered as interrupted", Weight::Fault));
+            let content = ResultOut::Text(INTERRUPTED.into());
+            return Out::Result { id, name, content, error: true, extra: Vec::new() };
+        };
+        let content = self.content(call, result);
+        let extra = self.fields(&result.extra, self.rules().fields.result, result.marks);
+        Out::Result { id, name, content, error: result.error, extra }
+    }
+
+    fn content(&mut self, call: &Call<'a>, result: &ToolResult<'a>) -> ResultOut<'a> {
+        let rules = self.rules();
+        let text = match &result.content {
+            Content::Text(text) => text.clone(),
+            Content::Value(value) if rules.is_gemini() && self.own(result.marks) => {
+                return ResultOut::Native(value.clone());
+            }
+            Content::Value(value) => {
+                let more = ("now JSON text", Weight::risk_if(rules.is_gemini()));
+                self.note("TOOL_RESULT_TYPE", "converted", call, more);
+                value.to_text().into()
+            }
+            Content::Parts(parts) => {
+                let outs: Vec<_> =
+                    parts.iter().filter_map(|part| self.shown(part, result)).collect();
+                let texts = outs.iter().all(|out| matches!(out, Out::Text { .. }));
+                let own = self.context.own && self.own(result.marks);
+                let list = own && rules.media != Media::None || !texts && rules.shows_results();
+                if list && !outs.is_empty() {
+                    return ResultOut::Parts(outs);
+                }
+                joined(&outs, "\n")
+            }
+        };
+        let refused = match rules.empty_result {
+            EmptyResult::Taken => false,
+            EmptyResult::RefusedOnError => result.error,
+            EmptyResult::Refused => true,
+        };
+        if refused && is_blank(&text) {
+            self.note("TOOL_RESULT_EMPTY", "converted", call, (EMPTY, Weight::Fault));
+            return ResultOut::Text(EMPTY.into());
+        }
+        ResultOut::Text(text)
+    }
+
+    /// A part of a result.
+    fn shown(&mut self, part: &Part<'a>, result: &ToolResult<'a>) -> Option<Out<'a>> {
+        match part {
+            Part::Text(Text { text, extra }) => {
+                let extra = self.fields(extra, self.rules().fields.text, result.marks);
+                Some(Out::Text { text: text.clone(), extra, apart: false })
+            }
+            Part::Media { marks, block } => {
+                if self.own(*marks) && self.own(result.marks) {
+                    return Some(Out::Native(block.clone()));
+                }
+                let seen = media(block).filter(|_| self.rules().shows_results());
+                let fits = |seen: &super::import::Media<'a>| {
+                    !seen.is_url || self.rules().media != Media::Bytes
+                };
+                match seen {
+                    Some(seen) if fits(&seen) => Some(Out::Media(seen)),
+                    _ => Some(self.media(Marks::NONE, &Json::Null)),
+                }
+            }
+            Part::Native { marks, block } => match block.get("json") {
+                Some(value) if !self.own(*marks) => {
+                    let text = value.to_text().into();
+                    Some(Out::Text { text, extra: Vec::new(), apart: false })
+                }
+                _ => self.native(*marks, block),
+            },
+            Part::Reasoning(_) | Part::Call(_) => None,
+        }
+    }
+}
+
+/// Calls behind what was said; what the model thought stays where it was.
+fn calls_last(parts: &mut Vec<Out<'_>>) {
+    let is_call = |part: &Out<'_>| matches!(part, Out::Call { .. });
+    let first = parts.iter().position(is_call);
+    if !first.is_some_and(|first| parts.iter().skip(first).any(|part| !is_call(part))) {
+        return;
+    }
+    let all = std::mem::take(parts);
+    let (calls, said): (Vec<_>, Vec<_>) = all.into_iter().partition(is_call);
+    parts.extend(said);
+    parts.extend(calls);
+}
+
+/// The texts as one.
+pub(super) fn joined<'a>(parts: &[Out<'a>], between: &str) -> Json<'a> {
+    let texts = parts.iter().filter_map(|part| match part {
+        Out::Text { text, .. } => Some(text),
+        _ => None,
+    });
+    let texts: Vec<_> = texts.collect();
+    match texts.as_slice() {
+        [one] => (*one).clone(),
+        many => {
+            let many: Vec<_> = many.iter().map(|text| text.as_str().unwrap_or_default()).collect();
+            many.join(between).into()
+        }
+    }
+}
+
+/// Takes the white space off the end of the last text.
+pub(super) fn trim<'a>(message: &mut Message<'a>, index: usize, findings: &mut Vec<Finding>) {
+    if let Some(Out::Text { text: Json::String(text), .. }) = message.parts.last_mut() {
+        let end = text.trim_end().len();
+        if end < text.len() {
+            text.to_mut().truncate(end);
+            findings.push(Finding::new("TRAILING_WHITESPACE", "converted", index));
+        }
+    }
+}
+
+/// Whether a text says nothing.
+pub(super) fn is_blank(text: &Json<'_>) -> bool {
+    text.as_str().is_none_or(|text| text.trim().is_empty())
+}

@@ -1,0 +1,210 @@
+//! What is said about a history: repairs that were made, violations that were found.
+
+use crate::canon::Json;
+
+/// One change made to a history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repair {
+    /// Stable code, such as `TOOL_RESULT_ORPHAN`.
+    pub code: &'static str,
+    /// What was done: `dropped`, `synthesized`, `moved`, `merged`, `renamed` or `converted`.
+    pub action: &'static str,
+    /// The element of the given history, from 0.
+    pub index: usize,
+    /// The call, where it concerns one, by the id that it was given.
+    pub tool_call_id: Option<String>,
+    /// In words.
+    pub detail: String,
+}
+
+/// One rule of a provider that a list of messages breaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// Stable code, such as `TOOL_RESULT_ORPHAN`.
+    pub code: &'static str,
+    /// The message, from 0.
+    pub index: usize,
+    /// The call, where it concerns one.
+    pub tool_call_id: Option<String>,
+    /// In words.
+    pub message: String,
+}
+
+impl Repair {
+    /// `{ code, action, index, toolCallId?, detail }`.
+    #[must_use]
+    pub fn to_json(&self) -> Json<'static> {
+        let action = Some(self.action);
+        members(self.code, action, self.index, self.tool_call_id.as_ref(), ("detail", &self.detail))
+    }
+}
+
+impl Violation {
+    /// `{ code, index, toolCallId?, message }`.
+    #[must_use]
+    pub fn to_json(&self) -> Json<'static> {
+        let words = ("message", &self.message);
+        members(self.code, None, self.index, self.tool_call_id.as_ref(), words)
+    }
+}
+
+fn members(
+    code: &'static str,
+    action: Option<&'static str>,
+    index: usize,
+    id: Option<&String>,
+    (key, words): (&'static str, &String),
+) -> Json<'static> {
+    let mut all = vec![("code".into(), code.into())];
+    if let Some(action) = action {
+        all.push(("action".into(), action.into()));
+    }
+    all.push(("index".into(), Json::integer(u64::try_from(index).unwrap_or(u64::MAX))));
+    if let Some(id) = id {
+        all.push(("toolCallId".into(), id.clone().into()));
+    }
+    all.push((key.into(), words.clone().into()));
+    Json::Object(all)
+}
+
+/// What was found at one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub(super) code: &'static str,
+    pub(super) action: &'static str,
+    pub(super) index: usize,
+    pub(super) id: Option<String>,
+    /// What the table of codes cannot say.
+    pub(super) more: String,
+    pub(super) weight: Weight,
+}
+
+/// Who hears of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Weight {
+    /// A repair, and a violation: the provider refuses it.
+    Fault,
+    /// A repair only: made to be safe, the provider may well take it as it is.
+    Risk,
+    /// A violation only: the same history in other words, which this provider does not read.
+    Spelling,
+}
+
+impl Weight {
+    pub(super) fn risk_if(risk: bool) -> Self {
+        if risk { Self::Risk } else { Self::Fault }
+    }
+}
+
+impl Finding {
+    pub(super) fn new(code: &'static str, action: &'static str, index: usize) -> Self {
+        Self { code, action, index, id: None, more: String::new(), weight: Weight::Fault }
+    }
+
+    pub(super) fn call(mut self, id: &str) -> Self {
+        self.id = Some(id.to_owned());
+        self
+    }
+
+    pub(super) fn more(mut self, more: impl Into<String>) -> Self {
+        self.more = more.into();
+        self
+    }
+
+    pub(super) fn spelling(mut self) -> Self {
+        self.weight = Weight::Spelling;
+        self
+    }
+
+    pub(super) fn risk_if(mut self, risk: bool) -> Self {
+        self.weight = Weight::risk_if(risk);
+        self
+    }
+
+    pub(super) fn is_repair(&self) -> bool {
+        self.weight != Weight::Spelling
+    }
+
+    pub(super) fn is_violation(&self) -> bool {
+        self.weight != Weight::Risk
+    }
+
+    fn sentence(&self) -> String {
+        let mut text = words(self.code).to_owned();
+        if !self.more.is_empty() {
+            text.push_str(": ");
+            text.push_str(&self.more);
+        }
+        text
+    }
+
+    pub(super) fn repair(self) -> Repair {
+        Repair {
+            code: self.code,
+            action: self.action,
+            index: self.index,
+            detail: self.sentence(),
+            tool_call_id: self.id,
+        }
+    }
+
+    pub(super) fn violation(self) -> Violation {
+        Violation {
+            code: self.code,
+            index: self.index,
+            message: self.sentence(),
+            tool_call_id: self.id,
+        }
+    }
+}
+
+/// What each code says. The codes are those of the provider rules that the project keeps.
+fn words(code: &str) -> &'static str {
+    match code {
+        "ASSISTANT_BRIDGE_REQUIRED" => "a user may not speak directly after a tool result",
+        "CONTENT_EMPTY" => "nothing was said here",
+        "CONTENT_NULL" => "content may not be null here",
+        "CONTENT_SHAPE" => "the content is in a shape that this provider does not take",
+        "FIELD_UNKNOWN" => "a field that this provider does not know",
+        "FIRST_MESSAGE_ROLE" => "the first message must be the user's",
+        "ITEM_ID_DUPLICATE" => "the id of this item is used twice",
+        "LAST_MESSAGE_ROLE" => "the last message may not be the assistant's",
+        "MSG_LIST_EMPTY" => "there is no message but instructions",
+        "REASONING_FOREIGN" => "this provider does not take back this reasoning",
+        "REASONING_FINAL" => "reasoning may not be the last block of a message",
+        "REASONING_ITEM_UNPAIRED" => "a reasoning item must stand before the item it led to",
+        "ROLE_ALTERNATION" => "the same role speaks twice in a row",
+        "ROLE_UNSUPPORTED" => "this provider does not know this role",
+        "SYSTEM_MULTIPLE" => "only one system message is taken",
+        "SYSTEM_POSITION" => "a system message is taken at the beginning only",
+        "THOUGHT_SIGNATURE_MISSING" => "the first call of a step must carry a thought signature",
+        "TOOLS_REQUIRED_BY_HISTORY" => "a history with tool calls needs tools to be declared",
+        "TOOL_ARGS_EMPTY" => "the arguments are empty",
+        "TOOL_ARGS_INVALID_JSON" => "the arguments are not JSON",
+        "TOOL_ARGS_NOT_OBJECT" => "the arguments are not an object",
+        "TOOL_ARGS_TYPE" => "the arguments have the wrong type",
+        "TOOL_CALL_ID_DUPLICATE" => "the id of this call is used before",
+        "TOOL_CALL_ID_FORMAT" => "the id of this call has a form that this provider refuses",
+        "TOOL_CALL_ID_LENGTH" => "the id of this call is too long",
+        "TOOL_CALL_ID_MISSING" => "the call has no id",
+        "TOOL_CALL_OMITTED" => "tool calls are left out by this strategy",
+        "TOOL_CALL_PARTIAL" => "the call was never complete",
+        "TOOL_CALL_PENDING" => "the history ends before this call has a result",
+        "TOOL_CALL_UNANSWERED" => "the call has no result",
+        "TOOL_NAME_FORMAT" => "the tool's name has a form that this provider refuses",
+        "TOOL_NAME_MISSING" => "the call names no tool",
+        "TOOL_RESULT_BEFORE_CALL" => "the result stands before its call",
+        "TOOL_RESULT_DUPLICATE" => "the call has another result",
+        "TOOL_RESULT_EMPTY" => "the result may not be empty",
+        "TOOL_RESULT_NAME_REQUIRED" => "the result does not name its tool",
+        "TOOL_RESULT_NOT_ADJACENT" => "something stands between the call and its result",
+        "TOOL_RESULT_ORDER" => "the results are not in the order of their calls",
+        "TOOL_RESULT_ORPHAN" => "no call has this result",
+        "TOOL_RESULT_TEXT_FIRST" => "results must stand before other content",
+        "TOOL_RESULT_TYPE" => "the result is not text",
+        "TOOL_USE_NOT_LAST" => "calls must stand behind what was said",
+        "TRAILING_WHITESPACE" => "the last assistant text ends with white space",
+        "UNICODE_LONE_SURROGATE" => "half of a character",
+        _ => "the provider does not take this",
+    }
+}

@@ -1,0 +1,59 @@
+//! Histories against what others have written down about them: nasty ones with what each provider
+//! should be sent, requests that providers took, and the words of those they refused.
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice
+)]
+
+#[path = "histories/accepted.rs"]
+mod accepted;
+#[path = "common/mod.rs"]
+mod common;
+#[path = "histories/nasty.rs"]
+mod nasty;
+#[path = "histories/refusals.rs"]
+mod refusals;
+
+use serde_json::Value;
+use turnlock::Dialect;
+use turnlock::canon::{Json, Reader};
+use turnlock::message::{Normalized, Options, Repair, diagnose, normalize};
+
+/// As `serde_json` has it.
+fn value(json: &Json<'_>) -> Value {
+    serde_json::from_str(&json.to_text()).unwrap()
+}
+
+/// The elements of a history, half characters replaced.
+fn elements(text: &str) -> Vec<Json<'_>> {
+    let mut reader = Reader::lossy(text);
+    let Json::Array(items) = reader.value().unwrap() else { panic!("no list: {text}") };
+    items
+}
+
+fn made<'a>(text: &'a str, options: &Options) -> Normalized<'a> {
+    normalize(elements(text), options).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn codes(repairs: &[Repair]) -> Vec<&'static str> {
+    let mut codes: Vec<_> = repairs.iter().map(|repair| repair.code).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    codes
+}
+
+/// What normalize returns has no violation, and stays as it is; what is wrong otherwise.
+fn unsettled(normalized: &Normalized<'_>, dialect: Dialect) -> Option<String> {
+    let text = Json::Array(normalized.messages.clone()).to_text();
+    let violations = diagnose(elements(&text), dialect).unwrap();
+    let again = Json::Array(made(&text, &Options::new(dialect)).messages).to_text();
+    let name = dialect.name();
+    if !violations.is_empty() {
+        return Some(format!("{name}: {violations:?} in {text}"));
+    }
+    (again != text).then(|| format!("{name}: twice\n  once  {text}\n  twice {again}"))
+}

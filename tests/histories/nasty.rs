@@ -1,0 +1,103 @@
+//! 25 nasty histories and what each of 13 provider profiles should be sent.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+use turnlock::Dialect;
+use turnlock::message::Options;
+
+use crate::common::corpora;
+use crate::{codes, made, unsettled, value};
+
+const PROFILES: [(&str, Dialect); 13] = [
+    ("oai", Dialect::OpenAiChat),
+    ("resp", Dialect::OpenAiResponses),
+    ("ant", Dialect::Anthropic),
+    ("gem", Dialect::Gemini),
+    ("mis", Dialect::Mistral),
+    ("ds", Dialect::DeepSeek),
+    ("groq", Dialect::Groq),
+    ("xai", Dialect::Xai),
+    ("coh", Dialect::Cohere),
+    ("bed", Dialect::Bedrock),
+    ("oll", Dialect::Ollama),
+    ("tmpl", Dialect::ChatTemplate),
+    ("lc", Dialect::LangChain),
+];
+
+/// Ids that the dialect makes up are written `$n` in what is expected: any id will do, if it is
+/// the same on a call and its result and another one everywhere else.
+#[derive(Default)]
+struct Names(BTreeMap<String, String>);
+
+impl Names {
+    fn same(&mut self, wanted: &Value, got: &Value) -> bool {
+        match (wanted, got) {
+            (Value::String(name), Value::String(id)) if name.starts_with('$') => {
+                let taken = self.0.iter().any(|(other, taken)| other != name && taken == id);
+                !taken && self.0.entry(name.clone()).or_insert_with(|| id.clone()) == id
+            }
+            (Value::Array(a), Value::Array(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.same(a, b))
+            }
+            (Value::Object(a), Value::Object(b)) => {
+                a.len() == b.len()
+                    && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| self.same(a, b)))
+            }
+            (a, b) => a == b,
+        }
+    }
+}
+
+/// The request's members: which are the messages depends on the provider.
+fn expected(wanted: &Map<String, Value>) -> (Value, Value) {
+    let list = ["messages", "input", "contents"].iter().find_map(|key| wanted.get(*key)).unwrap();
+    let system = wanted.get("system").or_else(|| wanted.get("systemInstruction"));
+    (list.clone(), system.cloned().unwrap_or(Value::Null))
+}
+
+#[test]
+fn every_history_becomes_what_its_provider_takes() {
+    let text = std::fs::read_to_string(corpora().join("nasty-histories/nasty-histories.json"));
+    let all: Value =
+        serde_json::from_str(&text.unwrap().replace("\\ud83d\"", "\\uFFFD\"")).unwrap();
+    let mut wrong = Vec::new();
+    let mut checked = 0;
+    for case in all["cases"].as_array().unwrap() {
+        let id = case["id"].as_str().unwrap();
+        let input = case["input"].to_string();
+        for (key, dialect) in PROFILES {
+            let mut options = Options::new(dialect);
+            // The case in which the request declares no tools.
+            if id == "N25" {
+                options.tools = Some(Vec::new());
+            }
+            let normalized = made(&input, &options);
+            let (messages, system) = expected(case["expect"][key].as_object().unwrap());
+            let got = value(&turnlock::canon::Json::Array(normalized.messages.clone()));
+            let got_system = normalized.system.as_ref().map_or(Value::Null, value);
+            let mut names = Names::default();
+            if !names.same(&messages, &got) || system != got_system {
+                wrong.push(format!("{id} {key}\n  wanted {messages}\n  got    {got} {got_system}"));
+            }
+            let config = normalized.tool_config.as_ref().map_or(Value::Null, value);
+            assert_eq!(config, case["expect"][key]["toolConfig"], "{id} {key}");
+            let mut wanted: Vec<_> = case["codes"][key]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|code| code.as_str().unwrap())
+                .collect();
+            // The replacement is the reader's work here, and is tested through the package.
+            wanted.retain(|code| *code != "UNICODE_LONE_SURROGATE");
+            if wanted != codes(&normalized.repairs) {
+                let got = codes(&normalized.repairs);
+                wrong.push(format!("{id} {key} codes\n  wanted {wanted:?}\n  got    {got:?}"));
+            }
+            wrong.extend(unsettled(&normalized, dialect).map(|what| format!("{id} {what}")));
+            checked += 1;
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert_eq!(checked, 325);
+}
