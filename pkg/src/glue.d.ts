@@ -17,11 +17,11 @@ export interface Glue {
   ): string
   turn_deadline(handle: number): number
   turn_free(handle: number): void
-  history_normalize(options: Uint8Array, history: Uint8Array): string
-  history_diagnose(options: Uint8Array, history: Uint8Array): string
+  history_normalize(options: Uint8Array, tape: Uint32Array, text: Uint8Array): Uint8Array
+  history_diagnose(options: Uint8Array, tape: Uint32Array, text: Uint8Array): Uint8Array
   history_new(options: Uint8Array): string
-  history_append(handle: number, elements: Uint8Array): string
-  history_update(handle: number): string
+  history_append(handle: number, tape: Uint32Array, text: Uint8Array): string
+  history_update(handle: number): Uint8Array
   history_free(handle: number): void
   thread_id(conversationId: Uint8Array, namespace: Uint8Array): string
   explain_refusal(refusal: Uint8Array): string

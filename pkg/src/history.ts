@@ -2,6 +2,7 @@
 import { answer, call, core, encode, type Core } from './core.js'
 import { TurnlockError } from './errors.js'
 import { onceFreed, stringify } from './pure.js'
+import { readTape, writeTape, type Kept, type Tape } from './tape.js'
 import type { Dialect, Repair, Violation } from './types.js'
 
 /** How to normalize. */
@@ -53,10 +54,7 @@ export interface NormalizedHistory {
  * `options.invalid`, `json.not_serializable`, `json.too_deep`, `json.too_large` (over 64 MiB)
  */
 export function normalize(history: readonly unknown[], options: HistoryOptions): NormalizedHistory {
-  const given = encode(stringify(options))
-  const elements = list(history)
-  const text = call(core(), (glue) => glue.history_normalize(given, elements))
-  return JSON.parse(answer(text)) as NormalizedHistory
+  return ask('history_normalize', history, options) as NormalizedHistory
 }
 
 /**
@@ -65,10 +63,22 @@ export function normalize(history: readonly unknown[], options: HistoryOptions):
  * @throws TurnlockError as {@link normalize}
  */
 export function diagnose(messages: readonly unknown[], options: HistoryOptions): Violation[] {
+  return ask('history_diagnose', messages, options) as Violation[]
+}
+
+/** Asks the core about a whole history. */
+function ask(
+  what: 'history_normalize' | 'history_diagnose',
+  history: readonly unknown[],
+  options: HistoryOptions,
+): unknown {
   const given = encode(stringify(options))
-  const elements = list(messages)
-  const text = call(core(), (glue) => glue.history_diagnose(given, elements))
-  return JSON.parse(answer(text)) as Violation[]
+  const kept: Kept = []
+  const { numbers, text } = tape(history, kept, options)
+  return told(
+    call(core(), (glue) => glue[what](given, numbers, encode(text))),
+    kept,
+  )
 }
 
 /** A history that grows: only its end is looked at again. */
@@ -79,7 +89,10 @@ export interface GrowingHistory {
    * @throws TurnlockError as {@link normalize}; the elements before a wrong one are taken
    */
   append(...elements: unknown[]): void
-  /** The history as the provider takes it, so far. What was returned before does not change. */
+  /**
+   * The history as the provider takes it, so far. `messages` is one list that grows with the
+   * history: it costs no copy, and is what the last request says.
+   */
   request(): NormalizedHistory
   /** Gives the core's memory back; done by the garbage collector otherwise. */
   free(): void
@@ -120,23 +133,27 @@ export function openHistory(options: HistoryOptions): GrowingHistory {
     live = false
     call(on, (glue) => glue.history_free(handle))
   }
-  const use = (work: (glue: Core['glue']) => string): string => {
+  const kept: Kept = []
+  const use = <T>(work: (glue: Core['glue']) => T): T => {
     if (!live) throw new TurnlockError('core.stale_handle', 'the history was freed')
-    return answer(call(on, work))
+    return call(on, work)
   }
   const history: GrowingHistory = {
     append(...elements) {
-      const bytes = list(elements)
-      use((glue) => glue.history_append(handle, bytes))
+      const { numbers, text } = tape(elements, kept, options)
+      answer(use((glue) => glue.history_append(handle, numbers, encode(text))))
     },
     request() {
-      const update = JSON.parse(use((glue) => glue.history_update(handle))) as Update
+      const update = told(
+        use((glue) => glue.history_update(handle)),
+        kept,
+      ) as Update
       replace(messages, update.keep, update.messages)
       replace(arranged, update.keepArranged, update.arranged)
       replace(read, read.length, update.read)
       const [upTo, here, end] = [read.length, arranged.slice(), update.end]
       return {
-        messages: messages.slice(),
+        messages,
         ...('system' in update && { system: update.system }),
         ...('toolConfig' in update && { toolConfig: update.toolConfig }),
         ...thread,
@@ -179,9 +196,14 @@ export function explainRefusal(refusal: string): string[] {
   return JSON.parse(answer(call(core(), (glue) => glue.explain_refusal(bytes)))) as string[]
 }
 
-function list(elements: readonly unknown[]): Uint8Array {
+function tape(elements: readonly unknown[], kept: Kept, options: HistoryOptions): Tape {
   if (!Array.isArray(elements)) {
     throw new TurnlockError('options.invalid', '`history`: expected a list')
   }
-  return encode(stringify(elements))
+  return writeTape(elements, kept, options.prefill === true)
+}
+
+function told(bytes: Uint8Array, kept: Kept): unknown {
+  const told = readTape(bytes, kept)
+  return 'error' in told ? answer(told.error) : told.value
 }

@@ -68,7 +68,8 @@ function requireWellFormed(text: string): void {
 
 const LONE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/
 
-function isWellFormed(text: string): boolean {
+/** Whether no half of a surrogate pair stands alone. */
+export function isWellFormed(text: string): boolean {
   const native = (text as { isWellFormed?: () => boolean }).isWellFormed
   return native ? native.call(text) : !LONE.test(text)
 }

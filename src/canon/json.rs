@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{JsonError, Kind, Reader, decimal, write};
+use super::{Host, JsonError, Kind, Reader, decimal, write};
 use crate::limits;
 
 /// A JSON value. Object members keep their order; numbers keep their canonical text.
@@ -21,6 +21,8 @@ pub enum Json<'a> {
     Array(Vec<Self>),
     /// An object without duplicate keys, in the order of its text.
     Object(Vec<(Cow<'a, str>, Self)>),
+    /// What stays with the host; no reader makes it.
+    Host(Host),
 }
 
 impl<'a> Json<'a> {
@@ -94,6 +96,7 @@ impl<'a> Json<'a> {
             Self::Bool(value) => Json::Bool(value),
             Self::Number(text) => Json::Number(Cow::Owned(text.into_owned())),
             Self::String(text) => Json::String(Cow::Owned(text.into_owned())),
+            Self::Host(host) => Json::Host(host),
             Self::Array(items) => Json::Array(items.into_iter().map(Json::into_owned).collect()),
             Self::Object(members) => Json::Object(
                 members

@@ -10,12 +10,14 @@
 
 mod decimal;
 mod error;
+mod host;
 mod json;
 mod number;
 mod read;
 mod write;
 
 pub use error::JsonError;
+pub use host::{Host, Joined, Piece};
 pub use json::Json;
 pub use read::{Kind, Reader};
 pub use write::{write_json, write_string};

@@ -1,6 +1,6 @@
 //! JSON text out of a value: RFC 8785 §3.2.
 
-use super::Json;
+use super::{Host, Json};
 
 /// Appends `value`; `canonical` sorts the members.
 pub(super) fn write(value: &Json<'_>, out: &mut String, canonical: bool) {
@@ -10,6 +10,13 @@ pub(super) fn write(value: &Json<'_>, out: &mut String, canonical: bool) {
         Json::Bool(false) => out.push_str("false"),
         Json::Number(text) => out.push_str(text),
         Json::String(text) => write_string(text, out),
+        Json::Host(Host::Text(number) | Host::Object(number)) => {
+            // See `Json::into_text`.
+            out.push('\0');
+            out.push_str(&number.to_string());
+            out.push('\0');
+        }
+        Json::Host(Host::Made(_)) => out.push_str("\"\""),
         Json::Array(items) => {
             out.push('[');
             for (i, item) in items.iter().enumerate() {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::model::Args;
 use super::rules::Arguments;
-use crate::canon::{Json, Kind, Reader};
+use crate::canon::{Host, Json, Kind, Reader};
 use crate::limits;
 
 /// The arguments as the dialect wants them, and the code of what was wrong with them.
@@ -25,14 +25,14 @@ pub(super) fn settle<'a>(args: &Args<'a>, want: Arguments) -> (Json<'a>, Option<
     };
     let wanted = match want {
         Arguments::Object => object,
-        Arguments::Text { .. } => object.to_text().into(),
+        Arguments::Text { .. } => object.into_text(),
     };
     (wanted, code)
 }
 
 fn object(value: Json<'_>) -> (Json<'_>, Option<&'static str>) {
     match value {
-        Json::Object(_) => (value, None),
+        Json::Object(_) | Json::Host(Host::Object(_)) => (value, None),
         Json::Null => (Json::Object(Vec::new()), Some("TOOL_ARGS_EMPTY")),
         other => (Json::object([("_value", other)]), Some("TOOL_ARGS_NOT_OBJECT")),
     }

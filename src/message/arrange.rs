@@ -5,7 +5,7 @@ use super::options::{Options, Strategy};
 use super::prepare::{self, Prepared};
 use super::report::Finding;
 use super::rules::{Last, Merge, Message, Out, Results, Role, Rules, System};
-use crate::canon::Json;
+use crate::canon::{Joined, Json};
 use crate::dialect::Dialect;
 
 /// Said by the assistant where it must speak between a result and the user.
@@ -41,6 +41,8 @@ pub(super) struct Arranger<'a> {
     state: State,
     /// Where each entry that was arranged begins; `None` if it added to the one before.
     begins: Vec<Option<Mark>>,
+    /// Whether the entry at hand added to the message before.
+    joined: bool,
     /// How much of `written` has stood since it was last asked for, and of `findings`.
     stood: usize,
     found: usize,
@@ -111,6 +113,7 @@ impl<'a> Arranger<'a> {
         for at in self.begins.len()..entries.len() {
             let fresh = self.last.is_none().then(|| self.mark());
             self.begins.push(fresh);
+            self.joined = false;
             if let Some(entry) = entries.get(at)
                 && at >= context.from
                 && !entry.gone
@@ -143,7 +146,8 @@ impl<'a> Arranger<'a> {
         match entry.speaker {
             _ if parts.is_empty() && results.is_empty() => {
                 if !silent {
-                    self.findings.push(Finding::new("CONTENT_EMPTY", "dropped", entry.index));
+                    let finding = Finding::new("CONTENT_EMPTY", "dropped", entry.index);
+                    self.findings.push(finding.risk_if(!context.rules.empty_refused));
                 }
             }
             Speaker::System | Speaker::Developer => {
@@ -211,9 +215,11 @@ impl<'a> Arranger<'a> {
                 self.push(plain(Role::System, parts), index, context, before);
             }
             _ => {
-                let said = prepare::joined(&parts, "\n\n");
-                let said = said.as_str().unwrap_or_default();
-                let text = Json::string(format!("<system>{said}</system>"));
+                let mut text = Joined::default();
+                text.text("<system>");
+                text.value(&prepare::joined(&parts, "\n\n"));
+                text.text("</system>");
+                let text = text.into_json();
                 let finding = Finding::new("SYSTEM_POSITION", "converted", index);
                 self.findings.push(finding.more("now a <system> text of the user"));
                 let text = Out::Text { text, extra: Vec::new(), apart: false };
@@ -239,9 +245,14 @@ impl<'a> Arranger<'a> {
         before: (usize, usize),
     ) {
         let rules = context.rules;
-        let Some(message) = self.merge(message, index, rules) else { return };
+        let Some(message) = self.merge(message, index, rules) else {
+            self.joined = true;
+            return;
+        };
         self.flush(rules);
-        if let Some(begin @ None) = self.begins.last_mut() {
+        if let Some(begin @ None) = self.begins.last_mut()
+            && !self.joined
+        {
             let (system, findings) = before;
             let (written, state) = (self.written.len(), self.state);
             *begin = Some(Mark { written, system, findings, state });

@@ -98,12 +98,14 @@ const REFUSALS: &[(&str, &[&str])] = &[
     ("do not have a corresponding toolmessage", &["TOOL_CALL_UNANSWERED"]),
     ("tool results are missing for tool calls", &["TOOL_CALL_UNANSWERED"]),
     (
-        "tool result does not follow tool call",
+        "tool call result does not follow tool call",
         &["TOOL_CALL_ID_DUPLICATE", "TOOL_RESULT_NOT_ADJACENT"],
     ),
     ("which was not in request.tools", &["TOOL_NAME_UNDECLARED"]),
     ("tool choice is none, but model called a tool", &["TOOLS_REQUIRED_BY_HISTORY"]),
-    ("duplicate tool call id", &["TOOL_CALL_ID_DUPLICATE"]),
+    ("duplicate tool call id…in assistant message", &["TOOL_CALL_ID_DUPLICATE"]),
+    ("duplicate tool call id…in tool results", &["TOOL_RESULT_DUPLICATE"]),
+    ("unexpected tool call id", &["TOOL_RESULT_ORPHAN"]),
 ];
 
 /// The codes of the rules that a provider's refusal is about; none if it is about no history.

@@ -116,7 +116,8 @@ impl<'a> History<'a> {
         each(text, &mut |value, replaced| self.append_one(value, replaced))
     }
 
-    fn append_one(&mut self, value: Json<'a>, replaced: bool) -> Result<(), Error> {
+    /// One element, and whether half characters of it were replaced.
+    pub(crate) fn append_one(&mut self, value: Json<'a>, replaced: bool) -> Result<(), Error> {
         if replaced {
             self.replaced();
         }
@@ -281,7 +282,7 @@ impl<'a> History<'a> {
         let none = self.rules.ids == Ids::None;
         let within = duplicate && self.twice(call);
         for (is, code) in [
-            (missing && !none, "TOOL_CALL_ID_MISSING"),
+            (missing && !self.rules.ids_optional, "TOOL_CALL_ID_MISSING"),
             (duplicate, "TOOL_CALL_ID_DUPLICATE"),
             (form && length, "TOOL_CALL_ID_LENGTH"),
             (form && !length, "TOOL_CALL_ID_FORMAT"),
@@ -426,18 +427,27 @@ impl<'a> History<'a> {
     #[must_use]
     pub fn normalized(&mut self) -> Normalized<'a> {
         let tail = self.arrange();
-        let mut messages = self.arranger.written.clone();
+        let messages = self.arranger.written.clone();
+        self.with(messages, tail)
+    }
+
+    /// As [`History::normalized`], of a history that does not grow any more.
+    #[must_use]
+    pub fn into_normalized(mut self) -> Normalized<'a> {
+        let tail = self.arrange();
+        let messages = std::mem::take(&mut self.arranger.written);
+        self.with(messages, tail)
+    }
+
+    fn with(&self, mut messages: Vec<Json<'a>>, tail: super::arrange::Tail<'a>) -> Normalized<'a> {
         messages.extend(tail.messages);
+        let repairs = self.findings(&tail.findings).filter(Finding::is_repair);
         Normalized {
             messages,
             system: self.system(),
             tool_config: self.tool_config(),
             thread_id: self.thread_id(),
-            repairs: self
-                .findings(&tail.findings)
-                .filter(Finding::is_repair)
-                .map(Finding::repair)
-                .collect(),
+            repairs: repairs.map(Finding::repair).collect(),
         }
     }
 
@@ -550,16 +560,6 @@ impl<'a> History<'a> {
         let conversation = self.options.conversation_id.as_deref()?;
         (self.options.strategy == Strategy::Thread)
             .then(|| super::thread_id(conversation, None).unwrap_or_default())
-    }
-}
-
-impl History<'static> {
-    /// As [`History::append_text`], keeping nothing of the text.
-    ///
-    /// # Errors
-    /// As [`History::append_text`].
-    pub fn append_copy(&mut self, text: &str) -> Result<(), Error> {
-        each(text, &mut |value, replaced| self.append_one(value.into_owned(), replaced))
     }
 }
 

@@ -63,7 +63,7 @@ pub fn normalize<'a>(
 ) -> Result<Normalized<'a>, Error> {
     let mut all = History::new(options.clone());
     all.append(history)?;
-    Ok(all.normalized())
+    Ok(all.into_normalized())
 }
 
 /// What the provider would refuse of these messages as they are; nothing if it takes them.

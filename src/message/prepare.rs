@@ -13,7 +13,7 @@ use super::model::{
 use super::options::{ReasoningReplay, Strategy};
 use super::report::{Finding, Weight};
 use super::rules::{Arguments, EmptyResult, Media, Message, Out, Replay, ResultOut, Rules};
-use crate::canon::Json;
+use crate::canon::{Joined, Json};
 
 /// Put in the place of a result that says nothing where the provider wants something.
 const EMPTY: &str = "(empty)";
@@ -56,7 +56,7 @@ pub(super) fn entry<'a>(
     for (place, part) in entry.parts.iter().enumerate() {
         match part {
             Part::Text(text) => {
-                if is_blank(&text.text) {
+                if text.text.is_blank() {
                     blank += 1;
                     continue;
                 }
@@ -81,7 +81,8 @@ pub(super) fn entry<'a>(
     }
     // A blank text beside a call is how many say that nothing was said.
     if blank > 0 && !made.parts.is_empty() && !called {
-        work.findings.push(Finding::new("CONTENT_EMPTY", "dropped", entry.index));
+        let finding = Finding::new("CONTENT_EMPTY", "dropped", entry.index);
+        work.findings.push(finding.risk_if(!context.rules.empty_refused));
     }
     made.silent = work.findings.len() > before;
     if context.rules.calls_last {
@@ -227,7 +228,7 @@ impl<'a> Work<'_, 'a> {
             return Some(Out::Native(block.clone()));
         }
         // What the model refused to say, it said.
-        if let Some(text) = block.get("refusal").filter(|text| !is_blank(text)) {
+        if let Some(text) = block.get("refusal").filter(|text| !text.is_blank()) {
             return Some(Out::Text { text: text.clone(), extra: Vec::new(), apart: true });
         }
         let kind = block.get("type").and_then(Json::as_str).unwrap_or("a block");
@@ -321,7 +322,7 @@ impl<'a> Work<'_, 'a> {
             Content::Value(value) => {
                 let more = ("now JSON text", Weight::risk_if(rules.is_gemini()));
                 self.note("TOOL_RESULT_TYPE", "converted", call, more);
-                value.to_text().into()
+                value.clone().into_text()
             }
             Content::Parts(parts) => {
                 let outs: Vec<_> =
@@ -340,7 +341,7 @@ impl<'a> Work<'_, 'a> {
             EmptyResult::RefusedOnError => result.error,
             EmptyResult::Refused => true,
         };
-        if refused && is_blank(&text) {
+        if refused && text.is_blank() {
             self.note("TOOL_RESULT_EMPTY", "converted", call, (EMPTY, Weight::Fault));
             return ResultOut::Text(EMPTY.into());
         }
@@ -369,7 +370,7 @@ impl<'a> Work<'_, 'a> {
             }
             Part::Native { marks, block } => match block.get("json") {
                 Some(value) if !self.own(*marks) => {
-                    let text = value.to_text().into();
+                    let text = value.clone().into_text();
                     Some(Out::Text { text, extra: Vec::new(), apart: false })
                 }
                 _ => self.native(*marks, block),
@@ -394,18 +395,19 @@ fn calls_last(parts: &mut Vec<Out<'_>>) {
 
 /// The texts as one.
 pub(super) fn joined<'a>(parts: &[Out<'a>], between: &str) -> Json<'a> {
-    let texts = parts.iter().filter_map(|part| match part {
-        Out::Text { text, .. } => Some(text),
-        _ => None,
-    });
-    let texts: Vec<_> = texts.collect();
-    match texts.as_slice() {
-        [one] => (*one).clone(),
-        many => {
-            let many: Vec<_> = many.iter().map(|text| text.as_str().unwrap_or_default()).collect();
-            many.join(between).into()
+    if let [Out::Text { text, .. }] = parts {
+        return text.clone();
+    }
+    let mut all = Joined::default();
+    for part in parts {
+        if let Out::Text { text, .. } = part {
+            if !all.is_empty() {
+                all.text(between);
+            }
+            all.value(text);
         }
     }
+    all.into_json()
 }
 
 /// Takes the white space off the end of the last text.
@@ -417,9 +419,4 @@ pub(super) fn trim<'a>(message: &mut Message<'a>, index: usize, findings: &mut V
             findings.push(Finding::new("TRAILING_WHITESPACE", "converted", index));
         }
     }
-}
-
-/// Whether a text says nothing.
-pub(super) fn is_blank(text: &Json<'_>) -> bool {
-    text.as_str().is_none_or(|text| text.trim().is_empty())
 }

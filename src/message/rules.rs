@@ -28,6 +28,8 @@ pub(super) struct Rules {
     pub(super) arguments: Arguments,
     pub(super) reasoning: Replay,
     pub(super) empty_result: EmptyResult,
+    /// Whether a message that says nothing makes it refuse the request.
+    pub(super) empty_refused: bool,
     /// Whether calls stand behind what was said.
     pub(super) calls_last: bool,
     /// Whether a field that it does not know makes it refuse the request.
@@ -187,6 +189,7 @@ pub(super) const COMMON: Rules = Rules {
     arguments: Arguments::Text { read: false },
     reasoning: Replay::Nothing,
     empty_result: EmptyResult::Taken,
+    empty_refused: false,
     calls_last: false,
     strict: false,
     media: Media::Images,

@@ -1,11 +1,12 @@
-//! Histories: JSON in, JSON out.
+//! Histories: tapes in, tapes out.
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::failure;
 use super::handles::HISTORIES;
+use super::tape::{TapeReader, TapeWriter};
 use super::wire::bad;
-use crate::canon::{Json, write_string};
+use crate::canon::Json;
 use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::limits;
@@ -14,36 +15,38 @@ use crate::message::{
     Update, Violation,
 };
 
-/// A history in the provider's shape: `{ messages, system?, toolConfig?, threadId?, repairs }`.
+/// A history in the provider's shape, as a tape of
+/// `{ messages, system?, toolConfig?, threadId?, repairs }`; or the text of an error.
 #[wasm_bindgen]
 #[must_use]
-pub fn history_normalize(options: &[u8], history: &[u8]) -> String {
-    told(|| {
+pub fn history_normalize(options: &[u8], tape: &[u32], text: &[u8]) -> Vec<u8> {
+    taped(|| {
         let mut all = History::new(self::options(options)?);
-        all.append_text(text(history)?)?;
-        let Normalized { messages, system, tool_config, thread_id, repairs } = all.normalized();
-        let mut out = String::with_capacity(history.len());
-        out.push_str("{\"messages\":");
-        list(&messages, &mut out);
-        optional("system", system.as_ref(), &mut out);
-        optional("toolConfig", tool_config.as_ref(), &mut out);
-        optional("threadId", thread_id.map(Json::from).as_ref(), &mut out);
-        out.push_str(",\"repairs\":");
-        reported(&repairs, &mut out);
-        out.push('}');
+        read(tape, self::text(text)?, &mut |value, replaced| all.append_one(value, replaced))?;
+        let Normalized { messages, system, tool_config, thread_id, repairs } =
+            all.into_normalized();
+        let mut out = TapeWriter::default();
+        let mut members = vec![("messages", Json::Array(messages))];
+        members.extend(system.map(|system| ("system", system)));
+        members.extend(tool_config.map(|config| ("toolConfig", config)));
+        members.extend(thread_id.map(|id| ("threadId", id.into())));
+        members.push(("repairs", reported(&repairs)));
+        out.value(&named(members));
         Ok(out)
     })
 }
 
-/// What a provider would refuse: `[{ code, index, toolCallId?, message }]`.
+/// What a provider would refuse: `[{ code, index, toolCallId?, message }]`, as a tape; or the text
+/// of an error.
 #[wasm_bindgen]
 #[must_use]
-pub fn history_diagnose(options: &[u8], history: &[u8]) -> String {
-    told(|| {
+pub fn history_diagnose(options: &[u8], tape: &[u32], text: &[u8]) -> Vec<u8> {
+    taped(|| {
         let mut all = History::new(self::options(options)?);
-        all.append_text(text(history)?)?;
-        let found: Vec<_> = all.violations().iter().map(Violation::to_json).collect();
-        Ok(Json::Array(found).to_text())
+        read(tape, self::text(text)?, &mut |value, replaced| all.append_one(value, replaced))?;
+        let mut out = TapeWriter::default();
+        out.value(&Json::Array(all.violations().iter().map(Violation::to_json).collect()));
+        Ok(out)
     })
 }
 
@@ -57,37 +60,45 @@ pub fn history_new(options: &[u8]) -> String {
     })
 }
 
-/// Takes the next elements, a JSON array; nothing, or an error.
+/// Takes the next elements; nothing, or an error.
 #[wasm_bindgen]
 #[must_use]
-pub fn history_append(handle: u32, elements: &[u8]) -> String {
+pub fn history_append(handle: u32, tape: &[u32], text: &[u8]) -> String {
     told(|| {
-        let elements = text(elements)?;
-        let done = HISTORIES.with(|all| all.with(handle, |history| history.append_copy(elements)));
+        let text = self::text(text)?;
+        let done = HISTORIES.with(|all| {
+            all.with(handle, |history| {
+                read(tape, text, &mut |value, replaced| {
+                    history.append_one(value.into_owned(), replaced)
+                })
+            })
+        });
         done.ok_or(Error::Handle)??;
         Ok(String::new())
     })
 }
 
-/// What has changed since it was last asked:
-/// `{ keep, messages, system?, toolConfig?, read, keepArranged, arranged, end }`.
+/// What has changed since it was last asked, as a tape of
+/// `{ keep, messages, system?, toolConfig?, read, keepArranged, arranged, end }`; or an error.
 #[wasm_bindgen]
 #[must_use]
-pub fn history_update(handle: u32) -> String {
-    told(|| {
+pub fn history_update(handle: u32) -> Vec<u8> {
+    taped(|| {
         let update = HISTORIES.with(|all| all.with(handle, History::update));
         let update: Update<'_> = update.ok_or(Error::Handle)?;
-        let mut out = format!("{{\"keep\":{},\"messages\":", update.keep);
-        list(&update.messages, &mut out);
-        optional("system", update.system.as_ref(), &mut out);
-        optional("toolConfig", update.tool_config.as_ref(), &mut out);
-        out.push_str(",\"read\":");
-        reported(&update.read, &mut out);
-        out.push_str(&format!(",\"keepArranged\":{},\"arranged\":", update.keep_arranged));
-        reported(&update.arranged, &mut out);
-        out.push_str(",\"end\":");
-        reported(&update.end, &mut out);
-        out.push('}');
+        let number = |number: usize| Json::integer(u64::try_from(number).unwrap_or(u64::MAX));
+        let mut members = vec![
+            ("keep", number(update.keep)),
+            ("messages", Json::Array(update.messages)),
+            ("read", reported(&update.read)),
+            ("keepArranged", number(update.keep_arranged)),
+            ("arranged", reported(&update.arranged)),
+            ("end", reported(&update.end)),
+        ];
+        members.extend(update.system.map(|system| ("system", system)));
+        members.extend(update.tool_config.map(|config| ("toolConfig", config)));
+        let mut out = TapeWriter::default();
+        out.value(&named(members));
         Ok(out)
     })
 }
@@ -126,28 +137,35 @@ fn text(bytes: &[u8]) -> Result<&str, Error> {
     std::str::from_utf8(bytes).map_err(|_| bad("history", "UTF-8"))
 }
 
-fn list(messages: &[Json<'_>], out: &mut String) {
-    out.push('[');
-    for (at, message) in messages.iter().enumerate() {
-        if at > 0 {
-            out.push(',');
-        }
-        message.write(out);
-    }
-    out.push(']');
+fn reported(repairs: &[Repair]) -> Json<'static> {
+    Json::Array(repairs.iter().map(Repair::to_json).collect())
 }
 
-fn reported(repairs: &[Repair], out: &mut String) {
-    Json::Array(repairs.iter().map(Repair::to_json).collect()).write(out);
+fn named<'a>(members: Vec<(&'static str, Json<'a>)>) -> Json<'a> {
+    Json::Object(members.into_iter().map(|(key, value)| (key.into(), value)).collect())
 }
 
-fn optional(key: &str, value: Option<&Json<'_>>, out: &mut String) {
-    if let Some(value) = value {
-        out.push(',');
-        write_string(key, out);
-        out.push(':');
-        value.write(out);
+/// A tape, or an error as the text that it is elsewhere, behind a count of `u32::MAX`.
+fn taped(work: impl FnOnce() -> Result<TapeWriter, Error>) -> Vec<u8> {
+    match work() {
+        Ok(tape) => tape.finish(),
+        Err(error) => [&u32::MAX.to_le_bytes(), failure(&error).as_bytes()].concat(),
     }
+}
+
+/// Reads elements: each is whether half characters of it were replaced, and its value.
+fn read<'t>(
+    tape: &'t [u32],
+    text: &'t str,
+    take: &mut dyn FnMut(Json<'t>, bool) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let broken = || bad("history", "a tape");
+    let mut reader = TapeReader::new(tape, text).ok_or_else(broken)?;
+    for _ in 0..reader.next().ok_or_else(broken)? {
+        let replaced = reader.next().ok_or_else(broken)? == 1;
+        take(reader.value(0).ok_or_else(broken)?, replaced)?;
+    }
+    Ok(())
 }
 
 /// `{ dialect, strategy?, conversationId?, seen?, tools?, prefill?, systemAnywhere?, reasoning?,

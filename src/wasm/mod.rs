@@ -7,6 +7,7 @@
 
 mod handles;
 pub mod history;
+mod tape;
 mod wire;
 
 use wasm_bindgen::prelude::wasm_bindgen;

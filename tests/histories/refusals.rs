@@ -1,1 +1,74 @@
-//! The words of refusals.
+//! What providers said when they refused a history, and the codes that explain it.
+
+use std::fs;
+
+use serde_json::Value;
+use turnlock::message::explain;
+
+use crate::common::corpora;
+
+/// The corpus tells the rule in words; these are the codes that say the same.
+fn wanted(rule: &str) -> &'static [&'static str] {
+    let table: [(&str, &[&str]); 8] = [
+        ("answered", &["TOOL_CALL_UNANSWERED", "TOOL_RESULT_NOT_ADJACENT"]),
+        ("same", &["TOOL_CALL_UNANSWERED", "TOOL_RESULT_NOT_ADJACENT"]),
+        ("two function_calls", &["TOOL_CALL_UNANSWERED", "TOOL_RESULT_NOT_ADJACENT"]),
+        ("orphan", &["TOOL_RESULT_ORPHAN"]),
+        ("pairs outputs more strictly", &["TOOL_RESULT_ORPHAN"]),
+        ("reasoning_content", &["REASONING_REQUIRED"]),
+        ("alternation", &["ROLE_ALTERNATION"]),
+        ("reasoning item must be followed", &["REASONING_ITEM_UNPAIRED"]),
+    ];
+    table.iter().find(|(words, _)| rule.contains(words)).unwrap_or_else(|| panic!("{rule}")).1
+}
+
+#[test]
+fn refusals_map_to_the_codes_that_explain_them() {
+    let path = corpora().join("histories-provider-verdicts/error-messages.jsonl");
+    let mut seen = 0;
+    for line in fs::read_to_string(path).unwrap().lines() {
+        let entry: Value = serde_json::from_str(line).unwrap();
+        let (message, rule) = (entry["message"].as_str().unwrap(), entry["rule"].as_str().unwrap());
+        assert_eq!(explain(message), wanted(rule), "{message}");
+        seen += 1;
+    }
+    assert_eq!(seen, 12);
+}
+
+/// The verbatim errors of the provider rules, §3, with the code in their last column.
+#[test]
+fn the_errors_of_the_provider_rules_are_explained() {
+    let path = corpora().join("../reference/provider-rules.md");
+    let text = fs::read_to_string(path).unwrap();
+    let rows = text.lines().filter(|line| line.starts_with("| E"));
+    let mut seen = 0;
+    let mut wrong = Vec::new();
+    for row in rows {
+        let cells: Vec<_> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let (number, codes) = (cells[0], cells[cells.len() - 1]);
+        let errors = cells[2..cells.len() - 2].join(" | ").replace("``", "`");
+        // Transport, what providers do without a word, and an old API.
+        if codes.starts_with('(') || errors.starts_with('(') || number.contains("E100") {
+            continue;
+        }
+        let codes: Vec<&str> = codes
+            .split([' ', '/', '(', ')', '.', '|'])
+            .map(|code| code.trim_start_matches(['…', '_']).trim_end_matches(['*', '_']))
+            .filter(|code| {
+                code.len() > 3 && code.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+            })
+            .collect();
+        // A row may hold the words of several errors, each in backticks; names in an error stand
+        // in backticks too, so the whole row is one text as well.
+        let got: Vec<_> =
+            errors.split("` / `").flat_map(|part| part.split("`; `")).flat_map(explain).collect();
+        let whole = explain(&errors);
+        seen += 1;
+        let named = |code: &&str| got.iter().chain(&whole).any(|one| one.contains(*code));
+        if !codes.iter().any(|code| named(&code)) {
+            wrong.push(format!("{number} {codes:?} {got:?} {errors}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(seen > 60, "{seen}");
+}

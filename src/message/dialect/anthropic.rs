@@ -20,6 +20,7 @@ pub(super) const RULES: Rules = Rules {
     reasoning: Replay::Signed,
     empty_result: EmptyResult::RefusedOnError,
     calls_last: true,
+    empty_refused: true,
     strict: true,
     media: Media::Files,
     fields: Fields {

@@ -21,6 +21,7 @@ pub(super) const RULES: Rules = Rules {
     reasoning: Replay::Signed,
     empty_result: EmptyResult::Refused,
     calls_last: true,
+    empty_refused: true,
     strict: true,
     media: Media::Bytes,
     write,

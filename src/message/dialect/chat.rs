@@ -4,7 +4,7 @@ use super::super::import::Media;
 use super::super::model::{Members, Reasoning};
 use super::super::prepare::joined;
 use super::super::rules::{Message, Out, ResultOut, Role};
-use crate::canon::Json;
+use crate::canon::{Joined, Json};
 
 /// In what they differ.
 #[derive(Debug, Clone, Copy)]
@@ -91,17 +91,17 @@ fn content<'a>(said: Vec<Out<'a>>, role: Role, listed: bool, style: Style) -> Op
     if let [one] = said.as_slice() {
         return Some(joined(std::slice::from_ref(one), ""));
     }
-    let mut text = String::new();
+    let mut text = Joined::default();
     for part in &said {
         if let Out::Text { text: more, apart, .. } = part {
             // The pieces of one answer belong together; other pieces are paragraphs.
             if !text.is_empty() && (*apart || role != Role::Assistant) {
-                text.push_str("\n\n");
+                text.text("\n\n");
             }
-            text.push_str(more.as_str().unwrap_or_default());
+            text.value(more);
         }
     }
-    Some(text.into())
+    Some(text.into_json())
 }
 
 fn block(part: Out<'_>) -> Option<Json<'_>> {

@@ -20,6 +20,7 @@ pub(super) const RULES: Rules = Rules {
     results: Results::Alone,
     arguments: Arguments::Object,
     reasoning: Replay::Native,
+    empty_refused: true,
     strict: true,
     media: Media::Files,
     fields: Fields { text: &["thoughtSignature"], result: &["parts"], ..Fields::NONE },

@@ -17,6 +17,7 @@ pub(super) const RULES: Rules = Rules {
     null: false,
     arguments: Arguments::Text { read: true },
     reasoning: Replay::Native,
+    empty_refused: true,
     strict: true,
     fields: Fields { message: &["prefix"], result: &["name"], ..Fields::NONE },
     write: |message, out| chat::write(message, STYLE, out),

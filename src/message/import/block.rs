@@ -25,16 +25,14 @@ pub(super) fn part<'a>(value: Json<'a>, marks: &mut Marks) -> Option<Part<'a>> {
 /// A block; `None` if it is not even an object or a text.
 pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Option<Block<'a>> {
     let value = match value {
-        Json::String(_) => return Some(Block::Part(Part::Text(Text::new(value)))),
+        text if text.is_text() => return Some(Block::Part(Part::Text(Text::new(text)))),
         value => value,
     };
     let kind = value.get("type").and_then(Json::as_str).map(str::to_owned);
     let mut fields = Fields::of(value)?;
     let Some(kind) = kind else { return Some(untyped(fields, index, marks)) };
     Some(match kind.as_str() {
-        "text" | "input_text" | "output_text"
-            if matches!(fields.get("text"), Some(Json::String(_))) =>
-        {
+        "text" | "input_text" | "output_text" if fields.has_text("text") => {
             if kind != "text" {
                 marks.add(Marks::RESPONSES);
             }
@@ -114,7 +112,7 @@ fn wires(kind: &str, fields: &Fields<'_>) -> Marks {
 
 /// Gemini's and Bedrock's blocks are told by their one key.
 fn untyped<'a>(fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block<'a> {
-    if matches!(fields.get("text"), Some(Json::String(_))) {
+    if fields.has_text("text") {
         marks.add(Marks::BEDROCK);
         return Block::Part(Part::Text(text(fields)));
     }
@@ -169,7 +167,7 @@ fn tool_use<'a>(mut fields: Fields<'a>, index: usize) -> Part<'a> {
         name: fields.take_text("name").unwrap_or_default(),
         args: match fields.take("input") {
             // LangChain streams leave the text of the arguments here.
-            Some(text @ Json::String(_)) => Args::Text(text),
+            Some(text) if text.is_text() => Args::Text(text),
             Some(value) => Args::Value(value),
             None => Args::Text(Json::string("")),
         },
@@ -202,10 +200,10 @@ fn thinking<'a>(mut fields: Fields<'a>, kind: &str) -> Reasoning<'a> {
             let block = Json::object([("type", "thinking".into()), ("thinking", chunks)]);
             Reasoning::Native { marks: Marks::CHAT, block }
         }
-        (text, Some(Json::String(signature))) if !signature.is_empty() => {
+        (text, Some(signature)) if !signature.is_blank() => {
             fields.forget(&["type", "index"]);
             let text = text.unwrap_or_else(|| Json::string(""));
-            Reasoning::Signed { text, signature: Json::String(signature), extra: fields.rest() }
+            Reasoning::Signed { text, signature, extra: fields.rest() }
         }
         _ => Reasoning::Plain,
     }
@@ -325,7 +323,7 @@ pub(super) fn content<'a>(
 ) -> Option<(Vec<Part<'a>>, Vec<Piece<'a>>, bool)> {
     match value {
         None => Some((Vec::new(), Vec::new(), false)),
-        Some(text @ Json::String(_)) => {
+        Some(text) if text.is_text() => {
             Some((vec![Part::Text(Text::new(text))], Vec::new(), false))
         }
         Some(Json::Array(items)) => {

@@ -48,7 +48,7 @@ fn google<'a>(fields: &Fields<'a>) -> Option<Json<'a>> {
 /// Arguments: a value, or JSON text.
 pub(super) fn args_of(args: Option<Json<'_>>) -> Args<'_> {
     match args {
-        Some(text @ Json::String(_)) => Args::Text(text),
+        Some(text) if text.is_text() => Args::Text(text),
         Some(value) => Args::Value(value),
         None => Args::Text(Json::string("")),
     }
@@ -71,7 +71,7 @@ pub(super) fn empty<'a>(index: usize) -> Call<'a> {
 pub(super) fn content<'a>(value: Option<Json<'a>>, marks: &mut Marks) -> Content<'a> {
     match value {
         None => Content::Text(Json::string("")),
-        Some(text @ Json::String(_)) => Content::Text(text),
+        Some(text) if text.is_text() => Content::Text(text),
         Some(Json::Array(items)) => {
             let is_block = |item: &Json<'_>| {
                 let known = |key| item.get(key).is_some_and(|value| !value.is_null());
@@ -130,7 +130,7 @@ pub(super) fn output<'a>(value: Json<'a>, marks: &mut Marks) -> (Content<'a>, bo
             Content::Parts(items.into_iter().filter_map(|item| block::part(item, marks)).collect())
         }
         ("json" | "error-json", value) => match value.unwrap_or_default() {
-            text @ Json::String(_) => Content::Text(text),
+            text if text.is_text() => Content::Text(text),
             value => Content::Value(value),
         },
         (_, value) => content(value, marks),

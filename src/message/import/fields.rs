@@ -37,6 +37,10 @@ impl<'a> Fields<'a> {
         self.get(key).is_some()
     }
 
+    pub(super) fn has_text(&self, key: &str) -> bool {
+        self.get(key).is_some_and(Json::is_text)
+    }
+
     pub(super) fn is(&self, key: &str, text: &str) -> bool {
         self.get(key).and_then(Json::as_str) == Some(text)
     }

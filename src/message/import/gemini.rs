@@ -51,7 +51,7 @@ pub(super) fn content<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
             }
             let thought = Reasoning::Native { marks: Marks::GEMINI, block };
             entry.parts.push(Part::Reasoning(thought));
-        } else if matches!(part.get("text"), Some(Json::String(_))) {
+        } else if part.has_text("text") {
             let text = part.take("text")?;
             let mut extra = part.rest();
             extra.extend(signature.map(|signature| ("thoughtSignature".into(), signature)));
@@ -82,9 +82,8 @@ fn response<'a>(mut given: Fields<'a>, index: usize) -> Piece<'a> {
     let response = given.take("response").unwrap_or_default();
     let only = response.as_object().filter(|all| all.len() == 1).and_then(|all| all.first());
     let error = only.is_some_and(|(key, _)| key == "error");
-    let plain = only.is_some_and(|(key, value)| {
-        (key == "result" || key == "error") && value.as_str().is_some()
-    });
+    let plain =
+        only.is_some_and(|(key, value)| (key == "result" || key == "error") && value.is_text());
     let content = match response {
         Json::Object(members) if plain => {
             Content::Text(members.into_iter().next().map(|(_, value)| value).unwrap_or_default())

@@ -15,11 +15,24 @@ mod ui;
 pub(super) use block::{Media, media};
 pub(super) use fields::Fields;
 
-use super::model::Piece;
+use super::model::{Part, Piece, Speaker};
 use crate::canon::Json;
 
 /// The pieces of an element; `None` if it has no shape that is known.
 pub(super) fn element(value: Json<'_>, index: usize) -> Option<Vec<Piece<'_>>> {
+    let pieces = shaped(value, index)?;
+    // Only a model calls and thinks; who says so of somebody else says nothing that is known.
+    let odd = pieces.iter().any(|piece| match piece {
+        Piece::Say(entry) => {
+            let own = |part: &Part<'_>| matches!(part, Part::Call(_) | Part::Reasoning(_));
+            entry.speaker != Speaker::Assistant && entry.parts.iter().any(own)
+        }
+        _ => false,
+    });
+    (!odd).then_some(pieces)
+}
+
+fn shaped(value: Json<'_>, index: usize) -> Option<Vec<Piece<'_>>> {
     let fields = Fields::of(value)?;
     if fields.has("lc") || langchain::is(&fields) {
         return langchain::message(fields, index);

@@ -54,8 +54,7 @@ fn part<'a>(item: Json<'a>, kind: &str, index: usize) -> Option<Block<'a>> {
     Some(match kind {
         "text" => {
             let text = Fields::of(item)?.take("text")?;
-            text.as_str()?;
-            Block::Part(Part::Text(Text::new(text)))
+            Block::Part(Part::Text(Text::new(Some(text).filter(Json::is_text)?)))
         }
         "reasoning" => {
             Block::Part(Part::Reasoning(block::provider_reasoning(&mut Fields::of(item)?)))
@@ -83,7 +82,7 @@ fn tool<'a>(item: Json<'a>, name: &str, index: usize) -> Option<Result<Call<'a>,
         "output-denied" => {
             let reason =
                 fields.take("approval").and_then(Fields::of).and_then(|mut a| a.take("reason"));
-            let reason = reason.filter(|reason| reason.as_str().is_some());
+            let reason = reason.filter(|reason| reason.is_text());
             let text = reason.unwrap_or_else(|| Json::string(call::DENIED));
             Some((call::content(Some(text), &mut marks), true))
         }

@@ -1,0 +1,129 @@
+// Time to make a request of a long history: 10 000 UIMessages, about 9 MB of JSON, for each
+// dialect, beside `convertToModelMessages` of the npm package `ai` on the same messages; then the
+// time to append one message to such a history. All in one process, interleaved; read the ratios.
+// npm run bench
+//
+// The peer's job is smaller: its result is not yet a provider's request, and nothing is repaired.
+// The floor, JSON.stringify and JSON.parse of the history, is what one crossing of a boundary
+// that takes text would cost.
+import { convertMessagesToModelMessages } from '@tanstack/ai'
+import { convertToModelMessages } from 'ai'
+import * as turnlock from 'turnlock'
+import { asOpenAI, asTanStack, history, toolTurn, userTurn } from './histories/history.mjs'
+
+const TURNS = Number(process.env.TURNS ?? 5_000)
+const ROUNDS = Number(process.env.ROUNDS ?? 9)
+const PASSES = Number(process.env.PASSES ?? 3)
+const APPENDS = Number(process.env.APPENDS ?? 40)
+const DIALECTS = [
+  ...['openai-chat', 'openai-responses', 'anthropic', 'gemini', 'mistral'],
+  ...['deepseek', 'cohere', 'bedrock', 'ollama', 'langchain'],
+]
+
+const messages = history(TURNS)
+const openai = asOpenAI(messages)
+const tanstack = asTanStack(messages)
+const bytes = (value) => Buffer.byteLength(JSON.stringify(value))
+const mega = (value) => `${(bytes(value) / 1e6).toFixed(1)} MB`
+
+const PEER = '`ai` convertToModelMessages'
+const FLOOR = 'JSON.stringify + JSON.parse'
+
+/** Each gives what it made: its size is printed, so that no error path is timed. */
+const subjects = {
+  [PEER]: () => convertToModelMessages(messages),
+  [FLOOR]: () => JSON.parse(JSON.stringify(messages)),
+  '`@tanstack/ai` convertMessagesToModelMessages': () => convertMessagesToModelMessages(tanstack),
+}
+if (turnlock.normalize) {
+  for (const dialect of DIALECTS) {
+    subjects[`normalize, ${dialect}`] = () => turnlock.normalize(messages, { dialect }).messages
+  }
+  subjects['normalize, openai-chat from openai-chat'] = () =>
+    turnlock.normalize(openai, { dialect: 'openai-chat' }).messages
+}
+
+const names = Object.keys(subjects)
+const times = new Map(names.map((name) => [name, []]))
+const made = new Map()
+// The first round warms up and is not counted. Each starts with another subject: none always
+// runs behind the one that leaves the most garbage.
+for (let round = -1; round < ROUNDS; round++) {
+  for (let i = 0; i < names.length; i++) {
+    const name = names[(i + round + 1) % names.length]
+    const started = performance.now()
+    const result = await subjects[name]()
+    const taken = performance.now() - started
+    if (round < 0) made.set(name, `${result.length} messages, ${mega(result)}`)
+    else times.get(name).push(taken)
+  }
+}
+
+const median = (list) => list.toSorted((a, b) => a - b)[list.length >> 1]
+const least = (list) => Math.min(...list)
+const number = (value, digits = 1) => value.toFixed(digits).padStart(9)
+const peer = { median: median(times.get(PEER)), least: least(times.get(PEER)) }
+
+console.log(
+  `\n${messages.length} UIMessages, ${mega(messages)} of JSON; the same as OpenAI's messages: ` +
+    `${openai.length}, ${mega(openai)} (Node ${process.versions.node}, ${ROUNDS} rounds)`,
+)
+console.log(`${''.padEnd(48)}   median ms   × peer    min ms   × peer   made`)
+for (const [name, list] of times) {
+  console.log(
+    `  ${name.padEnd(46)} ${number(median(list))} ${number(median(list) / peer.median, 2)} ` +
+      `${number(least(list))} ${number(least(list) / peer.least, 2)}   ${made.get(name)}`,
+  )
+}
+
+/** Where a history in one shape is appended to: its start, and the two kinds of elements. */
+const opened = {
+  ...Object.fromEntries(DIALECTS.map((dialect) => [dialect, [messages, userTurn, toolTurn]])),
+  'openai-chat from openai-chat': [
+    openai,
+    (index) => asOpenAI(userTurn(index)),
+    (index) => asOpenAI(toolTurn(index)),
+  ],
+}
+
+/** One pass: open, append all, then one element after the other, each with its request. */
+function grow(name, { first, kinds }) {
+  const [start, ...turns] = opened[name]
+  const history = turnlock.openHistory({ dialect: name.split(' ')[0] })
+  let began = performance.now()
+  history.append(...start)
+  let { messages } = history.request()
+  first.push(performance.now() - began)
+  const before = messages.length
+  for (let i = 0; i < APPENDS; i++) {
+    turns.forEach((turn, kind) => {
+      const elements = turn(i)
+      began = performance.now()
+      history.append(...elements)
+      messages = history.request().messages
+      kinds[kind].push((performance.now() - began) * 1000)
+    })
+  }
+  history.free()
+  return `${before} → ${messages.length} messages, ${mega(messages)}`
+}
+
+if (!turnlock.openHistory) console.log('\nappending: not in this build')
+else {
+  const grown = Object.keys(opened).map((name) => [name, { first: [], kinds: [[], []] }])
+  const sizes = new Map()
+  for (let pass = 0; pass < PASSES; pass++) {
+    for (const [name, into] of grown) sizes.set(name, grow(name, into))
+  }
+  const times = `${PASSES} passes of ${APPENDS}`
+  console.log(`\nappended to such a history, the request included, µs, ${times}; all at once, ms`)
+  console.log(`${''.padEnd(32)}user text, 1 kB          tool call and result      all at once`)
+  for (const [name, { first, kinds }] of grown) {
+    const cells = kinds.map((list) => `${number(median(list))} (min ${number(least(list)).trim()})`)
+    console.log(
+      `  ${name.padEnd(28)} ${cells.map((cell) => cell.padEnd(25)).join('')} ` +
+        `${number(median(first))}   ${sizes.get(name)}`,
+    )
+  }
+  console.log(`  ${'the peer, all of it again'.padEnd(28)} ${number(peer.median * 1000)}`)
+}

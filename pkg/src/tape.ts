@@ -1,0 +1,284 @@
+/**
+ * Values across the boundary without JSON text: a tape of numbers and one text of all short
+ * strings. Long texts and plain objects of arguments and results stay here and cross as numbers,
+ * so a long history costs what its structure costs. `src/wasm/tape.rs` is the other side, and has
+ * the table of tags. What a value means is what `JSON.stringify` would make of it.
+ *
+ * @module
+ */
+import { TurnlockError } from './errors.js'
+import { isWellFormed } from './pure.js'
+
+const TAG = 16
+const MAX_DEPTH = 128
+/** Shorter texts cross: comparing and building them costs less than keeping them. */
+const SHORT = 64
+/** Texts under these keys are shown to the model; the core never looks into them. */
+const SHOWN = new Set(['text', 'content', 'output', 'result', 'value', 'thinking', 'signature'])
+/** Objects under these keys are arguments or results: whole, they are a value like any other. */
+const WHOLE = new Set(['args', 'arguments', 'input', 'output', 'parameters', 'result'])
+
+/** What stays here, by number. */
+export type Kept = unknown[]
+
+/** A tape of elements, for the core. */
+export interface Tape {
+  numbers: Uint32Array
+  text: string
+}
+
+/**
+ * Writes elements; what stays is added to `kept`.
+ *
+ * @param whole whether texts must cross that the core may cut at their end
+ */
+export function writeTape(elements: readonly unknown[], kept: Kept, whole: boolean): Tape {
+  const before = kept.length
+  const crosses = whole ? ENDS_IN_SPACE : BLANK
+  const tape = new Writer(kept, crosses, false).write(elements)
+  if (isWellFormed(tape.text)) return tape
+  // Rare, so only now is it looked for which element holds half a character.
+  kept.length = before
+  return new Writer(kept, crosses, true).write(elements)
+}
+
+class Writer {
+  #tape = new Uint32Array(1024)
+  #at = 0
+  #texts: string[] = []
+  #keys = new Map<string, number>()
+  #replaced = false
+  #kept: Kept
+  #crosses: RegExp
+  #careful: boolean
+
+  constructor(kept: Kept, crosses: RegExp, careful: boolean) {
+    this.#kept = kept
+    this.#crosses = crosses
+    this.#careful = careful
+  }
+
+  write(elements: readonly unknown[]): Tape {
+    this.#push(elements.length)
+    for (const element of elements) {
+      this.#replaced = false
+      const flag = this.#at
+      this.#push(0)
+      this.#value(element, '', '', 0)
+      if (this.#replaced) this.#tape[flag] = 1
+    }
+    const keys = [...this.#keys.keys()]
+    const numbers = new Uint32Array(1 + keys.length + this.#at)
+    numbers[0] = keys.length
+    keys.forEach((key, at) => (numbers[at + 1] = key.length))
+    numbers.set(this.#tape.subarray(0, this.#at), keys.length + 1)
+    // Parted, so that the halves of two neighbours make no character.
+    return { numbers, text: keys.concat(this.#texts, '').join('\0') }
+  }
+
+  #push(number: number): void {
+    if (this.#at === this.#tape.length) {
+      const longer = new Uint32Array(this.#at * 2)
+      longer.set(this.#tape)
+      this.#tape = longer
+    }
+    this.#tape[this.#at++] = number
+  }
+
+  #value(value: unknown, key: string, under: string, depth: number): void {
+    switch (typeof value) {
+      case 'string':
+        this.#string(value, under)
+        return
+      case 'number':
+        if (Number.isFinite(value)) this.#cut(3, String(value))
+        else this.#push(0)
+        return
+      case 'boolean':
+        this.#push(value ? 1 : 2)
+        return
+      case 'object':
+        if (value !== null) {
+          this.#object(value, key, under, depth)
+          return
+        }
+        break
+      case 'bigint':
+        throw new TurnlockError('json.not_serializable', 'the value has no JSON: a BigInt')
+    }
+    this.#push(0)
+  }
+
+  #object(value: object, key: string, under: string, depth: number): void {
+    if (depth >= MAX_DEPTH) {
+      throw new TurnlockError('json.too_deep', `nested deeper than ${String(MAX_DEPTH)}`)
+    }
+    if (typeof (value as { toJSON?: unknown }).toJSON === 'function') {
+      const made = (value as { toJSON(key: string): unknown }).toJSON(key)
+      this.#value(made === value ? undefined : made, key, under, depth + 1)
+    } else if (Array.isArray(value)) {
+      this.#push(value.length * TAG + 7)
+      for (let at = 0; at < value.length; at++) {
+        this.#value(value[at], String(at), under, depth + 1)
+      }
+    } else if (value instanceof String || value instanceof Number || value instanceof Boolean) {
+      this.#value(value.valueOf(), key, under, depth)
+    } else if (WHOLE.has(key) && isPlain(value, depth) && !('type' in value)) {
+      this.#push(this.#keep(value) * TAG + 6)
+    } else {
+      this.#members(value as Record<string, unknown>, depth)
+    }
+  }
+
+  #members(value: Record<string, unknown>, depth: number): void {
+    const at = this.#at
+    this.#push(0)
+    let count = 0
+    for (const key of Object.keys(value)) {
+      const member = value[key]
+      if (member === undefined || typeof member === 'function' || typeof member === 'symbol') {
+        continue
+      }
+      count++
+      this.#push(this.#key(key))
+      this.#value(member, key, key, depth + 1)
+    }
+    this.#tape[at] = count * TAG + 8
+  }
+
+  #string(text: string, under: string): void {
+    if (text.length > SHORT && SHOWN.has(under)) {
+      if (isWellFormed(text) && !this.#crosses.test(text)) {
+        this.#push(this.#keep(text) * TAG + 5)
+        return
+      }
+    }
+    if (this.#careful && !isWellFormed(text)) this.#replaced = true
+    this.#cut(4, text)
+  }
+
+  #cut(tag: number, text: string): void {
+    this.#push(text.length * TAG + tag)
+    this.#texts.push(text)
+  }
+
+  #key(key: string): number {
+    if (this.#careful && !isWellFormed(key)) this.#replaced = true
+    let number = this.#keys.get(key)
+    if (number === undefined) {
+      number = this.#keys.size
+      this.#keys.set(key, number)
+    }
+    return number
+  }
+
+  #keep(value: unknown): number {
+    return this.#kept.push(value) - 1
+  }
+}
+
+const BLANK = /^\s*$/
+/** Also true of a blank text. */
+const ENDS_IN_SPACE = /\s$/
+
+/** Whether `JSON.stringify` would write just what is there, all texts well-formed. */
+function isPlain(value: unknown, depth: number): boolean {
+  switch (typeof value) {
+    case 'string':
+      return isWellFormed(value)
+    case 'number':
+      return Number.isFinite(value)
+    case 'boolean':
+      return true
+    case 'object': {
+      if (value === null) return true
+      if (depth > MAX_DEPTH || 'toJSON' in value) return false
+      if (Array.isArray(value)) return value.every((item) => isPlain(item, depth + 1))
+      const prototype: unknown = Object.getPrototypeOf(value)
+      if (prototype !== Object.prototype && prototype !== null) return false
+      const members = value as Record<string, unknown>
+      for (const key in members) {
+        if (!isWellFormed(key) || !isPlain(members[key], depth + 1)) return false
+      }
+      return true
+    }
+    default:
+      return false
+  }
+}
+
+const decoder = /* @__PURE__ */ new TextDecoder()
+
+/**
+ * Reads what the core answered.
+ *
+ * @returns the value, or the text of an error
+ */
+export function readTape(bytes: Uint8Array, kept: Kept): { value: unknown } | { error: string } {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const count = view.getUint32(0, true)
+  if (count === 0xffffffff) return { error: decoder.decode(bytes.subarray(4)) }
+  const numbers = new Uint32Array(
+    bytes.buffer.slice(bytes.byteOffset + 4, bytes.byteOffset + 4 + count * 4),
+  )
+  const text = decoder.decode(bytes.subarray(4 + count * 4))
+  let at = 0
+  let cut = 0
+  const next = () => numbers[at++] ?? 0
+  const string = (units: number) => text.slice(cut, (cut += units))
+  const lengths = Array.from({ length: next() }, next)
+  const keys = lengths.map(string)
+  const value = (): unknown => {
+    const token = next()
+    const length = Math.floor(token / TAG)
+    switch (token % TAG) {
+      case 1:
+        return true
+      case 2:
+        return false
+      case 3:
+        return Number(string(length))
+      case 4:
+        return string(length)
+      case 5:
+      case 6:
+        return kept[length]
+      case 7: {
+        const items: unknown[] = []
+        for (let item = 0; item < length; item++) items.push(value())
+        return items
+      }
+      case 8: {
+        const members: Record<string, unknown> = {}
+        for (let member = 0; member < length; member++) {
+          const key = keys[next()] ?? ''
+          if (key === '__proto__') define(members, key, value())
+          else members[key] = value()
+        }
+        return members
+      }
+      case 9: {
+        let made = ''
+        for (let piece = 0; piece < length; piece++) {
+          const isJson = (numbers[at] ?? 0) % TAG === 6
+          const part = value()
+          made += isJson ? JSON.stringify(part) : String(part)
+        }
+        return made
+      }
+      default:
+        return null
+    }
+  }
+  return { value: value() }
+}
+
+/** As `JSON.parse` has it: a member, not a prototype. */
+function define(members: object, key: string, value: unknown): void {
+  Object.defineProperty(members, key, {
+    value,
+    writable: true,
+    enumerable: true,
+    configurable: true,
+  })
+}

@@ -1,0 +1,106 @@
+//! Values that stay with the host: a long history crosses into the core without its long texts.
+
+use super::Json;
+
+/// A value that the host keeps, or a text that it is to put together. Only the shell makes these,
+/// of texts that are long, well-formed, not blank and without white space at their end, and of
+/// objects that are plain JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Host {
+    /// A text, by its number.
+    Text(u32),
+    /// An object, by its number.
+    Object(u32),
+    /// A text made of pieces.
+    Made(Vec<Piece>),
+}
+
+/// A piece of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// As it stands.
+    Text(String),
+    /// A text that the host keeps.
+    Kept(u32),
+    /// The JSON text of a value that the host keeps.
+    Json(u32),
+}
+
+impl<'a> Json<'a> {
+    /// Whether it is a text, wherever that is kept.
+    #[must_use]
+    pub fn is_text(&self) -> bool {
+        matches!(self, Self::String(_) | Self::Host(Host::Text(_) | Host::Made(_)))
+    }
+
+    /// Whether it is a text of nothing but white space, or no text at all.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        match self {
+            Self::String(text) => text.trim_ascii().is_empty() || text.trim().is_empty(),
+            other => !other.is_text(),
+        }
+    }
+
+    /// The JSON text of this value, as a text.
+    #[must_use]
+    pub fn into_text(self) -> Self {
+        let text = self.to_text();
+        if !text.contains('\0') {
+            return text.into();
+        }
+        // JSON has no bare NUL: each pair of them holds a number that the writer left.
+        let mut made = Joined::default();
+        for (at, piece) in text.split('\0').enumerate() {
+            match piece.parse() {
+                Ok(number) if at % 2 == 1 => made.pieces.push(Piece::Json(number)),
+                _ => made.text(piece),
+            }
+        }
+        made.into_json()
+    }
+}
+
+/// A text put together from others.
+#[derive(Debug, Clone, Default)]
+pub struct Joined {
+    pieces: Vec<Piece>,
+}
+
+impl Joined {
+    /// Adds a text.
+    pub fn text(&mut self, text: &str) {
+        match self.pieces.last_mut() {
+            Some(Piece::Text(last)) => last.push_str(text),
+            _ if text.is_empty() => {}
+            _ => self.pieces.push(Piece::Text(text.to_owned())),
+        }
+    }
+
+    /// Adds a value that is a text; another one adds nothing.
+    pub fn value(&mut self, value: &Json<'_>) {
+        match value {
+            Json::String(text) => self.text(text),
+            Json::Host(Host::Text(number)) => self.pieces.push(Piece::Kept(*number)),
+            Json::Host(Host::Made(pieces)) => self.pieces.extend(pieces.iter().cloned()),
+            _ => {}
+        }
+    }
+
+    /// Whether nothing was added.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn into_json(mut self) -> Json<'static> {
+        match self.pieces.as_mut_slice() {
+            [] => "".into(),
+            [Piece::Text(text)] => std::mem::take(text).into(),
+            [Piece::Kept(number)] => Json::Host(Host::Text(*number)),
+            _ => Json::Host(Host::Made(self.pieces)),
+        }
+    }
+}

@@ -1,0 +1,468 @@
+//! Random histories, in all shapes and mixed, against what must hold of every one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use turnlock::Dialect;
+use turnlock::canon::Json;
+use turnlock::message::{History, Options, Repair, normalize};
+
+use crate::common::Random;
+use crate::{elements, made, unsettled, value};
+
+/// A history, and what is known of it.
+#[derive(Default)]
+struct Made {
+    elements: Vec<Value>,
+    /// Texts of the user, in order.
+    said: Vec<String>,
+    /// Whether an id was used twice, so that what answers what is a matter of opinion.
+    again: bool,
+}
+
+struct Maker {
+    random: Random,
+    made: Made,
+    texts: usize,
+    calls: usize,
+    ids: Vec<String>,
+}
+
+impl Maker {
+    fn one_in(&mut self, n: usize) -> bool {
+        self.random.below(n) == 0
+    }
+
+    fn text(&mut self) -> String {
+        self.texts += 1;
+        let ends = ["", " ", "\n", " ü漢字🎉", " \"quoted\" \\"];
+        format!("T{}.{}", self.texts, ends[self.random.below(ends.len())])
+    }
+
+    /// An id, new or (rarely) one that was used before.
+    fn id(&mut self) -> String {
+        if !self.ids.is_empty() && self.one_in(12) {
+            self.made.again = true;
+            return self.ids[self.random.below(self.ids.len())].clone();
+        }
+        let n = self.calls;
+        let id = match self.random.below(6) {
+            0 => format!("call_{n}"),
+            1 => format!("functions.f:{n}"),
+            2 => format!("a1b2c3{n:03}"),
+            3 => format!("toolu_{}_{n}", "x".repeat(self.random.below(80))),
+            4 => format!("é{n}"),
+            _ => format!("{n}"),
+        };
+        self.ids.push(id.clone());
+        id
+    }
+
+    /// A call that says its number: `(id, name, arguments, number)`.
+    fn call(&mut self) -> (String, String, Value, usize) {
+        self.calls += 1;
+        let names = ["search", "read_file", "my.tool", "näme", "f"];
+        let name = names[self.random.below(names.len())].to_owned();
+        let n = self.calls;
+        (self.id(), name, json!({ "n": n }), n)
+    }
+
+    fn user(&mut self) {
+        let text = self.text();
+        self.made.said.push(text.clone());
+        let element = match self.random.below(8) {
+            0 => json!({ "type": "user_message", "text": text }),
+            1 => json!({ "id": "m", "role": "user", "parts": [{ "type": "text", "text": text }] }),
+            2 => json!({ "type": "human", "content": text }),
+            3 => json!({ "role": "user", "content": [{ "type": "text", "text": text }] }),
+            4 => json!({ "role": "user", "parts": [{ "text": text }] }),
+            5 => json!({ "role": "user", "content": [{ "text": text }] }),
+            6 => json!({ "type": "message", "role": "user",
+                         "content": [{ "type": "input_text", "text": text }] }),
+            _ => json!({ "role": "user", "content": text }),
+        };
+        self.made.elements.push(element);
+    }
+
+    fn assistant(&mut self) {
+        let text = if self.one_in(8) { "  ".to_owned() } else { self.text() };
+        let element = match self.random.below(7) {
+            0 => json!({ "type": "text", "text": text }),
+            1 => {
+                json!({ "id": "m", "role": "assistant", "parts": [{ "type": "text", "text": text }] })
+            }
+            2 => json!({ "type": "ai", "content": text }),
+            3 => json!({ "role": "model", "parts": [{ "text": text }] }),
+            4 => json!({ "role": "assistant", "content": [
+                { "type": "thinking", "thinking": "t", "signature": "c2ln" },
+                { "type": "text", "text": text }] }),
+            5 => json!({ "role": "assistant", "content": text, "reasoning_content": "hm" }),
+            _ => json!({ "role": "assistant", "content": text }),
+        };
+        self.made.elements.push(element);
+    }
+
+    /// Calls and their results, some late, early, twice or never.
+    fn exchange(&mut self) {
+        let calls: Vec<_> = (0..1 + self.random.below(3)).map(|_| self.call()).collect();
+        let shape = self.random.below(7);
+        let mut starts = match shape {
+            0 => calls
+                .iter()
+                .map(|(id, name, args, _)| {
+                    json!({ "type": "tool_call_start", "toolCallId": id, "toolName": name, "args": args })
+                })
+                .collect(),
+            1 => vec![json!({ "role": "assistant", "content": "", "toolCalls":
+                calls.iter().map(|(id, name, args, _)| json!({ "toolCallId": id, "toolName": name, "args": args })).collect::<Vec<_>>() })],
+            2 => vec![json!({ "role": "assistant", "content":
+                calls.iter().map(|(id, name, args, _)| json!({ "type": "tool_use", "id": id, "name": name, "input": args })).collect::<Vec<_>>() })],
+            3 => vec![json!({ "type": "ai", "content": "", "tool_calls":
+                calls.iter().map(|(id, name, args, _)| json!({ "id": id, "name": name, "args": args, "type": "tool_call" })).collect::<Vec<_>>() })],
+            4 => calls
+                .iter()
+                .map(|(id, name, args, _)| {
+                    json!({ "type": "function_call", "call_id": id, "name": name, "arguments": args.to_string() })
+                })
+                .collect(),
+            5 => vec![json!({ "role": "assistant", "content":
+                calls.iter().map(|(id, name, args, _)| json!({ "type": "tool-call", "toolCallId": id, "toolName": name, "input": args })).collect::<Vec<_>>() })],
+            _ => vec![json!({ "role": "assistant", "content": null, "tool_calls":
+                calls.iter().map(|(id, name, args, _)| json!({ "id": id, "type": "function",
+                    "function": { "name": name, "arguments": args.to_string() } })).collect::<Vec<_>>() })],
+        };
+        let mut results = Vec::new();
+        for (id, name, _, n) in &calls {
+            let copies = [1, 1, 1, 1, 0, 2][self.random.below(6)];
+            for _ in 0..copies {
+                let text = format!("R{n}.");
+                let content = match self.random.below(5) {
+                    0 => json!({ "r": text }),
+                    1 => json!([text]),
+                    _ => json!(text),
+                };
+                results.push(match self.random.below(6) {
+                    0 => json!({ "type": "tool_call_result", "toolCallId": id, "toolName": name, "result": content }),
+                    1 => json!({ "role": "user", "content": [{ "type": "tool_result", "tool_use_id": id, "content": text }] }),
+                    2 => json!({ "type": "tool", "tool_call_id": id, "content": text }),
+                    3 => json!({ "type": "function_call_output", "call_id": id, "output": text }),
+                    4 => json!({ "role": "tool", "content": [{ "type": "tool-result", "toolCallId": id, "toolName": name,
+                                 "output": { "type": "text", "value": text } }] }),
+                    _ => json!({ "role": "tool", "tool_call_id": id, "content": text }),
+                });
+            }
+        }
+        if self.one_in(3) {
+            results.reverse();
+        }
+        if self.one_in(8) && !results.is_empty() {
+            starts.insert(0, results.remove(0));
+        }
+        self.made.elements.append(&mut starts);
+        for result in results {
+            if self.one_in(8) {
+                self.user();
+            }
+            self.made.elements.push(result);
+        }
+    }
+
+    fn other(&mut self) {
+        let element = match self.random.below(6) {
+            0 => json!({ "role": "system", "content": "S" }),
+            1 => json!({ "role": "developer", "content": "D" }),
+            2 => {
+                json!({ "role": "tool", "tool_call_id": format!("orphan{}", self.texts), "content": "R0." })
+            }
+            3 => json!({ "role": "user", "content": "" }),
+            4 => json!({ "id": "m", "role": "assistant", "parts": [{ "type": "step-start" },
+                { "type": "tool-f", "toolCallId": format!("p{}", self.texts), "state": "input-streaming", "input": {} }] }),
+            _ => json!({ "type": "RUN_STARTED" }),
+        };
+        self.made.elements.push(element);
+    }
+}
+
+fn history(seed: u64) -> Made {
+    let mut maker = Maker {
+        random: Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
+        made: Made::default(),
+        texts: 0,
+        calls: 0,
+        ids: Vec::new(),
+    };
+    for _ in 0..maker.random.below(12) {
+        match maker.random.below(8) {
+            0..=2 => maker.user(),
+            3 => maker.assistant(),
+            4 | 5 => maker.exchange(),
+            _ => maker.other(),
+        }
+    }
+    maker.made
+}
+
+/// What a request says, whatever its wire: texts by role, and calls and results in their order.
+#[derive(Debug, PartialEq)]
+enum Said {
+    Text(&'static str, String),
+    Call(String, String),
+    Result(String, String),
+}
+
+fn read(message: &Value, out: &mut Vec<Said>) {
+    let string = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let role = match message["role"].as_str().or_else(|| message["type"].as_str()).unwrap_or("") {
+        "user" | "human" => "user",
+        "assistant" | "ai" | "model" => "assistant",
+        "function_call" => {
+            out.push(Said::Call(string(&message["call_id"]), string(&message["arguments"])));
+            return;
+        }
+        "function_call_output" => {
+            out.push(Said::Result(string(&message["call_id"]), string(&message["output"])));
+            return;
+        }
+        "tool" => {
+            out.push(Said::Result(string(&message["tool_call_id"]), string(&message["content"])));
+            return;
+        }
+        _ => "system",
+    };
+    let content = if message["parts"].is_array() { &message["parts"] } else { &message["content"] };
+    match content {
+        Value::String(text) if !text.is_empty() => out.push(Said::Text(role, text.clone())),
+        Value::Array(blocks) => {
+            for block in blocks {
+                let call =
+                    [&block["toolUse"], &block["functionCall"]].into_iter().find(|v| v.is_object());
+                let result = [&block["toolResult"], &block["functionResponse"]]
+                    .into_iter()
+                    .find(|v| v.is_object());
+                if block["type"] == "tool_use" {
+                    out.push(Said::Call(string(&block["id"]), block["input"].to_string()));
+                } else if block["type"] == "tool_result" {
+                    out.push(Said::Result(
+                        string(&block["tool_use_id"]),
+                        string(&block["content"]),
+                    ));
+                } else if let Some(call) = call {
+                    let args =
+                        if call["input"].is_object() { &call["input"] } else { &call["args"] };
+                    out.push(Said::Call(string(&call["toolUseId"]), args.to_string()));
+                } else if let Some(result) = result {
+                    let content = if result["content"].is_array() {
+                        &result["content"]
+                    } else {
+                        &result["response"]
+                    };
+                    out.push(Said::Result(string(&result["toolUseId"]), content.to_string()));
+                } else if let Some(text) = block["text"].as_str() {
+                    out.push(Said::Text(role, text.to_owned()));
+                }
+            }
+        }
+        _ => {}
+    }
+    for call in message["tool_calls"].as_array().into_iter().flatten() {
+        let args = if call["function"].is_object() {
+            &call["function"]["arguments"]
+        } else {
+            &call["args"]
+        };
+        out.push(Said::Call(string(&call["id"]), string(args)));
+    }
+}
+
+fn check(made: &Made, dialect: Dialect) {
+    let text = Value::Array(made.elements.clone()).to_string();
+    let normalized = self::made(&text, &Options::new(dialect));
+    let name = dialect.name();
+    let shown =
+        || format!("{name}: {text}\n{}", Json::Array(normalized.messages.clone()).to_text());
+    assert_eq!(unsettled(&normalized, dialect), None, "{}", shown());
+
+    let mut said = Vec::new();
+    normalized.messages.iter().for_each(|message| read(&value(message), &mut said));
+
+    // What the user said is there, in order.
+    let all: Vec<&str> = said
+        .iter()
+        .filter_map(|one| match one {
+            Said::Text("user", text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    let all = all.join("\n");
+    let mut rest = all.as_str();
+    for text in &made.said {
+        let (_, behind) =
+            rest.split_once(text.as_str()).unwrap_or_else(|| panic!("lost {text}: {}", shown()));
+        rest = behind;
+    }
+
+    // Every call has one result, directly behind the calls of its message, in their order.
+    let mut waiting: Vec<(String, String)> = Vec::new();
+    let mut ids = BTreeSet::new();
+    let mut answering = false;
+    for one in &said {
+        match one {
+            Said::Call(id, args) => {
+                assert!(!answering || waiting.is_empty(), "{}", shown());
+                answering = false;
+                assert!(
+                    dialect == Dialect::Gemini || ids.insert(id.clone()),
+                    "{id} twice: {}",
+                    shown()
+                );
+                waiting.push((id.clone(), args.clone()));
+            }
+            Said::Result(id, content) => {
+                answering = true;
+                assert!(!waiting.is_empty(), "a result too many: {}", shown());
+                let (call, args) = waiting.remove(0);
+                assert_eq!(*id, call, "{}", shown());
+                let number: Value = serde_json::from_str(&args).unwrap();
+                let own = format!("R{}.", number["n"]);
+                let interrupted = content.contains("interrupted");
+                assert!(
+                    made.again || interrupted || content.contains(&own),
+                    "{own} {content}: {}",
+                    shown()
+                );
+            }
+            // Responses lets an item stand between calls and outputs.
+            Said::Text(role, _) => {
+                let between = *role == "assistant" && !answering;
+                assert!(waiting.is_empty() || between, "unanswered: {}", shown());
+            }
+        }
+    }
+    assert!(waiting.is_empty(), "unanswered at the end: {}", shown());
+}
+
+fn seeds() -> u64 {
+    std::env::var("SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(1500)
+}
+
+#[test]
+fn every_random_history_is_repaired() {
+    for seed in 1..=seeds() {
+        let made = history(seed);
+        for dialect in Dialect::ALL {
+            check(&made, dialect);
+        }
+    }
+}
+
+fn counted(repairs: &[Repair]) -> BTreeMap<String, usize> {
+    let mut all = BTreeMap::new();
+    for repair in repairs {
+        *all.entry(format!("{repair:?}")).or_default() += 1;
+    }
+    all
+}
+
+/// One element at a time gives what all at once gives, after every one of them.
+#[test]
+fn a_growing_history_is_what_it_would_be_at_once() {
+    for seed in 1..=seeds() / 4 {
+        let made = history(seed);
+        for dialect in Dialect::ALL {
+            let mut growing = History::new(Options::new(dialect));
+            let (mut messages, mut read, mut arranged) = (Vec::new(), Vec::new(), Vec::new());
+            for (at, element) in made.elements.iter().enumerate() {
+                let text = json!([element]).to_string();
+                growing.append(elements(&text).into_iter().map(Json::into_owned)).unwrap();
+                let update = growing.update();
+                messages.truncate(update.keep);
+                messages.extend(update.messages);
+                read.extend(update.read);
+                arranged.truncate(update.keep_arranged);
+                arranged.extend(update.arranged);
+                let told: Vec<_> =
+                    read.iter().chain(&arranged).chain(&update.end).cloned().collect();
+                let so_far = Value::Array(made.elements[..=at].to_vec()).to_string();
+                let fresh = self::made(&so_far, &Options::new(dialect));
+                let (got, wanted) = (Json::Array(messages.clone()), Json::Array(fresh.messages));
+                assert_eq!(
+                    got.to_text(),
+                    wanted.to_text(),
+                    "{seed} {at} {}: {so_far}",
+                    dialect.name()
+                );
+                assert_eq!(update.system, fresh.system);
+                assert_eq!(
+                    counted(&told),
+                    counted(&fresh.repairs),
+                    "{seed} {at} {}: {so_far}",
+                    dialect.name()
+                );
+            }
+        }
+    }
+}
+
+/// Elements with members that are missing, wrong or strange: a typed error or a valid request.
+#[test]
+fn nothing_that_is_broken_ends_it() {
+    let strange = [
+        json!(null),
+        json!(true),
+        json!(-1.5),
+        json!(""),
+        json!("x"),
+        json!([]),
+        json!([null]),
+        json!({}),
+        json!({ "type": 1 }),
+        json!({ "type": "tool_use" }),
+        json!([[["deep"]]]),
+        json!({ "text": {} }),
+    ];
+    let mut random = Random(7);
+    let (mut taken, mut refused) = (0, 0);
+    for seed in 1..=seeds() {
+        let mut elements = history(seed).elements;
+        if elements.is_empty() {
+            elements.push(strange[random.below(strange.len())].clone());
+        }
+        for _ in 0..1 + random.below(3) {
+            let at = random.below(elements.len());
+            spoil(&mut elements[at], &mut random, &strange);
+        }
+        let text = Value::Array(elements).to_string();
+        for dialect in Dialect::ALL {
+            match normalize(crate::elements(&text), &Options::new(dialect)) {
+                Ok(normalized) => {
+                    taken += 1;
+                    assert_eq!(unsettled(&normalized, dialect), None, "{text}");
+                }
+                Err(error) => {
+                    refused += 1;
+                    assert_eq!(error.code(), "message.unknown_shape", "{text}");
+                }
+            }
+        }
+    }
+    assert!(taken > 1000 && refused > 1000, "{taken} {refused}");
+}
+
+fn spoil(value: &mut Value, random: &mut Random, strange: &[Value]) {
+    match value {
+        Value::Object(members) if !members.is_empty() && random.below(5) > 0 => {
+            let at = random.below(members.len());
+            let key = members.keys().nth(at).unwrap().clone();
+            if random.below(6) == 0 {
+                members.remove(&key);
+            } else {
+                spoil(members.get_mut(&key).unwrap(), random, strange);
+            }
+        }
+        Value::Array(items) if !items.is_empty() && random.below(5) > 0 => {
+            let at = random.below(items.len());
+            spoil(&mut items[at], random, strange);
+        }
+        value => *value = strange[random.below(strange.len())].clone(),
+    }
+}
