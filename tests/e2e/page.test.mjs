@@ -1,32 +1,14 @@
 // The page, as a user meets it: served like `npm start` serves it, in Chromium.
 import assert from 'node:assert/strict'
 import { get } from 'node:http'
-import test, { after, before, beforeEach } from 'node:test'
-import { serve } from '../../scripts/serve.mjs'
-import { launch } from '../browser.mjs'
+import test, { beforeEach } from 'node:test'
 import { createProvider } from '../provider/server.mjs'
+import { visiting } from './visiting.mjs'
 
-let site, browser, page
-const complaints = []
-
-before(async () => {
-  site = await serve()
-  browser = await launch()
-})
-after(async () => {
-  await browser?.close()
-  await site?.close()
-})
-beforeEach(async () => {
-  await page?.close()
-  page = await browser.newPage()
-  page.setDefaultTimeout(20_000)
-  page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
-  })
-  page.on('pageerror', (error) => complaints.push(String(error)))
-  await page.goto(site.url)
-  await page.waitForSelector('[data-ready]')
+const visit = visiting()
+let page
+beforeEach(() => {
+  page = visit.page
 })
 
 const send = async (behaviour, set = async () => {}) => {
@@ -232,7 +214,7 @@ test('every control has a name, and a phone sees no sideways scroll', async () =
 })
 
 test('the server outlives odd addresses and serves nothing but the page', async () => {
-  const { port } = new URL(site.url)
+  const { port } = new URL(visit.site.url)
   const ask = (path) =>
     new Promise((resolve, reject) => {
       const asked = get({ port, host: '127.0.0.1', path, timeout: 5_000 }, (response) => {
@@ -248,4 +230,4 @@ test('the server outlives odd addresses and serves nothing but the page', async 
 })
 
 test('nothing complained: no console error, no blocked script', () =>
-  assert.deepEqual(complaints, []))
+  assert.deepEqual(visit.complaints, []))

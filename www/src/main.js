@@ -1,10 +1,12 @@
 // The page: what the buttons do, and that one thing runs at a time.
 import { Chat } from './chat.js'
 import { compare, hideComparison } from './compare.js'
+import { setUpDoctor } from './doctor/doctor.js'
 import { byId, element } from './dom.js'
 import { apply, setUp } from './settings.js'
 import { Timeline } from './timeline.js'
 import { fileNames, sent } from './tools.js'
+import { setUpViews } from './views.js'
 
 const PRESETS = [
   { name: 'A model that loops', behaviour: 'loop' },
@@ -110,4 +112,5 @@ byId('settings').addEventListener('submit', (event) => event.preventDefault())
 await setUp()
 clear()
 show()
+setUpViews({ doctor: setUpDoctor })
 document.documentElement.dataset.ready = 'true'

@@ -1,0 +1,58 @@
+// What goes to the provider, and into the clipboard.
+import { byId, element } from '../dom.js'
+import { pretty } from './json.js'
+
+/** The parts of a result that belong in a request, in the order of reading. */
+const PARTS = {
+  messages: 'Messages',
+  system: 'System',
+  toolConfig: 'Tool config',
+  threadId: 'Thread id',
+}
+
+export function showOutput({ result, left }) {
+  byId('copied').textContent = ''
+  if (!left) {
+    byId('output').replaceChildren(element('p', { className: 'hint' }, 'Nothing yet.'))
+    return
+  }
+  const there = Object.keys(PARTS).filter((key) => result[key] !== undefined)
+  byId('output').replaceChildren(
+    element('p', { className: left.length ? 'failed' : 'hint' }, check(result, left)),
+    ...there.flatMap((key) => part(key, result[key])),
+  )
+}
+
+function check({ messages }, left) {
+  if (!messages.length) return 'Nothing to send: the thread has it all.'
+  if (!left.length) return 'Checked again: no violation.'
+  const codes = left.map(({ code }) => code).join(', ')
+  return `Checked again, it still breaks rules, a fault of Turnlock: ${codes}.`
+}
+
+function part(key, value) {
+  const name = PARTS[key]
+  const shown = element('pre', { id: `output-${key}`, tabIndex: 0 }, pretty(value))
+  shown.setAttribute('role', 'region')
+  shown.setAttribute('aria-label', name)
+  const button = element('button', { type: 'button' }, `Copy ${name.toLowerCase()}`)
+  button.addEventListener('click', async () => {
+    const copied = await copy(JSON.stringify(value, null, 2), name, shown)
+    if (copied) button.textContent = `Copied ${name.toLowerCase()}`
+  })
+  return [element('div', { className: 'row part' }, element('h3', {}, name), button), shown]
+}
+
+async function copy(text, name, shown) {
+  try {
+    await navigator.clipboard.writeText(text)
+    byId('copied').textContent = `${name}: copied.`
+    return true
+  } catch {
+    // Not everywhere may a page write there; what is cut in the view must not be cut in the copy.
+    shown.textContent = text
+    getSelection().selectAllChildren(shown)
+    byId('copied').textContent = `${name}: the browser forbids copying; the text is selected.`
+    return false
+  }
+}
