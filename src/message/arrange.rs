@@ -203,7 +203,7 @@ impl<'a> Arranger<'a> {
                     if developer && rules.developer { Role::Developer } else { Role::System };
                 if developer && !rules.developer {
                     let finding = Finding::new("ROLE_UNSUPPORTED", "converted", index);
-                    self.findings.push(finding.more("developer became system"));
+                    self.findings.push(finding.done("developer became system"));
                 }
                 self.push(plain(role, parts), index, context, before);
             }
@@ -221,7 +221,7 @@ impl<'a> Arranger<'a> {
                 text.text("</system>");
                 let text = text.into_json();
                 let finding = Finding::new("SYSTEM_POSITION", "converted", index);
-                self.findings.push(finding.more("now a <system> text of the user"));
+                self.findings.push(finding.done("now a <system> text of the user"));
                 let text = Out::Text { text, extra: Vec::new(), apart: false };
                 self.push(plain(Role::User, vec![text]), index, context, before);
             }
@@ -277,7 +277,7 @@ impl<'a> Arranger<'a> {
         (rules.write)(says(role, text), &mut self.written);
         self.state = State { before: Some(role), spoke: true };
         let finding = Finding::new(code, "synthesized", index);
-        self.findings.push(finding.more(format!("added {text:?}")));
+        self.findings.push(finding.done(format!("added {text:?}")));
     }
 
     fn flush(&mut self, rules: &Rules) {
@@ -337,11 +337,11 @@ impl<'a> Arranger<'a> {
         if !self.state.spoke {
             (rules.write)(says(Role::User, FIRST), &mut tail.messages);
             let finding = Finding::new("MSG_LIST_EMPTY", "synthesized", index);
-            tail.findings.push(finding.more(format!("added {FIRST:?}")));
+            tail.findings.push(finding.done(format!("added {FIRST:?}")));
         } else if says_last.is_some() && rules.last != Last::Any && !prefill {
             (rules.write)(says(Role::User, LAST), &mut tail.messages);
             let finding = Finding::new("LAST_MESSAGE_ROLE", "synthesized", usize::MAX);
-            let finding = finding.more(format!("added {LAST:?}"));
+            let finding = finding.done(format!("added {LAST:?}"));
             tail.findings.push(finding.risk_if(rules.last == Last::Better));
         }
         tail

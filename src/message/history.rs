@@ -10,7 +10,7 @@ use super::model::{Call, Content, Entry, Marks, Part, Piece, Speaker, Text, Tool
 use super::options::{Options, Strategy, ThoughtSignatures};
 use super::pair::{Answers, Pairs, Place, by_name};
 use super::report::{Finding, Repair, Violation};
-use super::rules::{Ids, Rules};
+use super::rules::{Ids, Results, Rules, System};
 use super::thread;
 use crate::canon::{Json, Kind, Reader};
 use crate::dialect::Dialect;
@@ -126,7 +126,7 @@ impl<'a> History<'a> {
 
     fn replaced(&mut self) {
         let finding = Finding::new("UNICODE_LONE_SURROGATE", "converted", self.elements);
-        self.read.push(finding.more("replaced by U+FFFD"));
+        self.read.push(finding.done("replaced by U+FFFD"));
     }
 
     fn take(&mut self, pieces: Vec<Piece<'a>>, index: usize) -> Result<(), Error> {
@@ -183,7 +183,8 @@ impl<'a> History<'a> {
 
     fn shape(&mut self, marks: Marks, index: usize) {
         self.marks.add(marks);
-        if !marks.within(self.rules.own) {
+        let last = self.read.last().map(|finding| (finding.code, finding.index));
+        if !marks.within(self.rules.own) && last != Some(("CONTENT_SHAPE", index)) {
             let finding = Finding::new("CONTENT_SHAPE", "converted", index).spelling();
             self.read.push(finding.more(marks.names()));
         }
@@ -236,6 +237,16 @@ impl<'a> History<'a> {
         if called {
             self.called = Some(at);
         }
+        let leads = matches!(entry.speaker, Speaker::System | Speaker::Developer);
+        let leading = self
+            .entries
+            .last()
+            .is_none_or(|last| matches!(last.speaker, Speaker::System | Speaker::Developer));
+        if leads && leading && self.rules.system == System::Apart {
+            // It is put beside the messages; one that does not lead is reported by what is done.
+            let finding = Finding::new("SYSTEM_POSITION", "moved", index);
+            self.read.push(finding.spelling());
+        }
         if entry.speaker == Speaker::User {
             // Gemini wants signatures of the current turn only.
             if self.signed {
@@ -282,7 +293,7 @@ impl<'a> History<'a> {
     fn early(&mut self, result: ToolResult<'a>, place: Place, index: usize) {
         let finding = Finding::new("TOOL_RESULT_BEFORE_CALL", "moved", result.index);
         let id = self.call_at(place).map(|call| call.id.to_string()).unwrap_or_default();
-        self.read.push(finding.call(&id).more(format!("moved behind the call of element {index}")));
+        self.read.push(finding.call(&id).done(format!("moved behind the call of element {index}")));
         if let Some(call) = self.call_at(place) {
             call.result = Some(result);
         }
@@ -302,7 +313,7 @@ impl<'a> History<'a> {
         ] {
             if is {
                 let finding = Finding::new(code, "renamed", call.index).call(&call.id);
-                let finding = if none { finding } else { finding.more(format!("now {wire_id}")) };
+                let finding = if none { finding } else { finding.done(format!("now {wire_id}")) };
                 // Providers take an id again in a later message; within one none does.
                 let taken = code == "TOOL_CALL_ID_DUPLICATE" && !within;
                 self.read.push(finding.risk_if(none || taken));
@@ -323,6 +334,10 @@ impl<'a> History<'a> {
 
     fn result(&mut self, id: &str, result: ToolResult<'a>) {
         self.shape(result.marks, result.index);
+        if result.behind && self.rules.results == Results::WithUser {
+            let finding = Finding::new("TOOL_RESULT_TEXT_FIRST", "moved", result.index);
+            self.read.push(finding.call(id).spelling());
+        }
         let named = by_name(&result.name);
         let key = if id.is_empty() { named.as_str() } else { id };
         let mut answers = self.pairs.result(key);
@@ -444,6 +459,12 @@ impl<'a> History<'a> {
         self.with(messages, tail)
     }
 
+    /// The repairs so far.
+    pub fn repairs(&mut self) -> Vec<Repair> {
+        let tail = self.arrange();
+        self.findings(&tail.findings).filter(Finding::is_repair).map(Finding::repair).collect()
+    }
+
     /// As [`History::normalized`], of a history that does not grow any more.
     #[must_use]
     pub fn into_normalized(mut self) -> Normalized<'a> {
@@ -474,7 +495,10 @@ impl<'a> History<'a> {
         let repairs = |all: &[Finding]| -> Vec<Repair> {
             all.iter().filter(|one| one.is_repair()).cloned().map(Finding::repair).collect()
         };
-        let read = repairs(self.read.get(self.told..).unwrap_or_default());
+        let mut read = repairs(self.read.get(self.told..).unwrap_or_default());
+        if self.options.strategy != Strategy::Reconstruct {
+            read.retain(|repair| !repair.code.starts_with("TOOL_"));
+        }
         self.told = self.read.len();
         let mut end = repairs(&self.at_end());
         end.extend(repairs(&tail.findings));
@@ -526,6 +550,10 @@ impl<'a> History<'a> {
 
     fn findings(&self, tail: &[Finding]) -> impl Iterator<Item = Finding> {
         let mut all = self.read.clone();
+        if self.options.strategy != Strategy::Reconstruct {
+            // Calls and results are not sent, so nothing is said about them.
+            all.retain(|finding| !finding.code.starts_with("TOOL_"));
+        }
         all.extend(self.at_end());
         all.extend(self.arranger.findings.iter().cloned());
         all.extend(tail.iter().cloned());
@@ -546,7 +574,7 @@ impl<'a> History<'a> {
             let index =
                 self.called.and_then(|at| self.entries.get(at)).map_or(0, |entry| entry.index);
             let finding = Finding::new("TOOLS_REQUIRED_BY_HISTORY", "synthesized", index);
-            all.push(finding.more("added stub declarations"));
+            all.push(finding.done("added stub declarations"));
         }
         all
     }

@@ -78,8 +78,3 @@ pub fn diagnose<'a>(
     all.append(messages)?;
     Ok(all.violations())
 }
-
-/// Whether the dialect takes a system message behind the conversation.
-pub(crate) fn takes_late_system(dialect: Dialect) -> bool {
-    dialect::rules(dialect).system == rules::System::Anywhere
-}

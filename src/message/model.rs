@@ -22,6 +22,10 @@ impl Marks {
     pub(super) const AI_SDK: Self = Self(1 << 6);
     pub(super) const EVENT: Self = Self(1 << 7);
     pub(super) const CAMEL: Self = Self(1 << 8);
+    /// A role and one text.
+    pub(super) const PLAIN: Self = Self(1 << 9);
+    /// Blocks that say that they are text.
+    pub(super) const TYPED: Self = Self(1 << 10);
 
     pub(super) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -42,7 +46,7 @@ impl Marks {
 
     /// The shapes in words, for a developer.
     pub(super) fn names(self) -> String {
-        const NAMES: [&str; 9] = [
+        const NAMES: [&str; 11] = [
             "OpenAI Chat",
             "OpenAI Responses",
             "Anthropic",
@@ -52,6 +56,8 @@ impl Marks {
             "AI SDK",
             "UI event",
             "camelCase",
+            "plain text content",
+            "typed text blocks",
         ];
         let named = NAMES.iter().enumerate().filter(|(at, _)| self.0 & (1 << at) != 0);
         named.map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
@@ -198,6 +204,8 @@ pub(super) struct ToolResult<'a> {
     /// The tool, where the result names it.
     pub(super) name: Cow<'a, str>,
     pub(super) marks: Marks,
+    /// Whether something else stood before it in its message.
+    pub(super) behind: bool,
 }
 
 /// What a result holds.

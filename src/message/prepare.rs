@@ -131,9 +131,9 @@ impl<'a> Work<'_, 'a> {
         code: &'static str,
         action: &'static str,
         call: &Call<'a>,
-        (more, weight): (&str, Weight),
+        (done, weight): (&str, Weight),
     ) {
-        let mut finding = Finding::new(code, action, call.index).call(&call.id).more(more);
+        let mut finding = Finding::new(code, action, call.index).call(&call.id).done(done);
         finding.weight = weight;
         self.findings.push(finding);
     }
@@ -210,7 +210,7 @@ impl<'a> Work<'_, 'a> {
             Some(seen) if fits => Out::Media(seen),
             seen => {
                 let finding = Finding::new("CONTENT_SHAPE", "converted", self.entry.index);
-                self.findings.push(finding.more("an attachment became a note"));
+                self.findings.push(finding.done("an attachment became a note"));
                 let note = seen.map_or_else(
                     || "[attachment]".to_owned(),
                     |seen| match (seen.is_url, seen.name) {

@@ -76,6 +76,8 @@ pub(super) struct Finding {
     pub(super) id: Option<String>,
     /// What the table of codes cannot say.
     pub(super) more: String,
+    /// What was done about it, where the action does not say enough.
+    pub(super) done: String,
     pub(super) weight: Weight,
 }
 
@@ -98,7 +100,15 @@ impl Weight {
 
 impl Finding {
     pub(super) fn new(code: &'static str, action: &'static str, index: usize) -> Self {
-        Self { code, action, index, id: None, more: String::new(), weight: Weight::Fault }
+        Self {
+            code,
+            action,
+            index,
+            id: None,
+            more: String::new(),
+            done: String::new(),
+            weight: Weight::Fault,
+        }
     }
 
     pub(super) fn call(mut self, id: &str) -> Self {
@@ -108,6 +118,11 @@ impl Finding {
 
     pub(super) fn more(mut self, more: impl Into<String>) -> Self {
         self.more = more.into();
+        self
+    }
+
+    pub(super) fn done(mut self, done: impl Into<String>) -> Self {
+        self.done = done.into();
         self
     }
 
@@ -138,12 +153,21 @@ impl Finding {
         text
     }
 
+    fn told(&self) -> String {
+        let mut text = self.sentence();
+        if !self.done.is_empty() {
+            text.push_str("; ");
+            text.push_str(&self.done);
+        }
+        text
+    }
+
     pub(super) fn repair(self) -> Repair {
         Repair {
             code: self.code,
             action: self.action,
             index: self.index,
-            detail: self.sentence(),
+            detail: self.told(),
             tool_call_id: self.id,
         }
     }

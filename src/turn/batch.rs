@@ -6,7 +6,7 @@ use super::candidates::{Candidate, Said, unique};
 use super::io::{Effect, Settled};
 use super::machine::{State, Turn};
 use super::policy::ResultsAs;
-use super::prompt::{Answered, Context};
+use super::prompt::{Answered, Context, Exchange};
 use crate::signature::{Signature, hex};
 use crate::tool::{self, Outcome, Refusal, Rules, Ruling, Status};
 use crate::trace::{CallView, EventKind, PhaseName, ResultView};
@@ -303,7 +303,11 @@ impl Turn {
                 call.view.id = unique(std::mem::take(&mut call.view.id), &mut self.record.wire_ids);
             }
             let Said { reasoning, text } = batch.said.clone();
-            self.record.context.push(Context::Exchange { reasoning, text, calls: answered });
+            self.record.context.push(Context::Exchange(Exchange {
+                reasoning,
+                text,
+                calls: answered,
+            }));
         }
         if !results.is_empty() {
             for result in &results {

@@ -15,7 +15,7 @@ use crate::trace::{Failure, PhaseName, ResultView};
 
 /// One turn. See the [module](super) for its grammar, and
 /// [the contract](crate#contract-drain-before-you-wait) for how to call it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Turn {
     pub(super) options: Options,
     pub(super) history: History,
@@ -104,8 +104,8 @@ impl Turn {
     /// Those of [`Options::parse`], and `message.unknown_shape` for a history with an
     /// element that is no message.
     pub fn new(options: &[u8]) -> Result<Self, Error> {
-        let options = Options::parse(options)?;
-        let history = History::new(&options)?;
+        let mut options = Options::parse(options)?;
+        let history = History::new(&mut options)?;
         let boxes = BoxMaker::new(&options.secret);
         let name = match options.mode {
             Mode::TwoStage => PhaseName::Tool,

@@ -65,7 +65,7 @@ fn the_errors_of_the_provider_rules_are_explained() {
         let whole = explain(&errors);
         seen += 1;
         let named = |code: &&str| got.iter().chain(&whole).any(|one| one.contains(*code));
-        if !codes.iter().any(|code| named(&code)) {
+        if !codes.iter().any(named) {
             wrong.push(format!("{number} {codes:?} {got:?} {errors}"));
         }
     }

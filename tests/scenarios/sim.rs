@@ -216,6 +216,11 @@ impl<'a> Sim<'a> {
         let entry = self.scenario["model"][self.requests.len()].clone();
         assert!(!entry.is_null(), "an unforeseen request: {}", body.to_text());
         self.requests.push(serde_json::from_str(&body.to_text()).unwrap());
+        // Whatever the history was, every request is one that the provider takes.
+        let Some(Json::Array(messages)) = body.get("messages") else { panic!("no messages") };
+        let dialect = turnlock::Dialect::parse(self.dialect).unwrap();
+        let violations = turnlock::message::diagnose(messages.iter().cloned(), dialect).unwrap();
+        assert!(violations.is_empty(), "{violations:?}: {}", body.to_text());
         let mut lane = VecDeque::new();
         if let Some(status) = entry["status"].as_u64() {
             let status = u16::try_from(status).unwrap();

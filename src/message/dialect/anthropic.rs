@@ -9,7 +9,7 @@ use super::super::rules::{
 use crate::canon::Json;
 
 pub(super) const RULES: Rules = Rules {
-    own: Marks::ANTHROPIC,
+    own: Marks::ANTHROPIC.and(Marks::PLAIN).and(Marks::TYPED),
     system: System::Apart,
     first_user: true,
     last: Last::NotAssistant,

@@ -7,7 +7,7 @@ use super::super::rules::{Arguments, COMMON, Ids, Last, Merge, Rules, System};
 use super::chat::{self, Silence, Style};
 
 pub(super) const RULES: Rules = Rules {
-    own: Marks::CHAT,
+    own: Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED),
     system: System::First,
     first_user: true,
     last: Last::NotAssistant,

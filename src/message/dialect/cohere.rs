@@ -6,7 +6,7 @@ use super::super::rules::{COMMON, Fields, Replay, Rules};
 use super::chat::{self, Silence, Style};
 
 pub(super) const RULES: Rules = Rules {
-    own: Marks::CHAT,
+    own: Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED),
     reasoning: Replay::Native,
     fields: Fields { message: &["citations"], text: &["tool_plan"], ..Fields::NONE },
     write: |message, out| chat::write(message, STYLE, out),

@@ -6,7 +6,7 @@ use super::super::rules::{COMMON, Fields, Last, Media, Replay, Rules};
 use super::chat::{self, Silence, Style};
 
 pub(super) const RULES: Rules = Rules {
-    own: Marks::CHAT,
+    own: Marks::CHAT.and(Marks::PLAIN),
     null: false,
     // The reasoner refuses it; the others continue it only when told to.
     last: Last::Better,

@@ -6,7 +6,7 @@ use super::super::rules::{COMMON, Fields, Rules};
 use super::chat::{self, Silence, Style};
 
 pub(super) const RULES: Rules = Rules {
-    own: Marks::CHAT,
+    own: Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED),
     strict: true,
     fields: Fields { message: &["name"], result: &["name"], ..Fields::NONE },
     write: |message, out| chat::write(message, STYLE, out),

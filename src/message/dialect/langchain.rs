@@ -6,7 +6,7 @@ use super::chat::{self, Silence, Style};
 use crate::canon::Json;
 
 pub(super) const RULES: Rules = Rules {
-    own: Marks::LANGCHAIN.and(Marks::CHAT),
+    own: Marks::LANGCHAIN.and(Marks::CHAT).and(Marks::PLAIN).and(Marks::TYPED),
     arguments: Arguments::Object,
     media: Media::Images,
     write,

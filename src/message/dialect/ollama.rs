@@ -7,7 +7,7 @@ use super::chat::{self, Silence, Style};
 use crate::canon::Json;
 
 pub(super) const RULES: Rules = Rules {
-    own: Marks::CHAT,
+    own: Marks::CHAT.and(Marks::PLAIN),
     null: false,
     ids_optional: true,
     arguments: Arguments::Object,

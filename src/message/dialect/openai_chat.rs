@@ -5,7 +5,7 @@ use super::super::rules::{COMMON, Fields, Media, Rules};
 use super::chat::{self, Silence, Style};
 
 pub(super) const RULES: Rules = Rules {
-    own: Marks::CHAT,
+    own: Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED),
     developer: true,
     media: Media::Files,
     fields: Fields {

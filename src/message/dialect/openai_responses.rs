@@ -11,7 +11,7 @@ use super::chat;
 use crate::canon::Json;
 
 pub(super) const RULES: Rules = Rules {
-    own: Marks::RESPONSES,
+    own: Marks::RESPONSES.and(Marks::PLAIN),
     developer: true,
     ids: Ids::Length(64),
     names: Names::Word(64),

@@ -33,9 +33,7 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
     let Some(kind) = kind else { return Some(untyped(fields, index, marks)) };
     Some(match kind.as_str() {
         "text" | "input_text" | "output_text" if fields.has_text("text") => {
-            if kind != "text" {
-                marks.add(Marks::RESPONSES);
-            }
+            marks.add(if kind == "text" { Marks::TYPED } else { Marks::RESPONSES });
             Block::Part(Part::Text(text(fields)))
         }
         "tool_use" => {
@@ -332,9 +330,11 @@ pub(super) fn content<'a>(
             for item in items {
                 match block(item, index, marks)? {
                     Block::Part(part) => parts.push(part),
-                    Block::Result(result) => {
-                        // Text that stood before the result is what the wire refuses.
-                        results.push(result);
+                    Block::Result(mut piece) => {
+                        if let Piece::Result { result, .. } = &mut piece {
+                            result.behind = !parts.is_empty();
+                        }
+                        results.push(piece);
                     }
                     Block::Nothing => {}
                 }

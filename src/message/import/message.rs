@@ -38,6 +38,9 @@ pub(super) fn said<'a>(
     entry.null = fields.is_null("content");
     let content = fields.take("content").or_else(|| fields.take("text"));
     let explicit = content.is_some() || entry.null;
+    if content.as_ref().is_none_or(Json::is_text) {
+        entry.marks.add(Marks::PLAIN);
+    }
     let (parts, results, listed) = block::content(content, index, &mut entry.marks)?;
     entry.listed = listed;
     reasoning(fields, &mut entry);

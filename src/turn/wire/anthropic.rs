@@ -1,71 +1,68 @@
 //! Anthropic Messages: <https://docs.anthropic.com/en/api/messages>.
 
-use super::super::prompt::{Choice, Context};
+use super::super::prompt::{Choice, Exchange};
 use super::arguments;
 use crate::canon::Json;
 use crate::message::Normalized;
 use crate::tool::ToolSpec;
 
+fn text_block(text: String) -> Json<'static> {
+    Json::object([("type", "text".into()), ("text", text.into())])
+}
+
+/// Calls and their answers: all results stand in the one user message behind the calls.
+pub(super) fn exchange(exchange: &Exchange) -> Vec<Json<'static>> {
+    let Exchange { reasoning, text, calls } = exchange;
+    // With thinking on, the turn of a call must begin with its thinking, signed.
+    let signed = reasoning.iter().filter_map(|block| {
+        let signature = block.signature.clone()?;
+        Some(Json::object([
+            ("type", "thinking".into()),
+            ("thinking", block.text.clone().into()),
+            ("signature", signature.into()),
+        ]))
+    });
+    let mut said: Vec<_> = signed.collect();
+    if !text.trim().is_empty() {
+        said.push(text_block(text.clone()));
+    }
+    said.extend(calls.iter().map(|call| {
+        Json::object([
+            ("type", "tool_use".into()),
+            ("id", call.view.id.clone().into()),
+            ("name", call.view.name.clone().into()),
+            ("input", arguments(&call.view.args)),
+        ])
+    }));
+    let results = calls.iter().map(|call| {
+        Json::object([
+            ("type", "tool_result".into()),
+            ("tool_use_id", call.view.id.clone().into()),
+            ("content", call.answer.clone().into()),
+        ])
+    });
+    let results = Json::Array(results.collect());
+    [("assistant", Json::Array(said)), ("user", results)]
+        .map(|(role, content)| Json::object([("role", role.into()), ("content", content)]))
+        .into()
+}
+
 pub(super) fn body(
-    history: &Normalized<'static>,
-    context: &[Context],
+    history: Normalized<'static>,
+    added: &[&String],
     tools: &[&ToolSpec],
     choice: Choice,
 ) -> Json<'static> {
-    let text_block = |text: String| Json::object([("type", "text".into()), ("text", text.into())]);
-    let mut system: Vec<Json<'static>> = match &history.system {
-        Some(Json::Array(blocks)) => blocks.clone(),
-        Some(Json::String(text)) => vec![text_block(text.to_string())],
+    let mut system: Vec<Json<'static>> = match history.system {
+        Some(Json::Array(blocks)) => blocks,
         _ => Vec::new(),
     };
-    let mut messages = history.messages.clone();
-    for one in context {
-        match one {
-            // System texts behind the conversation belong to the top-level system: a message
-            // with that role is refused by most models.
-            Context::System(text) => system.push(text_block(text.clone())),
-            Context::Exchange { reasoning, text, calls } => {
-                // With thinking on, the turn of a call must begin with its thinking, signed.
-                let signed = reasoning.iter().filter_map(|block| {
-                    let signature = block.signature.clone()?;
-                    Some(Json::object([
-                        ("type", "thinking".into()),
-                        ("thinking", block.text.clone().into()),
-                        ("signature", signature.into()),
-                    ]))
-                });
-                let mut said: Vec<_> = signed.collect();
-                if !text.trim().is_empty() {
-                    said.push(text_block(text.clone()));
-                }
-                said.extend(calls.iter().map(|call| {
-                    Json::object([
-                        ("type", "tool_use".into()),
-                        ("id", call.view.id.clone().into()),
-                        ("name", call.view.name.clone().into()),
-                        ("input", arguments(&call.view.args)),
-                    ])
-                }));
-                // All results stand in the one user message behind the calls.
-                let results = calls.iter().map(|call| {
-                    Json::object([
-                        ("type", "tool_result".into()),
-                        ("tool_use_id", call.view.id.clone().into()),
-                        ("content", call.answer.clone().into()),
-                    ])
-                });
-                let results = Json::Array(results.collect());
-                messages.extend([("assistant", Json::Array(said)), ("user", results)].map(
-                    |(role, content)| Json::object([("role", role.into()), ("content", content)]),
-                ));
-            }
-        }
-    }
+    system.extend(added.iter().map(|text| text_block((*text).clone())));
     let mut members = Vec::new();
     if !system.is_empty() {
         members.push(("system".into(), Json::Array(system)));
     }
-    members.push(("messages".into(), Json::Array(messages)));
+    members.push(("messages".into(), Json::Array(history.messages)));
     if !tools.is_empty() {
         let wire = tools.iter().map(|tool| {
             Json::object([

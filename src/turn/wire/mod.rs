@@ -6,37 +6,41 @@ mod openai_chat;
 use super::prompt::{Choice, Context};
 use crate::canon::Json;
 use crate::dialect::Dialect;
-use crate::message::{self, Normalized};
+use crate::message::{History, Normalized};
 use crate::tool::ToolSpec;
 
-/// The members of a request that the core decides.
+/// The members of a request that the core decides: the history and what the turn adds to it, in
+/// one valid list.
 pub(super) fn body(
     dialect: Dialect,
-    history: &Normalized<'static>,
+    mut history: History<'static>,
     context: &[Context],
     tools: &[&ToolSpec],
     choice: Choice,
 ) -> Json<'static> {
-    match dialect {
-        Dialect::Anthropic => anthropic::body(history, context, tools, choice),
-        Dialect::OpenAiChat
-        | Dialect::OpenAiResponses
-        | Dialect::Gemini
-        | Dialect::Mistral
-        | Dialect::DeepSeek
-        | Dialect::Cohere
-        | Dialect::Bedrock
-        | Dialect::Ollama
-        | Dialect::LangChain
-        | Dialect::Groq
-        | Dialect::Xai
-        | Dialect::ChatTemplate => {
-            // DeepSeek's thinking models want their reasoning back within a turn of calls, and
-            // only there: <https://api-docs.deepseek.com/guides/thinking_mode>. Others refuse it.
-            let replay_reasoning = dialect == Dialect::DeepSeek;
-            let late_system = message::takes_late_system(dialect);
-            openai_chat::body(history, context, tools, choice, (replay_reasoning, late_system))
+    let anthropic = dialect == Dialect::Anthropic;
+    let mut system = Vec::new();
+    let mut added = Vec::new();
+    for one in context {
+        match one {
+            // System texts behind the conversation belong to Anthropic's top-level system: a
+            // message with that role is refused by most of its models.
+            Context::System(text) if anthropic => system.push(text),
+            Context::System(text) => added
+                .push(Json::object([("role", "system".into()), ("content", text.clone().into())])),
+            Context::Exchange(exchange) if anthropic => {
+                added.extend(anthropic::exchange(exchange));
+            }
+            Context::Exchange(exchange) => added.extend(openai_chat::exchange(exchange)),
         }
+    }
+    // What the turn adds has a shape that is known, so nothing can be wrong with it.
+    let _ = history.append(added);
+    let normalized: Normalized<'static> = history.into_normalized();
+    if anthropic {
+        anthropic::body(normalized, &system, tools, choice)
+    } else {
+        openai_chat::body(normalized, tools, choice)
     }
 }
 

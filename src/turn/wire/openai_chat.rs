@@ -1,55 +1,51 @@
 //! OpenAI Chat Completions: <https://platform.openai.com/docs/api-reference/chat/create>.
 
-use super::super::prompt::{Choice, Context};
+use super::super::prompt::{Choice, Exchange};
 use super::arguments;
 use crate::canon::Json;
 use crate::message::Normalized;
 use crate::tool::ToolSpec;
 
+/// Calls and their answers. The rules of the dialect decide whether the reasoning stays.
+pub(super) fn exchange(exchange: &Exchange) -> Vec<Json<'static>> {
+    let Exchange { reasoning, text, calls } = exchange;
+    let wire = calls.iter().map(|call| {
+        let function = Json::object([
+            ("name", call.view.name.clone().into()),
+            ("arguments", arguments(&call.view.args).to_text().into()),
+        ]);
+        Json::object([
+            ("id", call.view.id.clone().into()),
+            ("type", "function".into()),
+            ("function", function),
+        ])
+    });
+    let mut said = vec![
+        ("role".into(), "assistant".into()),
+        ("content".into(), text.clone().into()),
+        ("tool_calls".into(), Json::Array(wire.collect())),
+    ];
+    if !reasoning.is_empty() {
+        let text: String = reasoning.iter().map(|block| block.text.as_str()).collect();
+        said.push(("reasoning_content".into(), text.into()));
+    }
+    let mut messages = vec![Json::Object(said)];
+    messages.extend(calls.iter().map(|call| {
+        Json::object([
+            ("role", "tool".into()),
+            ("tool_call_id", call.view.id.clone().into()),
+            ("content", call.answer.clone().into()),
+        ])
+    }));
+    messages
+}
+
 pub(super) fn body(
-    history: &Normalized<'static>,
-    context: &[Context],
+    history: Normalized<'static>,
     tools: &[&ToolSpec],
     choice: Choice,
-    (replay_reasoning, late_system): (bool, bool),
 ) -> Json<'static> {
-    let mut messages = history.messages.clone();
-    for one in context {
-        match one {
-            Context::System(text) if late_system => messages.push(says("system", text.clone())),
-            Context::System(text) => instruct(text, &mut messages),
-            Context::Exchange { reasoning, text, calls } => {
-                let content = if text.is_empty() { Json::Null } else { Json::string(text.clone()) };
-                let wire = calls.iter().map(|call| {
-                    let function = Json::object([
-                        ("name", call.view.name.clone().into()),
-                        ("arguments", arguments(&call.view.args).to_text().into()),
-                    ]);
-                    Json::object([
-                        ("id", call.view.id.clone().into()),
-                        ("type", "function".into()),
-                        ("function", function),
-                    ])
-                });
-                let mut said =
-                    vec![("role".into(), "assistant".into()), ("content".into(), content)];
-                if replay_reasoning && !reasoning.is_empty() {
-                    let text: String = reasoning.iter().map(|block| block.text.as_str()).collect();
-                    said.push(("reasoning_content".into(), text.into()));
-                }
-                said.push(("tool_calls".into(), Json::Array(wire.collect())));
-                messages.push(Json::Object(said));
-                messages.extend(calls.iter().map(|call| {
-                    Json::object([
-                        ("role", "tool".into()),
-                        ("tool_call_id", call.view.id.clone().into()),
-                        ("content", call.answer.clone().into()),
-                    ])
-                }));
-            }
-        }
-    }
-    let mut members = vec![("messages".into(), Json::Array(messages))];
+    let mut members = vec![("messages".into(), Json::Array(history.messages))];
     if !tools.is_empty() {
         let wire = tools.iter().map(|tool| {
             let function = Json::object([
@@ -66,37 +62,4 @@ pub(super) fn body(
         }
     }
     Json::Object(members)
-}
-
-fn says(role: &'static str, text: String) -> Json<'static> {
-    Json::object([("role", role.into()), ("content", text.into())])
-}
-
-/// Where a system message is taken at the beginning only, one behind the history is a text of the
-/// user's, who may not speak directly after a tool or twice in a row.
-fn instruct(text: &str, messages: &mut Vec<Json<'static>>) {
-    let text = format!("<system>{text}</system>");
-    let last = messages.last().and_then(|last| last.get("role")).and_then(Json::as_str);
-    let speaks_again = last == Some("user");
-    if last == Some("tool") {
-        messages.push(says("assistant", "OK.".to_owned()));
-    }
-    if speaks_again
-        && let Some(Json::Object(members)) = messages.last_mut()
-        && let Some((_, content)) = members.iter_mut().find(|(key, _)| key == "content")
-    {
-        match content {
-            Json::String(said) => {
-                said.to_mut().push_str("\n\n");
-                said.to_mut().push_str(&text);
-                return;
-            }
-            Json::Array(blocks) => {
-                blocks.push(Json::object([("type", "text".into()), ("text", text.into())]));
-                return;
-            }
-            _ => {}
-        }
-    }
-    messages.push(says("user", text));
 }
