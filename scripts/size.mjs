@@ -6,7 +6,7 @@ import { build } from 'esbuild'
 import { root } from './setup.mjs'
 
 /** Bytes after gzip. */
-const LIMITS = { wasm: 90 * 1024, 'whole import, minified': 140 * 1024 }
+const LIMITS = { wasm: 160 * 1024, 'whole import, minified': 225 * 1024 }
 
 const bundle = await build({
   stdin: { contents: "export * from 'turnlock'", resolveDir: root },

@@ -19,6 +19,8 @@ mod nasty;
 mod random;
 #[path = "histories/refusals.rs"]
 mod refusals;
+#[path = "histories/shapes.rs"]
+mod shapes;
 
 use serde_json::Value;
 use turnlock::Dialect;

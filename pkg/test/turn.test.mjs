@@ -270,11 +270,15 @@ test('status failures carry the status and the provider’s words', async () => 
   assert.ok(error.message.includes('scripted failure'))
 })
 
-test('an invalid history is refused by the provider and reported', async () => {
+test('a history that the provider would refuse is repaired, and the result says how', async () => {
   const messages = [{ role: 'tool', tool_call_id: 'x', content: 'orphan' }, ...user]
   const { model } = scripted('answer')
-  const { error } = await runTurn({ model, messages }).result
-  assert.deepEqual([error.code, error.details.status], ['model.status', 400])
+  const { status, repairs } = await runTurn({ model, messages }).result
+  assert.equal(status, 'complete')
+  assert.deepEqual(
+    repairs.map(({ code, action, index, toolCallId }) => [code, action, index, toolCallId]),
+    [['TOOL_RESULT_ORPHAN', 'dropped', 0, 'x']],
+  )
 })
 
 test('a custom model: deltas, a throw, a stall, nonsense', async () => {

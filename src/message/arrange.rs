@@ -28,6 +28,8 @@ pub(super) struct Context<'c> {
     pub(super) turn: usize,
     /// The first entry that is sent.
     pub(super) from: usize,
+    /// The element that came last.
+    pub(super) end: usize,
 }
 
 /// A fold over entries that can be taken back to any of them.
@@ -277,7 +279,7 @@ impl<'a> Arranger<'a> {
         (rules.write)(says(role, text), &mut self.written);
         self.state = State { before: Some(role), spoke: true };
         let finding = Finding::new(code, "synthesized", index);
-        self.findings.push(finding.done(format!("added {text:?}")));
+        self.findings.push(finding.done(format!("added \"{text}\"")));
     }
 
     fn flush(&mut self, rules: &Rules) {
@@ -319,7 +321,7 @@ impl<'a> Arranger<'a> {
     pub(super) fn tail(&self, context: &Context<'_>) -> Tail<'a> {
         let rules = context.rules;
         let mut tail = Tail { messages: Vec::new(), findings: Vec::new() };
-        let index = self.findings.last().map_or(0, |finding| finding.index);
+        let index = context.end;
         let prefill = context.options.prefill;
         let mut says_last = None;
         if let Some(last) = &self.last {
@@ -337,11 +339,11 @@ impl<'a> Arranger<'a> {
         if !self.state.spoke {
             (rules.write)(says(Role::User, FIRST), &mut tail.messages);
             let finding = Finding::new("MSG_LIST_EMPTY", "synthesized", index);
-            tail.findings.push(finding.done(format!("added {FIRST:?}")));
+            tail.findings.push(finding.done(format!("added \"{FIRST}\"")));
         } else if says_last.is_some() && rules.last != Last::Any && !prefill {
             (rules.write)(says(Role::User, LAST), &mut tail.messages);
-            let finding = Finding::new("LAST_MESSAGE_ROLE", "synthesized", usize::MAX);
-            let finding = finding.done(format!("added {LAST:?}"));
+            let finding = Finding::new("LAST_MESSAGE_ROLE", "synthesized", index);
+            let finding = finding.done(format!("added \"{LAST}\""));
             tail.findings.push(finding.risk_if(rules.last == Last::Better));
         }
         tail

@@ -273,7 +273,7 @@ impl<'a> History<'a> {
             let mut entry = Entry::new(Speaker::Assistant, call.index);
             entry.marks = marks;
             entry.open = true;
-            entry.parts.push(Part::Call(call));
+            entry.parts.push(Part::call(call));
             return self.say(entry);
         }
         self.shape(marks, call.index);
@@ -283,7 +283,7 @@ impl<'a> History<'a> {
         let Some(last) = self.entries.last_mut() else { return };
         let place = (at - 1, last.parts.len());
         last.marks.add(marks);
-        last.parts.push(Part::Call(call));
+        last.parts.push(Part::call(call));
         self.called = Some(place.0);
         if let Some(result) = self.pairs.call(&key, place) {
             self.early(result, place, index);
@@ -367,7 +367,7 @@ impl<'a> History<'a> {
             entry.calls().filter(open).find(|call| call.id.is_empty() && call.name == name)
         }?;
         let key = key(found);
-        let same = |part: &Part<'a>| matches!(part, Part::Call(call) if std::ptr::eq(call, found));
+        let same = |part: &Part<'a>| matches!(part, Part::Call(call) if std::ptr::eq(call.as_ref(), found));
         let place = (at, entry.parts.iter().position(same)?);
         self.pairs.settled(&key, place);
         Some(place)
@@ -543,6 +543,7 @@ impl<'a> History<'a> {
             signatures,
             turn: self.turn,
             from,
+            end: self.entries.last().map_or(0, |entry| entry.index),
         };
         self.arranger.arrange(&self.entries, &context);
         self.arranger.tail(&context)

@@ -114,7 +114,7 @@ impl<'a> Entry<'a> {
 
     pub(super) fn calls(&self) -> impl Iterator<Item = &Call<'a>> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Call(call) => Some(call),
+            Part::Call(call) => Some(call.as_ref()),
             _ => None,
         })
     }
@@ -135,7 +135,13 @@ pub(super) enum Part<'a> {
         marks: Marks,
         block: Json<'a>,
     },
-    Call(Call<'a>),
+    Call(Box<Call<'a>>),
+}
+
+impl<'a> Part<'a> {
+    pub(super) fn call(call: Call<'a>) -> Self {
+        Self::Call(Box::new(call))
+    }
 }
 
 /// A text.

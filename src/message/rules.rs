@@ -256,3 +256,17 @@ pub(super) enum ResultOut<'a> {
     /// The dialect's own form of it.
     Native(Json<'a>),
 }
+
+/// The blocks of parts; not generic, so that it is there once.
+pub(super) fn blocks<'a>(
+    parts: Vec<Out<'a>>,
+    block: fn(Out<'a>) -> Option<Json<'a>>,
+) -> Vec<Json<'a>> {
+    let mut all = Vec::with_capacity(parts.len());
+    for part in parts {
+        if let Some(block) = block(part) {
+            all.push(block);
+        }
+    }
+    all
+}

@@ -4,7 +4,7 @@ use super::super::import::Media as Seen;
 use super::super::model::{Marks, Members, Reasoning};
 use super::super::rules::{
     Arguments, COMMON, EmptyResult, Fields, Ids, Last, Media, Merge, Message, Out, Replay,
-    ResultOut, Results, Role, Rules, System,
+    ResultOut, Results, Role, Rules, System, blocks,
 };
 use crate::canon::Json;
 
@@ -30,7 +30,7 @@ pub(super) const RULES: Rules = Rules {
         ..Fields::NONE
     },
     write,
-    write_system: |texts| Json::Array(texts.into_iter().filter_map(block).collect()),
+    write_system: |texts| Json::Array(blocks(texts, block)),
     ..COMMON
 };
 
@@ -40,7 +40,7 @@ fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
         Role::System | Role::Developer => "system",
         Role::User | Role::Tool => "user",
     };
-    let content = message.parts.into_iter().filter_map(block).collect();
+    let content = blocks(message.parts, block);
     let mut members: Members<'a> =
         vec![("role".into(), role.into()), ("content".into(), Json::Array(content))];
     members.extend(message.extra);
@@ -95,7 +95,7 @@ fn block(part: Out<'_>) -> Option<Json<'_>> {
 fn payload(content: ResultOut<'_>) -> Json<'_> {
     match content {
         ResultOut::Text(text) | ResultOut::Native(text) => text,
-        ResultOut::Parts(parts) => Json::Array(parts.into_iter().filter_map(block).collect()),
+        ResultOut::Parts(parts) => Json::Array(blocks(parts, block)),
     }
 }
 

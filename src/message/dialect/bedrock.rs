@@ -4,8 +4,8 @@ use super::super::ids;
 use super::super::import::Media as Seen;
 use super::super::model::{Marks, Members, Reasoning};
 use super::super::rules::{
-    Arguments, COMMON, EmptyResult, Ids, Last, Media, Merge, Message, Out, Replay, ResultOut,
-    Results, Role, Rules, System,
+    Arguments, COMMON, EmptyResult, Fields, Ids, Last, Media, Merge, Message, Out, Replay,
+    ResultOut, Results, Role, Rules, System, blocks,
 };
 use crate::canon::Json;
 
@@ -24,14 +24,15 @@ pub(super) const RULES: Rules = Rules {
     empty_refused: true,
     strict: true,
     media: Media::Bytes,
+    fields: Fields { result: &["status", "type"], ..Fields::NONE },
     write,
-    write_system: |texts| Json::Array(texts.into_iter().filter_map(block).collect()),
+    write_system: |texts| Json::Array(blocks(texts, block)),
     ..COMMON
 };
 
 fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
     let role = if message.role == Role::Assistant { "assistant" } else { "user" };
-    let content = message.parts.into_iter().filter_map(block).collect();
+    let content = blocks(message.parts, block);
     out.push(Json::object([("role", role.into()), ("content", Json::Array(content))]));
 }
 
@@ -53,18 +54,19 @@ fn block(part: Out<'_>) -> Option<Json<'_>> {
             let call = Json::object([("toolUseId", id), ("name", name), ("input", arguments)]);
             Json::object([("toolUse", call)])
         }
-        Out::Result { id, content, error, .. } => {
+        Out::Result { id, content, error, extra, .. } => {
             let content = match content {
                 ResultOut::Text(text) | ResultOut::Native(text) => {
                     vec![Json::object([("text", text)])]
                 }
-                ResultOut::Parts(parts) => parts.into_iter().filter_map(block).collect(),
+                ResultOut::Parts(parts) => blocks(parts, block),
             };
             let mut members: Members<'_> =
                 vec![("toolUseId".into(), id), ("content".into(), Json::Array(content))];
             if error {
                 members.push(("status".into(), "error".into()));
             }
+            members.extend(extra);
             Json::object([("toolResult", Json::Object(members))])
         }
     })

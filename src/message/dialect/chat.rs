@@ -3,7 +3,7 @@
 use super::super::import::Media;
 use super::super::model::{Members, Reasoning};
 use super::super::prepare::joined;
-use super::super::rules::{Message, Out, ResultOut, Role};
+use super::super::rules::{Message, Out, ResultOut, Role, blocks};
 use crate::canon::{Joined, Json};
 
 /// In what they differ.
@@ -35,7 +35,9 @@ pub(super) fn write<'a>(message: Message<'a>, style: Style, out: &mut Vec<Json<'
         Role::User => "user",
         Role::Assistant => "assistant",
         Role::Tool => {
-            out.extend(message.parts.into_iter().filter_map(|part| result(part, style)));
+            for part in message.parts {
+                out.extend(result(part, style));
+            }
             return;
         }
     };
@@ -86,7 +88,7 @@ fn content<'a>(said: Vec<Out<'a>>, role: Role, listed: bool, style: Style) -> Op
     let texts = said.iter().all(|part| matches!(part, Out::Text { .. }));
     let many = role == Role::User && said.len() > 1;
     if !texts || style.lists && (listed || many) {
-        return Some(Json::Array(said.into_iter().filter_map(block).collect()));
+        return Some(Json::Array(blocks(said, block)));
     }
     if let [one] = said.as_slice() {
         return Some(joined(std::slice::from_ref(one), ""));
@@ -172,6 +174,6 @@ fn result<'a>(part: Out<'a>, style: Style) -> Option<Json<'a>> {
 pub(super) fn payload(content: ResultOut<'_>) -> Json<'_> {
     match content {
         ResultOut::Text(text) | ResultOut::Native(text) => text,
-        ResultOut::Parts(parts) => Json::Array(parts.into_iter().filter_map(block).collect()),
+        ResultOut::Parts(parts) => Json::Array(blocks(parts, block)),
     }
 }

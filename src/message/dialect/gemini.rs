@@ -4,7 +4,7 @@ use super::super::import::Media as Seen;
 use super::super::model::{Marks, Members, Reasoning};
 use super::super::rules::{
     Arguments, COMMON, Fields, Ids, Last, Media, Merge, Message, Names, Out, Replay, ResultOut,
-    Results, Role, Rules, System,
+    Results, Role, Rules, System, blocks,
 };
 use crate::canon::Json;
 
@@ -26,7 +26,7 @@ pub(super) const RULES: Rules = Rules {
     fields: Fields { text: &["thoughtSignature"], result: &["parts"], ..Fields::NONE },
     write,
     write_system: |texts| {
-        let parts = texts.into_iter().filter_map(part).collect();
+        let parts = blocks(texts, part);
         Json::object([("parts", Json::Array(parts))])
     },
     ..COMMON
@@ -34,7 +34,7 @@ pub(super) const RULES: Rules = Rules {
 
 fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
     let role = if message.role == Role::Assistant { "model" } else { "user" };
-    let parts = message.parts.into_iter().filter_map(part).collect();
+    let parts = blocks(message.parts, part);
     out.push(Json::object([("role", role.into()), ("parts", Json::Array(parts))]));
 }
 

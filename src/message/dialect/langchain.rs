@@ -1,7 +1,7 @@
 //! LangChain messages, plain: <https://python.langchain.com/docs/concepts/messages/>.
 
 use super::super::model::{Marks, Members};
-use super::super::rules::{Arguments, COMMON, Media, Message, Out, Role, Rules};
+use super::super::rules::{Arguments, COMMON, Media, Message, Out, Role, Rules, blocks};
 use super::chat::{self, Silence, Style};
 use crate::canon::Json;
 
@@ -22,7 +22,7 @@ fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
         Role::User => "human",
         Role::Assistant => "ai",
         Role::Tool => {
-            out.extend(message.parts.into_iter().filter_map(result));
+            out.extend(blocks(message.parts, result));
             return;
         }
     };

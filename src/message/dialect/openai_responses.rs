@@ -5,7 +5,7 @@ use super::super::import::Media as Seen;
 use super::super::model::{Marks, Members, Reasoning};
 use super::super::prepare::joined;
 use super::super::rules::{
-    COMMON, Fields, Ids, Media, Message, Names, Out, Replay, ResultOut, Role, Rules,
+    COMMON, Fields, Ids, Media, Message, Names, Out, Replay, ResultOut, Role, Rules, blocks,
 };
 use super::chat;
 use crate::canon::Json;
@@ -93,7 +93,9 @@ fn speak<'a>(
     let content = if texts && !listed && said.len() == 1 {
         joined(&said, "")
     } else {
-        Json::Array(said.into_iter().filter_map(|part| block(part, role)).collect())
+        let assistant: fn(Out<'a>) -> Option<Json<'a>> = |part| block(part, "assistant");
+        let block = if role == "assistant" { assistant } else { |part| block(part, "user") };
+        Json::Array(blocks(said, block))
     };
     let mut members: Members<'a> = vec![("role".into(), role.into()), ("content".into(), content)];
     members.extend(extra.iter().cloned());
@@ -131,8 +133,6 @@ fn media(seen: Seen<'_>) -> Json<'_> {
 fn payload(content: ResultOut<'_>) -> Json<'_> {
     match content {
         ResultOut::Text(text) | ResultOut::Native(text) => text,
-        ResultOut::Parts(parts) => {
-            Json::Array(parts.into_iter().filter_map(|part| block(part, "user")).collect())
-        }
+        ResultOut::Parts(parts) => Json::Array(blocks(parts, |part| block(part, "user"))),
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
         "tool-call" | "tool_call" | "toolCall" => {
             let one = call::call(fields.into_json(), index, &mut Marks::default());
             marks.add(if kind == "tool_call" { Marks::LANGCHAIN } else { Marks::AI_SDK });
-            one.map_or(Block::Nothing, |one| Block::Part(Part::Call(one)))
+            one.map_or(Block::Nothing, |one| Block::Part(Part::call(one)))
         }
         "tool-result" => {
             marks.add(Marks::AI_SDK);
@@ -116,7 +116,7 @@ fn untyped<'a>(fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block<'a>
     }
     marks.add(Marks::BEDROCK);
     if let Some(mut call) = fields.get("toolUse").cloned().and_then(Fields::of) {
-        return Block::Part(Part::Call(Call {
+        return Block::Part(Part::call(Call {
             id: call.take_text("toolUseId").unwrap_or_default(),
             name: call.take_text("name").unwrap_or_default(),
             args: call::args_of(call.take("input")),
@@ -126,7 +126,10 @@ fn untyped<'a>(fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block<'a>
     }
     if let Some(mut given) = fields.get("toolResult").cloned().and_then(Fields::of) {
         let id = given.take_text("toolUseId").unwrap_or_default();
-        let error = given.take_text("status").as_deref() == Some("error");
+        let error = given.text("status").as_deref() == Some("error");
+        if error {
+            given.take("status");
+        }
         let content = call::content(given.take("content"), &mut Marks::default());
         let mut result = call::result(content, error, index);
         result.extra = given.rest();
@@ -160,7 +163,7 @@ fn text(mut fields: Fields<'_>) -> Text<'_> {
 
 fn tool_use<'a>(mut fields: Fields<'a>, index: usize) -> Part<'a> {
     fields.forget(&["type", "index"]);
-    Part::Call(Call {
+    Part::call(Call {
         id: fields.take_text("id").unwrap_or_default(),
         name: fields.take_text("name").unwrap_or_default(),
         args: match fields.take("input") {

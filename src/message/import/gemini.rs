@@ -32,7 +32,7 @@ pub(super) fn content<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         let signature = part.take_any(&["thoughtSignature", "thought_signature"]);
         if let Some(given) = part.take_any(&["functionCall", "function_call"]) {
             let mut given = Fields::of(given)?;
-            entry.parts.push(Part::Call(Call {
+            entry.parts.push(Part::call(Call {
                 id: given.take_text("id").unwrap_or_default(),
                 name: given.take_text("name").unwrap_or_default(),
                 args: call::args_of(Some(

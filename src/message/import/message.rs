@@ -89,32 +89,8 @@ fn attach<'a>(entry: &mut Entry<'a>, results: Vec<Piece<'a>>) {
     }
 }
 
-/// What hosts and libraries keep beside a message, for themselves.
-const KEPT: [&str; 16] = [
-    "id",
-    "metadata",
-    "createdAt",
-    "created_at",
-    "timestamp",
-    "response_metadata",
-    "additional_kwargs",
-    "usage_metadata",
-    "example",
-    "experimental_attachments",
-    "annotations",
-    "toolInvocations",
-    "revisionId",
-    "providerOptions",
-    "providerMetadata",
-    "data",
-];
-
-fn finish<'a>(mut fields: Fields<'a>, entry: &mut Entry<'a>) {
-    let item = entry.marks.meets(Marks::RESPONSES).then(|| fields.take("id")).flatten();
-    fields.forget(&KEPT);
-    if let Some(id) = item {
-        fields.insert("id", id);
-    }
+/// What is left is the wire's own, or nobody's; a host's shape has members that are no wire's.
+fn finish<'a>(fields: Fields<'a>, entry: &mut Entry<'a>) {
     let foreign = Marks::CAMEL.and(Marks::AI_SDK).and(Marks::LANGCHAIN).and(Marks::EVENT);
     if !entry.marks.meets(foreign) || entry.marks.meets(Marks::CHAT) {
         entry.extra = fields.rest();
@@ -154,14 +130,14 @@ fn calls<'a>(
             });
             // LangChain has Anthropic's calls twice: in the content and here.
             if !in_content.iter().any(|id| *id == call.id) {
-                entry.parts.push(Part::Call(call));
+                entry.parts.push(Part::call(call));
             }
         }
     }
     if let Some(legacy) = fields.take("function_call").and_then(Fields::of) {
         entry.marks.add(Marks::CHAT);
         let mut legacy = legacy;
-        entry.parts.push(Part::Call(Call {
+        entry.parts.push(Part::call(Call {
             name: legacy.take_text("name").unwrap_or_default(),
             args: call::args_of(legacy.take("arguments")),
             ..call::empty(index)
@@ -204,7 +180,7 @@ fn invocation<'a>(
         let content = call::content(result, &mut Marks::default());
         one.result = Some(call::result(content, false, entry.index));
     }
-    entry.parts.push(Part::Call(one));
+    entry.parts.push(Part::call(one));
     Some(())
 }
 
@@ -251,7 +227,6 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
         Content::Value(Json::Array(items)) if items.is_empty() => Content::Text(Json::string("")),
         content => content,
     };
-    fields.forget(&KEPT);
     fields.forget(&["artifact", "type", "result"]);
     let mut result = call::result(content, error, index);
     result.name = name.unwrap_or_default();

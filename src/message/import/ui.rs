@@ -33,7 +33,7 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         if kind == "dynamic-tool" || kind.starts_with("tool-") && item.get("state").is_some() {
             let name = kind.strip_prefix("tool-").unwrap_or_default().to_owned();
             match tool(item, &name, index)? {
-                Ok(call) => entry.parts.push(Part::Call(call)),
+                Ok(call) => entry.parts.push(Part::call(call)),
                 Err(piece) => pieces.push(piece),
             }
             continue;

@@ -1,0 +1,61 @@
+//! Every shape that a history comes in, and what is left as it is: cases written by hand, each
+//! with its messages, its repairs and what would be refused of it.
+
+use serde_json::Value;
+use turnlock::Dialect;
+use turnlock::canon::Json;
+use turnlock::message::{Options, ReasoningReplay, Strategy, ThoughtSignatures, diagnose};
+
+use crate::common::repo;
+use crate::{elements, made, unsettled, value};
+
+fn options(case: &Value) -> Options {
+    let given = &case["options"];
+    let mut options = Options::new(Dialect::parse(case["dialect"].as_str().unwrap()).unwrap());
+    options.strategy = match given["strategy"].as_str() {
+        Some("thread") => Strategy::Thread,
+        Some("text_only") => Strategy::TextOnly,
+        _ => Strategy::Reconstruct,
+    };
+    options.conversation_id = given["conversationId"].as_str().map(str::to_owned);
+    options.seen = given["seen"].as_u64().map(|seen| usize::try_from(seen).unwrap());
+    options.prefill = given["prefill"] == true;
+    options.system_anywhere = given["systemAnywhere"] == true;
+    options.reasoning = match given["reasoning"].as_str() {
+        Some("always") => ReasoningReplay::Always,
+        Some("never") => ReasoningReplay::Never,
+        _ => ReasoningReplay::ToolCalls,
+    };
+    if given["thoughtSignatures"] == "always" {
+        options.thought_signatures = ThoughtSignatures::Always;
+    }
+    options
+}
+
+#[test]
+fn every_shape_is_read_and_every_wire_keeps_its_own() {
+    let text = std::fs::read_to_string(repo().join("tests/histories/shapes.json")).unwrap();
+    let cases: Vec<Value> = serde_json::from_str(&text).unwrap();
+    for case in &cases {
+        let name = case["name"].as_str().unwrap();
+        let input = case["input"].to_string();
+        let options = options(case);
+        let normalized = made(&input, &options);
+        let messages = value(&Json::Array(normalized.messages.clone()));
+        assert_eq!(messages, case["messages"], "{name}");
+        let system = normalized.system.as_ref().map_or(Value::Null, value);
+        assert_eq!(system, case["system"], "{name}");
+        assert_eq!(normalized.thread_id.as_deref(), case["threadId"].as_str(), "{name}");
+        let codes = |all: Vec<&'static str>| all.into_iter().map(Value::from).collect::<Vec<_>>();
+        let repairs = codes(normalized.repairs.iter().map(|one| one.code).collect());
+        assert_eq!(Value::Array(repairs), case["repairs"], "{name}");
+        let violations = diagnose(elements(&input), options.dialect).unwrap();
+        let violations = codes(violations.iter().map(|one| one.code).collect());
+        assert_eq!(Value::Array(violations), case["violations"], "{name}");
+        // With options of its own a list need not hold under the defaults.
+        if case["options"].is_null() {
+            assert_eq!(unsettled(&normalized, options.dialect), None, "{name}");
+        }
+    }
+    assert!(cases.len() > 30, "{}", cases.len());
+}
