@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::arrange::Arranger;
+use super::arrange::{Arranger, Tail};
 use super::dialect;
 use super::ids::{IdMap, Reasons};
 use super::import::element;
+use super::index::Index;
 use super::model::{Call, Content, Entry, Marks, Part, Piece, Speaker, Text, ToolResult};
 use super::options::{Options, Strategy, ThoughtSignatures};
 use super::pair::{Answers, Pairs, Place, by_name};
@@ -18,6 +19,9 @@ use crate::error::Error;
 
 /// What is put in the place of a result that never came.
 pub(super) const INTERRUPTED: &str = "Tool call was interrupted before it returned a result.";
+
+/// Said of calls that a strategy leaves out.
+pub(super) const OMITTED: &str = "TOOL_CALL_OMITTED";
 
 /// A history in the provider's shape that takes more elements as they come.
 ///
@@ -38,6 +42,8 @@ pub struct History<'a> {
     /// Elements that were appended.
     elements: usize,
     entries: Vec<Entry<'a>>,
+    /// Ids as they were given, and as they are now.
+    index: Index,
     pairs: Pairs<'a>,
     ids: IdMap,
     /// What was found while elements were read, in their order.
@@ -80,6 +86,7 @@ impl<'a> History<'a> {
             options,
             elements: 0,
             entries: Vec::new(),
+            index: Index::default(),
             pairs: Pairs::default(),
             ids: IdMap::default(),
             read: Vec::new(),
@@ -226,11 +233,10 @@ impl<'a> History<'a> {
         for (part, one) in entry.parts.iter_mut().enumerate() {
             let Part::Call(call) = one else { continue };
             called = true;
-            self.name_call(call);
-            let key = key(call);
+            let id = self.name_call(call);
             if call.result.is_some() {
-                self.pairs.settled(&key, (at, part));
-            } else if let Some(result) = self.pairs.call(&key, (at, part)) {
+                self.pairs.settled(id, (at, part));
+            } else if let Some(result) = self.pairs.call(id, (at, part)) {
                 early.push((part, result));
             }
         }
@@ -277,15 +283,14 @@ impl<'a> History<'a> {
             return self.say(entry);
         }
         self.shape(marks, call.index);
-        self.name_call(&mut call);
+        let id = self.name_call(&mut call);
         let index = call.index;
-        let key = key(&call);
         let Some(last) = self.entries.last_mut() else { return };
         let place = (at - 1, last.parts.len());
         last.marks.add(marks);
         last.parts.push(Part::call(call));
         self.called = Some(place.0);
-        if let Some(result) = self.pairs.call(&key, place) {
+        if let Some(result) = self.pairs.call(id, place) {
             self.early(result, place, index);
         }
     }
@@ -299,12 +304,14 @@ impl<'a> History<'a> {
         }
     }
 
-    fn name_call(&mut self, call: &mut Call<'a>) {
-        let (wire_id, reasons) = self.ids.assign(&call.id, self.rules.ids);
+    /// Gives a call its id; the number of what it is found by: its own id, or its tool.
+    fn name_call(&mut self, call: &mut Call<'a>) -> usize {
+        let number = self.index.number(&key(call));
+        let (wire_id, reasons) = self.ids.assign(&call.id, number, self.rules.ids, &mut self.index);
         let Reasons { missing, duplicate, form } = reasons;
         let length = matches!(self.rules.ids, Ids::Length(_));
         let none = self.rules.ids == Ids::None;
-        let within = duplicate && self.twice(call);
+        let within = duplicate && self.twice(call, number);
         for (is, code) in [
             (missing && !self.rules.ids_optional, "TOOL_CALL_ID_MISSING"),
             (duplicate, "TOOL_CALL_ID_DUPLICATE"),
@@ -321,11 +328,12 @@ impl<'a> History<'a> {
         }
         self.signed |= call.thought_signature.is_some();
         call.wire_id = wire_id;
+        number
     }
 
     /// Whether the id of a call is that of another one of the same element.
-    fn twice(&self, call: &Call<'a>) -> bool {
-        match self.pairs.last_of(&call.id) {
+    fn twice(&self, call: &Call<'a>, id: usize) -> bool {
+        match self.pairs.last_of(id) {
             Some((entry, _)) if entry == self.entries.len() => true,
             Some((entry, _)) => self.entries.get(entry).is_some_and(|e| e.index == call.index),
             None => false,
@@ -338,9 +346,15 @@ impl<'a> History<'a> {
             let finding = Finding::new("TOOL_RESULT_TEXT_FIRST", "moved", result.index);
             self.read.push(finding.call(id).spelling());
         }
-        let named = by_name(&result.name);
-        let key = if id.is_empty() { named.as_str() } else { id };
-        let mut answers = self.pairs.result(key);
+        let named;
+        let key = if id.is_empty() {
+            named = by_name(&result.name);
+            &named
+        } else {
+            id
+        };
+        let number = self.index.number(key);
+        let mut answers = self.pairs.result(number);
         if !matches!(answers, Answers::Call(_))
             && let Some(place) = self.by_place(id, &result.name)
         {
@@ -349,7 +363,7 @@ impl<'a> History<'a> {
         match answers {
             Answers::Call(place) => self.answer(place, result),
             Answers::Again(place) => self.again(place, result),
-            Answers::Nothing => self.pairs.wait(key, result),
+            Answers::Nothing => self.pairs.wait(number, key, result),
         }
     }
 
@@ -366,10 +380,10 @@ impl<'a> History<'a> {
             // The call has no id, and the result that it was given has one.
             entry.calls().filter(open).find(|call| call.id.is_empty() && call.name == name)
         }?;
-        let key = key(found);
+        let id = self.index.find(&key(found));
         let same = |part: &Part<'a>| matches!(part, Part::Call(call) if std::ptr::eq(call.as_ref(), found));
         let place = (at, entry.parts.iter().position(same)?);
-        self.pairs.settled(&key, place);
+        self.pairs.settled(id?, place);
         Some(place)
     }
 
@@ -380,13 +394,13 @@ impl<'a> History<'a> {
             let later = entry.parts.iter().skip(place.1 + 1);
             later.into_iter().any(|part| matches!(part, Part::Call(call) if call.result.is_some()))
         });
-        let id = self.call_at(place).map(|call| call.id.to_string()).unwrap_or_default();
         let rules = self.rules;
         for (is, code, free) in [
             (between, "TOOL_RESULT_NOT_ADJACENT", rules.own.meets(Marks::RESPONSES)),
             (after, "TOOL_RESULT_ORDER", rules.ids != Ids::None && !rules.bridge),
         ] {
             if is {
+                let id = self.call_at(place).map(|call| call.id.to_string()).unwrap_or_default();
                 let finding = Finding::new(code, "moved", result.index).call(&id);
                 self.read.push(finding.risk_if(free));
             }
@@ -424,7 +438,8 @@ impl<'a> History<'a> {
 
     fn args_delta(&mut self, id: &str, delta: &str) {
         use super::model::Args;
-        let Some(place) = self.pairs.last_of(id) else { return };
+        let place = self.index.find(id).and_then(|id| self.pairs.last_of(id));
+        let Some(place) = place else { return };
         if let Some(call) = self.call_at(place) {
             match &mut call.args {
                 Args::Text(Json::String(text)) => text.to_mut().push_str(delta),
@@ -456,13 +471,14 @@ impl<'a> History<'a> {
     pub fn normalized(&mut self) -> Normalized<'a> {
         let tail = self.arrange();
         let messages = self.arranger.written.clone();
-        self.with(messages, tail)
+        self.with(messages, self.found(), tail)
     }
 
     /// The repairs so far.
     pub fn repairs(&mut self) -> Vec<Repair> {
         let tail = self.arrange();
-        self.findings(&tail.findings).filter(Finding::is_repair).map(Finding::repair).collect()
+        let found = self.sorted(self.found(), tail.findings);
+        found.into_iter().filter(Finding::is_repair).map(Finding::repair).collect()
     }
 
     /// As [`History::normalized`], of a history that does not grow any more.
@@ -470,12 +486,19 @@ impl<'a> History<'a> {
     pub fn into_normalized(mut self) -> Normalized<'a> {
         let tail = self.arrange();
         let messages = std::mem::take(&mut self.arranger.written);
-        self.with(messages, tail)
+        let mut found = std::mem::take(&mut self.read);
+        found.append(&mut self.arranger.findings);
+        self.with(messages, found, tail)
     }
 
-    fn with(&self, mut messages: Vec<Json<'a>>, tail: super::arrange::Tail<'a>) -> Normalized<'a> {
+    fn with(
+        &self,
+        mut messages: Vec<Json<'a>>,
+        found: Vec<Finding>,
+        tail: Tail<'a>,
+    ) -> Normalized<'a> {
         messages.extend(tail.messages);
-        let repairs = self.findings(&tail.findings).filter(Finding::is_repair);
+        let repairs = self.sorted(found, tail.findings).into_iter().filter(Finding::is_repair);
         Normalized {
             messages,
             system: self.system(),
@@ -520,13 +543,11 @@ impl<'a> History<'a> {
     #[must_use]
     pub fn violations(&mut self) -> Vec<Violation> {
         let tail = self.arrange();
-        self.findings(&tail.findings)
-            .filter(Finding::is_violation)
-            .map(Finding::violation)
-            .collect()
+        let found = self.sorted(self.found(), tail.findings);
+        found.into_iter().filter(Finding::is_violation).map(Finding::violation).collect()
     }
 
-    fn arrange(&mut self) -> super::arrange::Tail<'a> {
+    fn arrange(&mut self) -> Tail<'a> {
         let signatures = match self.options.thought_signatures {
             ThoughtSignatures::Auto => self.signed,
             ThoughtSignatures::Always => true,
@@ -549,17 +570,20 @@ impl<'a> History<'a> {
         self.arranger.tail(&context)
     }
 
-    fn findings(&self, tail: &[Finding]) -> impl Iterator<Item = Finding> {
-        let mut all = self.read.clone();
+    fn found(&self) -> Vec<Finding> {
+        [self.read.as_slice(), &self.arranger.findings].concat()
+    }
+
+    /// All that was found, in the order of the elements.
+    fn sorted(&self, mut found: Vec<Finding>, tail: Vec<Finding>) -> Vec<Finding> {
         if self.options.strategy != Strategy::Reconstruct {
             // Calls and results are not sent, so nothing is said about them.
-            all.retain(|finding| !finding.code.starts_with("TOOL_"));
+            found.retain(|one| !one.code.starts_with("TOOL_") || one.code == OMITTED);
         }
-        all.extend(self.at_end());
-        all.extend(self.arranger.findings.iter().cloned());
-        all.extend(tail.iter().cloned());
-        all.sort_by_key(|finding| finding.index);
-        all.into_iter()
+        found.extend(self.at_end());
+        found.extend(tail);
+        found.sort_by_key(|finding| finding.index);
+        found
     }
 
     /// What is wrong with the history as a whole, so far.
@@ -650,6 +674,6 @@ pub struct Update<'a> {
 }
 
 /// By what a call is found: its id, or its tool where it has none.
-fn key(call: &Call<'_>) -> String {
-    if call.id.is_empty() { by_name(&call.name) } else { call.id.to_string() }
+fn key<'k>(call: &'k Call<'_>) -> Cow<'k, str> {
+    if call.id.is_empty() { Cow::Owned(by_name(&call.name)) } else { Cow::Borrowed(&call.id) }
 }

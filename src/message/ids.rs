@@ -11,8 +11,7 @@ use super::rules::{Ids, Names};
 /// and with them the provider's prompt cache.
 #[derive(Debug, Clone, Default)]
 pub(super) struct IdMap {
-    index: Index,
-    /// Of each id: whether a call was given it, and whether one has it now.
+    /// Of each id, by its number: whether a call was given it, and whether one has it now.
     seen: Vec<(bool, bool)>,
     made: u32,
 }
@@ -26,11 +25,18 @@ pub(super) struct Reasons {
 }
 
 impl IdMap {
-    pub(super) fn assign<'a>(&mut self, id: &Cow<'a, str>, rule: Ids) -> (Cow<'a, str>, Reasons) {
+    /// `number` is that of the id, unless it is empty.
+    pub(super) fn assign<'a>(
+        &mut self,
+        id: &Cow<'a, str>,
+        number: usize,
+        rule: Ids,
+        index: &mut Index,
+    ) -> (Cow<'a, str>, Reasons) {
         let missing = id.is_empty();
         let mut reasons = Reasons { missing, ..Reasons::default() };
         if !missing {
-            let (given, used) = self.seen(id);
+            let (given, used) = self.seen(number);
             reasons.duplicate = std::mem::replace(given, true);
             reasons.form = !valid(id, rule);
             if !reasons.duplicate && !reasons.form && !*used {
@@ -42,7 +48,7 @@ impl IdMap {
         let mut salt = if reasons.duplicate || missing { self.made } else { 0 };
         loop {
             let made = make(id, salt, rule);
-            let (given, used) = self.seen(&made);
+            let (given, used) = self.seen(index.number(&made));
             if !*given && !*used {
                 *used = true;
                 return (Cow::Owned(made), reasons);
@@ -51,8 +57,7 @@ impl IdMap {
         }
     }
 
-    fn seen(&mut self, id: &str) -> (&mut bool, &mut bool) {
-        let at = self.index.number(id);
+    fn seen(&mut self, at: usize) -> (&mut bool, &mut bool) {
         if at >= self.seen.len() {
             self.seen.resize(at + 1, (false, false));
         }

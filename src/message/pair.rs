@@ -5,7 +5,6 @@
 //! has one; without such a call it waits for one to come, or else it is a second result of the
 //! call that was answered last.
 
-use super::index::Index;
 use super::model::ToolResult;
 
 /// A call, by its entry and its part.
@@ -14,7 +13,7 @@ pub(super) type Place = (usize, usize);
 /// The calls that wait for results, and the results that wait for calls.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pairs<'a> {
-    index: Index,
+    /// By the number of the id.
     ids: Vec<Id>,
     /// Results without a call so far, as they came; `None` once the call has come.
     early: Vec<Option<(String, ToolResult<'a>)>>,
@@ -49,17 +48,16 @@ pub(super) fn by_name(name: &str) -> String {
 }
 
 impl<'a> Pairs<'a> {
-    fn id(&mut self, id: &str) -> &mut Id {
-        let at = self.index.number(id);
-        if at >= self.ids.len() {
-            self.ids.resize_with(at + 1, Id::default);
+    fn id(&mut self, id: usize) -> &mut Id {
+        if id >= self.ids.len() {
+            self.ids.resize_with(id + 1, Id::default);
         }
         #[expect(clippy::indexing_slicing, reason = "just made long enough")]
-        &mut self.ids[at]
+        &mut self.ids[id]
     }
 
     /// A call waits; a result that came before it is given back.
-    pub(super) fn call(&mut self, id: &str, place: Place) -> Option<ToolResult<'a>> {
+    pub(super) fn call(&mut self, id: usize, place: Place) -> Option<ToolResult<'a>> {
         let known = self.id(id);
         let Some(early) = known.waiting.get(known.next).copied() else {
             // Of an entry before, what was answered is left behind.
@@ -75,7 +73,7 @@ impl<'a> Pairs<'a> {
     }
 
     /// A call came with its result, or was answered by its place.
-    pub(super) fn settled(&mut self, id: &str, place: Place) {
+    pub(super) fn settled(&mut self, id: usize, place: Place) {
         let known = self.id(id);
         known.settle();
         if let Ok(at) = known.open.binary_search(&place) {
@@ -85,7 +83,7 @@ impl<'a> Pairs<'a> {
     }
 
     /// What a result of this id answers.
-    pub(super) fn result(&mut self, id: &str) -> Answers {
+    pub(super) fn result(&mut self, id: usize) -> Answers {
         let known = self.id(id);
         match known.first() {
             Some(place) => {
@@ -98,16 +96,16 @@ impl<'a> Pairs<'a> {
     }
 
     /// The call of this id that came last.
-    pub(super) fn last_of(&self, id: &str) -> Option<Place> {
-        let known = self.ids.get(self.index.find(id)?)?;
+    pub(super) fn last_of(&self, id: usize) -> Option<Place> {
+        let known = self.ids.get(id)?;
         known.open.last().copied().max(known.answered)
     }
 
     /// Keeps a result whose call may still come.
-    pub(super) fn wait(&mut self, id: &str, result: ToolResult<'a>) {
+    pub(super) fn wait(&mut self, id: usize, name: &str, result: ToolResult<'a>) {
         let at = self.early.len();
         self.id(id).waiting.push(at);
-        self.early.push(Some((id.to_owned(), result)));
+        self.early.push(Some((name.to_owned(), result)));
     }
 
     /// Results whose call never came, in their order.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::args::settle;
 use super::arrange::Context;
-use super::history::INTERRUPTED;
+use super::history::{INTERRUPTED, OMITTED};
 use super::ids;
 use super::import::media;
 use super::model::{
@@ -77,7 +77,7 @@ pub(super) fn entry<'a>(
                 made.results.push(work.answer(call, &name, at + 1 < entries.len()));
                 made.parts.push(work.call(call, name, first && at >= context.turn));
             }
-            Part::Call(call) => work.note("TOOL_CALL_OMITTED", "dropped", call, ("", Weight::Risk)),
+            Part::Call(call) => work.note(OMITTED, "dropped", call, ("".into(), Weight::Risk)),
         }
     }
     // A blank text beside a call is how many say that nothing was said.
@@ -131,7 +131,7 @@ impl<'a> Work<'_, 'a> {
         code: &'static str,
         action: &'static str,
         call: &Call<'a>,
-        (done, weight): (&str, Weight),
+        (done, weight): (Cow<'static, str>, Weight),
     ) {
         let mut finding = Finding::new(code, action, call.index).call(&call.id).done(done);
         finding.weight = weight;
@@ -153,7 +153,7 @@ impl<'a> Work<'_, 'a> {
             } else if key != "tool_plan" {
                 let finding = Finding::new("FIELD_UNKNOWN", "dropped", self.entry.index);
                 let risk = !self.rules().strict;
-                self.findings.push(finding.more(key.as_ref()).risk_if(risk));
+                self.findings.push(finding.more(key.clone().into_owned()).risk_if(risk));
             }
         }
         kept
@@ -244,7 +244,7 @@ impl<'a> Work<'_, 'a> {
             let found = named.filter(|name| !name.is_empty());
             let found = found.unwrap_or(Cow::Borrowed(UNKNOWN_TOOL));
             let more = format!("now {found}");
-            self.note("TOOL_NAME_MISSING", "synthesized", call, (&more, Weight::Fault));
+            self.note("TOOL_NAME_MISSING", "synthesized", call, (more.into(), Weight::Fault));
             found
         } else {
             call.name.clone()
@@ -253,7 +253,7 @@ impl<'a> Work<'_, 'a> {
             None => given,
             Some(made) => {
                 let more = format!("{given} is now {made}");
-                self.note("TOOL_NAME_FORMAT", "renamed", call, (&more, Weight::Fault));
+                self.note("TOOL_NAME_FORMAT", "renamed", call, (more.into(), Weight::Fault));
                 made
             }
         }
@@ -264,18 +264,18 @@ impl<'a> Work<'_, 'a> {
         let (arguments, wrong) = settle(&call.args, rules.arguments);
         if let Some(code) = wrong {
             let read = rules.arguments != Arguments::Text { read: false };
-            self.note(code, "converted", call, ("", Weight::risk_if(!read)));
+            self.note(code, "converted", call, ("".into(), Weight::risk_if(!read)));
         }
         if matches!(call.args, super::model::Args::Value(_))
             && rules.arguments != Arguments::Object
             && self.entry.marks.within(rules.own)
         {
-            let more = ("JSON text is wanted", Weight::Spelling);
+            let more = ("JSON text is wanted".into(), Weight::Spelling);
             self.note("TOOL_ARGS_TYPE", "converted", call, more);
         }
         let mut thought_signature = call.thought_signature.clone();
         if thought_signature.is_none() && first && self.context.signatures && rules.is_gemini() {
-            let more = (NO_SIGNATURE, Weight::Fault);
+            let more = (NO_SIGNATURE.into(), Weight::Fault);
             self.note("THOUGHT_SIGNATURE_MISSING", "synthesized", call, more);
             thought_signature = Some(NO_SIGNATURE.into());
         }
@@ -304,7 +304,7 @@ impl<'a> Work<'_, 'a> {
         let name = Json::String(name.clone());
         let Some(result) = &call.result else {
             let code = if more { "TOOL_CALL_UNANSWERED" } else { "TOOL_CALL_PENDING" };
-            self.note(code, "synthesized", call, ("answered as interrupted", Weight::Fault));
+            self.note(code, "synthesized", call, ("answered as interrupted".into(), Weight::Fault));
             let content = ResultOut::Text(INTERRUPTED.into());
             return Out::Result { id, name, content, error: true, extra: Vec::new() };
         };
@@ -321,7 +321,7 @@ impl<'a> Work<'_, 'a> {
                 return ResultOut::Native(value.clone());
             }
             Content::Value(value) => {
-                let more = ("now JSON text", Weight::risk_if(rules.is_gemini()));
+                let more = ("now JSON text".into(), Weight::risk_if(rules.is_gemini()));
                 self.note("TOOL_RESULT_TYPE", "converted", call, more);
                 value.clone().into_text()
             }
@@ -343,7 +343,7 @@ impl<'a> Work<'_, 'a> {
             EmptyResult::Refused => true,
         };
         if refused && text.is_blank() {
-            self.note("TOOL_RESULT_EMPTY", "converted", call, (EMPTY, Weight::Fault));
+            self.note("TOOL_RESULT_EMPTY", "converted", call, (EMPTY.into(), Weight::Fault));
             return ResultOut::Text(EMPTY.into());
         }
         ResultOut::Text(text)

@@ -1,5 +1,7 @@
 //! What is said about a history: repairs that were made, violations that were found.
 
+use std::borrow::Cow;
+
 use crate::canon::Json;
 
 /// One change made to a history.
@@ -33,18 +35,18 @@ pub struct Violation {
 impl Repair {
     /// `{ code, action, index, toolCallId?, detail }`.
     #[must_use]
-    pub fn to_json(&self) -> Json<'static> {
-        let action = Some(self.action);
-        members(self.code, action, self.index, self.tool_call_id.as_ref(), ("detail", &self.detail))
+    pub fn into_json(self) -> Json<'static> {
+        let Self { code, action, index, tool_call_id, detail } = self;
+        members(code, Some(action), index, tool_call_id, ("detail", detail))
     }
 }
 
 impl Violation {
     /// `{ code, index, toolCallId?, message }`.
     #[must_use]
-    pub fn to_json(&self) -> Json<'static> {
-        let words = ("message", &self.message);
-        members(self.code, None, self.index, self.tool_call_id.as_ref(), words)
+    pub fn into_json(self) -> Json<'static> {
+        let Self { code, index, tool_call_id, message } = self;
+        members(code, None, index, tool_call_id, ("message", message))
     }
 }
 
@@ -52,18 +54,19 @@ fn members(
     code: &'static str,
     action: Option<&'static str>,
     index: usize,
-    id: Option<&String>,
-    (key, words): (&'static str, &String),
+    id: Option<String>,
+    (key, words): (&'static str, String),
 ) -> Json<'static> {
-    let mut all = vec![("code".into(), code.into())];
+    let mut all = Vec::with_capacity(5);
+    all.push(("code".into(), code.into()));
     if let Some(action) = action {
         all.push(("action".into(), action.into()));
     }
     all.push(("index".into(), Json::integer(u64::try_from(index).unwrap_or(u64::MAX))));
     if let Some(id) = id {
-        all.push(("toolCallId".into(), id.clone().into()));
+        all.push(("toolCallId".into(), id.into()));
     }
-    all.push((key.into(), words.clone().into()));
+    all.push((key.into(), words.into()));
     Json::Object(all)
 }
 
@@ -75,9 +78,9 @@ pub(super) struct Finding {
     pub(super) index: usize,
     pub(super) id: Option<String>,
     /// What the table of codes cannot say.
-    pub(super) more: String,
+    pub(super) more: Cow<'static, str>,
     /// What was done about it, where the action does not say enough.
-    pub(super) done: String,
+    pub(super) done: Cow<'static, str>,
     pub(super) weight: Weight,
 }
 
@@ -105,8 +108,8 @@ impl Finding {
             action,
             index,
             id: None,
-            more: String::new(),
-            done: String::new(),
+            more: Cow::Borrowed(""),
+            done: Cow::Borrowed(""),
             weight: Weight::Fault,
         }
     }
@@ -116,12 +119,12 @@ impl Finding {
         self
     }
 
-    pub(super) fn more(mut self, more: impl Into<String>) -> Self {
+    pub(super) fn more(mut self, more: impl Into<Cow<'static, str>>) -> Self {
         self.more = more.into();
         self
     }
 
-    pub(super) fn done(mut self, done: impl Into<String>) -> Self {
+    pub(super) fn done(mut self, done: impl Into<Cow<'static, str>>) -> Self {
         self.done = done.into();
         self
     }

@@ -75,7 +75,7 @@ impl History {
     }
 
     pub(super) fn repairs(&self) -> Json<'static> {
-        Json::Array(self.repairs.iter().map(message::Repair::to_json).collect())
+        Json::Array(self.repairs.iter().cloned().map(message::Repair::into_json).collect())
     }
 }
 

@@ -30,7 +30,7 @@ pub fn history_normalize(options: &[u8], tape: &[u32], text: &[u8]) -> Vec<u8> {
         members.extend(system.map(|system| ("system", system)));
         members.extend(tool_config.map(|config| ("toolConfig", config)));
         members.extend(thread_id.map(|id| ("threadId", id.into())));
-        members.push(("repairs", reported(&repairs)));
+        members.push(("repairs", reported(repairs)));
         out.value(&named(members));
         Ok(out)
     })
@@ -45,7 +45,7 @@ pub fn history_diagnose(options: &[u8], tape: &[u32], text: &[u8]) -> Vec<u8> {
         let mut all = History::new(self::options(options)?);
         read(tape, self::text(text)?, &mut |value, replaced| all.append_one(value, replaced))?;
         let mut out = TapeWriter::default();
-        out.value(&Json::Array(all.violations().iter().map(Violation::to_json).collect()));
+        out.value(&Json::Array(all.violations().into_iter().map(Violation::into_json).collect()));
         Ok(out)
     })
 }
@@ -90,10 +90,10 @@ pub fn history_update(handle: u32) -> Vec<u8> {
         let mut members = vec![
             ("keep", number(update.keep)),
             ("messages", Json::Array(update.messages)),
-            ("read", reported(&update.read)),
+            ("read", reported(update.read)),
             ("keepArranged", number(update.keep_arranged)),
-            ("arranged", reported(&update.arranged)),
-            ("end", reported(&update.end)),
+            ("arranged", reported(update.arranged)),
+            ("end", reported(update.end)),
         ];
         members.extend(update.system.map(|system| ("system", system)));
         members.extend(update.tool_config.map(|config| ("toolConfig", config)));
@@ -137,8 +137,8 @@ fn text(bytes: &[u8]) -> Result<&str, Error> {
     std::str::from_utf8(bytes).map_err(|_| bad("history", "UTF-8"))
 }
 
-fn reported(repairs: &[Repair]) -> Json<'static> {
-    Json::Array(repairs.iter().map(Repair::to_json).collect())
+fn reported(repairs: Vec<Repair>) -> Json<'static> {
+    Json::Array(repairs.into_iter().map(Repair::into_json).collect())
 }
 
 fn named<'a>(members: Vec<(&'static str, Json<'a>)>) -> Json<'a> {

@@ -28,10 +28,9 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
         text if text.is_text() => return Some(Block::Part(Part::Text(Text::new(text)))),
         value => value,
     };
-    let kind = value.get("type").and_then(Json::as_str).map(str::to_owned);
     let mut fields = Fields::of(value)?;
-    let Some(kind) = kind else { return Some(untyped(fields, index, marks)) };
-    Some(match kind.as_str() {
+    let Some(kind) = fields.text("type") else { return Some(untyped(fields, index, marks)) };
+    Some(match kind.as_ref() {
         "text" | "input_text" | "output_text" if fields.has_text("text") => {
             marks.add(if kind == "text" { Marks::TYPED } else { Marks::RESPONSES });
             Block::Part(Part::Text(text(fields)))

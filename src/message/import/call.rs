@@ -110,9 +110,12 @@ pub(super) fn result<'a>(content: Content<'a>, error: bool, index: usize) -> Too
 /// AI SDK `output`: `{ type: "text" | "json" | "content" | "error-text" | "error-json" |
 /// "execution-denied", value }`.
 pub(super) fn output<'a>(value: Json<'a>, marks: &mut Marks) -> (Content<'a>, bool) {
-    let kind = value.get("type").and_then(Json::as_str).unwrap_or_default().to_owned();
+    let kind = match value.get("type") {
+        Some(Json::String(kind)) => kind.clone(),
+        _ => Cow::Borrowed(""),
+    };
     let error = kind.starts_with("error-") || kind == "execution-denied";
-    let mut fields = match kind.as_str() {
+    let mut fields = match kind.as_ref() {
         "text" | "json" | "content" | "error-text" | "error-json" | "execution-denied" => {
             match Fields::of(value) {
                 Some(fields) => fields,
@@ -126,7 +129,7 @@ pub(super) fn output<'a>(value: Json<'a>, marks: &mut Marks) -> (Content<'a>, bo
         return (Content::Text(Json::String(reason)), true);
     }
     let value = fields.take("value");
-    let read = match (kind.as_str(), value) {
+    let read = match (kind.as_ref(), value) {
         ("content", Some(Json::Array(items))) => {
             Content::Parts(items.into_iter().filter_map(|item| block::part(item, marks)).collect())
         }

@@ -15,8 +15,9 @@ pub(super) fn event<'a>(
     fields: &Fields<'a>,
     index: usize,
 ) -> Option<Option<Vec<Piece<'a>>>> {
-    let lower = kind.to_ascii_lowercase();
-    let speaker = match lower.as_str() {
+    let upper = kind.bytes().any(|b| b.is_ascii_uppercase());
+    let lower = if upper { Cow::Owned(kind.to_ascii_lowercase()) } else { Cow::Borrowed(kind) };
+    let speaker = match lower.as_ref() {
         "user_message" => Some(Speaker::User),
         "assistant_message" | "ai_message" => Some(Speaker::Assistant),
         "system_message" => Some(Speaker::System),
@@ -26,7 +27,7 @@ pub(super) fn event<'a>(
     if let Some(speaker) = speaker {
         return Some(said(fields, speaker, index));
     }
-    Some(match lower.as_str() {
+    Some(match lower.as_ref() {
         "tool_call_start" => start(fields.clone(), index),
         "tool_call_args" | "tool_call_delta" => delta(fields),
         "tool_call_chunk" => chunk(fields, index),

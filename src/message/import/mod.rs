@@ -38,7 +38,7 @@ fn shaped(value: Json<'_>, index: usize) -> Option<Vec<Piece<'_>>> {
         return langchain::message(fields, index);
     }
     if let Some(kind) = fields.text("type") {
-        if let Some(pieces) = event::event(kind.into_owned().as_str(), &fields, index) {
+        if let Some(pieces) = event::event(&kind, &fields, index) {
             return pieces;
         }
         if !fields.has("role") || fields.is("type", "message") {

@@ -22,7 +22,7 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
     let mut pieces = Vec::new();
     let mut entry = fresh();
     for item in fields.take_list("parts")? {
-        let kind = item.get("type").and_then(Json::as_str)?.to_owned();
+        let Some(Json::String(kind)) = item.get("type").cloned() else { return None };
         // What the model said behind a step's results belongs to the next message.
         if kind == "step-start" {
             if !entry.parts.is_empty() {
