@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import test, { after, before } from 'node:test'
-import { anthropic, customModel, defineTool, openaiChat, runTurn } from 'turnlock'
+import {
+  anthropic,
+  customModel,
+  defineTool,
+  diagnose,
+  normalize,
+  openaiChat,
+  runTurn,
+} from 'turnlock'
 import { z } from 'zod'
 import { core } from '../dist/core.js'
 import { createProvider } from '../../tests/provider/server.mjs'
@@ -279,6 +287,42 @@ test('a history that the provider would refuse is repaired, and the result says 
     repairs.map(({ code, action, index, toolCallId }) => [code, action, index, toolCallId]),
     [['TOOL_RESULT_ORPHAN', 'dropped', 0, 'x']],
   )
+})
+
+test('the events of a turn, however it ended, are a history', async () => {
+  const tools = {
+    look: defineTool({ description: 'look', inputSchema: {}, execute: () => ({ seen: 1 }) }),
+  }
+  const ask = (messages) =>
+    customModel(async function* () {
+      yield { type: 'text', text: 'Let me see.' }
+      yield { type: 'tool_call_start', index: 0, id: 'c1', name: 'look' }
+      yield { type: 'tool_call_arguments', index: 0, text: '{}' }
+      yield { type: 'tool_call_end', index: 0 }
+      yield { type: 'finish', reason: 'tool_calls', raw: messages }
+    })
+  const ends = {
+    paused: { policy: { pauseAfterTools: true } },
+    cancelled: { stopAt: 'tool_calls' },
+    complete: {},
+  }
+  for (const [status, { stopAt, ...own }] of Object.entries(ends)) {
+    const history = [{ type: 'user_message', text: 'look' }]
+    const turn = runTurn({ model: ask(status), messages: history, tools, ...own })
+    for await (const event of turn) {
+      history.push(event)
+      if (event.type === stopAt) turn.cancel()
+    }
+    assert.equal((await turn.result).status, status)
+    history.push({ type: 'user_message', text: 'and now?' })
+    for (const dialect of ['openai-chat', 'anthropic', 'gemini', 'mistral']) {
+      const { messages } = normalize(history, { dialect })
+      assert.deepEqual(diagnose(messages, { dialect }), [])
+      const text = JSON.stringify(messages)
+      for (const part of ['Let me see.', 'look', 'and now?']) assert.ok(text.includes(part), text)
+      if (status !== 'cancelled') assert.ok(text.includes('seen'), text)
+    }
+  }
 })
 
 test('a custom model: deltas, a throw, a stall, nonsense', async () => {

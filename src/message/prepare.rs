@@ -77,7 +77,9 @@ pub(super) fn entry<'a>(
                 made.results.push(work.answer(call, &name, at + 1 < entries.len()));
                 made.parts.push(work.call(call, name, first && at >= context.turn));
             }
-            Part::Call(call) => work.note(OMITTED, "dropped", call, ("".into(), Weight::Risk)),
+            Part::Call(call) => {
+                work.note(OMITTED, "dropped", (call.index, &call.id), ("".into(), Weight::Risk))
+            }
         }
     }
     // A blank text beside a call is how many say that nothing was said.
@@ -130,10 +132,10 @@ impl<'a> Work<'_, 'a> {
         &mut self,
         code: &'static str,
         action: &'static str,
-        call: &Call<'a>,
+        (index, id): (usize, &str),
         (done, weight): (Cow<'static, str>, Weight),
     ) {
-        let mut finding = Finding::new(code, action, call.index).call(&call.id).done(done);
+        let mut finding = Finding::new(code, action, index).call(id).done(done);
         finding.weight = weight;
         self.findings.push(finding);
     }
@@ -244,7 +246,12 @@ impl<'a> Work<'_, 'a> {
             let found = named.filter(|name| !name.is_empty());
             let found = found.unwrap_or(Cow::Borrowed(UNKNOWN_TOOL));
             let more = format!("now {found}");
-            self.note("TOOL_NAME_MISSING", "synthesized", call, (more.into(), Weight::Fault));
+            self.note(
+                "TOOL_NAME_MISSING",
+                "synthesized",
+                (call.index, &call.id),
+                (more.into(), Weight::Fault),
+            );
             found
         } else {
             call.name.clone()
@@ -253,7 +260,12 @@ impl<'a> Work<'_, 'a> {
             None => given,
             Some(made) => {
                 let more = format!("{given} is now {made}");
-                self.note("TOOL_NAME_FORMAT", "renamed", call, (more.into(), Weight::Fault));
+                self.note(
+                    "TOOL_NAME_FORMAT",
+                    "renamed",
+                    (call.index, &call.id),
+                    (more.into(), Weight::Fault),
+                );
                 made
             }
         }
@@ -264,19 +276,24 @@ impl<'a> Work<'_, 'a> {
         let (arguments, wrong) = settle(&call.args, rules.arguments);
         if let Some(code) = wrong {
             let read = rules.arguments != Arguments::Text { read: false };
-            self.note(code, "converted", call, ("".into(), Weight::risk_if(!read)));
+            self.note(
+                code,
+                "converted",
+                (call.index, &call.id),
+                ("".into(), Weight::risk_if(!read)),
+            );
         }
         if matches!(call.args, super::model::Args::Value(_))
             && rules.arguments != Arguments::Object
             && self.entry.marks.within(rules.own)
         {
             let more = ("JSON text is wanted".into(), Weight::Spelling);
-            self.note("TOOL_ARGS_TYPE", "converted", call, more);
+            self.note("TOOL_ARGS_TYPE", "converted", (call.index, &call.id), more);
         }
         let mut thought_signature = call.thought_signature.clone();
         if thought_signature.is_none() && first && self.context.signatures && rules.is_gemini() {
             let more = (NO_SIGNATURE.into(), Weight::Fault);
-            self.note("THOUGHT_SIGNATURE_MISSING", "synthesized", call, more);
+            self.note("THOUGHT_SIGNATURE_MISSING", "synthesized", (call.index, &call.id), more);
             thought_signature = Some(NO_SIGNATURE.into());
         }
         let extra = self.fields(&call.extra, rules.fields.call, self.entry.marks);
@@ -304,7 +321,12 @@ impl<'a> Work<'_, 'a> {
         let name = Json::String(name.clone());
         let Some(result) = &call.result else {
             let code = if more { "TOOL_CALL_UNANSWERED" } else { "TOOL_CALL_PENDING" };
-            self.note(code, "synthesized", call, ("answered as interrupted".into(), Weight::Fault));
+            self.note(
+                code,
+                "synthesized",
+                (call.index, &call.id),
+                ("answered as interrupted".into(), Weight::Fault),
+            );
             let content = ResultOut::Text(INTERRUPTED.into());
             return Out::Result { id, name, content, error: true, extra: Vec::new() };
         };
@@ -322,7 +344,7 @@ impl<'a> Work<'_, 'a> {
             }
             Content::Value(value) => {
                 let more = ("now JSON text".into(), Weight::risk_if(rules.is_gemini()));
-                self.note("TOOL_RESULT_TYPE", "converted", call, more);
+                self.note("TOOL_RESULT_TYPE", "converted", (result.index, &call.id), more);
                 value.clone().into_text()
             }
             Content::Parts(parts) => {
@@ -343,7 +365,12 @@ impl<'a> Work<'_, 'a> {
             EmptyResult::Refused => true,
         };
         if refused && text.is_blank() {
-            self.note("TOOL_RESULT_EMPTY", "converted", call, (EMPTY.into(), Weight::Fault));
+            self.note(
+                "TOOL_RESULT_EMPTY",
+                "converted",
+                (result.index, &call.id),
+                (EMPTY.into(), Weight::Fault),
+            );
             return ResultOut::Text(EMPTY.into());
         }
         ResultOut::Text(text)

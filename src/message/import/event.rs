@@ -1,4 +1,4 @@
-//! What a chat page keeps: events of calls and texts, AG-UI's included.
+//! What a chat page keeps: events of calls and texts, AG-UI's and those of a turn included.
 //!
 //! <https://docs.ag-ui.com/concepts/events>
 
@@ -24,6 +24,10 @@ pub(super) fn event<'a>(
         "text" | "assistant_text" if !fields.has("role") => Some(Speaker::Assistant),
         _ => None,
     };
+    // A text of a turn comes in chunks.
+    if kind == "text" && fields.has("chunk") {
+        return Some(turn_text(fields));
+    }
     if let Some(speaker) = speaker {
         return Some(said(fields, speaker, index));
     }
@@ -46,6 +50,13 @@ pub(super) fn event<'a>(
             entry.parts.push(Part::Reasoning(Reasoning::Plain));
             entry.open = true;
             Some(vec![Piece::Say(entry)])
+        }
+        "tool_calls" => turn_calls(fields.clone(), index),
+        "tool_results" => turn_results(fields.clone(), index),
+        "reasoning" if fields.has("chunk") => Some(Vec::new()),
+        // How a turn went, not what was said in it.
+        "refused" | "complete" | "paused" | "cancelled" | "error" if !fields.has("content") => {
+            Some(Vec::new())
         }
         "tool_call_end" | "text_message_end" | "run_started" | "run_finished" | "run_error"
         | "step_started" | "step_finished" | "state_snapshot" | "state_delta" | "raw"
@@ -160,4 +171,47 @@ fn speaker(fields: &Fields<'_>) -> Speaker {
         Some("developer") => Speaker::Developer,
         _ => Speaker::Assistant,
     }
+}
+
+/// Text of one phase and batch of a turn is one message.
+fn turn_text<'a>(fields: &Fields<'a>) -> Option<Vec<Piece<'a>>> {
+    let mut id = String::new();
+    for key in ["requestId", "phase", "toolBatchId"] {
+        if let Some(Json::String(part) | Json::Number(part)) = fields.get(key) {
+            id.push_str(part);
+        }
+        id.push('/');
+    }
+    let (id, delta) = (Cow::Owned(id), fields.text("chunk")?);
+    Some(vec![Piece::TextDelta { id, delta, speaker: Speaker::Assistant }])
+}
+
+fn turn_calls<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
+    let mut pieces = Vec::new();
+    for item in fields.take_list("toolCalls")? {
+        let mut call = call::call(item, index, &mut Marks::default())?;
+        call.extra.clear();
+        pieces.push(Piece::Call { call, marks: Marks::EVENT });
+    }
+    Some(pieces)
+}
+
+/// `{ toolCallId, name, status, result?, error? }`: what is not `ok` is told as what it was.
+fn turn_results<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
+    let mut pieces = Vec::new();
+    for item in fields.take_list("toolResults")? {
+        let mut given = Fields::of(item)?;
+        let id = given.take_text("toolCallId")?;
+        let status = given.take_text("status").unwrap_or(Cow::Borrowed("ok"));
+        let failed = given.take("error").and_then(Fields::of);
+        let message = failed.and_then(|mut error| error.take("message"));
+        let told = || (status != "ok").then(|| Json::String(status.clone()));
+        let value = given.take("result").or(message).or_else(told);
+        let content = call::content(value, &mut Marks::default());
+        let mut result = call::result(content, status != "ok", index);
+        result.name = given.take_text("name").unwrap_or_default();
+        result.marks = Marks::EVENT;
+        pieces.push(Piece::Result { id, result });
+    }
+    Some(pieces)
 }
