@@ -1,0 +1,210 @@
+//! What a history comes to: the provider's messages, and what was found on the way.
+
+use super::super::arrange::{Context, Tail};
+use super::super::model::Entry;
+use super::super::options::{Strategy, ThoughtSignatures};
+use super::super::report::{Finding, Repair, Violation};
+use super::super::{dialect, thread, thread_id};
+use super::{History, OMITTED};
+use crate::canon::Json;
+use crate::dialect::Dialect;
+
+/// A history that the provider takes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Normalized<'a> {
+    /// The provider's messages.
+    pub messages: Vec<Json<'a>>,
+    /// The system prompt, where the provider has it beside the messages.
+    pub system: Option<Json<'a>>,
+    /// Bedrock's tools, where the history needs some and the request declares none.
+    pub tool_config: Option<Json<'a>>,
+    /// The thread, for that strategy.
+    pub thread_id: Option<String>,
+    /// Every change that was made, in the order of the elements.
+    pub repairs: Vec<Repair>,
+}
+
+/// What has changed since the last one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Update<'a> {
+    /// How many of the messages stay.
+    pub keep: usize,
+    /// The messages behind them.
+    pub messages: Vec<Json<'a>>,
+    /// As in [`Normalized`].
+    pub system: Option<Json<'a>>,
+    /// As in [`Normalized`].
+    pub tool_config: Option<Json<'a>>,
+    /// New repairs of what was read.
+    pub read: Vec<Repair>,
+    /// How many repairs of what was arranged stay, and those behind them.
+    pub keep_arranged: usize,
+    /// The repairs behind them.
+    pub arranged: Vec<Repair>,
+    /// Repairs at the end, which the next element may undo.
+    pub end: Vec<Repair>,
+}
+
+impl<'a> History<'a> {
+    /// The history as the provider takes it, so far.
+    #[must_use]
+    pub fn normalized(&mut self) -> Normalized<'a> {
+        let tail = self.arrange();
+        let messages = self.arranger.written.clone();
+        self.with(messages, self.found(), tail)
+    }
+
+    /// The repairs so far.
+    pub fn repairs(&mut self) -> Vec<Repair> {
+        let tail = self.arrange();
+        let found = self.sorted(self.found(), tail.findings);
+        found.into_iter().filter(Finding::is_repair).map(Finding::repair).collect()
+    }
+
+    /// As [`History::normalized`], of a history that does not grow any more.
+    #[must_use]
+    pub fn into_normalized(mut self) -> Normalized<'a> {
+        let tail = self.arrange();
+        let messages = std::mem::take(&mut self.arranger.written);
+        let mut found = std::mem::take(&mut self.read);
+        found.append(&mut self.arranger.findings);
+        self.with(messages, found, tail)
+    }
+
+    fn with(
+        &self,
+        mut messages: Vec<Json<'a>>,
+        found: Vec<Finding>,
+        tail: Tail<'a>,
+    ) -> Normalized<'a> {
+        messages.extend(tail.messages);
+        let repairs = self.sorted(found, tail.findings).into_iter().filter(Finding::is_repair);
+        Normalized {
+            messages,
+            system: self.system(),
+            tool_config: self.tool_config(),
+            thread_id: self.thread_id(),
+            repairs: repairs.map(Finding::repair).collect(),
+        }
+    }
+
+    /// As [`History::normalized`], with only what has changed since it was last asked for.
+    pub fn update(&mut self) -> Update<'a> {
+        let tail = self.arrange();
+        let keep = self.arranger.keep();
+        let mut messages: Vec<Json<'a>> =
+            self.arranger.written.iter().skip(keep).cloned().collect();
+        messages.extend(tail.messages);
+        let repairs = |all: &[Finding]| -> Vec<Repair> {
+            all.iter().filter(|one| one.is_repair()).cloned().map(Finding::repair).collect()
+        };
+        let mut read = repairs(self.read.get(self.told..).unwrap_or_default());
+        if self.options.strategy != Strategy::Reconstruct {
+            read.retain(|repair| !repair.code.starts_with("TOOL_"));
+        }
+        self.told = self.read.len();
+        let mut end = repairs(&self.at_end());
+        end.extend(repairs(&tail.findings));
+        let (system, tool_config) = (self.system(), self.tool_config());
+        let (kept, arranged) = self.arranger.found();
+        Update {
+            keep,
+            messages,
+            system,
+            tool_config,
+            read,
+            keep_arranged: kept.iter().filter(|one| one.is_repair()).count(),
+            arranged: repairs(arranged),
+            end,
+        }
+    }
+
+    /// What the provider would refuse of these messages as they are.
+    #[must_use]
+    pub fn violations(&mut self) -> Vec<Violation> {
+        let tail = self.arrange();
+        let found = self.sorted(self.found(), tail.findings);
+        found.into_iter().filter(Finding::is_violation).map(Finding::violation).collect()
+    }
+
+    fn arrange(&mut self) -> Tail<'a> {
+        let signatures = match self.options.thought_signatures {
+            ThoughtSignatures::Auto => self.signed,
+            ThoughtSignatures::Always => true,
+            ThoughtSignatures::Never => false,
+        };
+        let from = thread::from(&self.options, &self.entries);
+        if self.options.strategy == Strategy::Thread {
+            self.arranger.rewind(0);
+        }
+        let context = Context {
+            rules: self.rules,
+            options: &self.options,
+            own: self.marks.within(self.rules.own),
+            signatures,
+            turn: self.turn,
+            from,
+            end: self.entries.last().map_or(0, |entry| entry.index),
+        };
+        self.arranger.arrange(&self.entries, &context);
+        self.arranger.tail(&context)
+    }
+
+    fn found(&self) -> Vec<Finding> {
+        [self.read.as_slice(), &self.arranger.findings].concat()
+    }
+
+    /// All that was found, in the order of the elements.
+    fn sorted(&self, mut found: Vec<Finding>, tail: Vec<Finding>) -> Vec<Finding> {
+        if self.options.strategy != Strategy::Reconstruct {
+            // Calls and results are not sent, so nothing is said about them.
+            found.retain(|one| !one.code.starts_with("TOOL_") || one.code == OMITTED);
+        }
+        found.extend(self.at_end());
+        found.extend(tail);
+        found.sort_by_key(|finding| finding.index);
+        found
+    }
+
+    /// What is wrong with the history as a whole, so far.
+    fn at_end(&self) -> Vec<Finding> {
+        let mut all = Vec::new();
+        if self.options.strategy == Strategy::Reconstruct {
+            all.extend(self.pairs.orphans().map(|(id, result)| {
+                let finding = Finding::new("TOOL_RESULT_ORPHAN", "dropped", result.index);
+                if id.starts_with('\0') { finding } else { finding.call(id) }
+            }));
+        }
+        if self.tool_config().is_some() {
+            let index =
+                self.called.and_then(|at| self.entries.get(at)).map_or(0, |entry| entry.index);
+            let finding = Finding::new("TOOLS_REQUIRED_BY_HISTORY", "synthesized", index);
+            all.push(finding.done("added stub declarations"));
+        }
+        all
+    }
+
+    fn system(&self) -> Option<Json<'a>> {
+        let texts = &self.arranger.system;
+        (!texts.is_empty()).then(|| (self.rules.write_system)(texts.clone()))
+    }
+
+    fn tool_config(&self) -> Option<Json<'a>> {
+        (self.options.dialect == Dialect::Bedrock).then(|| self.declared()).flatten()
+    }
+
+    /// Bedrock refuses tool blocks without a declaration of tools.
+    fn declared(&self) -> Option<Json<'a>> {
+        if !self.options.tools.as_ref().is_some_and(Vec::is_empty) {
+            return None;
+        }
+        let calls = self.entries.iter().flat_map(Entry::calls);
+        dialect::stub_tools(calls.map(|call| call.name.as_ref()), self.rules)
+    }
+
+    fn thread_id(&self) -> Option<String> {
+        let conversation = self.options.conversation_id.as_deref()?;
+        (self.options.strategy == Strategy::Thread)
+            .then(|| thread_id(conversation, None).unwrap_or_default())
+    }
+}

@@ -1,0 +1,108 @@
+//! The results of calls as their dialect can write them.
+
+use std::borrow::Cow;
+
+use super::super::history::INTERRUPTED;
+use super::super::import::media;
+use super::super::model::{Call, Content, Marks, Part, Text, ToolResult};
+use super::super::report::Weight;
+use super::super::rules::{EmptyResult, Media, Out, ResultOut};
+use super::{Work, joined};
+use crate::canon::Json;
+
+/// Put in the place of a result that says nothing where the provider wants something.
+const EMPTY: &str = "(empty)";
+
+impl<'a> Work<'_, 'a> {
+    /// What answers a call: its result, or that there is none.
+    pub(super) fn answer(&mut self, call: &Call<'a>, name: &Cow<'a, str>, more: bool) -> Out<'a> {
+        let id = self.id(call);
+        let name = Json::String(name.clone());
+        let Some(result) = &call.result else {
+            let code = if more { "TOOL_CALL_UNANSWERED" } else { "TOOL_CALL_PENDING" };
+            self.note(
+                code,
+                "synthesized",
+                (call.index, &call.id),
+                ("answered as interrupted".into(), Weight::Fault),
+            );
+            let content = ResultOut::Text(INTERRUPTED.into());
+            return Out::Result { id, name, content, error: true, extra: Vec::new() };
+        };
+        let content = self.content(call, result);
+        let extra = self.fields(&result.extra, self.rules().fields.result, result.marks);
+        Out::Result { id, name, content, error: result.error, extra }
+    }
+
+    fn content(&mut self, call: &Call<'a>, result: &ToolResult<'a>) -> ResultOut<'a> {
+        let rules = self.rules();
+        let text = match &result.content {
+            Content::Text(text) => text.clone(),
+            Content::Value(value) if rules.is_gemini() && self.own(result.marks) => {
+                return ResultOut::Native(value.clone());
+            }
+            Content::Value(value) => {
+                let more = ("now JSON text".into(), Weight::risk_if(rules.is_gemini()));
+                self.note("TOOL_RESULT_TYPE", "converted", (result.index, &call.id), more);
+                value.clone().into_text()
+            }
+            Content::Parts(parts) => {
+                let outs: Vec<_> =
+                    parts.iter().filter_map(|part| self.shown(part, result)).collect();
+                let texts = outs.iter().all(|out| matches!(out, Out::Text { .. }));
+                let own = self.context.own && self.own(result.marks);
+                let list = own && rules.media != Media::None || !texts && rules.shows_results();
+                if list && !outs.is_empty() {
+                    return ResultOut::Parts(outs);
+                }
+                joined(&outs, "\n")
+            }
+        };
+        let refused = match rules.empty_result {
+            EmptyResult::Taken => false,
+            EmptyResult::RefusedOnError => result.error,
+            EmptyResult::Refused => true,
+        };
+        if refused && text.is_blank() {
+            self.note(
+                "TOOL_RESULT_EMPTY",
+                "converted",
+                (result.index, &call.id),
+                (EMPTY.into(), Weight::Fault),
+            );
+            return ResultOut::Text(EMPTY.into());
+        }
+        ResultOut::Text(text)
+    }
+
+    /// A part of a result.
+    fn shown(&mut self, part: &Part<'a>, result: &ToolResult<'a>) -> Option<Out<'a>> {
+        match part {
+            Part::Text(Text { text, extra }) => {
+                let extra = self.fields(extra, self.rules().fields.text, result.marks);
+                Some(Out::Text { text: text.clone(), extra, apart: false })
+            }
+            Part::Media { marks, block } => {
+                if self.own(*marks) && self.own(result.marks) {
+                    return Some(Out::Native(block.clone()));
+                }
+                let seen = media(block).filter(|_| self.rules().shows_results());
+                let fits = |seen: &super::super::import::Media<'a>| {
+                    !seen.is_url || self.rules().media != Media::Bytes
+                };
+                match seen {
+                    Some(seen) if fits(&seen) => Some(Out::Media(seen)),
+                    _ => Some(self.media(Marks::NONE, &Json::Null)),
+                }
+            }
+            Part::Native { marks, block } => match block.get("json") {
+                Some(value) if !self.own(*marks) => {
+                    let text = value.clone().into_text();
+                    Some(Out::Text { text, extra: Vec::new(), apart: false })
+                }
+                _ => self.native(*marks, block),
+            },
+            Part::Reasoning(_) | Part::Call(_) => None,
+        }
+    }
+}
