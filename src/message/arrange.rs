@@ -292,18 +292,19 @@ impl<'a> Arranger<'a> {
     /// Adds a message to the last one where the dialect has them as one; gives it back otherwise.
     fn merge(&mut self, message: Message<'a>, index: usize, rules: &Rules) -> Option<Message<'a>> {
         let Some(last) = self.last.as_mut() else { return Some(message) };
-        let result = |part: &Out<'a>| matches!(part, Out::Result { .. });
+        // Results stand before all else, so an end tells of the whole.
+        let result = |part: Option<&Out<'a>>| matches!(part, Some(Out::Result { .. }));
         let same = last.role == message.role;
         let system = rules.system == System::First && message.role == Role::System;
         let spoken = matches!(message.role, Role::User | Role::Assistant);
-        let mixed = last.parts.iter().any(result) != message.parts.iter().any(result);
+        let mixed = result(last.parts.first()) != result(message.parts.first());
         let may = same && (system || spoken && rules.merge != Merge::Never);
         if !may || rules.results == Results::Alone && mixed {
             return Some(message);
         }
         if system {
             self.findings.push(Finding::new("SYSTEM_MULTIPLE", "merged", index));
-        } else if !last.parts.iter().all(result) {
+        } else if !result(last.parts.last()) {
             let finding = Finding::new("ROLE_ALTERNATION", "merged", index);
             self.findings.push(finding.risk_if(rules.merge == Merge::Neater));
         }

@@ -53,7 +53,8 @@ impl IdMap {
                 *used = true;
                 return (Cow::Owned(made), reasons);
             }
-            salt += 1;
+            // Ids are chosen by others: no choice of theirs may make many tries collide.
+            salt = if salt == 0 { self.made } else { salt.wrapping_add(1 << 24) };
         }
     }
 

@@ -94,6 +94,8 @@ pub(super) struct Entry<'a> {
     pub(super) gone: bool,
     /// Whether its content was null.
     pub(super) null: bool,
+    /// The last of its parts that is a call with a result.
+    pub(super) answered: Option<usize>,
 }
 
 impl<'a> Entry<'a> {
@@ -109,6 +111,7 @@ impl<'a> Entry<'a> {
             open: false,
             gone: false,
             null: false,
+            answered: None,
         }
     }
 

@@ -57,6 +57,10 @@ pub struct History<'a> {
     turn: usize,
     /// The entry that made calls last.
     called: Option<usize>,
+    /// Where its first call without a result may be.
+    open_from: usize,
+    /// By the number of a message's id, its entry.
+    named: Vec<Option<usize>>,
     /// Whether a call carried a thought signature.
     signed: bool,
     /// The shapes that were seen.
@@ -80,6 +84,8 @@ impl<'a> History<'a> {
             told: 0,
             turn: 0,
             called: None,
+            open_from: 0,
+            named: Vec::new(),
             signed: false,
             marks: Marks::NONE,
         }

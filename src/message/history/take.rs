@@ -61,7 +61,7 @@ impl<'a> History<'a> {
 
     fn remove(&mut self, id: Option<&str>) {
         let Some(id) = id else { return self.clear() };
-        let at = self.entries.iter().rposition(|entry| entry.id.as_deref() == Some(id));
+        let at = self.message_of(id);
         if let Some((at, entry)) = at.and_then(|at| Some((at, self.entries.get_mut(at)?))) {
             entry.gone = true;
             self.arranger.rewind(at);
@@ -85,8 +85,8 @@ impl<'a> History<'a> {
             && entry.speaker == Speaker::Assistant
             && !entry.listed
             && entry.extra.is_empty()
-            && last.calls().next().is_some()
-            && last.calls().all(|call| call.result.is_none())
+            && matches!(last.parts.last(), Some(Part::Call(_)))
+            && last.answered.is_none()
             && entry.calls().next().is_none()
         {
             // An item between calls and their outputs.
@@ -94,9 +94,10 @@ impl<'a> History<'a> {
             return;
         }
         let thinks = |entry: &Entry<'_>| {
+            let thought = |part: Option<&Part<'_>>| matches!(part, Some(Part::Reasoning(_)));
             entry.marks.meets(Marks::RESPONSES)
-                && !entry.parts.is_empty()
-                && entry.parts.iter().all(|part| matches!(part, Part::Reasoning(_)))
+                && thought(entry.parts.first())
+                && thought(entry.parts.last())
         };
         if let Some(last) = self.entries.last_mut()
             && thinks(last)
@@ -109,19 +110,31 @@ impl<'a> History<'a> {
         let at = self.entries.len();
         let index = entry.index;
         let mut early = Vec::new();
-        let mut called = false;
+        let (mut called, mut answered) = (false, None);
         for (part, one) in entry.parts.iter_mut().enumerate() {
             let Part::Call(call) = one else { continue };
             called = true;
             let id = self.name_call(call);
             if call.result.is_some() {
                 self.pairs.settled(id, (at, part));
+                answered = Some(part);
             } else if let Some(result) = self.pairs.call(id, (at, part)) {
                 early.push((part, result));
             }
         }
+        entry.answered = answered;
         if called {
             self.called = Some(at);
+            self.open_from = 0;
+        }
+        if let Some(id) = &entry.id {
+            let number = self.index.number(&by_message(id));
+            if number >= self.named.len() {
+                self.named.resize(number + 1, None);
+            }
+            if let Some(named) = self.named.get_mut(number) {
+                *named = Some(at);
+            }
         }
         let leads = matches!(entry.speaker, Speaker::System | Speaker::Developer);
         let leading = self
@@ -153,7 +166,7 @@ impl<'a> History<'a> {
             last.speaker == Speaker::Assistant
                 && (last.open
                     || last.marks.meets(Marks::RESPONSES) && marks.meets(Marks::RESPONSES))
-                && last.calls().all(|call| call.result.is_none())
+                && last.answered.is_none()
         });
         if !joins {
             let mut entry = Entry::new(Speaker::Assistant, call.index);
@@ -169,7 +182,9 @@ impl<'a> History<'a> {
         let place = (at - 1, last.parts.len());
         last.marks.add(marks);
         last.parts.push(Part::call(call));
-        self.called = Some(place.0);
+        if self.called.replace(place.0) != Some(place.0) {
+            self.open_from = 0;
+        }
         if let Some(result) = self.pairs.call(id, place) {
             self.early(result, place, index);
         }
@@ -179,6 +194,13 @@ impl<'a> History<'a> {
         let finding = Finding::new("TOOL_RESULT_BEFORE_CALL", "moved", result.index);
         let id = self.call_at(place).map(|call| call.id.to_string()).unwrap_or_default();
         self.read.push(finding.call(&id).done(format!("moved behind the call of element {index}")));
+        self.settle(place, result);
+    }
+
+    fn settle(&mut self, place: Place, result: ToolResult<'a>) {
+        if let Some(entry) = self.entries.get_mut(place.0) {
+            entry.answered = entry.answered.max(Some(place.1));
+        }
         if let Some(call) = self.call_at(place) {
             call.result = Some(result);
         }
@@ -251,18 +273,27 @@ impl<'a> History<'a> {
     /// or else to the first there that has none.
     fn by_place(&mut self, id: &str, name: &str) -> Option<Place> {
         let at = self.called?;
-        let open = |call: &&Call<'a>| call.result.is_none();
         let entry = self.entries.get(at)?;
-        let found = if id.is_empty() {
-            let same = entry.calls().filter(open).find(|call| call.name == name);
-            same.or_else(|| entry.calls().find(open))
-        } else {
-            // The call has no id, and the result that it was given has one.
-            entry.calls().filter(open).find(|call| call.id.is_empty() && call.name == name)
-        }?;
+        let open = |part: &Part<'a>| matches!(part, Part::Call(call) if call.result.is_none());
+        // Only the next of them are looked at: who has thousands of calls gives them ids.
+        let parts = entry.parts.iter().enumerate().skip(self.open_from);
+        let mut waiting =
+            parts.filter(|(_, part)| open(part)).take(256).filter_map(|(at, part)| match part {
+                Part::Call(call) => Some((at, call.as_ref())),
+                _ => None,
+            });
+        let first = waiting.next();
+        let named = |(_, call): &(usize, &Call<'a>)| {
+            call.name == name && (id.is_empty() || call.id.is_empty())
+        };
+        let same = first.filter(named).or_else(|| waiting.find(named));
+        // The call has no id, and the result that it was given has one; or none of them has.
+        let (part, found) = if id.is_empty() { same.or(first) } else { same }?;
+        let place = (at, part);
+        if let Some((first, _)) = first {
+            self.open_from = first;
+        }
         let id = self.index.find(&key(found));
-        let same = |part: &Part<'a>| matches!(part, Part::Call(call) if std::ptr::eq(call.as_ref(), found));
-        let place = (at, entry.parts.iter().position(same)?);
         self.pairs.settled(id?, place);
         Some(place)
     }
@@ -270,10 +301,8 @@ impl<'a> History<'a> {
     fn answer(&mut self, place: Place, result: ToolResult<'a>) {
         let last = self.entries.len().saturating_sub(1);
         let between = place.0 != last;
-        let after = self.entries.get(place.0).is_some_and(|entry| {
-            let later = entry.parts.iter().skip(place.1 + 1);
-            later.into_iter().any(|part| matches!(part, Part::Call(call) if call.result.is_some()))
-        });
+        let behind = self.entries.get(place.0).and_then(|entry| entry.answered);
+        let after = behind.is_some_and(|last| last > place.1);
         let rules = self.rules;
         for (is, code, free) in [
             (between, "TOOL_RESULT_NOT_ADJACENT", rules.own.meets(Marks::RESPONSES)),
@@ -285,9 +314,7 @@ impl<'a> History<'a> {
                 self.read.push(finding.risk_if(free));
             }
         }
-        if let Some(call) = self.call_at(place) {
-            call.result = Some(result);
-        }
+        self.settle(place, result);
         self.arranger.rewind(place.0);
     }
 
@@ -328,8 +355,13 @@ impl<'a> History<'a> {
         }
     }
 
+    /// The entry of a message's id.
+    fn message_of(&self, id: &str) -> Option<usize> {
+        *self.named.get(self.index.find(&by_message(id))?)?
+    }
+
     fn text_delta(&mut self, id: &str, delta: &str, speaker: Speaker, index: usize) {
-        let at = self.entries.iter().rposition(|entry| entry.id.as_deref() == Some(id));
+        let at = self.message_of(id);
         let known = at.and_then(|at| Some((at, self.entries.get_mut(at)?)));
         if let Some((at, entry)) = known
             && let Some(Part::Text(Text { text: Json::String(text), .. })) = entry.parts.first_mut()
@@ -349,4 +381,9 @@ impl<'a> History<'a> {
 /// By what a call is found: its id, or its tool where it has none.
 fn key<'k>(call: &'k Call<'_>) -> Cow<'k, str> {
     if call.id.is_empty() { Cow::Owned(by_name(&call.name)) } else { Cow::Borrowed(&call.id) }
+}
+
+/// By what a message is found; no id of a call begins so.
+fn by_message(id: &str) -> String {
+    format!("\u{1}{id}")
 }

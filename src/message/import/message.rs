@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::super::index::Index;
 use super::super::model::{Call, Content, Entry, Marks, Part, Piece, Reasoning, Speaker, Text};
 use super::{Fields, block, call};
 use crate::canon::Json;
@@ -118,7 +119,10 @@ fn calls<'a>(
     pieces: &mut Vec<Piece<'a>>,
 ) -> Option<()> {
     let index = entry.index;
-    let in_content: Vec<String> = entry.calls().map(|call| call.id.to_string()).collect();
+    let mut in_content = Index::default();
+    for call in entry.calls() {
+        in_content.number(&call.id);
+    }
     for key in ["tool_calls", "toolCalls", "invalid_tool_calls"] {
         for item in fields.take_list(key).unwrap_or_default() {
             let mut marks = Marks::NONE;
@@ -129,7 +133,7 @@ fn calls<'a>(
                 marks
             });
             // LangChain has Anthropic's calls twice: in the content and here.
-            if !in_content.iter().any(|id| *id == call.id) {
+            if in_content.find(&call.id).is_none() {
                 entry.parts.push(Part::call(call));
             }
         }

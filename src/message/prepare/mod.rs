@@ -50,6 +50,7 @@ pub(super) fn entry<'a>(
     let before = work.findings.len();
     let calls_stay = context.options.strategy == Strategy::Reconstruct;
     let mut blank = 0_usize;
+    let said_last = entry.parts.iter().rposition(|part| !matches!(part, Part::Reasoning(_)));
     let mut called = false;
     for (place, part) in entry.parts.iter().enumerate() {
         match part {
@@ -62,8 +63,7 @@ pub(super) fn entry<'a>(
                 made.parts.push(Out::Text { text: text.text.clone(), extra, apart: false });
             }
             Part::Reasoning(reasoning) => {
-                let mut behind = entry.parts.iter().skip(place + 1);
-                let last = behind.all(|part| matches!(part, Part::Reasoning(_)));
+                let last = said_last.is_none_or(|said| said < place);
                 made.parts.extend(work.reasoning(reasoning, last));
             }
             Part::Media { marks, block } => made.parts.push(work.media(*marks, block)),
