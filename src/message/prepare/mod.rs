@@ -46,7 +46,8 @@ pub(super) fn entry<'a>(
         silent: false,
     };
     let Some(entry) = entries.get(at) else { return made };
-    let mut work = Work { context, entry, findings, next: entries.get(at + 1) };
+    let calls = entry.calls().next().is_some();
+    let mut work = Work { context, entry, findings, next: entries.get(at + 1), calls };
     let before = work.findings.len();
     let calls_stay = context.options.strategy == Strategy::Reconstruct;
     let mut blank = 0_usize;
@@ -115,6 +116,8 @@ struct Work<'w, 'a> {
     entry: &'w Entry<'a>,
     findings: &'w mut Vec<Finding>,
     next: Option<&'w Entry<'a>>,
+    /// Whether the entry has calls.
+    calls: bool,
 }
 
 impl<'a> Work<'_, 'a> {
@@ -160,7 +163,7 @@ impl<'a> Work<'_, 'a> {
     }
 
     fn reasoning(&mut self, reasoning: &Reasoning<'a>, last: bool) -> Option<Out<'a>> {
-        let called = self.entry.calls().next().is_some();
+        let called = self.calls;
         let rules = self.rules();
         let kept = match (rules.reasoning, reasoning) {
             (Replay::Signed, Reasoning::Signed { .. } | Reasoning::Redacted(_)) => true,
