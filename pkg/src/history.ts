@@ -72,7 +72,7 @@ function ask(
   history: readonly unknown[],
   options: HistoryOptions,
 ): unknown {
-  const given = encode(stringify(options))
+  const given = encode(stringify(asked(options)))
   const kept: Kept = []
   const { numbers, text } = tape(history, kept, options)
   return told(
@@ -84,9 +84,11 @@ function ask(
 /** A history that grows: only its end is looked at again. */
 export interface GrowingHistory {
   /**
-   * Takes the next elements.
+   * Takes the next elements. Long texts, and plain objects of arguments and results, are kept and
+   * not copied: what the host changes in them later is changed in later requests.
    *
-   * @throws TurnlockError as {@link normalize}; the elements before a wrong one are taken
+   * @throws TurnlockError as {@link normalize}. Those before one of an unknown shape are taken; none
+   * is if one has no JSON.
    */
   append(...elements: unknown[]): void
   /**
@@ -121,7 +123,7 @@ interface Update {
  */
 export function openHistory(options: HistoryOptions): GrowingHistory {
   const on: Core = core()
-  const given = encode(stringify(options))
+  const given = encode(stringify(asked(options)))
   const handle = Number(answer(call(on, (glue) => glue.history_new(given))))
   const thread =
     options.strategy === 'thread' ? { threadId: threadId(options.conversationId ?? '') } : {}
@@ -194,6 +196,13 @@ export function threadId(conversationId: string, namespace = ''): string {
 export function explainRefusal(refusal: string): string[] {
   const bytes = encode(String(refusal))
   return JSON.parse(answer(call(core(), (glue) => glue.explain_refusal(bytes)))) as string[]
+}
+
+function asked(options: HistoryOptions): HistoryOptions {
+  if (typeof options !== 'object' || (options as unknown) === null) {
+    throw new TurnlockError('options.invalid', '`options`: expected an object with a dialect')
+  }
+  return options
 }
 
 function tape(elements: readonly unknown[], kept: Kept, options: HistoryOptions): Tape {

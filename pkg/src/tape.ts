@@ -33,6 +33,17 @@ export interface Tape {
  * @param whole whether texts must cross that the core may cut at their end
  */
 export function writeTape(elements: readonly unknown[], kept: Kept, whole: boolean): Tape {
+  try {
+    return write(elements, kept, whole)
+  } catch (error) {
+    if (error instanceof TurnlockError) throw error
+    // What a host's `toJSON` or getter throws.
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new TurnlockError('json.not_serializable', `the value has no JSON: ${reason}`)
+  }
+}
+
+function write(elements: readonly unknown[], kept: Kept, whole: boolean): Tape {
   const before = kept.length
   const crosses = whole ? ENDS_IN_SPACE : BLANK
   const tape = new Writer(kept, crosses, false).write(elements)
@@ -64,7 +75,7 @@ class Writer {
       this.#replaced = false
       const flag = this.#at
       this.#push(0)
-      this.#value(element, '', '', 0)
+      this.#value(resolve(element, ''), '', '', 0)
       if (this.#replaced) this.#tape[flag] = 1
     }
     const keys = [...this.#keys.keys()]
@@ -113,16 +124,11 @@ class Writer {
     if (depth >= MAX_DEPTH) {
       throw new TurnlockError('json.too_deep', `nested deeper than ${String(MAX_DEPTH)}`)
     }
-    if (typeof (value as { toJSON?: unknown }).toJSON === 'function') {
-      const made = (value as { toJSON(key: string): unknown }).toJSON(key)
-      this.#value(made === value ? undefined : made, key, under, depth + 1)
-    } else if (Array.isArray(value)) {
+    if (Array.isArray(value)) {
       this.#push(value.length * TAG + 7)
       for (let at = 0; at < value.length; at++) {
-        this.#value(value[at], String(at), under, depth + 1)
+        this.#value(resolve(value[at], at), '', under, depth + 1)
       }
-    } else if (value instanceof String || value instanceof Number || value instanceof Boolean) {
-      this.#value(value.valueOf(), key, under, depth)
     } else if (WHOLE.has(key) && isPlain(value, depth) && !('type' in value)) {
       this.#push(this.#keep(value) * TAG + 6)
     } else {
@@ -135,7 +141,7 @@ class Writer {
     this.#push(0)
     let count = 0
     for (const key of Object.keys(value)) {
-      const member = value[key]
+      const member = resolve(value[key], key)
       if (member === undefined || typeof member === 'function' || typeof member === 'symbol') {
         continue
       }
@@ -153,7 +159,12 @@ class Writer {
         return
       }
     }
-    if (this.#careful && !isWellFormed(text)) this.#replaced = true
+    if (this.#careful && !isWellFormed(text)) {
+      this.#replaced = true
+      // Two ids must not become one.
+      this.#cut(4, ID.test(under) ? text.replace(LONE, marked) : text)
+      return
+    }
     this.#cut(4, text)
   }
 
@@ -175,6 +186,26 @@ class Writer {
   #keep(value: unknown): number {
     return this.#kept.push(value) - 1
   }
+}
+
+const ID = /(^|_)id$|Id$/
+const LONE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g
+const marked = (half: string) => `\uFFFD${half.charCodeAt(0).toString(16)}`
+
+/** A value as `JSON.stringify` takes it: `toJSON` called, once, and boxes opened. */
+function resolve(given: unknown, key: string | number): unknown {
+  let value = given
+  if ((typeof value === 'object' && value !== null) || typeof value === 'bigint') {
+    const { toJSON } = value as { toJSON?: unknown }
+    if (typeof toJSON === 'function') value = toJSON.call(value, String(key)) as unknown
+  }
+  if (typeof value !== 'object' || value === null) return value
+  const boxed =
+    value instanceof String ||
+    value instanceof Number ||
+    value instanceof Boolean ||
+    value instanceof BigInt
+  return boxed ? value.valueOf() : value
 }
 
 const BLANK = /^\s*$/

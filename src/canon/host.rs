@@ -37,7 +37,7 @@ impl<'a> Json<'a> {
     #[must_use]
     pub fn is_blank(&self) -> bool {
         match self {
-            Self::String(text) => text.trim_ascii().is_empty() || text.trim().is_empty(),
+            Self::String(text) => text.chars().all(is_space),
             other => !other.is_text(),
         }
     }
@@ -59,6 +59,13 @@ impl<'a> Json<'a> {
         }
         made.into_json()
     }
+}
+
+/// Whether a character is white space to ECMAScript (`\\s`), so that both sides of a boundary
+/// agree about it.
+#[must_use]
+pub fn is_space(c: char) -> bool {
+    c == '\u{FEFF}' || c != '\u{85}' && c.is_whitespace()
 }
 
 /// A text put together from others.

@@ -17,7 +17,7 @@ mod read;
 mod write;
 
 pub use error::JsonError;
-pub use host::{Host, Joined, Piece};
+pub use host::{Host, Joined, Piece, is_space};
 pub use json::Json;
 pub use read::{Kind, Reader};
 pub use write::{write_json, write_string};

@@ -77,10 +77,11 @@ pub(super) struct Tail<'a> {
 impl<'a> Arranger<'a> {
     /// Forgets what was made of entry `to` and those behind it.
     pub(super) fn rewind(&mut self, to: usize) {
-        let mut to = to;
         if to >= self.begins.len() {
             return;
         }
+        // The message before may be added to, so it is made again too.
+        let mut to = to.saturating_sub(1);
         let mark = loop {
             match self.begins.get(to) {
                 Some(Some(mark)) => break *mark,
@@ -113,8 +114,7 @@ impl<'a> Arranger<'a> {
 
     pub(super) fn arrange(&mut self, entries: &[Entry<'a>], context: &Context<'_>) {
         for at in self.begins.len()..entries.len() {
-            let fresh = self.last.is_none().then(|| self.mark());
-            self.begins.push(fresh);
+            self.begins.push(None);
             self.joined = false;
             if let Some(entry) = entries.get(at)
                 && at >= context.from
@@ -122,15 +122,6 @@ impl<'a> Arranger<'a> {
             {
                 self.entry(entries, at, entry, context);
             }
-        }
-    }
-
-    fn mark(&self) -> Mark {
-        Mark {
-            written: self.written.len(),
-            system: self.system.len(),
-            findings: self.findings.len(),
-            state: self.state,
         }
     }
 
@@ -146,19 +137,23 @@ impl<'a> Arranger<'a> {
         let prepared = prepare::entry(entries, at, context, &mut self.findings);
         let Prepared { parts, results, extra, listed, silent } = prepared;
         match entry.speaker {
-            _ if parts.is_empty() && results.is_empty() => {
+            _ if parts.is_empty()
+                && results.is_empty()
+                && !extra.iter().any(|(k, _)| k == "audio") =>
+            {
                 if !silent {
                     let finding = Finding::new("CONTENT_EMPTY", "dropped", entry.index);
                     self.findings.push(finding.risk_if(!context.rules.empty_refused));
                 }
             }
             Speaker::System | Speaker::Developer => {
-                self.instruct(entries, at, parts, context, before)
+                let message = Message { role: Role::System, parts, extra, listed, beside: false };
+                self.instruct(entries, at, message, context, before);
             }
             speaker => {
                 let role = if speaker == Speaker::User { Role::User } else { Role::Assistant };
-                if !parts.is_empty() {
-                    let message = Message { role, parts, extra, listed };
+                if !parts.is_empty() || !extra.is_empty() && results.is_empty() {
+                    let message = Message { role, parts, extra, listed, beside: entry.beside };
                     self.push(message, entry.index, context, before);
                 }
             }
@@ -176,7 +171,7 @@ impl<'a> Arranger<'a> {
         if results.is_empty() {
             return;
         }
-        let message = |role, parts| Message { role, parts, extra: Vec::new(), listed: false };
+        let message = plain;
         if context.rules.results == Results::Messages {
             for result in results {
                 self.push(message(Role::Tool, vec![result]), index, context, before);
@@ -190,14 +185,13 @@ impl<'a> Arranger<'a> {
         &mut self,
         entries: &[Entry<'a>],
         at: usize,
-        parts: Vec<Out<'a>>,
+        message: Message<'a>,
         context: &Context<'_>,
         before: (usize, usize),
     ) {
         let rules = context.rules;
         let Some(entry) = entries.get(at) else { return };
         let index = entry.index;
-        let plain = |role, parts| Message { role, parts, extra: Vec::new(), listed: false };
         match rules.system {
             System::Anywhere => {
                 let developer = entry.speaker == Speaker::Developer;
@@ -207,19 +201,19 @@ impl<'a> Arranger<'a> {
                     let finding = Finding::new("ROLE_UNSUPPORTED", "converted", index);
                     self.findings.push(finding.done("developer became system"));
                 }
-                self.push(plain(role, parts), index, context, before);
+                self.push(Message { role, ..message }, index, context, before);
             }
-            System::Apart if !self.state.spoke => self.system.extend(parts),
+            System::Apart if !self.state.spoke => self.system.extend(message.parts),
             System::First if !self.state.spoke => {
-                self.push(plain(Role::System, parts), index, context, before);
+                self.push(message, index, context, before);
             }
             _ if self.may_stand(entries, at, context) => {
-                self.push(plain(Role::System, parts), index, context, before);
+                self.push(message, index, context, before);
             }
             _ => {
                 let mut text = Joined::default();
                 text.text("<system>");
-                text.value(&prepare::joined(&parts, "\n\n"));
+                text.value(&prepare::joined(&message.parts, "\n\n"));
                 text.text("</system>");
                 let text = text.into_json();
                 let finding = Finding::new("SYSTEM_POSITION", "converted", index);
@@ -236,7 +230,14 @@ impl<'a> Arranger<'a> {
         context.options.system_anywhere
             && context.options.dialect == Dialect::Anthropic
             && self.last.as_ref().map(|last| last.role).or(self.state.before) == Some(Role::User)
-            && entries.get(at + 1).is_none_or(|next| next.speaker == Speaker::Assistant)
+            && entries
+                .get(at + 1..)
+                .and_then(|behind| {
+                    behind
+                        .iter()
+                        .find(|next| next.says(context.options.strategy != Strategy::Reconstruct))
+                })
+                .is_none_or(|next| next.speaker == Speaker::Assistant)
     }
 
     fn push(
@@ -299,7 +300,7 @@ impl<'a> Arranger<'a> {
         let spoken = matches!(message.role, Role::User | Role::Assistant);
         let mixed = result(last.parts.first()) != result(message.parts.first());
         let may = same && (system || spoken && rules.merge != Merge::Never);
-        if !may || rules.results == Results::Alone && mixed {
+        if !may || rules.results == Results::Alone && mixed && !message.beside {
             return Some(message);
         }
         if system {
@@ -323,12 +324,17 @@ impl<'a> Arranger<'a> {
         let rules = context.rules;
         let mut tail = Tail { messages: Vec::new(), findings: Vec::new() };
         let index = context.end;
-        let prefill = context.options.prefill;
+        let mut prefill = context.options.prefill;
         let mut says_last = None;
         if let Some(last) = &self.last {
             let mut last = last.clone();
             let calls = last.parts.iter().any(|part| matches!(part, Out::Call { .. }));
-            says_last = (last.role == Role::Assistant && !calls).then_some(());
+            // What the provider paused on its own tools is sent back as it is.
+            let paused = matches!(last.parts.last(), Some(Out::Native(block))
+                if block.get("type").and_then(Json::as_str) == Some("server_tool_use"));
+            says_last = (last.role == Role::Assistant && !calls && !paused).then_some(());
+            prefill |=
+                last.extra.iter().any(|(key, on)| key == "prefix" && on.as_bool() == Some(true));
             if prefill && says_last.is_some() && rules.last == Last::NotAssistant {
                 prepare::trim(&mut last, index, &mut tail.findings);
             }
@@ -353,5 +359,9 @@ impl<'a> Arranger<'a> {
 
 fn says<'a>(role: Role, text: &'static str) -> Message<'a> {
     let text = Out::Text { text: text.into(), extra: Vec::new(), apart: false };
-    Message { role, parts: vec![text], extra: Vec::new(), listed: false }
+    plain(role, vec![text])
+}
+
+fn plain(role: Role, parts: Vec<Out<'_>>) -> Message<'_> {
+    Message { role, parts, extra: Vec::new(), listed: false, beside: false }
 }

@@ -100,6 +100,52 @@ fn fnv(bytes: impl Iterator<Item = u8>) -> u64 {
     hash ^ (hash >> 29)
 }
 
+/// Gives every tool a name that is valid, and two tools never the same one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct NameMap {
+    /// By the number of a name that is used, the number of the one that was given.
+    owners: Vec<Option<usize>>,
+}
+
+impl NameMap {
+    /// The name as the provider takes it; `None` if it is that already.
+    pub(super) fn assign<'a>(
+        &mut self,
+        given: &Cow<'a, str>,
+        rule: Names,
+        index: &mut Index,
+    ) -> Option<Cow<'a, str>> {
+        if given.is_empty() {
+            return None;
+        }
+        let from = index.number(&format!("\u{2}{given}"));
+        let Some(mut made) = name(given, rule) else {
+            self.own(from, from);
+            return None;
+        };
+        if !self.own(index.number(&format!("\u{2}{made}")), from) {
+            let mark = fnv(given.bytes());
+            let kept: String = made.chars().take(55).collect();
+            made = Cow::Owned(format!("{kept}_{:08x}", mark & 0xFFFF_FFFF));
+        }
+        Some(made)
+    }
+
+    fn own(&mut self, name: usize, from: usize) -> bool {
+        if name >= self.owners.len() {
+            self.owners.resize(name + 1, None);
+        }
+        match self.owners.get_mut(name) {
+            Some(owner @ None) => {
+                *owner = Some(from);
+                true
+            }
+            Some(Some(owner)) => *owner == from,
+            None => false,
+        }
+    }
+}
+
 /// The name as the provider takes it, and whether it had to be changed.
 pub(super) fn name<'a>(given: &Cow<'a, str>, rule: Names) -> Option<Cow<'a, str>> {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';

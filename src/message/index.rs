@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 /// Gives every text a number, counted from 0. A tree, not a hash table: ids are chosen by others,
 /// and no choice of theirs may make it slow.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Index(BTreeMap<String, usize>);
+pub(crate) struct Index(BTreeMap<String, usize>);
 
 impl Index {
     /// The number of a text, the next one if it is new.
-    pub(super) fn number(&mut self, text: &str) -> usize {
+    pub(crate) fn number(&mut self, text: &str) -> usize {
         if let Some(number) = self.0.get(text) {
             return *number;
         }
@@ -18,7 +18,7 @@ impl Index {
         number
     }
 
-    pub(super) fn find(&self, text: &str) -> Option<usize> {
+    pub(crate) fn find(&self, text: &str) -> Option<usize> {
         self.0.get(text).copied()
     }
 }

@@ -26,6 +26,8 @@ impl Marks {
     pub(super) const PLAIN: Self = Self(1 << 9);
     /// Blocks that say that they are text.
     pub(super) const TYPED: Self = Self(1 << 10);
+    pub(super) const COHERE: Self = Self(1 << 11);
+    pub(super) const OLLAMA: Self = Self(1 << 12);
 
     pub(super) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -46,7 +48,7 @@ impl Marks {
 
     /// The shapes in words, for a developer.
     pub(super) fn names(self) -> String {
-        const NAMES: [&str; 11] = [
+        const NAMES: [&str; 13] = [
             "OpenAI Chat",
             "OpenAI Responses",
             "Anthropic",
@@ -58,6 +60,8 @@ impl Marks {
             "camelCase",
             "plain text content",
             "typed text blocks",
+            "Cohere",
+            "Ollama",
         ];
         let named = NAMES.iter().enumerate().filter(|(at, _)| self.0 & (1 << at) != 0);
         named.map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
@@ -94,6 +98,8 @@ pub(super) struct Entry<'a> {
     pub(super) gone: bool,
     /// Whether its content was null.
     pub(super) null: bool,
+    /// Whether results stood before it in the same element.
+    pub(super) beside: bool,
     /// The last of its parts that is a call with a result.
     pub(super) answered: Option<usize>,
 }
@@ -111,8 +117,20 @@ impl<'a> Entry<'a> {
             open: false,
             gone: false,
             null: false,
+            beside: false,
             answered: None,
         }
+    }
+
+    /// Whether something of it is written, reasoning aside.
+    pub(super) fn says(&self, only_text: bool) -> bool {
+        !self.gone
+            && self.parts.iter().any(|part| match part {
+                Part::Text(text) => !text.text.is_blank(),
+                Part::Reasoning(_) => false,
+                Part::Call(_) => !only_text,
+                Part::Media { .. } | Part::Native { .. } => true,
+            })
     }
 
     pub(super) fn calls(&self) -> impl Iterator<Item = &Call<'a>> {
@@ -171,6 +189,8 @@ pub(super) enum Reasoning<'a> {
     Content(Json<'a>),
     /// `thinking` beside the content, as Ollama has it.
     Thinking(Json<'a>),
+    /// `reasoning_details` beside the content, as OpenRouter has it and wants it back.
+    Details(Json<'a>),
     /// A block or an item that only its own wire takes back.
     Native { marks: Marks, block: Json<'a> },
     /// Text of no provider in particular.
@@ -186,6 +206,8 @@ pub(super) struct Call<'a> {
     pub(super) wire_id: Cow<'a, str>,
     /// As given; empty if there was none.
     pub(super) name: Cow<'a, str>,
+    /// As the dialect takes it, where it is another.
+    pub(super) wire_name: Option<Cow<'a, str>>,
     pub(super) args: Args<'a>,
     pub(super) index: usize,
     pub(super) extra: Members<'a>,
@@ -215,6 +237,8 @@ pub(super) struct ToolResult<'a> {
     pub(super) marks: Marks,
     /// Whether something else stood before it in its message.
     pub(super) behind: bool,
+    /// The item as it came, where its call may be known to the provider only.
+    pub(super) item: Option<Box<Json<'a>>>,
 }
 
 /// What a result holds.

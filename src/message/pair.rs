@@ -1,9 +1,11 @@
 //! Which result answers which call.
 //!
 //! By occurrence, not by id alone: providers use ids again, in a later round or even within one
-//! message. A result answers the earliest unanswered call with its id in the latest message that
-//! has one; without such a call it waits for one to come, or else it is a second result of the
-//! call that was answered last.
+//! message. A result answers the earliest unanswered call with its id of the current turn, or else
+//! of the latest message that has one; without such a call it waits for one to come, or else it is
+//! a second result of the call that was answered last.
+
+use std::collections::VecDeque;
 
 use super::model::ToolResult;
 
@@ -23,9 +25,7 @@ pub(super) struct Pairs<'a> {
 #[derive(Debug, Clone, Default)]
 struct Id {
     /// The unanswered calls, in order.
-    open: Vec<Place>,
-    /// How many calls of the last entry in `open` have been answered from its front.
-    skip: usize,
+    open: VecDeque<Place>,
     answered: Option<Place>,
     /// The results that wait, by their place in `early`; the first is at `next`.
     waiting: Vec<usize>,
@@ -60,11 +60,7 @@ impl<'a> Pairs<'a> {
     pub(super) fn call(&mut self, id: usize, place: Place) -> Option<ToolResult<'a>> {
         let known = self.id(id);
         let Some(early) = known.waiting.get(known.next).copied() else {
-            // Of an entry before, what was answered is left behind.
-            if known.open.last().is_some_and(|last| last.0 != place.0) {
-                known.settle();
-            }
-            known.open.push(place);
+            known.open.push_back(place);
             return None;
         };
         known.next += 1;
@@ -75,19 +71,17 @@ impl<'a> Pairs<'a> {
     /// A call came with its result, or was answered by its place.
     pub(super) fn settled(&mut self, id: usize, place: Place) {
         let known = self.id(id);
-        known.settle();
         if let Ok(at) = known.open.binary_search(&place) {
             known.open.remove(at);
         }
         known.answered = Some(place);
     }
 
-    /// What a result of this id answers.
-    pub(super) fn result(&mut self, id: usize) -> Answers {
+    /// What a result of this id answers, with the entry in which the user spoke last.
+    pub(super) fn result(&mut self, id: usize, turn: usize) -> Answers {
         let known = self.id(id);
-        match known.first() {
+        match known.first(turn) {
             Some(place) => {
-                known.skip += 1;
                 known.answered = Some(place);
                 Answers::Call(place)
             }
@@ -98,7 +92,7 @@ impl<'a> Pairs<'a> {
     /// The call of this id that came last.
     pub(super) fn last_of(&self, id: usize) -> Option<Place> {
         let known = self.ids.get(id)?;
-        known.open.last().copied().max(known.answered)
+        known.open.back().copied().max(known.answered)
     }
 
     /// Keeps a result whose call may still come.
@@ -108,6 +102,11 @@ impl<'a> Pairs<'a> {
         self.early.push(Some((name.to_owned(), result)));
     }
 
+    /// Keeps a result that no call can come for.
+    pub(super) fn orphan(&mut self, result: ToolResult<'a>) {
+        self.early.push(Some((String::new(), result)));
+    }
+
     /// Results whose call never came, in their order.
     pub(super) fn orphans(&self) -> impl Iterator<Item = (&str, &ToolResult<'a>)> {
         self.early.iter().flatten().map(|(id, result)| (id.as_str(), result))
@@ -115,27 +114,14 @@ impl<'a> Pairs<'a> {
 }
 
 impl Id {
-    /// The first unanswered call of the last entry that has one.
-    fn first(&mut self) -> Option<Place> {
-        let entry = self.open.last()?.0;
-        let begin = self.open.partition_point(|place| place.0 < entry);
-        match self.open.get(begin + self.skip) {
-            Some(place) => Some(*place),
-            None => {
-                // All of that entry's are answered: the entry before it is next.
-                self.open.truncate(begin);
-                self.skip = 0;
-                self.first()
-            }
+    /// Takes the first unanswered call of the current turn, or else of the last entry that has
+    /// one: what was left behind in a turn before is not what a result is about now.
+    fn first(&mut self, turn: usize) -> Option<Place> {
+        let mut at = self.open.partition_point(|place| place.0 < turn);
+        if at == self.open.len() {
+            let entry = self.open.back()?.0;
+            at = self.open.partition_point(|place| place.0 < entry);
         }
-    }
-
-    /// Takes out what was answered.
-    fn settle(&mut self) {
-        if let Some((entry, _)) = self.open.last().copied() {
-            let begin = self.open.partition_point(|place| place.0 < entry);
-            self.open.drain(begin..begin + self.skip);
-        }
-        self.skip = 0;
+        self.open.remove(at)
     }
 }

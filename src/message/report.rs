@@ -115,7 +115,7 @@ impl Finding {
     }
 
     pub(super) fn call(mut self, id: &str) -> Self {
-        self.id = Some(id.to_owned());
+        self.id = (!id.is_empty()).then(|| id.to_owned());
         self
     }
 
@@ -215,6 +215,7 @@ fn words(code: &str) -> &'static str {
         "TOOL_CALL_ID_LENGTH" => "the id of this call is too long",
         "TOOL_CALL_ID_MISSING" => "the call has no id",
         "TOOL_CALL_OMITTED" => "tool calls are left out by this strategy",
+        "TOOL_CALLS_TOO_MANY" => "a message has too many calls",
         "TOOL_CALL_PARTIAL" => "the call was never complete",
         "TOOL_CALL_PENDING" => "the history ends before this call has a result",
         "TOOL_CALL_UNANSWERED" => "the call has no result",

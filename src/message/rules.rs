@@ -35,6 +35,10 @@ pub(super) struct Rules {
     /// Whether a field that it does not know makes it refuse the request.
     pub(super) strict: bool,
     pub(super) media: Media,
+    /// The types of blocks that it takes of those around OpenAI's; of other shapes, all.
+    pub(super) blocks: &'static [&'static str],
+    /// Whether a result may show images.
+    pub(super) shows_results: bool,
     pub(super) fields: Fields,
     pub(super) write: for<'a> fn(Message<'a>, &mut Vec<Json<'a>>),
     /// The system prompt beside the messages, from its texts.
@@ -45,11 +49,6 @@ impl Rules {
     /// Whether calls carry thought signatures, and results are objects.
     pub(super) fn is_gemini(&self) -> bool {
         self.ids == Ids::None
-    }
-
-    /// Whether a result may show images.
-    pub(super) fn shows_results(&self) -> bool {
-        matches!(self.media, Media::Files | Media::Bytes) && !self.is_gemini()
     }
 }
 
@@ -136,6 +135,8 @@ pub(super) enum Replay {
     Content,
     /// `thinking` beside the content.
     Thinking,
+    /// `reasoning_details` beside the content.
+    Details,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,6 +194,8 @@ pub(super) const COMMON: Rules = Rules {
     calls_last: false,
     strict: false,
     media: Media::Images,
+    blocks: &["image_url"],
+    shows_results: false,
     fields: Fields::NONE,
     write: |_, _| {},
     write_system: |_| Json::Null,
@@ -216,6 +219,8 @@ pub(super) struct Message<'a> {
     pub(super) extra: Members<'a>,
     /// Whether its content came as a list of the dialect's own.
     pub(super) listed: bool,
+    /// Whether it came in one element with the results before it.
+    pub(super) beside: bool,
 }
 
 /// A part that is ready to be written.

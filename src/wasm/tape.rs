@@ -15,6 +15,7 @@ use std::borrow::Cow;
 
 use crate::canon::{Host, Json, Piece};
 use crate::limits;
+use crate::message::Index;
 
 const TAG: u32 = 16;
 
@@ -105,6 +106,7 @@ pub(super) struct TapeWriter {
     tape: Vec<u32>,
     text: String,
     keys: Vec<String>,
+    index: Index,
     /// By a hash of the key, its number and one more.
     known: Vec<u32>,
 }
@@ -173,10 +175,10 @@ impl TapeWriter {
                 return guess - 1;
             }
         }
-        let at = self.keys.iter().position(|known| known == key).unwrap_or_else(|| {
+        let at = self.index.number(key);
+        if at == self.keys.len() {
             self.keys.push(key.to_owned());
-            self.keys.len() - 1
-        });
+        }
         if let Some(known) = self.known.get_mut(slot) {
             *known = number(at) + 1;
         }

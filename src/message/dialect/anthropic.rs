@@ -31,6 +31,7 @@ pub(super) const RULES: Rules = Rules {
     },
     write,
     write_system: |texts| Json::Array(blocks(texts, block)),
+    shows_results: true,
     ..COMMON
 };
 

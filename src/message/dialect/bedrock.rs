@@ -27,6 +27,7 @@ pub(super) const RULES: Rules = Rules {
     fields: Fields { result: &["status", "type"], ..Fields::NONE },
     write,
     write_system: |texts| Json::Array(blocks(texts, block)),
+    shows_results: true,
     ..COMMON
 };
 

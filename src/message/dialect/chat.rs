@@ -49,6 +49,9 @@ pub(super) fn write<'a>(message: Message<'a>, style: Style, out: &mut Vec<Json<'
             Out::Reasoning(Reasoning::Content(text)) => {
                 beside.push(("reasoning_content".into(), text));
             }
+            Out::Reasoning(Reasoning::Details(details)) => {
+                beside.push(("reasoning_details".into(), details));
+            }
             Out::Reasoning(Reasoning::Thinking(text)) => beside.push(("thinking".into(), text)),
             Out::Reasoning(Reasoning::Native { block, .. }) => said.push(Out::Native(block)),
             Out::Text { text, extra, .. } if style.plan && !extra.is_empty() => {
@@ -146,6 +149,11 @@ fn call<'a>(part: Out<'a>, style: Style) -> Option<Json<'a>> {
     let mut members: Members<'a> = Vec::new();
     if !id.is_null() {
         members.push(("id".into(), id));
+    }
+    if extra.iter().any(|(key, _)| key == "custom") {
+        members.push(("type".into(), "custom".into()));
+        members.extend(extra);
+        return Some(Json::Object(members));
     }
     if style.typed {
         members.push(("type".into(), "function".into()));

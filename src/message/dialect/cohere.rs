@@ -6,10 +6,11 @@ use super::super::rules::{COMMON, Fields, Replay, Rules};
 use super::chat::{self, Silence, Style};
 
 pub(super) const RULES: Rules = Rules {
-    own: Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED),
+    own: Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED).and(Marks::COHERE),
     reasoning: Replay::Native,
     fields: Fields { message: &["citations"], text: &["tool_plan"], ..Fields::NONE },
     write: |message, out| chat::write(message, STYLE, out),
+    blocks: &["image_url", "document", "thinking"],
     ..COMMON
 };
 

@@ -14,6 +14,7 @@ pub(super) const RULES: Rules = Rules {
     media: Media::None,
     fields: Fields { message: &["name", "prefix"], result: &["name"], ..Fields::NONE },
     write: |message, out| chat::write(message, STYLE, out),
+    blocks: &[],
     ..COMMON
 };
 

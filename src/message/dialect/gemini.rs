@@ -23,7 +23,11 @@ pub(super) const RULES: Rules = Rules {
     empty_refused: true,
     strict: true,
     media: Media::Files,
-    fields: Fields { text: &["thoughtSignature"], result: &["parts"], ..Fields::NONE },
+    fields: Fields {
+        text: &["thoughtSignature"],
+        result: &["parts", "scheduling", "willContinue"],
+        ..Fields::NONE
+    },
     write,
     write_system: |texts| {
         let parts = blocks(texts, part);

@@ -21,6 +21,7 @@ pub(super) const RULES: Rules = Rules {
     strict: true,
     fields: Fields { message: &["prefix"], result: &["name"], ..Fields::NONE },
     write: |message, out| chat::write(message, STYLE, out),
+    blocks: &["image_url", "document_url", "reference", "input_audio", "thinking"],
     ..COMMON
 };
 

@@ -7,13 +7,14 @@ use super::chat::{self, Silence, Style};
 use crate::canon::Json;
 
 pub(super) const RULES: Rules = Rules {
-    own: Marks::CHAT.and(Marks::PLAIN),
+    own: Marks::CHAT.and(Marks::PLAIN).and(Marks::OLLAMA),
     null: false,
     ids_optional: true,
     arguments: Arguments::Object,
     reasoning: Replay::Thinking,
     media: Media::Bytes,
     write,
+    blocks: &[],
     ..COMMON
 };
 

@@ -1,7 +1,7 @@
 //! OpenAI Chat Completions: <https://platform.openai.com/docs/api-reference/chat/create>.
 
 use super::super::model::Marks;
-use super::super::rules::{COMMON, Fields, Media, Rules};
+use super::super::rules::{COMMON, Fields, Media, Replay, Rules};
 use super::chat::{self, Silence, Style};
 
 pub(super) const RULES: Rules = Rules {
@@ -11,10 +11,12 @@ pub(super) const RULES: Rules = Rules {
     fields: Fields {
         message: &["name", "audio"],
         text: &["prompt_cache_breakpoint"],
+        call: &["custom", "extra_content"],
         result: &["name"],
-        ..Fields::NONE
     },
     write: |message, out| chat::write(message, STYLE, out),
+    reasoning: Replay::Details,
+    blocks: &["image_url", "input_audio", "file", "refusal"],
     ..COMMON
 };
 

@@ -14,7 +14,7 @@ pub(super) const RULES: Rules = Rules {
     own: Marks::RESPONSES.and(Marks::PLAIN),
     developer: true,
     ids: Ids::Length(64),
-    names: Names::Word(64),
+    names: Names::Word(128),
     reasoning: Replay::Native,
     strict: true,
     media: Media::Files,
@@ -25,6 +25,7 @@ pub(super) const RULES: Rules = Rules {
         result: &["id", "status", "caller"],
     },
     write,
+    shows_results: true,
     ..COMMON
 };
 
@@ -36,11 +37,11 @@ fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
         Role::Assistant | Role::Tool => "assistant",
     };
     let mut said = Vec::new();
-    let Message { role: speaker, parts, extra, listed } = message;
+    let Message { role: speaker, parts, extra: mut own, listed, .. } = message;
     for part in parts {
         match part {
             Out::Call { id, name, arguments, extra, .. } => {
-                speak(role, &mut said, &[], listed, out);
+                speak(role, &mut said, &mut own, listed, out);
                 let mut members: Members<'a> = vec![
                     ("type".into(), "function_call".into()),
                     ("call_id".into(), id),
@@ -60,28 +61,28 @@ fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
                 out.push(Json::Object(members));
             }
             Out::Reasoning(Reasoning::Native { block, .. }) => {
-                speak(role, &mut said, &[], listed, out);
+                speak(role, &mut said, &mut own, listed, out);
                 out.push(block);
             }
-            Out::Native(block) if speaker == Role::Assistant => {
-                speak(role, &mut said, &extra, listed, out);
+            Out::Native(block) if speaker == Role::Assistant && !is_part(&block) => {
+                speak(role, &mut said, &mut own, listed, out);
                 out.push(block);
             }
             // What the assistant said in pieces are items of their own.
             Out::Text { .. } if speaker == Role::Assistant && !listed => {
-                speak(role, &mut said, &extra, false, out);
+                speak(role, &mut said, &mut own, false, out);
                 said.push(part);
             }
             part => said.push(part),
         }
     }
-    speak(role, &mut said, &extra, listed, out);
+    speak(role, &mut said, &mut own, listed, out);
 }
 
 fn speak<'a>(
     role: &'static str,
     said: &mut Vec<Out<'a>>,
-    extra: &[(std::borrow::Cow<'a, str>, Json<'a>)],
+    extra: &mut Members<'a>,
     listed: bool,
     out: &mut Vec<Json<'a>>,
 ) {
@@ -98,7 +99,8 @@ fn speak<'a>(
         Json::Array(blocks(said, block))
     };
     let mut members: Members<'a> = vec![("role".into(), role.into()), ("content".into(), content)];
-    members.extend(extra.iter().cloned());
+    // An id is one item's.
+    members.append(extra);
     out.push(Json::Object(members));
 }
 
@@ -115,6 +117,12 @@ fn block<'a>(part: Out<'a>, role: &str) -> Option<Json<'a>> {
         Out::Media(seen) => media(seen),
         Out::Reasoning(_) | Out::Call { .. } | Out::Result { .. } => return None,
     })
+}
+
+/// Whether a block is part of a message; others are items of their own.
+fn is_part(block: &Json<'_>) -> bool {
+    let kind = block.get("type").and_then(Json::as_str).unwrap_or_default();
+    kind == "refusal" || kind.starts_with("input_") || kind.starts_with("output_")
 }
 
 fn media(seen: Seen<'_>) -> Json<'_> {

@@ -7,7 +7,7 @@ pub use told::{Normalized, Update};
 
 use super::arrange::Arranger;
 use super::dialect;
-use super::ids::IdMap;
+use super::ids::{IdMap, NameMap};
 use super::import::element;
 use super::index::Index;
 use super::model::{Entry, Marks};
@@ -57,6 +57,15 @@ pub struct History<'a> {
     turn: usize,
     /// The entry that made calls last.
     called: Option<usize>,
+    /// Where a model thought without saying anything since.
+    thinking: Option<usize>,
+    /// Whether an item refers to what the provider keeps.
+    references: bool,
+    /// Results whose calls only the provider may know: their elements and entries.
+    kept: Vec<(usize, usize)>,
+    names: NameMap,
+    /// Arguments whose call is still to come.
+    early_args: Vec<(String, String)>,
     /// Where its first call without a result may be.
     open_from: usize,
     /// By the number of a message's id, its entry.
@@ -85,6 +94,11 @@ impl<'a> History<'a> {
             turn: 0,
             called: None,
             open_from: 0,
+            thinking: None,
+            references: false,
+            kept: Vec::new(),
+            names: NameMap::default(),
+            early_args: Vec::new(),
             named: Vec::new(),
             signed: false,
             marks: Marks::NONE,
@@ -100,8 +114,8 @@ impl<'a> History<'a> {
         for value in elements {
             let index = self.elements;
             let pieces = element(value, index).ok_or(Error::MessageShape { index })?;
-            self.elements += 1;
             self.take(pieces, index)?;
+            self.elements += 1;
         }
         Ok(())
     }
@@ -118,10 +132,15 @@ impl<'a> History<'a> {
 
     /// One element, and whether half characters of it were replaced.
     pub(crate) fn append_one(&mut self, value: Json<'a>, replaced: bool) -> Result<(), Error> {
+        let before = self.read.len();
         if replaced {
             self.replaced();
         }
-        self.append([value])
+        let taken = self.append([value]);
+        if taken.is_err() {
+            self.read.truncate(before);
+        }
+        taken
     }
 
     fn replaced(&mut self) {

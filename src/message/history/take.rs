@@ -7,11 +7,12 @@ use super::super::import::element;
 use super::super::model::{
     Args, Call, Content, Entry, Marks, Part, Piece, Speaker, Text, ToolResult,
 };
+use super::super::options::Strategy;
 use super::super::pair::{Answers, Place, by_name};
 use super::super::report::Finding;
 use super::super::rules::{Ids, Results, System};
 use super::{History, INTERRUPTED};
-use crate::canon::Json;
+use crate::canon::{Joined, Json};
 use crate::error::Error;
 
 impl<'a> History<'a> {
@@ -30,9 +31,12 @@ impl<'a> History<'a> {
                     self.text_delta(&id, &delta, speaker, index);
                 }
                 Piece::Replace(elements) => {
+                    // Nothing is given up before all of it is read.
+                    let read = elements.into_iter().map(|value| element(value, index));
+                    let read: Option<Vec<_>> = read.collect();
+                    let read = read.ok_or(Error::MessageShape { index })?;
                     self.clear();
-                    for value in elements {
-                        let pieces = element(value, index).ok_or(Error::MessageShape { index })?;
+                    for pieces in read {
                         self.take(pieces, index)?;
                     }
                 }
@@ -65,6 +69,11 @@ impl<'a> History<'a> {
         if let Some((at, entry)) = at.and_then(|at| Some((at, self.entries.get_mut(at)?))) {
             entry.gone = true;
             self.arranger.rewind(at);
+            if at == self.turn {
+                let spoke = |entry: &Entry<'_>| entry.speaker == Speaker::User && entry.says(false);
+                self.turn = self.entries.iter().rposition(spoke).unwrap_or(0);
+                self.arranger.rewind(self.turn);
+            }
         }
     }
 
@@ -85,6 +94,7 @@ impl<'a> History<'a> {
             && entry.speaker == Speaker::Assistant
             && !entry.listed
             && entry.extra.is_empty()
+            && entry.id.is_none()
             && matches!(last.parts.last(), Some(Part::Call(_)))
             && last.answered.is_none()
             && entry.calls().next().is_none()
@@ -136,6 +146,13 @@ impl<'a> History<'a> {
                 *named = Some(at);
             }
         }
+        self.references |= entry.parts.iter().any(|part| match part {
+            Part::Native { marks, block } => {
+                let kind = block.get("type").and_then(Json::as_str);
+                marks.meets(Marks::RESPONSES) && kind.is_none_or(|kind| kind == "item_reference")
+            }
+            _ => false,
+        });
         let leads = matches!(entry.speaker, Speaker::System | Speaker::Developer);
         let leading = self
             .entries
@@ -146,12 +163,21 @@ impl<'a> History<'a> {
             let finding = Finding::new("SYSTEM_POSITION", "moved", index);
             self.read.push(finding.spelling());
         }
-        if entry.speaker == Speaker::User {
-            // Gemini wants signatures of the current turn only.
-            if self.signed {
-                self.arranger.rewind(self.turn);
+        if let Some(thinking) = self.thinking {
+            // Whether its reasoning led to something is known now.
+            self.arranger.rewind(thinking);
+        }
+        if entry.says(self.options.strategy != Strategy::Reconstruct) {
+            self.thinking = None;
+            if entry.speaker == Speaker::User {
+                // Gemini wants signatures of the current turn only.
+                if self.signatures() {
+                    self.arranger.rewind(self.turn);
+                }
+                self.turn = at;
             }
-            self.turn = at;
+        } else if self.thinking.is_none() && !entry.parts.is_empty() {
+            self.thinking = Some(at);
         }
         self.entries.push(entry);
         for (part, result) in early {
@@ -191,6 +217,14 @@ impl<'a> History<'a> {
     }
 
     fn early(&mut self, result: ToolResult<'a>, place: Place, index: usize) {
+        let kept = self.kept.iter().position(|(kept, _)| *kept == result.index);
+        if let Some((_, at)) = kept.map(|at| self.kept.swap_remove(at))
+            && let Some(entry) = self.entries.get_mut(at)
+        {
+            // Its call is here after all.
+            entry.gone = true;
+            self.arranger.rewind(at);
+        }
         let finding = Finding::new("TOOL_RESULT_BEFORE_CALL", "moved", result.index);
         let id = self.call_at(place).map(|call| call.id.to_string()).unwrap_or_default();
         self.read.push(finding.call(&id).done(format!("moved behind the call of element {index}")));
@@ -206,8 +240,27 @@ impl<'a> History<'a> {
         }
     }
 
+    /// Arguments that came before their call.
+    fn take_early_args(&mut self, call: &mut Call<'a>) {
+        if self.early_args.is_empty() {
+            return;
+        }
+        let mut text = String::new();
+        self.early_args.retain(|(id, delta)| {
+            let mine = *id == call.id;
+            if mine {
+                text.push_str(delta);
+            }
+            !mine
+        });
+        if !text.is_empty() {
+            call.args = Args::Text(text.into());
+        }
+    }
+
     /// Gives a call its id; the number of what it is found by: its own id, or its tool.
     fn name_call(&mut self, call: &mut Call<'a>) -> usize {
+        self.take_early_args(call);
         let number = self.index.number(&key(call));
         let (wire_id, reasons) = self.ids.assign(&call.id, number, self.rules.ids, &mut self.index);
         let Reasons { missing, duplicate, form } = reasons;
@@ -228,8 +281,12 @@ impl<'a> History<'a> {
                 self.read.push(finding.risk_if(none || taken));
             }
         }
-        self.signed |= call.thought_signature.is_some();
+        if call.thought_signature.is_some() && !self.signed {
+            self.signed = true;
+            self.arranger.rewind(self.turn);
+        }
         call.wire_id = wire_id;
+        call.wire_name = self.names.assign(&call.name, self.rules.names, &mut self.index);
         number
     }
 
@@ -256,7 +313,7 @@ impl<'a> History<'a> {
             id
         };
         let number = self.index.number(key);
-        let mut answers = self.pairs.result(number);
+        let mut answers = self.pairs.result(number, self.turn);
         if !matches!(answers, Answers::Call(_))
             && let Some(place) = self.by_place(id, &result.name)
         {
@@ -265,8 +322,34 @@ impl<'a> History<'a> {
         match answers {
             Answers::Call(place) => self.answer(place, result),
             Answers::Again(place) => self.again(place, result),
+            Answers::Nothing if self.elsewhere(&result) => {
+                self.pairs.wait(number, key, result.clone());
+                self.keep(result);
+            }
+            // By its name alone a result would be given to whatever is called next.
+            Answers::Nothing if id.is_empty() => self.pairs.orphan(result),
             Answers::Nothing => self.pairs.wait(number, key, result),
         }
+    }
+
+    /// Whether the call of an item may be known to the provider only: the input goes on from a
+    /// response or a conversation that it keeps, or refers to its items.
+    fn elsewhere(&self, result: &ToolResult<'a>) -> bool {
+        result.item.is_some()
+            && self.rules.own.meets(Marks::RESPONSES)
+            && self.marks.within(self.rules.own)
+            && (self.references || self.called.is_none())
+    }
+
+    fn keep(&mut self, result: ToolResult<'a>) {
+        let mut entry = Entry::new(Speaker::Assistant, result.index);
+        let marks = Marks::RESPONSES;
+        entry.marks = marks;
+        self.kept.push((result.index, self.entries.len()));
+        if let Some(block) = result.item {
+            entry.parts.push(Part::Native { marks, block: *block });
+        }
+        self.say(entry);
     }
 
     /// A result without an id belongs to a call of its tool in the last message that has calls,
@@ -304,9 +387,10 @@ impl<'a> History<'a> {
         let behind = self.entries.get(place.0).and_then(|entry| entry.answered);
         let after = behind.is_some_and(|last| last > place.1);
         let rules = self.rules;
+        let named = self.call_at(place).is_some_and(|call| !call.id.is_empty());
         for (is, code, free) in [
             (between, "TOOL_RESULT_NOT_ADJACENT", rules.own.meets(Marks::RESPONSES)),
-            (after, "TOOL_RESULT_ORDER", rules.ids != Ids::None && !rules.bridge),
+            (after, "TOOL_RESULT_ORDER", (rules.ids != Ids::None || named) && !rules.bridge),
         ] {
             if is {
                 let id = self.call_at(place).map(|call| call.id.to_string()).unwrap_or_default();
@@ -344,8 +428,22 @@ impl<'a> History<'a> {
     }
 
     fn args_delta(&mut self, id: &str, delta: &str) {
-        let place = self.index.find(id).and_then(|id| self.pairs.last_of(id));
-        let Some(place) = place else { return };
+        let place = if id.is_empty() {
+            // A chunk without an id goes on with the call before it.
+            let at = self.called.filter(|at| at + 1 == self.entries.len());
+            let calls = at.and_then(|at| self.entries.get(at));
+            let last = |part: &Part<'_>| matches!(part, Part::Call(_));
+            calls.and_then(|entry| entry.parts.iter().rposition(last)).zip(at).map(|(p, e)| (e, p))
+        } else {
+            self.index.find(id).and_then(|id| self.pairs.last_of(id))
+        };
+        let Some(place) = place else {
+            // Its call is still to come.
+            if self.early_args.len() < 64 {
+                self.early_args.push((id.to_owned(), delta.to_owned()));
+            }
+            return;
+        };
         if let Some(call) = self.call_at(place) {
             match &mut call.args {
                 Args::Text(Json::String(text)) => text.to_mut().push_str(delta),
@@ -361,17 +459,28 @@ impl<'a> History<'a> {
     }
 
     fn text_delta(&mut self, id: &str, delta: &str, speaker: Speaker, index: usize) {
-        let at = self.message_of(id);
+        let last = self.entries.last().filter(|last| {
+            id.is_empty() && last.marks.meets(Marks::EVENT) && last.speaker == speaker
+        });
+        // A chunk without an id goes on with what was said last.
+        let at = last.map(|_| self.entries.len() - 1).or_else(|| self.message_of(id));
         let known = at.and_then(|at| Some((at, self.entries.get_mut(at)?)));
         if let Some((at, entry)) = known
-            && let Some(Part::Text(Text { text: Json::String(text), .. })) = entry.parts.first_mut()
+            && let Some(Part::Text(Text { text, .. })) = entry.parts.first_mut()
         {
-            text.to_mut().push_str(delta);
+            if let Json::String(text) = text {
+                text.to_mut().push_str(delta);
+            } else {
+                let mut longer = Joined::default();
+                longer.value(text);
+                longer.text(delta);
+                *text = longer.into_json();
+            }
             return self.arranger.rewind(at);
         }
         let mut entry = Entry::new(speaker, index);
         entry.marks = Marks::EVENT;
-        entry.id = Some(Cow::Owned(id.to_owned()));
+        entry.id = (!id.is_empty()).then(|| Cow::Owned(id.to_owned()));
         entry.open = speaker == Speaker::Assistant;
         entry.parts.push(Part::Text(Text::new(Json::string(delta.to_owned()))));
         self.say(entry);

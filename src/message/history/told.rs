@@ -128,11 +128,7 @@ impl<'a> History<'a> {
     }
 
     fn arrange(&mut self) -> Tail<'a> {
-        let signatures = match self.options.thought_signatures {
-            ThoughtSignatures::Auto => self.signed,
-            ThoughtSignatures::Always => true,
-            ThoughtSignatures::Never => false,
-        };
+        let signatures = self.signatures();
         let from = thread::from(&self.options, &self.entries);
         if self.options.strategy == Strategy::Thread {
             self.arranger.rewind(0);
@@ -170,7 +166,9 @@ impl<'a> History<'a> {
     fn at_end(&self) -> Vec<Finding> {
         let mut all = Vec::new();
         if self.options.strategy == Strategy::Reconstruct {
-            all.extend(self.pairs.orphans().map(|(id, result)| {
+            let kept = |index: usize| self.kept.iter().any(|(kept, _)| *kept == index);
+            let lost = self.pairs.orphans().filter(|(_, result)| !kept(result.index));
+            all.extend(lost.map(|(id, result)| {
                 let finding = Finding::new("TOOL_RESULT_ORPHAN", "dropped", result.index);
                 if id.starts_with('\0') { finding } else { finding.call(id) }
             }));
@@ -190,7 +188,9 @@ impl<'a> History<'a> {
     }
 
     fn tool_config(&self) -> Option<Json<'a>> {
-        (self.options.dialect == Dialect::Bedrock).then(|| self.declared()).flatten()
+        (self.options.dialect == Dialect::Bedrock && self.options.strategy == Strategy::Reconstruct)
+            .then(|| self.declared())
+            .flatten()
     }
 
     /// Bedrock refuses tool blocks without a declaration of tools.
@@ -206,5 +206,14 @@ impl<'a> History<'a> {
         let conversation = self.options.conversation_id.as_deref()?;
         (self.options.strategy == Strategy::Thread)
             .then(|| thread_id(conversation, None).unwrap_or_default())
+    }
+
+    /// Whether calls of the current turn must carry thought signatures.
+    pub(super) fn signatures(&self) -> bool {
+        match self.options.thought_signatures {
+            ThoughtSignatures::Auto => self.signed,
+            ThoughtSignatures::Always => true,
+            ThoughtSignatures::Never => false,
+        }
     }
 }

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::super::model::{Args, Call, Content, Marks, Part, Piece, Reasoning, Text};
+use super::super::model::{Args, Call, Content, Marks, Members, Part, Piece, Reasoning, Text};
 use super::{Fields, call};
 use crate::canon::Json;
 
 /// What a block of a content list comes to.
 pub(super) enum Block<'a> {
     Part(Part<'a>),
-    Result(Piece<'a>),
+    Result(Box<Piece<'a>>),
     /// It says nothing to a provider.
     Nothing,
 }
@@ -44,12 +44,12 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
             let id = fields.take_any_text(&["tool_use_id", "tool_call_id"]).unwrap_or_default();
             let error = fields.take("is_error").as_ref().and_then(Json::as_bool).unwrap_or(false);
             let mut inner = Marks::NONE;
-            let content = call::content(fields.take("content"), &mut inner);
+            let content = call::block_content(fields.take("content"), &mut inner);
             fields.forget(&["type"]);
             let mut result = call::result(content, error, index);
             result.extra = fields.rest();
             result.marks = Marks::ANTHROPIC;
-            Block::Result(Piece::Result { id, result })
+            Block::Result(Box::new(Piece::Result { id, result }))
         }
         "tool-call" | "tool_call" | "toolCall" => {
             let one = call::call(fields.into_json(), index, &mut Marks::default());
@@ -62,6 +62,12 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
         }
         "thinking" | "redacted_thinking" => {
             let chunks = matches!(fields.get("thinking"), Some(Json::Array(_)));
+            if kind == "thinking" && fields.len() == 2 && fields.has_text("thinking") {
+                // Nothing but a text, and unsigned: Cohere's.
+                marks.add(Marks::COHERE);
+                let (marks, block) = (Marks::COHERE, fields.into_json());
+                return Some(Block::Part(Part::Reasoning(Reasoning::Native { marks, block })));
+            }
             marks.add(if chunks { Marks::CHAT } else { Marks::ANTHROPIC });
             Block::Part(Part::Reasoning(thinking(fields, &kind)))
         }
@@ -79,7 +85,7 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
             Block::Nothing
         }
         _ => {
-            let mine = wires(&kind, &fields);
+            let mine = wires(&kind, &fields, *marks);
             marks.add(mine);
             let block = fields.into_json();
             Block::Part(match media(&block) {
@@ -91,8 +97,15 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
 }
 
 /// The wires that have a block of this type.
-fn wires(kind: &str, fields: &Fields<'_>) -> Marks {
+fn wires(kind: &str, fields: &Fields<'_>, beside: Marks) -> Marks {
     match kind {
+        "refusal" | "input_audio" if beside.meets(Marks::RESPONSES) => Marks::RESPONSES,
+        // LangChain's own blocks, before and since its version 1.
+        "image" | "file" | "audio" | "video"
+            if fields.has("base64") || fields.has("source_type") =>
+        {
+            Marks::LANGCHAIN
+        }
         "image_url" | "input_audio" | "refusal" | "video_url" => Marks::CHAT,
         "file" if fields.has("file") => Marks::CHAT,
         "image" | "file" | "custom" if fields.has("mediaType") || fields.has("mimeType") => {
@@ -129,22 +142,19 @@ fn untyped<'a>(fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block<'a>
         if error {
             given.take("status");
         }
-        let content = call::content(given.take("content"), &mut Marks::default());
+        let content = call::block_content(given.take("content"), &mut Marks::default());
         let mut result = call::result(content, error, index);
         result.extra = given.rest();
         result.marks = Marks::BEDROCK;
-        return Block::Result(Piece::Result { id, result });
+        return Block::Result(Box::new(Piece::Result { id, result }));
     }
     if let Some(mut given) = fields.get("reasoningContent").cloned().and_then(Fields::of) {
-        let signed = given.take("reasoningText").and_then(Fields::of).and_then(|mut inner| {
-            Some(Reasoning::Signed {
-                text: inner.take("text").unwrap_or_else(|| Json::string("")),
-                signature: inner.take("signature")?,
-                extra: Vec::new(),
-            })
-        });
-        let redacted = given.take("redactedContent").map(Reasoning::Redacted);
-        return Block::Part(Part::Reasoning(signed.or(redacted).unwrap_or(Reasoning::Plain)));
+        let text = given
+            .take("reasoningText")
+            .and_then(Fields::of)
+            .map(|mut inner| signed(inner.take("text"), inner.take("signature"), Vec::new()));
+        let redacted = || given.take("redactedContent").map(redacted);
+        return Block::Part(Part::Reasoning(text.or_else(redacted).unwrap_or(Reasoning::Plain)));
     }
     let block = fields.into_json();
     Block::Part(match media(&block) {
@@ -187,26 +197,45 @@ fn tool_result<'a>(mut fields: Fields<'a>, index: usize) -> Block<'a> {
     };
     let mut result = call::result(content, error || flagged, index);
     result.name = name;
-    Block::Result(Piece::Result { id, result })
+    Block::Result(Box::new(Piece::Result { id, result }))
 }
 
 fn thinking<'a>(mut fields: Fields<'a>, kind: &str) -> Reasoning<'a> {
     if kind == "redacted_thinking" {
-        return fields.take("data").map_or(Reasoning::Plain, Reasoning::Redacted);
+        return fields.take("data").map_or(Reasoning::Plain, redacted);
     }
-    match (fields.take("thinking"), fields.take("signature")) {
+    match fields.take("thinking") {
         // Mistral's chunk holds a list of texts.
-        (Some(chunks @ Json::Array(_)), _) => {
-            let block = Json::object([("type", "thinking".into()), ("thinking", chunks)]);
-            Reasoning::Native { marks: Marks::CHAT, block }
+        Some(chunks @ Json::Array(_)) => {
+            let mut block = vec![("type".into(), "thinking".into()), ("thinking".into(), chunks)];
+            block.extend(fields.take("closed").map(|closed| ("closed".into(), closed)));
+            Reasoning::Native { marks: Marks::CHAT, block: Json::Object(block) }
         }
-        (text, Some(signature)) if !signature.is_blank() => {
+        text => {
+            let signature = fields.take("signature");
             fields.forget(&["type", "index"]);
-            let text = text.unwrap_or_else(|| Json::string(""));
-            Reasoning::Signed { text, signature, extra: fields.rest() }
+            signed(text, signature, fields.rest())
+        }
+    }
+}
+
+/// Thinking with a signature; without one nobody takes it back.
+fn signed<'a>(
+    text: Option<Json<'a>>,
+    signature: Option<Json<'a>>,
+    extra: Members<'a>,
+) -> Reasoning<'a> {
+    let text = text.unwrap_or_else(|| Json::string(""));
+    match signature {
+        Some(signature) if !signature.is_blank() && text.is_text() => {
+            Reasoning::Signed { text, signature, extra }
         }
         _ => Reasoning::Plain,
     }
+}
+
+fn redacted(data: Json<'_>) -> Reasoning<'_> {
+    if data.is_blank() { Reasoning::Plain } else { Reasoning::Redacted(data) }
 }
 
 /// The AI SDK keeps a provider's own beside the text: `providerMetadata.anthropic.signature`.
@@ -218,10 +247,10 @@ pub(super) fn provider_reasoning<'a>(fields: &mut Fields<'a>) -> Reasoning<'a> {
         Fields::of(found?)
     });
     let Some(mut anthropic) = anthropic else { return Reasoning::Plain };
-    if let Some(signature) = anthropic.take("signature") {
-        return Reasoning::Signed { text, signature, extra: Vec::new() };
+    if anthropic.has("signature") {
+        return signed(Some(text), anthropic.take("signature"), Vec::new());
     }
-    anthropic.take("redactedData").map_or(Reasoning::Plain, Reasoning::Redacted)
+    anthropic.take("redactedData").map_or(Reasoning::Plain, redacted)
 }
 
 /// An image or a file, in no wire's words.
@@ -271,7 +300,7 @@ pub(in crate::message) fn media<'a>(block: &Json<'a>) -> Option<Media<'a>> {
             }
         }
         Some("image") => made(
-            ["image", "url", "data"].iter().find_map(|key| text(block, key))?,
+            ["image", "url", "data", "base64"].iter().find_map(|key| text(block, key))?,
             mime(block),
             "image/*",
         ),
@@ -279,9 +308,11 @@ pub(in crate::message) fn media<'a>(block: &Json<'a>) -> Option<Media<'a>> {
             match block.get("file") {
                 Some(file) => made(text(file, "file_data")?, None, "application/pdf")
                     .map(|found| Media { name: text(file, "filename"), ..found }),
-                None => {
-                    made(["url", "data"].iter().find_map(|key| text(block, key))?, mime(block), "")
-                }
+                None => made(
+                    ["url", "data", "base64"].iter().find_map(|key| text(block, key))?,
+                    mime(block),
+                    "",
+                ),
             }
         }
         Some("input_file") => made(
@@ -333,10 +364,10 @@ pub(super) fn content<'a>(
                 match block(item, index, marks)? {
                     Block::Part(part) => parts.push(part),
                     Block::Result(mut piece) => {
-                        if let Piece::Result { result, .. } = &mut piece {
+                        if let Piece::Result { result, .. } = piece.as_mut() {
                             result.behind = !parts.is_empty();
                         }
-                        results.push(piece);
+                        results.push(*piece);
                     }
                     Block::Nothing => {}
                 }

@@ -13,6 +13,19 @@ pub(super) fn call<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opti
     fields.forget(&["type", "index", "error", "state"]);
     let camel = fields.has("toolCallId") || fields.has("toolName");
     let id = fields.take_any_text(&["toolCallId", "tool_call_id", "toolUseId", "call_id", "id"]);
+    let custom = fields.get("custom").cloned().and_then(Fields::of);
+    if let Some(mut custom) = custom {
+        // OpenAI's custom tools take a text; where there are none it is an argument.
+        marks.add(Marks::CHAT);
+        let input = custom.take("input").unwrap_or_else(|| Json::string(""));
+        return Some(Call {
+            id: id.unwrap_or_default(),
+            name: custom.take_text("name")?,
+            args: Args::Value(Json::object([("input", input)])),
+            extra: fields.rest(),
+            ..empty(index)
+        });
+    }
     let function = fields.take("function").and_then(Fields::of);
     let nested = function.is_some();
     let mut inner = function.unwrap_or_else(|| fields.clone());
@@ -59,12 +72,18 @@ pub(super) fn empty<'a>(index: usize) -> Call<'a> {
         id: Cow::Borrowed(""),
         wire_id: Cow::Borrowed(""),
         name: Cow::Borrowed(""),
+        wire_name: None,
         args: Args::Value(Json::Object(Vec::new())),
         index,
         extra: Vec::new(),
         thought_signature: None,
         result: None,
     }
+}
+
+/// The content of a result's block: a list of nothing is nothing.
+pub(super) fn block_content<'a>(value: Option<Json<'a>>, marks: &mut Marks) -> Content<'a> {
+    content(value.filter(|value| value.as_array().is_none_or(|items| !items.is_empty())), marks)
 }
 
 /// The content of a result: a text, a list of blocks, or any other value.
@@ -104,6 +123,7 @@ pub(super) fn result<'a>(content: Content<'a>, error: bool, index: usize) -> Too
         name: Cow::Borrowed(""),
         marks: Marks::NONE,
         behind: false,
+        item: None,
     }
 }
 

@@ -45,7 +45,12 @@ pub(super) fn event<'a>(
             Some(Json::Array(items)) => Some(vec![Piece::Replace(items.clone())]),
             _ => None,
         },
-        "reasoning" if fields.has("text") || fields.has("content") => {
+        // An item of Responses has a summary or is encrypted.
+        "reasoning"
+            if (fields.has("text") || fields.has("content"))
+                && !fields.has("summary")
+                && !fields.has("encrypted_content") =>
+        {
             let mut entry = entry(Speaker::Assistant, index);
             entry.parts.push(Part::Reasoning(Reasoning::Plain));
             entry.open = true;
@@ -64,6 +69,13 @@ pub(super) fn event<'a>(
             Some(Vec::new())
         }
         other if other.starts_with("thinking_") || other.starts_with("reasoning_") => {
+            Some(Vec::new())
+        }
+        // AG-UI grows: an event that says nothing leaves nothing out.
+        _ if kind.contains('_')
+            && kind.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+            && !["content", "role", "text", "delta"].iter().any(|key| fields.has(key)) =>
+        {
             Some(Vec::new())
         }
         _ => return None,
@@ -95,7 +107,7 @@ fn id<'a>(fields: &mut Fields<'a>) -> Cow<'a, str> {
 
 fn start<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let id = id(&mut fields);
-    let name = fields.take_any_text(&["toolName", "toolCallName", "tool_name", "name"]);
+    let name = fields.take_any_text(&["toolName", "toolCallName", "tool_name", "name", "tool"]);
     let args = fields.take_any(&["args", "arguments", "input"]);
     if id.is_empty() && name.is_none() {
         return None;
@@ -110,7 +122,8 @@ fn start<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
 }
 
 fn delta<'a>(fields: &Fields<'a>) -> Option<Vec<Piece<'a>>> {
-    let id = ID.iter().find_map(|key| fields.text(key))?;
+    // A chunk without an id goes on with the call before it.
+    let id = ID.iter().find_map(|key| fields.text(key)).unwrap_or_default();
     let delta = ["delta", "argsTextDelta", "args"].iter().find_map(|key| fields.text(key))?;
     Some(vec![Piece::ArgsDelta { id, delta }])
 }

@@ -99,6 +99,10 @@ impl<'a> Fields<'a> {
         self.0.retain(|(name, _)| !keys.contains(&name.as_ref()));
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(super) fn insert(&mut self, key: &'static str, value: Json<'a>) {
         self.0.push((Cow::Borrowed(key), value));
     }

@@ -69,6 +69,7 @@ pub(super) fn content<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         }
     }
     entry.extra = fields.rest();
+    entry.beside = !pieces.is_empty();
     if !entry.parts.is_empty() || pieces.is_empty() {
         pieces.push(Piece::Say(entry));
     }

@@ -6,7 +6,9 @@ use super::super::model::{Call, Entry, Marks, Part, Piece, Reasoning, Speaker};
 use super::{Fields, call, message};
 
 pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
-    let kind = fields.text("type")?.into_owned();
+    // A reference may do without its type.
+    let kind = fields.text("type").unwrap_or(std::borrow::Cow::Borrowed("item_reference"));
+    let kind = kind.into_owned();
     let marks = Marks::RESPONSES;
     Some(match kind.as_str() {
         "message" => {
@@ -41,12 +43,14 @@ pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece
             vec![Piece::Call { call: Call { extra: fields.rest(), ..call }, marks }]
         }
         "function_call_output" => {
+            let item = Some(Box::new(fields.clone().into_json()));
             let id = fields.take_text("call_id")?;
             let mut inner = Marks::NONE;
             let content = call::content(fields.take("output"), &mut inner);
             let mut result = call::result(content, false, index);
             fields.take("type");
             result.marks = marks;
+            result.item = item;
             result.extra = fields.rest();
             vec![Piece::Result { id, result }]
         }

@@ -76,6 +76,22 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         }
         _ => return None,
     };
+    let given =
+        fields.get("tool_calls").and_then(Json::as_array).is_some_and(|all| !all.is_empty());
+    if let Some(mut kept) = fields.take("additional_kwargs").and_then(Fields::of)
+        && !given
+    {
+        // Where older versions kept what OpenAI had sent.
+        for key in ["tool_calls", "function_call"] {
+            if let Some(value) = kept.take(key) {
+                fields.take(key);
+                fields.insert(
+                    if key == "tool_calls" { "tool_calls" } else { "function_call" },
+                    value,
+                );
+            }
+        }
+    }
     fields.forget(&["name", "additional_kwargs", "response_metadata", "usage_metadata", "example"]);
     let mut entry = Entry::new(speaker, index);
     entry.marks.add(Marks::LANGCHAIN);

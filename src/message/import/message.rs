@@ -52,40 +52,70 @@ pub(super) fn said<'a>(
     } else if !explicit && results.is_empty() {
         return None;
     }
-    if let Some(images) = fields.take_list("images") {
-        // Ollama: base64 beside the text.
-        let image = |data: Json<'a>| {
-            let block = Json::object([("type", "image".into()), ("image", data)]);
-            Part::Media { marks: Marks::CHAT, block }
-        };
-        entry.parts.extend(images.into_iter().map(image));
+    for image in fields.take_list("images").unwrap_or_default() {
+        if image.is_text() {
+            // Ollama: base64 beside the text.
+            entry.marks.add(Marks::OLLAMA);
+            let block = Json::object([("type", "image".into()), ("image", image)]);
+            entry.parts.push(Part::Media { marks: Marks::OLLAMA, block });
+        } else {
+            entry.parts.extend(block::part(image, &mut entry.marks));
+        }
+    }
+    for item in fields.take_list("experimental_attachments").unwrap_or_default() {
+        // AI SDK 4: `{ url, contentType?, name? }`.
+        let mut given = Fields::of(item)?;
+        let mut block = vec![("type".into(), "file".into())];
+        for (theirs, ours) in [("url", "url"), ("contentType", "mediaType"), ("name", "filename")] {
+            block.extend(given.take(theirs).map(|value| (ours.into(), value)));
+        }
+        entry.marks.add(Marks::AI_SDK);
+        entry.parts.push(Part::Media { marks: Marks::AI_SDK, block: Json::Object(block) });
     }
     let only_results = entry.parts.is_empty() && !results.is_empty();
+    let mut late = Vec::new();
     if !results.is_empty() && speaker != Speaker::Assistant {
         // Results come first; who spoke between is told by their places.
         pieces.extend(results);
     } else {
         // Anthropic's server tools apart, no result stands in an assistant message; the AI SDK's
         // provider-executed ones do, behind their calls.
-        attach(&mut entry, results);
+        attach(&mut entry, results, &mut late);
     }
     if !only_results {
         finish(fields.clone(), &mut entry);
         pieces.push(Piece::Say(entry));
     }
+    pieces.append(&mut late);
     Some(pieces)
 }
 
-fn attach<'a>(entry: &mut Entry<'a>, results: Vec<Piece<'a>>) {
-    for piece in results {
-        if let Piece::Result { id, result } = piece {
-            let mut open = entry.parts.iter_mut().filter_map(|part| match part {
-                Part::Call(call) if call.id == id && call.result.is_none() => Some(call),
-                _ => None,
-            });
-            if let Some(call) = open.next() {
-                call.result = Some(result);
+/// Gives results to the calls of the same message; what belongs to none of them is given back.
+fn attach<'a>(entry: &mut Entry<'a>, results: Vec<Piece<'a>>, pieces: &mut Vec<Piece<'a>>) {
+    if results.is_empty() {
+        return;
+    }
+    let mut ids = Index::default();
+    // By the number of the id, the parts that are its calls, the first at the end.
+    let mut open: Vec<Vec<usize>> = Vec::new();
+    for (at, part) in entry.parts.iter().enumerate().rev() {
+        if let Part::Call(call) = part {
+            let id = ids.number(&call.id);
+            if id >= open.len() {
+                open.resize(id + 1, Vec::new());
             }
+            if let Some(open) = open.get_mut(id) {
+                open.push(at);
+            }
+        }
+    }
+    for piece in results {
+        let Piece::Result { id, result } = piece else { continue };
+        let waiting = ids.find(&id).and_then(|id| open.get_mut(id));
+        let at = waiting.and_then(Vec::pop);
+        match at.and_then(|at| entry.parts.get_mut(at)) {
+            Some(Part::Call(call)) => call.result = Some(result),
+            _ => pieces.push(Piece::Result { id, result }),
         }
     }
 }
@@ -99,16 +129,21 @@ fn finish<'a>(fields: Fields<'a>, entry: &mut Entry<'a>) {
 }
 
 fn reasoning<'a>(fields: &mut Fields<'a>, entry: &mut Entry<'a>) {
-    if let Some(text) = fields.take("reasoning_content") {
+    if let Some(text) = fields.take("reasoning_content").filter(Json::is_text) {
         entry.marks.add(Marks::CHAT);
         entry.parts.push(Part::Reasoning(Reasoning::Content(text)));
     }
-    if let Some(text) = fields.take("thinking") {
+    if let Some(text) = fields.take("thinking").filter(Json::is_text) {
         entry.marks.add(Marks::CHAT);
         entry.parts.push(Part::Reasoning(Reasoning::Thinking(text)));
     }
+    let details = fields.take("reasoning_details");
     // Gateways each have their own; none is taken by another.
-    if fields.take_any(&["reasoning", "reasoning_details", "thinking_blocks"]).is_some() {
+    let plain = fields.take_any(&["reasoning", "thinking_blocks"]);
+    if let Some(details) = details {
+        entry.marks.add(Marks::CHAT);
+        entry.parts.push(Part::Reasoning(Reasoning::Details(details)));
+    } else if plain.is_some() {
         entry.parts.push(Part::Reasoning(Reasoning::Plain));
     }
 }
@@ -167,7 +202,7 @@ fn calls<'a>(
 }
 
 /// AI SDK 4: `{ state, toolCallId, toolName, args, result? }`.
-fn invocation<'a>(
+pub(super) fn invocation<'a>(
     item: Json<'a>,
     entry: &mut Entry<'a>,
     pieces: &mut Vec<Piece<'a>>,
@@ -191,7 +226,10 @@ fn invocation<'a>(
 /// A message that is a result.
 fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let mut marks = Marks::NONE;
-    let sdk = |item: &Json<'_>| item.get("type").and_then(Json::as_str) == Some("tool-result");
+    let sdk = |item: &Json<'_>| {
+        let kind = item.get("type").and_then(Json::as_str).unwrap_or_default();
+        kind == "tool-result" || kind == "tool-approval-response"
+    };
     let content = fields.take("content");
     if let Some(Json::Array(items)) = &content
         && !items.is_empty()
@@ -215,10 +253,6 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
         | failed(fields.take("is_error"))
         | (fields.take_text("status").as_deref() == Some("error"));
     let message = fields.take("error");
-    // Without an id or a name there is nothing that it could be the result of.
-    if id.is_none() && name.is_none() {
-        return None;
-    }
     let value = content.or_else(|| fields.take("result")).or_else(|| fields.take("output"));
     let content = call::content(value, &mut marks);
     let (content, error) = match message {

@@ -45,6 +45,9 @@ fn shaped(value: Json<'_>, index: usize) -> Option<Vec<Piece<'_>>> {
             return item::item(fields, index);
         }
     }
+    if fields.len() == 1 && fields.has_text("id") {
+        return item::item(fields, index);
+    }
     if fields.has("parts") {
         return if gemini::is(&fields) {
             gemini::content(fields, index)

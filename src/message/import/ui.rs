@@ -38,9 +38,15 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
             }
             continue;
         }
+        if kind == "tool-invocation" {
+            // AI SDK 4.
+            let inner = Fields::of(item)?.take("toolInvocation")?;
+            super::message::invocation(inner, &mut entry, &mut pieces)?;
+            continue;
+        }
         match part(item, &kind, index)? {
             Block::Part(part) => entry.parts.push(part),
-            Block::Result(piece) => pieces.push(piece),
+            Block::Result(piece) => pieces.push(*piece),
             Block::Nothing => {}
         }
     }

@@ -13,7 +13,7 @@ use super::model::{Call, Entry, Marks, Members, Part, Reasoning, Speaker};
 use super::options::{ReasoningReplay, Strategy};
 use super::report::{Finding, Weight};
 use super::rules::{Arguments, Media, Message, Out, Replay, Rules};
-use crate::canon::{Joined, Json};
+use crate::canon::{Joined, Json, is_space};
 
 /// A call that names no tool.
 const UNKNOWN_TOOL: &str = "unknown_tool";
@@ -47,7 +47,8 @@ pub(super) fn entry<'a>(
     };
     let Some(entry) = entries.get(at) else { return made };
     let calls = entry.calls().next().is_some();
-    let mut work = Work { context, entry, findings, next: entries.get(at + 1), calls };
+    let mut work =
+        Work { context, entry, findings, behind: entries.get(at + 1..).unwrap_or_default(), calls };
     let before = work.findings.len();
     let calls_stay = context.options.strategy == Strategy::Reconstruct;
     let mut blank = 0_usize;
@@ -56,7 +57,11 @@ pub(super) fn entry<'a>(
     for (place, part) in entry.parts.iter().enumerate() {
         match part {
             Part::Text(text) => {
-                if text.text.is_blank() {
+                // Gemini 3 ends with the signature of no text.
+                let signs = context.rules.is_gemini()
+                    && entry.marks.within(context.rules.own)
+                    && text.extra.iter().any(|(key, _)| key == "thoughtSignature");
+                if text.text.is_blank() && !signs {
                     blank += 1;
                     continue;
                 }
@@ -82,7 +87,8 @@ pub(super) fn entry<'a>(
         }
     }
     // A blank text beside a call is how many say that nothing was said.
-    if blank > 0 && !made.parts.is_empty() && !called {
+    let thought = |part: &Out<'_>| matches!(part, Out::Reasoning(_));
+    if blank > 0 && !made.parts.iter().all(thought) && !called {
         let finding = Finding::new("CONTENT_EMPTY", "dropped", entry.index);
         work.findings.push(finding.risk_if(!context.rules.empty_refused));
     }
@@ -99,6 +105,10 @@ pub(super) fn entry<'a>(
         work.findings.push(finding.more("an empty text is wanted").spelling());
     }
     made.extra = work.fields(&entry.extra, context.rules.fields.message, entry.marks);
+    if made.results.len() > 128 && context.rules.own.meets(Marks::CHAT) {
+        let finding = Finding::new("TOOL_CALLS_TOO_MANY", "dropped", entry.index);
+        work.findings.push(finding.more("at most 128 are taken").spelling());
+    }
     made.listed = entry.listed && context.own;
     if blank > 0 && made.parts.is_empty() && !only_foreign(entry) {
         made.silent = false;
@@ -115,7 +125,8 @@ struct Work<'w, 'a> {
     context: &'w Context<'w>,
     entry: &'w Entry<'a>,
     findings: &'w mut Vec<Finding>,
-    next: Option<&'w Entry<'a>>,
+    /// The entries behind it.
+    behind: &'w [Entry<'a>],
     /// Whether the entry has calls.
     calls: bool,
 }
@@ -127,6 +138,12 @@ impl<'a> Work<'_, 'a> {
 
     fn own(&self, marks: Marks) -> bool {
         marks.meets(self.rules().own)
+    }
+
+    /// Whether the dialect takes a block as it is.
+    fn takes(&self, marks: Marks, block: &Json<'a>) -> bool {
+        let kind = block.get("type").and_then(Json::as_str).unwrap_or_default();
+        self.own(marks) && (!marks.meets(Marks::CHAT) || self.rules().blocks.contains(&kind))
     }
 
     fn note(
@@ -172,7 +189,8 @@ impl<'a> Work<'_, 'a> {
                 ReasoningReplay::ToolCalls => called,
                 ReasoningReplay::Always => true,
             },
-            (Replay::Thinking, Reasoning::Thinking(_)) => true,
+            (Replay::Thinking, Reasoning::Thinking(_))
+            | (Replay::Details, Reasoning::Details(_)) => true,
             (_, Reasoning::Native { marks, .. }) => {
                 let own = self.own(*marks) && rules.reasoning == Replay::Native;
                 if own && marks.meets(Marks::RESPONSES) && last && !self.followed() {
@@ -185,28 +203,35 @@ impl<'a> Work<'_, 'a> {
             _ => false,
         };
         if !kept {
+            // Beside the content most look over it; those that know their fields refuse it.
+            let beside = !matches!(reasoning, Reasoning::Signed { .. } | Reasoning::Redacted(_));
             let finding = Finding::new("REASONING_FOREIGN", "dropped", self.entry.index);
-            self.findings.push(finding);
+            self.findings.push(finding.risk_if(beside && !rules.strict));
             return None;
         }
         Some(Out::Reasoning(reasoning.clone()))
     }
 
-    /// Whether the next item is one that reasoning can have led to.
+    /// Whether the next item that is written is one that reasoning can have led to.
     fn followed(&self) -> bool {
-        self.next.is_some_and(|next| next.speaker == Speaker::Assistant)
+        let only_text = self.context.options.strategy != Strategy::Reconstruct;
+        let next = self.behind.iter().find(|next| next.says(only_text));
+        next.is_some_and(|next| next.speaker == Speaker::Assistant)
     }
 
     fn media(&mut self, marks: Marks, block: &Json<'a>) -> Out<'a> {
         let rules = self.rules();
-        if self.own(marks) && rules.media != Media::None && self.entry.marks.meets(rules.own) {
+        if self.takes(marks, block) {
             return Out::Native(block.clone());
         }
         let seen = media(block);
         let fits = seen.as_ref().is_some_and(|seen| match rules.media {
             Media::None => false,
             Media::Images => seen.mime.starts_with("image/"),
-            Media::Files => true,
+            // OpenAI's chat takes the bytes of a file only.
+            Media::Files => {
+                !seen.is_url || !rules.own.meets(Marks::CHAT) || seen.mime.starts_with("image/")
+            }
             Media::Bytes => !seen.is_url,
         });
         match seen {
@@ -228,7 +253,7 @@ impl<'a> Work<'_, 'a> {
     }
 
     fn native(&mut self, marks: Marks, block: &Json<'a>) -> Option<Out<'a>> {
-        if self.own(marks) {
+        if self.takes(marks, block) {
             return Some(Out::Native(block.clone()));
         }
         // What the model refused to say, it said.
@@ -236,8 +261,19 @@ impl<'a> Work<'_, 'a> {
             return Some(Out::Text { text: text.clone(), extra: Vec::new(), apart: true });
         }
         let kind = block.get("type").and_then(Json::as_str).unwrap_or("a block");
-        let finding = Finding::new("CONTENT_SHAPE", "dropped", self.entry.index);
-        self.findings.push(finding.more(format!("{kind} is known to its own provider only")));
+        let finding = Finding::new("CONTENT_SHAPE", "converted", self.entry.index);
+        if let Some(text) = document(block) {
+            self.findings.push(finding.done("its text stays"));
+            return Some(Out::Text { text, extra: Vec::new(), apart: true });
+        }
+        let why = format!("{kind} is known to its own provider only");
+        if self.entry.speaker == Speaker::User {
+            // What the user gave is at least named.
+            let text = Json::string(format!("[attachment: {kind}]"));
+            self.findings.push(finding.more(why));
+            return Some(Out::Text { text, extra: Vec::new(), apart: true });
+        }
+        self.findings.push(Finding { action: "dropped", ..finding.more(why) });
         None
     }
 
@@ -257,7 +293,8 @@ impl<'a> Work<'_, 'a> {
         } else {
             call.name.clone()
         };
-        match ids::name(&given, self.rules().names) {
+        let made = call.wire_name.clone().or_else(|| ids::name(&given, self.rules().names));
+        match made {
             None => given,
             Some(made) => {
                 let more = format!("{given} is now {made}");
@@ -291,6 +328,14 @@ impl<'a> Work<'_, 'a> {
             let more = ("JSON text is wanted".into(), Weight::Spelling);
             self.note("TOOL_ARGS_TYPE", "converted", (call.index, &call.id), more);
         }
+        if matches!(call.args, super::model::Args::Text(_))
+            && rules.arguments == Arguments::Object
+            && !rules.own.meets(Marks::LANGCHAIN)
+            && self.entry.marks.within(rules.own)
+        {
+            let more = ("an object is wanted".into(), Weight::Spelling);
+            self.note("TOOL_ARGS_TYPE", "converted", (call.index, &call.id), more);
+        }
         let mut thought_signature = call.thought_signature.clone();
         if thought_signature.is_none() && first && self.context.signatures && rules.is_gemini() {
             let more = (NO_SIGNATURE.into(), Weight::Fault);
@@ -318,17 +363,53 @@ impl<'a> Work<'_, 'a> {
     }
 }
 
-/// Calls behind what was said; what the model thought stays where it was.
+/// Calls behind what was said; what the model thought, and what the provider itself put behind
+/// calls, stays where it was.
 fn calls_last(parts: &mut Vec<Out<'_>>) {
     let is_call = |part: &Out<'_>| matches!(part, Out::Call { .. });
-    let first = parts.iter().position(is_call);
-    if !first.is_some_and(|first| parts.iter().skip(first).any(|part| !is_call(part))) {
+    let said = |part: &Out<'_>| matches!(part, Out::Text { .. } | Out::Media(_));
+    let (Some(first), Some(last)) = (parts.iter().position(is_call), parts.iter().rposition(said))
+    else {
+        return;
+    };
+    if first > last {
         return;
     }
+    let rest = parts.split_off(last + 1);
     let all = std::mem::take(parts);
     let (calls, said): (Vec<_>, Vec<_>) = all.into_iter().partition(is_call);
     parts.extend(said);
     parts.extend(calls);
+    parts.extend(rest);
+}
+
+/// The text of a document or a search result.
+fn document<'a>(block: &Json<'a>) -> Option<Json<'a>> {
+    let texts = |list: &Json<'a>| {
+        let mut all = Joined::default();
+        for item in list.as_array()? {
+            if let Some(text) = item.get("text") {
+                if !all.is_empty() {
+                    all.text("\n");
+                }
+                all.value(text);
+            }
+        }
+        Some(all.into_json())
+    };
+    let inner = block.get("document").unwrap_or(block);
+    let source = inner.get("source");
+    let found =
+        [source.and_then(|source| source.get("text")), inner.get("data"), inner.get("text")];
+    let found = found.into_iter().flatten().find(|value| value.is_text()).cloned();
+    let text_source =
+        source.filter(|source| source.get("type").and_then(Json::as_str) == Some("text"));
+    found
+        .or_else(|| text_source?.get("data").cloned())
+        .or_else(|| texts(source?.get("content")?))
+        .or_else(|| texts(inner.get("content")?))
+        .or_else(|| Some(inner.get("data")?.clone().into_text()))
+        .filter(|text| !text.is_blank())
 }
 
 /// The texts as one.
@@ -351,7 +432,7 @@ pub(super) fn joined<'a>(parts: &[Out<'a>], between: &str) -> Json<'a> {
 /// Takes the white space off the end of the last text.
 pub(super) fn trim<'a>(message: &mut Message<'a>, index: usize, findings: &mut Vec<Finding>) {
     if let Some(Out::Text { text: Json::String(text), .. }) = message.parts.last_mut() {
-        let end = text.trim_end().len();
+        let end = text.trim_end_matches(is_space).len();
         if end < text.len() {
             text.to_mut().truncate(end);
             findings.push(Finding::new("TRAILING_WHITESPACE", "converted", index));

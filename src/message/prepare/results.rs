@@ -51,7 +51,9 @@ impl<'a> Work<'_, 'a> {
                     parts.iter().filter_map(|part| self.shown(part, result)).collect();
                 let texts = outs.iter().all(|out| matches!(out, Out::Text { .. }));
                 let own = self.context.own && self.own(result.marks);
-                let list = own && rules.media != Media::None || !texts && rules.shows_results();
+                let taken = rules.media != Media::None && rules.own.meets(Marks::TYPED)
+                    || rules.shows_results;
+                let list = own && taken || !texts && rules.shows_results;
                 if list && !outs.is_empty() {
                     return ResultOut::Parts(outs);
                 }
@@ -83,10 +85,11 @@ impl<'a> Work<'_, 'a> {
                 Some(Out::Text { text: text.clone(), extra, apart: false })
             }
             Part::Media { marks, block } => {
-                if self.own(*marks) && self.own(result.marks) {
+                if self.takes(*marks, block) && self.rules().shows_results && self.own(result.marks)
+                {
                     return Some(Out::Native(block.clone()));
                 }
-                let seen = media(block).filter(|_| self.rules().shows_results());
+                let seen = media(block).filter(|_| self.rules().shows_results);
                 let fits = |seen: &super::super::import::Media<'a>| {
                     !seen.is_url || self.rules().media != Media::Bytes
                 };
