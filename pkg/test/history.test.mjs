@@ -1,0 +1,361 @@
+// Histories through the built package. The native tests hold the core to the same; here it is
+// what crosses the boundary, and what a host's values are.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import test from 'node:test'
+import fc from 'fast-check'
+import {
+  diagnose,
+  explainRefusal,
+  isTurnlockError,
+  normalize,
+  openHistory,
+  threadId,
+} from 'turnlock'
+import { DIALECTS, histories, INTERRUPTED, junk, read, spoiled } from './histories.mjs'
+
+const corpus = (path) =>
+  readFileSync(new URL(`../../../shared/corpora/${path}`, import.meta.url), 'utf8')
+
+/** The error that `work` throws; fails if it throws none or another's. */
+const thrown = (work) => {
+  try {
+    work()
+  } catch (error) {
+    assert.ok(isTurnlockError(error), error?.stack ?? `${error}`)
+    return error
+  }
+  assert.fail('no error')
+}
+const codes = (repairs) => [...new Set(repairs.map(({ code }) => code))].sort()
+
+const PROFILES = {
+  oai: 'openai-chat',
+  resp: 'openai-responses',
+  ant: 'anthropic',
+  gem: 'gemini',
+  mis: 'mistral',
+  ds: 'deepseek',
+  groq: 'groq',
+  xai: 'xai',
+  coh: 'cohere',
+  bed: 'bedrock',
+  oll: 'ollama',
+  tmpl: 'chat-template',
+  lc: 'langchain',
+}
+
+/** `$n` stands for any id: the same wherever it stands, and another one for another `$n`. */
+function renamed(wanted, got, names) {
+  if (typeof wanted === 'string' && wanted.startsWith('$')) {
+    if (!names.has(wanted) && ![...names.values()].includes(got)) names.set(wanted, got)
+    return names.get(wanted)
+  }
+  if (Array.isArray(wanted)) return wanted.map((item, at) => renamed(item, got?.[at], names))
+  if (wanted === null || typeof wanted !== 'object') return wanted
+  return Object.fromEntries(
+    Object.entries(wanted).map(([key, value]) => [key, renamed(value, got?.[key], names)]),
+  )
+}
+
+test('every nasty history becomes what its provider takes', async (t) => {
+  const { cases } = JSON.parse(corpus('nasty-histories/nasty-histories.json'))
+  let checked = 0
+  for (const { id, title, input, expect, codes: wantedCodes } of cases) {
+    await t.test(`${id} ${title}`, () => {
+      for (const [profile, dialect] of Object.entries(PROFILES)) {
+        // The case in which the request declares no tools.
+        const options = { dialect, ...(id === 'N25' && { tools: [] }) }
+        const { messages, input: items, contents, ...beside } = expect[profile]
+        const { systemInstruction: system = beside.system, toolConfig } = beside
+        const got = normalize(input, options)
+        const wanted = {
+          messages: messages ?? items ?? contents,
+          ...(system !== undefined && { system }),
+          ...(toolConfig !== undefined && { toolConfig }),
+        }
+        const { repairs, ...request } = got
+        assert.deepStrictEqual(request, renamed(wanted, request, new Map()), profile)
+        assert.deepStrictEqual(codes(repairs), [...wantedCodes[profile]].sort(), profile)
+        assert.deepStrictEqual(diagnose(got.messages, { dialect }), [], profile)
+        checked++
+      }
+    })
+  }
+  assert.equal(checked, 325)
+})
+
+test('what a provider would refuse is named by code, place and call', () => {
+  const call = (id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })
+  const asks = { role: 'assistant', content: null, tool_calls: [call('a'), call('b')] }
+  const answers = (id) => ({ role: 'tool', tool_call_id: id, content: 'r' })
+  const user = { role: 'user', content: 'u' }
+  const named = (messages, dialect) =>
+    diagnose(messages, { dialect }).map(({ code, index, toolCallId }) => [code, index, toolCallId])
+  assert.deepEqual(diagnose([user, answers('x')], { dialect: 'openai-chat' }), [
+    {
+      code: 'TOOL_RESULT_ORPHAN',
+      index: 1,
+      toolCallId: 'x',
+      message: 'no call has this result',
+    },
+  ])
+  assert.deepEqual(named([user, asks, answers('a'), answers('b')], 'openai-chat'), [])
+  assert.deepEqual(named([user, asks, answers('b'), user], 'openai-chat'), [
+    ['TOOL_CALL_UNANSWERED', 1, 'a'],
+  ])
+  assert.deepEqual(named([user, asks, user, answers('a'), answers('b')], 'openai-chat'), [
+    ['TOOL_RESULT_NOT_ADJACENT', 3, 'a'],
+    ['TOOL_RESULT_NOT_ADJACENT', 4, 'b'],
+  ])
+  // The same history is refused for other reasons elsewhere.
+  assert.ok(named([user, asks, answers('a'), answers('b'), user], 'mistral').length > 0)
+  assert.deepEqual(named([], 'openai-chat'), [['MSG_LIST_EMPTY', 0, undefined]])
+})
+
+test('refusals are explained by the codes of their rules', () => {
+  const lines = corpus('histories-provider-verdicts/error-messages.jsonl').trim().split('\n')
+  for (const line of lines) {
+    const { message, rule } = JSON.parse(line)
+    assert.notDeepEqual(explainRefusal(message), [], `${message}: ${rule}`)
+  }
+  assert.equal(lines.length, 12)
+  assert.deepEqual(explainRefusal("Unexpected role 'user' after role 'tool'"), [
+    'ASSISTANT_BRIDGE_REQUIRED',
+  ])
+  const both = ['TOOL_CALL_UNANSWERED', 'TOOL_RESULT_NOT_ADJACENT']
+  const openai = "An assistant message with 'tool_calls' must be followed by tool messages"
+  assert.deepEqual(explainRefusal(openai), both)
+  for (const text of ['', 'Rate limit reached for gpt-5', '\ud800', undefined, {}]) {
+    assert.deepEqual(explainRefusal(text), [])
+  }
+})
+
+test('a thread has one id, whatever the run', () => {
+  const id = threadId('conversation')
+  assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  assert.equal(threadId('conversation'), id)
+  assert.equal(threadId('conversation', ''), id)
+  // No two pairs run together into the same text.
+  const others = [
+    ['conversatio', 'n'],
+    ['n', 'conversatio'],
+    ['conversation', 'a'],
+    ['"', '","'],
+  ]
+  const ids = others.map(([one, space]) => threadId(one, space))
+  assert.equal(new Set([id, ...ids]).size, others.length + 1)
+  assert.equal(thrown(() => threadId('')).code, 'options.invalid')
+})
+
+// fast-check prints the seed and the path of what fails: `SEED=… RUNS=… node --test …` plays more.
+const RUNS = {
+  seed: Number(process.env.SEED ?? 3),
+  numRuns: Number(process.env.RUNS ?? 250),
+  includeErrorInReport: true,
+}
+/** A test for each dialect, so that what is wrong in one hides nothing in the others. */
+const holds = (name, arbitrary, check, todo = {}) => {
+  for (const dialect of DIALECTS) {
+    test(`${name} (${dialect})`, { todo: todo[dialect] }, () =>
+      fc.assert(
+        fc.property(arbitrary, (made) => check(made, dialect)),
+        RUNS,
+      ),
+    )
+  }
+}
+const frozen = (value) => {
+  if (value !== null && typeof value === 'object' && !Object.isFrozen(value)) {
+    Object.values(Object.freeze(value)).forEach(frozen)
+  }
+  return value
+}
+/** What normalize returns is taken by the provider, and comes back as it is. */
+function settled(messages, options) {
+  // The request then declares the tools that it was told to.
+  const declared = { ...options, tools: undefined }
+  assert.deepEqual(diagnose(messages, declared), [])
+  const again = normalize(messages, declared)
+  assert.deepEqual(again.messages, messages)
+  assert.deepEqual(again.repairs, [])
+}
+const multiset = (repairs) => repairs.map((repair) => JSON.stringify(repair)).sort()
+/** What comes of `work`: its value, or the code and the details of its error. */
+const outcome = (work) => {
+  try {
+    return work()
+  } catch (error) {
+    assert.ok(isTurnlockError(error), error?.stack ?? `${error}`)
+    return { code: error.code, details: error.details }
+  }
+}
+
+const options = fc.record(
+  {
+    strategy: fc.constantFrom('reconstruct', 'text_only'),
+    tools: fc.constantFrom([], ['search']),
+    prefill: fc.boolean(),
+    systemAnywhere: fc.boolean(),
+    reasoning: fc.constantFrom('never', 'tool_calls', 'always'),
+    thoughtSignatures: fc.constantFrom('auto', 'always', 'never'),
+  },
+  { requiredKeys: [] },
+)
+const ITEM = 'a message item before a function_call loses its `type` and `id`'
+
+holds(
+  'what is normalized is valid, and normalizing it changes nothing',
+  histories,
+  ({ elements }, dialect) => settled(normalize(elements, { dialect }).messages, { dialect }),
+  { 'openai-responses': ITEM },
+)
+
+holds(
+  'so it is with any options',
+  fc.tuple(histories, options),
+  ([{ elements }, options], dialect) => {
+    const all = { dialect, ...options }
+    settled(normalize(elements, all).messages, all)
+  },
+  {
+    'openai-responses': ITEM,
+    anthropic: '`systemAnywhere`: a system message stands where the next assistant is left out',
+    gemini: '`thoughtSignatures`: the current turn begins with a user message that is dropped',
+  },
+)
+
+holds('what was said is there, in order', histories, ({ elements, said, spoken }, dialect) => {
+  for (const strategy of ['reconstruct', 'text_only']) {
+    const all = read(normalize(elements, { dialect, strategy }).messages)
+    const texts = (role) => all.filter((one) => one.role === role).map(({ text }) => text)
+    let rest = texts('user').join('\n')
+    for (const text of said) {
+      const at = rest.indexOf(text)
+      assert.ok(at >= 0, `${strategy}: ${JSON.stringify(text)} is lost or moved`)
+      rest = rest.slice(at + text.length)
+    }
+    const model = texts('assistant').join('\n')
+    for (const text of spoken) assert.ok(model.includes(text), `${strategy}: ${text} is lost`)
+  }
+})
+
+holds(
+  'every call that is left has one result, its own, directly behind it',
+  histories,
+  ({ elements, calls, vague }, dialect) => {
+    const waiting = []
+    let answering = false
+    let answered = 0
+    for (const one of read(normalize(elements, { dialect }).messages)) {
+      if (one.kind === 'call') {
+        assert.ok(!answering || waiting.length === 0, 'a call before all results')
+        answering = false
+        waiting.push(one)
+      } else if (one.kind === 'result') {
+        answering = true
+        answered++
+        const call = waiting.shift()
+        assert.ok(call, 'a result too many')
+        assert.equal(one.id, call.id)
+        const n = Number(/"n\\*":(\d+)/.exec(call.args)[1])
+        const { copies, failed } = calls.get(n)
+        const interrupted = one.content.includes(INTERRUPTED)
+        // No result that was made up reads as a success, where the wire can say so.
+        if (interrupted) assert.notEqual(one.error, false, `${n}`)
+        if (vague) continue
+        assert.equal(interrupted, copies === 0, `${n}`)
+        if (interrupted) continue
+        assert.ok(one.content.includes(`R${n}.`), `${n} has ${one.content}`)
+        if (one.error !== undefined) assert.equal(one.error, failed, `${n}`)
+      } else {
+        // Responses lets an item stand between calls and outputs.
+        const between = one.role === 'assistant' && !answering
+        assert.ok(waiting.length === 0 || between, `${one.text} before a result`)
+      }
+    }
+    assert.equal(waiting.length, 0, 'unanswered at the end')
+    assert.equal(answered, calls.size, 'calls are lost')
+  },
+)
+
+holds('no two calls have the same id', histories, ({ elements }, dialect) => {
+  const ids = read(normalize(elements, { dialect }).messages)
+    .filter(({ kind, id }) => kind === 'call' && id !== undefined)
+    .map(({ id }) => id)
+  assert.equal(new Set(ids).size, ids.length, `${ids}`)
+})
+
+holds('the history that is given is not changed', histories, ({ elements }, dialect) => {
+  const copy = structuredClone(elements)
+  const made = normalize(elements, { dialect })
+  diagnose(elements, { dialect })
+  openHistory({ dialect }).append(...elements)
+  assert.deepStrictEqual(elements, copy)
+  assert.deepStrictEqual(normalize(frozen(copy), { dialect }), made)
+})
+
+const growing = fc.record(
+  {
+    strategy: fc.constantFrom('reconstruct', 'thread', 'text_only'),
+    conversationId: fc.constant('c'),
+    seen: fc.nat({ max: 10 }),
+    tools: fc.constantFrom([], ['search']),
+    prefill: fc.boolean(),
+    systemAnywhere: fc.boolean(),
+    thoughtSignatures: fc.constantFrom('auto', 'always', 'never'),
+  },
+  { requiredKeys: ['conversationId'] },
+)
+holds(
+  'a history that grows is what it would be at once, after every piece',
+  fc.tuple(
+    histories,
+    fc.array(fc.nat({ max: 4 }), { minLength: 1, maxLength: 20 }),
+    fc.option(growing, { nil: {} }),
+  ),
+  ([{ elements }, sizes, options], dialect) => {
+    const all = { dialect, ...options }
+    const history = openHistory(all)
+    const { messages } = history.request()
+    for (let at = 0, turn = 0; at < elements.length; turn++) {
+      const size = Math.max(sizes[turn % sizes.length], turn % 2)
+      history.append(...elements.slice(at, at + size))
+      at = Math.min(at + size, elements.length)
+      const { repairs, ...request } = history.request()
+      const { repairs: wantedRepairs, ...wanted } = normalize(elements.slice(0, at), all)
+      assert.deepStrictEqual(request, wanted)
+      assert.deepStrictEqual(multiset(repairs), multiset(wantedRepairs))
+      const order = repairs.map(({ index }) => index)
+      assert.deepStrictEqual(order, order.toSorted?.((a, b) => a - b) ?? order)
+      assert.equal(request.messages, messages, 'one list that grows')
+    }
+    history.free()
+  },
+  {
+    anthropic:
+      '`systemAnywhere`: a system message that may not stay is not merged into its neighbours',
+    gemini: '`thoughtSignatures`: the calls of a turn are not looked at again when that is due',
+  },
+)
+
+for (const [name, arbitrary] of Object.entries({ spoiled, junk })) {
+  holds(
+    `what is no history is refused by the index of its first wrong element: ${name}`,
+    arbitrary,
+    (elements, dialect) => {
+      const made = outcome(() => normalize(elements, { dialect }))
+      if (made.messages) return settled(made.messages, { dialect })
+      assert.equal(made.code, 'message.unknown_shape')
+      const { index } = made.details
+      normalize(elements.slice(0, index), { dialect })
+      const alone = outcome(() => normalize([elements[index]], { dialect }))
+      assert.deepEqual(alone, { code: 'message.unknown_shape', details: { index: 0 } })
+      assert.deepEqual(
+        outcome(() => diagnose(elements, { dialect })),
+        made,
+      )
+    },
+    { 'openai-responses': ITEM },
+  )
+}
