@@ -558,3 +558,236 @@ test('what has no JSON is refused by name', async (t) => {
     }
   })
 })
+
+/** The same value without half characters. */
+const wellFormed = (value) => {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (Array.isArray(value)) return value.map(wellFormed)
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map((member) => member.map(wellFormed)))
+}
+const halved = (index) => ({
+  code: 'UNICODE_LONE_SURROGATE',
+  action: 'converted',
+  index,
+  detail: 'half of a character; replaced by U+FFFD',
+})
+const LONG = 'long '.repeat(20)
+
+test('half a character becomes U+FFFD and is reported, wherever it stands', () => {
+  const places = {
+    'a short text': (half) => user(`a${half}`),
+    'a long text': (half) => user(`${LONG}${half}${LONG}`),
+    'the end of a long text': (half) => user(`${LONG}${half}`),
+    'a long block': (half) => user([{ type: 'text', text: `${half}${LONG}` }]),
+    'long arguments': (half) => asked({ x: `${LONG}${half}` }),
+    'the text of arguments': (half) => asked(JSON.stringify({ x: 1 }).replace('x', half)),
+    'a key of arguments': (half) => asked({ [`k${half}`]: { [`${LONG}${half}`]: 1 } }),
+    'an id': (half) => asked({}, `call${half}`),
+    'a name': (half) => ({ type: 'tool_call_start', toolCallId: 'z', toolName: `n${half}` }),
+    'a result': (half) => answered(`${LONG}${half}`),
+    'a result that is an object': (half) => ({
+      type: 'tool_call_result',
+      toolCallId: 'a',
+      result: { [half]: [half, { deep: `${LONG}${half}` }] },
+    }),
+    'a class instance': (half) => new HumanMessage(`${LONG}${half}`),
+    'a member that no provider knows': (half) => ({ ...user('u'), [`m${half}`]: half }),
+  }
+  for (const half of ['\ud83d', '\udc00', '\udc00\ud83d']) {
+    for (const [name, place] of Object.entries(places)) {
+      const history = [
+        user('before 🎉'),
+        asked({ y: 2 }),
+        answered('r'),
+        place(half),
+        user('after'),
+      ]
+      for (const dialect of DIALECTS) {
+        const { repairs, ...request } = normalize(history, { dialect })
+        const clean = wellFormed(JSON.parse(JSON.stringify(history)))
+        const { repairs: others, ...wanted } = normalize(clean, { dialect })
+        assert.deepEqual(request, wanted, `${name} (${dialect})`)
+        assert.ok(JSON.stringify(request).isWellFormed(), `${name} (${dialect})`)
+        assert.deepEqual(
+          multiset(repairs),
+          multiset([...others, halved(3)]),
+          `${name} (${dialect})`,
+        )
+        const told = diagnose(history, { dialect }).filter(({ code }) => code === halved(3).code)
+        assert.deepEqual(
+          told.map(({ index }) => index),
+          [3],
+          `${name} (${dialect})`,
+        )
+      }
+    }
+  }
+  // Halves of neighbours make no character.
+  const { messages, repairs } = normalize([user('a\ud83d'), user('\udc4db')], OPENAI)
+  assert.deepEqual(messages, [user('a\ufffd'), user('\ufffdb')])
+  assert.deepEqual(repairs, [halved(0), halved(1)])
+})
+
+const injured = fc
+  .tuple(
+    histories,
+    fc.array(fc.tuple(fc.nat(), fc.nat(), fc.constantFrom('\ud83d', '\udc00')), {
+      minLength: 1,
+      maxLength: 3,
+    }),
+  )
+  .map(([{ elements }, wounds]) => {
+    const texts = []
+    const copy = structuredClone(elements)
+    const walk = (value) => {
+      for (const [key, inner] of Object.entries(value)) {
+        // The words that say what a message is are few; spoiled histories have those.
+        if (typeof inner === 'string' && !/^(type|role|state)$/.test(key)) texts.push([value, key])
+        else if (inner !== null && typeof inner === 'object') walk(inner)
+      }
+    }
+    walk(copy)
+    for (const [which, where, half] of texts.length ? wounds : []) {
+      const [owner, key] = texts[which % texts.length]
+      const at = where % (owner[key].length + 1)
+      owner[key] = owner[key].slice(0, at) + half + owner[key].slice(at)
+    }
+    return copy
+  })
+holds('half characters change nothing else', injured, (elements, dialect) => {
+  const lone = elements.flatMap((element, index) =>
+    JSON.stringify(wellFormed(element)) === JSON.stringify(element) ? [] : [halved(index)],
+  )
+  const [got, clean] = [elements, wellFormed(elements)].map((all) =>
+    outcome(() => normalize(all, { dialect })),
+  )
+  if (clean.code) return assert.deepEqual(got, clean)
+  const { repairs, ...request } = got
+  const { repairs: others, ...wanted } = clean
+  assert.deepEqual(request, wanted)
+  assert.deepEqual(multiset(repairs), multiset([...others, ...lone]))
+})
+
+const LENGTHS = [63, 64, 65, 10_000]
+const TRIMS = ['anthropic', 'bedrock', 'gemini', 'mistral', 'chat-template']
+const SPACES = [' ', '\n', '\t', '\r', '\v', '\f', '\u00a0', '\u1680', '\u2003', '\u2028', '\u3000']
+/** The texts of a request by role, whatever its wire. */
+const texts = (messages, role) =>
+  read(messages)
+    .filter((one) => one.role === role)
+    .map(({ text }) => text)
+
+test('a text means the same at every length', () => {
+  for (const length of LENGTHS) {
+    for (const dialect of DIALECTS) {
+      for (const end of ['', ...SPACES, ' \n\u3000']) {
+        const text = 'é'.repeat(length - end.length) + end
+        const at = `${dialect} ${length} ${JSON.stringify(end)}`
+        const history = [user(text), { role: 'assistant', content: text }]
+        const plain = normalize(history, { dialect }).messages
+        assert.equal(texts(plain, 'user')[0], text, at)
+        assert.equal(texts(plain, 'assistant')[0], text, at)
+        // The model continues its text: blanks at its end are refused by some.
+        const continued = normalize(history, { dialect, prefill: true })
+        const trimmed = TRIMS.includes(dialect) ? text.trimEnd() : text
+        assert.deepEqual(texts(continued.messages, 'assistant'), [trimmed], at)
+        const wanted = trimmed === text ? [] : ['TRAILING_WHITESPACE']
+        assert.deepEqual(codes(continued.repairs), wanted, at)
+      }
+      for (const space of SPACES) {
+        const at = `${dialect} ${length} ${JSON.stringify(space)}`
+        for (const prefill of [false, true]) {
+          const blank = [user('a'), user(space.repeat(length)), user('b')]
+          const { messages, repairs } = normalize(blank, { dialect, prefill })
+          assert.deepEqual(texts(messages, 'user').join('').replace(/\s/g, ''), 'ab', at)
+          assert.ok(codes(repairs).includes('CONTENT_EMPTY'), at)
+        }
+      }
+    }
+  }
+})
+
+/** U+FEFF is white space to JavaScript only, U+0085 to Unicode only. */
+for (const [name, space] of [
+  ['U+FEFF', '\ufeff'],
+  ['U+0085', '\u0085'],
+]) {
+  const todo = name === 'U+0085' ? 'it is blank up to 64 characters, and not beyond' : undefined
+  test(
+    `what is disputed to be white space means the same at every length: ${name}`,
+    { todo },
+    () => {
+      const facts = (length) => {
+        const blank = normalize([user(space.repeat(length)), user('b')], OPENAI).messages.length
+        const said = [user('u'), { role: 'assistant', content: 'x'.repeat(length - 1) + space }]
+        const { repairs } = normalize(said, { dialect: 'anthropic', prefill: true })
+        return [blank, codes(repairs)]
+      }
+      for (const length of LENGTHS) assert.deepEqual(facts(length), facts(63), `${length}`)
+    },
+  )
+}
+
+test('results, arguments and events mean the same at every length', () => {
+  const at = (length) => {
+    const text = `"${'x'.repeat(length - 2)}\\`
+    const history = [
+      user('u'),
+      asked({ text, list: [text], input: { output: text } }),
+      { type: 'tool_call_result', toolCallId: 'a', result: [text, { content: text }] },
+      { type: 'tool_call_start', toolCallId: 'b', toolName: 'g', args: [text] },
+      { type: 'tool_call_result', toolCallId: 'b', output: { type: 'x', value: text } },
+      {
+        type: 'tool_call_start',
+        toolCallId: 'c',
+        toolName: 'h',
+        args: `{"text":${JSON.stringify(text)}}`,
+      },
+      { role: 'tool', toolCallId: 'c', result: { text } },
+      { role: 'assistant', content: [{ type: 'refusal', refusal: text }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text },
+          { type: 'text', text },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [{ text }, { toolUse: { toolUseId: 'd', name: 'i', input: {} } }],
+      },
+      {
+        role: 'user',
+        content: [{ toolResult: { toolUseId: 'd', content: [{ text }, { json: { text } }] } }],
+      },
+      { role: 'user', parts: [{ text }] },
+    ]
+    return (dialect) => {
+      // Only the length differs, whichever side puts a text together.
+      const made = JSON.stringify(normalize(history, { dialect }))
+      return made.replaceAll('x'.repeat(length - 2), '…')
+    }
+  }
+  for (const dialect of DIALECTS) {
+    const wanted = at(20)(dialect)
+    for (const length of LENGTHS) assert.equal(at(length)(dialect), wanted, `${dialect} ${length}`)
+  }
+})
+
+test(
+  'so does a text that grows by deltas',
+  { todo: 'beyond 64 characters it is begun anew' },
+  () => {
+    for (const length of LENGTHS) {
+      const { messages } = normalize(
+        [
+          { type: 'assistant_message', messageId: 'm', text: 'x'.repeat(length) },
+          { type: 'TEXT_MESSAGE_CONTENT', messageId: 'm', delta: '!' },
+        ],
+        OPENAI,
+      )
+      assert.deepEqual(messages, [{ role: 'assistant', content: `${'x'.repeat(length)}!` }])
+    }
+  },
+)
