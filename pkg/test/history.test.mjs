@@ -336,7 +336,10 @@ holds(
       assert.deepStrictEqual(request, wanted)
       assert.deepStrictEqual(multiset(repairs), multiset(wantedRepairs))
       const order = repairs.map(({ index }) => index)
-      assert.deepStrictEqual(order, order.toSorted?.((a, b) => a - b) ?? order)
+      assert.deepStrictEqual(
+        order,
+        [...order].sort((a, b) => a - b),
+      )
       assert.equal(request.messages, messages, 'one list that grows')
     }
     history.free()
@@ -642,7 +645,7 @@ const injured = fc
     const copy = structuredClone(elements)
     const walk = (value) => {
       for (const [key, inner] of Object.entries(value)) {
-        // The words that say what a message is are few; spoiled histories have those.
+        // What a message is stays; what it says is hurt.
         if (typeof inner === 'string' && !/^(type|role|state)$/.test(key)) texts.push([value, key])
         else if (inner !== null && typeof inner === 'object') walk(inner)
       }
@@ -791,3 +794,440 @@ test(
     }
   },
 )
+
+const CONVERSATION = 'conversation-1'
+const thread = (dialect, own) => ({
+  dialect,
+  strategy: 'thread',
+  conversationId: CONVERSATION,
+  ...own,
+})
+const EXCHANGE = [
+  user('one'),
+  asked({ x: 1 }),
+  answered('r'),
+  { role: 'assistant', content: 'two' },
+  user('three'),
+]
+
+test('a thread is sent only what it lacks', () => {
+  const said = (history, options) => normalize(history, thread('openai-chat', options)).messages
+  assert.deepEqual(said(EXCHANGE), [user('three')])
+  // The thread has all that came before the model's last answer, calls included.
+  assert.deepEqual(said(EXCHANGE.slice(0, 4)), [])
+  assert.deepEqual(said(EXCHANGE.slice(0, 1)), [user('one')])
+  assert.deepEqual(said([user('a'), user('b')]), [user('a'), user('b')])
+  assert.deepEqual(said([]), [])
+  assert.deepEqual(said(EXCHANGE, { seen: 0 }), [user('one'), EXCHANGE[3], user('three')])
+  assert.deepEqual(said(EXCHANGE, { seen: 1 }), [EXCHANGE[3], user('three')])
+  assert.deepEqual(said(EXCHANGE, { seen: 4 }), [user('three')])
+  assert.deepEqual(said(EXCHANGE, { seen: 5 }), [])
+  assert.deepEqual(said(EXCHANGE, { seen: 500 }), [])
+})
+
+test('a thread stays the same while its conversation grows', () => {
+  const id = threadId(CONVERSATION)
+  for (const dialect of DIALECTS) {
+    const history = openHistory(thread(dialect))
+    for (let length = 0; length <= EXCHANGE.length; length++) {
+      assert.equal(normalize(EXCHANGE.slice(0, length), thread(dialect)).threadId, id)
+      assert.equal(history.request().threadId, id)
+      if (length < EXCHANGE.length) history.append(EXCHANGE[length])
+    }
+    const other = normalize(EXCHANGE, thread(dialect, { conversationId: 'conversation-2' }))
+    assert.equal(other.threadId, threadId('conversation-2'))
+    // Nothing but a thread has one.
+    for (const strategy of ['reconstruct', 'text_only', undefined]) {
+      const options = { dialect, strategy, conversationId: CONVERSATION }
+      assert.ok(!('threadId' in normalize(EXCHANGE, options)), strategy)
+      assert.ok(!('threadId' in openHistory(options).request()), strategy)
+    }
+  }
+})
+
+holds(
+  'no tool message is sent to a thread, or as text only',
+  histories,
+  ({ elements }, dialect) => {
+    const seen = { seen: elements.length >> 1 }
+    for (const own of [
+      thread(dialect),
+      thread(dialect, seen),
+      { dialect, strategy: 'text_only' },
+    ]) {
+      const { messages, repairs, toolConfig } = normalize(elements, { ...own, tools: [] })
+      assert.deepEqual(
+        read(messages).filter(({ kind }) => kind !== 'text'),
+        [],
+        own.strategy,
+      )
+      assert.doesNotMatch(JSON.stringify(messages), /tool_calls|functionCall|toolUse|tool_call_id/)
+      assert.ok(
+        repairs.every(({ code }) => !code.startsWith('TOOL_RESULT')),
+        own.strategy,
+      )
+      assert.equal(toolConfig, undefined, 'no tools are needed by what is sent')
+    }
+  },
+  { bedrock: 'a stub `toolConfig` is made for calls that are not sent' },
+)
+
+test('text only leaves what people and the model said', () => {
+  assert.deepEqual(normalize(EXCHANGE, { ...OPENAI, strategy: 'text_only' }), {
+    messages: [EXCHANGE[0], EXCHANGE[3], EXCHANGE[4]],
+    repairs: [
+      {
+        code: 'TOOL_CALL_OMITTED',
+        action: 'dropped',
+        index: 1,
+        toolCallId: 'a',
+        detail: 'tool calls are left out by this strategy',
+      },
+    ],
+  })
+})
+
+test('prefill leaves the last word to the model', () => {
+  const history = [user('Count.'), { role: 'assistant', content: 'One, two, ' }]
+  const added = [...TRIMS, 'deepseek'].sort()
+  const adds = DIALECTS.filter((dialect) => {
+    const { messages, repairs } = normalize(history, { dialect })
+    const [last] = read(messages).slice(-1)
+    assert.equal(last.role === 'user', codes(repairs).includes('LAST_MESSAGE_ROLE'), dialect)
+    return last.role === 'user'
+  })
+  assert.deepEqual(adds.sort(), added)
+  for (const dialect of DIALECTS) {
+    const { messages } = normalize(history, { dialect, prefill: true })
+    const { role, text } = read(messages).at(-1)
+    assert.deepEqual([role, text.trimEnd()], ['assistant', 'One, two,'], dialect)
+  }
+})
+
+test('reasoning goes back to DeepSeek as it is told to', () => {
+  const history = [
+    user('u'),
+    { ...asked({ x: 1 }), reasoning_content: 'why f' },
+    answered('r'),
+    { role: 'assistant', content: 'done', reasoning_content: 'why done' },
+    user('v'),
+  ]
+  const kept = (reasoning) =>
+    normalize(history, { dialect: 'deepseek', reasoning }).messages.flatMap(
+      ({ reasoning_content }) => reasoning_content ?? [],
+    )
+  assert.deepEqual(kept(undefined), ['why f'])
+  assert.deepEqual(kept('tool_calls'), ['why f'])
+  assert.deepEqual(kept('always'), ['why f', 'why done'])
+  assert.deepEqual(kept('never'), [])
+  // Others are not given it, whatever is asked.
+  for (const dialect of DIALECTS.filter((dialect) => dialect !== 'deepseek')) {
+    const { messages, repairs } = normalize(history, { dialect, reasoning: 'always' })
+    assert.doesNotMatch(JSON.stringify(messages), /why/, dialect)
+    assert.ok(codes(repairs).includes('REASONING_FOREIGN'), dialect)
+  }
+})
+
+test('calls of the current turn carry thought signatures as Gemini is told to', () => {
+  const signed = (signature) => ({
+    role: 'model',
+    parts: [
+      { functionCall: { name: 'f', args: {} }, ...(signature && { thoughtSignature: signature }) },
+      { functionCall: { name: 'g', args: {} } },
+    ],
+  })
+  const answers = {
+    role: 'user',
+    parts: ['f', 'g'].map((name) => ({ functionResponse: { name, response: { result: 'r' } } })),
+  }
+  const turn = (signature) => [{ role: 'user', parts: [{ text: 'u' }] }, signed(signature), answers]
+  const signatures = (history, thoughtSignatures) =>
+    normalize(history, { dialect: 'gemini', thoughtSignatures }).messages.flatMap(({ parts }) =>
+      parts.filter(({ functionCall }) => functionCall).map((part) => part.thoughtSignature),
+    )
+  const [none, made] = [undefined, 'skip_thought_signature_validator']
+  assert.deepEqual(signatures(turn()), [none, none])
+  assert.deepEqual(signatures(turn(), 'auto'), [none, none])
+  assert.deepEqual(signatures(turn(), 'always'), [made, none])
+  assert.deepEqual(signatures(turn('c2ln'), 'always'), ['c2ln', none])
+  // A signature elsewhere shows that the model wants them; only the last turn needs them.
+  const two = [...turn('c2ln'), ...turn()]
+  assert.deepEqual(signatures(two), ['c2ln', none, made, none])
+  assert.deepEqual(signatures(two, 'never'), ['c2ln', none, none, none])
+  assert.deepEqual(signatures([...turn(), ...turn('c2ln')], 'always'), [none, none, 'c2ln', none])
+})
+
+test('a system message stands within the conversation where the model takes it', () => {
+  const history = [
+    user('u'),
+    { role: 'system', content: 'S' },
+    { role: 'assistant', content: 'a' },
+    user('v'),
+  ]
+  const roles = (options) =>
+    normalize(history, { dialect: 'anthropic', ...options }).messages.map(({ role }) => role)
+  assert.deepEqual(roles({ systemAnywhere: true }), ['user', 'system', 'assistant', 'user'])
+  assert.deepEqual(roles({ systemAnywhere: false }), ['user', 'assistant', 'user'])
+  assert.deepEqual(roles(), ['user', 'assistant', 'user'])
+  for (const dialect of DIALECTS.filter((dialect) => dialect !== 'anthropic')) {
+    const [plain, anywhere] = [{}, { systemAnywhere: true }].map((options) =>
+      normalize(history, { dialect, ...options }),
+    )
+    assert.deepEqual(anywhere, plain, dialect)
+  }
+})
+
+test('Bedrock is told of the tools that its history needs', () => {
+  const history = [user('u'), asked({}, 'a'), answered('r', 'a'), user('v')]
+  const config = (options) => normalize(history, { dialect: 'bedrock', ...options })
+  const names = ({ toolConfig }) => toolConfig?.tools.map(({ toolSpec }) => toolSpec.name)
+  const none = config({ tools: [] })
+  assert.deepEqual(names(none), ['f'])
+  assert.deepEqual(codes(none.repairs), ['TOOLS_REQUIRED_BY_HISTORY'])
+  for (const own of [{}, { tools: ['f'] }, { tools: ['other'] }, { tools: null }]) {
+    assert.ok(!('toolConfig' in config(own)), JSON.stringify(own))
+    assert.deepEqual(config(own).repairs, [])
+  }
+  assert.ok(!('toolConfig' in normalize([user('u')], { dialect: 'bedrock', tools: [] })))
+  for (const dialect of DIALECTS.filter((dialect) => dialect !== 'bedrock')) {
+    assert.ok(!('toolConfig' in normalize(history, { dialect, tools: [] })), dialect)
+  }
+  const growing = openHistory({ dialect: 'bedrock', tools: [] })
+  growing.append(user('u'))
+  assert.ok(!('toolConfig' in growing.request()))
+  growing.append(asked({}))
+  assert.deepEqual(names(growing.request()), ['f'])
+})
+
+test('options of the wrong type are refused by name', () => {
+  const wrong = [
+    [{}, /dialect/],
+    [[], /dialect/],
+    ['openai-chat', /dialect/],
+    [{ dialect: 5 }, /dialect/],
+    [{ ...OPENAI, strategy: 'all' }, /strategy/],
+    [{ ...OPENAI, strategy: 1 }, /strategy/],
+    [{ ...OPENAI, strategy: 'thread' }, /conversationId/],
+    [{ ...OPENAI, strategy: 'thread', conversationId: '' }, /conversationId/],
+    [{ ...OPENAI, conversationId: 5 }, /conversationId/],
+    [{ ...OPENAI, seen: -1 }, /seen/],
+    [{ ...OPENAI, seen: 1.5 }, /seen/],
+    [{ ...OPENAI, seen: '1' }, /seen/],
+    [{ ...OPENAI, tools: 'f' }, /tools/],
+    [{ ...OPENAI, tools: [{ name: 'f' }] }, /tools/],
+    [{ ...OPENAI, prefill: 1 }, /prefill/],
+    [{ ...OPENAI, systemAnywhere: 'yes' }, /systemAnywhere/],
+    [{ ...OPENAI, reasoning: true }, /reasoning/],
+    [{ ...OPENAI, thoughtSignatures: 'sometimes' }, /thoughtSignatures/],
+  ]
+  const asking = [
+    (options) => normalize([], options),
+    (options) => diagnose([], options),
+    (options) => openHistory(options),
+  ]
+  for (const ask of asking) {
+    for (const [options, name] of wrong) {
+      const error = thrown(() => ask(options))
+      assert.equal(error.code, 'options.invalid', JSON.stringify(options))
+      assert.match(error.message, name)
+    }
+    for (const dialect of ['openai', '', 'OpenAI-Chat', '__proto__']) {
+      assert.equal(thrown(() => ask({ dialect })).code, 'dialect.unknown', dialect)
+    }
+    // What is not given is the default.
+    ask({ ...OPENAI, strategy: null, tools: undefined, seen: null, prefill: null, unknown: 1 })
+  }
+  for (const history of [undefined, null, {}, 'text', user('u'), new Set()]) {
+    assert.equal(thrown(() => normalize(history, OPENAI)).code, 'options.invalid')
+    assert.equal(thrown(() => diagnose(history, OPENAI)).code, 'options.invalid')
+  }
+})
+
+test(
+  'so are options that are none',
+  { todo: 'null: a TypeError; the others: json.not_serializable' },
+  () => {
+    for (const options of [null, undefined, () => 1]) {
+      assert.equal(outcome(() => normalize([], options)).code, 'options.invalid')
+      assert.equal(outcome(() => diagnose([], options)).code, 'options.invalid')
+      assert.equal(outcome(() => openHistory(options)).code, 'options.invalid')
+    }
+  },
+)
+
+test('a history that was freed is refused', () => {
+  const history = openHistory(OPENAI)
+  history.append(user('u'), answered('r', 'x'))
+  const request = history.request()
+  history.free()
+  history.free()
+  assert.equal(thrown(() => history.append(user('v'))).code, 'core.stale_handle')
+  assert.equal(thrown(() => history.append()).code, 'core.stale_handle')
+  assert.equal(thrown(() => history.request()).code, 'core.stale_handle')
+  // What it said before stays.
+  assert.deepEqual(request.messages, [user('u')])
+  assert.deepEqual(codes(request.repairs), ['TOOL_RESULT_ORPHAN'])
+  // Another's is another.
+  const other = openHistory(OPENAI)
+  other.append(user('w'))
+  history.free()
+  assert.deepEqual(other.request().messages, [user('w')])
+})
+
+test('asking twice changes nothing, and what was answered stays', () => {
+  const history = openHistory({ dialect: 'bedrock', tools: [] })
+  history.append(...EXCHANGE.slice(0, 2))
+  const first = history.request()
+  const told = structuredClone(first)
+  assert.deepEqual(history.request(), told)
+  assert.deepEqual(codes(told.repairs), ['TOOLS_REQUIRED_BY_HISTORY', 'TOOL_CALL_PENDING'])
+  history.append()
+  assert.deepEqual(history.request(), told)
+  history.append(...EXCHANGE.slice(2))
+  const { repairs } = history.request()
+  assert.deepEqual(codes(repairs), ['TOOLS_REQUIRED_BY_HISTORY'])
+  // The repairs of an answer are those of its time; its messages are the list that grows.
+  assert.deepEqual(first.repairs, told.repairs)
+  assert.equal(first.messages.length, 5)
+})
+
+test('an element that is no message leaves those before it taken', () => {
+  const history = openHistory(OPENAI)
+  const error = thrown(() => history.append(user('a'), user('b'), { role: 'nobody' }, user('c')))
+  assert.deepEqual([error.code, error.details], ['message.unknown_shape', { index: 2 }])
+  assert.deepEqual(history.request(), { messages: [user('a'), user('b')], repairs: [] })
+  assert.deepEqual(thrown(() => history.append(5)).details, { index: 2 })
+  history.append(user('d'), answered('r', 'x'))
+  const { messages, repairs } = history.request()
+  assert.deepEqual(messages, [user('a'), user('b'), user('d')])
+  // Its place is the next one's.
+  assert.deepEqual(
+    repairs.map(({ code, index }) => [code, index]),
+    [['TOOL_RESULT_ORPHAN', 3]],
+  )
+})
+
+test(
+  'half a character of a refused element is not reported',
+  { todo: 'it is, of the next one' },
+  () => {
+    const history = openHistory(OPENAI)
+    thrown(() => history.append({ role: 'nobody', content: '\ud800' }))
+    history.append(user('a'))
+    assert.deepEqual(history.request().repairs, [])
+  },
+)
+
+test('a snapshot with a wrong message is not taken', { todo: 'it wipes the history first' }, () => {
+  const history = openHistory(OPENAI)
+  history.append(user('a'))
+  const snapshot = { type: 'MESSAGES_SNAPSHOT', messages: [user('b'), { role: 'nobody' }] }
+  assert.deepEqual(thrown(() => history.append(snapshot)).details, { index: 1 })
+  history.append(user('c'))
+  assert.deepEqual(history.request().messages, [user('a'), user('c')])
+})
+
+test(
+  'what a host does to its objects later is not seen',
+  { todo: 'arguments are kept, not copied' },
+  () => {
+    const element = {
+      role: 'assistant',
+      content: [{ type: 'tool_use', id: 'a', name: 'f', input: { x: 1 } }],
+    }
+    const history = openHistory({ dialect: 'anthropic' })
+    history.append(user('u'), element)
+    element.content[0].input.x = 2
+    assert.deepEqual(history.request().messages[1].content[0].input, { x: 1 })
+  },
+)
+
+/** The shortest histories of what the random ones found. */
+const item = { type: 'message', id: 'msg_1', status: 'completed', role: 'assistant' }
+const output = [{ type: 'output_text', text: 'A', annotations: [] }]
+const FOUND = {
+  'an item before a function_call keeps its id': () => {
+    const history = [
+      user('u'),
+      { type: 'reasoning', id: 'rs_1', summary: [] },
+      { ...item, content: output },
+      { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c', output: 'r' },
+    ]
+    const { messages } = normalize(history, { dialect: 'openai-responses' })
+    assert.deepEqual(messages, history)
+  },
+  'an item without a type comes back as it is': () => {
+    const history = [
+      { role: 'assistant', id: 'msg_1', content: output },
+      { type: 'user_message', text: 'u' },
+    ]
+    const { messages } = normalize(history, { dialect: 'openai-responses' })
+    settled(messages, { dialect: 'openai-responses' })
+  },
+  'pieces of a text behind a function_call are one text': () => {
+    const history = [
+      { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+      { type: 'TEXT_MESSAGE_CHUNK', messageId: 'm', delta: 'A' },
+      { type: 'TEXT_MESSAGE_CHUNK', messageId: 'm', delta: 'B' },
+    ]
+    const { messages } = normalize(history, { dialect: 'openai-responses' })
+    assert.deepEqual(texts(messages, 'assistant'), ['AB'])
+  },
+  'an assistant of whom nothing is left bears no system message': () => {
+    const history = [
+      user('u'),
+      { role: 'system', content: 'S' },
+      { role: 'assistant', content: ' ' },
+      user('v'),
+    ]
+    const options = { dialect: 'anthropic', systemAnywhere: true }
+    settled(normalize(history, options).messages, options)
+  },
+  'nor one whose calls are left out': () => {
+    const history = [
+      user('u'),
+      { role: 'system', content: 'S' },
+      asked({}),
+      answered('r'),
+      user('v'),
+    ]
+    const options = { dialect: 'anthropic', systemAnywhere: true, strategy: 'text_only' }
+    settled(normalize(history, options).messages, options)
+  },
+  'a user who says nothing begins no turn': () => {
+    const history = [user('u'), asked({}), answered('r'), user('')]
+    const options = { dialect: 'gemini', thoughtSignatures: 'always' }
+    settled(normalize(history, options).messages, options)
+  },
+  'a growing history merges a system message that may not stay': () =>
+    grown([user('u'), { role: 'system', content: 'S' }, user('v')], {
+      dialect: 'anthropic',
+      systemAnywhere: true,
+    }),
+  'a growing history takes placeholders back when the user speaks': () =>
+    grown([user('u'), asked({}), answered('r'), asked({}, 'b'), answered('r', 'b'), user('v')], {
+      dialect: 'gemini',
+      thoughtSignatures: 'always',
+    }),
+  'a growing history adds placeholders when a signature comes': () => {
+    const call = { toolCallId: 'c', toolName: 'g', args: {}, thoughtSignature: 'c2ln' }
+    const signed = { role: 'assistant', content: '', toolCalls: [call] }
+    grown([user('u'), asked({}), answered('r'), asked({}, 'b'), answered('r', 'b'), signed], {
+      dialect: 'gemini',
+    })
+  },
+  'Bedrock is told of no tools for calls that are not sent': () => {
+    const options = { dialect: 'bedrock', tools: [], strategy: 'text_only' }
+    assert.ok(!('toolConfig' in normalize(EXCHANGE, options)))
+  },
+}
+function grown(elements, options) {
+  const history = openHistory(options)
+  for (const element of elements) {
+    history.append(element)
+    history.request()
+  }
+  assert.deepEqual(history.request().messages, normalize(elements, options).messages)
+}
+for (const [name, check] of Object.entries(FOUND)) test(name, { todo: 'it is not so' }, check)
