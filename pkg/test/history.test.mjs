@@ -1281,6 +1281,9 @@ const FOUND = {
   'a thought beside empty content is left as it is': () => {
     const history = [user('u'), { role: 'assistant', content: '', thinking: 'hm' }, user('v')]
     assert.deepEqual(normalize(history, { dialect: 'ollama' }), { messages: history, repairs: [] })
+    const told = [user('u'), { role: 'assistant', content: '', reasoning_content: 'hm' }, user('v')]
+    const deepseek = { dialect: 'deepseek', reasoning: 'always' }
+    assert.deepEqual(normalize(told, deepseek), { messages: told, repairs: [] })
   },
   'Bedrock is told of no tools for calls that are not sent': () => {
     const options = { dialect: 'bedrock', tools: [], strategy: 'text_only' }
