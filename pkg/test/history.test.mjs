@@ -298,18 +298,12 @@ holds('no two calls have the same id', histories, ({ elements }, dialect) => {
   assert.equal(new Set(ids).size, ids.length, `${ids}`)
 })
 
-const END = 'the repair at the end, LAST_MESSAGE_ROLE, has index 4294967295'
-holds(
-  'a repair names an element of the history',
-  histories,
-  ({ elements }, dialect) => {
-    for (const { index, code } of normalize(elements, { dialect }).repairs) {
-      const last = Math.max(elements.length - 1, 0)
-      assert.ok(Number.isInteger(index) && index >= 0 && index <= last, `${code}: ${index}`)
-    }
-  },
-  Object.fromEntries([...TRIMS, 'deepseek'].map((dialect) => [dialect, END])),
-)
+holds('a repair names an element of the history', histories, ({ elements }, dialect) => {
+  for (const { index, code } of normalize(elements, { dialect }).repairs) {
+    const last = Math.max(elements.length - 1, 0)
+    assert.ok(Number.isInteger(index) && index >= 0 && index <= last, `${code}: ${index}`)
+  }
+})
 
 holds('the history that is given is not changed', histories, ({ elements }, dialect) => {
   const copy = structuredClone(elements)
@@ -1298,4 +1292,7 @@ function grown(elements, options) {
   }
   assert.deepEqual(history.request().messages, normalize(elements, options).messages)
 }
-for (const [name, check] of Object.entries(FOUND)) test(name, { todo: 'it is not so' }, check)
+const RIGHT_SINCE = new Set(['an item without a type comes back as it is'])
+for (const [name, check] of Object.entries(FOUND)) {
+  test(name, { todo: RIGHT_SINCE.has(name) ? undefined : 'it is not so' }, check)
+}
