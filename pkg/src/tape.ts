@@ -159,12 +159,7 @@ class Writer {
         return
       }
     }
-    if (this.#careful && !isWellFormed(text)) {
-      this.#replaced = true
-      // Two ids must not become one.
-      this.#cut(4, ID.test(under) ? text.replace(LONE, marked) : text)
-      return
-    }
+    if (this.#careful && !isWellFormed(text)) this.#replaced = true
     this.#cut(4, text)
   }
 
@@ -187,10 +182,6 @@ class Writer {
     return this.#kept.push(value) - 1
   }
 }
-
-const ID = /(^|_)id$|Id$/
-const LONE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g
-const marked = (half: string) => `\uFFFD${half.charCodeAt(0).toString(16)}`
 
 /** A value as `JSON.stringify` takes it: `toJSON` called, once, and boxes opened. */
 function resolve(given: unknown, key: string | number): unknown {

@@ -57,8 +57,9 @@ pub struct History<'a> {
     turn: usize,
     /// The entry that made calls last.
     called: Option<usize>,
-    /// Where a model thought without saying anything since.
-    thinking: Option<usize>,
+    /// The first entry whose place or worth depends on who speaks next: reasoning that may have led
+    /// to nothing, a system message that may only stand before the assistant.
+    undecided: Option<usize>,
     /// Whether an item refers to what the provider keeps.
     references: bool,
     /// Results whose calls only the provider may know: their elements and entries.
@@ -94,7 +95,7 @@ impl<'a> History<'a> {
             turn: 0,
             called: None,
             open_from: 0,
-            thinking: None,
+            undecided: None,
             references: false,
             kept: Vec::new(),
             names: NameMap::default(),

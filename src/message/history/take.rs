@@ -163,12 +163,14 @@ impl<'a> History<'a> {
             let finding = Finding::new("SYSTEM_POSITION", "moved", index);
             self.read.push(finding.spelling());
         }
-        if let Some(thinking) = self.thinking {
-            // Whether its reasoning led to something is known now.
-            self.arranger.rewind(thinking);
+        if let Some(undecided) = self.undecided {
+            self.arranger.rewind(undecided);
         }
-        if entry.says(self.options.strategy != Strategy::Reconstruct) {
-            self.thinking = None;
+        let says = entry.says(self.options.strategy != Strategy::Reconstruct);
+        if says && leads && self.options.system_anywhere {
+            self.undecided = self.undecided.or(Some(at));
+        } else if says {
+            self.undecided = None;
             if entry.speaker == Speaker::User {
                 // Gemini wants signatures of the current turn only.
                 if self.signatures() {
@@ -176,8 +178,8 @@ impl<'a> History<'a> {
                 }
                 self.turn = at;
             }
-        } else if self.thinking.is_none() && !entry.parts.is_empty() {
-            self.thinking = Some(at);
+        } else if !entry.parts.is_empty() {
+            self.undecided = self.undecided.or(Some(at));
         }
         self.entries.push(entry);
         for (part, result) in early {
@@ -193,6 +195,8 @@ impl<'a> History<'a> {
                 && (last.open
                     || last.marks.meets(Marks::RESPONSES) && marks.meets(Marks::RESPONSES))
                 && last.answered.is_none()
+                // What the provider runs itself stands alone.
+                && !matches!(last.parts.last(), Some(Part::Native { .. }))
         });
         if !joins {
             let mut entry = Entry::new(Speaker::Assistant, call.index);
@@ -336,6 +340,7 @@ impl<'a> History<'a> {
     /// response or a conversation that it keeps, or refers to its items.
     fn elsewhere(&self, result: &ToolResult<'a>) -> bool {
         result.item.is_some()
+            && self.options.strategy == Strategy::Reconstruct
             && self.rules.own.meets(Marks::RESPONSES)
             && self.marks.within(self.rules.own)
             && (self.references || self.called.is_none())
