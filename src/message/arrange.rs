@@ -77,7 +77,8 @@ pub(super) struct Tail<'a> {
 impl<'a> Arranger<'a> {
     /// Forgets what was made of entry `to` and those behind it.
     pub(super) fn rewind(&mut self, to: usize) {
-        if to >= self.begins.len() {
+        let made = self.begins.len();
+        if to > made || to == made && (made == 0 || self.last.is_some()) {
             return;
         }
         // The message before may be added to, so it is made again too.
@@ -233,9 +234,12 @@ impl<'a> Arranger<'a> {
             && entries
                 .get(at + 1..)
                 .and_then(|behind| {
-                    behind
-                        .iter()
-                        .find(|next| next.says(context.options.strategy != Strategy::Reconstruct))
+                    behind.iter().find(|next| {
+                        next.says(
+                            context.options.strategy != Strategy::Reconstruct,
+                            context.rules.own,
+                        )
+                    })
                 })
                 .is_none_or(|next| next.speaker == Speaker::Assistant)
     }

@@ -123,13 +123,14 @@ impl<'a> Entry<'a> {
     }
 
     /// Whether something of it is written, reasoning aside.
-    pub(super) fn says(&self, only_text: bool) -> bool {
+    pub(super) fn says(&self, only_text: bool, own: Marks) -> bool {
         !self.gone
             && self.parts.iter().any(|part| match part {
                 Part::Text(text) => !text.text.is_blank(),
                 Part::Reasoning(_) => false,
                 Part::Call(_) => !only_text,
-                Part::Media { .. } | Part::Native { .. } => true,
+                Part::Native { marks, .. } => self.speaker == Speaker::User || marks.meets(own),
+                Part::Media { .. } => true,
             })
     }
 

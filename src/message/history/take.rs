@@ -70,7 +70,9 @@ impl<'a> History<'a> {
             entry.gone = true;
             self.arranger.rewind(at);
             if at == self.turn {
-                let spoke = |entry: &Entry<'_>| entry.speaker == Speaker::User && entry.says(false);
+                let spoke = |entry: &Entry<'_>| {
+                    entry.speaker == Speaker::User && entry.says(false, Marks::NONE)
+                };
                 self.turn = self.entries.iter().rposition(spoke).unwrap_or(0);
                 self.arranger.rewind(self.turn);
             }
@@ -163,27 +165,37 @@ impl<'a> History<'a> {
             let finding = Finding::new("SYSTEM_POSITION", "moved", index);
             self.read.push(finding.spelling());
         }
+        self.entries.push(entry);
+        self.spoke(at);
+        for (part, result) in early {
+            self.early(result, (at, part), index);
+        }
+    }
+
+    /// What depends on entry `at` saying something: entries before it, and whose turn it is.
+    fn spoke(&mut self, at: usize) {
         if let Some(undecided) = self.undecided {
             self.arranger.rewind(undecided);
         }
-        let says = entry.says(self.options.strategy != Strategy::Reconstruct);
-        if says && leads && self.options.system_anywhere {
-            self.undecided = self.undecided.or(Some(at));
-        } else if says {
-            self.undecided = None;
-            if entry.speaker == Speaker::User {
-                // Gemini wants signatures of the current turn only.
-                if self.signatures() {
-                    self.arranger.rewind(self.turn);
-                }
-                self.turn = at;
+        let Some(entry) = self.entries.get(at) else { return };
+        let says = entry.says(self.options.strategy != Strategy::Reconstruct, self.rules.own);
+        let instructs = matches!(entry.speaker, Speaker::System | Speaker::Developer);
+        let user = entry.speaker == Speaker::User;
+        if !says || instructs && self.options.system_anywhere {
+            if !entry.parts.is_empty() {
+                self.undecided = self.undecided.or(Some(at));
             }
-        } else if !entry.parts.is_empty() {
-            self.undecided = self.undecided.or(Some(at));
+            return;
         }
-        self.entries.push(entry);
-        for (part, result) in early {
-            self.early(result, (at, part), index);
+        if self.undecided.is_some_and(|undecided| undecided <= at) {
+            self.undecided = None;
+        }
+        if user && at > self.turn {
+            // Gemini wants signatures of the current turn only.
+            if self.signatures() {
+                self.arranger.rewind(self.turn);
+            }
+            self.turn = at;
         }
     }
 
@@ -481,7 +493,8 @@ impl<'a> History<'a> {
                 longer.text(delta);
                 *text = longer.into_json();
             }
-            return self.arranger.rewind(at);
+            self.arranger.rewind(at);
+            return self.spoke(at);
         }
         let mut entry = Entry::new(speaker, index);
         entry.marks = Marks::EVENT;

@@ -215,7 +215,7 @@ impl<'a> Work<'_, 'a> {
     /// Whether the next item that is written is one that reasoning can have led to.
     fn followed(&self) -> bool {
         let only_text = self.context.options.strategy != Strategy::Reconstruct;
-        let next = self.behind.iter().find(|next| next.says(only_text));
+        let next = self.behind.iter().find(|next| next.says(only_text, self.rules().own));
         next.is_some_and(|next| next.speaker == Speaker::Assistant)
     }
 
