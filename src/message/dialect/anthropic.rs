@@ -26,7 +26,7 @@ pub(super) const RULES: Rules = Rules {
     fields: Fields {
         text: &["cache_control", "citations"],
         call: &["cache_control", "caller"],
-        result: &["cache_control"],
+        result: &["cache_control", "is_error"],
         ..Fields::NONE
     },
     write,

@@ -9,14 +9,14 @@ pub(super) const RULES: Rules = Rules {
     developer: true,
     media: Media::Files,
     fields: Fields {
-        message: &["name", "audio"],
+        message: &["name", "audio", "annotations"],
         text: &["prompt_cache_breakpoint"],
         call: &["custom", "extra_content"],
         result: &["name"],
     },
     write: |message, out| chat::write(message, STYLE, out),
     reasoning: Replay::Details,
-    blocks: &["image_url", "input_audio", "file", "refusal"],
+    blocks: &["image_url", "input_audio", "file", "refusal", "video_url"],
     ..COMMON
 };
 

@@ -42,7 +42,10 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
         "tool_result" => {
             marks.add(Marks::ANTHROPIC);
             let id = fields.take_any_text(&["tool_use_id", "tool_call_id"]).unwrap_or_default();
-            let error = fields.take("is_error").as_ref().and_then(Json::as_bool).unwrap_or(false);
+            let error = fields.get("is_error").and_then(Json::as_bool) == Some(true);
+            if error {
+                fields.take("is_error");
+            }
             let mut inner = Marks::NONE;
             let content = call::block_content(fields.take("content"), &mut inner);
             fields.forget(&["type"]);

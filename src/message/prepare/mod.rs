@@ -321,7 +321,9 @@ impl<'a> Work<'_, 'a> {
                 ("".into(), Weight::risk_if(!read)),
             );
         }
+        let custom = call.extra.iter().any(|(key, _)| key == "custom");
         if matches!(call.args, super::model::Args::Value(_))
+            && !custom
             && rules.arguments != Arguments::Object
             && self.entry.marks.within(rules.own)
         {
