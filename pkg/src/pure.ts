@@ -70,8 +70,8 @@ const LONE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uD
 
 /** Whether no half of a surrogate pair stands alone. */
 export function isWellFormed(text: string): boolean {
-  const native = (text as { isWellFormed?: () => boolean }).isWellFormed
-  return native ? native.call(text) : !LONE.test(text)
+  const own = text as { isWellFormed?(): boolean }
+  return own.isWellFormed ? own.isWellFormed() : !LONE.test(text)
 }
 
 /** Decodes one response. */

@@ -185,12 +185,13 @@ class Writer {
 
 /** A value as `JSON.stringify` takes it: `toJSON` called, once, and boxes opened. */
 function resolve(given: unknown, key: string | number): unknown {
-  let value = given
-  if ((typeof value === 'object' && value !== null) || typeof value === 'bigint') {
-    const { toJSON } = value as { toJSON?: unknown }
-    if (typeof toJSON === 'function') value = toJSON.call(value, String(key)) as unknown
-  }
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof given !== 'object' && typeof given !== 'bigint') return given
+  if (given === null) return null
+  // By far the most: no box, and `toJSON` only of its own.
+  const kind: unknown = Object.getPrototypeOf(given)
+  if ((kind === PLAIN || kind === LIST) && !Object.hasOwn(given as object, 'toJSON')) return given
+  const { toJSON } = given as { toJSON?: unknown }
+  const value = typeof toJSON === 'function' ? (toJSON.call(given, String(key)) as unknown) : given
   const boxed =
     value instanceof String ||
     value instanceof Number ||
@@ -199,6 +200,8 @@ function resolve(given: unknown, key: string | number): unknown {
   return boxed ? value.valueOf() : value
 }
 
+const PLAIN = Object.prototype
+const LIST = Array.prototype
 const BLANK = /^\s*$/
 /** Also true of a blank text. */
 const ENDS_IN_SPACE = /\s$/

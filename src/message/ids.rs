@@ -103,27 +103,24 @@ fn fnv(bytes: impl Iterator<Item = u8>) -> u64 {
 /// Gives every tool a name that is valid, and two tools never the same one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct NameMap {
+    index: Index,
     /// By the number of a name that is used, the number of the one that was given.
     owners: Vec<Option<usize>>,
 }
 
 impl NameMap {
     /// The name as the provider takes it; `None` if it is that already.
-    pub(super) fn assign<'a>(
-        &mut self,
-        given: &Cow<'a, str>,
-        rule: Names,
-        index: &mut Index,
-    ) -> Option<Cow<'a, str>> {
+    pub(super) fn assign<'a>(&mut self, given: &Cow<'a, str>, rule: Names) -> Option<Cow<'a, str>> {
         if given.is_empty() {
             return None;
         }
-        let from = index.number(&format!("\u{2}{given}"));
+        let from = self.index.number(given);
         let Some(mut made) = name(given, rule) else {
             self.own(from, from);
             return None;
         };
-        if !self.own(index.number(&format!("\u{2}{made}")), from) {
+        let name = self.index.number(&made);
+        if !self.own(name, from) {
             let mark = fnv(given.bytes());
             let kept: String = made.chars().take(55).collect();
             made = Cow::Owned(format!("{kept}_{:08x}", mark & 0xFFFF_FFFF));

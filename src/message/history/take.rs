@@ -302,7 +302,7 @@ impl<'a> History<'a> {
             self.arranger.rewind(self.turn);
         }
         call.wire_id = wire_id;
-        call.wire_name = self.names.assign(&call.name, self.rules.names, &mut self.index);
+        call.wire_name = self.names.assign(&call.name, self.rules.names);
         number
     }
 
