@@ -54,7 +54,7 @@ function write(elements: readonly unknown[], kept: Kept, whole: boolean): Tape {
 }
 
 class Writer {
-  #tape = new Uint32Array(1024)
+  #tape = new Uint32Array(128)
   #at = 0
   #texts: string[] = []
   #keys = new Map<string, number>()
