@@ -33,17 +33,6 @@ export interface Tape {
  * @param whole whether texts must cross that the core may cut at their end
  */
 export function writeTape(elements: readonly unknown[], kept: Kept, whole: boolean): Tape {
-  try {
-    return write(elements, kept, whole)
-  } catch (error) {
-    if (error instanceof TurnlockError) throw error
-    // What a host's `toJSON` or getter throws.
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new TurnlockError('json.not_serializable', `the value has no JSON: ${reason}`)
-  }
-}
-
-function write(elements: readonly unknown[], kept: Kept, whole: boolean): Tape {
   const before = kept.length
   const crosses = whole ? ENDS_IN_SPACE : BLANK
   const tape = new Writer(kept, crosses, false).write(elements)
@@ -51,6 +40,16 @@ function write(elements: readonly unknown[], kept: Kept, whole: boolean): Tape {
   // Rare, so only now is it looked for which element holds half a character.
   kept.length = before
   return new Writer(kept, crosses, true).write(elements)
+}
+
+/** Why an element has no JSON, with its place: what a host's `toJSON` or getter throws, too. */
+function located(error: unknown, index: number): TurnlockError {
+  if (error instanceof TurnlockError) {
+    return new TurnlockError(error.code, error.message, { ...error.details, index })
+  }
+  const reason = error instanceof Error ? error.message : String(error)
+  const message = `the value has no JSON: ${reason}`
+  return new TurnlockError('json.not_serializable', message, { index }, error)
 }
 
 class Writer {
@@ -71,11 +70,15 @@ class Writer {
 
   write(elements: readonly unknown[]): Tape {
     this.#push(elements.length)
-    for (const element of elements) {
+    for (let index = 0; index < elements.length; index++) {
       this.#replaced = false
       const flag = this.#at
       this.#push(0)
-      this.#value(resolve(element, ''), '', '', 0)
+      try {
+        this.#value(resolve(elements[index], ''), '', '', 0)
+      } catch (error) {
+        throw located(error, index)
+      }
       if (this.#replaced) this.#tape[flag] = 1
     }
     const keys = [...this.#keys.keys()]

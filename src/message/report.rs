@@ -197,6 +197,7 @@ fn words(code: &str) -> &'static str {
         "ITEM_ID_DUPLICATE" => "the id of this item is used twice",
         "LAST_MESSAGE_ROLE" => "the last message may not be the assistant's",
         "MSG_LIST_EMPTY" => "there is no message but instructions",
+        "NAME_FIELD_FORMAT" => "the name has a form that this provider refuses",
         "REASONING_FOREIGN" => "this provider does not take back this reasoning",
         "REASONING_FINAL" => "reasoning may not be the last block of a message",
         "REASONING_ITEM_UNPAIRED" => "a reasoning item must stand before the item it led to",

@@ -64,6 +64,8 @@ pub struct History<'a> {
     references: bool,
     /// Results whose calls only the provider may know: their elements and entries.
     kept: Vec<(usize, usize)>,
+    /// By the number of an item's id, whether an item has it.
+    items: Vec<bool>,
     names: NameMap,
     /// Arguments whose call is still to come.
     early_args: Vec<(String, String)>,
@@ -98,6 +100,7 @@ impl<'a> History<'a> {
             undecided: None,
             references: false,
             kept: Vec::new(),
+            items: Vec::new(),
             names: NameMap::default(),
             early_args: Vec::new(),
             named: Vec::new(),

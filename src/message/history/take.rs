@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::super::ids::Reasons;
 use super::super::import::element;
 use super::super::model::{
-    Args, Call, Content, Entry, Marks, Part, Piece, Speaker, Text, ToolResult,
+    Args, Call, Content, Entry, Marks, Part, Piece, Reasoning, Speaker, Text, ToolResult,
 };
 use super::super::options::Strategy;
 use super::super::pair::{Answers, Place, by_name};
@@ -123,6 +123,9 @@ impl<'a> History<'a> {
         let index = entry.index;
         let mut early = Vec::new();
         let (mut called, mut answered) = (false, None);
+        if self.rules.own.meets(Marks::RESPONSES) {
+            self.item_ids(&mut entry);
+        }
         for (part, one) in entry.parts.iter_mut().enumerate() {
             let Part::Call(call) = one else { continue };
             called = true;
@@ -199,6 +202,54 @@ impl<'a> History<'a> {
         }
     }
 
+    /// Responses refuses an item whose id another has: a message and a call go without, and of
+    /// items that only the provider knows the second is left out.
+    fn item_ids(&mut self, entry: &mut Entry<'a>) {
+        let index = entry.index;
+        let message = self.used_again(&entry.extra, index);
+        if message {
+            entry.extra.retain(|(key, _)| key != "id");
+        }
+        let parts = std::mem::take(&mut entry.parts);
+        for mut part in parts {
+            let kept = match &mut part {
+                Part::Call(call) => {
+                    if self.used_again(&call.extra, index) {
+                        call.extra.retain(|(key, _)| key != "id");
+                    }
+                    true
+                }
+                Part::Native { block, .. } | Part::Reasoning(Reasoning::Native { block, .. }) => {
+                    let reference =
+                        block.get("type").and_then(Json::as_str) == Some("item_reference");
+                    let again = !reference
+                        && block.as_object().is_some_and(|all| self.used_again(all, index));
+                    !again
+                }
+                _ => true,
+            };
+            if kept {
+                entry.parts.push(part);
+            }
+        }
+    }
+
+    /// Whether the id among the members is that of an item before.
+    fn used_again(&mut self, members: &[(Cow<'a, str>, Json<'a>)], index: usize) -> bool {
+        let id = members.iter().find(|(key, _)| key == "id").and_then(|(_, id)| id.as_str());
+        let Some(id) = id else { return false };
+        let number = self.index.number(&format!("\u{3}{id}"));
+        if number >= self.items.len() {
+            self.items.resize(number + 1, false);
+        }
+        let again = self.items.get_mut(number).is_some_and(|used| std::mem::replace(used, true));
+        if again {
+            let finding = Finding::new("ITEM_ID_DUPLICATE", "dropped", index);
+            self.read.push(finding.more(id.to_owned()));
+        }
+        again
+    }
+
     /// A call that is an element of its own joins the calls before it.
     fn call(&mut self, mut call: Call<'a>, marks: Marks) {
         let at = self.entries.len();
@@ -218,6 +269,9 @@ impl<'a> History<'a> {
             return self.say(entry);
         }
         self.shape(marks, call.index);
+        if self.rules.own.meets(Marks::RESPONSES) && self.used_again(&call.extra, call.index) {
+            call.extra.retain(|(key, _)| key != "id");
+        }
         let id = self.name_call(&mut call);
         let index = call.index;
         let Some(last) = self.entries.last_mut() else { return };

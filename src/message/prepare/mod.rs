@@ -12,7 +12,7 @@ use super::import::media;
 use super::model::{Call, Entry, Marks, Members, Part, Reasoning, Speaker};
 use super::options::{ReasoningReplay, Strategy};
 use super::report::{Finding, Weight};
-use super::rules::{Arguments, Media, Message, Out, Replay, Rules};
+use super::rules::{Arguments, Media, Message, Names, Out, Replay, Rules};
 use crate::canon::{Joined, Json, is_space};
 
 /// A call that names no tool.
@@ -169,7 +169,16 @@ impl<'a> Work<'_, 'a> {
                 break;
             }
             if known.contains(&key.as_ref()) {
-                kept.push((key.clone(), value.clone()));
+                let mut value = value.clone();
+                if let Json::String(name) = &value
+                    && key == "name"
+                    && let Some(made) = ids::name(name, Names::Word(64))
+                {
+                    let finding = Finding::new("NAME_FIELD_FORMAT", "renamed", self.entry.index);
+                    self.findings.push(finding.done(format!("now {made}")));
+                    value = Json::String(made);
+                }
+                kept.push((key.clone(), value));
             } else if key != "tool_plan" {
                 let finding = Finding::new("FIELD_UNKNOWN", "dropped", self.entry.index);
                 let risk = !self.rules().strict;
