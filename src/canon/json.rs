@@ -40,10 +40,11 @@ impl<'a> Json<'a> {
         Ok(value)
     }
 
-    /// As [`Json::parse`] for a host's own JSON: half of a surrogate pair becomes U+FFFD.
+    /// As [`Json::parse`] for a host's own JSON: half of a surrogate pair becomes U+FFFD, and of
+    /// equal keys the last one stands.
     ///
     /// # Errors
-    /// As [`Json::parse`], `json.lone_surrogate` excepted.
+    /// As [`Json::parse`], `json.lone_surrogate` and `json.duplicate_key` excepted.
     pub fn parse_lossy(text: &'a [u8], max_bytes: usize) -> Result<Self, JsonError> {
         if text.len() > max_bytes {
             return Err(JsonError::TooLarge { limit: max_bytes });
@@ -81,7 +82,10 @@ impl<'a> Json<'a> {
                     Ok(())
                 })?;
                 if has_duplicate(&members) {
-                    return Err(JsonError::DuplicateKey { offset: reader.offset() });
+                    if !reader.is_lossy() {
+                        return Err(JsonError::DuplicateKey { offset: reader.offset() });
+                    }
+                    keep_last(&mut members);
                 }
                 Self::Object(members)
             }
@@ -255,6 +259,14 @@ impl From<u64> for Json<'_> {
     fn from(value: u64) -> Self {
         Self::integer(value)
     }
+}
+
+/// As `JSON.parse` has it: of equal keys the last one stands.
+fn keep_last(members: &mut Vec<(Cow<'_, str>, Json<'_>)>) {
+    members.reverse();
+    // Stable: of equal keys the last one comes first now, and is the one that is kept.
+    members.sort_by(|(a, _), (b, _)| a.cmp(b));
+    members.dedup_by(|(later, _), (kept, _)| later == kept);
 }
 
 /// Looking at every pair is quickest for the few members that objects have, and

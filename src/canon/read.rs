@@ -240,6 +240,12 @@ impl<'a> Reader<'a> {
         Ok(self.since(start))
     }
 
+    /// Whether this reader takes what a strict one refuses but every host reads.
+    #[must_use]
+    pub fn is_lossy(&self) -> bool {
+        self.lossy
+    }
+
     /// How many halves of surrogate pairs a lossy reader has replaced.
     #[must_use]
     pub fn replaced(&self) -> usize {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::model::Args;
 use super::rules::Arguments;
-use crate::canon::{Host, Json, Kind, Reader};
+use crate::canon::{Host, Json, JsonError, Kind, Reader};
 use crate::limits;
 
 /// The arguments as the dialect wants them, and the code of what was wrong with them.
@@ -40,13 +40,30 @@ fn object(value: Json<'_>) -> (Json<'_>, Option<&'static str>) {
 
 fn parsed<'a>(text: &Json<'a>) -> (Json<'a>, Option<&'static str>) {
     let read = match text {
-        Json::String(Cow::Borrowed(text)) => Json::parse_str(text).ok(),
-        Json::String(Cow::Owned(text)) => Json::parse_str(text).ok().map(Json::into_owned),
+        Json::String(Cow::Borrowed(text)) => read(text),
+        Json::String(Cow::Owned(text)) => {
+            read(text).map(|(value, code)| (value.into_owned(), code))
+        }
         _ => None,
     };
     match read {
-        Some(value) => object(value),
+        Some((value, halved)) => {
+            let (value, code) = object(value);
+            (value, code.or(halved))
+        }
         None => (Json::object([("_invalid_json", text.clone())]), Some("TOOL_ARGS_INVALID_JSON")),
+    }
+}
+
+/// What a text says to every host that reads JSON, and whether half characters were replaced.
+fn read(text: &str) -> Option<(Json<'_>, Option<&'static str>)> {
+    match Json::parse_str(text) {
+        Ok(value) => Some((value, None)),
+        Err(error) => {
+            let value = Json::parse_lossy(text.as_bytes(), limits::JSON_BYTES).ok()?;
+            let halved = matches!(error, JsonError::LoneSurrogate { .. });
+            Some((value, halved.then_some("UNICODE_LONE_SURROGATE")))
+        }
     }
 }
 

@@ -130,6 +130,11 @@ fn untyped<'a>(fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block<'a>
         return Block::Part(Part::Text(text(fields)));
     }
     marks.add(Marks::BEDROCK);
+    let own = ["toolUse", "toolResult"].iter().filter_map(|key| fields.get(key)?.get("type"));
+    if own.into_iter().next().is_some() {
+        // Bedrock's own tools: it ran them, and their results stand beside them.
+        return Block::Part(Part::Native { marks: Marks::BEDROCK, block: fields.into_json() });
+    }
     if let Some(mut call) = fields.get("toolUse").cloned().and_then(Fields::of) {
         return Block::Part(Part::call(Call {
             id: call.take_text("toolUseId").unwrap_or_default(),
