@@ -7,6 +7,7 @@ use super::options::Options;
 use super::policy::ResultsAs;
 use super::wire;
 use crate::canon::Json;
+use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::message;
 use crate::signature::hex;
@@ -27,8 +28,10 @@ const ANSWER_OR_CALL_ID: &str = "turnlock.action.hybrid.v1";
 /// The given history, repaired once per turn; each request adds what the turn found out.
 #[derive(Debug, Clone)]
 pub(super) struct History {
-    given: message::History<'static>,
+    all: message::History<'static>,
     repairs: Vec<message::Repair>,
+    /// How much of what the turn found out is in it.
+    learned: usize,
 }
 
 /// What the turn adds to the history, in the order in which it became known.
@@ -71,7 +74,35 @@ impl History {
         // The history is kept once, here.
         given.append(std::mem::take(&mut options.messages))?;
         let repairs = given.repairs();
-        Ok(Self { given, repairs })
+        Ok(Self { all: given, repairs, learned: 0 })
+    }
+
+    /// The history with what the turn has found out, and with an instruction for this once.
+    fn asked(
+        &mut self,
+        dialect: Dialect,
+        context: &[Context],
+        instruction: Option<&str>,
+    ) -> message::Normalized<'static> {
+        for one in context.iter().skip(self.learned) {
+            self.append(wire::elements(dialect, one));
+        }
+        self.learned = context.len();
+        let instruction = instruction.map(|text| Context::System(text.to_owned()));
+        let once = instruction.map(|one| wire::elements(dialect, &one)).unwrap_or_default();
+        let retract = !once.is_empty();
+        self.append(once);
+        let normalized = self.all.normalized();
+        if retract {
+            self.all.retract();
+        }
+        normalized
+    }
+
+    fn append(&mut self, elements: Vec<Json<'static>>) {
+        // What a turn adds has a shape that is known, so nothing can be wrong with it.
+        let taken = self.all.append(elements);
+        debug_assert!(taken.is_ok(), "{taken:?}");
     }
 
     pub(super) fn repairs(&self) -> Json<'static> {
@@ -82,14 +113,17 @@ impl History {
 impl Turn {
     /// The members of the next request: `messages`, and `system`, `tools`, `tool_choice`
     /// where the dialect has them and there is something to say.
-    pub(super) fn request_body(&self) -> Json<'static> {
+    pub(super) fn request_body(&mut self) -> Json<'static> {
+        let dialect = self.options.dialect;
+        let instruction = self.instruction().map(|(text, _)| text);
+        let normalized = self.history.asked(dialect, &self.record.context, instruction);
+        let system = self.record.context.iter().filter_map(|one| match one {
+            Context::System(text) => Some(text.as_str()),
+            Context::Exchange(_) => None,
+        });
+        let system: Vec<_> = system.chain(instruction).collect();
         let (tools, choice) = self.offer();
-        let mut context = self.record.context.clone();
-        if let Some((instruction, _)) = self.instruction() {
-            context.push(Context::System(instruction.to_owned()));
-        }
-        let history = self.history.given.clone();
-        wire::body(self.options.dialect, history, &context, &tools, choice)
+        wire::body(dialect, normalized, &system, &tools, choice)
     }
 
     fn offer(&self) -> (Vec<&ToolSpec>, Choice) {

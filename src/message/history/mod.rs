@@ -147,6 +147,16 @@ impl<'a> History<'a> {
         taken
     }
 
+    /// Takes back the last element, which was one message and no call.
+    pub(crate) fn retract(&mut self) {
+        self.entries.pop();
+        self.elements = self.elements.saturating_sub(1);
+        while self.read.last().is_some_and(|last| last.index >= self.elements) {
+            self.read.pop();
+        }
+        self.arranger.rewind(self.entries.len());
+    }
+
     fn replaced(&mut self) {
         let finding = Finding::new("UNICODE_LONE_SURROGATE", "converted", self.elements);
         self.read.push(finding.done("replaced by U+FFFD"));

@@ -49,7 +49,7 @@ pub(super) fn exchange(exchange: &Exchange) -> Vec<Json<'static>> {
 
 pub(super) fn body(
     history: Normalized<'static>,
-    added: &[&String],
+    added: &[&str],
     tools: &[&ToolSpec],
     choice: Choice,
 ) -> Json<'static> {
@@ -57,7 +57,7 @@ pub(super) fn body(
         Some(Json::Array(blocks)) => blocks,
         _ => Vec::new(),
     };
-    system.extend(added.iter().map(|text| text_block((*text).clone())));
+    system.extend(added.iter().map(|text| text_block((*text).to_owned())));
     let mut members = Vec::new();
     if !system.is_empty() {
         members.push(("system".into(), Json::Array(system)));

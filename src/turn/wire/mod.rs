@@ -6,41 +6,37 @@ mod openai_chat;
 use super::prompt::{Choice, Context};
 use crate::canon::Json;
 use crate::dialect::Dialect;
-use crate::message::{History, Normalized};
+use crate::message::Normalized;
 use crate::tool::ToolSpec;
 
-/// The members of a request that the core decides: the history and what the turn adds to it, in
-/// one valid list.
+/// What the turn found out, as elements of a history.
+pub(super) fn elements(dialect: Dialect, context: &Context) -> Vec<Json<'static>> {
+    let anthropic = dialect == Dialect::Anthropic;
+    match context {
+        // System texts behind the conversation belong to Anthropic's top-level system: a message
+        // with that role is refused by most of its models.
+        Context::System(_) if anthropic => Vec::new(),
+        Context::System(text) => {
+            vec![Json::object([("role", "system".into()), ("content", text.clone().into())])]
+        }
+        Context::Exchange(exchange) if anthropic => anthropic::exchange(exchange),
+        Context::Exchange(exchange) => openai_chat::exchange(exchange),
+    }
+}
+
+/// The members of a request that the core decides; `system` is what the turn says beside the
+/// history, where the wire has a place for it.
 pub(super) fn body(
     dialect: Dialect,
-    mut history: History<'static>,
-    context: &[Context],
+    history: Normalized<'static>,
+    system: &[&str],
     tools: &[&ToolSpec],
     choice: Choice,
 ) -> Json<'static> {
-    let anthropic = dialect == Dialect::Anthropic;
-    let mut system = Vec::new();
-    let mut added = Vec::new();
-    for one in context {
-        match one {
-            // System texts behind the conversation belong to Anthropic's top-level system: a
-            // message with that role is refused by most of its models.
-            Context::System(text) if anthropic => system.push(text),
-            Context::System(text) => added
-                .push(Json::object([("role", "system".into()), ("content", text.clone().into())])),
-            Context::Exchange(exchange) if anthropic => {
-                added.extend(anthropic::exchange(exchange));
-            }
-            Context::Exchange(exchange) => added.extend(openai_chat::exchange(exchange)),
-        }
-    }
-    // What the turn adds has a shape that is known, so nothing can be wrong with it.
-    let _ = history.append(added);
-    let normalized: Normalized<'static> = history.into_normalized();
-    if anthropic {
-        anthropic::body(normalized, &system, tools, choice)
+    if dialect == Dialect::Anthropic {
+        anthropic::body(history, system, tools, choice)
     } else {
-        openai_chat::body(normalized, tools, choice)
+        openai_chat::body(history, tools, choice)
     }
 }
 
