@@ -172,13 +172,12 @@ impl<'a> Arranger<'a> {
         if results.is_empty() {
             return;
         }
-        let message = plain;
         if context.rules.results == Results::Messages {
             for result in results {
-                self.push(message(Role::Tool, vec![result]), index, context, before);
+                self.push(plain(Role::Tool, vec![result]), index, context, before);
             }
         } else {
-            self.push(message(Role::User, results), index, context, before);
+            self.push(plain(Role::User, results), index, context, before);
         }
     }
 
@@ -329,17 +328,17 @@ impl<'a> Arranger<'a> {
         let mut tail = Tail { messages: Vec::new(), findings: Vec::new() };
         let index = context.end;
         let mut prefill = context.options.prefill;
-        let mut says_last = None;
+        let mut ends_with_assistant = false;
         if let Some(last) = &self.last {
             let mut last = last.clone();
             let calls = last.parts.iter().any(|part| matches!(part, Out::Call { .. }));
             // What the provider paused on its own tools is sent back as it is.
             let paused = matches!(last.parts.last(), Some(Out::Native(block))
                 if block.get("type").and_then(Json::as_str) == Some("server_tool_use"));
-            says_last = (last.role == Role::Assistant && !calls && !paused).then_some(());
+            ends_with_assistant = last.role == Role::Assistant && !calls && !paused;
             prefill |=
                 last.extra.iter().any(|(key, on)| key == "prefix" && on.as_bool() == Some(true));
-            if prefill && says_last.is_some() && rules.last == Last::NotAssistant {
+            if prefill && ends_with_assistant && rules.last == Last::NotAssistant {
                 prepare::trim(&mut last, index, &mut tail.findings);
             }
             (rules.write)(last, &mut tail.messages);
@@ -351,7 +350,7 @@ impl<'a> Arranger<'a> {
             (rules.write)(says(Role::User, FIRST), &mut tail.messages);
             let finding = Finding::new("MSG_LIST_EMPTY", "synthesized", index);
             tail.findings.push(finding.done(format!("added \"{FIRST}\"")));
-        } else if says_last.is_some() && rules.last != Last::Any && !prefill {
+        } else if ends_with_assistant && rules.last != Last::Any && !prefill {
             (rules.write)(says(Role::User, LAST), &mut tail.messages);
             let finding = Finding::new("LAST_MESSAGE_ROLE", "synthesized", index);
             let finding = finding.done(format!("added \"{LAST}\""));

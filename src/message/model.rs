@@ -240,6 +240,8 @@ pub(super) struct ToolResult<'a> {
     pub(super) behind: bool,
     /// The item as it came, where its call may be known to the provider only.
     pub(super) item: Option<Box<Json<'a>>>,
+    /// The entry in which it is sent as it came, until its call comes after all.
+    pub(super) kept: Option<usize>,
 }
 
 /// What a result holds.

@@ -1,7 +1,7 @@
 //! Every shape that a history comes in, and what is left as it is: cases written by hand, each
 //! with its messages, its repairs and what would be refused of it.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use turnlock::Dialect;
 use turnlock::canon::Json;
 use turnlock::message::{Options, ReasoningReplay, Strategy, ThoughtSignatures, diagnose};
@@ -58,4 +58,25 @@ fn every_shape_is_read_and_every_wire_keeps_its_own() {
         }
     }
     assert!(cases.len() > 30, "{}", cases.len());
+}
+
+/// However many calls wait for their start, each gets the arguments that came before it.
+#[test]
+fn no_arguments_are_lost_before_their_calls() {
+    let delta = |i| json!({"type": "TOOL_CALL_ARGS", "toolCallId": format!("c{i}"), "delta": format!("{{\"n\":{i}}}")});
+    let start =
+        |i| json!({"type": "TOOL_CALL_START", "toolCallId": format!("c{i}"), "toolCallName": "f"});
+    let all: Vec<Value> = (0..200).map(delta).chain((0..200).rev().map(start)).collect();
+    let input = Value::Array(all).to_string();
+    let normalized = made(&input, &Options::new(Dialect::OpenAiChat));
+    let messages = value(&Json::Array(normalized.messages));
+    let calls =
+        messages.as_array().unwrap().iter().flat_map(|one| one["tool_calls"].as_array()).flatten();
+    let mut seen = 0;
+    for call in calls {
+        let number = call["id"].as_str().unwrap().trim_start_matches('c');
+        assert_eq!(call["function"]["arguments"], format!("{{\"n\":{number}}}"));
+        seen += 1;
+    }
+    assert_eq!(seen, 200);
 }

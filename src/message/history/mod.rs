@@ -57,20 +57,18 @@ pub struct History<'a> {
     turn: usize,
     /// The entry that made calls last.
     called: Option<usize>,
+    /// Where its first call without a result may be.
+    open_from: usize,
     /// The first entry whose place or worth depends on who speaks next: reasoning that may have led
     /// to nothing, a system message that may only stand before the assistant.
     undecided: Option<usize>,
     /// Whether an item refers to what the provider keeps.
     references: bool,
-    /// Results whose calls only the provider may know: their elements and entries.
-    kept: Vec<(usize, usize)>,
     /// By the number of an item's id, whether an item has it.
     items: Vec<bool>,
     names: NameMap,
-    /// Arguments whose call is still to come.
-    early_args: Vec<(String, String)>,
-    /// Where its first call without a result may be.
-    open_from: usize,
+    /// By the number of a call's id, arguments that came before it, and with which element.
+    early_args: Vec<Option<(usize, String)>>,
     /// By the number of a message's id, its entry.
     named: Vec<Option<usize>>,
     /// Whether a call carried a thought signature.
@@ -99,7 +97,6 @@ impl<'a> History<'a> {
             open_from: 0,
             undecided: None,
             references: false,
-            kept: Vec::new(),
             items: Vec::new(),
             names: NameMap::default(),
             early_args: Vec::new(),

@@ -26,7 +26,7 @@ impl<'a> History<'a> {
                 Piece::Say(entry) => self.say(entry),
                 Piece::Call { call, marks } => self.call(call, marks),
                 Piece::Result { id, result } => self.result(&id, result),
-                Piece::ArgsDelta { id, delta } => self.args_delta(&id, &delta),
+                Piece::ArgsDelta { id, delta } => self.args_delta(&id, &delta, index),
                 Piece::TextDelta { id, delta, speaker } => {
                     self.text_delta(&id, &delta, speaker, index);
                 }
@@ -238,7 +238,7 @@ impl<'a> History<'a> {
     fn used_again(&mut self, members: &[(Cow<'a, str>, Json<'a>)], index: usize) -> bool {
         let id = members.iter().find(|(key, _)| key == "id").and_then(|(_, id)| id.as_str());
         let Some(id) = id else { return false };
-        let number = self.index.number(&format!("\u{3}{id}"));
+        let number = self.index.number(&by_item(id));
         if number >= self.items.len() {
             self.items.resize(number + 1, false);
         }
@@ -287,8 +287,7 @@ impl<'a> History<'a> {
     }
 
     fn early(&mut self, result: ToolResult<'a>, place: Place, index: usize) {
-        let kept = self.kept.iter().position(|(kept, _)| *kept == result.index);
-        if let Some((_, at)) = kept.map(|at| self.kept.swap_remove(at))
+        if let Some(at) = result.kept
             && let Some(entry) = self.entries.get_mut(at)
         {
             // Its call is here after all.
@@ -312,18 +311,8 @@ impl<'a> History<'a> {
 
     /// Arguments that came before their call.
     fn take_early_args(&mut self, call: &mut Call<'a>) {
-        if self.early_args.is_empty() {
-            return;
-        }
-        let mut text = String::new();
-        self.early_args.retain(|(id, delta)| {
-            let mine = *id == call.id;
-            if mine {
-                text.push_str(delta);
-            }
-            !mine
-        });
-        if !text.is_empty() {
+        let early = self.index.find(&call.id).and_then(|id| self.early_args.get_mut(id));
+        if let Some((_, text)) = early.and_then(Option::take) {
             call.args = Args::Text(text.into());
         }
     }
@@ -393,7 +382,8 @@ impl<'a> History<'a> {
             Answers::Call(place) => self.answer(place, result),
             Answers::Again(place) => self.again(place, result),
             Answers::Nothing if self.elsewhere(&result) => {
-                self.pairs.wait(number, key, result.clone());
+                let kept = Some(self.entries.len());
+                self.pairs.wait(number, key, ToolResult { kept, ..result.clone() });
                 self.keep(result);
             }
             // By its name alone a result would be given to whatever is called next.
@@ -416,7 +406,6 @@ impl<'a> History<'a> {
         let mut entry = Entry::new(Speaker::Assistant, result.index);
         let marks = Marks::RESPONSES;
         entry.marks = marks;
-        self.kept.push((result.index, self.entries.len()));
         if let Some(block) = result.item {
             entry.parts.push(Part::Native { marks, block: *block });
         }
@@ -498,7 +487,7 @@ impl<'a> History<'a> {
         }
     }
 
-    fn args_delta(&mut self, id: &str, delta: &str) {
+    fn args_delta(&mut self, id: &str, delta: &str, index: usize) {
         let place = if id.is_empty() {
             // A chunk without an id goes on with the call before it.
             let at = self.called.filter(|at| at + 1 == self.entries.len());
@@ -509,9 +498,17 @@ impl<'a> History<'a> {
             self.index.find(id).and_then(|id| self.pairs.last_of(id))
         };
         let Some(place) = place else {
+            if id.is_empty() {
+                self.read.push(Finding::new("TOOL_CALL_PARTIAL", "dropped", index));
+                return;
+            }
             // Its call is still to come.
-            if self.early_args.len() < 64 {
-                self.early_args.push((id.to_owned(), delta.to_owned()));
+            let number = self.index.number(id);
+            if number >= self.early_args.len() {
+                self.early_args.resize(number + 1, None);
+            }
+            if let Some(early) = self.early_args.get_mut(number) {
+                early.get_or_insert((index, String::new())).1.push_str(delta);
             }
             return;
         };
@@ -567,4 +564,9 @@ fn key<'k>(call: &'k Call<'_>) -> Cow<'k, str> {
 /// By what a message is found; no id of a call begins so.
 fn by_message(id: &str) -> String {
     format!("\u{1}{id}")
+}
+
+/// By what an item is found; no id of a call begins so.
+fn by_item(id: &str) -> String {
+    format!("\u{2}{id}")
 }

@@ -98,10 +98,9 @@ impl<'a> History<'a> {
         let repairs = |all: &[Finding]| -> Vec<Repair> {
             all.iter().filter(|one| one.is_repair()).cloned().map(Finding::repair).collect()
         };
-        let mut read = repairs(self.read.get(self.told..).unwrap_or_default());
-        if self.options.strategy != Strategy::Reconstruct {
-            read.retain(|repair| !repair.code.starts_with("TOOL_"));
-        }
+        let mut new = self.read.get(self.told..).unwrap_or_default().to_vec();
+        new.retain(|finding| self.concerns(finding));
+        let read = repairs(&new);
         self.told = self.read.len();
         let mut end = repairs(&self.at_end());
         end.extend(repairs(&tail.findings));
@@ -150,12 +149,17 @@ impl<'a> History<'a> {
         [self.read.as_slice(), &self.arranger.findings].concat()
     }
 
+    /// Whether a finding is about what is sent: of calls and results a strategy that leaves them
+    /// out says only that it does.
+    fn concerns(&self, finding: &Finding) -> bool {
+        self.options.strategy == Strategy::Reconstruct
+            || !finding.code.starts_with("TOOL_")
+            || finding.code == OMITTED
+    }
+
     /// All that was found, in the order of the elements.
     fn sorted(&self, mut found: Vec<Finding>, tail: Vec<Finding>) -> Vec<Finding> {
-        if self.options.strategy != Strategy::Reconstruct {
-            // Calls and results are not sent, so nothing is said about them.
-            found.retain(|one| !one.code.starts_with("TOOL_") || one.code == OMITTED);
-        }
+        found.retain(|finding| self.concerns(finding));
         found.extend(self.at_end());
         found.extend(tail);
         found.sort_by_key(|finding| finding.index);
@@ -166,8 +170,9 @@ impl<'a> History<'a> {
     fn at_end(&self) -> Vec<Finding> {
         let mut all = Vec::new();
         if self.options.strategy == Strategy::Reconstruct {
-            let kept = |index: usize| self.kept.iter().any(|(kept, _)| *kept == index);
-            let lost = self.pairs.orphans().filter(|(_, result)| !kept(result.index));
+            let early = self.early_args.iter().flatten();
+            all.extend(early.map(|(at, _)| Finding::new("TOOL_CALL_PARTIAL", "dropped", *at)));
+            let lost = self.pairs.orphans().filter(|(_, result)| result.kept.is_none());
             all.extend(lost.map(|(id, result)| {
                 let finding = Finding::new("TOOL_RESULT_ORPHAN", "dropped", result.index);
                 if id.starts_with('\0') { finding } else { finding.call(id) }

@@ -124,6 +124,7 @@ pub(super) fn result<'a>(content: Content<'a>, error: bool, index: usize) -> Too
         marks: Marks::NONE,
         behind: false,
         item: None,
+        kept: None,
     }
 }
 

@@ -6,18 +6,8 @@ use super::super::model::{Entry, Marks, Piece, Speaker};
 use super::{Fields, message};
 use crate::canon::Json;
 
-const TYPES: [&str; 10] = [
-    "human",
-    "ai",
-    "system",
-    "developer",
-    "tool",
-    "function",
-    "remove",
-    "chat",
-    "generic",
-    "reasoning",
-];
+const TYPES: [&str; 9] =
+    ["human", "ai", "system", "developer", "tool", "function", "remove", "chat", "generic"];
 
 /// `{ type: "human" | "ai" | …, content }` or a class name as type.
 pub(super) fn is(fields: &Fields<'_>) -> bool {
@@ -25,8 +15,7 @@ pub(super) fn is(fields: &Fields<'_>) -> bool {
     if fields.has("role") && kind != "chat" {
         return false;
     }
-    let known = TYPES.get(..9).is_some_and(|all| all.contains(&kind.as_ref()));
-    (known || kind.contains("Message"))
+    (TYPES.contains(&kind.as_ref()) || kind.contains("Message"))
         && (fields.has("content")
             || fields.has("data")
             || fields.has("kwargs")
@@ -85,10 +74,7 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         for key in ["tool_calls", "function_call"] {
             if let Some(value) = kept.take(key) {
                 fields.take(key);
-                fields.insert(
-                    if key == "tool_calls" { "tool_calls" } else { "function_call" },
-                    value,
-                );
+                fields.insert(key, value);
             }
         }
     }

@@ -110,15 +110,11 @@ pub(super) fn entry<'a>(
         work.findings.push(finding.more("at most 128 are taken").spelling());
     }
     made.listed = entry.listed && context.own;
-    if blank > 0 && made.parts.is_empty() && !only_foreign(entry) {
+    let reasoned = entry.parts.iter().any(|part| matches!(part, Part::Reasoning(_)));
+    if blank > 0 && made.parts.is_empty() && !reasoned {
         made.silent = false;
     }
     made
-}
-
-/// Whether reasoning was all that an entry held beside blanks.
-fn only_foreign(entry: &Entry<'_>) -> bool {
-    entry.parts.iter().any(|part| matches!(part, Part::Reasoning(_)))
 }
 
 struct Work<'w, 'a> {
@@ -160,14 +156,12 @@ impl<'a> Work<'_, 'a> {
 
     /// The fields that the dialect knows; the others are left out.
     fn fields(&mut self, extra: &Members<'a>, known: &[&str], marks: Marks) -> Members<'a> {
-        if extra.is_empty() {
-            return Vec::new();
-        }
         let mut kept = Vec::new();
+        if !marks.within(self.rules().own) {
+            // Another shape's: its fields are no wire's.
+            return kept;
+        }
         for (key, value) in extra {
-            if !marks.within(self.rules().own) {
-                break;
-            }
             if known.contains(&key.as_ref()) {
                 let mut value = value.clone();
                 if let Json::String(name) = &value
