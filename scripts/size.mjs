@@ -10,14 +10,12 @@ const LIMITS = { wasm: 160 * 1024, 'whole import, minified': 225 * 1024 }
 
 const bundle = await build({
   stdin: { contents: "export * from 'turnlock'", resolveDir: root },
-  ...{
-    bundle: true,
-    minify: true,
-    format: 'esm',
-    platform: 'browser',
-    target: 'es2022',
-    write: false,
-  },
+  bundle: true,
+  minify: true,
+  format: 'esm',
+  platform: 'browser',
+  target: 'es2022',
+  write: false,
 })
 const parts = {
   wasm: readFileSync(join(root, 'pkg/dist/turnlock.wasm')),

@@ -6,11 +6,13 @@ import test from 'node:test'
 import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
 import fc from 'fast-check'
 import {
+  customModel,
   diagnose,
   explainRefusal,
   isTurnlockError,
   normalize,
   openHistory,
+  runTurn,
   threadId,
 } from 'turnlock'
 import { DIALECTS, histories, INTERRUPTED, junk, read, spoiled } from './histories.mjs'
@@ -155,6 +157,14 @@ const RUNS = {
   numRuns: Number(process.env.RUNS ?? 250),
   includeErrorInReport: true,
 }
+/** Any list that a turn takes: one without a message it does not. */
+const any = fc
+  .oneof(
+    histories.map(({ elements }) => elements),
+    spoiled,
+    junk,
+  )
+  .filter((elements) => elements.length > 0)
 /** A test for each dialect, so that what is wrong in one hides nothing in the others. */
 const holds = (name, arbitrary, check) => {
   for (const dialect of DIALECTS) {
@@ -219,6 +229,32 @@ holds(
     settled(normalize(elements, all).messages, all)
   },
 )
+
+// A turn's history comes to the core as JSON, one that is normalized as a tape.
+const TURNS = ['openai-chat', 'deepseek', 'mistral', 'groq', 'xai', 'chat-template', 'anthropic']
+for (const dialect of TURNS) {
+  test(`a turn asks with what normalizing makes (${dialect})`, () =>
+    fc.assert(
+      fc.asyncProperty(any, async (elements) => {
+        let request
+        const model = customModel(async function* (given) {
+          request = given
+          yield { type: 'text', text: 'ok' }
+        })
+        const asked = async () => {
+          const given = { model: { ...model, dialect }, messages: elements, mode: 'unified' }
+          const { repairs } = await runTurn(given).result
+          return { ...request, repairs }
+        }
+        const got = await asked().catch(({ code }) => ({ code }))
+        const wanted = outcome(() => normalize(elements, { dialect }))
+        for (const key of ['code', 'messages', 'system', 'repairs']) {
+          assert.deepEqual(got[key], wanted[key], key)
+        }
+      }),
+      RUNS,
+    ))
+}
 
 holds('what was said is there, in order', histories, ({ elements, said, spoken }, dialect) => {
   for (const strategy of ['reconstruct', 'text_only']) {
