@@ -19,7 +19,7 @@
 //! - Open sockets, read clocks or draw random numbers: all three arrive as inputs,
 //!   so that a recorded turn replays byte for byte.
 //! - Validate arguments against a schema: the host does, and the core takes its verdict.
-//! - Run tools, or keep anything between turns.
+//! - Run tools, or write anything down: what is to be kept is an effect ([`store`]).
 
 pub mod canon;
 pub mod dialect;
@@ -27,6 +27,7 @@ pub mod error;
 pub mod limits;
 pub mod message;
 pub mod signature;
+pub mod store;
 pub mod stream;
 pub mod tool;
 pub mod trace;

@@ -15,6 +15,8 @@ pub enum Refusal {
     InvalidArguments,
     /// Not on the allowlist of the phase.
     NotAllowed,
+    /// The user was asked, and said no.
+    NotApproved,
     /// The phase has no tools.
     ToolsDisabled,
     /// Not in the registry.
@@ -30,9 +32,25 @@ impl Refusal {
             Self::Duplicate => "duplicate",
             Self::InvalidArguments => "invalid_arguments",
             Self::NotAllowed => "not_allowed",
+            Self::NotApproved => "not_approved",
             Self::ToolsDisabled => "tools_disabled",
             Self::UnknownTool => "unknown_tool",
         }
+    }
+
+    /// The reason of a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        let all = [
+            Self::Budget,
+            Self::Duplicate,
+            Self::InvalidArguments,
+            Self::NotAllowed,
+            Self::NotApproved,
+            Self::ToolsDisabled,
+            Self::UnknownTool,
+        ];
+        all.into_iter().find(|one| one.name() == name)
     }
 
     /// What the model is told. It redirects and never echoes arguments: prohibition and
@@ -56,6 +74,10 @@ impl Refusal {
             ),
             Self::NotAllowed => format!(
                 "{tools} did not run: this phase has other tools. Go on with the results at hand."
+            ),
+            Self::NotApproved => format!(
+                "{tools} did not run: the user did not approve it. Go on without {it}, and do not ask for {it} again.",
+                it = if it == "it" { "it" } else { "them" }
             ),
             Self::ToolsDisabled => format!(
                 "{tools} did not run: this phase is for the answer. Write the answer for the user now, from the results at hand."
@@ -83,6 +105,8 @@ pub struct Rules<'a> {
 pub enum Ruling {
     /// It is executed.
     Execute,
+    /// It takes the outcome that an earlier turn had.
+    Recall,
     /// It is not.
     Refuse(Refusal),
     /// The outcome of this earlier call is used.
@@ -103,11 +127,12 @@ impl Rules<'_> {
 }
 
 /// Judges a call; the first rule that applies decides. `valid` is the host's verdict on
-/// the arguments.
+/// the arguments, `known` whether an earlier turn has an outcome that may be used.
 #[must_use]
 pub fn judge(
     tool: Option<&ToolSpec>,
     valid: bool,
+    known: bool,
     signature: &Signature,
     rules: &Rules<'_>,
     ledger: &Ledger,
@@ -123,6 +148,9 @@ pub fn judge(
         (Some(_), Dedupe::Block) => return Ruling::Refuse(Refusal::Duplicate),
         (Some(call), Dedupe::Replay) => return Ruling::Replay(call),
         (Some(_), Dedupe::Allow) | (None, _) => {}
+    }
+    if known {
+        return Ruling::Recall;
     }
     if rules.budget == 0 { Ruling::Refuse(Refusal::Budget) } else { Ruling::Execute }
 }
@@ -156,20 +184,27 @@ mod tests {
         for (tools_on, is_known, allow, valid, seen, budget, want) in rows {
             let rules = Rules { tools_on, allow, budget };
             let ledger = if seen { &executed } else { &fresh };
-            let got = judge(is_known.then_some(&known), valid, &signature, &rules, ledger);
+            let got = judge(is_known.then_some(&known), valid, false, &signature, &rules, ledger);
             assert_eq!(got, want);
         }
 
         let open = Rules { tools_on: true, allow: None, budget: 1 };
         let mut replays = known.clone();
         replays.dedupe = Dedupe::Replay;
-        assert_eq!(judge(Some(&replays), true, &signature, &open, &executed), Ruling::Replay(7));
+        assert_eq!(
+            judge(Some(&replays), true, false, &signature, &open, &executed),
+            Ruling::Replay(7)
+        );
         let spent = Rules { budget: 0, ..open };
-        let replay = judge(Some(&replays), true, &signature, &spent, &executed);
+        let replay = judge(Some(&replays), true, false, &signature, &spent, &executed);
         assert_eq!(replay, Ruling::Replay(7), "a replay costs no budget");
         let mut polls = known;
         polls.dedupe = Dedupe::Allow;
-        assert_eq!(judge(Some(&polls), true, &signature, &open, &executed), Ruling::Execute);
+        assert_eq!(judge(Some(&polls), true, false, &signature, &open, &executed), Ruling::Execute);
+        let recalled = judge(Some(&polls), true, true, &signature, &spent, &fresh);
+        assert_eq!(recalled, Ruling::Recall, "an outcome at hand costs no budget");
+        let own = judge(Some(&replays), true, true, &signature, &open, &executed);
+        assert_eq!(own, Ruling::Replay(7), "this turn's outcome comes first");
     }
 
     #[test]

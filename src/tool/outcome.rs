@@ -37,6 +37,16 @@ impl Status {
     }
 }
 
+impl Status {
+    /// The status of a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        use Status::{Blocked, Cancelled, Error, Ok, Skipped, Timeout, Unknown};
+        let all = [Blocked, Cancelled, Error, Ok, Skipped, Timeout, Unknown];
+        all.into_iter().find(|one| one.name() == name)
+    }
+}
+
 /// Why a call has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolError {
@@ -85,6 +95,40 @@ impl Outcome {
     pub fn told(status: Status, text: impl Into<String>) -> Self {
         let result = Some(Json::String(text.into().into()));
         Self { status, result, error: None, truncated: false }
+    }
+
+    /// `status, result?, error?, truncated`: the members of an outcome, as events and records
+    /// have them.
+    #[must_use]
+    pub fn members(&self) -> Vec<(std::borrow::Cow<'static, str>, Json<'static>)> {
+        let mut members = vec![("status".into(), Json::string(self.status.name()))];
+        if let Some(result) = &self.result {
+            members.push(("result".into(), result.clone()));
+        }
+        if let Some(error) = &self.error {
+            let error = Json::object([
+                ("code", error.code.clone().into()),
+                ("message", error.message.clone().into()),
+            ]);
+            members.push(("error".into(), error));
+        }
+        members.push(("truncated".into(), self.truncated.into()));
+        members
+    }
+
+    /// Reads the members that [`Outcome::members`] writes.
+    #[must_use]
+    pub fn read(json: &Json<'_>) -> Option<Self> {
+        let text = |json: &Json<'_>, key| json.get(key).and_then(Json::as_str).map(str::to_owned);
+        let error = |json: &Json<'_>| {
+            Some(ToolError { code: text(json, "code")?, message: text(json, "message")? })
+        };
+        Some(Self {
+            status: Status::parse(json.get("status")?.as_str()?)?,
+            result: json.get("result").cloned().map(Json::into_owned),
+            error: json.get("error").and_then(error),
+            truncated: json.get("truncated")?.as_bool()?,
+        })
     }
 
     /// What the model reads: the result or the error, as compact text.

@@ -36,6 +36,9 @@ pub struct ToolSpec {
     pub max_result_bytes: Option<u64>,
     /// Whether the host checks the arguments, or derives an action from them.
     pub checks: bool,
+    /// Milliseconds for which another turn of the tenant may use an outcome; read-only tools
+    /// only. Default never.
+    pub reuse_ms: Option<u64>,
 }
 
 impl ToolSpec {
@@ -52,7 +55,14 @@ impl ToolSpec {
             timeout_ms: None,
             max_result_bytes: None,
             checks: false,
+            reuse_ms: None,
         }
+    }
+
+    /// Whether a call that may have run can run once more, with the same key.
+    #[must_use]
+    pub fn may_run_again(&self) -> bool {
+        self.read_only || self.idempotent
     }
 }
 

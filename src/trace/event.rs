@@ -40,6 +40,13 @@ pub enum PhaseName {
 }
 
 impl PhaseName {
+    /// The phase of a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        let all = [Self::Tool, Self::Action, Self::Unified, Self::Complete];
+        all.into_iter().find(|one| one.name() == name)
+    }
+
     /// The name in events.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -55,8 +62,11 @@ impl PhaseName {
 /// What happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EventKind {
-    /// A phase begins.
-    PhaseStart,
+    /// A phase begins; or, `resumed`, one that had begun goes on in a resumed turn.
+    PhaseStart {
+        /// What it showed and did not finish is void.
+        resumed: bool,
+    },
     /// A phase ends; another one or the end of the turn follows.
     PhaseEnd,
     /// Text for the user.
@@ -78,8 +88,13 @@ pub enum EventKind {
         /// Signatures of all calls refused so far in this turn.
         blocked: Vec<String>,
     },
+    /// Calls that the user must approve; the turn pauses.
+    ApprovalRequired(Vec<CallView>),
     /// Terminal: the turn waits to be resumed.
-    Paused,
+    Paused {
+        /// The calls that wait for an approval.
+        approvals: Vec<CallView>,
+    },
     /// Terminal: the turn answered.
     Complete {
         /// All text shown in this turn, in order.
@@ -109,7 +124,7 @@ mod failure {
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Failure {
         /// Stable code, such as `model.timeout`.
-        pub code: &'static str,
+        pub code: std::borrow::Cow<'static, str>,
         /// In words.
         pub message: String,
         /// The HTTP status, where there is one.
@@ -121,7 +136,7 @@ mod failure {
         #[must_use]
         pub fn to_json(&self) -> Json<'static> {
             let mut members = vec![
-                ("code".into(), Json::string(self.code)),
+                ("code".into(), Json::String(self.code.clone())),
                 ("message".into(), Json::string(self.message.clone())),
             ];
             if let Some(status) = self.status {
@@ -147,7 +162,9 @@ pub struct CallView {
 }
 
 impl CallView {
-    fn to_json(&self) -> Json<'static> {
+    /// `{ id, name, args, signature }`.
+    #[must_use]
+    pub fn to_json(&self) -> Json<'static> {
         Json::object([
             ("id", self.id.clone().into()),
             ("name", self.name.clone().into()),
@@ -181,29 +198,27 @@ impl ResultView {
         let mut members = vec![
             ("toolCallId".into(), self.tool_call_id.clone().into()),
             ("name".into(), self.name.clone().into()),
-            ("status".into(), Json::string(self.outcome.status.name())),
         ];
-        if let Some(result) = &self.outcome.result {
-            members.push(("result".into(), result.clone()));
-        }
-        if let Some(error) = &self.outcome.error {
-            let error = Json::object([
-                ("code", error.code.clone().into()),
-                ("message", error.message.clone().into()),
-            ]);
-            members.push(("error".into(), error));
-        }
+        members.extend(self.outcome.members());
         members.extend([
             ("durationMs".into(), Json::integer(self.duration_ms)),
             ("signature".into(), self.signature.clone().into()),
             ("replayed".into(), self.replayed.into()),
-            ("truncated".into(), self.outcome.truncated.into()),
         ]);
         Json::Object(members)
     }
 }
 
 impl Event {
+    /// The piece of text that a `text` event shows.
+    #[must_use]
+    pub fn chunk(&self) -> Option<&str> {
+        match &self.kind {
+            EventKind::Text(chunk) => Some(chunk),
+            _ => None,
+        }
+    }
+
     /// The event with its envelope, as it goes over HTTP.
     #[must_use]
     pub fn to_json(&self) -> Json<'static> {
@@ -212,7 +227,13 @@ impl Event {
         };
         let calls = |calls: &[CallView]| Json::Array(calls.iter().map(CallView::to_json).collect());
         let (kind, own) = match &self.kind {
-            EventKind::PhaseStart => ("phase_start", vec![]),
+            EventKind::PhaseStart { resumed: false } => ("phase_start", vec![]),
+            EventKind::PhaseStart { resumed: true } => {
+                ("phase_start", vec![("resumed", true.into())])
+            }
+            EventKind::ApprovalRequired(views) => {
+                ("approval_required", vec![("toolCalls", calls(views))])
+            }
             EventKind::PhaseEnd => ("phase_end", vec![]),
             EventKind::Text(chunk) => ("text", vec![("chunk", chunk.clone().into())]),
             EventKind::Reasoning(chunk) => ("reasoning", vec![("chunk", chunk.clone().into())]),
@@ -230,12 +251,16 @@ impl Event {
                     ("blockedSignatures", list(blocked)),
                 ],
             ),
-            EventKind::Paused => {
+            EventKind::Paused { approvals } => {
                 let resume = Json::object([
                     ("requestId", self.request_id.to_string().into()),
                     ("toolBatchId", Json::integer(u64::from(self.tool_batch_id))),
                 ]);
-                ("paused", vec![("resume", resume)])
+                let mut own = vec![("resume", resume)];
+                if !approvals.is_empty() {
+                    own.push(("approvals", calls(approvals)));
+                }
+                ("paused", own)
             }
             EventKind::Complete { full_content, usage, blocked, composed } => {
                 let mut own = vec![

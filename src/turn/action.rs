@@ -1,6 +1,7 @@
 //! The end of the tool phase, and the action phase's decisions.
 
 use super::machine::Turn;
+use super::state::Point;
 use crate::tool::Status;
 use crate::trace::{EventKind, PhaseName};
 
@@ -18,10 +19,10 @@ impl Turn {
     }
 
     pub(super) fn end_tool_phase(&mut self) {
-        self.phase_ended();
         if self.options.policy.pause_after_tools || self.record.pause {
-            return self.paused();
+            return self.paused(Point::Action, Vec::new());
         }
+        self.phase_ended();
         self.enter(PhaseName::Action);
         self.ask();
     }

@@ -45,6 +45,8 @@ impl Turn {
     pub(super) fn ask(&mut self) {
         self.record.inferences += 1;
         self.phase.inferences += 1;
+        self.phase.asked_at = self.phase.text.len();
+        self.state_changed();
         self.ask_again(1);
     }
 
@@ -76,7 +78,7 @@ impl Turn {
             return;
         }
         let message = retry::status_message(status, body);
-        let failure = Failure { code: "model.status", message, status: Some(status) };
+        let failure = Failure { code: "model.status".into(), message, status: Some(status) };
         self.request_failed(failure, retry::is_retryable(status), retry_after_ms);
     }
 
@@ -116,7 +118,7 @@ impl Turn {
             return self.response_done();
         }
         let message = "the response ended without a finish reason".to_owned();
-        let failure = Failure { code: "model.truncated", message, status: None };
+        let failure = Failure { code: "model.truncated".into(), message, status: None };
         self.request_failed(failure, true, None);
     }
 
@@ -127,7 +129,7 @@ impl Turn {
             return self.response_done();
         }
         let code = if asking.heard.is_some() { "model.truncated" } else { "model.unreachable" };
-        let failure = Failure { code, message: message.to_owned(), status: None };
+        let failure = Failure { code: code.into(), message: message.to_owned(), status: None };
         self.request_failed(failure, true, None);
     }
 
@@ -144,7 +146,7 @@ impl Turn {
         if finished {
             return self.response_done();
         }
-        let failure = Failure { code: "model.timeout", message, status: None };
+        let failure = Failure { code: "model.timeout".into(), message, status: None };
         self.request_failed(failure, true, None);
     }
 
@@ -215,6 +217,7 @@ impl Turn {
             if asking.response.text.len() == chunk.len() {
                 // The first text of this inference: the answer is the last one that has any.
                 self.phase.text.clear();
+                self.phase.asked_at = 0;
             }
         }
         self.phase.text.push_str(&chunk);
@@ -225,7 +228,7 @@ impl Turn {
     fn stream_failed(&mut self, error: StreamError) {
         let State::Asking(asking) = &self.state else { return };
         self.effects.push_back(Effect::Abort { inference: asking.inference });
-        let failure = Failure { code: "model.stream", message: error.message, status: None };
+        let failure = Failure { code: "model.stream".into(), message: error.message, status: None };
         self.request_failed(failure, error.class.retryable(), None);
     }
 

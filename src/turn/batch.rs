@@ -1,128 +1,249 @@
 //! The calls of one response: judged, executed together, settled.
 
-use sha2::{Digest, Sha256};
-
-use super::candidates::{Candidate, Said, unique};
+use super::candidates::{Approval, Candidate, Said, unique};
 use super::io::{Effect, Settled};
 use super::machine::{State, Turn};
 use super::policy::ResultsAs;
 use super::prompt::{Answered, Context, Exchange};
-use crate::signature::{Signature, hex};
+use super::records;
+use crate::signature::Signature;
 use crate::tool::{self, Outcome, Refusal, Rules, Ruling, Status};
 use crate::trace::{CallView, EventKind, PhaseName, ResultView};
 
 /// Calls that are executed together.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Batch {
-    since: u64,
+    pub(super) since: u64,
     /// When all calls of the turn together have had their time.
-    total_deadline: u64,
-    said: Said,
-    calls: Vec<BatchCall>,
-    /// Refused calls with their notices, for histories in which each call needs an answer.
-    refused: Vec<Answered>,
+    pub(super) total_deadline: u64,
+    pub(super) said: Said,
+    pub(super) calls: Vec<BatchCall>,
+    /// Calls that are not executed, by reason, in order of first appearance.
+    pub(super) refusals: Vec<(Refusal, Vec<CallView>)>,
+    /// Calls that wait for the user.
+    pub(super) awaiting: Vec<Candidate>,
+    /// These calls had waited for the user.
+    pub(super) approved: bool,
+    /// Answers of the same response that an earlier batch gave.
+    pub(super) prior: Vec<Answered>,
     /// The action phase must know, once the batch is over.
-    elsewhere: bool,
+    pub(super) elsewhere: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct BatchCall {
-    call: u32,
-    view: CallView,
-    kind: Kind,
-    since: u64,
-    settled: Option<(Outcome, u64)>,
+pub(super) struct BatchCall {
+    pub(super) call: u32,
+    pub(super) view: CallView,
+    pub(super) kind: Kind,
+    pub(super) read_only: bool,
+    /// It may run once more, if it is not known whether it ran.
+    pub(super) again: bool,
+    pub(super) since: u64,
+    pub(super) settled: Option<(Outcome, u64)>,
+    /// Its outcome is on record.
+    pub(super) kept: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Kind {
+pub(super) enum Kind {
     /// The host runs it.
     Run { signature: Signature, deadline: u64, limit: u64, timeout: u64 },
     /// It takes the outcome of an earlier call.
     Replay { signature: Signature },
+    /// It takes the outcome of an earlier turn.
+    Recalled { signature: Signature },
     /// It got its answer when it was judged.
-    Told,
+    Told(Refusal),
+}
+
+/// Calls that wait for the user, with what is known of their response.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Awaiting {
+    pub(super) said: Said,
+    pub(super) answered: Vec<Answered>,
+    pub(super) candidates: Vec<Candidate>,
+}
+
+impl BatchCall {
+    pub(super) fn new(view: CallView, kind: Kind) -> Self {
+        Self {
+            call: 0,
+            view,
+            kind,
+            read_only: false,
+            again: false,
+            since: 0,
+            settled: None,
+            kept: false,
+        }
+    }
+
+    /// Its outcome came from outside and is put on record.
+    fn has_record(&self) -> bool {
+        matches!(self.kind, Kind::Run { .. } | Kind::Recalled { .. })
+    }
+
+    fn is_replayed(&self) -> bool {
+        matches!(self.kind, Kind::Replay { .. } | Kind::Recalled { .. })
+    }
+
+    pub(super) fn signature(&self) -> Option<&Signature> {
+        match &self.kind {
+            Kind::Run { signature, .. }
+            | Kind::Replay { signature }
+            | Kind::Recalled { signature } => Some(signature),
+            Kind::Told(_) => None,
+        }
+    }
 }
 
 impl Batch {
+    pub(super) fn new(said: Said, calls: Vec<BatchCall>) -> Self {
+        Self {
+            since: 0,
+            total_deadline: 0,
+            said,
+            calls,
+            refusals: Vec::new(),
+            awaiting: Vec::new(),
+            approved: false,
+            prior: Vec::new(),
+            elsewhere: false,
+        }
+    }
+
     pub(super) fn deadline(&self) -> Option<u64> {
         let open = self.calls.iter().filter(|call| call.settled.is_none());
         let own = open.filter_map(|call| match call.kind {
             Kind::Run { deadline, .. } => Some(deadline),
-            Kind::Replay { .. } | Kind::Told => None,
+            Kind::Replay { .. } | Kind::Recalled { .. } | Kind::Told(_) => None,
         });
         own.min().map(|own| own.min(self.total_deadline))
+    }
+
+    fn refuse(&mut self, refusal: Refusal, view: CallView) {
+        match self.refusals.iter_mut().find(|(reason, _)| *reason == refusal) {
+            Some((_, views)) => views.push(view),
+            None => self.refusals.push((refusal, vec![view])),
+        }
     }
 }
 
 impl Turn {
     /// Judges every call in the model's order and starts those that are accepted.
     pub(super) fn decide(&mut self, said: Said, candidates: Vec<Candidate>) {
-        let mut batch = Batch {
-            since: self.now,
-            total_deadline: {
-                let left = self.options.policy.tools_total_ms.saturating_sub(self.record.tools_ms);
-                self.now.saturating_add(left)
-            },
-            said,
-            calls: Vec::new(),
-            refused: Vec::new(),
-            elsewhere: false,
-        };
-        let mut refusals: Vec<(Refusal, Vec<CallView>)> = Vec::new();
+        let mut batch = Batch::new(said, Vec::new());
+        if let Some(awaiting) = self.record.awaiting.take() {
+            batch.prior = awaiting.answered;
+            batch.approved = true;
+        }
         let mut budget = self.budget();
-        for candidate in candidates {
+        for mut candidate in candidates {
             let (ruling, view, signature) = self.rule(&candidate, budget);
+            let ruling = match (ruling, candidate.approval) {
+                (Ruling::Execute, Approval::Denied) => Ruling::Refuse(Refusal::NotApproved),
+                (ruling, _) => ruling,
+            };
+            let recalled = candidate.recalled.take();
             let kind = match ruling {
+                Ruling::Execute if candidate.approval == Approval::Needed => {
+                    // Reserved, so that nobody is asked in vain.
+                    budget = budget.saturating_sub(1);
+                    batch.awaiting.push(candidate);
+                    continue;
+                }
                 Ruling::Execute => {
                     budget = budget.saturating_sub(1);
-                    self.phase.executed += 1;
-                    self.record.ledger.accept(signature.clone(), candidate.call);
                     self.run(&candidate.name, signature)
                 }
+                Ruling::Recall => Kind::Recalled { signature },
                 Ruling::Replay(_) => Kind::Replay { signature },
                 Ruling::Refuse(refusal) => {
                     batch.elsewhere |= self.would_run_elsewhere(&candidate, &signature);
-                    if !self.record.blocked.contains(&view.signature) {
-                        self.record.blocked.push(view.signature.clone());
+                    batch.refuse(refusal, view.clone());
+                    if self.phase.name != PhaseName::Unified {
+                        continue;
                     }
-                    match refusals.iter_mut().find(|(reason, _)| *reason == refusal) {
-                        Some((_, views)) => views.push(view.clone()),
-                        None => refusals.push((refusal, vec![view.clone()])),
-                    }
-                    let notice = refusal.notice(&[&view.name]);
-                    if self.phase.name == PhaseName::Unified {
-                        let told = self.soft_stop(refusal, &notice);
-                        let call = candidate.call;
-                        let settled = Some((told, self.now));
-                        let since = self.now;
-                        batch.calls.push(BatchCall {
-                            call,
-                            view,
-                            kind: Kind::Told,
-                            since,
-                            settled,
-                        });
-                    } else {
-                        batch.refused.push(Answered { view, answer: notice });
-                    }
-                    continue;
+                    Kind::Told(refusal)
                 }
             };
-            let (call, since) = (candidate.call, self.now);
-            batch.calls.push(BatchCall { call, view, kind, since, settled: None });
+            let tool = self.options.tools.find(&view.name);
+            let mut call = BatchCall {
+                call: candidate.call,
+                read_only: tool.is_some_and(|tool| tool.read_only),
+                again: tool.is_some_and(tool::ToolSpec::may_run_again),
+                since: self.now,
+                settled: recalled
+                    .filter(|_| matches!(kind, Kind::Recalled { .. }))
+                    .map(|outcome| (outcome, self.now)),
+                ..BatchCall::new(view, kind)
+            };
+            self.admit(&mut call);
+            batch.calls.push(call);
         }
-        self.announce(&batch, &refusals);
-        self.state = State::Running(Box::new(batch));
+        self.open(batch);
         self.settle_replays();
     }
 
-    fn rule(&self, candidate: &Candidate, budget: u32) -> (Ruling, CallView, Signature) {
+    /// Notes a call that is not refused, so that the next one is judged knowing it.
+    fn admit(&mut self, call: &mut BatchCall) {
+        match &call.kind {
+            Kind::Run { signature, .. } => {
+                self.phase.executed += 1;
+                self.record.ledger.accept(signature.clone(), call.call);
+            }
+            Kind::Recalled { signature } => {
+                self.record.ledger.accept(signature.clone(), call.call);
+            }
+            Kind::Replay { .. } => {}
+            Kind::Told(refusal) => {
+                let notice = refusal.notice(&[&call.view.name]);
+                call.settled = Some((self.soft_stop(*refusal, &notice), call.since));
+            }
+        }
+    }
+
+    /// Takes a batch as it was kept. What it caused then is caused again, and not shown: the
+    /// caller drops the effects.
+    pub(super) fn reopen(
+        &mut self,
+        mut batch: Batch,
+        outcomes: impl Fn(&str) -> Option<(Outcome, u64)>,
+    ) {
+        if batch.approved
+            && let Some(awaiting) = self.record.awaiting.take()
+        {
+            batch.prior = awaiting.answered;
+        }
+        for call in &mut batch.calls {
+            self.admit(call);
+            if call.has_record() {
+                call.settled = outcomes(&call.view.id);
+                call.kept = call.settled.is_some();
+            }
+        }
+        self.open(batch);
+    }
+
+    fn open(&mut self, mut batch: Batch) {
+        batch.since = self.now;
+        let left = self.options.policy.tools_total_ms.saturating_sub(self.record.tools_ms);
+        batch.total_deadline = self.now.saturating_add(left);
+        self.record.decided += 1;
+        self.announce(&batch);
+        let (phase, cycle, decided) = (self.phase.name, self.cycle, self.record.decided);
+        self.keep(|_| (records::batch_name(decided), records::batch(&batch, phase, cycle)));
+        self.state_changed();
+        self.state = State::Running(Box::new(batch));
+    }
+
+    pub(super) fn rule(&self, candidate: &Candidate, budget: u32) -> (Ruling, CallView, Signature) {
         let tool = self.options.tools.find(&candidate.name);
-        let (action, project) = (candidate.action.as_deref(), self.options.project_id.as_deref());
-        let signature = Signature::new(&candidate.name, action, &candidate.args, project);
+        let signature = self.signature_of(candidate);
         let rules = Rules { budget, ..self.rules() };
-        let ruling = tool::judge(tool, candidate.valid, &signature, &rules, &self.record.ledger);
+        let known = candidate.recalled.is_some();
+        let ruling =
+            tool::judge(tool, candidate.valid, known, &signature, &rules, &self.record.ledger);
         let view = CallView {
             id: candidate.id.clone(),
             name: candidate.name.clone(),
@@ -132,7 +253,7 @@ impl Turn {
         (ruling, view, signature)
     }
 
-    fn run(&self, name: &str, signature: Signature) -> Kind {
+    pub(super) fn run(&self, name: &str, signature: Signature) -> Kind {
         let tool = self.options.tools.find(name);
         let policy = &self.options.policy;
         let timeout = tool.and_then(|tool| tool.timeout_ms).unwrap_or(policy.tool_timeout_ms);
@@ -146,13 +267,20 @@ impl Turn {
     }
 
     /// Shows what was decided, and starts the tools.
-    fn announce(&mut self, batch: &Batch, refusals: &[(Refusal, Vec<CallView>)]) {
+    fn announce(&mut self, batch: &Batch) {
         if !batch.calls.is_empty() {
             self.record.batch += 1;
             let views = batch.calls.iter().map(|call| call.view.clone()).collect();
             self.emit(EventKind::ToolCalls(views));
         }
-        for (reason, calls) in refusals {
+        for (_, calls) in &batch.refusals {
+            for view in calls {
+                if !self.record.blocked.contains(&view.signature) {
+                    self.record.blocked.push(view.signature.clone());
+                }
+            }
+        }
+        for (reason, calls) in &batch.refusals {
             let names: Vec<&str> = calls.iter().map(|view| view.name.as_str()).collect();
             let notice = reason.notice(&names);
             if self.boxed() {
@@ -164,23 +292,26 @@ impl Turn {
             self.emit(EventKind::Refused { calls, reason, notice, blocked });
         }
         for (place, call) in batch.calls.iter().enumerate() {
-            let Kind::Run { signature, limit, .. } = &call.kind else { continue };
-            let max_result_bytes = *limit;
-            self.trace_tool_call(&call.view);
-            let tool_batch_id = self.record.batch;
-            let request = &self.options.request_id;
-            let key = format!("{request}/{tool_batch_id}/{place}/{}", signature.as_str());
-            let key = hex(&Sha256::digest(key.as_bytes()));
-            self.effects.push_back(Effect::RunTool {
-                call: call.call,
-                name: call.view.name.clone(),
-                tool_call_id: call.view.id.clone(),
-                tool_batch_id,
-                idempotency_key: key,
-                max_result_bytes,
-                args: call.view.args.clone(),
-            });
+            self.start_tool(place, call);
         }
+    }
+
+    /// Has the host run a call, behind its claim.
+    pub(super) fn start_tool(&mut self, place: usize, call: &BatchCall) {
+        let Kind::Run { signature, limit, .. } = &call.kind else { return };
+        self.trace_tool_call(&call.view);
+        let key = self.idempotency_key(place, signature);
+        let (batch, epoch) = (self.record.batch, self.record.epoch);
+        self.keep(|_| (records::claim_name(batch, epoch, &call.view.id), records::claim(&key)));
+        self.effects.push_back(Effect::RunTool {
+            call: call.call,
+            name: call.view.name.clone(),
+            tool_call_id: call.view.id.clone(),
+            tool_batch_id: batch,
+            idempotency_key: key,
+            max_result_bytes: *limit,
+            args: call.view.args.clone(),
+        });
     }
 
     pub(super) fn tool_settled(&mut self, call: u32, settled: Settled) {
@@ -217,10 +348,18 @@ impl Turn {
     }
 
     /// Replays take their outcome as soon as it is known; then the batch may be over.
-    fn settle_replays(&mut self) {
-        let State::Running(batch) = &mut self.state else { return };
-        for one in &batch.calls {
-            if let (Kind::Run { signature, .. }, Some((outcome, _))) = (&one.kind, &one.settled) {
+    pub(super) fn settle_replays(&mut self) {
+        if self.settle_known() {
+            self.finish_batch();
+        }
+    }
+
+    /// Whether everything has settled.
+    pub(super) fn settle_known(&mut self) -> bool {
+        self.keep_outcomes();
+        let State::Running(batch) = &mut self.state else { return false };
+        for one in batch.calls.iter().filter(|one| one.has_record()) {
+            if let (Some(signature), Some((outcome, _))) = (one.signature(), &one.settled) {
                 self.record.ledger.settle(signature, one.call, outcome);
             }
         }
@@ -230,8 +369,30 @@ impl Turn {
                 one.settled = known.map(|outcome| (outcome.clone(), one.since));
             }
         }
-        if batch.calls.iter().all(|one| one.settled.is_some()) {
-            self.finish_batch();
+        batch.calls.iter().all(|one| one.settled.is_some())
+    }
+
+    /// Puts what has settled on record, once.
+    fn keep_outcomes(&mut self) {
+        if self.journal.is_none() {
+            return;
+        }
+        let State::Running(batch) = &mut self.state else { return };
+        let mut settled = Vec::new();
+        for one in batch.calls.iter_mut().filter(|one| one.has_record() && !one.kept) {
+            let Some((outcome, at)) = &one.settled else { continue };
+            one.kept = true;
+            let text = records::outcome(outcome, at.saturating_sub(one.since));
+            let fresh = matches!(one.kind, Kind::Run { .. }) && outcome.status == Status::Ok;
+            settled.push((one.view.clone(), text, fresh && !outcome.truncated));
+        }
+        for (view, text, reusable) in settled {
+            let tool = self.options.tools.find(&view.name);
+            if let Some(ttl) = tool.and_then(|tool| tool.reuse_ms).filter(|_| reusable) {
+                self.keep_reusable(self.reuse_key(&view.signature), text.clone(), ttl);
+            }
+            let batch = self.record.batch;
+            self.keep(|_| (records::outcome_name(batch, &view.id), text));
         }
     }
 
@@ -239,6 +400,9 @@ impl Turn {
         let Some(batch) = self.close_batch() else { return };
         let ran = |one: &&BatchCall| matches!(one.kind, Kind::Run { .. });
         let executed = u32::try_from(batch.calls.iter().filter(ran).count()).unwrap_or(u32::MAX);
+        if self.record.awaiting.is_some() {
+            return self.await_approval();
+        }
         match self.phase.name {
             PhaseName::Tool => self.after_tools(executed),
             PhaseName::Action => {
@@ -260,32 +424,31 @@ impl Turn {
                 self.effects.push_back(Effect::CancelTool { call: one.call, reason: "cancelled" });
             }
         }
+        self.keep_outcomes();
         self.close_batch();
     }
 
     /// Shows and records the results of a batch in which everything has settled.
-    fn close_batch(&mut self) -> Option<Batch> {
-        let State::Running(batch) = std::mem::replace(&mut self.state, State::Over) else {
+    pub(super) fn close_batch(&mut self) -> Option<Batch> {
+        let State::Running(mut batch) = std::mem::replace(&mut self.state, State::Over) else {
             return None;
         };
         self.record.tools_ms += self.now.saturating_sub(batch.since);
         let mut results = Vec::new();
-        let mut answered = Vec::new();
+        let mut answered = std::mem::take(&mut batch.prior);
         for one in &batch.calls {
             let Some((outcome, at)) = &one.settled else { continue };
-            let read_only =
-                self.options.tools.find(&one.view.name).is_some_and(|tool| tool.read_only);
             match &one.kind {
-                Kind::Run { .. } if self.boxed() => {
+                Kind::Run { .. } | Kind::Recalled { .. } if self.boxed() => {
                     let (name, args) = (&one.view.name, &one.view.args);
-                    let text = self.record.boxes.wrap(name, args, outcome, read_only);
+                    let text = self.record.boxes.wrap(name, args, outcome, one.read_only);
                     self.record.context.push(Context::System(text));
                 }
                 Kind::Replay { .. } if self.boxed() => {
                     let notice = Refusal::Duplicate.notice(&[&one.view.name]);
                     self.record.context.push(Context::System(notice));
                 }
-                Kind::Run { .. } | Kind::Replay { .. } | Kind::Told => {}
+                _ => {}
             }
             answered.push(Answered { view: one.view.clone(), answer: outcome.for_model() });
             results.push(ResultView {
@@ -294,11 +457,36 @@ impl Turn {
                 signature: one.view.signature.clone(),
                 outcome: outcome.clone(),
                 duration_ms: at.saturating_sub(one.since),
-                replayed: matches!(one.kind, Kind::Replay { .. }),
+                replayed: one.is_replayed(),
             });
         }
-        if !self.boxed() {
-            answered.extend(batch.refused.iter().cloned());
+        self.answer_exchange(&mut batch, answered);
+        if !results.is_empty() {
+            for result in &results {
+                self.trace_tool_result(result);
+            }
+            self.record.results.extend(results.iter().cloned());
+            self.emit(EventKind::ToolResults(results));
+        }
+        Some(*batch)
+    }
+
+    /// In histories with native results each call of a response needs its answer: the
+    /// exchange is added once all are there.
+    fn answer_exchange(&mut self, batch: &mut Batch, mut answered: Vec<Answered>) {
+        if self.phase.name != PhaseName::Unified {
+            for (refusal, views) in &batch.refusals {
+                answered.extend(views.iter().map(|view| Answered {
+                    view: view.clone(),
+                    answer: refusal.notice(&[&view.name]),
+                }));
+            }
+        }
+        if !batch.awaiting.is_empty() {
+            let candidates = std::mem::take(&mut batch.awaiting);
+            let said = batch.said.clone();
+            self.record.awaiting = Some(Awaiting { said, answered, candidates });
+        } else if !self.boxed() {
             for call in &mut answered {
                 call.view.id = unique(std::mem::take(&mut call.view.id), &mut self.record.wire_ids);
             }
@@ -309,14 +497,6 @@ impl Turn {
                 calls: answered,
             }));
         }
-        if !results.is_empty() {
-            for result in &results {
-                self.trace_tool_result(result);
-            }
-            self.record.results.extend(results.iter().cloned());
-            self.emit(EventKind::ToolResults(results));
-        }
-        Some(*batch)
     }
 
     /// Whether results reach the model as boxes; else as the provider's own messages.

@@ -2,11 +2,12 @@
 
 use super::io::{Effect, Verdict};
 use super::machine::{State, Turn};
+use super::records;
 use crate::canon::Json;
 use crate::limits;
 use crate::signature::Signature;
 use crate::stream::{Call, Reasoning, Response};
-use crate::tool::{Dedupe, Rules};
+use crate::tool::{Dedupe, Outcome, Rules};
 use crate::trace::PhaseName;
 
 /// Calls that wait for the host's verdict on their arguments.
@@ -34,8 +35,43 @@ pub(super) struct Candidate {
     pub(super) args: Json<'static>,
     pub(super) valid: bool,
     pub(super) action: Option<String>,
-    /// A verdict is awaited.
-    pending: bool,
+    pub(super) approval: Approval,
+    /// What an earlier turn has for it.
+    pub(super) recalled: Option<Outcome>,
+    pub(super) pending: Option<Pending>,
+}
+
+/// Whether the user must say yes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Approval {
+    Denied,
+    Granted,
+    Needed,
+    NotNeeded,
+}
+
+/// What is awaited before a call can be judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pending {
+    Outcome,
+    Verdict,
+}
+
+impl Candidate {
+    /// A call whose arguments were checked before.
+    pub(super) fn checked() -> Self {
+        Self {
+            call: 0,
+            id: String::new(),
+            name: String::new(),
+            args: Json::Null,
+            valid: true,
+            action: None,
+            approval: Approval::Needed,
+            recalled: None,
+            pending: None,
+        }
+    }
 }
 
 impl Turn {
@@ -79,13 +115,15 @@ impl Turn {
         let mut ids = Vec::new();
         let mut candidates: Vec<_> = calls.map(|call| self.candidate(call, &mut ids)).collect();
         for candidate in &mut candidates {
-            candidate.pending = candidate.valid && self.needs_check(&candidate.name);
-            if candidate.pending {
+            if candidate.valid && self.needs_check(&candidate.name) {
+                candidate.pending = Some(Pending::Verdict);
                 self.effects.push_back(Effect::Check {
                     call: candidate.call,
                     name: candidate.name.clone(),
                     args: candidate.args.clone(),
                 });
+            } else {
+                self.recall(candidate);
             }
         }
         let deadline = self.now.saturating_add(self.options.policy.tool_timeout_ms);
@@ -111,8 +149,31 @@ impl Turn {
             valid: object.is_some(),
             args: object.unwrap_or_else(|| Json::String(call.arguments.into())),
             action: None,
-            pending: false,
+            approval: Approval::NotNeeded,
+            recalled: None,
+            pending: None,
         }
+    }
+
+    pub(super) fn signature_of(&self, candidate: &Candidate) -> Signature {
+        let (action, project) = (candidate.action.as_deref(), self.options.project_id.as_deref());
+        Signature::new(&candidate.name, action, &candidate.args, project)
+    }
+
+    /// Looks for what an earlier turn has for a call.
+    fn recall(&mut self, candidate: &mut Candidate) {
+        let tool = self.options.tools.find(&candidate.name);
+        let reuses = tool.is_some_and(|tool| tool.reuse_ms.is_some());
+        if !reuses || !candidate.valid || self.journal.is_none() {
+            return;
+        }
+        let signature = self.signature_of(candidate);
+        if self.record.ledger.call(&signature).is_some() {
+            return;
+        }
+        candidate.pending = Some(Pending::Outcome);
+        let key = self.reuse_key(signature.as_str());
+        self.effects.push_back(Effect::Recall { call: candidate.call, key });
     }
 
     fn needs_check(&self, name: &str) -> bool {
@@ -129,30 +190,63 @@ impl Turn {
     }
 
     pub(super) fn checked(&mut self, call: u32, verdict: Verdict) {
-        let State::Checking(checking) = &mut self.state else { return };
-        let waiting = |one: &&mut Candidate| one.call == call && one.pending;
-        let Some(candidate) = checking.candidates.iter_mut().find(waiting) else { return };
-        candidate.pending = false;
+        let Some(mut candidate) = self.pending(call, Pending::Verdict) else { return };
         match verdict {
-            Verdict::Valid { action } => candidate.action = action,
+            Verdict::Valid { action, approval } => {
+                candidate.action = action;
+                if approval {
+                    candidate.approval = Approval::Needed;
+                }
+                self.recall(&mut candidate);
+            }
             Verdict::Invalid { .. } => candidate.valid = false,
+        }
+        self.no_longer_pending(candidate);
+    }
+
+    /// What the store has for a call; a text that is no outcome is none.
+    pub(super) fn recalled(&mut self, call: u32, found: Option<(&str, u64)>) {
+        let Some(mut candidate) = self.pending(call, Pending::Outcome) else { return };
+        let tool = self.options.tools.find(&candidate.name);
+        let limit = tool.and_then(|tool| tool.reuse_ms).unwrap_or(0);
+        let fresh = found.filter(|(_, age_ms)| *age_ms <= limit);
+        let outcome = fresh.and_then(|(text, _)| records::read_outcome(text));
+        candidate.recalled = outcome.map(|(outcome, _)| outcome);
+        self.no_longer_pending(candidate);
+    }
+
+    fn pending(&mut self, call: u32, pending: Pending) -> Option<Candidate> {
+        let State::Checking(checking) = &mut self.state else { return None };
+        let waits = |one: &&mut Candidate| one.call == call && one.pending == Some(pending);
+        let candidate = checking.candidates.iter_mut().find(waits)?;
+        candidate.pending = None;
+        Some(candidate.clone())
+    }
+
+    fn no_longer_pending(&mut self, candidate: Candidate) {
+        let State::Checking(checking) = &mut self.state else { return };
+        if let Some(one) = checking.candidates.iter_mut().find(|one| one.call == candidate.call) {
+            *one = candidate;
         }
         self.decide_when_checked();
     }
 
-    /// A validator that never answers has not found the arguments valid.
+    /// A validator that never answers has not found the arguments valid; a store that does
+    /// not has nothing to reuse.
     pub(super) fn checks_timed_out(&mut self) {
         let State::Checking(checking) = &mut self.state else { return };
-        for candidate in checking.candidates.iter_mut().filter(|one| one.pending) {
-            candidate.pending = false;
-            candidate.valid = false;
+        for candidate in &mut checking.candidates {
+            candidate.valid &= candidate.pending != Some(Pending::Verdict);
+            candidate.pending = None;
         }
         self.decide_when_checked();
     }
 
     fn decide_when_checked(&mut self) {
         match std::mem::replace(&mut self.state, State::Over) {
-            State::Checking(checking) if checking.candidates.iter().all(|one| !one.pending) => {
+            State::Checking(checking)
+                if checking.candidates.iter().all(|one| one.pending.is_none()) =>
+            {
                 self.decide(checking.said, checking.candidates);
             }
             state => self.state = state,

@@ -2,6 +2,7 @@
 
 use super::io::Effect;
 use super::machine::{State, Turn};
+use super::state::{End, Point};
 use crate::canon::Json;
 use crate::stream::Response;
 use crate::tool::{Refusal, Status};
@@ -24,9 +25,9 @@ impl Turn {
         }));
     }
 
-    pub(super) fn phase_started(&mut self) {
+    pub(super) fn phase_started(&mut self, resumed: bool) {
         self.trace("orchestration_phase_start", vec![]);
-        self.emit(EventKind::PhaseStart);
+        self.emit(EventKind::PhaseStart { resumed });
     }
 
     pub(super) fn phase_ended(&mut self) {
@@ -43,12 +44,24 @@ impl Turn {
             composed,
         };
         self.emit_in(PhaseName::Complete, kind);
-        self.finish("complete", None);
+        self.finish(End::Complete, None);
     }
 
-    pub(super) fn paused(&mut self) {
-        self.emit(EventKind::Paused);
-        self.finish("paused", None);
+    /// Ends this leg of the turn; a resumed one goes on at `point`.
+    pub(super) fn paused(&mut self, point: Point, approvals: Vec<CallView>) {
+        self.phase_ended();
+        self.record.point = Some(point);
+        self.emit(EventKind::Paused { approvals });
+        self.finish(End::Paused, None);
+    }
+
+    /// Calls wait for the user.
+    pub(super) fn await_approval(&mut self) {
+        let Some(awaiting) = &self.record.awaiting else { return };
+        let view = |one| self.rule(one, u32::MAX).1;
+        let views: Vec<CallView> = awaiting.candidates.iter().map(view).collect();
+        self.emit(EventKind::ApprovalRequired(views.clone()));
+        self.paused(Point::Awaiting, views);
     }
 
     pub(super) fn cancel(&mut self, reason: &str) {
@@ -58,17 +71,21 @@ impl Turn {
         self.abort_request();
         self.cancel_batch();
         self.emit(EventKind::Cancelled { reason: reason.to_owned() });
-        self.finish("cancelled", None);
+        self.finish(End::Cancelled(reason.to_owned()), None);
     }
 
     pub(super) fn fail(&mut self, failure: Failure) {
         self.cancel_batch();
         self.emit(EventKind::Error(failure.clone()));
-        self.finish("failed", Some(&failure));
+        let again = failure.code.starts_with("model.");
+        self.finish(End::Failed { again }, Some(&failure));
     }
 
-    fn finish(&mut self, status: &'static str, failure: Option<&Failure>) {
+    fn finish(&mut self, end: End, failure: Option<&Failure>) {
         self.state = State::Over;
+        let status = end.status();
+        self.record.end = Some(end);
+        self.state_changed();
         let list = |items: Vec<Json<'static>>| Json::Array(items);
         let blocked = self.record.blocked.iter().map(|one| one.clone().into()).collect();
         let mut members = vec![

@@ -1,6 +1,7 @@
 //! The grammar of the turn machine: what happened, and what to do.
 
 use crate::canon::Json;
+use crate::store::{Answer, Commit};
 use crate::stream::Delta;
 
 /// A fact. The host reports each as it happens; late and repeated ones are harmless.
@@ -62,6 +63,22 @@ pub enum Input<'a> {
         /// What the host found.
         verdict: Verdict,
     },
+    /// What [`Effect::Recall`] found.
+    Recalled {
+        /// The call.
+        call: u32,
+        /// The record of an outcome and its age in milliseconds, if there is one.
+        found: Option<(&'a str, u64)>,
+    },
+    /// The answer to [`Effect::Commit`].
+    Stored {
+        /// The number of the commit.
+        revision: u64,
+        /// The attempt at it.
+        attempt: u32,
+        /// What the store said.
+        answer: Answer,
+    },
     /// A tool settled.
     ToolSettled {
         /// The call.
@@ -87,6 +104,8 @@ pub enum Verdict {
     Valid {
         /// What the tool's `action(args)` says, for the signature.
         action: Option<String>,
+        /// The user must approve the call.
+        approval: bool,
     },
     /// They do not.
     Invalid {
@@ -140,6 +159,20 @@ pub enum Effect {
         name: String,
         /// The arguments, an object.
         args: Json<'static>,
+    },
+    /// Look for an outcome that another turn may use.
+    Recall {
+        /// The call.
+        call: u32,
+        /// Its name in the store.
+        key: String,
+    },
+    /// Write to the store.
+    Commit {
+        /// The attempt at it, from 1.
+        attempt: u32,
+        /// What to write.
+        commit: Commit,
     },
     /// Run a tool.
     RunTool {

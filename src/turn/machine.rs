@@ -3,11 +3,14 @@
 use std::collections::VecDeque;
 
 use super::asking::Asking;
-use super::batch::Batch;
+use super::batch::{Awaiting, Batch};
 use super::candidates::Checking;
 use super::io::{Effect, Input};
+use super::journal::Journal;
 use super::options::{Mode, Options};
 use super::prompt::{Context, History};
+use super::resume::Resuming;
+use super::state::{End, Point};
 use crate::error::Error;
 use crate::stream::Usage;
 use crate::tool::{BoxMaker, Ledger};
@@ -27,6 +30,10 @@ pub struct Turn {
     pub(super) cycle: u32,
     pub(super) record: Record,
     pub(super) effects: VecDeque<Effect>,
+    /// With a store, until the end is kept.
+    pub(super) journal: Option<Journal>,
+    /// What a resumed turn does first.
+    pub(super) resuming: Option<Resuming>,
 }
 
 /// Where a turn stands. A value that means nothing in a state is not stored in it.
@@ -60,6 +67,8 @@ pub(super) struct Phase {
     pub(super) last_chance: bool,
     /// Text shown in this phase.
     pub(super) text: String,
+    /// Bytes of it when the current inference began.
+    pub(super) asked_at: usize,
 }
 
 impl Phase {
@@ -71,6 +80,7 @@ impl Phase {
             frozen: false,
             last_chance: false,
             text: String::new(),
+            asked_at: 0,
         }
     }
 }
@@ -95,6 +105,13 @@ pub(super) struct Record {
     /// All text shown, in order.
     pub(super) shown: String,
     pub(super) pause: bool,
+    /// Batches judged, those without an accepted call included.
+    pub(super) decided: u32,
+    /// Counts the owners of a kept turn.
+    pub(super) epoch: u64,
+    pub(super) awaiting: Option<Awaiting>,
+    pub(super) point: Option<Point>,
+    pub(super) end: Option<End>,
 }
 
 impl Turn {
@@ -104,9 +121,13 @@ impl Turn {
     /// Those of [`Options::parse`], and `message.unknown_shape` for a history with an
     /// element that is no message.
     pub fn new(options: &[u8]) -> Result<Self, Error> {
-        let mut options = Options::parse(options)?;
+        Self::with(Options::parse(options)?)
+    }
+
+    pub(super) fn with(mut options: Options) -> Result<Self, Error> {
         let history = History::new(&mut options)?;
         let boxes = BoxMaker::new(&options.secret);
+        let journal = options.keep.clone().map(|keep| Journal::new(keep, None));
         let name = match options.mode {
             Mode::TwoStage => PhaseName::Tool,
             Mode::Unified => PhaseName::Unified,
@@ -134,8 +155,15 @@ impl Turn {
                 tools_ms: 0,
                 shown: String::new(),
                 pause: false,
+                decided: 0,
+                epoch: 1,
+                awaiting: None,
+                point: None,
+                end: None,
             },
             effects: VecDeque::new(),
+            journal,
+            resuming: None,
         })
     }
 
@@ -171,17 +199,23 @@ impl Turn {
                 }
             }
             Input::Checked { call, verdict } => self.checked(call, verdict),
+            Input::Recalled { call, found } => self.recalled(call, found),
+            Input::Stored { revision, attempt, answer } => self.stored(revision, attempt, answer),
             Input::ToolSettled { call, settled } => self.tool_settled(call, settled),
             Input::Timer => {}
             Input::Pause => self.record.pause = true,
             Input::Cancel { reason } => self.cancel(reason),
         }
         self.expire();
+        self.expire_journal();
     }
 
     /// The next effect. Poll until `None` after each input, and do each in order.
     #[must_use]
     pub fn poll(&mut self) -> Option<Effect> {
+        if self.journal.is_some() {
+            return self.poll_journal();
+        }
         self.effects.pop_front()
     }
 
@@ -189,6 +223,11 @@ impl Turn {
     /// [`Turn::handle`]. `None` before the start and after the end.
     #[must_use]
     pub fn next_deadline(&self) -> Option<u64> {
+        let all = [self.machine_deadline(), self.journal_deadline()];
+        all.into_iter().flatten().min()
+    }
+
+    fn machine_deadline(&self) -> Option<u64> {
         let policy = &self.options.policy;
         let own = match &self.state {
             State::Idle | State::Over => return None,
@@ -213,7 +252,14 @@ impl Turn {
     fn start(&mut self) {
         if self.state == State::Idle {
             self.started = self.now;
+            self.state_changed();
             self.trace_tools();
+            if let Some(resuming) = self.resuming.take() {
+                return self.resume(resuming);
+            }
+            if let Some(given) = self.options.given.take() {
+                self.keep(|_| ("turn".to_owned(), given));
+            }
             self.enter(self.phase.name);
             self.ask();
         }
@@ -222,12 +268,12 @@ impl Turn {
     /// Begins a phase.
     pub(super) fn enter(&mut self, name: PhaseName) {
         self.phase = Phase::new(name);
-        self.phase_started();
+        self.phase_started(false);
     }
 
     /// Acts on what has become due.
     fn expire(&mut self) {
-        if self.next_deadline().is_none_or(|deadline| self.now < deadline) {
+        if self.machine_deadline().is_none_or(|deadline| self.now < deadline) {
             return;
         }
         if self.now >= self.turn_deadline() {
@@ -239,7 +285,7 @@ impl Turn {
                 }
             };
             self.abort_request();
-            return self.fail(Failure { code, message, status: None });
+            return self.fail(Failure { code: code.into(), message, status: None });
         }
         match &self.state {
             State::Idle | State::Over => {}

@@ -1,5 +1,6 @@
 //! What a host says about a turn before it starts.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::policy::{self, Policy};
@@ -42,11 +43,35 @@ pub struct Options {
     pub max_retries: u32,
     /// Whether trace events are wanted. Default `false`.
     pub trace: bool,
+    /// With a store: what is kept, and for how long.
+    pub keep: Option<Keep>,
+    /// The record of what the host gave, until it is written.
+    pub(super) given: Option<String>,
+}
+
+/// What a store keeps of a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keep {
+    /// Names this owner of the turn: 128 bits of the host's randomness.
+    pub owner: String,
+    /// Whom the turn belongs to. Default the empty string.
+    pub tenant: String,
+    /// Events at most, the oldest are dropped first. Default 10 000; with 0 text and reasoning
+    /// are not kept, and not held back until they are.
+    pub events: u64,
+    /// Bytes of events at most. Default 4 MiB.
+    pub bytes: u64,
+    /// Milliseconds from the last commit until the turn may be forgotten. Default a day.
+    pub ttl_ms: u64,
+    /// Milliseconds without a commit after which an owner counts as gone. Default 15 000.
+    pub lease_ms: u64,
+    /// Milliseconds for which text gathers between two commits. Default 25.
+    pub gather_ms: u64,
 }
 
 impl Options {
     /// Reads the options of a host:
-    /// `{ dialect, mode?, policy?, messages, tools?, requestId, projectId?, conversationId?, secret, maxRetries?, trace? }`.
+    /// `{ dialect, mode?, policy?, messages, tools?, requestId, projectId?, conversationId?, secret, maxRetries?, trace?, keep? }`.
     ///
     /// # Errors
     /// `json.*` for a text that is no JSON; `options.invalid` with the path of the option
@@ -57,7 +82,13 @@ impl Options {
         else {
             return Err(invalid("options", "an object"));
         };
-        let mut found = Found::default();
+        Self::read(members, false)
+    }
+
+    /// As [`Options::parse`]; a turn that is `resumed` may have lost its tools.
+    pub(super) fn read(members: Vec<Member>, resumed: bool) -> Result<Self, Error> {
+        let mut found = Found { resumed, ..Found::default() };
+        found.given = given(&members);
         for (key, value) in members {
             if value.is_null() {
                 continue;
@@ -86,6 +117,7 @@ impl Options {
                 "secret" => found.secret = text_of(&key, &value)?.to_owned(),
                 "maxRetries" => found.max_retries = number(&key, &value, 0, 10)?,
                 "trace" => found.trace = boolean(&key, &value)?,
+                "keep" => found.keep = Some(keep(&value)?),
                 _ => return Err(invalid(&key, "an option that exists")),
             }
         }
@@ -93,7 +125,12 @@ impl Options {
     }
 }
 
+type Member = (Cow<'static, str>, Json<'static>);
+
 struct Found {
+    resumed: bool,
+    keep: Option<Keep>,
+    given: Option<String>,
     dialect: Option<Dialect>,
     mode: Mode,
     policy: Policy,
@@ -109,6 +146,9 @@ struct Found {
 impl Default for Found {
     fn default() -> Self {
         Self {
+            resumed: false,
+            keep: None,
+            given: None,
             dialect: None,
             mode: Mode::TwoStage,
             policy: Policy::default(),
@@ -125,7 +165,7 @@ impl Default for Found {
 
 impl Found {
     fn finish(self) -> Result<Options, Error> {
-        if self.messages.is_empty() {
+        if self.messages.is_empty() && !self.resumed {
             return Err(invalid("messages", "at least one message"));
         }
         if self.secret.len() < 32 {
@@ -133,7 +173,7 @@ impl Found {
         }
         let tools = Registry::new(self.tools)?;
         for name in &self.policy.action_tools {
-            if tools.find(name).is_none() {
+            if tools.find(name).is_none() && !self.resumed {
                 return Err(invalid("policy.actionTools", "names of tools of this turn"));
             }
         }
@@ -151,8 +191,65 @@ impl Found {
             secret: self.secret,
             max_retries: self.max_retries,
             trace: self.trace,
+            given: self.given.filter(|_| self.keep.is_some()),
+            keep: self.keep,
         })
     }
+}
+
+/// The record of what a host gave: all that a resumed turn needs and cannot be told again.
+fn given(members: &[Member]) -> Option<String> {
+    let member = |key: &str| members.iter().find(|(name, _)| name == key);
+    let (_, keep) = member("keep")?;
+    let of_keep = |(name, value): &Member| {
+        (name != "owner" && name != "tenant").then(|| (name.clone(), value.clone()))
+    };
+    let keep = keep.as_object()?.iter().filter_map(of_keep).collect();
+    let mut out = format!("{{\"v\":{},\"keep\":", crate::store::FORMAT);
+    Json::Object(keep).write(&mut out);
+    for key in ["dialect", "mode", "policy", "projectId", "conversationId", "messages"] {
+        if let Some((_, value)) = member(key) {
+            // No copy: a history may have megabytes.
+            out.push_str(&format!(",\"{key}\":"));
+            value.write(&mut out);
+        }
+    }
+    out.push('}');
+    Some(out)
+}
+
+fn keep(value: &Json<'_>) -> Result<Keep, Error> {
+    const DAY: u64 = 24 * 60 * 60 * 1000;
+    let members = value.as_object().ok_or_else(|| invalid("keep", "an object"))?;
+    let mut keep = Keep {
+        owner: String::new(),
+        tenant: String::new(),
+        events: 10_000,
+        bytes: 4 * 1024 * 1024,
+        ttl_ms: DAY,
+        lease_ms: 15_000,
+        gather_ms: 25,
+    };
+    for (key, value) in members {
+        let path = format!("keep.{key}");
+        if value.is_null() {
+            continue;
+        }
+        match key.as_ref() {
+            "owner" => keep.owner = text_of(&path, value)?.to_owned(),
+            "tenant" => keep.tenant = text_of(&path, value)?.to_owned(),
+            "events" => keep.events = long(&path, value, 0, 10_000_000)?,
+            "bytes" => keep.bytes = long(&path, value, 1, 1 << 30)?,
+            "ttlMs" => keep.ttl_ms = long(&path, value, 1, 3650 * DAY)?,
+            "leaseMs" => keep.lease_ms = long(&path, value, 100, DAY)?,
+            "gatherMs" => keep.gather_ms = long(&path, value, 0, 10_000)?,
+            _ => return Err(invalid(&path, "a field of keep that exists")),
+        }
+    }
+    if keep.owner.len() < 16 {
+        return Err(invalid("keep.owner", "at least 16 characters of randomness"));
+    }
+    Ok(keep)
 }
 
 fn tools(value: Json<'static>) -> Result<Vec<ToolSpec>, Error> {
@@ -189,8 +286,12 @@ fn tool(index: usize, value: Json<'static>) -> Result<ToolSpec, Error> {
             "timeoutMs" => spec.timeout_ms = Some(long(&path, &value, 1, u64::MAX)?),
             "maxResultBytes" => spec.max_result_bytes = Some(long(&path, &value, 1, u64::MAX)?),
             "checks" => spec.checks = boolean(&path, &value)?,
+            "reuseMs" => spec.reuse_ms = Some(long(&path, &value, 1, u64::MAX)?),
             _ => return Err(invalid(&path, "a tool field that exists")),
         }
+    }
+    if spec.reuse_ms.is_some() && !spec.read_only {
+        return Err(invalid(&at("reuseMs"), "a tool that is readOnly"));
     }
     spec.dedupe = dedupe.unwrap_or(if spec.read_only { Dedupe::Replay } else { Dedupe::Block });
     Ok(spec)

@@ -1,6 +1,7 @@
 //! Unified mode: the plain loop of model and tools, with its soft stop and its step cap.
 
 use super::machine::Turn;
+use super::state::Point;
 use crate::tool::{Outcome, Refusal, Status};
 
 impl Turn {
@@ -18,6 +19,7 @@ impl Turn {
             Refusal::Budget => Outcome::told(Status::Skipped, notice),
             Refusal::InvalidArguments
             | Refusal::NotAllowed
+            | Refusal::NotApproved
             | Refusal::ToolsDisabled
             | Refusal::UnknownTool => Outcome::told(Status::Blocked, notice),
         }
@@ -26,8 +28,7 @@ impl Turn {
     /// Behind a step with calls.
     pub(super) fn after_step(&mut self) {
         if self.record.pause {
-            self.phase_ended();
-            self.paused();
+            self.paused(Point::Step, Vec::new());
         } else if self.is_last_step() {
             self.complete(false);
         } else {

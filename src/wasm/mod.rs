@@ -70,6 +70,14 @@ pub fn turn_new(options: &[u8]) -> String {
         .map_or_else(|error| failure(&error), |turn| TURNS.with(|all| all.insert(turn)))
 }
 
+/// A turn from what a store has of it, as its number.
+#[wasm_bindgen]
+#[must_use]
+pub fn turn_restore(options: &[u8]) -> String {
+    Turn::restore(options)
+        .map_or_else(|error| failure(&error), |turn| TURNS.with(|all| all.insert(turn)))
+}
+
 /// Takes a fact, as JSON; the effects that follow, as a JSON array, or nothing.
 #[wasm_bindgen]
 #[must_use]

@@ -4,6 +4,7 @@ use crate::canon::{Json, write_string};
 use crate::error::Error;
 use crate::limits;
 use crate::signature::Signature;
+use crate::store::Answer;
 use crate::stream::{Delta, ErrorClass, FinishReason, StreamError, Usage};
 use crate::trace::{Event, EventKind};
 use crate::turn::{Effect, Input, Settled, Verdict};
@@ -88,11 +89,24 @@ pub(super) fn input<'a>(json: &'a Json<'a>) -> Result<Input<'a>, Error> {
             let action = json.get("action").and_then(Json::as_str).map(str::to_owned);
             let valid = json.get("valid").and_then(Json::as_bool);
             let verdict = match valid.ok_or_else(|| bad("valid", "true or false"))? {
-                true => Verdict::Valid { action },
+                true => Verdict::Valid {
+                    action,
+                    approval: json.get("approval").and_then(Json::as_bool).unwrap_or(false),
+                },
                 false => Verdict::Invalid { errors: text("errors")?.to_owned() },
             };
             Input::Checked { call: number("call")?, verdict }
         }
+        "recalled" => {
+            let age = json.get("ageMs").and_then(Json::as_u64);
+            let found = json.get("text").and_then(Json::as_str).zip(age);
+            Input::Recalled { call: number("call")?, found }
+        }
+        "stored" => Input::Stored {
+            revision: json.get("revision").and_then(Json::as_u64).unwrap_or(0),
+            attempt: number("attempt")?,
+            answer: answer(json)?,
+        },
         "tool_settled" => {
             let settled = match text("status")? {
                 "ok" => Settled::Ok {
@@ -108,6 +122,18 @@ pub(super) fn input<'a>(json: &'a Json<'a>) -> Result<Input<'a>, Error> {
         }
         _ => return Err(bad("type", "an input that exists")),
     })
+}
+
+fn answer(json: &Json<'_>) -> Result<Answer, Error> {
+    let text = |key: &str| json.get(key).and_then(Json::as_str).map(str::to_owned);
+    if let Some(code) = text("code") {
+        return Ok(Answer::Failed { code, message: text("message").unwrap_or_default() });
+    }
+    match json.get("ok").and_then(Json::as_bool) {
+        Some(true) => Ok(Answer::Kept),
+        Some(false) => Ok(Answer::Refused { state: text("state") }),
+        None => Err(bad("ok", "true or false")),
+    }
 }
 
 /// A delta that a host's model yields; what is none is a stream that cannot be read.
@@ -211,6 +237,15 @@ fn effect(effect: Effect, out: &mut String) {
         Effect::Abort { inference } => ("abort", vec![("inference", number(inference))]),
         Effect::Check { call, name, args } => {
             ("check", vec![("call", number(call)), ("name", name.into()), ("args", args)])
+        }
+        Effect::Commit { attempt, commit } => {
+            out.push_str(&format!("{{\"type\":\"commit\",\"attempt\":{attempt},\"commit\":"));
+            commit.write_json(out);
+            out.push('}');
+            return;
+        }
+        Effect::Recall { call, key } => {
+            ("recall", vec![("call", number(call)), ("key", key.into())])
         }
         Effect::RunTool {
             call,

@@ -202,6 +202,7 @@ impl<'a> Sim<'a> {
                 let settled = Settled::Ok { text: "\"late\"".to_owned(), bytes: 6 };
                 self.lanes.push(VecDeque::from([Fact::Settled { call, settled }]));
             }
+            Effect::Commit { .. } | Effect::Recall { .. } => panic!("a turn without a store"),
             Effect::Emit(event) => self.event(&event),
             Effect::Trace(event) => {
                 assert_eq!(event.get("requestId").and_then(Json::as_str), Some("request-1"));
@@ -264,7 +265,7 @@ impl<'a> Sim<'a> {
                     other => other.to_string(),
                 });
                 self.checked_actions.extend(action.clone().map(|action| (call, action)));
-                Verdict::Valid { action }
+                Verdict::Valid { action, approval: tool["needsApproval"] == true }
             }
         };
         self.lanes.push(VecDeque::from([Fact::Checked { call, verdict }]));

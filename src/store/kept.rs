@@ -1,0 +1,45 @@
+//! What a store gives back of a turn.
+
+use crate::canon::Json;
+
+/// Everything that a store has of a turn, but its events.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Kept {
+    /// The number of the last commit.
+    pub revision: u64,
+    /// Milliseconds since then, by the store's clock; `None` when the owner is known to be gone.
+    pub idle_ms: Option<u64>,
+    /// Whether the turn may be written.
+    pub open: bool,
+    /// The state.
+    pub state: String,
+    /// `(name, text)`, in the order in which they were written.
+    pub records: Vec<(String, String)>,
+}
+
+impl Kept {
+    /// Reads `{ revision, open, idleMs, state, records }` of a host's store; `idleMs` is `null` when
+    /// the owner is gone. `None` for what no store gives.
+    #[must_use]
+    pub fn read(json: &Json<'_>) -> Option<Self> {
+        let text = |json: &Json<'_>| json.as_str().map(str::to_owned);
+        let record = |json: &Json<'_>| match json.as_array()? {
+            [name, value] => Some((text(name)?, text(value)?)),
+            _ => None,
+        };
+        let records = json.get("records")?.as_array()?.iter().map(record);
+        Some(Self {
+            revision: json.get("revision")?.as_u64()?,
+            idle_ms: json.get("idleMs").and_then(Json::as_u64),
+            open: json.get("open")?.as_bool()?,
+            state: text(json.get("state")?)?,
+            records: records.collect::<Option<_>>()?,
+        })
+    }
+
+    /// The text of a record.
+    #[must_use]
+    pub fn record(&self, name: &str) -> Option<&str> {
+        self.records.iter().find(|(one, _)| one == name).map(|(_, text)| text.as_str())
+    }
+}

@@ -1,0 +1,392 @@
+//! Nothing is shown or started before it is kept.
+//!
+//! With a store, the effects of a turn pass through its journal. Events, tool starts and the
+//! end of the turn wait for the commit that holds them; one commit is in flight at a time,
+//! and what happens meanwhile gathers for the next one. So a reader that comes back finds
+//! every event it was shown, a tool is started only behind its claim, and the latency of a
+//! store is paid once, not per event.
+
+use std::collections::VecDeque;
+
+use super::io::Effect;
+use super::machine::{State, Turn};
+use super::options::Keep;
+use super::records;
+use crate::store::{Answer, Commit};
+use crate::trace::{EventKind, Failure};
+
+/// A store that has not answered by then has failed.
+const ANSWER_MS: u64 = 5_000;
+/// Attempts at one commit.
+const ATTEMPTS: u32 = 4;
+/// Before the second attempt; four times that before each further one.
+const FIRST_WAIT_MS: u64 = 50;
+
+/// What waits to be kept.
+#[derive(Debug, Clone)]
+pub(super) struct Journal {
+    keep: Keep,
+    /// The number of the last commit that was made.
+    revision: u64,
+    /// The turn is another owner's until the first commit is kept.
+    take_over: bool,
+    /// The first commit is kept.
+    ours: bool,
+    gathering: Gathering,
+    flight: Option<Flight>,
+    ready: VecDeque<Effect>,
+    /// `seq` of the last event that was shown, or that an earlier owner kept.
+    shown: u64,
+    /// When the last commit was made.
+    last: u64,
+    /// Groups of events that are kept: last `seq`, events, bytes.
+    groups: VecDeque<Group>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Group {
+    last: u64,
+    events: u64,
+    bytes: u64,
+}
+
+/// What the next commit will hold, and what waits for it.
+#[derive(Debug, Clone, Default)]
+struct Gathering {
+    held: VecDeque<Effect>,
+    events: String,
+    count: u64,
+    last_seq: u64,
+    records: Vec<(String, String)>,
+    reusable: Vec<(String, String, u64)>,
+    /// The state has changed.
+    state: bool,
+    /// It is not to wait for more.
+    urgent: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Flight {
+    commit: Commit,
+    held: VecDeque<Effect>,
+    made: u64,
+    attempt: u32,
+    wait: Wait,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Wait {
+    Answer { until: u64 },
+    Again { at: u64 },
+}
+
+impl Journal {
+    /// `after`: what an earlier owner kept: revision, last `seq`, and what its events take.
+    pub(super) fn new(keep: Keep, after: Option<(u64, u64, (u64, u64))>) -> Self {
+        let (revision, shown, (events, bytes)) = after.unwrap_or_default();
+        Self {
+            keep,
+            revision,
+            take_over: after.is_some(),
+            ours: false,
+            gathering: Gathering::default(),
+            flight: None,
+            ready: VecDeque::new(),
+            shown,
+            last: 0,
+            groups: VecDeque::from([Group { last: shown, events, bytes }]),
+        }
+    }
+
+    /// Events and bytes that are kept.
+    pub(super) fn size(&self) -> (u64, u64) {
+        let sum = |of: fn(&Group) -> u64| self.groups.iter().map(of).sum();
+        (sum(|group| group.events), sum(|group| group.bytes))
+    }
+
+    pub(super) fn keep(&self) -> &Keep {
+        &self.keep
+    }
+
+    fn take(&mut self, effect: Effect) {
+        match effect {
+            Effect::Abort { .. }
+            | Effect::Check { .. }
+            | Effect::Commit { .. }
+            | Effect::Recall { .. }
+            | Effect::Trace(_) => self.ready.push_back(effect),
+            // Asking costs money: not before it is known that the turn is ours.
+            Effect::Fetch { .. } if self.ours => self.ready.push_back(effect),
+            Effect::Fetch { .. } => self.gathering.held.push_back(effect),
+            Effect::CancelTool { call, .. } => {
+                // A tool that was not started need not be told.
+                if !self.drop_start(call) {
+                    self.ready.push_back(effect);
+                }
+            }
+            Effect::RunTool { .. } | Effect::Done { .. } => {
+                self.gathering.urgent = true;
+                self.gathering.held.push_back(effect);
+            }
+            Effect::Emit(event) => {
+                let quiet = matches!(event.kind, EventKind::Text(_) | EventKind::Reasoning(_));
+                if quiet && self.keep.events == 0 {
+                    if self.ours && self.flight.is_none() && self.gathering.held.is_empty() {
+                        self.shown = event.seq;
+                        self.ready.push_back(Effect::Emit(event));
+                    } else {
+                        self.gathering.held.push_back(Effect::Emit(event));
+                    }
+                    return;
+                }
+                let gathering = &mut self.gathering;
+                gathering.urgent |= !quiet;
+                gathering.events.push(if gathering.count == 0 { '[' } else { ',' });
+                event.write_json(&mut gathering.events);
+                gathering.count += 1;
+                gathering.last_seq = event.seq;
+                gathering.held.push_back(Effect::Emit(event));
+            }
+        }
+    }
+
+    /// Whether the start of `call` waited still, and is dropped.
+    fn drop_start(&mut self, call: u32) -> bool {
+        let is =
+            |effect: &Effect| matches!(effect, Effect::RunTool { call: one, .. } if *one == call);
+        let held = self.flight.iter_mut().map(|flight| &mut flight.held);
+        held.chain([&mut self.gathering.held]).any(|held| {
+            let before = held.len();
+            held.retain(|effect| !is(effect));
+            held.len() < before
+        })
+    }
+
+    fn is_due(&self, now: u64) -> bool {
+        let gathering = &self.gathering;
+        let waits = gathering.state || !gathering.held.is_empty() || !gathering.records.is_empty();
+        self.flight.is_none()
+            && (gathering.urgent
+                || gathering.state
+                || (waits && now >= self.last.saturating_add(self.keep.gather_ms)))
+    }
+
+    /// Makes the next commit out of what has gathered.
+    fn commit(&mut self, now: u64, state: Option<String>, open: bool) -> Effect {
+        let Gathering { held, mut events, count, last_seq, records, reusable, .. } =
+            std::mem::take(&mut self.gathering);
+        self.revision += 1;
+        self.last = now;
+        let mut forget = 0;
+        if count > 0 {
+            events.push(']');
+            let bytes = u64::try_from(events.len()).unwrap_or(u64::MAX);
+            self.groups.push_back(Group { last: last_seq, events: count, bytes });
+            while self.groups.len() > 1 && self.is_over_full() {
+                forget = self.groups.pop_front().map_or(forget, |group| group.last);
+            }
+        }
+        let commit = Commit {
+            owner: self.keep.owner.clone(),
+            revision: self.revision,
+            take_over: self.take_over && !self.ours,
+            open,
+            state,
+            records,
+            events: (count > 0).then_some((last_seq, events)),
+            forget,
+            reusable,
+            ttl_ms: self.keep.ttl_ms,
+        };
+        let wait = Wait::Answer { until: now.saturating_add(ANSWER_MS) };
+        self.flight = Some(Flight { commit: commit.clone(), held, made: now, attempt: 1, wait });
+        Effect::Commit { attempt: 1, commit }
+    }
+
+    fn is_over_full(&self) -> bool {
+        let (events, bytes) = self.size();
+        events > self.keep.events || bytes > self.keep.bytes
+    }
+
+    /// The commit in flight is kept: what waited for it may go on.
+    fn kept(&mut self, now: u64) {
+        let Some(flight) = self.flight.take() else { return };
+        self.ours = true;
+        // Whoever slept past the lease may have been replaced: before it starts anything, it
+        // finds out by another commit.
+        let slept = now.saturating_sub(flight.made) >= self.keep.lease_ms;
+        let mut asleep = VecDeque::new();
+        for effect in flight.held {
+            match effect {
+                Effect::RunTool { .. } if slept => asleep.push_back(effect),
+                Effect::Emit(event) => {
+                    self.shown = event.seq;
+                    self.ready.push_back(Effect::Emit(event));
+                }
+                effect => self.ready.push_back(effect),
+            }
+        }
+        self.gathering.urgent |= !asleep.is_empty();
+        asleep.append(&mut self.gathering.held);
+        self.gathering.held = asleep;
+    }
+
+    fn deadline(&self, over: bool) -> Option<u64> {
+        match &self.flight {
+            Some(Flight { wait: Wait::Answer { until }, .. }) => Some(*until),
+            Some(Flight { wait: Wait::Again { at }, .. }) => Some(*at),
+            None if !self.gathering.held.is_empty() => {
+                Some(self.last.saturating_add(self.keep.gather_ms))
+            }
+            None => (self.ours && !over).then(|| self.beat()),
+        }
+    }
+
+    /// When the owner has to show that it lives.
+    fn beat(&self) -> u64 {
+        self.last.saturating_add(self.keep.lease_ms / 3)
+    }
+}
+
+impl Turn {
+    /// Writes a record with the next commit.
+    pub(super) fn keep(&mut self, record: impl FnOnce(&Self) -> (String, String)) {
+        if self.journal.is_none() {
+            return;
+        }
+        let record = record(self);
+        if let Some(journal) = &mut self.journal {
+            journal.gathering.records.push(record);
+        }
+    }
+
+    /// Lets other turns use an outcome.
+    pub(super) fn keep_reusable(&mut self, key: String, text: String, ttl_ms: u64) {
+        if let Some(journal) = &mut self.journal {
+            journal.gathering.reusable.push((key, text, ttl_ms));
+        }
+    }
+
+    /// The next commit holds the state as it is then.
+    pub(super) fn state_changed(&mut self) {
+        if let Some(journal) = &mut self.journal {
+            journal.gathering.state = true;
+        }
+    }
+
+    /// The next effect that need not wait, or the next commit.
+    pub(super) fn poll_journal(&mut self) -> Option<Effect> {
+        let journal = self.journal.as_mut()?;
+        while let Some(effect) = self.effects.pop_front() {
+            journal.take(effect);
+        }
+        if let Some(effect) = journal.ready.pop_front() {
+            if matches!(effect, Effect::Done { .. }) {
+                self.journal = None;
+            }
+            return Some(effect);
+        }
+        if !journal.is_due(self.now) {
+            return None;
+        }
+        let changed = journal.gathering.state;
+        let state = changed.then(|| self.state_text());
+        let open = self.is_open();
+        Some(self.journal.as_mut()?.commit(self.now, state, open))
+    }
+
+    pub(super) fn journal_deadline(&self) -> Option<u64> {
+        self.journal.as_ref()?.deadline(self.state == State::Over)
+    }
+
+    pub(super) fn expire_journal(&mut self) {
+        let (now, over) = (self.now, self.state == State::Over);
+        let Some(journal) = &mut self.journal else { return };
+        match &mut journal.flight {
+            Some(Flight { wait: Wait::Answer { until }, attempt, commit, .. }) if now >= *until => {
+                let message = format!("the store did not answer within {ANSWER_MS} ms");
+                let (revision, attempt) = (commit.revision, *attempt);
+                let code = "store.timeout".to_owned();
+                self.stored(revision, attempt, Answer::Failed { code, message });
+            }
+            Some(Flight { wait, attempt, commit, .. }) => {
+                if let Wait::Again { at } = wait
+                    && now >= *at
+                {
+                    *wait = Wait::Answer { until: now.saturating_add(ANSWER_MS) };
+                    *attempt += 1;
+                    let (attempt, commit) = (*attempt, commit.clone());
+                    journal.ready.push_back(Effect::Commit { attempt, commit });
+                }
+            }
+            None => journal.gathering.urgent |= journal.ours && !over && now >= journal.beat(),
+        }
+    }
+
+    /// The store answered. An answer to an earlier attempt counts, but for its failure.
+    pub(super) fn stored(&mut self, revision: u64, attempt: u32, answer: Answer) {
+        let now = self.now;
+        let Some(journal) = &mut self.journal else { return };
+        let (take_over, ours) = (journal.take_over, journal.ours);
+        let Some(flight) = journal.flight.as_mut().filter(|one| one.commit.revision == revision)
+        else {
+            return;
+        };
+        match answer {
+            Answer::Kept => journal.kept(now),
+            Answer::Refused { state } => {
+                let stopped = state.as_deref().and_then(records::stop_reason);
+                match stopped {
+                    Some(reason) if ours => self.lose(Err(reason)),
+                    Some(_) if take_over => self.lose(Ok(records::cancelled())),
+                    _ => self.lose(Ok(records::conflict())),
+                }
+            }
+            Answer::Failed { code, message } => {
+                let open = attempt == flight.attempt && matches!(flight.wait, Wait::Answer { .. });
+                if !open {
+                    return;
+                }
+                if attempt < ATTEMPTS {
+                    let wait = FIRST_WAIT_MS << (2 * (attempt - 1)).min(16);
+                    flight.wait = Wait::Again { at: now.saturating_add(wait) };
+                } else {
+                    self.lose(Ok(Failure { code: code.into(), message, status: None }));
+                }
+            }
+        }
+    }
+
+    /// The turn is not, or no longer, ours to write: what was not kept is not shown and not
+    /// started, what runs is told, and the turn ends here.
+    fn lose(&mut self, end: Result<Failure, String>) {
+        let Some(mut journal) = self.journal.take() else { return };
+        self.abort_request();
+        self.cancel_batch();
+        while let Some(effect) = self.effects.pop_front() {
+            if let Effect::CancelTool { .. } | Effect::Abort { .. } = effect {
+                journal.take(effect);
+            }
+        }
+        let dropped = journal.flight.iter().flat_map(|flight| &flight.held);
+        let unseen: usize = dropped
+            .chain(&journal.gathering.held)
+            .map(|effect| match effect {
+                Effect::Emit(event) => event.chunk().map_or(0, str::len),
+                _ => 0,
+            })
+            .sum();
+        for text in [&mut self.record.shown, &mut self.phase.text] {
+            text.truncate(text.floor_char_boundary(text.len().saturating_sub(unseen)));
+        }
+        self.record.seq = journal.shown;
+        self.effects = journal.ready;
+        match end {
+            Ok(failure) => self.fail(failure),
+            Err(reason) => {
+                self.state = State::Idle;
+                self.cancel(&reason);
+            }
+        }
+    }
+}
