@@ -90,6 +90,8 @@ pub enum Input<'a> {
     Timer,
     /// Stop after the tools, to be resumed.
     Pause,
+    /// Another owner may have written to the store: find out.
+    Verify,
     /// End now.
     Cancel {
         /// Why, for the event.

@@ -295,6 +295,13 @@ impl Turn {
         Some(self.journal.as_mut()?.commit(self.now, state, open))
     }
 
+    /// Another owner may have written: the next commit tells.
+    pub(super) fn verify(&mut self) {
+        if let Some(journal) = &mut self.journal {
+            journal.gathering.urgent |= journal.ours;
+        }
+    }
+
     pub(super) fn journal_deadline(&self) -> Option<u64> {
         self.journal.as_ref()?.deadline(self.state == State::Over)
     }

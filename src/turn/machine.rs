@@ -203,6 +203,7 @@ impl Turn {
             Input::Stored { revision, attempt, answer } => self.stored(revision, attempt, answer),
             Input::ToolSettled { call, settled } => self.tool_settled(call, settled),
             Input::Timer => {}
+            Input::Verify => self.verify(),
             Input::Pause => self.record.pause = true,
             Input::Cancel { reason } => self.cancel(reason),
         }

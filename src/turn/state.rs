@@ -1,4 +1,6 @@
 //! The state of a turn as it is kept: what its records do not say.
+//!
+//! Hosts read `status`, `seq`, `leaseMs` and `keepsText` of it (`pkg/src/kept.ts`).
 
 use super::machine::{Phase, State, Turn};
 use crate::canon::Json;
@@ -104,6 +106,7 @@ impl Turn {
             ("point", point.into()),
             ("epoch", Json::integer(record.epoch)),
             ("leaseMs", Json::integer(lease)),
+            ("keepsText", journal.is_some_and(|journal| journal.keep().events > 0).into()),
             ("seq", Json::integer(record.seq)),
             ("toolBatchId", number(record.batch)),
             ("decided", number(record.decided)),
