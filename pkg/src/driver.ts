@@ -285,7 +285,8 @@ export class Driver {
     const own = { type: 'stored', revision: commit.revision, attempt }
     try {
       const answer = await store?.commit(turn, commit)
-      this.send({ ...own, ...answer })
+      // What stands there has a revision of its own.
+      this.send({ ...answer, ...own })
     } catch (error) {
       const code = isTurnlockError(error) ? error.code : 'store.unavailable'
       this.send({ ...own, code, message: describe(error) })

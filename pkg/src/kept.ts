@@ -51,7 +51,7 @@ export const keepOptions = (tenant: string, keep: Keep = {}): Record<string, unk
 /** Texts of all groups of events behind `after`. */
 export async function eventsBehind(store: Store, turn: string, after: number): Promise<string[]> {
   const texts: string[] = []
-  for (let last = after; ; ) {
+  for (let last = after; ;) {
     const groups = await store.events(turn, last, 256)
     for (const group of groups) texts.push(group.text)
     const next = groups.at(-1)

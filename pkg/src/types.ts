@@ -75,7 +75,12 @@ export interface Policy {
 export type PhaseName = 'tool_phase' | 'action_phase' | 'unified' | 'complete'
 
 export type RefusalReason =
-  'duplicate' | 'budget' | 'not_allowed' | 'tools_disabled' | 'unknown_tool' | 'invalid_arguments'
+  | 'duplicate'
+  | 'budget'
+  | 'not_allowed'
+  | 'tools_disabled'
+  | 'unknown_tool'
+  | 'invalid_arguments'
   | 'not_approved'
 
 export type ToolStatus =
@@ -124,8 +129,8 @@ interface Envelope {
 
 /** What a turn shows. Exactly one terminal event (`complete`, `paused`, `cancelled`, `error`) comes last. */
 export type TurnEvent = Envelope &
+  /** `resumed`: the phase had begun before; what it showed and did not finish is void. */
   (
-    /** `resumed`: the phase had begun before; what it showed and did not finish is void. */
     | { type: 'phase_start'; resumed?: true }
     | { type: 'phase_end' }
     | { type: 'text'; chunk: string }
