@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::canon::JsonError;
+use crate::chain::PlanError;
 
 /// Anything this crate can refuse.
 ///
@@ -38,6 +39,8 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// A planner's answer is no plan.
+    Plan(PlanError),
     /// A handle does not name a live object.
     Handle,
 }
@@ -53,6 +56,7 @@ impl Error {
             Self::Dialect { known: true, .. } => "dialect.no_stream",
             Self::MessageShape { .. } => "message.unknown_shape",
             Self::ToolName { .. } => "tool.invalid_name",
+            Self::Plan(error) => error.code(),
             Self::Handle => "core.stale_handle",
         }
     }
@@ -67,6 +71,7 @@ impl fmt::Display for Error {
             Self::Dialect { name, known: true } => write!(f, "dialect `{name}` has no stream"),
             Self::MessageShape { index } => write!(f, "message {index} has no known shape"),
             Self::ToolName { name, reason } => write!(f, "tool `{name}`: {reason}"),
+            Self::Plan(error) => error.fmt(f),
             Self::Handle => f.write_str("the handle is not live"),
         }
     }

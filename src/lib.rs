@@ -22,6 +22,7 @@
 //! - Run tools, or write anything down: what is to be kept is an effect ([`store`]).
 
 pub mod canon;
+pub mod chain;
 pub mod dialect;
 pub mod error;
 pub mod limits;

@@ -30,3 +30,28 @@ pub const TOOLS: usize = 1024;
 
 /// A/B cycles in one turn: no bouncing by default, and never more than this.
 pub const MAX_CYCLES: u32 = 2;
+
+/// Bytes of a planner's answer: 256 KiB. Arbitrary; a plan of 64 steps is under 32 KiB.
+pub const PLAN_BYTES: usize = 256 * 1024;
+
+/// Steps of any plan, whatever a host allows. Arbitrary.
+pub const PLAN_STEPS: usize = 64;
+
+/// Steps that a chain runs by default, its last synthesis not counted.
+pub const CHAIN_STEPS: usize = 8;
+
+/// Bytes of a step's id.
+pub const STEP_ID_BYTES: usize = 64;
+
+/// Bytes that one placeholder of a step's query is filled with. Search engines cut queries at
+/// about this length.
+pub const PLACEHOLDER_BYTES: usize = 2048;
+
+/// Bytes of the `when` of a step, and how deep its brackets nest.
+pub const CONDITION_BYTES: usize = 1024;
+
+/// Bytes of one step's result as JSON text: 1 MiB.
+pub const STEP_RESULT_BYTES: usize = 1024 * 1024;
+
+/// Latencies that are kept for each pattern of chains; the oldest are dropped.
+pub const PATTERN_LATENCIES: usize = 256;

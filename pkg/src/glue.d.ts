@@ -26,6 +26,13 @@ export interface Glue {
   history_free(handle: number): void
   thread_id(conversationId: Uint8Array, namespace: Uint8Array): string
   explain_refusal(refusal: Uint8Array): string
+  classify_query(query: Uint8Array, options: Uint8Array): string
+  parse_plan(text: Uint8Array, limits: Uint8Array): string
+  chain_new(options: Uint8Array): string
+  chain_handle(handle: number, nowMs: number, input: Uint8Array): string
+  chain_deadline(handle: number): number
+  chain_free(handle: number): void
+  chain_learn(request: Uint8Array): string
   live_handles(): number
   /** Only in the test build. */
   trap?(): void

@@ -3,6 +3,16 @@
  *
  * @module
  */
+export { runChain, type Chain, type RunChainOptions } from './chain/chain.js'
+export {
+  patternStats,
+  type PatternEffectiveness,
+  type PatternState,
+  type PatternStats,
+  type PatternStatsOptions,
+} from './chain/learn.js'
+export { classifyQuery, parsePlan } from './chain/pure.js'
+export type * from './chain/types.js'
 export { init, type ModuleSource } from './core.js'
 export { isTurnlockError, TurnlockError } from './errors.js'
 export {

@@ -131,6 +131,15 @@ impl<'a> Json<'a> {
         Self::Number(Cow::Owned(value.to_string()))
     }
 
+    /// A number from a finite double; `null` from any other.
+    #[must_use]
+    pub fn double(value: f64) -> Self {
+        if !value.is_finite() {
+            return Self::Null;
+        }
+        Self::Number(Cow::Owned(super::number::ecmascript(value)))
+    }
+
     /// The member `key` of an object.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {

@@ -2,11 +2,13 @@
 
 use std::cell::RefCell;
 
+use crate::chain::Chain;
 use crate::message::History;
 use crate::stream::Decoder;
 use crate::turn::Turn;
 
 thread_local! {
+    pub(super) static CHAINS: Handles<Chain> = Handles::new();
     pub(super) static STREAMS: Handles<Decoder> = Handles::new();
     pub(super) static HISTORIES: Handles<History<'static>> = Handles::new();
     pub(super) static TURNS: Handles<Turn> = Handles::new();

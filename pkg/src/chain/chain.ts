@@ -1,0 +1,195 @@
+/** A chain of steps for a complex query, for a page or a worker. */
+import { TurnlockError } from '../errors.js'
+import { EventLog } from './log.js'
+import { ChainDriver, type Callback } from './driver.js'
+import type { PatternStats } from './learn.js'
+import type {
+  CallContext,
+  ChainCache,
+  ChainCosts,
+  ChainEvent,
+  ChainLimits,
+  ChainPattern,
+  ChainResult,
+  Classification,
+  ClassifierOptions,
+  Plan,
+  PlanContext,
+  PlanStep,
+  StepContext,
+  StepId,
+  StepResult,
+  SynthesisContext,
+  Text,
+} from './types.js'
+
+/** What `runChain` takes. Callbacks do the I/O; the core decides which one is called when. */
+export interface RunChainOptions {
+  /** What the user asks. */
+  query: string
+  /** The simple path: one call of the model, with whatever context the host injects. */
+  answer(context: CallContext & { query: string; fellBack: ChainResult['fellBack'] }): Text
+  /** Asks a planner: its text, or the plan as an object. What it throws leads to `answer`. */
+  plan(context: PlanContext): unknown
+  /**
+   * Finds something out: any JSON value. Items are counted in a list, or in the `items` of an
+   * object; a number in its `cost` is counted like `spend`.
+   */
+  search(context: StepContext): unknown
+  /** Condenses results, for steps of type `refine`. @defaultValue as `search` */
+  refine?(context: StepContext): unknown
+  /** Writes from results. */
+  synthesize(context: SynthesisContext): Text
+  /** Decides instead of the classifier; it gets what that says. */
+  classify?(
+    context: CallContext & { query: string; classification: Classification },
+  ): unknown
+  /** How complete the results are, 0 to 1. Asked after each step; nothing starts meanwhile. */
+  assess?(context: CallContext & { query: string; results: StepResult[] }): unknown
+  /** Decides each `when`, instead of the core's expressions. */
+  condition?(context: StepContext & { when: string }): boolean | Promise<boolean>
+  /**
+   * After each wave: what is to be done instead of the `remaining` steps, as a planner writes it,
+   * or null to keep them. Steps that have started stay as they are.
+   */
+  replan?(
+    context: CallContext & {
+      query: string
+      plan: Plan
+      results: StepResult[]
+      remaining: StepId[]
+    },
+  ): Promise<PlanStep[] | unknown> | PlanStep[] | unknown
+  limits?: ChainLimits
+  costs?: ChainCosts
+  /** Patterns that a plan may have. @defaultValue all three */
+  patterns?: ChainPattern[]
+  classifier?: ClassifierOptions
+  /** Results of searches and refinements, by what was asked. A `Map` will do. */
+  cache?: ChainCache
+  /** Part of every key in the cache, such as the name of the search index. @defaultValue "" */
+  model?: string
+  /** Gets what users say of chains; see `patternStats`. */
+  feedback?: PatternStats
+  /** `false`: always the simple path. @defaultValue true */
+  enabled?: boolean
+  /** Cancels the chain. */
+  signal?: AbortSignal
+}
+
+/** A chain under way. Iterate over its events, or await its result, or both. */
+export interface Chain extends AsyncIterable<ChainEvent> {
+  /** Settles when the chain is over. Never rejects. */
+  readonly result: Promise<ChainResult>
+  /** Ends the chain: callbacks are told through their signal. */
+  cancel(reason?: string): void
+  /** Tells `feedback` whether the user was satisfied. Counts once, for a chain that ran a plan. */
+  feedback(satisfied: boolean): Promise<void>
+}
+
+/**
+ * Answers a query: a simple one in one call, a complex one by a plan of steps.
+ *
+ * Iterating never throws and `result` never rejects. Leaving the iteration with `break` cancels
+ * the chain.
+ *
+ * @throws TurnlockError for misuse: `options.invalid`, `core.load`
+ */
+export function runChain(options: RunChainOptions): Chain {
+  return new RunningChain(options)
+}
+
+const NEEDED = ['answer', 'plan', 'search', 'synthesize'] as const
+const HOOKS = ['assess', 'classify', 'condition', 'replan'] as const
+
+class RunningChain implements Chain {
+  readonly result: Promise<ChainResult>
+  readonly #log = new EventLog<ChainEvent>()
+  readonly #driver: ChainDriver
+  readonly #options: RunChainOptions
+  #settle!: (result: ChainResult) => void
+  #forget = () => {}
+  #rated = false
+
+  constructor(options: RunChainOptions) {
+    this.#options = options
+    this.result = new Promise((resolve) => (this.#settle = resolve))
+    const { query, limits, costs, patterns, classifier, model, enabled, cache, signal } = options
+    for (const name of NEEDED) {
+      if (typeof options[name] !== 'function') {
+        throw new TurnlockError('options.invalid', `\`${name}\`: expected a function`)
+      }
+    }
+    const given = options as unknown as Record<string, Callback | undefined>
+    const names = [...NEEDED, ...HOOKS, 'refine']
+    const callbacks = Object.fromEntries(
+      names.map((name) => [name, given[name]?.bind(options) as Callback | undefined]),
+    )
+    callbacks['refine'] ??= callbacks['search']
+    const hooks = Object.fromEntries(HOOKS.map((name) => [name, given[name] !== undefined]))
+    this.#driver = new ChainDriver(
+      {
+        callbacks,
+        cache,
+        onEvent: (event) => this.#log.push(event),
+        onDone: (result) => this.#finish(result),
+        onFault: ({ code, message }) => this.#fail({ code, message }),
+      },
+      {
+        ...{ query, limits, costs, patterns, classifier, model, enabled },
+        hooks: { ...hooks, cache: cache !== undefined },
+        learned: options.feedback?.wire(),
+      },
+    )
+    const cancel = () => this.cancel(reasonOf(signal))
+    signal?.addEventListener('abort', cancel, { once: true })
+    this.#forget = () => signal?.removeEventListener('abort', cancel)
+    this.#driver.send({ type: 'start' })
+    if (signal?.aborted) cancel()
+  }
+
+  cancel(reason = 'cancelled by the host'): void {
+    this.#driver.send({ type: 'cancel', reason: String(reason) })
+  }
+
+  async feedback(satisfied: boolean): Promise<void> {
+    const { plan, path, cost, durationMs } = await this.result
+    if (this.#rated || !plan || path !== 'chain') return
+    this.#rated = true
+    const pattern = plan.pattern
+    this.#options.feedback?.record({ pattern, success: satisfied, cost, ms: durationMs })
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<ChainEvent, void, undefined> {
+    return this.#log.read(() => this.cancel('the reader left'))
+  }
+
+  #finish(result: ChainResult): void {
+    this.#forget()
+    this.#settle(result)
+    this.#log.end()
+  }
+
+  /** There is no core any longer: what it knew is put together from what it had shown. */
+  #fail(error: { code: string; message: string }): void {
+    const { events } = this.#log
+    const text = events.map((event) => (event.type === 'text' ? event.chunk : '')).join('')
+    const planned = events.findLast((event) => 'plan' in event)
+    const plan = planned && 'plan' in planned ? planned.plan : null
+    const outcome = {
+      ...{ status: 'failed' as const, path: plan ? ('chain' as const) : ('simple' as const), text },
+      ...{ stopped: null, fellBack: null, cost: 0, durationMs: 0, error },
+    }
+    this.#log.push({ type: 'complete', seq: (events.at(-1)?.seq ?? 0) + 1, ...outcome })
+    this.#finish({
+      ...outcome,
+      ...{ classification: null, plan, steps: [], refinements: [], completeness: null },
+    })
+  }
+}
+
+function reasonOf(signal: AbortSignal | undefined): string {
+  const reason: unknown = signal?.reason
+  if (typeof reason === 'string') return reason
+  return reason instanceof Error && reason.message ? reason.message : 'aborted'
+}

@@ -1,0 +1,39 @@
+/** The synchronous operations of chains. */
+import { answer, call, core, encode } from '../core.js'
+import { TurnlockError } from '../errors.js'
+import type { Classification, ClassifierOptions, Plan, PlanLimits } from './types.js'
+
+/**
+ * Whether a query needs several steps, by its wording: deterministic, and says why.
+ *
+ * @throws TurnlockError `options.invalid`
+ */
+export function classifyQuery(query: string, options?: ClassifierOptions): Classification {
+  if (typeof query !== 'string') {
+    throw new TurnlockError('options.invalid', '`query`: expected a string')
+  }
+  const given = options ? encode(JSON.stringify(options)) : NOTHING
+  const bytes = encode(query)
+  return JSON.parse(
+    answer(call(core(), (glue) => glue.classify_query(bytes, given))),
+  ) as Classification
+}
+
+/**
+ * Reads what a planner answered: plain JSON, a fenced block, or JSON with text around it. A missing
+ * synthesis at the end is added, and `repairs` says so.
+ *
+ * @throws TurnlockError `plan.syntax`, `plan.too_large`, `plan.empty`, `plan.too_many_steps`,
+ * `plan.invalid_step`, `plan.duplicate_step`, `plan.unknown_dependency`, `plan.cycle`,
+ * `plan.invalid_condition`, `plan.pattern_not_allowed`; `options.invalid` for the limits
+ */
+export function parsePlan(text: string, limits?: PlanLimits): Plan {
+  if (typeof text !== 'string') {
+    throw new TurnlockError('plan.syntax', 'parsePlan takes the text of a planner')
+  }
+  const given = limits ? encode(JSON.stringify(limits)) : NOTHING
+  const bytes = encode(text)
+  return JSON.parse(answer(call(core(), (glue) => glue.parse_plan(bytes, given)))) as Plan
+}
+
+const NOTHING = /* @__PURE__ */ new Uint8Array(0)

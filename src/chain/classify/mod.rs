@@ -1,0 +1,98 @@
+//! Whether a query needs several steps, from its wording alone.
+//!
+//! A weighted sum of some twenty signals that can be read off a text: its length, the things it
+//! names, comparisons, chains (`the director of the film that …`), hypotheses, words of analysis,
+//! and the forms of a plain look-up, which count against. The weights come from a logistic
+//! regression over public questions (`tests/classify.rs`, which also has the figures for
+//! questions that were held out); no weight belongs to a single question, topic or source.
+
+mod names;
+mod signals;
+mod words;
+
+use crate::canon::Json;
+
+pub use signals::{COUNT, NAMES, WEIGHTS, signals};
+
+/// What a host may change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClassifierOptions {
+    /// The score from which on a query is complex, 0 to 1. Default 0.5.
+    pub threshold: f64,
+    /// Words of the host's own that ask for several steps, in lower case; each counts like a word
+    /// of analysis. Default none.
+    pub indicators: Vec<String>,
+}
+
+impl Default for ClassifierOptions {
+    fn default() -> Self {
+        Self { threshold: 0.5, indicators: Vec::new() }
+    }
+}
+
+/// What became of a query, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Classification {
+    /// Whether it needs several steps.
+    pub complex: bool,
+    /// The signals that were found, strongest first: `comparison`, `chain:2`, `against:look_up`, …
+    pub indicators: Vec<String>,
+    /// What it names, in order.
+    pub entities: Vec<String>,
+    /// 0 to 1; complex from the threshold on. No probability.
+    pub score: f64,
+}
+
+/// Bytes that are looked at; what comes behind them is long anyway.
+const MOST: usize = 4096;
+
+/// Classifies `query`. The same text gives the same answer on every platform.
+#[must_use]
+pub fn classify(query: &str, options: &ClassifierOptions) -> Classification {
+    let head = (0..=MOST.min(query.len())).rev().find_map(|end| query.get(..end)).unwrap_or("");
+    let words = words::words(head);
+    let names = names::names(&words);
+    let found = signals::of(&words, &names, &options.indicators);
+    let weighed = found.iter().zip(WEIGHTS).skip(1).map(|(value, weight)| value * weight);
+    let sum = WEIGHTS.first().copied().unwrap_or(0.0) + weighed.clone().sum::<f64>();
+    // Without `exp`, whose last digit differs between platforms.
+    let score = 0.5 + 0.5 * sum / (1.0 + sum.abs());
+    let score = (score * 1000.0).round() / 1000.0;
+    let mut reasons: Vec<(f64, usize)> =
+        weighed.zip(1..).filter(|(weight, _)| weight.abs() >= 0.05).collect();
+    reasons.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
+    let indicator = |(weight, at): (f64, usize)| {
+        let mut text = String::from(if weight < 0.0 { "against:" } else { "" });
+        text.push_str(NAMES.get(at).unwrap_or(&""));
+        let value = found.get(at).copied().unwrap_or(1.0);
+        if value > 1.0 {
+            text.push(':');
+            Json::double(value).write(&mut text);
+        }
+        text
+    };
+    let entity = |name: &names::Name| {
+        let words = words.get(name.from..name.to).unwrap_or_default();
+        words.iter().map(|word| word.text).collect::<Vec<_>>().join(" ")
+    };
+    Classification {
+        complex: score >= options.threshold,
+        indicators: reasons.into_iter().map(indicator).collect(),
+        entities: names.iter().map(entity).collect(),
+        score,
+    }
+}
+
+impl Classification {
+    /// `{ complexity, indicators, entities, score }`.
+    #[must_use]
+    pub fn to_json(&self) -> Json<'static> {
+        let list = |all: &[String]| Json::Array(all.iter().map(|one| one.clone().into()).collect());
+        Json::object([
+            ("complexity", if self.complex { "complex" } else { "simple" }.into()),
+            ("indicators", list(&self.indicators)),
+            ("entities", list(&self.entities)),
+            ("score", Json::double(self.score)),
+        ])
+    }
+}

@@ -1,0 +1,579 @@
+//! What a text can be seen to ask for, as numbers.
+
+use super::names::Name;
+use super::words::Word;
+
+/// How many signals there are, the constant one included.
+pub const COUNT: usize = 20;
+
+/// Names of the signals, as `indicators` show them.
+pub const NAMES: [&str; COUNT] = [
+    "base",
+    "length",
+    "long",
+    "very_long",
+    "entities",
+    "judgement",
+    "comparison",
+    "alternatives",
+    "chain",
+    "possessive",
+    "nested",
+    "reduced_clause",
+    "role",
+    "hypothesis",
+    "analysis",
+    "analysis_request",
+    "change",
+    "list",
+    "numbers",
+    "look_up",
+];
+
+/// Weight of each signal, as fitted by `tests/classify.rs`, which holds them to its fit.
+pub const WEIGHTS: [f64; COUNT] = [
+    -4.29, 1.51, 0.81, 0.41, 0.91, 3.10, 0.83, 1.21, 0.57, 0.88, 0.42, 0.18, 0.83, 0.96, 0.92,
+    1.80, 0.87, 0.49, -0.47, -1.64,
+];
+
+/// The signals of a query, each at least 0; the first is always 1.
+#[must_use]
+pub fn signals(query: &str) -> [f64; COUNT] {
+    let words = super::words::words(query);
+    of(&words, &super::names::names(&words), &[])
+}
+
+pub(super) fn of(words: &[Word<'_>], names: &[Name], own: &[String]) -> [f64; COUNT] {
+    let view = View { words, names };
+    let length = words.len();
+    let flag = |yes: bool| if yes { 1.0 } else { 0.0 };
+    let few = |count: usize, most: usize| count_of(count.min(most));
+    [
+        1.0,
+        few(length, 40) / 10.0,
+        flag(length >= 12),
+        flag(length >= 20),
+        few(names.len(), 4),
+        flag(view.starts(AUXILIARIES) && !view.asks_presence()),
+        few(view.comparisons(), 2),
+        flag(view.alternatives()),
+        few(view.chains(), 3),
+        few(view.count(|_, word| word.possessive), 2),
+        few(view.nested(), 3),
+        few(view.reduced_clauses(), 2),
+        few(view.roles(), 2),
+        flag(view.hypothesis()),
+        few(view.analysis(own), 2),
+        flag(view.starts(REQUESTS)),
+        flag(view.change()),
+        few(view.count(|_, word| word.comma || word.lower == "and"), 4),
+        few(view.count(|_, word| word.number), 3),
+        flag(view.look_up()),
+    ]
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a handful")]
+fn count_of(count: usize) -> f64 {
+    count as f64
+}
+
+const AUXILIARIES: &[&str] = &[
+    "are", "can", "could", "did", "do", "does", "had", "has", "have", "is", "may", "might",
+    "should", "was", "were", "will", "would",
+];
+
+/// Verbs that ask for work on several findings.
+const REQUESTS: &[&str] = &[
+    "analyse",
+    "analyze",
+    "assess",
+    "break",
+    "collect",
+    "combine",
+    "compare",
+    "contrast",
+    "correlate",
+    "critique",
+    "debate",
+    "decide",
+    "describe",
+    "determine",
+    "diagnose",
+    "discuss",
+    "draft",
+    "estimate",
+    "evaluate",
+    "examine",
+    "explain",
+    "explore",
+    "figure",
+    "forecast",
+    "gather",
+    "identify",
+    "investigate",
+    "judge",
+    "justify",
+    "map",
+    "outline",
+    "plan",
+    "predict",
+    "prioritise",
+    "prioritize",
+    "propose",
+    "quantify",
+    "rank",
+    "recommend",
+    "reconcile",
+    "reconstruct",
+    "research",
+    "review",
+    "study",
+    "suggest",
+    "summarise",
+    "summarize",
+    "survey",
+    "synthesise",
+    "synthesize",
+    "trace",
+    "weigh",
+    "work",
+];
+
+/// Words of analysis, with their inflections.
+const ANALYSIS: &[&str] = &[
+    "advantages",
+    "affect",
+    "affected",
+    "affecting",
+    "affects",
+    "analyse",
+    "analysed",
+    "analyses",
+    "analysing",
+    "analysis",
+    "analyze",
+    "analyzed",
+    "analyzing",
+    "approaches",
+    "argument",
+    "arguments",
+    "caused",
+    "causes",
+    "causing",
+    "compare",
+    "compared",
+    "compares",
+    "comparing",
+    "comparison",
+    "comparisons",
+    "connected",
+    "connection",
+    "connections",
+    "consequence",
+    "consequences",
+    "contrast",
+    "contrasted",
+    "contrasting",
+    "contributed",
+    "contributing",
+    "correlate",
+    "correlated",
+    "correlation",
+    "dependencies",
+    "development",
+    "disadvantages",
+    "drawbacks",
+    "drivers",
+    "driving",
+    "effect",
+    "effects",
+    "evidence",
+    "evolution",
+    "evolve",
+    "evolved",
+    "evolving",
+    "explain",
+    "explains",
+    "factors",
+    "impact",
+    "impacted",
+    "impacts",
+    "implication",
+    "implications",
+    "influence",
+    "influenced",
+    "influences",
+    "investigate",
+    "investigating",
+    "investigation",
+    "link",
+    "linked",
+    "links",
+    "patterns",
+    "pros",
+    "reasons",
+    "relate",
+    "related",
+    "relation",
+    "relationship",
+    "relationships",
+    "risks",
+    "shaped",
+    "strategies",
+    "strategy",
+    "strengths",
+    "timeline",
+    "timelines",
+    "tradeoff",
+    "tradeoffs",
+    "trade-off",
+    "trade-offs",
+    "trend",
+    "trends",
+    "weaknesses",
+    "why",
+];
+
+/// Words that set one thing against another.
+const COMPARISON: &[&str] = &[
+    "among",
+    "between",
+    "both",
+    "common",
+    "differ",
+    "difference",
+    "differences",
+    "different",
+    "differs",
+    "either",
+    "equal",
+    "former",
+    "larger",
+    "latter",
+    "likelier",
+    "more",
+    "neither",
+    "older",
+    "ratio",
+    "same",
+    "similar",
+    "similarities",
+    "similarity",
+    "than",
+    "versus",
+    "vs",
+    "younger",
+    "earlier",
+    "later",
+    "longer",
+    "taller",
+    "bigger",
+    "smaller",
+    "higher",
+    "lower",
+    "better",
+    "worse",
+    "fewer",
+    "less",
+    "faster",
+    "slower",
+    "closer",
+    "sooner",
+    "greater",
+    "average",
+    "combined",
+    "total",
+    "rather",
+    "instead",
+];
+
+const CHANGE: &[&str] = &[
+    "alter",
+    "altered",
+    "change",
+    "changed",
+    "changes",
+    "changing",
+    "decline",
+    "declined",
+    "develop",
+    "developed",
+    "differ",
+    "drop",
+    "dropped",
+    "evolve",
+    "evolved",
+    "fall",
+    "fallen",
+    "grow",
+    "grown",
+    "improve",
+    "improved",
+    "increase",
+    "increased",
+    "lead",
+    "led",
+    "respond",
+    "rise",
+    "risen",
+    "shape",
+    "shaped",
+    "shift",
+    "shifted",
+    "vary",
+    "affect",
+    "affected",
+    "influence",
+    "influenced",
+];
+
+/// People and places that stand for someone the query does not name.
+const ROLES: &[&str] = &[
+    "actor",
+    "actress",
+    "architect",
+    "artist",
+    "author",
+    "band",
+    "birthplace",
+    "brother",
+    "builder",
+    "capital",
+    "ceo",
+    "child",
+    "children",
+    "company",
+    "composer",
+    "creator",
+    "daughter",
+    "designer",
+    "developer",
+    "director",
+    "employer",
+    "father",
+    "father-in-law",
+    "founder",
+    "grandfather",
+    "grandmother",
+    "headquarters",
+    "husband",
+    "inventor",
+    "king",
+    "leader",
+    "maker",
+    "manufacturer",
+    "mother",
+    "mother-in-law",
+    "owner",
+    "painter",
+    "parent",
+    "parents",
+    "performer",
+    "performers",
+    "president",
+    "producer",
+    "publisher",
+    "queen",
+    "school",
+    "screenwriter",
+    "sibling",
+    "siblings",
+    "singer",
+    "sister",
+    "son",
+    "songwriter",
+    "spouse",
+    "stepfather",
+    "stepmother",
+    "uncle",
+    "university",
+    "wife",
+    "winner",
+    "writer",
+];
+
+/// Participles behind a noun: `the town founded by …`, `a song performed by …`.
+const REDUCED: &[&str] = &[
+    "based",
+    "born",
+    "called",
+    "composed",
+    "considered",
+    "created",
+    "designed",
+    "developed",
+    "directed",
+    "featured",
+    "featuring",
+    "formed",
+    "founded",
+    "held",
+    "including",
+    "inspired",
+    "known",
+    "led",
+    "located",
+    "made",
+    "named",
+    "owned",
+    "performed",
+    "played",
+    "produced",
+    "published",
+    "recorded",
+    "released",
+    "set",
+    "starring",
+    "used",
+    "won",
+    "written",
+];
+
+/// The words of a query, and what they name.
+struct View<'a> {
+    words: &'a [Word<'a>],
+    names: &'a [Name],
+}
+
+impl View<'_> {
+    /// How many words fit, names left out where they only name.
+    fn count(&self, fits: impl Fn(usize, &Word<'_>) -> bool) -> usize {
+        self.words.iter().enumerate().filter(|(at, word)| fits(*at, word)).count()
+    }
+
+    fn is(&self, at: usize, list: &[&str]) -> bool {
+        self.words.get(at).is_some_and(|word| list.contains(&&*word.lower))
+    }
+
+    fn named(&self, at: usize) -> bool {
+        self.names.iter().any(|name| (name.from..name.to).contains(&at))
+    }
+
+    fn starts(&self, list: &[&str]) -> bool {
+        // `Please compare`, `Can you compare`.
+        let polite = match self.words {
+            [first, ..] if first.lower == "please" => 1,
+            [first, second, ..]
+                if ["can", "could", "would"].contains(&&*first.lower) && second.lower == "you" =>
+            {
+                if self.is(2, &["please"]) {
+                    3
+                } else {
+                    2
+                }
+            }
+            _ => 0,
+        };
+        self.is(polite, list)
+    }
+
+    /// `Is there a …?`, `Do we have …?`, `Is the shop open?`: one look tells.
+    fn asks_presence(&self) -> bool {
+        let unnamed = self.names.is_empty() && self.words.len() <= 6 && self.is(1, &["the"]);
+        unnamed
+            || self.is(1, &["there", "it", "this", "i", "my", "we", "our", "you"])
+                && !self.is(2, &["hard", "possible", "safe", "common"])
+    }
+
+    fn comparisons(&self) -> usize {
+        let listed =
+            |at: usize, word: &Word<'_>| COMPARISON.contains(&&*word.lower) && !self.named(at);
+        self.count(listed)
+    }
+
+    /// `A or B` between things of one kind.
+    fn alternatives(&self) -> bool {
+        self.words.iter().enumerate().any(|(at, word)| word.lower == "or" && at > 1)
+    }
+
+    /// Clauses that say which thing is meant: `the town where …`, `a man whose …`.
+    fn chains(&self) -> usize {
+        let opens = |at: usize, word: &Word<'_>| {
+            let relative = ["who", "whom", "whose", "which", "where", "when", "that", "what"];
+            let behind = at.checked_sub(1).and_then(|at| self.words.get(at));
+            // `and what`, `, who`: a question of its own.
+            at > 1
+                && !word.first
+                && relative.contains(&&*word.lower)
+                && !behind.is_some_and(|word| ["and", "say", "is"].contains(&&*word.lower))
+                && !self.named(at)
+        };
+        self.count(opens)
+    }
+
+    /// `the … of the …`: one thing known by another.
+    fn nested(&self) -> usize {
+        self.count(|at, word| {
+            ["of", "by", "for", "from", "with"].contains(&&*word.lower) && !self.named(at)
+        })
+    }
+
+    fn reduced_clauses(&self) -> usize {
+        self.count(|at, word| at > 2 && REDUCED.contains(&&*word.lower) && !self.named(at))
+    }
+
+    /// Roles that are a way to something else, not what is asked for.
+    fn roles(&self) -> usize {
+        let direct = self.starts(&["who"]);
+        let all = self.count(|at, word| ROLES.contains(&&*word.lower) && !self.named(at));
+        if direct { all.saturating_sub(1) } else { all }
+    }
+
+    fn hypothesis(&self) -> bool {
+        let percent = self.words.iter().any(|word| word.percent || word.lower == "percent");
+        let opens = |at: usize| {
+            self.is(at, &["if", "suppose", "assuming", "imagine", "hypothetically", "given"])
+        };
+        percent
+            || opens(0)
+            || self.count(|at, word| at > 0 && (word.lower == "if" || word.lower == "whether")) > 0
+    }
+
+    fn analysis(&self, own: &[String]) -> usize {
+        self.count(|at, word| {
+            let listed = ANALYSIS.contains(&&*word.lower) || own.contains(&word.lower);
+            let compound = at.checked_sub(1).is_some_and(|at| self.is(at, &["side", "special"]));
+            listed && !compound && !self.named(at)
+        })
+    }
+
+    /// `How has … changed`, `What changed`, `How do … differ`.
+    fn change(&self) -> bool {
+        let asks = self.is(0, &["how", "what", "why", "in"]);
+        asks && self.count(|at, word| CHANGE.contains(&&*word.lower) && !self.named(at)) > 0
+    }
+
+    /// A definition, a spelling, one value: what a single look-up answers.
+    fn look_up(&self) -> bool {
+        let has = |list: &[&str]| (0..self.words.len()).any(|at| self.is(at, list));
+        let opens =
+            self.is(0, &["define", "spell", "translate", "open", "show", "find", "list", "give"]);
+        let thing = self.is(0, &["what"])
+            && self.is(1, &["is", "are", "was", "were"])
+            && self.is(2, &["a", "an", "the", "our", "my", "your", "another"]);
+        let value = self.is(0, &["how"])
+            && self.is(
+                1,
+                &[
+                    "tall", "many", "much", "old", "long", "far", "big", "high", "deep", "fast",
+                    "do", "does",
+                ],
+            )
+            || self.is(0, &["what"])
+                && self.is(
+                    1,
+                    &["year", "time", "date", "day", "color", "colour", "type", "kind", "does"],
+                );
+        let short = self.words.len() <= 9;
+        short && (opens || thing || value)
+            || has(&[
+                "abbreviation",
+                "acronym",
+                "definition",
+                "meaning",
+                "synonym",
+                "called",
+                "spelled",
+            ])
+    }
+}

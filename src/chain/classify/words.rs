@@ -1,0 +1,89 @@
+//! A query as words, with what its spelling says about them.
+
+/// A word of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Word<'a> {
+    /// As it stands, without a possessive ending.
+    pub(super) text: &'a str,
+    /// In lower case.
+    pub(super) lower: String,
+    /// Starts with a capital.
+    pub(super) capital: bool,
+    /// Holds a digit.
+    pub(super) number: bool,
+    /// Begins a sentence.
+    pub(super) first: bool,
+    /// Something that separates names stands before it: a comma, a bracket, a quotation mark.
+    pub(super) apart: bool,
+    /// A comma stands before it.
+    pub(super) comma: bool,
+    /// Ends in `'s` or `s'`.
+    pub(super) possessive: bool,
+    /// Stands between quotation marks.
+    pub(super) quoted: bool,
+    /// A percent sign follows.
+    pub(super) percent: bool,
+}
+
+/// Splits at everything that is no letter, digit, or an apostrophe, hyphen or full stop between
+/// such.
+pub(super) fn words(query: &str) -> Vec<Word<'_>> {
+    let mut found: Vec<Word<'_>> = Vec::new();
+    let (mut first, mut apart, mut comma, mut quoted) = (true, false, false, false);
+    let mut rest = query;
+    while let Some(c) = rest.chars().next() {
+        if !c.is_alphanumeric() {
+            match c {
+                '.' | '?' | '!' | ':' | ';' | '\n' => first = true,
+                ',' => (apart, comma) = (true, true),
+                '"' | '“' | '”' | '«' | '»' => (apart, quoted) = (true, !quoted),
+                '(' | ')' | '[' | ']' | '/' | '–' | '—' => apart = true,
+                '%' => {
+                    if let Some(last) = found.last_mut() {
+                        last.percent = true;
+                    }
+                }
+                _ => {}
+            }
+            rest = rest.get(c.len_utf8()..).unwrap_or("");
+            continue;
+        }
+        let (whole, tail) = rest.split_at_checked(length(rest)).unwrap_or((rest, ""));
+        rest = tail;
+        let ended = ["'s", "’s", "'S", "’S"].iter().find_map(|end| whole.strip_suffix(end));
+        // `states'`: the mark itself is no part of the word.
+        let plural = ended.is_none()
+            && whole.ends_with('s')
+            && !quoted
+            && rest.starts_with(['\'', '’'])
+            && rest.chars().nth(1) == Some(' ');
+        let text = ended.unwrap_or(whole);
+        found.push(Word {
+            text,
+            lower: text.to_ascii_lowercase(),
+            capital: c.is_uppercase(),
+            number: text.contains(|c: char| c.is_ascii_digit()),
+            possessive: ended.is_some() || plural,
+            percent: false,
+            first,
+            apart,
+            comma,
+            quoted,
+        });
+        (first, apart, comma) = (false, false, false);
+    }
+    found
+}
+
+/// Bytes of the word at the start of `text`.
+fn length(text: &str) -> usize {
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let joins = matches!(c, '\'' | '’' | '-' | '.')
+            && chars.peek().is_some_and(|(_, next)| next.is_alphanumeric());
+        if !c.is_alphanumeric() && !joins {
+            return at;
+        }
+    }
+    text.len()
+}

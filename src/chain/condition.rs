@@ -1,0 +1,315 @@
+//! Whether a conditional step runs: a small expression over earlier results.
+//!
+//! ```text
+//! or      = and { ("||" | "or") and }
+//! and     = not { ("&&" | "and") not }
+//! not     = ("!" | "not") not | compare
+//! compare = value [ ("==" | "!=" | "<=" | ">=" | "<" | ">" | "contains") value ]
+//! value   = "(" or ")" | number | string | "true" | "false" | "null"
+//!         | ("count" | "empty" | "ok" | "failed") "(" reference ")" | reference
+//! reference = "$" id { "." name | "[" index "]" }
+//! ```
+//!
+//! Evaluating never fails: what is not there is null, and values of two kinds are neither equal
+//! nor ordered. False are `false`, `null`, `0`, `""`, `[]` and `{}`. `contains` looks for a text
+//! inside a text, the case of ASCII letters aside, or for an item in a list. `count` is the items of a result,
+//! `ok` and `failed` are about the step itself: a step that asks those waits until its
+//! dependencies have settled, not until they have succeeded.
+
+use super::plan::Step;
+use super::reference;
+use super::results::items;
+use crate::canon::Json;
+use crate::limits;
+
+/// A condition that can be evaluated.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Expr {
+    Or(Box<Self>, Box<Self>),
+    And(Box<Self>, Box<Self>),
+    Not(Box<Self>),
+    Compare(Box<Self>, Operator, Box<Self>),
+    Value(Json<'static>),
+    Result(usize, Vec<String>),
+    Count(usize, Vec<String>),
+    Empty(usize, Vec<String>),
+    Ok(usize),
+    Failed(usize),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operator {
+    Contains,
+    Equal,
+    Greater,
+    GreaterOrEqual,
+    Less,
+    LessOrEqual,
+    NotEqual,
+}
+
+/// What a condition sees of a step.
+pub(crate) trait Seen {
+    /// Its result, if it has one.
+    fn result(&self, step: usize) -> Option<&Json<'static>>;
+    /// Whether it has failed.
+    fn failed(&self, step: usize) -> bool;
+}
+
+/// Reads `text`; `None` where it is no expression, or mentions a step that is not there.
+pub(crate) fn parse(text: &str, steps: &[Step]) -> Option<Expr> {
+    if text.len() > limits::CONDITION_BYTES {
+        return None;
+    }
+    let mut parser = Parser { rest: text.trim_start(), steps, depth: 0 };
+    let expr = parser.or()?;
+    parser.rest.is_empty().then_some(expr)
+}
+
+impl Expr {
+    /// Whether it holds.
+    pub(crate) fn holds(&self, seen: &dyn Seen) -> bool {
+        is_true(&self.value(seen))
+    }
+
+    /// Whether it asks how a step ended, so that a failure is no reason to skip.
+    pub(crate) fn minds_failures(&self) -> bool {
+        match self {
+            Self::Ok(_) | Self::Failed(_) => true,
+            Self::Not(one) => one.minds_failures(),
+            Self::Or(a, b) | Self::And(a, b) | Self::Compare(a, _, b) => {
+                a.minds_failures() || b.minds_failures()
+            }
+            Self::Value(_) | Self::Result(..) | Self::Count(..) | Self::Empty(..) => false,
+        }
+    }
+
+    fn value(&self, seen: &dyn Seen) -> Json<'static> {
+        match self {
+            Self::Or(a, b) => (a.holds(seen) || b.holds(seen)).into(),
+            Self::And(a, b) => (a.holds(seen) && b.holds(seen)).into(),
+            Self::Not(one) => (!one.holds(seen)).into(),
+            Self::Compare(a, operator, b) => {
+                compare(&a.value(seen), *operator, &b.value(seen)).into()
+            }
+            Self::Value(value) => value.clone(),
+            Self::Result(step, path) => part(seen, *step, path).cloned().unwrap_or_default(),
+            Self::Count(step, path) => {
+                let count = part(seen, *step, path).map_or(0, |value| items(value).len());
+                Json::integer(u64::try_from(count).unwrap_or(u64::MAX))
+            }
+            Self::Empty(step, path) => (!part(seen, *step, path).is_some_and(is_true)).into(),
+            Self::Ok(step) => seen.result(*step).is_some().into(),
+            Self::Failed(step) => seen.failed(*step).into(),
+        }
+    }
+}
+
+fn part<'a>(seen: &'a dyn Seen, step: usize, path: &[String]) -> Option<&'a Json<'static>> {
+    path.iter().try_fold(seen.result(step)?, |value, name| match value {
+        Json::Array(items) => items.get(name.parse::<usize>().ok()?),
+        other => other.get(name),
+    })
+}
+
+fn is_true(value: &Json<'_>) -> bool {
+    match value {
+        Json::Null => false,
+        Json::Bool(value) => *value,
+        Json::Number(text) => text != "0",
+        Json::String(text) => !text.is_empty(),
+        Json::Array(items) => !items.is_empty(),
+        Json::Object(members) => !members.is_empty(),
+        Json::Host(_) => true,
+    }
+}
+
+fn compare(a: &Json<'_>, operator: Operator, b: &Json<'_>) -> bool {
+    let order = match (a, b) {
+        (Json::String(a), Json::String(b)) => Some(a.cmp(b)),
+        _ => a.as_f64().zip(b.as_f64()).and_then(|(a, b)| a.partial_cmp(&b)),
+    };
+    let equal = || a.to_canonical() == b.to_canonical();
+    match operator {
+        Operator::Contains => contains(a, b),
+        Operator::Equal => equal(),
+        Operator::NotEqual => !equal(),
+        Operator::Greater => order.is_some_and(std::cmp::Ordering::is_gt),
+        Operator::GreaterOrEqual => order.is_some_and(std::cmp::Ordering::is_ge),
+        Operator::Less => order.is_some_and(std::cmp::Ordering::is_lt),
+        Operator::LessOrEqual => order.is_some_and(std::cmp::Ordering::is_le),
+    }
+}
+
+fn contains(a: &Json<'_>, b: &Json<'_>) -> bool {
+    match (a, b) {
+        (Json::String(a), Json::String(b)) => {
+            a.to_ascii_lowercase().contains(&b.to_ascii_lowercase())
+        }
+        (Json::Array(items), b) => {
+            items.iter().any(|item| item.to_canonical() == b.to_canonical() || contains(item, b))
+        }
+        (Json::Object(members), b) => members.iter().any(|(_, value)| contains(value, b)),
+        _ => false,
+    }
+}
+
+const DEPTH: u32 = 32;
+
+struct Parser<'a> {
+    rest: &'a str,
+    steps: &'a [Step],
+    depth: u32,
+}
+
+impl<'a> Parser<'a> {
+    fn or(&mut self) -> Option<Expr> {
+        let mut left = self.and()?;
+        while self.take("||") || self.word("or") {
+            left = Expr::Or(Box::new(left), Box::new(self.and()?));
+        }
+        Some(left)
+    }
+
+    fn and(&mut self) -> Option<Expr> {
+        let mut left = self.not()?;
+        while self.take("&&") || self.word("and") {
+            left = Expr::And(Box::new(left), Box::new(self.not()?));
+        }
+        Some(left)
+    }
+
+    fn not(&mut self) -> Option<Expr> {
+        let marked = !self.rest.starts_with("!=") && self.take("!");
+        if marked || self.word("not") {
+            return self.deeper(|parser| Some(Expr::Not(Box::new(parser.not()?))));
+        }
+        let left = self.value()?;
+        let Some(operator) = self.operator() else { return Some(left) };
+        Some(Expr::Compare(Box::new(left), operator, Box::new(self.value()?)))
+    }
+
+    fn operator(&mut self) -> Option<Operator> {
+        let signs = [
+            ("==", Operator::Equal),
+            ("!=", Operator::NotEqual),
+            ("<=", Operator::LessOrEqual),
+            (">=", Operator::GreaterOrEqual),
+            ("<", Operator::Less),
+            (">", Operator::Greater),
+        ];
+        let found = signs.into_iter().find(|(sign, _)| self.take(sign)).map(|(_, one)| one);
+        found.or_else(|| self.word("contains").then_some(Operator::Contains))
+    }
+
+    fn value(&mut self) -> Option<Expr> {
+        if self.take("(") {
+            let inner = self.deeper(Self::or)?;
+            return self.take(")").then_some(inner);
+        }
+        if self.rest.starts_with('$') {
+            let (step, path) = self.reference()?;
+            return Some(Expr::Result(step, path));
+        }
+        for (name, value) in [("true", true.into()), ("false", false.into()), ("null", Json::Null)]
+        {
+            if self.word(name) {
+                return Some(Expr::Value(value));
+            }
+        }
+        for name in ["count", "empty", "ok", "failed"] {
+            if self.word(name) {
+                return self.function(name);
+            }
+        }
+        self.literal()
+    }
+
+    fn function(&mut self, name: &str) -> Option<Expr> {
+        let opened = self.take("(");
+        let (step, path) = self.reference()?;
+        if !opened || !self.take(")") {
+            return None;
+        }
+        match name {
+            "count" => Some(Expr::Count(step, path)),
+            "empty" => Some(Expr::Empty(step, path)),
+            "ok" if path.is_empty() => Some(Expr::Ok(step)),
+            "failed" if path.is_empty() => Some(Expr::Failed(step)),
+            _ => None,
+        }
+    }
+
+    fn reference(&mut self) -> Option<(usize, Vec<String>)> {
+        let tail = self.rest.strip_prefix('$')?;
+        let (name, mut tail) = match tail.strip_prefix('{') {
+            Some(inside) => inside.split_once('}')?,
+            None => split(tail, |c| c.is_alphanumeric() || c == '_' || c == '-'),
+        };
+        let step = reference::resolve(name, self.steps)?;
+        let mut path = Vec::new();
+        loop {
+            if let Some(inside) = tail.strip_prefix('[') {
+                let (index, behind) = inside.split_once(']')?;
+                path.push(index.trim().trim_matches('"').to_owned());
+                tail = behind;
+            } else if let Some(inside) = tail.strip_prefix('.') {
+                let (name, behind) = split(inside, |c| c.is_alphanumeric() || c == '_');
+                if name.is_empty() {
+                    return None;
+                }
+                path.push(name.to_owned());
+                tail = behind;
+            } else {
+                break;
+            }
+        }
+        self.rest = tail.trim_start();
+        Some((step, path))
+    }
+
+    fn literal(&mut self) -> Option<Expr> {
+        let quote = self.rest.chars().next()?;
+        if quote == '"' || quote == '\'' {
+            let (text, tail) = self.rest.get(1..)?.split_once(quote)?;
+            self.rest = tail.trim_start();
+            return Some(Expr::Value(text.to_owned().into()));
+        }
+        let (number, tail) = split(self.rest, |c| c.is_ascii_digit() || c == '.' || c == '-');
+        let value = Json::parse_str(number).ok()?.into_owned();
+        self.rest = tail.trim_start();
+        Some(Expr::Value(value))
+    }
+
+    /// Takes a sign.
+    fn take(&mut self, sign: &str) -> bool {
+        let Some(tail) = self.rest.strip_prefix(sign) else { return false };
+        self.rest = tail.trim_start();
+        true
+    }
+
+    /// Takes a word that ends here.
+    fn word(&mut self, word: &str) -> bool {
+        let (name, tail) = split(self.rest, |c| c.is_alphanumeric() || c == '_');
+        let found = name.eq_ignore_ascii_case(word);
+        if found {
+            self.rest = tail.trim_start();
+        }
+        found
+    }
+
+    fn deeper(&mut self, work: impl FnOnce(&mut Self) -> Option<Expr>) -> Option<Expr> {
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return None;
+        }
+        let done = work(self);
+        self.depth -= 1;
+        done
+    }
+}
+
+fn split(text: &str, inside: impl Fn(char) -> bool) -> (&str, &str) {
+    let end = text.find(|c: char| !inside(c)).unwrap_or(text.len());
+    text.split_at_checked(end).unwrap_or((text, ""))
+}

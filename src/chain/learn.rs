@@ -1,0 +1,233 @@
+//! What each pattern was worth, from what users said of its chains.
+
+use super::plan::Pattern;
+use crate::canon::Json;
+use crate::limits;
+
+/// What is known of one pattern.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Effectiveness {
+    /// Chains.
+    pub n: u64,
+    /// Those that the user was satisfied with.
+    pub successes: u64,
+    /// Cost of all of them.
+    pub cost: f64,
+    /// Milliseconds of the last ones, oldest first.
+    pub latencies: Vec<u64>,
+}
+
+impl Effectiveness {
+    /// Adds a chain.
+    pub fn record(&mut self, success: bool, cost: f64, millis: u64) {
+        self.n += 1;
+        self.successes += u64::from(success);
+        self.cost += if cost.is_finite() { cost.max(0.0) } else { 0.0 };
+        if self.latencies.len() >= limits::PATTERN_LATENCIES {
+            self.latencies.remove(0);
+        }
+        self.latencies.push(millis);
+    }
+
+    /// Mean of Beta(successes + 1, failures + 1): Laplace's rule of succession.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        (float(self.successes) + 1.0) / (float(self.n) + 2.0)
+    }
+
+    /// The 5 % quantile of the same distribution: with 95 % belief the rate is above it.
+    #[must_use]
+    pub fn lower_bound(&self) -> f64 {
+        beta_quantile(self.successes + 1, self.n.saturating_sub(self.successes) + 1, 0.05)
+    }
+
+    /// The 95th percentile of the latencies kept (nearest rank).
+    #[must_use]
+    pub fn p95(&self) -> Option<u64> {
+        let mut sorted = self.latencies.clone();
+        sorted.sort_unstable();
+        let rank = (sorted.len() * 95).div_ceil(100);
+        sorted.get(rank.checked_sub(1)?).copied()
+    }
+}
+
+/// What is known of all patterns.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Learned([Effectiveness; 3]);
+
+impl Learned {
+    /// What is known of `pattern`.
+    #[must_use]
+    pub fn of(&self, pattern: Pattern) -> &Effectiveness {
+        let [sequential, parallel, conditional] = &self.0;
+        match pattern {
+            Pattern::Conditional => conditional,
+            Pattern::Parallel => parallel,
+            Pattern::Sequential => sequential,
+        }
+    }
+
+    /// As [`Learned::of`], to be changed.
+    pub fn of_mut(&mut self, pattern: Pattern) -> &mut Effectiveness {
+        let [sequential, parallel, conditional] = &mut self.0;
+        match pattern {
+            Pattern::Conditional => conditional,
+            Pattern::Parallel => parallel,
+            Pattern::Sequential => sequential,
+        }
+    }
+
+    /// The pattern with the highest lower bound among `allowed`; none unless two of them at least
+    /// have `enough` chains each.
+    #[must_use]
+    pub fn choose(&self, allowed: &[Pattern], enough: u64) -> Option<Pattern> {
+        let known = |pattern: &&Pattern| self.of(**pattern).n >= enough;
+        let known: Vec<Pattern> = allowed.iter().filter(known).copied().collect();
+        if known.len() < 2 {
+            return None;
+        }
+        let bound = |pattern: &Pattern| self.of(*pattern).lower_bound();
+        known.into_iter().reduce(|best, next| if bound(&next) > bound(&best) { next } else { best })
+    }
+
+    /// Reads what [`Learned::to_json`] wrote; what is missing or makes no sense is nothing known.
+    #[must_use]
+    pub fn from_json(value: &Json<'_>) -> Self {
+        let mut learned = Self::default();
+        for pattern in Pattern::ALL {
+            let Some(given) = value.get("patterns").and_then(|all| all.get(pattern.name())) else {
+                continue;
+            };
+            let whole = |key| given.get(key).and_then(Json::as_u64).unwrap_or(0);
+            let latencies = given.get("latencies").and_then(Json::as_array).unwrap_or_default();
+            let skipped = latencies.len().saturating_sub(limits::PATTERN_LATENCIES);
+            *learned.of_mut(pattern) = Effectiveness {
+                n: whole("n").min(MOST),
+                successes: whole("successes").min(whole("n")).min(MOST),
+                cost: given.get("cost").and_then(Json::as_f64).map_or(0.0, |cost| cost.max(0.0)),
+                latencies: latencies.iter().skip(skipped).filter_map(Json::as_u64).collect(),
+            };
+        }
+        learned
+    }
+
+    /// `{ version: 1, patterns: { sequential: { n, successes, cost, latencies, … }, … } }`, with
+    /// `mean`, `lowerBound`, `meanCost` and `p95Ms` for reading.
+    #[must_use]
+    pub fn to_json(&self) -> Json<'static> {
+        let one = |pattern: Pattern| {
+            let known = self.of(pattern);
+            let mean_cost = if known.n == 0 { f64::NAN } else { known.cost / float(known.n) };
+            let latencies = known.latencies.iter().map(|millis| Json::integer(*millis)).collect();
+            let members = Json::object([
+                ("n", Json::integer(known.n)),
+                ("successes", Json::integer(known.successes)),
+                ("cost", Json::double(known.cost)),
+                ("latencies", Json::Array(latencies)),
+                ("mean", Json::double(known.mean())),
+                ("lowerBound", Json::double(known.lower_bound())),
+                ("meanCost", Json::double(mean_cost)),
+                ("p95Ms", known.p95().map_or(Json::Null, Json::integer)),
+            ]);
+            (pattern.name().into(), members)
+        };
+        let patterns = Json::Object(Pattern::ALL.into_iter().map(one).collect());
+        Json::object([("version", Json::integer(1)), ("patterns", patterns)])
+    }
+}
+
+/// Chains of one pattern beyond which more change nothing; keeps the sums below short.
+const MOST: u64 = 1_000_000;
+
+/// The `p` quantile of Beta(a, b) for whole a and b, by halving. Its distribution is a binomial
+/// tail: `I_x(a, b) = P(at least a of a + b - 1 tries succeed)`.
+fn beta_quantile(a: u64, b: u64, p: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..40 {
+        let middle: f64 = (low + high) / 2.0;
+        if binomial_tail(a + b - 1, a, middle) < p { low = middle } else { high = middle }
+    }
+    (low + high) / 2.0
+}
+
+/// P(at least `least` of `n` tries succeed). Terms are taken relative to the largest one and
+/// divided by their sum, so nothing overflows and no logarithm is needed.
+fn binomial_tail(n: u64, least: u64, chance: f64) -> f64 {
+    let odds = chance / (1.0 - chance);
+    let mode = mode(n, chance);
+    let (mut all, mut tail) = (0.0, 0.0);
+    let mut add = |k: u64, term: f64| {
+        all += term;
+        if k >= least {
+            tail += term;
+        }
+    };
+    add(mode, 1.0);
+    let mut term = 1.0;
+    for k in mode..n {
+        term *= float(n - k) / float(k + 1) * odds;
+        if term < 1e-18 {
+            break;
+        }
+        add(k + 1, term);
+    }
+    term = 1.0;
+    for k in (1..=mode).rev() {
+        term *= float(k) / float(n - k + 1) / odds;
+        if term < 1e-18 {
+            break;
+        }
+        add(k - 1, term);
+    }
+    tail / all
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and n")]
+fn mode(n: u64, chance: f64) -> u64 {
+    ((float(n) * chance) as u64).min(n)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "at most a million")]
+fn float(n: u64) -> f64 {
+    n as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// scipy.stats.beta.ppf(0.05, a, b): closed forms where a or b is 1.
+    #[test]
+    fn quantiles_of_beta() {
+        let close = |a, b, expected: f64| {
+            let found = beta_quantile(a, b, 0.05);
+            assert!((found - expected).abs() < 1e-9, "Beta({a}, {b}): {found}");
+        };
+        close(1, 1, 0.05);
+        // x^a = 0.05, and 1 - (1 - x)^b = 0.05.
+        for n in [2, 5, 21, 400] {
+            close(n, 1, 0.05_f64.powf(1.0 / float(n)));
+            close(1, n, 1.0 - 0.95_f64.powf(1.0 / float(n)));
+        }
+        // Beta(2, 2): 3x² - 2x³ = 0.05.
+        let x = beta_quantile(2, 2, 0.05);
+        assert!((3.0 * x * x - 2.0 * x * x * x - 0.05).abs() < 1e-9);
+    }
+
+    #[test]
+    fn chooses_only_with_enough() {
+        let mut learned = Learned::default();
+        for n in 0..20 {
+            learned.of_mut(Pattern::Parallel).record(n % 4 != 0, 2.0, 100 + n);
+            assert_eq!(learned.choose(&Pattern::ALL, 20), None);
+        }
+        for _ in 0..20 {
+            learned.of_mut(Pattern::Sequential).record(false, 1.0, 50);
+        }
+        assert_eq!(learned.choose(&Pattern::ALL, 20), Some(Pattern::Parallel));
+        assert_eq!(learned.choose(&[Pattern::Sequential], 20), None);
+        assert_eq!(learned.of(Pattern::Parallel).p95(), Some(118));
+        assert!((learned.of(Pattern::Parallel).mean() - 16.0 / 22.0).abs() < 1e-12);
+        assert_eq!(Learned::from_json(&learned.to_json()), learned);
+    }
+}

@@ -1,0 +1,100 @@
+//! Why a planner's answer is no plan.
+
+use std::fmt;
+
+/// Why a text is no plan that can be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// No JSON object with `steps` in it.
+    Syntax,
+    /// Longer than [`limits::PLAN_BYTES`](crate::limits::PLAN_BYTES).
+    TooLarge,
+    /// No steps.
+    Empty,
+    /// More steps than allowed.
+    TooManySteps {
+        /// The limit.
+        limit: usize,
+    },
+    /// A step lacks something or has it in the wrong form.
+    InvalidStep {
+        /// Its place, from 0.
+        index: usize,
+        /// What was expected.
+        expected: &'static str,
+    },
+    /// Two steps have one id.
+    DuplicateStep {
+        /// The id.
+        id: String,
+    },
+    /// A step depends on one that is not there.
+    UnknownDependency {
+        /// The step.
+        id: String,
+        /// What it depends on.
+        dependency: String,
+    },
+    /// Steps depend on each other in a circle, or one on itself.
+    Cycle {
+        /// A step of the circle.
+        id: String,
+    },
+    /// A `when` is no expression.
+    InvalidCondition {
+        /// The step.
+        id: String,
+    },
+    /// The pattern is not among those that the host allows.
+    PatternNotAllowed {
+        /// The pattern.
+        pattern: &'static str,
+    },
+}
+
+impl PlanError {
+    /// Stable, machine-readable name.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Syntax => "plan.syntax",
+            Self::TooLarge => "plan.too_large",
+            Self::Empty => "plan.empty",
+            Self::TooManySteps { .. } => "plan.too_many_steps",
+            Self::InvalidStep { .. } => "plan.invalid_step",
+            Self::DuplicateStep { .. } => "plan.duplicate_step",
+            Self::UnknownDependency { .. } => "plan.unknown_dependency",
+            Self::Cycle { .. } => "plan.cycle",
+            Self::InvalidCondition { .. } => "plan.invalid_condition",
+            Self::PatternNotAllowed { .. } => "plan.pattern_not_allowed",
+        }
+    }
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Syntax => f.write_str("no JSON object with `steps` was found"),
+            Self::TooLarge => {
+                write!(f, "the plan is longer than {} bytes", crate::limits::PLAN_BYTES)
+            }
+            Self::Empty => f.write_str("the plan has no steps"),
+            Self::TooManySteps { limit } => write!(f, "the plan has more than {limit} steps"),
+            Self::InvalidStep { index, expected } => write!(f, "step {index}: expected {expected}"),
+            Self::DuplicateStep { id } => write!(f, "two steps have the id `{id}`"),
+            Self::UnknownDependency { id, dependency } => {
+                write!(f, "step `{id}` depends on `{dependency}`, which is not there")
+            }
+            Self::Cycle { id } => write!(f, "step `{id}` depends on itself, if only by others"),
+            Self::InvalidCondition { id } => {
+                write!(f, "step `{id}`: `when` is no expression that can be evaluated")
+            }
+            Self::PatternNotAllowed { pattern } => {
+                write!(f, "the pattern `{pattern}` is not allowed here")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}

@@ -1,0 +1,113 @@
+//! A planner's text into steps, before anything is checked between them.
+
+use super::{Pattern, PlanError, Step, StepKind};
+use crate::canon::{Json, Reader};
+use crate::limits;
+
+/// What a planner's answer says.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) reasoning: String,
+    /// `None` where it names none that is known.
+    pub(crate) pattern: Option<Pattern>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) stopping_criteria: String,
+}
+
+/// Places where an object may begin that are tried in a text with other text around it.
+const TRIES: usize = 32;
+
+/// Reads a plan in plain JSON, in a fenced block, or with text around it: the first object that
+/// has `steps`.
+pub(crate) fn draft(text: &str) -> Result<Draft, PlanError> {
+    if text.len() > limits::PLAN_BYTES {
+        return Err(PlanError::TooLarge);
+    }
+    if let Ok(value) = Json::parse(text.trim().as_bytes(), limits::PLAN_BYTES) {
+        return from_json(&value);
+    }
+    for (at, _) in text.match_indices('{').take(TRIES) {
+        let tail = text.get(at..).unwrap_or("");
+        let read = Reader::strict(tail.as_bytes()).and_then(|mut reader| reader.value());
+        if let Ok(value) = read
+            && value.get("steps").is_some()
+        {
+            return from_json(&value);
+        }
+    }
+    Err(PlanError::Syntax)
+}
+
+/// Reads a plan that is JSON already; a list stands for its `steps`.
+pub(crate) fn from_json(value: &Json<'_>) -> Result<Draft, PlanError> {
+    let steps = match value {
+        Json::Array(steps) => steps,
+        value => value.get("steps").and_then(Json::as_array).ok_or(PlanError::Syntax)?,
+    };
+    if steps.is_empty() {
+        return Err(PlanError::Empty);
+    }
+    if steps.len() > limits::PLAN_STEPS {
+        return Err(PlanError::TooManySteps { limit: limits::PLAN_STEPS });
+    }
+    let text = |key| value.get(key).map_or(String::new(), spoken);
+    Ok(Draft {
+        reasoning: text("reasoning"),
+        pattern: value.get("pattern").and_then(Json::as_str).and_then(Pattern::parse),
+        steps: steps.iter().enumerate().map(|(at, one)| step(at, one)).collect::<Result<_, _>>()?,
+        stopping_criteria: text("stopping_criteria"),
+    })
+}
+
+/// A planner may say in a list or an object what is meant for people.
+fn spoken(value: &Json<'_>) -> String {
+    match value {
+        Json::Null => String::new(),
+        Json::String(text) => text.trim().to_owned(),
+        other => other.to_text(),
+    }
+}
+
+fn step(index: usize, value: &Json<'_>) -> Result<Step, PlanError> {
+    let wrong = |expected| PlanError::InvalidStep { index, expected };
+    if value.as_object().is_none() {
+        return Err(wrong("an object"));
+    }
+    let (id, numeric) =
+        value.get("id").and_then(id).ok_or_else(|| wrong("`id`: a text or a whole number"))?;
+    let depends_on = match value.get("depends_on") {
+        None | Some(Json::Null) => Vec::new(),
+        Some(list) => {
+            let list = list.as_array().ok_or_else(|| wrong("`depends_on`: an array of ids"))?;
+            let mut ids: Vec<String> = Vec::new();
+            for one in list {
+                let (id, _) = self::id(one).ok_or_else(|| wrong("`depends_on`: ids"))?;
+                if !ids.contains(&id) {
+                    ids.push(id);
+                }
+            }
+            ids
+        }
+    };
+    let kind = match value.get("type") {
+        None | Some(Json::Null) => None,
+        Some(kind) => Some(
+            kind.as_str()
+                .and_then(StepKind::parse)
+                .ok_or_else(|| wrong("`type`: search, refine or synthesize"))?,
+        ),
+    };
+    let text = |key| value.get(key).map_or(String::new(), spoken);
+    let when = Some(text("when")).filter(|when| !when.is_empty());
+    Ok(Step { id, numeric, kind, query: text("query"), focus: text("focus"), depends_on, when })
+}
+
+/// An id as text, and whether it was a number.
+fn id(value: &Json<'_>) -> Option<(String, bool)> {
+    let (id, numeric) = match value {
+        Json::String(text) => (text.trim().to_owned(), false),
+        Json::Number(text) if value.as_u64().is_some() => (text.to_string(), true),
+        _ => return None,
+    };
+    (!id.is_empty() && id.len() <= limits::STEP_ID_BYTES).then_some((id, numeric))
+}

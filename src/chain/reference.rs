@@ -1,0 +1,126 @@
+//! Placeholders: a step's query may hold what an earlier step found.
+//!
+//! `$id` or `${id}` is the step `id`; `${id/0/title}` a part of its result, by a JSON Pointer
+//! (RFC 6901). A number that is no id is the step at that place, from 1. A dollar sign before
+//! anything else is a dollar sign: `$1,000` and `$2.50` are amounts.
+
+use super::plan::{Step, position};
+use crate::canon::Json;
+use crate::limits;
+
+/// A placeholder in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place<'a> {
+    from: usize,
+    to: usize,
+    step: usize,
+    /// JSON Pointer, with its first slash, or empty.
+    pointer: &'a str,
+}
+
+/// The steps that `text` mentions, each once, in order.
+pub(crate) fn mentioned(text: &str, steps: &[Step]) -> Vec<usize> {
+    let mut found = Vec::new();
+    for place in places(text, steps) {
+        if !found.contains(&place.step) {
+            found.push(place.step);
+        }
+    }
+    found
+}
+
+/// `text` with each placeholder of a step that `result` knows filled in. A list becomes its items
+/// with `; ` between them; at most [`limits::PLACEHOLDER_BYTES`] of each.
+pub(crate) fn fill<'r>(
+    text: &str,
+    steps: &[Step],
+    result: &dyn Fn(usize) -> Option<&'r Json<'static>>,
+) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for place in places(text, steps) {
+        let Some(value) = result(place.step) else { continue };
+        out.push_str(text.get(at..place.from).unwrap_or(""));
+        out.push_str(cut(&shown(pointed(value, place.pointer).unwrap_or(&Json::Null))));
+        at = place.to;
+    }
+    out.push_str(text.get(at..).unwrap_or(""));
+    out
+}
+
+fn places<'a>(text: &'a str, steps: &[Step]) -> Vec<Place<'a>> {
+    let mut found = Vec::new();
+    for (from, _) in text.match_indices('$') {
+        let Some(tail) = text.get(from + 1..) else { continue };
+        let (name, pointer, length) = if let Some(inside) = tail.strip_prefix('{') {
+            let Some(end) = inside.find('}') else { continue };
+            let whole = inside.get(..end).unwrap_or("");
+            let slash = whole.find('/').unwrap_or(whole.len());
+            let (name, pointer) = whole.split_at_checked(slash).unwrap_or((whole, ""));
+            (name.trim(), pointer, end + 2)
+        } else {
+            let name = name_of(tail);
+            let behind = tail.get(name.len()..).unwrap_or("");
+            let mut next = behind.chars();
+            let amount = matches!(next.next(), Some('.' | ','))
+                && next.next().is_some_and(|c| c.is_ascii_digit());
+            if amount {
+                continue;
+            }
+            (name, "", name.len())
+        };
+        if let Some(step) = resolve(name, steps) {
+            found.push(Place { from, to: from + 1 + length, step, pointer });
+        }
+    }
+    found
+}
+
+/// The longest run at the start of `text` that can be an id.
+fn name_of(text: &str) -> &str {
+    let inside = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    let end = text.find(|c: char| !inside(c)).unwrap_or(text.len());
+    text.get(..end).unwrap_or("").trim_end_matches('-')
+}
+
+/// The step that `name` means: by id, else by place where no id is a number.
+pub(super) fn resolve(name: &str, steps: &[Step]) -> Option<usize> {
+    if let Some(at) = position(steps, name) {
+        return Some(at);
+    }
+    if steps.iter().any(|step| step.id.parse::<u64>().is_ok()) {
+        return None;
+    }
+    let place: usize = name.parse().ok()?;
+    place.checked_sub(1).filter(|at| *at < steps.len())
+}
+
+/// The part of `value` that a JSON Pointer names.
+pub(super) fn pointed<'v>(value: &'v Json<'static>, pointer: &str) -> Option<&'v Json<'static>> {
+    let mut value = value;
+    for part in pointer.split('/').skip(1) {
+        let part = part.replace("~1", "/").replace("~0", "~");
+        value = match value {
+            Json::Array(items) => items.get(part.parse::<usize>().ok()?)?,
+            other => other.get(&part)?,
+        };
+    }
+    Some(value)
+}
+
+fn shown(value: &Json<'_>) -> String {
+    match value {
+        Json::Null => String::new(),
+        Json::String(text) => text.to_string(),
+        Json::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join("; "),
+        other => match other.get("items") {
+            Some(items @ Json::Array(_)) => shown(items),
+            _ => other.to_text(),
+        },
+    }
+}
+
+fn cut(text: &str) -> &str {
+    let most = limits::PLACEHOLDER_BYTES.min(text.len());
+    (0..=most).rev().find_map(|end| text.get(..end)).unwrap_or("")
+}

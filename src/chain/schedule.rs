@@ -1,0 +1,492 @@
+//! Which step starts when, and what becomes of it.
+
+use super::condition;
+use super::io::{CallKind, Effect};
+use super::machine::{Call, Chain, State};
+use super::plan::{self, Draft, Plan, Step, StepKind, position, waves};
+use super::reference;
+use super::results;
+use super::run::{Run, Skip, Status};
+use super::stop::{SLACK, Stop, complete, diminishing};
+use crate::canon::Json;
+
+impl Chain {
+    /// Decides until only a fact can bring something new.
+    pub(super) fn advance(&mut self) {
+        while self.state == State::Running && self.decide() {}
+    }
+
+    /// One decision; false where there is none.
+    fn decide(&mut self) -> bool {
+        if self.isolate() {
+            return true;
+        }
+        if self.progress.stop.is_none() && !self.has_more() {
+            self.stop(Stop::PlanFinished);
+        }
+        if self.progress.stop.is_some() {
+            if self.calls.is_empty() {
+                self.conclude();
+            }
+            return false;
+        }
+        let gate = |call: &Call| matches!(call.kind, CallKind::Assess | CallKind::Replan);
+        if self.calls.iter().any(gate) {
+            return false;
+        }
+        if self.progress.unjudged {
+            self.judge();
+            return true;
+        }
+        if self.ask_replan() {
+            return true;
+        }
+        self.start_next()
+    }
+
+    /// Skips what can no longer run because of what it needs.
+    fn isolate(&mut self) -> bool {
+        let skip = (0..self.steps().len()).find_map(|at| {
+            let waiting = self.runs.is(at, Status::Waiting) && at != self.last();
+            let needs = self.needs(at);
+            if !waiting || needs.is_empty() || self.minds_failures(at) {
+                return None;
+            }
+            let runs = &self.runs;
+            let is = |status| move |need: &usize| runs.is(*need, status);
+            let failed = needs.iter().any(is(Status::Failed))
+                || needs.iter().any(is(Status::Skipped(Skip::Dependency)));
+            if failed {
+                return Some((at, Skip::Dependency));
+            }
+            let passed_by = needs.iter().all(is(Status::Skipped(Skip::Condition)));
+            passed_by.then_some((at, Skip::Condition))
+        });
+        let Some((at, why)) = skip else { return false };
+        self.skip(at, why);
+        true
+    }
+
+    fn needs(&self, at: usize) -> Vec<usize> {
+        let steps = self.steps();
+        let Some(step) = steps.get(at) else { return Vec::new() };
+        step.depends_on.iter().filter_map(|id| position(steps, id)).collect()
+    }
+
+    fn minds_failures(&self, at: usize) -> bool {
+        let when = self.steps().get(at).and_then(|step| step.when.as_deref());
+        when.and_then(|when| condition::parse(when, self.steps()))
+            .is_some_and(|when| when.minds_failures())
+    }
+
+    /// Whether a step before the last one has not settled.
+    fn has_more(&self) -> bool {
+        let last = self.last();
+        self.runs.0.iter().enumerate().any(|(at, run)| at != last && !run.settled())
+    }
+
+    /// Applies the rules, in their order: cost, steps, completeness, diminishing returns.
+    fn judge(&mut self) {
+        let limits = &self.options.limits;
+        if self.progress.spent >= limits.max_cost - SLACK {
+            return self.stop(Stop::MaxCost);
+        }
+        let last = self.last();
+        let run = |(at, run): &(usize, &Run)| *at != last && run.started.is_some() && run.settled();
+        if self.runs.0.iter().enumerate().filter(run).count() >= limits.max_steps {
+            return self.stop(Stop::MaxSteps);
+        }
+        if self.options.hooks.assess && self.progress.unassessed && self.affords(CallKind::Assess) {
+            self.progress.unassessed = false;
+            let body = Json::object([
+                ("query", self.options.query.clone().into()),
+                ("results", self.results(|_| true)),
+            ]);
+            return self.call(CallKind::Assess, None, body);
+        }
+        let enough = self.options.limits.completeness;
+        if self.progress.completeness.is_some_and(|found| complete(found, enough)) {
+            return self.stop(Stop::Complete);
+        }
+        if diminishing(&self.progress.gains, self.options.limits.diminishing) {
+            return self.stop(Stop::DiminishingReturns);
+        }
+        self.progress.unjudged = false;
+    }
+
+    /// Starts nothing more. Steps in flight are paid for and finish, unless what is there is
+    /// enough or the time is over.
+    pub(super) fn stop(&mut self, why: Stop) {
+        self.progress.stop = Some(why);
+        let at_once = why == Stop::Complete || self.progress.budget == "time";
+        let own = |call: &Call| {
+            at_once
+                || !matches!(call.kind, CallKind::Search | CallKind::Refine | CallKind::Synthesize)
+        };
+        let steps: Vec<usize> =
+            self.calls.iter().filter(|call| own(call)).filter_map(|call| call.step).collect();
+        self.abort("stopped", own);
+        for at in steps {
+            self.skip(at, Skip::Stopped);
+        }
+    }
+
+    /// Whether something was started or decided.
+    fn start_next(&mut self) -> bool {
+        let last = self.last();
+        let limits = &self.options.limits;
+        let busy = self.runs.0.iter().filter(|run| run.status == Status::Busy).count();
+        let started = self.runs.0.iter().filter(|run| run.started.is_some()).count();
+        let (mut no_steps, mut no_cost) = (false, false);
+        for at in (0..self.steps().len()).filter(|at| *at != last) {
+            if busy >= limits.max_parallel || !self.is_ready(at) {
+                continue;
+            }
+            let new = self.runs.get(at).is_some_and(|run| run.started.is_none());
+            if new && started >= limits.max_steps {
+                no_steps = true;
+            } else if !self.affords(self.call_kind(at)) {
+                no_cost = true;
+            } else {
+                self.begin(at);
+                return true;
+            }
+        }
+        let idle = busy == 0 && self.retry_at().is_none();
+        if idle {
+            self.stop(match (no_cost, no_steps) {
+                (true, _) => Stop::MaxCost,
+                (false, true) => Stop::MaxSteps,
+                (false, false) => Stop::PlanFinished,
+            });
+        }
+        idle
+    }
+
+    fn is_ready(&self, at: usize) -> bool {
+        match self.runs.get(at).map(|run| run.status) {
+            Some(Status::Waiting) => {
+                let settled = |need: &usize| self.runs.get(*need).is_some_and(Run::settled);
+                self.needs(at).iter().all(settled)
+            }
+            Some(Status::Again(when)) => when <= self.now,
+            _ => false,
+        }
+    }
+
+    /// When the next repetition is due.
+    pub(super) fn retry_at(&self) -> Option<u64> {
+        let due = |run: &Run| match run.status {
+            Status::Again(when) if when > self.now => Some(when),
+            _ => None,
+        };
+        self.runs.0.iter().filter_map(due).min().filter(|_| self.progress.stop.is_none())
+    }
+
+    fn call_kind(&self, at: usize) -> CallKind {
+        match self.steps().get(at).map(Step::kind) {
+            Some(StepKind::Refine) => CallKind::Refine,
+            Some(StepKind::Synthesize) => CallKind::Synthesize,
+            _ => CallKind::Search,
+        }
+    }
+
+    /// Takes a step as far as it goes: condition, what this chain found already, cache, call.
+    fn begin(&mut self, at: usize) {
+        let Some(step) = self.steps().get(at).cloned() else { return };
+        let allowed = self.runs.get(at).is_some_and(|run| run.allowed);
+        if let Some(when) = step.when.as_ref().filter(|_| !allowed) {
+            if self.options.hooks.condition {
+                self.set(at, Status::Busy);
+                let mut body = self.step_body(at, &step);
+                if let Json::Object(members) = &mut body {
+                    members.push(("when".into(), when.clone().into()));
+                }
+                return self.call(CallKind::Condition, Some(at), body);
+            }
+            let holds = condition::parse(when, self.steps()).is_some_and(|it| it.holds(&self.runs));
+            if !holds {
+                return self.skip(at, Skip::Condition);
+            }
+        }
+        self.run(at);
+    }
+
+    fn run(&mut self, at: usize) {
+        let Some(step) = self.steps().get(at).cloned() else { return };
+        self.fill(at);
+        if let Some(run) = self.runs.get_mut(at) {
+            run.allowed = true;
+            run.status = Status::Busy;
+        }
+        if self.runs.get(at).is_some_and(|run| run.started.is_none()) {
+            self.announce(at);
+        }
+        let cacheable = step.kind() != StepKind::Synthesize;
+        let Some(run) = self.runs.get(at).filter(|_| cacheable) else { return self.ask(at, &step) };
+        let same = |other: &&Run| other.status == Status::Done && other.key == run.key;
+        if let Some(found) = self.runs.0.iter().find(same).and_then(|other| other.result.clone()) {
+            return self.found(at, found, true);
+        }
+        if self.options.hooks.cache && !run.recalled {
+            let body = Json::object([("key", run.key.clone().into())]);
+            if let Some(run) = self.runs.get_mut(at) {
+                run.recalled = true;
+            }
+            return self.call(CallKind::Recall, Some(at), body);
+        }
+        self.ask(at, &step);
+    }
+
+    fn ask(&mut self, at: usize, step: &Step) {
+        if let Some(run) = self.runs.get_mut(at) {
+            run.attempts += 1;
+        }
+        let kind = self.call_kind(at);
+        let body = match kind {
+            CallKind::Synthesize => self.synthesis_body(at, false),
+            _ => self.step_body(at, step),
+        };
+        self.call(kind, Some(at), body);
+    }
+
+    /// Fills the placeholders of a step's query and makes its key.
+    pub(super) fn fill(&mut self, at: usize) {
+        let Some(step) = self.steps().get(at) else { return };
+        let result = |at: usize| self.runs.get(at).and_then(|run| run.result.as_ref());
+        let query = reference::fill(&step.query, self.steps(), &result);
+        let hash = |need: usize| result(need).map(|value| results::hash(value).into());
+        let inputs = self.needs(at).into_iter().filter_map(hash).collect();
+        let key = Json::object([
+            ("type", step.kind().name().into()),
+            ("query", query.clone().into()),
+            ("focus", step.focus.clone().into()),
+            ("inputs", Json::Array(inputs)),
+            ("model", self.options.model.clone().into()),
+        ])
+        .to_canonical();
+        if let Some(run) = self.runs.get_mut(at) {
+            (run.query, run.key) = (query, key);
+        }
+    }
+
+    /// A call for a step returned.
+    pub(super) fn step_returned(&mut self, call: Call, at: usize, value: Json<'static>) {
+        match call.kind {
+            CallKind::Condition => match value.as_bool() {
+                Some(true) => self.run(at),
+                Some(false) => self.skip(at, Skip::Condition),
+                None => self.give_up(at, "chain.invalid_result", "`condition`: expected a boolean"),
+            },
+            CallKind::Recall => {
+                let age = value.get("ageMs").and_then(Json::as_f64).unwrap_or(f64::INFINITY);
+                let fresh = age <= float(self.options.limits.cache_ms);
+                match value.get("value").filter(|_| fresh) {
+                    Some(found) => self.found(at, found.clone(), true),
+                    None => self.run(at),
+                }
+            }
+            _ => {
+                let streamed = value.is_null() && !call.text.is_empty();
+                let value = if streamed { call.text.into() } else { value };
+                self.found(at, value, false);
+            }
+        }
+    }
+
+    /// A call for a step failed.
+    pub(super) fn step_failed(
+        &mut self,
+        call: &Call,
+        at: usize,
+        code: &str,
+        message: &str,
+        retryable: bool,
+    ) {
+        if call.kind == CallKind::Recall {
+            return self.run(at);
+        }
+        let limits = &self.options.limits;
+        let attempts = self.runs.get(at).map_or(0, |run| run.attempts);
+        let again = retryable
+            && call.kind != CallKind::Condition
+            && attempts <= limits.max_retries
+            && self.progress.stop.is_none()
+            && self.affords(call.kind);
+        if !again {
+            return self.give_up(at, code, message);
+        }
+        let wait = limits.retry_ms.saturating_mul(1 << attempts.saturating_sub(1).min(20));
+        self.set(at, Status::Again(self.now.saturating_add(wait)));
+    }
+
+    fn found(&mut self, at: usize, value: Json<'static>, cached: bool) {
+        let kind = self.steps().get(at).map(Step::kind);
+        let gain = match kind {
+            Some(StepKind::Synthesize) | None => 0,
+            Some(_) => self.progress.seen.gain(&value),
+        };
+        // A refinement condenses; only searches bring something new.
+        if kind == Some(StepKind::Search) {
+            self.progress.gains.push(gain);
+        }
+        let remember = self.options.hooks.cache && !cached && kind != Some(StepKind::Synthesize);
+        let now = self.now;
+        if let Some(run) = self.runs.get_mut(at) {
+            run.status = Status::Done;
+            run.ended = Some(now);
+            run.cached = cached;
+            run.gain = gain;
+            run.result = Some(value.clone());
+            if remember {
+                self.effects.push_back(Effect::Remember { key: run.key.clone(), value });
+            }
+        }
+        self.progress.unassessed = true;
+        self.progress.unjudged = true;
+        self.step_done(at);
+    }
+
+    fn give_up(&mut self, at: usize, code: &str, message: &str) {
+        let now = self.now;
+        if let Some(run) = self.runs.get_mut(at) {
+            run.status = Status::Failed;
+            run.ended = Some(now);
+            run.error = Some((code.to_owned(), message.to_owned()));
+        }
+        self.progress.unjudged = true;
+        self.step_done(at);
+    }
+
+    fn skip(&mut self, at: usize, why: Skip) {
+        let now = self.now;
+        if let Some(run) = self.runs.get_mut(at) {
+            run.status = Status::Skipped(why);
+            run.ended = Some(now);
+        }
+        self.step_done(at);
+    }
+
+    /// Leaves what has not settled; what was announced is told to be over.
+    pub(super) fn skip_rest(&mut self, wanted: impl Fn(usize) -> bool) {
+        for at in (0..self.runs.0.len()).filter(|at| wanted(*at)) {
+            match self.runs.get(at) {
+                Some(run) if run.settled() => {}
+                Some(run) if run.started.is_some() => self.skip(at, Skip::Stopped),
+                _ => self.set(at, Status::Skipped(Skip::Stopped)),
+            }
+        }
+    }
+
+    fn set(&mut self, at: usize, status: Status) {
+        if let Some(run) = self.runs.get_mut(at) {
+            run.status = status;
+        }
+    }
+
+    /// Waves at the front of the plan whose steps have all settled.
+    fn settled_waves(&self) -> usize {
+        let last = self.last();
+        let settled = |at: &usize| *at == last || self.runs.get(*at).is_some_and(Run::settled);
+        let waves = waves(self.steps()).unwrap_or_default();
+        waves.iter().take_while(|wave| wave.iter().all(settled)).count()
+    }
+
+    /// After each wave the host may say what is to be done instead of what was not started.
+    fn ask_replan(&mut self) -> bool {
+        let settled = self.settled_waves();
+        let waits = |at: &usize| *at != self.last() && self.runs.is(*at, Status::Waiting);
+        let remaining: Vec<usize> = (0..self.steps().len()).filter(waits).collect();
+        let due = self.options.hooks.replan
+            && settled > self.progress.waves
+            && !remaining.is_empty()
+            && self.affords(CallKind::Replan);
+        if !due {
+            return false;
+        }
+        self.progress.waves = settled;
+        let shown = self.plan.as_ref().map_or(Json::Null, Plan::to_json);
+        let ids = remaining.iter().filter_map(|at| self.steps().get(*at)).map(Step::id_json);
+        let body = Json::object([
+            ("query", self.options.query.clone().into()),
+            ("plan", shown),
+            ("results", self.results(|_| true)),
+            ("remaining", Json::Array(ids.collect())),
+        ]);
+        self.call(CallKind::Replan, None, body);
+        true
+    }
+
+    /// Takes new remaining steps. Those that have started stay, whatever the answer says of them.
+    pub(super) fn replanned(&mut self, value: &Json<'static>) {
+        if value.is_null() || self.state != State::Running {
+            return;
+        }
+        let Some(plan) = self.plan.take() else { return };
+        let last = plan.last();
+        let kept: Vec<usize> = (0..plan.steps.len())
+            .filter(|at| *at != last && !self.runs.is(*at, Status::Waiting))
+            .collect();
+        let empty = value.as_array().or_else(|| value.get("steps").and_then(Json::as_array));
+        let read = match value.as_str() {
+            Some(text) => plan::draft(text),
+            None if empty.is_some_and(<[_]>::is_empty) => Ok(Draft {
+                reasoning: String::new(),
+                pattern: None,
+                steps: Vec::new(),
+                stopping_criteria: String::new(),
+            }),
+            None => plan::from_json(value),
+        };
+        let refined = read.and_then(|draft| refine(&plan, &kept, draft, &self.options.plan));
+        match refined {
+            Ok(refined) => {
+                let runs = kept.iter().filter_map(|at| self.runs.get(*at).cloned());
+                let mut runs: Vec<Run> = runs.collect();
+                runs.resize_with(refined.steps.len(), Run::default);
+                self.runs.0 = runs;
+                self.emit_refined(&plan, &refined);
+                self.plan = Some(refined);
+                self.progress.waves = self.settled_waves();
+            }
+            Err(error) => {
+                let error = [("code", error.code().into()), ("message", error.to_string().into())];
+                self.progress.refinements.push(Json::object([
+                    ("accepted", false.into()),
+                    ("error", Json::object(error)),
+                ]));
+                self.plan = Some(plan);
+            }
+        }
+    }
+}
+
+/// `plan` with its `kept` steps first and those of `draft` behind them.
+fn refine(
+    plan: &Plan,
+    kept: &[usize],
+    draft: Draft,
+    limits: &plan::PlanLimits,
+) -> Result<Plan, plan::PlanError> {
+    let kept: Vec<Step> = kept.iter().filter_map(|at| plan.steps.get(*at).cloned()).collect();
+    let mut steps = kept.clone();
+    let is_new = |step: &Step| position(&kept, &step.id).is_none();
+    steps.extend(draft.steps.into_iter().filter(is_new));
+    let draft = Draft {
+        reasoning: plan.reasoning.clone(),
+        pattern: Some(plan.pattern),
+        steps,
+        stopping_criteria: plan.stopping_criteria.clone(),
+    };
+    let mut refined = Plan::new(draft, limits)?;
+    for (step, kept) in refined.steps.iter_mut().zip(&kept) {
+        step.clone_from(kept);
+    }
+    refined.close(kept.len());
+    Ok(refined)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "milliseconds of a year fit")]
+fn float(millis: u64) -> f64 {
+    millis as f64
+}

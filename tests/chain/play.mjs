@@ -1,0 +1,172 @@
+// Plays chain tables (README.md) through the package. Web standards only: it runs in Node, workerd
+// and Chromium.
+
+/** @returns {Promise<{ passed: number, failed: number, failures: string[] }>} */
+export async function playAll(turnlock, scenarios) {
+  const all = { passed: 0, failed: 0, failures: [] }
+  for (const scenario of scenarios) {
+    const wrong = await play(turnlock, scenario).catch((error) => [String(error?.stack ?? error)])
+    if (wrong.length === 0) all.passed++
+    else {
+      all.failed++
+      all.failures.push(`${scenario.name}: ${scenario.why}\n  ${wrong.join('\n  ')}`)
+    }
+  }
+  return all
+}
+
+const QUERY = 'Compare the two, and say which one came first.'
+
+async function play({ runChain }, scenario) {
+  const host = new Host(scenario)
+  const chain = runChain(host.options())
+  const events = []
+  for await (const event of chain) {
+    const name = nameOf(event)
+    if (name !== 'text' || events.at(-1) !== 'text') events.push(name)
+    if (name === scenario.cancelOn) chain.cancel('as scripted')
+  }
+  const result = await chain.result
+  return [...compare(scenario.expect, seen(events, result, host.asked)), ...host.forgotten()]
+}
+
+function nameOf(event) {
+  const { type, id, status, reason } = event
+  if (type === 'step_done') return `${type} ${id} ${status}`
+  return [type, { step_started: id, chain_stopped: reason, complete: status }[type]]
+    .filter((part) => part !== undefined)
+    .join(' ')
+}
+
+function seen(events, result, asked) {
+  const of = (value) => Object.fromEntries(result.steps.map((step) => [step.id, value(step)]))
+  const status = ({ status, reason, cached }) =>
+    reason ? `${status}:${reason}` : cached ? `${status}:cached` : status
+  const { path, stopped, text, cost } = result
+  return {
+    ...{ events, status: result.status, path, stopped, text, cost, asked },
+    fellBack: result.fellBack?.code ?? null,
+    steps: of(status),
+    queries: of(({ query }) => query),
+  }
+}
+
+/** What is expected and is not so. Of steps and queries only those that are named are compared. */
+function compare(expected, found) {
+  return Object.entries(expected).flatMap(([key, value]) => {
+    const part = ['steps', 'queries'].includes(key)
+      ? Object.fromEntries(Object.keys(value).map((id) => [id, found[key][id]]))
+      : found[key]
+    const [want, got] = [sorted(value), sorted(part)]
+    return want === got ? [] : [`${key}: expected ${want}, found ${got}`]
+  })
+}
+
+const sorted = (value) =>
+  JSON.stringify(value, (_, part) =>
+    part && typeof part === 'object' && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  )
+
+/** The callbacks of a scenario. */
+class Host {
+  asked = {}
+  #scenario
+  #cache
+  #counts = new Map()
+  /** Opened when the step has settled. */
+  #gates = new Map()
+
+  constructor(scenario) {
+    this.#scenario = scenario
+    const entry = ({ key, value, ageMs }) => [sorted(key), { value, storedAt: Date.now() - ageMs }]
+    if (scenario.cache) this.#cache = new Map(scenario.cache.map(entry))
+  }
+
+  options() {
+    const { query = QUERY, options = {}, assess, replan, condition } = this.#scenario
+    const step = (kind) => async (context) => this.#step(kind, context)
+    return {
+      ...{ query, ...options },
+      ...(this.#cache && { cache: this.#cache }),
+      ...(this.#scenario.classify !== null && {
+        classify: async () => this.#count('classify', this.#scenario.classify ?? 'complex'),
+      }),
+      ...(assess && {
+        assess: async () => assess[Math.min(this.#next('assess'), assess.length - 1)],
+      }),
+      ...(replan && { replan: async () => replan[this.#next('replan')] ?? null }),
+      ...(condition && {
+        condition: async ({ id }) => this.#count('condition', condition[id]),
+      }),
+      answer: (context) => this.#write('answer', this.#scenario.answer, context),
+      plan: async (context) => this.#planned(context),
+      search: step('search'),
+      refine: step('refine'),
+      synthesize: (context) =>
+        context.final
+          ? this.#write('synthesize', this.#scenario.synthesize, context)
+          : this.#step('synthesize', context),
+    }
+  }
+
+  /** Keys that should be in the cache and are not. */
+  forgotten() {
+    const missing = (this.#scenario.kept ?? []).filter((key) => !this.#cache.has(sorted(key)))
+    return missing.map((key) => `not kept: ${sorted(key)}`)
+  }
+
+  #count(kind, value) {
+    this.#next(kind)
+    return value
+  }
+
+  #next(kind) {
+    const n = this.asked[kind] ?? 0
+    this.asked[kind] = n + 1
+    return n
+  }
+
+  async #planned({ signal }) {
+    this.#next('plan')
+    const { plan } = this.#scenario
+    if (plan?.fails) throw new Error(plan.fails)
+    if (plan?.hangs) await hanging(signal)
+    return plan ?? null
+  }
+
+  async #step(kind, { id, query, task, signal }) {
+    this.#next(kind)
+    const call = this.#scenario.calls?.[id] ?? {}
+    const n = this.#counts.get(id) ?? 0
+    this.#counts.set(id, n + 1)
+    if (call.hangs) await hanging(signal)
+    for (const other of call.after ?? []) await this.#gate(other).open
+    this.#gate(id).tell()
+    if (call.fails && n < (call.times ?? Infinity)) {
+      throw Object.assign(new Error(call.fails), { retryable: call.retryable ?? true })
+    }
+    return 'returns' in call ? call.returns : [`${id}: ${query ?? task}`]
+  }
+
+  #gate(id) {
+    if (!this.#gates.has(id)) {
+      let tell
+      const open = new Promise((resolve) => (tell = resolve))
+      this.#gates.set(String(id), { open, tell })
+    }
+    return this.#gates.get(String(id))
+  }
+
+  async *#write(kind, script, { results = [], missing = [] }) {
+    const n = this.#next(kind)
+    if (script?.fails && n < (script.times ?? Infinity)) throw new Error(script.fails)
+    if (Array.isArray(script)) return yield* script
+    const ids = (list) => list.map(({ id }) => id).join(',')
+    yield `from ${ids(results)}${missing.length ? ` without ${ids(missing)}` : ''}`
+  }
+}
+
+const hanging = (signal) =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
