@@ -63,6 +63,13 @@ pub(super) struct Call {
     pub(super) text: String,
 }
 
+impl Call {
+    /// What it costs as far as nobody said so.
+    fn price(&self) -> f64 {
+        if matches!(self.kind, CallKind::Recall | CallKind::Condition) { 0.0 } else { self.reserved }
+    }
+}
+
 /// What accumulates.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Progress {
@@ -206,7 +213,11 @@ impl Chain {
             kind,
             step,
             deadline: self.now.saturating_add(time),
-            reserved: self.price(kind),
+            // What follows from an answer of the cache or about a condition is set aside as well.
+            reserved: match step {
+                Some(at) => self.price(self.call_kind(at)),
+                None => self.price(kind),
+            },
             text: String::new(),
         };
         self.effects.push_back(Effect::Call { call: call.id, kind, body });
@@ -218,7 +229,7 @@ impl Chain {
         let at = self.calls.iter().position(|call| call.id == id)?;
         let call = self.calls.remove(at);
         let said = cost.filter(|cost| cost.is_finite() && *cost >= 0.0);
-        let cost = said.unwrap_or(call.reserved);
+        let cost = said.unwrap_or_else(|| call.price());
         self.progress.spent += cost;
         if let Some(price) = self.options.costs.of(call.kind) {
             // What one such call was found to cost, the next one may cost too.
@@ -251,9 +262,9 @@ impl Chain {
         self.calls = kept;
         let aborted: Vec<Call> = aborted;
         for call in aborted {
-            self.progress.spent += call.reserved;
+            self.progress.spent += call.price();
             if let Some(run) = call.step.and_then(|at| self.runs.get_mut(at)) {
-                run.cost += call.reserved;
+                run.cost += call.price();
             }
             self.effects.push_back(Effect::Abort { call: call.id, reason });
         }
@@ -278,9 +289,9 @@ impl Chain {
         while let Some(at) = self.calls.iter().position(|call| call.deadline <= self.now) {
             let call = self.calls.remove(at);
             self.effects.push_back(Effect::Abort { call: call.id, reason: "timeout" });
-            self.progress.spent += call.reserved;
+            self.progress.spent += call.price();
             if let Some(run) = call.step.and_then(|at| self.runs.get_mut(at)) {
-                run.cost += call.reserved;
+                run.cost += call.price();
             }
             let code = if call.kind == CallKind::Plan { "plan.timeout" } else { "chain.timeout" };
             let message = format!("`{}` took too long", call.kind.name());

@@ -183,7 +183,7 @@ impl Chain {
         self.runs.0.iter().filter_map(due).min().filter(|_| self.progress.stop.is_none())
     }
 
-    fn call_kind(&self, at: usize) -> CallKind {
+    pub(super) fn call_kind(&self, at: usize) -> CallKind {
         match self.steps().get(at).map(Step::kind) {
             Some(StepKind::Refine) => CallKind::Refine,
             Some(StepKind::Synthesize) => CallKind::Synthesize,
@@ -239,6 +239,10 @@ impl Chain {
     }
 
     fn ask(&mut self, at: usize, step: &Step) {
+        if !self.affords(self.call_kind(at)) {
+            // Dearer than when it was begun.
+            return self.set(at, Status::Again(self.now));
+        }
         if let Some(run) = self.runs.get_mut(at) {
             run.attempts += 1;
         }
@@ -445,6 +449,9 @@ impl Chain {
                 let mut runs: Vec<Run> = runs.collect();
                 runs.resize_with(refined.steps.len(), Run::default);
                 self.runs.0 = runs;
+                for call in &mut self.calls {
+                    call.step = call.step.and_then(|at| kept.iter().position(|old| *old == at));
+                }
                 self.emit_refined(&plan, &refined);
                 self.plan = Some(refined);
                 self.progress.waves = self.settled_waves();

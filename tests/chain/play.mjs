@@ -143,7 +143,8 @@ class Host {
     this.#counts.set(id, n + 1)
     if (call.hangs) await hanging(signal)
     for (const other of call.after ?? []) await this.#gate(other).open
-    this.#gate(id).tell()
+    // Behind everything that this settles.
+    setTimeout(this.#gate(id).tell)
     if (call.fails && n < (call.times ?? Infinity)) {
       throw Object.assign(new Error(call.fails), { retryable: call.retryable ?? true })
     }
@@ -151,7 +152,7 @@ class Host {
   }
 
   #gate(id) {
-    if (!this.#gates.has(id)) {
+    if (!this.#gates.has(String(id))) {
       let tell
       const open = new Promise((resolve) => (tell = resolve))
       this.#gates.set(String(id), { open, tell })
@@ -162,7 +163,13 @@ class Host {
   async *#write(kind, script, { results = [], missing = [] }) {
     const n = this.#next(kind)
     if (script?.fails && n < (script.times ?? Infinity)) throw new Error(script.fails)
-    if (Array.isArray(script)) return yield* script
+    if (Array.isArray(script)) {
+      for (const piece of script) {
+        yield piece
+        await new Promise((resolve) => setTimeout(resolve))
+      }
+      return
+    }
     const ids = (list) => list.map(({ id }) => id).join(',')
     yield `from ${ids(results)}${missing.length ? ` without ${ids(missing)}` : ''}`
   }

@@ -1,6 +1,7 @@
 // The scripted provider without its server: a request in, a response out. See server.mjs for
 // the paths. Web standards only, beside the files that scripts are read from.
 import { BEHAVIOURS, look } from './behaviours.mjs'
+import { chainEntry } from './chains.mjs'
 import { scenarioEntry } from './scenarios.mjs'
 import { loadTape } from './tapes.mjs'
 import * as anthropic from './wire/anthropic.mjs'
@@ -103,6 +104,7 @@ async function play(request, log, name, script) {
 function entryOf(script, query, wire, log) {
   const [kind, rest] = split(script)
   if (kind === 'scenario') return scenarioEntry(rest, log.length)
+  if (kind === 'chain') return chainEntry(rest, log.at(-1).body)
   if (kind === 'tape') {
     const [path, own = ''] = rest.split('?')
     const events = loadTape(path, wire === 'anthropic')
