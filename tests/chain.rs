@@ -1,5 +1,8 @@
 //! Chains: the vectors, the tables, and random plans under random schedules and faults.
-#![allow(missing_docs, unreachable_pub)]
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(missing_docs, unreachable_pub, unnameable_types, missing_debug_implementations)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::indexing_slicing, clippy::string_slice)]
 
 mod common;
 #[path = "chain/random.rs"]
@@ -184,7 +187,7 @@ fn the_tables() {
 
 #[test]
 fn random_chains_keep_the_rules() {
-    let seeds = std::env::var("SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(8_000_u64);
+    let seeds = std::env::var("SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(4_000_u64);
     let mut ends = std::collections::BTreeMap::<String, u32>::new();
     for seed in 1..=seeds {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));

@@ -114,8 +114,16 @@ impl<'a> Json<'a> {
     /// An object from its members.
     #[must_use]
     pub fn object<const N: usize>(members: [(&'static str, Self); N]) -> Self {
-        let mut all = Vec::with_capacity(N);
-        members.into_iter().for_each(|(key, value)| all.push((Cow::Borrowed(key), value)));
+        Self::gather(&mut members.into_iter())
+    }
+
+    /// Once for all sizes of [`Json::object`].
+    #[inline(never)]
+    fn gather(members: &mut dyn ExactSizeIterator<Item = (&'static str, Self)>) -> Self {
+        let mut all = Vec::with_capacity(members.len());
+        for (key, value) in members {
+            all.push((Cow::Borrowed(key), value));
+        }
         Self::Object(all)
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::io::Effect;
 use super::machine::{Chain, State};
-use super::plan::{Plan, Step, StepKind, position};
+use super::plan::{Plan, Step, position};
 use super::run::{Run, Status};
 use crate::canon::Json;
 
@@ -17,7 +17,7 @@ impl Chain {
 
     /// The place of the step that writes the answer.
     pub(super) fn last(&self) -> usize {
-        self.plan.as_ref().map_or(0, Plan::last)
+        self.plan.as_ref().map_or(0, |plan| plan.last)
     }
 
     pub(super) fn emit(&mut self, kind: &'static str, own: Members) {
@@ -216,28 +216,4 @@ impl Chain {
 
 fn count(number: usize) -> Json<'static> {
     Json::integer(u64::try_from(number).unwrap_or(u64::MAX))
-}
-
-impl Plan {
-    /// Sees to it that the step that writes the answer is none of the first `kept`.
-    pub(super) fn close(&mut self, kept: usize) {
-        if self.last() >= kept {
-            return;
-        }
-        let mut id = "synthesis".to_owned();
-        while position(&self.steps, &id).is_some() {
-            id.push('_');
-        }
-        let ends = self.steps.iter().map(|step| step.id.clone());
-        let depends_on = ends.collect();
-        self.steps.push(Step {
-            id,
-            numeric: false,
-            kind: Some(StepKind::Synthesize),
-            query: String::new(),
-            focus: String::new(),
-            depends_on,
-            when: None,
-        });
-    }
 }

@@ -44,10 +44,10 @@ impl Effectiveness {
     /// The 95th percentile of the latencies kept (nearest rank).
     #[must_use]
     pub fn p95(&self) -> Option<u64> {
-        let mut sorted = self.latencies.clone();
-        sorted.sort_unstable();
-        let rank = (sorted.len() * 95).div_ceil(100);
-        sorted.get(rank.checked_sub(1)?).copied()
+        let rank = (self.latencies.len() * 95).div_ceil(100);
+        let reaches =
+            |most: &&u64| self.latencies.iter().filter(|millis| millis <= most).count() >= rank;
+        self.latencies.iter().filter(reaches).min().copied()
     }
 }
 

@@ -66,7 +66,11 @@ pub(super) struct Call {
 impl Call {
     /// What it costs as far as nobody said so.
     fn price(&self) -> f64 {
-        if matches!(self.kind, CallKind::Recall | CallKind::Condition) { 0.0 } else { self.reserved }
+        if matches!(self.kind, CallKind::Recall | CallKind::Condition) {
+            0.0
+        } else {
+            self.reserved
+        }
     }
 }
 

@@ -1,7 +1,5 @@
 //! What steps have found: items, and how many of them are new.
 
-use std::collections::BTreeSet;
-
 use sha2::{Digest, Sha256};
 
 use crate::canon::Json;
@@ -22,19 +20,30 @@ pub(crate) fn items<'v, 'a>(value: &'v Json<'a>) -> Vec<&'v Json<'a>> {
     }
 }
 
-/// Items of all steps so far, by hash.
+/// Items of all steps so far, by hash, in order.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct SeenItems(BTreeSet<String>);
+pub(crate) struct SeenItems(Vec<[u8; 32]>);
 
 impl SeenItems {
     /// How many distinct items of `value` no step had found before.
     pub(crate) fn gain(&mut self, value: &Json<'_>) -> u64 {
-        let new = items(value).into_iter().filter(|item| self.0.insert(hash(item))).count();
-        u64::try_from(new).unwrap_or(u64::MAX)
+        let mut new = 0;
+        for item in items(value) {
+            let hash = digest(item);
+            if let Err(place) = self.0.binary_search(&hash) {
+                self.0.insert(place, hash);
+                new += 1;
+            }
+        }
+        new
     }
 }
 
 /// Lower-case hex SHA-256 of the canonical text.
 pub(crate) fn hash(value: &Json<'_>) -> String {
-    hex(&Sha256::digest(value.to_canonical().as_bytes()))
+    hex(&digest(value))
+}
+
+fn digest(value: &Json<'_>) -> [u8; 32] {
+    Sha256::digest(value.to_canonical().as_bytes()).into()
 }

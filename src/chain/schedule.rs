@@ -427,7 +427,7 @@ impl Chain {
             return;
         }
         let Some(plan) = self.plan.take() else { return };
-        let last = plan.last();
+        let last = plan.last;
         let kept: Vec<usize> = (0..plan.steps.len())
             .filter(|at| *at != last && !self.runs.is(*at, Status::Waiting))
             .collect();

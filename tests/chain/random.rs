@@ -200,7 +200,7 @@ impl Watch {
     }
 
     /// A step that is executed was announced.
-    fn settles(&mut self, asked: &Asked) {
+    fn settles(&self, asked: &Asked) {
         let runs = [CallKind::Search, CallKind::Refine, CallKind::Synthesize];
         if runs.contains(&asked.kind) {
             assert!(self.started.contains_key(&asked.id()), "{} was not announced", asked.id());

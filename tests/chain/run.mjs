@@ -21,7 +21,10 @@ export function tables() {
 export function library() {
   const folder = join(here, 'library')
   const read = (file) => ({ id: file, text: readFileSync(join(folder, file), 'utf8') })
-  return readdirSync(folder).filter((file) => file.endsWith(".txt")).sort().map(read)
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.txt'))
+    .sort()
+    .map(read)
 }
 
 const bundle = (options) =>

@@ -14,10 +14,7 @@ pub struct Asked {
 
 impl Asked {
     pub fn id(&self) -> String {
-        match &self.body["id"] {
-            Value::String(id) => id.clone(),
-            other => other.to_string(),
-        }
+        shown(&self.body["id"])
     }
 }
 
@@ -237,10 +234,7 @@ impl Sim {
             }
         };
         let step = |id: &str| {
-            let of = |step: &&Value| match &step["id"] {
-                Value::String(own) => own == id,
-                own => own.to_string() == id,
-            };
+            let of = |step: &&Value| shown(&step["id"]) == id;
             result["steps"].as_array().unwrap().iter().find(of).cloned().unwrap_or_default()
         };
         for (key, want) in expected.as_object().unwrap() {
@@ -286,11 +280,7 @@ impl Sim {
 fn written(body: &Value) -> String {
     let ids = |key: &str| {
         let list = body[key].as_array().into_iter().flatten();
-        let id = |one: &Value| match &one["id"] {
-            Value::String(id) => id.clone(),
-            other => other.to_string(),
-        };
-        list.map(id).collect::<Vec<_>>().join(",")
+        list.map(|one| shown(&one["id"])).collect::<Vec<_>>().join(",")
     };
     match ids("missing") {
         missing if missing.is_empty() => format!("from {}", ids("results")),
@@ -299,10 +289,7 @@ fn written(body: &Value) -> String {
 }
 
 pub fn name(event: &Value) -> String {
-    let id = match &event["id"] {
-        Value::String(id) => id.clone(),
-        other => other.to_string(),
-    };
+    let id = shown(&event["id"]);
     let text = |key: &str| event[key].as_str().unwrap().to_owned();
     match event["type"].as_str().unwrap() {
         "step_done" => format!("step_done {id} {}", text("status")),
@@ -311,4 +298,9 @@ pub fn name(event: &Value) -> String {
         "complete" => format!("complete {}", text("status")),
         other => other.to_owned(),
     }
+}
+
+/// An id as text.
+fn shown(id: &Value) -> String {
+    id.as_str().map_or_else(|| id.to_string(), str::to_owned)
 }

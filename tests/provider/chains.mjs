@@ -66,7 +66,9 @@ export function chainEntry(name, body) {
     case 'planner':
       return { text: words(known ? `The plan:\n\n${fenced(known.plan)}` : 'I cannot plan that.') }
     case 'writer':
-      return { text: words(answer([...asked.matchAll(/^\[(.+?)\] (.*)$/gm)].map(([, , text]) => text))) }
+      return {
+        text: words(answer([...asked.matchAll(/^\[(.+?)\] (.*)$/gm)].map(([, , text]) => text))),
+      }
     case 'loop':
       return loop(known?.loop() ?? [], body)
     default:

@@ -41,9 +41,7 @@ export interface RunChainOptions {
   /** Writes from results. */
   synthesize(context: SynthesisContext): Text
   /** Decides instead of the classifier; it gets what that says. */
-  classify?(
-    context: CallContext & { query: string; classification: Classification },
-  ): unknown
+  classify?(context: CallContext & { query: string; classification: Classification }): unknown
   /** How complete the results are, 0 to 1. Asked after each step; nothing starts meanwhile. */
   assess?(context: CallContext & { query: string; results: StepResult[] }): unknown
   /** Decides each `when`, instead of the core's expressions. */

@@ -56,12 +56,7 @@ export interface Plan {
 }
 
 export type StopReason =
-  | 'complete'
-  | 'max_steps'
-  | 'max_cost'
-  | 'diminishing_returns'
-  | 'plan_finished'
-  | 'cancelled'
+  'complete' | 'max_steps' | 'max_cost' | 'diminishing_returns' | 'plan_finished' | 'cancelled'
 
 /** What became of a step. `pending` only in the result of a chain that failed before. */
 export interface StepOutcome {
@@ -114,7 +109,13 @@ interface Outcome {
 export type ChainEvent = { seq: number } & (
   | ({ type: 'classified'; by: 'core' | 'host' } & Classification)
   | { type: 'plan_ready'; plan: Plan }
-  | ({ type: 'step_started'; id: StepId; stepType: StepType; query: string; focus: string } & Progress)
+  | ({
+      type: 'step_started'
+      id: StepId
+      stepType: StepType
+      query: string
+      focus: string
+    } & Progress)
   | ({ type: 'step_done' } & StepOutcome & Progress)
   | { type: 'plan_refined'; plan: Plan; added: StepId[]; removed: StepId[] }
   | {

@@ -50,7 +50,8 @@ const MOST: usize = 4096;
 #[must_use]
 pub fn classify(query: &str, options: &ClassifierOptions) -> Classification {
     let head = (0..=MOST.min(query.len())).rev().find_map(|end| query.get(..end)).unwrap_or("");
-    let words = words::words(head);
+    let lower = head.to_ascii_lowercase();
+    let words = words::words(head, &lower);
     let names = names::names(&words);
     let found = signals::of(&words, &names, &options.indicators);
     let weighed = found.iter().zip(WEIGHTS).skip(1).map(|(value, weight)| value * weight);
@@ -58,9 +59,12 @@ pub fn classify(query: &str, options: &ClassifierOptions) -> Classification {
     // Without `exp`, whose last digit differs between platforms.
     let score = 0.5 + 0.5 * sum / (1.0 + sum.abs());
     let score = (score * 1000.0).round() / 1000.0;
-    let mut reasons: Vec<(f64, usize)> =
-        weighed.zip(1..).filter(|(weight, _)| weight.abs() >= 0.05).collect();
-    reasons.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
+    let mut reasons: Vec<(f64, usize)> = Vec::new();
+    for (weight, at) in weighed.zip(1..).filter(|(weight, _)| weight.abs() >= 0.05) {
+        let stronger = |(other, _): &(f64, usize)| other.abs() >= weight.abs();
+        let place = reasons.iter().take_while(|other| stronger(other)).count();
+        reasons.insert(place, (weight, at));
+    }
     let indicator = |(weight, at): (f64, usize)| {
         let mut text = String::from(if weight < 0.0 { "against:" } else { "" });
         text.push_str(NAMES.get(at).unwrap_or(&""));

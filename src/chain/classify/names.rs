@@ -79,13 +79,21 @@ fn run(words: &[Word<'_>], from: usize) -> usize {
 }
 
 fn is_named(word: &Word<'_>) -> bool {
-    word.capital && PLAIN.binary_search(&&*word.lower).is_err()
+    word.capital && PLAIN.binary_search(&word.lower).is_err()
 }
 
 fn is_inside(word: &Word<'_>) -> bool {
-    !word.apart && !word.capital && INSIDE.contains(&&*word.lower)
+    !word.apart && !word.capital && INSIDE.contains(&word.lower)
 }
 
 fn is_shouted(text: &str) -> bool {
     text.chars().count() > 1 && text.chars().all(|c| !c.is_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_list_is_sorted() {
+        assert!(super::PLAIN.is_sorted());
+    }
 }

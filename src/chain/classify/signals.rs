@@ -39,7 +39,8 @@ pub const WEIGHTS: [f64; COUNT] = [
 /// The signals of a query, each at least 0; the first is always 1.
 #[must_use]
 pub fn signals(query: &str) -> [f64; COUNT] {
-    let words = super::words::words(query);
+    let lower = query.to_ascii_lowercase();
+    let words = super::words::words(query, &lower);
     of(&words, &super::names::names(&words), &[])
 }
 
@@ -70,6 +71,11 @@ pub(super) fn of(words: &[Word<'_>], names: &[Name], own: &[String]) -> [f64; CO
         few(view.count(|_, word| word.number), 3),
         flag(view.look_up()),
     ]
+}
+
+/// Whether a sorted list has the word.
+fn known(list: &[&str], word: &Word<'_>) -> bool {
+    list.binary_search(&word.lower).is_ok()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a handful")]
@@ -224,10 +230,10 @@ const ANALYSIS: &[&str] = &[
     "strengths",
     "timeline",
     "timelines",
-    "tradeoff",
-    "tradeoffs",
     "trade-off",
     "trade-offs",
+    "tradeoff",
+    "tradeoffs",
     "trend",
     "trends",
     "weaknesses",
@@ -237,57 +243,59 @@ const ANALYSIS: &[&str] = &[
 /// Words that set one thing against another.
 const COMPARISON: &[&str] = &[
     "among",
+    "average",
+    "better",
     "between",
+    "bigger",
     "both",
+    "closer",
+    "combined",
     "common",
     "differ",
     "difference",
     "differences",
     "different",
     "differs",
+    "earlier",
     "either",
     "equal",
+    "faster",
+    "fewer",
     "former",
+    "greater",
+    "higher",
+    "instead",
     "larger",
+    "later",
     "latter",
+    "less",
     "likelier",
+    "longer",
+    "lower",
     "more",
     "neither",
     "older",
+    "rather",
     "ratio",
     "same",
     "similar",
     "similarities",
     "similarity",
+    "slower",
+    "smaller",
+    "sooner",
+    "taller",
     "than",
+    "total",
     "versus",
     "vs",
-    "younger",
-    "earlier",
-    "later",
-    "longer",
-    "taller",
-    "bigger",
-    "smaller",
-    "higher",
-    "lower",
-    "better",
     "worse",
-    "fewer",
-    "less",
-    "faster",
-    "slower",
-    "closer",
-    "sooner",
-    "greater",
-    "average",
-    "combined",
-    "total",
-    "rather",
-    "instead",
+    "younger",
 ];
 
 const CHANGE: &[&str] = &[
+    "affect",
+    "affected",
     "alter",
     "altered",
     "change",
@@ -311,6 +319,8 @@ const CHANGE: &[&str] = &[
     "improved",
     "increase",
     "increased",
+    "influence",
+    "influenced",
     "lead",
     "led",
     "respond",
@@ -321,10 +331,6 @@ const CHANGE: &[&str] = &[
     "shift",
     "shifted",
     "vary",
-    "affect",
-    "affected",
-    "influence",
-    "influenced",
 ];
 
 /// People and places that stand for someone the query does not name.
@@ -442,19 +448,20 @@ impl View<'_> {
     }
 
     fn is(&self, at: usize, list: &[&str]) -> bool {
-        self.words.get(at).is_some_and(|word| list.contains(&&*word.lower))
+        self.words.get(at).is_some_and(|word| list.contains(&word.lower))
     }
 
     fn named(&self, at: usize) -> bool {
         self.names.iter().any(|name| (name.from..name.to).contains(&at))
     }
 
+    /// `list` is sorted.
     fn starts(&self, list: &[&str]) -> bool {
         // `Please compare`, `Can you compare`.
         let polite = match self.words {
             [first, ..] if first.lower == "please" => 1,
             [first, second, ..]
-                if ["can", "could", "would"].contains(&&*first.lower) && second.lower == "you" =>
+                if ["can", "could", "would"].contains(&first.lower) && second.lower == "you" =>
             {
                 if self.is(2, &["please"]) {
                     3
@@ -464,7 +471,7 @@ impl View<'_> {
             }
             _ => 0,
         };
-        self.is(polite, list)
+        self.words.get(polite).is_some_and(|word| known(list, word))
     }
 
     /// `Is there a …?`, `Do we have …?`, `Is the shop open?`: one look tells.
@@ -476,8 +483,7 @@ impl View<'_> {
     }
 
     fn comparisons(&self) -> usize {
-        let listed =
-            |at: usize, word: &Word<'_>| COMPARISON.contains(&&*word.lower) && !self.named(at);
+        let listed = |at: usize, word: &Word<'_>| known(COMPARISON, word) && !self.named(at);
         self.count(listed)
     }
 
@@ -494,8 +500,8 @@ impl View<'_> {
             // `and what`, `, who`: a question of its own.
             at > 1
                 && !word.first
-                && relative.contains(&&*word.lower)
-                && !behind.is_some_and(|word| ["and", "say", "is"].contains(&&*word.lower))
+                && relative.contains(&word.lower)
+                && !behind.is_some_and(|word| ["and", "say", "is"].contains(&word.lower))
                 && !self.named(at)
         };
         self.count(opens)
@@ -504,18 +510,18 @@ impl View<'_> {
     /// `the … of the …`: one thing known by another.
     fn nested(&self) -> usize {
         self.count(|at, word| {
-            ["of", "by", "for", "from", "with"].contains(&&*word.lower) && !self.named(at)
+            ["of", "by", "for", "from", "with"].contains(&word.lower) && !self.named(at)
         })
     }
 
     fn reduced_clauses(&self) -> usize {
-        self.count(|at, word| at > 2 && REDUCED.contains(&&*word.lower) && !self.named(at))
+        self.count(|at, word| at > 2 && known(REDUCED, word) && !self.named(at))
     }
 
     /// Roles that are a way to something else, not what is asked for.
     fn roles(&self) -> usize {
         let direct = self.starts(&["who"]);
-        let all = self.count(|at, word| ROLES.contains(&&*word.lower) && !self.named(at));
+        let all = self.count(|at, word| known(ROLES, word) && !self.named(at));
         if direct { all.saturating_sub(1) } else { all }
     }
 
@@ -531,7 +537,7 @@ impl View<'_> {
 
     fn analysis(&self, own: &[String]) -> usize {
         self.count(|at, word| {
-            let listed = ANALYSIS.contains(&&*word.lower) || own.contains(&word.lower);
+            let listed = known(ANALYSIS, word) || own.iter().any(|one| one == word.lower);
             let compound = at.checked_sub(1).is_some_and(|at| self.is(at, &["side", "special"]));
             listed && !compound && !self.named(at)
         })
@@ -540,7 +546,7 @@ impl View<'_> {
     /// `How has … changed`, `What changed`, `How do … differ`.
     fn change(&self) -> bool {
         let asks = self.is(0, &["how", "what", "why", "in"]);
-        asks && self.count(|at, word| CHANGE.contains(&&*word.lower) && !self.named(at)) > 0
+        asks && self.count(|at, word| known(CHANGE, word) && !self.named(at)) > 0
     }
 
     /// A definition, a spelling, one value: what a single look-up answers.
@@ -575,5 +581,18 @@ impl View<'_> {
                 "called",
                 "spelled",
             ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted() {
+        let lists = [AUXILIARIES, REQUESTS, ANALYSIS, COMPARISON, CHANGE, ROLES, REDUCED];
+        for list in lists {
+            assert!(list.is_sorted(), "{list:?}");
+        }
     }
 }

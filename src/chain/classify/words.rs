@@ -6,7 +6,7 @@ pub(super) struct Word<'a> {
     /// As it stands, without a possessive ending.
     pub(super) text: &'a str,
     /// In lower case.
-    pub(super) lower: String,
+    pub(super) lower: &'a str,
     /// Starts with a capital.
     pub(super) capital: bool,
     /// Holds a digit.
@@ -26,9 +26,9 @@ pub(super) struct Word<'a> {
 }
 
 /// Splits at everything that is no letter, digit, or an apostrophe, hyphen or full stop between
-/// such.
-pub(super) fn words(query: &str) -> Vec<Word<'_>> {
-    let mut found: Vec<Word<'_>> = Vec::new();
+/// such. `lower` is the same text with ASCII letters in lower case.
+pub(super) fn words<'a>(query: &'a str, lower: &'a str) -> Vec<Word<'a>> {
+    let mut found: Vec<Word<'a>> = Vec::new();
     let (mut first, mut apart, mut comma, mut quoted) = (true, false, false, false);
     let mut rest = query;
     while let Some(c) = rest.chars().next() {
@@ -48,6 +48,7 @@ pub(super) fn words(query: &str) -> Vec<Word<'_>> {
             rest = rest.get(c.len_utf8()..).unwrap_or("");
             continue;
         }
+        let from = query.len() - rest.len();
         let (whole, tail) = rest.split_at_checked(length(rest)).unwrap_or((rest, ""));
         rest = tail;
         let ended = ["'s", "’s", "'S", "’S"].iter().find_map(|end| whole.strip_suffix(end));
@@ -60,9 +61,9 @@ pub(super) fn words(query: &str) -> Vec<Word<'_>> {
         let text = ended.unwrap_or(whole);
         found.push(Word {
             text,
-            lower: text.to_ascii_lowercase(),
+            lower: lower.get(from..from + text.len()).unwrap_or(""),
             capital: c.is_uppercase(),
-            number: text.contains(|c: char| c.is_ascii_digit()),
+            number: text.bytes().any(|byte| byte.is_ascii_digit()),
             possessive: ended.is_some() || plural,
             percent: false,
             first,

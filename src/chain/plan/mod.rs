@@ -130,6 +130,8 @@ pub struct Plan {
     pub stopping_criteria: String,
     /// What was changed.
     pub repairs: Vec<PlanRepair>,
+    /// The place of the step that writes the answer.
+    pub(crate) last: usize,
 }
 
 /// What a plan may be.
@@ -161,11 +163,6 @@ impl Plan {
 
     pub(crate) fn new(draft: Draft, limits: &PlanLimits) -> Result<Self, PlanError> {
         repair::plan(draft, limits)
-    }
-
-    /// The place of the step that writes the answer.
-    pub(crate) fn last(&self) -> usize {
-        repair::last(&self.steps).unwrap_or(0)
     }
 
     /// `{ reasoning, pattern, steps, stopping_criteria, waves, repairs }`; ids as the planner wrote

@@ -27,7 +27,7 @@ pub(super) fn plan(draft: Draft, limits: &PlanLimits) -> Result<Plan, PlanError>
     contents(&mut steps, &mut repairs)?;
     conditions(&steps, limits)?;
     references(&mut steps, &mut repairs);
-    synthesis(&mut steps, &mut repairs);
+    let last = synthesis(&mut steps, &mut repairs);
     let pattern = pattern.unwrap_or_else(|| {
         repairs.push(PlanRepair { code: "pattern_inferred", step: None });
         infer(&steps)
@@ -35,11 +35,11 @@ pub(super) fn plan(draft: Draft, limits: &PlanLimits) -> Result<Plan, PlanError>
     if !limits.patterns.contains(&pattern) {
         return Err(PlanError::PatternNotAllowed { pattern: pattern.name() });
     }
-    Ok(Plan { reasoning, pattern, steps, stopping_criteria, repairs })
+    Ok(Plan { reasoning, pattern, steps, stopping_criteria, repairs, last })
 }
 
 /// The step that writes the answer: a synthesis that every other step leads to.
-pub(super) fn last(steps: &[Step]) -> Option<usize> {
+fn last(steps: &[Step]) -> Option<usize> {
     (0..steps.len()).find(|at| {
         let writes = steps.get(*at).is_some_and(|step| step.kind() == StepKind::Synthesize);
         let reached = ancestors(steps, *at).iter().filter(|reached| **reached).count();
@@ -120,7 +120,7 @@ fn references(steps: &mut [Step], repairs: &mut Vec<PlanRepair>) {
 }
 
 /// A synthesis without dependencies is one of everything; without a last one, one is added.
-fn synthesis(steps: &mut Vec<Step>, repairs: &mut Vec<PlanRepair>) {
+fn synthesis(steps: &mut Vec<Step>, repairs: &mut Vec<PlanRepair>) -> usize {
     let bare = |step: &Step| step.kind() == StepKind::Synthesize && step.depends_on.is_empty();
     if let Some(at) = steps.iter().rposition(bare)
         && steps.len() > 1
@@ -138,25 +138,45 @@ fn synthesis(steps: &mut Vec<Step>, repairs: &mut Vec<PlanRepair>) {
             repairs.push(PlanRepair { code: "dependency_added", step: Some(own) });
         }
     }
-    if last(steps).is_some() {
-        return;
+    if let Some(last) = last(steps) {
+        return last;
     }
     let needed = |id: &String| steps.iter().any(|step| step.depends_on.contains(id));
-    let ends = steps.iter().map(|step| step.id.clone()).filter(|id| !needed(id)).collect();
+    let ends: Vec<String> =
+        steps.iter().map(|step| step.id.clone()).filter(|id| !needed(id)).collect();
+    let id = add_synthesis(steps, ends);
+    repairs.push(PlanRepair { code: "synthesis_added", step: Some(id) });
+    steps.len() - 1
+}
+
+/// Adds a synthesis behind `ends`; its id.
+fn add_synthesis(steps: &mut Vec<Step>, depends_on: Vec<String>) -> String {
     let mut id = "synthesis".to_owned();
     while position(steps, &id).is_some() {
         id.push('_');
     }
-    repairs.push(PlanRepair { code: "synthesis_added", step: Some(id.clone()) });
     steps.push(Step {
-        id,
+        id: id.clone(),
         numeric: false,
         kind: Some(StepKind::Synthesize),
         query: String::new(),
         focus: String::new(),
-        depends_on: ends,
+        depends_on,
         when: None,
     });
+    id
+}
+
+impl Plan {
+    /// Sees to it that the step that writes the answer is none of the first `kept`.
+    pub(crate) fn close(&mut self, kept: usize) {
+        if self.last >= kept {
+            return;
+        }
+        let all = self.steps.iter().map(|step| step.id.clone()).collect();
+        add_synthesis(&mut self.steps, all);
+        self.last = self.steps.len() - 1;
+    }
 }
 
 fn infer(steps: &[Step]) -> Pattern {
