@@ -52,7 +52,9 @@ for (const [at, [query, { plan, loop: queries }]] of Object.entries(QUERIES).ent
     },
   })
   const done = await loop.result
-  const asked = done.toolResults.map(({ name }, n) => name + JSON.stringify({ query: queries()[n] }))
+  const asked = done.toolResults.map(
+    ({ name }, n) => name + JSON.stringify({ query: queries()[n] }),
+  )
   const theirs = await counted(`bench-loop-${at}`, asked.join('') + done.text)
   console.log(
     `${plan.pattern} | tool loop | ${theirs.calls} | ${calls} | ${theirs.input} | ${theirs.output} | ${done.status}`,

@@ -15,7 +15,7 @@
 //! facts change nothing.
 
 pub mod classify;
-mod condition;
+pub mod condition;
 mod events;
 mod io;
 mod learn;
@@ -23,7 +23,7 @@ mod machine;
 mod options;
 mod phases;
 mod plan;
-mod reference;
+pub mod reference;
 mod results;
 mod run;
 mod schedule;

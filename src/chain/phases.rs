@@ -221,8 +221,8 @@ impl Chain {
     }
 
     pub(super) fn cancel(&mut self, reason: &str) {
-        if matches!(self.state, State::Idle | State::Over) {
-            return self.state = State::Over;
+        if self.state == State::Over {
+            return;
         }
         self.abort("cancelled", |_| true);
         self.skip_rest(|_| true);

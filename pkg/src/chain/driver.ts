@@ -123,7 +123,10 @@ export class ChainDriver {
     try {
       const made = await this.#made(kind, { ...body, signal: controller.signal, spend })
       if (isIterable(made)) {
-        for await (const text of made) say('chunk', { text: String(text) })
+        for await (const text of made) {
+          if (this.#calls.get(id) !== controller) return
+          say('chunk', { text: String(text) })
+        }
         say('returned', { value: 'null', cost })
       } else {
         const said = (made as { cost?: unknown } | null)?.cost

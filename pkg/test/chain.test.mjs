@@ -1,0 +1,149 @@
+// Chains through the package: misuse, errors, what is left behind, and a core that traps. What a
+// chain decides is in tests/chain. Needs the test build (`node scripts/build.mjs --trap`).
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { call, core } from '../../.cache/trap/dist/core.js'
+import {
+  classifyQuery,
+  isTurnlockError,
+  parsePlan,
+  patternStats,
+  runChain,
+} from '../../.cache/trap/dist/index.js'
+
+const PLAN = {
+  reasoning: 'both',
+  pattern: 'parallel',
+  steps: [
+    { id: 1, type: 'search', query: 'x', focus: '', depends_on: [] },
+    { id: 2, type: 'search', query: 'y', focus: '', depends_on: [] },
+  ],
+  stopping_criteria: '',
+}
+const host = (own) => ({
+  query: 'Compare Ohio and Texas.',
+  classify: () => 'complex',
+  answer: () => 'simple',
+  plan: () => PLAN,
+  search: ({ query }) => [query],
+  synthesize: ({ results }) => results.map(({ result }) => result[0]).join(' and '),
+  ...own,
+})
+const live = () => call(core(), (glue) => glue.live_handles())
+
+test('classifyQuery: the same every time, with its reasons, and options', () => {
+  const query = 'Compare the causes of the 1929 and 2008 crises in London and New York.'
+  const found = classifyQuery(query)
+  assert.deepEqual(found, classifyQuery(query))
+  assert.equal(found.complexity, 'complex')
+  assert.deepEqual(found.entities, ['London', 'New York'])
+  assert.ok(found.indicators.includes('analysis_request'))
+  assert.equal(classifyQuery(query, { threshold: 1 }).complexity, 'simple')
+  assert.throws(() => classifyQuery(7), { code: 'options.invalid' })
+  assert.throws(() => classifyQuery(query, { threshold: 7 }), { code: 'options.invalid' })
+})
+
+test('parsePlan: ids as the planner wrote them, typed errors', () => {
+  const plan = parsePlan(`Sure:\n\`\`\`json\n${JSON.stringify(PLAN)}\n\`\`\``)
+  assert.deepEqual(
+    plan.steps.map(({ id }) => id),
+    [1, 2, 'synthesis'],
+  )
+  assert.deepEqual(plan.waves, [[1, 2], ['synthesis']])
+  assert.deepEqual(plan.repairs, [{ code: 'synthesis_added', step: 'synthesis' }])
+  const error = (text, limits) => {
+    try {
+      parsePlan(text, limits)
+    } catch (thrown) {
+      assert.ok(isTurnlockError(thrown))
+      return thrown.code
+    }
+  }
+  assert.equal(error('nothing'), 'plan.syntax')
+  assert.equal(error(JSON.stringify(PLAN), { maxSteps: 1 }), 'plan.too_many_steps')
+  assert.equal(
+    error(JSON.stringify(PLAN), { patterns: ['sequential'] }),
+    'plan.pattern_not_allowed',
+  )
+  assert.equal(error('{}', { maxSteps: 0 }), 'options.invalid')
+})
+
+test('misuse throws at the call', () => {
+  for (const own of [
+    { query: ' ' },
+    { search: undefined },
+    { limits: { maxSteps: 0 } },
+    { limits: { steps: 3 } },
+    { costs: { answer: -1 } },
+    { patterns: [] },
+    { limits: { maxCost: 1 }, costs: { answer: 2 } },
+  ]) {
+    assert.throws(() => runChain(host(own)), { code: 'options.invalid' }, JSON.stringify(own))
+  }
+})
+
+test('a chain, and nothing of it left in the core', async () => {
+  const before = live()
+  const { text, status, stopped } = await runChain(host()).result
+  assert.deepEqual([text, status, stopped], ['x and y', 'complete', 'plan_finished'])
+  assert.equal(live(), before)
+})
+
+test('each iteration gets every event; leaving one cancels', async () => {
+  const chain = runChain(host())
+  const types = async () => {
+    const all = []
+    for await (const { type } of chain) all.push(type)
+    return all
+  }
+  const [first, second] = await Promise.all([types(), types()])
+  assert.deepEqual(first, second)
+  assert.deepEqual(await types(), first)
+  const left = runChain(host({ search: () => new Promise(() => {}) }))
+  for await (const { type } of left) if (type === 'step_started') break
+  assert.equal((await left.result).status, 'cancelled')
+})
+
+test('a signal that was aborted before', async () => {
+  const { status, error } = await runChain(host({ signal: AbortSignal.abort('no') })).result
+  assert.deepEqual([status, error.message], ['cancelled', 'no'])
+})
+
+test('patterns are learned from feedback, and used only if wanted and with enough', async () => {
+  const stats = patternStats({ enough: 3, use: true })
+  let offered
+  const feedback = { feedback: stats, plan: ({ patterns }) => ((offered = patterns), PLAN) }
+  for (let n = 0; n < 3; n++) {
+    await runChain(host(feedback)).feedback(true)
+    stats.record({ pattern: 'sequential', success: false, cost: 2, ms: 10 })
+  }
+  assert.deepEqual(offered, ['sequential', 'parallel', 'conditional'])
+  await runChain(host(feedback)).result
+  assert.deepEqual(offered, ['parallel'])
+  const { parallel, sequential } = stats.export().patterns
+  assert.deepEqual([parallel.n, parallel.successes, parallel.mean], [3, 3, 0.8])
+  assert.ok(parallel.lowerBound > 0.4 && parallel.lowerBound < parallel.mean)
+  assert.deepEqual([sequential.meanCost, sequential.p95Ms], [2, 10])
+  assert.equal(patternStats({ state: stats.export(), enough: 3 }).choose(), 'parallel')
+  const silent = patternStats({ state: stats.export(), enough: 3 })
+  await runChain(host({ ...feedback, feedback: silent })).result
+  assert.equal(offered.length, 3)
+})
+
+test('a core that traps ends the chain with core.fault, and the next one works', async () => {
+  const chain = runChain(host({ search: () => new Promise(() => {}) }))
+  const events = []
+  const read = (async () => {
+    for await (const event of chain) {
+      events.push(event)
+      if (event.type === 'step_started' && event.id === 2) {
+        assert.throws(() => call(core(), (glue) => glue.trap()), { code: 'core.fault' })
+      }
+    }
+  })()
+  const { status, error, plan } = await chain.result
+  await read
+  assert.deepEqual([status, error.code, plan.steps.length], ['failed', 'core.fault', 3])
+  assert.equal(events.at(-1).type, 'complete')
+  assert.equal((await runChain(host()).result).text, 'x and y')
+})
