@@ -187,7 +187,7 @@ fn the_tables() {
 
 #[test]
 fn random_chains_keep_the_rules() {
-    let seeds = std::env::var("SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(4_000_u64);
+    let seeds = std::env::var("SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(16_000_u64);
     let mut ends = std::collections::BTreeMap::<String, u32>::new();
     for seed in 1..=seeds {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));

@@ -24,6 +24,7 @@ mod options;
 mod phases;
 mod plan;
 pub mod reference;
+mod refine;
 mod results;
 mod run;
 mod schedule;

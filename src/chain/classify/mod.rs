@@ -6,6 +6,7 @@
 //! regression over public questions (`tests/classify.rs`, which also has the figures for
 //! questions that were held out); no weight belongs to a single question, topic or source.
 
+mod lexicon;
 mod names;
 mod signals;
 mod words;
