@@ -1,5 +1,7 @@
 //! The grammar of the turn machine: what happened, and what to do.
 
+use std::sync::Arc;
+
 use crate::canon::Json;
 use crate::store::{Answer, Commit};
 use crate::stream::Delta;
@@ -174,7 +176,7 @@ pub enum Effect {
         /// The attempt at it, from 1.
         attempt: u32,
         /// What to write.
-        commit: Commit,
+        commit: Arc<Commit>,
     },
     /// Run a tool.
     RunTool {

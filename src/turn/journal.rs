@@ -7,6 +7,7 @@
 //! store is paid once, not per event.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::io::Effect;
 use super::machine::{State, Turn};
@@ -67,7 +68,7 @@ struct Gathering {
 
 #[derive(Debug, Clone)]
 struct Flight {
-    commit: Commit,
+    commit: Arc<Commit>,
     held: VecDeque<Effect>,
     made: u64,
     attempt: u32,
@@ -186,7 +187,7 @@ impl Journal {
                 forget = self.groups.pop_front().map_or(forget, |group| group.last);
             }
         }
-        let commit = Commit {
+        let commit = Arc::new(Commit {
             owner: self.keep.owner.clone(),
             revision: self.revision,
             take_over: self.take_over && !self.ours,
@@ -197,9 +198,10 @@ impl Journal {
             forget,
             reusable,
             ttl_ms: self.keep.ttl_ms,
-        };
+        });
         let wait = Wait::Answer { until: now.saturating_add(ANSWER_MS) };
-        self.flight = Some(Flight { commit: commit.clone(), held, made: now, attempt: 1, wait });
+        self.flight =
+            Some(Flight { commit: Arc::clone(&commit), held, made: now, attempt: 1, wait });
         Effect::Commit { attempt: 1, commit }
     }
 
@@ -322,7 +324,7 @@ impl Turn {
                 {
                     *wait = Wait::Answer { until: now.saturating_add(ANSWER_MS) };
                     *attempt += 1;
-                    let (attempt, commit) = (*attempt, commit.clone());
+                    let (attempt, commit) = (*attempt, Arc::clone(commit));
                     journal.ready.push_back(Effect::Commit { attempt, commit });
                 }
             }

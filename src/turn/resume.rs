@@ -56,7 +56,9 @@ impl Turn {
         let resume = at.map(|at| members.swap_remove(at).1);
         let resume = resume.ok_or_else(|| invalid("resume", "an object"))?;
         let kept = resume.get("kept").and_then(Kept::read);
-        for (key, value) in kept.as_ref().and_then(given).unwrap_or_default() {
+        let given = kept.as_ref().and_then(given);
+        let known = given.is_some();
+        for (key, value) in given.unwrap_or_default() {
             match members.iter_mut().find(|(name, _)| *name == key) {
                 Some((_, Json::Object(own))) if key == "keep" => {
                     if let Json::Object(more) = value {
@@ -75,18 +77,24 @@ impl Turn {
         }
         let mut turn = Self::with(Options::read(members, true)?)?;
         turn.journal = None;
-        turn.resuming = Some(match turn.reinstate(&resume, kept) {
+        turn.resuming = Some(match turn.reinstate(&resume, kept, known) {
             Ok(resuming) => resuming,
             Err(failure) => Resuming::Refused(failure),
         });
         Ok(turn)
     }
 
-    fn reinstate(&mut self, resume: &Json<'_>, kept: Option<Kept>) -> Result<Resuming, Failure> {
+    /// `known`: what the host gave at first can be read.
+    fn reinstate(
+        &mut self,
+        resume: &Json<'_>,
+        kept: Option<Kept>,
+        known: bool,
+    ) -> Result<Resuming, Failure> {
         let unknown = || failure("turn.not_found", "no such turn is kept");
         let kept = kept.ok_or_else(unknown)?;
         let foreign = || failure("store.version", "the turn was kept by another version");
-        let state = KeptState::read(&kept.state).ok_or_else(foreign)?;
+        let state = KeptState::read(&kept.state).filter(|_| known).ok_or_else(foreign)?;
         (self.record.seq, self.record.batch) = (state.seq, state.batch);
         self.phase = state.phase.clone();
         let cancel = resume.get("cancel").and_then(Json::as_str);
