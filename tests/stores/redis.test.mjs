@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import test, { after, before, describe } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { Cluster, Redis } from 'ioredis'
 import { createClient, createCluster } from 'redis'
 import { redisStore } from 'turnlock/stores/redis'
@@ -109,6 +111,13 @@ describe('Redis', () => {
       assert.equal(await store.read('none'), undefined)
     })
   }
+
+  test('the types take the clients of both libraries as they are', () => {
+    const tsc = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
+    const here = fileURLToPath(new URL('.', import.meta.url))
+    const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', here], { encoding: 'utf8' })
+    assert.equal(status, 0, stdout)
+  })
 
   test('what is no client is refused', () => {
     for (const wrong of [undefined, null, {}, 'redis://', { get() {}, set() {} }]) {
