@@ -42,6 +42,13 @@ pub enum Input<'a> {
         /// What the model says.
         deltas: Vec<Delta>,
     },
+    /// The host holds the response back, because its readers are behind: the model is not silent.
+    HeldBack {
+        /// The inference.
+        inference: u32,
+        /// The attempt at it.
+        attempt: u32,
+    },
     /// The response body ended.
     ResponseEnded {
         /// The inference.

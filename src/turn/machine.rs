@@ -188,6 +188,11 @@ impl Turn {
                     self.response_deltas(deltas);
                 }
             }
+            Input::HeldBack { inference, attempt } => {
+                if self.is_asking(inference, attempt) {
+                    self.held_back();
+                }
+            }
             Input::ResponseEnded { inference, attempt } => {
                 if self.is_asking(inference, attempt) {
                     self.response_ended();

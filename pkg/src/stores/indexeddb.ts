@@ -81,10 +81,10 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
   let channel: BroadcastChannel | undefined
   let sweeping = false
 
-  /** Somebody wrote to a turn; `owner` is null when it is over. */
-  const heard = ({ turn, owner }: { turn: string; owner: string | null }) => {
-    locks.releaseOthers(turn, owner)
-    watchers.tell(turn)
+  /** `owner` wrote to a turn. */
+  const heard = ({ turn, owner, open }: { turn: string; owner: string; open: boolean }) => {
+    locks.releaseOthers(turn, open ? owner : null)
+    watchers.tell(turn, owner)
   }
   const listen = () => {
     if (channel || typeof BroadcastChannel === 'undefined') return
@@ -225,7 +225,7 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
         if (!answer.ok && answer.owner !== commit.owner) locks.release(commit.owner)
         return answer
       }
-      const news = { turn, owner: commit.open ? commit.owner : null }
+      const news = { turn, owner: commit.owner, open: commit.open }
       heard(news)
       listen()
       channel?.postMessage(news)
