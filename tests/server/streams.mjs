@@ -1,0 +1,103 @@
+// The bytes of an answer: what is written is what is parsed, with comments in between.
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { Client, readEvents } from './client.mjs'
+
+const NASTY = [
+  'a\rb',
+  'a\nb',
+  'a\r\nb\r\n\r\n',
+  '\n\ndata: {"type":"complete"}\n\n',
+  'id: 7\nevent: x\nretry: 0\n: comment',
+  '\u2028 \u2029 \u0085 \u000b \u000c',
+  '\u0000 \u0007 \u001b[2J \u007f',
+  '\ufeff\ufeff',
+  '😀 e\u0301 \u202e \u{e0041}',
+  '"\\"\\\\',
+  '</script><!--',
+]
+
+async function said(host, chunks) {
+  const client = new Client(host.url, { base: '/chunks' })
+  const headers = { 'x-chunks': encodeURIComponent(JSON.stringify(chunks)) }
+  const response = await client.start({}, '/messages_two_stage', { headers })
+  assert.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8')
+  const { events, ids } = await readEvents(response)
+  assert.equal(events.at(-1).type, 'complete', JSON.stringify(events.at(-1)))
+  // One SSE event for each: none was split, none injected.
+  assert.deepEqual(
+    ids,
+    events.map((event) => String(event.seq)),
+  )
+  assert.deepEqual(
+    events.map((event) => event.seq),
+    events.map((_, at) => at + 1),
+  )
+  const text = events.flatMap((event) => (event.type === 'text' ? [event.chunk] : [])).join('')
+  assert.equal(events.at(-1).fullContent, text)
+  const again = await readEvents(await client.attach(events[0].requestId, 0))
+  assert.deepEqual(again.events, events)
+  return text
+}
+
+export const streams = {
+  async 'text of any kind comes through as it is'(host) {
+    for (const chunk of NASTY) assert.equal(await said(host, [chunk]), chunk)
+    assert.equal(await said(host, NASTY), NASTY.join(''))
+    const unit = fc.oneof(
+      fc.constantFrom('\r', '\n', '\u2028', '\u0000', 'data: ', 'id: ', ':', '\ufeff'),
+      fc.string({ unit: 'binary' }),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(unit, { minLength: 1, maxLength: 8 }), async (chunks) => {
+        assert.equal(await said(host, chunks), chunks.join(''))
+      }),
+      { numRuns: 60 },
+    )
+  },
+
+  async 'half a character stays half a character, or becomes a replacement'(host) {
+    const text = await said(host, ['\ud83d', '\ude00', ' \udc00x'])
+    assert.match(text, /^(\ud83d|\ufffd)(\ude00|\ufffd) (\udc00|\ufffd)x$/)
+  },
+
+  async 'the head says what it is, and names the turn'(host) {
+    const client = new Client(host.url, { script: 'answer' })
+    const mine = await client.start({ requestId: 'my:id-1.x_' + client.session })
+    assert.equal(mine.headers.get('x-request-id'), 'my:id-1.x_' + client.session)
+    assert.match(mine.headers.get('cache-control'), /no-cache/)
+    assert.match(mine.headers.get('cache-control'), /no-transform/)
+    assert.equal(mine.headers.get('x-accel-buffering'), 'no')
+    const { events } = await readEvents(mine)
+    assert.ok(events.every((event) => event.requestId === mine.headers.get('x-request-id')))
+    const made = await client.start()
+    assert.match(made.headers.get('x-request-id'), /^[0-9a-f-]{36}$/)
+    await made.arrayBuffer()
+  },
+
+  async 'a silent turn says that it is alive, and events come through between'(host) {
+    const client = new Client(host.url, { base: '/quick' })
+    const gate = host.receiver.hold(client.session)
+    const response = await client.start()
+    const alive = (_, comments) => comments.length >= 3 && gate.open()
+    const { events, comments } = await readEvents(response, alive)
+    assert.ok(comments.length >= 3)
+    assert.ok(comments.every((comment) => comment.trim() === 'keep-alive'))
+    assert.equal(events.at(-1).type, 'complete')
+    assert.deepEqual(
+      events.map((event) => event.seq),
+      events.map((_, at) => at + 1),
+    )
+  },
+
+  async 'a client that reads nothing holds up nobody, and gets everything in the end'(host) {
+    const client = new Client(host.url, { base: '/chunks' })
+    const headers = { 'x-chunks': encodeURIComponent('["0123456789\\n"]'), 'x-times': '500' }
+    const slow = await client.start({}, '/messages_two_stage', { headers })
+    const other = await client.run({}, '/messages_two_stage', { headers })
+    assert.equal(other.events.at(-1).type, 'complete')
+    const { events } = await readEvents(slow)
+    assert.equal(events.at(-1).fullContent.length, 11 * 500 * 500)
+    assert.equal(events.at(-1).seq, events.length)
+  },
+}
