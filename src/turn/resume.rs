@@ -75,9 +75,12 @@ impl Turn {
         }
         let mut turn = Self::with(Options::read(members, true)?)?;
         turn.journal = None;
-        turn.resuming = Some(match turn.reinstate(&resume, kept) {
-            Ok(resuming) => resuming,
-            Err(failure) => Resuming::Refused(failure),
+        let resuming = turn.reinstate(&resume, kept);
+        // Nothing happens before the start, however the turn stood.
+        let state = std::mem::replace(&mut turn.state, State::Idle);
+        turn.resuming = Some(match resuming {
+            Ok(resuming) => (resuming, state),
+            Err(failure) => (Resuming::Refused(failure), State::Idle),
         });
         Ok(turn)
     }
