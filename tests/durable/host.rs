@@ -312,9 +312,8 @@ impl World {
         let (effect, settle) = if self.plan.exact {
             (1, 2)
         } else {
-            let short = self.random.below(40) as u64;
-            let long =
-                if self.chance(Fault::LateTool, turn, 3) { self.random.below(40_000) } else { 60 };
+            let short = self.random.below(200) as u64;
+            let long = if self.chance(Fault::LateTool, turn, 3) { 40_000 } else { 600 };
             (short, short + self.random.below(long) as u64)
         };
         self.after(effect, What::Effect(run));

@@ -116,6 +116,8 @@ pub struct Leg {
     pub entitled: bool,
     pub mismatch: bool,
     pub deceived: bool,
+    /// The life of the turn that was read.
+    pub life: usize,
     pub options: String,
     pub tape: Vec<(u64, Fact)>,
     pub effects: Vec<String>,
@@ -150,6 +152,7 @@ impl Leg {
             entitled: false,
             mismatch: false,
             deceived: false,
+            life: 0,
             options: String::new(),
             tape: Vec::new(),
             effects: Vec::new(),
