@@ -117,7 +117,9 @@ async function restore(
   options: (kept: Kept | null, events: string[]) => Record<string, unknown>,
 ): Promise<Kept | undefined> {
   try {
-    const kept = await store.read(key)
+    const found = await store.read(key)
+    // The core counts whole milliseconds; clocks of stores may not.
+    const kept = found && { ...found, idleMs: Math.floor(found.idleMs) }
     const events = kept ? await eventsBehind(store, key, stateOf(kept).seq) : []
     turn.begin(true, options(kept ?? null, events))
     return kept

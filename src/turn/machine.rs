@@ -256,7 +256,8 @@ impl Turn {
     }
 
     fn start(&mut self) {
-        if self.state == State::Idle {
+        // A turn that is resumed in the midst of a batch is running already.
+        if self.state == State::Idle || self.resuming.is_some() {
             self.started = self.now;
             self.state_changed();
             self.trace_tools();
