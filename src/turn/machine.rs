@@ -256,8 +256,7 @@ impl Turn {
     }
 
     fn start(&mut self) {
-        // A turn that is resumed in the midst of a batch is running already.
-        if self.state == State::Idle || self.resuming.is_some() {
+        if self.state == State::Idle {
             self.started = self.now;
             self.state_changed();
             self.trace_tools();
