@@ -7,6 +7,8 @@
 mod common;
 #[path = "scenarios/lines.rs"]
 mod lines;
+#[path = "scenarios/misfit.rs"]
+mod misfits;
 #[path = "scenarios/rules.rs"]
 mod rules;
 #[path = "scenarios/sim.rs"]
@@ -16,6 +18,7 @@ use std::collections::BTreeMap;
 
 use common::Random;
 use lines::Reduction;
+use misfits::misfit;
 use rules::{invariants, random_scenario, requests, rules};
 use serde_json::{Value, json};
 use sim::{Sim, options};

@@ -417,9 +417,7 @@ impl Turn {
         let now = self.now;
         let State::Running(batch) = &mut self.state else { return };
         for one in batch.calls.iter_mut().filter(|one| one.settled.is_none()) {
-            let message = "the turn ended before the tool did";
-            one.settled =
-                Some((Outcome::failed(Status::Cancelled, "tool.cancelled", message), now));
+            one.settled = Some((cancelled(), now));
             if matches!(one.kind, Kind::Run { .. }) {
                 self.effects.push_back(Effect::CancelTool { call: one.call, reason: "cancelled" });
             }
@@ -504,6 +502,12 @@ impl Turn {
         self.phase.name != PhaseName::Unified
             && self.options.policy.results_as == ResultsAs::SystemBox
     }
+}
+
+/// What comes of a call that nobody waits for any longer.
+pub(super) fn cancelled() -> Outcome {
+    let message = "the turn ended before the tool did";
+    Outcome::failed(Status::Cancelled, "tool.cancelled", message)
 }
 
 /// An error's text obeys the limit of results.

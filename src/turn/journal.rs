@@ -111,8 +111,14 @@ impl Journal {
 
     fn take(&mut self, effect: Effect) {
         match effect {
-            Effect::Abort { .. }
-            | Effect::Check { .. }
+            Effect::Abort { inference } => {
+                // Nor is a request aborted that was not sent: it never will be.
+                let is = |effect: &Effect| matches!(effect, Effect::Fetch { inference: one, .. } if *one == inference);
+                if !self.drop_held(is) {
+                    self.ready.push_back(effect);
+                }
+            }
+            Effect::Check { .. }
             | Effect::Commit { .. }
             | Effect::Recall { .. }
             | Effect::Trace(_) => self.ready.push_back(effect),
@@ -121,7 +127,8 @@ impl Journal {
             Effect::Fetch { .. } => self.gathering.held.push_back(effect),
             Effect::CancelTool { call, .. } => {
                 // A tool that was not started need not be told.
-                if !self.drop_start(call) {
+                let is = |effect: &Effect| matches!(effect, Effect::RunTool { call: one, .. } if *one == call);
+                if !self.drop_held(is) {
                     self.ready.push_back(effect);
                 }
             }
@@ -151,10 +158,8 @@ impl Journal {
         }
     }
 
-    /// Whether the start of `call` waited still, and is dropped.
-    fn drop_start(&mut self, call: u32) -> bool {
-        let is =
-            |effect: &Effect| matches!(effect, Effect::RunTool { call: one, .. } if *one == call);
+    /// Whether such an effect waited still, and is dropped.
+    fn drop_held(&mut self, is: impl Fn(&Effect) -> bool) -> bool {
         let held = self.flight.iter_mut().map(|flight| &mut flight.held);
         held.chain([&mut self.gathering.held]).any(|held| {
             let before = held.len();

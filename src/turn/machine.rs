@@ -32,8 +32,8 @@ pub struct Turn {
     pub(super) effects: VecDeque<Effect>,
     /// With a store, until the end is kept.
     pub(super) journal: Option<Journal>,
-    /// What a resumed turn does first.
-    pub(super) resuming: Option<Resuming>,
+    /// What a resumed turn does first, and where it stands then.
+    pub(super) resuming: Option<(Resuming, State)>,
 }
 
 /// Where a turn stands. A value that means nothing in a state is not stored in it.
@@ -256,12 +256,12 @@ impl Turn {
     }
 
     fn start(&mut self) {
-        // A turn that is resumed in the midst of a batch is running already.
-        if self.state == State::Idle || self.resuming.is_some() {
+        if self.state == State::Idle {
             self.started = self.now;
             self.state_changed();
             self.trace_tools();
-            if let Some(resuming) = self.resuming.take() {
+            if let Some((resuming, state)) = self.resuming.take() {
+                self.state = state;
                 return self.resume(resuming);
             }
             if let Some(given) = self.options.given.take() {

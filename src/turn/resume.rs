@@ -7,7 +7,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::batch::{BatchCall, Kind};
+use super::batch::{self, BatchCall, Kind};
 use super::candidates::Approval;
 use super::journal::Journal;
 use super::machine::{Phase, State, Turn};
@@ -77,9 +77,12 @@ impl Turn {
         }
         let mut turn = Self::with(Options::read(members, true)?)?;
         turn.journal = None;
-        turn.resuming = Some(match turn.reinstate(&resume, kept, known) {
-            Ok(resuming) => resuming,
-            Err(failure) => Resuming::Refused(failure),
+        let resuming = turn.reinstate(&resume, kept, known);
+        // Nothing happens before the start, however the turn stood.
+        let state = std::mem::replace(&mut turn.state, State::Idle);
+        turn.resuming = Some(match resuming {
+            Ok(resuming) => (resuming, state),
+            Err(failure) => (Resuming::Refused(failure), State::Idle),
         });
         Ok(turn)
     }
@@ -170,8 +173,13 @@ impl Turn {
             Resuming::Cancel(reason) => {
                 self.state = match std::mem::replace(&mut self.state, State::Idle) {
                     State::Running(mut batch) => {
-                        for one in batch.calls.iter_mut().filter(|one| !one.again) {
-                            give_up(one);
+                        // They run elsewhere, if at all: nobody here can be told.
+                        for one in &mut batch.calls {
+                            if one.again {
+                                settle(one, batch::cancelled());
+                            } else {
+                                give_up(one);
+                            }
                         }
                         State::Running(batch)
                     }
@@ -263,12 +271,14 @@ impl Turn {
 
 /// It was claimed, and nobody knows whether it ran.
 fn give_up(call: &mut BatchCall) {
-    if call.settled.is_some() || !matches!(call.kind, Kind::Run { .. }) {
-        return;
-    }
     let message = "the tool was started, and whether it finished is not known";
-    let outcome = Outcome::failed(Status::Unknown, "tool.outcome_unknown", message);
-    call.settled = Some((outcome, call.since));
+    settle(call, Outcome::failed(Status::Unknown, "tool.outcome_unknown", message));
+}
+
+fn settle(call: &mut BatchCall, outcome: Outcome) {
+    if call.settled.is_none() && matches!(call.kind, Kind::Run { .. }) {
+        call.settled = Some((outcome, call.since));
+    }
 }
 
 fn approvals(resume: &Json<'_>) -> Vec<(String, bool)> {

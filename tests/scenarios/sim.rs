@@ -7,6 +7,7 @@ use turnlock::canon::Json;
 use turnlock::turn::{Effect, Input, Settled, Turn, Verdict};
 
 use crate::common::{self, Random};
+use crate::misfit;
 
 /// A fact on its way to the machine.
 #[derive(Debug, Clone)]
@@ -339,24 +340,4 @@ impl<'a> Sim<'a> {
         }
         assert_eq!(effects, self.effects);
     }
-}
-
-/// A tiny checker, enough for the tables; hosts bring a real one.
-pub fn misfit(schema: &Value, args: &Value) -> Option<String> {
-    for key in schema["required"].as_array().into_iter().flatten() {
-        if args.get(key.as_str().unwrap()).is_none() {
-            return Some(format!("{key} is missing"));
-        }
-    }
-    for (key, rule) in schema["properties"].as_object().into_iter().flatten() {
-        let fits = match (rule["type"].as_str(), args.get(key)) {
-            (Some("string"), Some(value)) => value.is_string(),
-            (Some("number"), Some(value)) => value.is_number(),
-            _ => true,
-        };
-        if !fits {
-            return Some(format!("{key} is of the wrong type"));
-        }
-    }
-    None
 }
