@@ -54,6 +54,10 @@ const STEPS = {
   'stores (Node)': [node, [...tap, ...STORES.node]],
   'stores (workerd)': [node, [...tap, ...STORES.workerd]],
   'stores (Chromium)': [node, [...tap, ...STORES.chromium]],
+  'server (Node)': [node, ['tests/server/run.mjs', 'node']],
+  'server (workerd)': [node, ['tests/server/run.mjs', 'workerd']],
+  'server (Deno)': [node, ['tests/server/run.mjs', 'deno']],
+  'server (Bun)': [node, ['tests/server/run.mjs', 'bun']],
   'page (Chromium)': [node, ['--test', '--test-reporter=tap', ...nodeTests('tests/e2e')]],
 }
 

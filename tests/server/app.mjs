@@ -53,19 +53,23 @@ const modelOf = (env) => (request) => {
   })
 }
 
-/** Says the chunks that a header lists, so many times. */
-const chunks = (request) =>
+/** Says the chunks that a header lists, so long and so often; `said` counts them by session. */
+const chunks = (said) => (request) =>
   customModel(async function* () {
     const list = JSON.parse(decodeURIComponent(header(request, 'x-chunks') ?? '[]'))
-    const times = Number(header(request, 'x-times') ?? 1)
-    for (let time = 0; time < times; time++) {
-      for (const text of list) yield { type: 'text', text: text.repeat(times) }
+    const number = (name) => Number(header(request, name) ?? 1)
+    for (let time = 0; time < number('x-times'); time++) {
+      const session = header(request, 'x-session')
+      said[session] = (said[session] ?? 0) + 1
+      // As from a network: not all of it at once.
+      await new Promise((resolve) => setTimeout(resolve))
+      for (const text of list) yield { type: 'text', text: text.repeat(number('x-length')) }
     }
   })
 
 /** @returns {(request: Request, context?: object) => Promise<Response>} */
 export function createApp({ env, store }) {
-  const errors = []
+  const [errors, said] = [[], {}]
   const common = {
     ...{ authorize, store, tools: toolsOf(env), model: modelOf(env) },
     cors: { origins: ['https://app.example', 'http://localhost:5173'] },
@@ -94,7 +98,7 @@ export function createApp({ env, store }) {
     '/approve': { tools: toolsOf(env, { send_note: { needsApproval: true } }) },
     '/credentials': { cors: { origins: ['https://app.example'], credentials: true, maxAge: 60 } },
     '/any': { cors: { origins: ['*'] } },
-    '/chunks': { model: chunks },
+    '/chunks': { model: chunks(said) },
     '/prepare': {
       prepare: (messages, { tenant }) => [
         { role: 'system', content: `You help ${tenant}.` },
@@ -120,6 +124,7 @@ export function createApp({ env, store }) {
   return async (request, context = {}) => {
     const { pathname } = new URL(request.url)
     if (pathname === '/errors') return Response.json(errors.splice(0))
+    if (pathname === '/said') return Response.json(said)
     if (pathname.startsWith('/hono/')) return hono.fetch(request, env)
     const base = Object.keys(made).find((one) => pathname.startsWith(one))
     if (!base) return made['/api/chat'](request, context)

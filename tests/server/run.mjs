@@ -2,13 +2,14 @@
 // deno, bun. Every check runs in each of them, against the same application (app.mjs).
 import { createProvider } from '../provider/server.mjs'
 import { createReceiver } from './client.mjs'
+import { example } from './example.mjs'
 import { guards } from './guards.mjs'
 import { routes } from './routes.mjs'
 import { runtimes } from './runtimes.mjs'
 import { streams } from './streams.mjs'
 import { turns } from './turns.mjs'
 
-const CHECKS = { ...routes, ...guards, ...streams, ...turns }
+const CHECKS = { ...routes, ...guards, ...streams, ...turns, ...example }
 const names = process.argv.slice(2).filter((word) => word in runtimes)
 /** Other words name the checks to run. */
 const words = process.argv.slice(2).filter((word) => !(word in runtimes))

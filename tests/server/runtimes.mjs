@@ -67,6 +67,8 @@ async function workerd(env) {
     async restart() {
       await worker?.dispose()
       worker = new Miniflare({
+        // A client that leaves is noticed at once, in the object too.
+        compatibilityFlags: ['enable_request_signal', 'request_signal_passthrough'],
         ...{ compatibilityDate: '2025-05-01', modules, bindings: { ...VARIABLES, ...env } },
         durableObjects: { TENANTS: { className: 'Tenant', useSQLite: true } },
         ...{ durableObjectsPersist: folder, host: '127.0.0.1', port: 0 },

@@ -90,14 +90,39 @@ export const streams = {
     )
   },
 
-  async 'a client that reads nothing holds up nobody, and gets everything in the end'(host) {
-    const client = new Client(host.url, { base: '/chunks' })
-    const headers = { 'x-chunks': encodeURIComponent('["0123456789\\n"]'), 'x-times': '500' }
-    const slow = await client.start({}, '/messages_two_stage', { headers })
-    const other = await client.run({}, '/messages_two_stage', { headers })
-    assert.equal(other.events.at(-1).type, 'complete')
-    const { events } = await readEvents(slow)
-    assert.equal(events.at(-1).fullContent.length, 11 * 500 * 500)
-    assert.equal(events.at(-1).seq, events.length)
+  async 'a client that reads nothing holds the model back, and gets everything in the end'(host) {
+    const [text, length, times] = ['0123456789\n', 1000, 3000]
+    const headers = {
+      'x-chunks': encodeURIComponent(JSON.stringify([text])),
+      ...{ 'x-length': String(length), 'x-times': String(times) },
+    }
+    const start = (client) => client.start({}, '/messages_two_stage', { headers })
+    const [slow, fast] = [1, 2].map(() => new Client(host.url, { base: '/chunks' }))
+    const unread = await start(slow)
+    const { events } = await readEvents(await start(fast))
+    assert.equal(events.at(-1).fullContent.length, text.length * length * times)
+    // What is between the two was filled while the other turn ran; the model is far from its end.
+    const said = await (await new Client(host.url, { base: '/said' }).fetch('')).json()
+    assert.equal(said[fast.session], times)
+    assert.ok(said[slow.session] < times, `${said[slow.session]} of ${times}`)
+    const late = (await readEvents(unread)).events
+    assert.equal(late.at(-1).fullContent.length, text.length * length * times)
+    assert.deepEqual(
+      late.map((event) => event.seq),
+      late.map((_, at) => at + 1),
+    )
+    // Whoever leaves holds nothing back.
+    const gone = new Client(host.url, { base: '/chunks' })
+    const left = new AbortController()
+    const all = { headers, signal: left.signal }
+    const response = await gone.start({ requestId: gone.session }, '/messages_two_stage', all)
+    left.abort()
+    assert.equal(response.status, 200)
+    const after = events.at(-1).seq - 1
+    const end = (await readEvents(await gone.attach(gone.session, after))).events
+    assert.deepEqual(
+      end.map((event) => event.type),
+      ['complete'],
+    )
   },
 }

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { Client, fresh, readEvents } from './client.mjs'
 
+const statusesOf = (events) =>
+  events.flatMap(({ toolResults = [] }) => toolResults.map((result) => result.status))
 const typesOf = (events) => events.map((event) => event.type)
 const last = (events) => events.at(-1)
 const numbered = (events, from = 1) =>
@@ -55,6 +57,7 @@ export const turns = {
     const { events } = await readEvents(await back)
     numbered([...seen, ...events])
     assert.equal(last(events).type, 'complete')
+    assert.deepEqual(statusesOf(events), ['ok'], 'what the tool was waiting for was not cut off')
     assert.equal(host.receiver.ran(client.session).length, 1)
   },
 
@@ -287,7 +290,7 @@ export const turns = {
     await gate.reached
     left.abort()
     const events = (await readEvents(await client.attach(requestId))).events
-    assert.equal(last(events).type, 'cancelled')
+    assert.equal(last(events).type, 'cancelled', JSON.stringify(events))
     gate.open()
     assert.equal(host.provider.requests(client.session).length, 1)
     const whole = await client.run()

@@ -5,10 +5,11 @@ import { createApp } from './app.mjs'
 export class Tenant {
   constructor(state, env) {
     this.app = createApp({ env, store: durableObjectStore(state) })
+    this.waitUntil = (promise) => state.waitUntil(promise)
   }
 
   fetch(request) {
-    return this.app(request)
+    return this.app(request, { waitUntil: this.waitUntil })
   }
 }
 

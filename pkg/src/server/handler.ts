@@ -17,7 +17,7 @@ import {
 } from './options.js'
 import { json, Refusal, refusalOf } from './refusal.js'
 import { routeOf, type Route } from './routes.js'
-import { asKept, eventBody, EventReader } from './stream.js'
+import { asKept, eventBody, EventReader, TurnStream } from './stream.js'
 import { twoStageFor, type TwoStage } from './two-stage.js'
 
 /** Answers a request. Never rejects. */
@@ -287,10 +287,15 @@ class Exchange<S extends Session> {
     if (!stops) this.#context.waitUntil?.(over)
     const left = new AbortController()
     const follow = this.#reader(session, store, turn.requestId, left.signal)
-    return this.#stream(turn.requestId, asKept(turn, follow), () => {
+    const stream = new TurnStream(turn)
+    const leave = () => {
       left.abort()
       if (stops) turn.cancel('the client left')
-    })
+      void stream.leave()
+    }
+    // Some hosts notice it in the body when they next write to it, and in the request at once.
+    if (stops) this.#request.signal.addEventListener('abort', leave, { once: true })
+    return this.#stream(turn.requestId, asKept(stream, follow), leave)
   }
 
   /** Reads a turn's events behind a `seq`, until the signal. */

@@ -1,5 +1,6 @@
 /** Turn events as a response body that is read, never pushed. */
 import { formatEvent } from '../sse.js'
+import type { Turn } from '../turn.js'
 import type { TurnEvent } from '../types.js'
 
 const encoder = /* @__PURE__ */ new TextEncoder()
@@ -29,6 +30,26 @@ export class EventReader {
   /** Goes on behind what was looked at. */
   advance(): void {
     this.#next = undefined
+  }
+}
+
+/**
+ * The events of a turn through its stream, so that a client who reads slowly holds the model back.
+ * Behind `leave` they are thrown away as they come: then nobody is waited for.
+ */
+export class TurnStream implements AsyncIterable<TurnEvent> {
+  readonly #reader: ReadableStreamDefaultReader<TurnEvent>
+
+  constructor(turn: Turn) {
+    this.#reader = turn.toReadableStream().getReader()
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<TurnEvent> {
+    return { next: () => this.#reader.read() as Promise<IteratorResult<TurnEvent>> }
+  }
+
+  async leave(): Promise<void> {
+    while (!(await this.#reader.read()).done);
   }
 }
 
