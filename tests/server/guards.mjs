@@ -1,5 +1,7 @@
 // Who may ask, from where, with what: origins, content types, bodies, tenants, forged members.
 import assert from 'node:assert/strict'
+import { memoryStore, openaiChat } from 'turnlock'
+import { createHandler } from 'turnlock/server'
 import { Client, fresh, readEvents } from './client.mjs'
 
 const BODY = JSON.stringify({ messages: [{ role: 'user', content: 'go' }] })
@@ -39,6 +41,37 @@ const TYPES = [
 const METHODS = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 
 export const guards = {
+  'misuse throws where the handler is made'() {
+    const good = {
+      model: openaiChat({ baseURL: 'http://localhost/v1', model: 'm' }),
+      ...{ store: memoryStore(), authorize: () => null },
+    }
+    createHandler(good)
+    for (const bad of [
+      { authorize: undefined },
+      { authorize: 'ann' },
+      { model: undefined },
+      { store: undefined },
+      { basePath: 'api' },
+      { basePath: '/a?b' },
+      { clientGone: 'wait' },
+      { twoStage: null },
+      { twoStage: true },
+      { cors: { origins: '*' } },
+      { cors: { origins: ['*'], credentials: true } },
+      { cors: { origins: ['https://app.example/'] } },
+      { cors: { origins: ['app.example'] } },
+      { cors: { origins: ['null'] } },
+      { cors: { origins: [/example/] } },
+      { limits: { bodyBytes: 0 } },
+      { limits: { messages: 1.5 } },
+      { limits: { keepAliveMs: '15' } },
+    ]) {
+      const make = () => createHandler({ ...good, ...bad })
+      assert.throws(make, { name: 'TurnlockError', code: 'options.invalid' }, JSON.stringify(bad))
+    }
+  },
+
   async 'origin, content type and method: nothing unexpected succeeds'(host) {
     const client = new Client(host.url, { script: 'answer' })
     let cells = 0
