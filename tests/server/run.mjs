@@ -7,9 +7,14 @@ import { guards } from './guards.mjs'
 import { routes } from './routes.mjs'
 import { runtimes } from './runtimes.mjs'
 import { streams } from './streams.mjs'
-import { turns } from './turns.mjs'
+import { restarts, turns } from './turns.mjs'
+import { types } from './types.mjs'
 
-const CHECKS = { ...routes, ...guards, ...streams, ...turns, ...example }
+const checksFor = (host) => ({
+  ...{ ...routes, ...guards, ...streams, ...turns, ...example },
+  ...(host.restart && restarts),
+  ...(host.runtime === 'node' && types),
+})
 const names = process.argv.slice(2).filter((word) => word in runtimes)
 /** Other words name the checks to run. */
 const words = process.argv.slice(2).filter((word) => !(word in runtimes))
@@ -26,7 +31,7 @@ for (const name of names.length ? names : Object.keys(runtimes)) {
   const [provider, receiver] = [await createProvider(), await createReceiver()]
   const host = await runtimes[name]({ PROVIDER: provider.url, RECEIVER: receiver.url })
   Object.assign(host, { provider, receiver, runtime: name })
-  for (const [title, check] of Object.entries(CHECKS)) {
+  for (const [title, check] of Object.entries(checksFor(host))) {
     if (words.length && !words.some((word) => title.includes(word))) continue
     try {
       await Promise.race([check(host), late(title)])

@@ -296,9 +296,11 @@ export const turns = {
     const whole = await client.run()
     assert.equal(last(whole.events).type, 'complete', 'who stays gets everything')
   },
+}
 
+/** Where the store outlives the server. */
+export const restarts = {
   async 'a server that is killed takes no turn with it'(host) {
-    if (!host.restart) return
     const { client, requestId, events } = await paused(host)
     const busy = new Client(host.url)
     const gate = host.receiver.hold(busy.session)
