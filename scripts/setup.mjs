@@ -83,24 +83,31 @@ const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
 const DRIVER = ['/usr/bin/chromedriver', '/usr/lib/chromium-browser/chromedriver']
 const first = (places) => places.find((place) => existsSync(place))
 
+/** Installs Debian packages, where this may. */
+function install(what, ...packages) {
+  const root = process.getuid?.() === 0 && output('apt-get', '--version')
+  if (!root) fail(`${what} is needed for the tests; run: apt-get install ${packages.join(' ')}`)
+  step('refreshing the package list', 'apt-get', 'update', '-q')
+  step(`installing ${what}`, 'apt-get', 'install', '-y', '-q', ...packages)
+}
+
 function checkBrowser() {
-  if (!first(CHROMIUM) || !first(DRIVER)) {
-    const root = process.getuid?.() === 0 && output('apt-get', '--version')
-    if (!root)
-      fail('Chromium is needed for the tests; run: apt-get install chromium chromium-driver')
-    step('refreshing the package list', 'apt-get', 'update', '-q')
-    step('installing Chromium', 'apt-get', 'install', '-y', '-q', 'chromium', 'chromium-driver')
-  }
+  if (!first(CHROMIUM) || !first(DRIVER)) install('Chromium', 'chromium', 'chromium-driver')
   return { chromium: first(CHROMIUM), chromedriver: first(DRIVER) }
 }
 
-/** Checks everything; `browser` only where tests need one. */
-export function setup({ browser = false } = {}) {
+function checkRedis() {
+  if (!output('redis-server', '--version')) install('Redis', 'redis-server')
+}
+
+/** Checks everything; `browser` and `redis` only where tests need them. */
+export function setup({ browser = false, redis = false } = {}) {
   checkNode()
   checkRust()
   mkdirSync(tools, { recursive: true })
   const bindgen = findBindgen()
   checkPackages()
+  if (redis) checkRedis()
   return { bindgen, ...(browser ? checkBrowser() : {}) }
 }
 

@@ -7,7 +7,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { root, setup } from './setup.mjs'
 
-const found = setup({ browser: true })
+const found = setup({ browser: true, redis: true })
 const { build } = await import('./build.mjs')
 await build(found, { trap: true })
 
@@ -20,6 +20,14 @@ const nodeTests = (folder) =>
   readdirSync(join(root, folder))
     .filter((file) => file.endsWith('.test.mjs'))
     .map((file) => join(folder, file))
+// A server that never answers fails its test, not the day.
+const tap = ['--test', '--test-reporter=tap', '--test-timeout=300000']
+const stores = (...names) => names.map((name) => `tests/stores/${name}.test.mjs`)
+const STORES = {
+  node: stores('memory', 'faulty', 'redis'),
+  workerd: stores('durable-object'),
+  chromium: stores('indexeddb'),
+}
 const wasm = ['--target', 'wasm32-unknown-unknown']
 const strict = ['--', '-D', 'warnings']
 
@@ -43,6 +51,9 @@ const STEPS = {
   'scenarios (Node)': [node, ['tests/scenarios/run.mjs', 'node']],
   'scenarios (workerd)': [node, ['tests/scenarios/run.mjs', 'workerd']],
   'scenarios (Chromium)': [node, ['tests/scenarios/run.mjs', 'chromium']],
+  'stores (Node)': [node, [...tap, ...STORES.node]],
+  'stores (workerd)': [node, [...tap, ...STORES.workerd]],
+  'stores (Chromium)': [node, [...tap, ...STORES.chromium]],
   'page (Chromium)': [node, ['--test', '--test-reporter=tap', ...nodeTests('tests/e2e')]],
 }
 

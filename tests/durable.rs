@@ -14,6 +14,8 @@ mod leg;
 mod misfits;
 #[path = "durable/plan.rs"]
 mod plan;
+#[path = "durable/planted.rs"]
+mod planted;
 #[path = "durable/store.rs"]
 mod store;
 #[path = "durable/swarm.rs"]

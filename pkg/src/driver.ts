@@ -5,20 +5,27 @@
  * @module
  */
 import { answer, call, core, encode, type Core } from './core.js'
-import type { TurnlockError } from './errors.js'
+import { isTurnlockError, TurnlockError } from './errors.js'
 import type { Glue } from './glue.js'
 import type { Model, ModelRequest } from './models/model.js'
 import { describe, serialize, threw, type SettledInput } from './serialize.js'
+import type { Commit, Store } from './stores/store.js'
 import type { Tool, ToolContext } from './tools.js'
 import type { Delta, PhaseName, TraceEvent, TurnEvent, TurnResult } from './types.js'
 
 /** What a turn is made of, and where its events go. */
 export interface Host {
-  model: Model
+  /** None where nothing will be asked. */
+  model: Model | undefined
   tools: Record<string, Tool>
+  store?: Store
+  /** The turn's name in the store. */
+  turn?: string
   requestId: string
   projectId: string | null
   onEvent(event: TurnEvent): void
+  /** Resolves when the readers have caught up; `undefined` when they have. */
+  room(): Promise<void> | undefined
   onTrace: ((event: TraceEvent) => void) | undefined
   onDone(result: TurnResult): void
   /** The core trapped; nothing follows. */
@@ -29,6 +36,8 @@ type Effect =
   | { type: 'fetch'; inference: number; attempt: number; body: ModelRequest }
   | { type: 'abort'; inference: number }
   | { type: 'check'; call: number; name: string; args: unknown }
+  | { type: 'commit'; attempt: number; commit: Commit }
+  | { type: 'recall'; call: number; key: string }
   | RunTool
   | { type: 'cancel_tool'; call: number; reason: string }
   | { type: 'emit'; event: TurnEvent }
@@ -49,6 +58,9 @@ interface RunTool {
   args: unknown
 }
 
+/** Milliseconds after which the core hears again that a response is held back. */
+const HELD_BACK = 1000
+
 /** Bytes of a failure's body that the core may look at. */
 const FAILURE_BODY = 8192
 
@@ -65,14 +77,21 @@ export class Driver {
   #over = false
   #timer: ReturnType<typeof setTimeout> | undefined
   #timerDue = Infinity
+  readonly #unwatch: (() => void) | undefined
 
   /** @throws TurnlockError for options that the core refuses */
-  constructor(host: Host, options: Record<string, unknown>) {
+  constructor(host: Host, restored: boolean, options: Record<string, unknown>) {
     this.#host = host
     this.#core = core()
     const bytes = encode(JSON.stringify(options))
-    this.#handle = Number(answer(call(this.#core, (glue) => glue.turn_new(bytes))))
+    const make = (glue: Glue) => (restored ? glue.turn_restore(bytes) : glue.turn_new(bytes))
+    this.#handle = Number(answer(call(this.#core, make)))
     this.#core.onFault.add(this.#fault)
+    const { keep } = options as { keep?: { owner: string } }
+    // Whoever takes the turn over, to stop it perhaps, writes under another name.
+    this.#unwatch = host.store?.watch?.(host.turn ?? '', (owner) => {
+      if (owner !== undefined && owner !== keep?.owner) this.send({ type: 'verify' })
+    })
   }
 
   /** Reports a fact. */
@@ -122,6 +141,10 @@ export class Driver {
         return void this.#requests.delete(effect.inference)
       case 'check':
         return void this.#check(effect.call, effect.name, effect.args)
+      case 'commit':
+        return void this.#commit(effect.attempt, effect.commit)
+      case 'recall':
+        return void this.#recall(effect.call, effect.key)
       case 'run_tool':
         return void this.#runTool(effect)
       case 'cancel_tool':
@@ -170,10 +193,11 @@ export class Driver {
     }
     let generated = false
     try {
+      if (!this.#host.model) throw new Error('no model')
       const opened = this.#host.model.open(body, { signal: controller.signal })
       generated = Symbol.asyncIterator in opened
       if (Symbol.asyncIterator in opened) {
-        await this.#readDeltas(opened, current, say)
+        await this.#readDeltas(opened, inference, attempt, current, say)
       } else {
         const response = await opened
         if (!current()) return void response.body?.cancel().catch(() => {})
@@ -192,12 +216,15 @@ export class Driver {
 
   async #readDeltas(
     deltas: AsyncIterable<Delta>,
+    inference: number,
+    attempt: number,
     current: () => boolean,
     say: (type: string, own: Record<string, unknown>) => void,
   ): Promise<void> {
     for await (const delta of deltas) {
       if (!current()) return
       say('deltas', { deltas: [delta] })
+      await this.#room(inference, attempt, current)
     }
     // A generator that yields nothing has answered nothing; it was not cut off.
     say('deltas', { deltas: [] })
@@ -218,6 +245,18 @@ export class Driver {
       this.#tell((glue) =>
         glue.turn_bytes(this.#handle, performance.now(), inference, attempt, value),
       )
+      await this.#room(inference, attempt, current)
+    }
+  }
+
+  /** Readers that are far behind hold the response back; that is no silence of the model. */
+  async #room(inference: number, attempt: number, current: () => boolean): Promise<void> {
+    for (let full = this.#host.room(); full && current(); full = this.#host.room()) {
+      let timer: ReturnType<typeof setTimeout> | undefined
+      const late = new Promise((resolve) => (timer = setTimeout(resolve, HELD_BACK)))
+      await Promise.race([full, late])
+      clearTimeout(timer)
+      this.send({ type: 'held_back', inference, attempt })
     }
   }
 
@@ -228,7 +267,8 @@ export class Driver {
         return this.send({ type: 'checked', call: id, valid: false, errors: checked?.errors ?? '' })
       }
       this.#checkedArgs.set(id, checked.args)
-      this.send({ type: 'checked', call: id, valid: true, action: checked.action })
+      const { action, approval } = checked
+      this.send({ type: 'checked', call: id, valid: true, action, approval })
     } catch (error) {
       this.send({ type: 'checked', call: id, valid: false, errors: describe(error) })
     }
@@ -243,15 +283,44 @@ export class Driver {
       ...{ signal: controller.signal, requestId, toolBatchId, toolCallId, idempotencyKey },
       projectId,
     }
-    const args = this.#checkedArgs.has(id) ? this.#checkedArgs.get(id) : effect.args
+    const tool = this.#host.tools[name]
     let settled: SettledInput
     try {
-      settled = serialize(await this.#host.tools[name]?.execute(args, context), maxResultBytes)
+      if (!this.#checkedArgs.has(id)) {
+        // Checked by another owner of the turn; what its validator made of them stayed there.
+        const checked = await tool?.check(effect.args)
+        this.#checkedArgs.set(id, checked?.valid ? checked.args : effect.args)
+      }
+      const args = this.#checkedArgs.get(id)
+      settled = serialize(await tool?.execute(args, context), maxResultBytes)
     } catch (error) {
       settled = threw(error)
     }
     this.#tools.delete(id)
     this.send({ type: 'tool_settled', call: id, ...settled })
+  }
+
+  async #commit(attempt: number, commit: Commit): Promise<void> {
+    const { store, turn = '' } = this.#host
+    const own = { type: 'stored', revision: commit.revision, attempt }
+    try {
+      const answer = await store?.commit(turn, commit)
+      // What stands there has a revision of its own.
+      this.send({ ...answer, ...own })
+    } catch (error) {
+      const code = isTurnlockError(error) ? error.code : 'store.unavailable'
+      this.send({ ...own, code, message: describe(error) })
+    }
+  }
+
+  async #recall(id: number, key: string): Promise<void> {
+    let found: { text: string; ageMs: number } | undefined
+    try {
+      found = await this.#host.store?.recall(key)
+    } catch {
+      // What cannot be reused is executed.
+    }
+    this.send({ type: 'recalled', call: id, ...found })
   }
 
   readonly #fault = (error: TurnlockError): void => {
@@ -271,6 +340,7 @@ export class Driver {
     this.#over = true
     this.#queue.length = 0
     this.#core.onFault.delete(this.#fault)
+    this.#unwatch?.()
     clearTimeout(this.#timer)
     for (const controller of [...this.#requests.values(), ...this.#tools.values()]) {
       controller.abort()

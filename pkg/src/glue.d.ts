@@ -7,6 +7,7 @@ export interface Glue {
   stream_end(handle: number): string
   stream_free(handle: number): void
   turn_new(options: Uint8Array): string
+  turn_restore(options: Uint8Array): string
   turn_handle(handle: number, nowMs: number, input: Uint8Array): string
   turn_bytes(
     handle: number,

@@ -20,6 +20,26 @@ export { customModel } from './models/custom.js'
 export type { Model, ModelRequest } from './models/model.js'
 export { openaiChat, type OpenAIChatOptions } from './models/openai-chat.js'
 export { canonicalize, decodeStream, signature, type DeltaDecoder } from './pure.js'
+export { memoryStore, type MemoryStoreOptions } from './stores/memory.js'
+export {
+  checkStore,
+  type Answer,
+  type Commit,
+  type EventGroup,
+  type Kept,
+  type Recalled,
+  type Store,
+} from './stores/store.js'
 export { defineTool, type Tool, type ToolContext, type ToolOptions } from './tools.js'
+export { followTurn, type FollowedTurn, type FollowTurnOptions } from './follow.js'
+export type { Keep } from './kept.js'
+export {
+  cancelTurn,
+  resumeTurn,
+  type Approval,
+  type CancelTurnOptions,
+  type ResumeTurnOptions,
+} from './resume.js'
+export type * from './stores/store.js'
 export { runTurn, type RunTurnOptions, type Turn } from './turn.js'
 export type * from './types.js'

@@ -66,6 +66,16 @@ export interface ToolOptions<S extends JsonSchema | StandardSchema = JsonSchema>
   idempotent?: boolean
   /** Part of the signature, for tools with several actions. */
   action?(args: Args<S>): string
+  /**
+   * The user must approve a call before it runs: the turn pauses, and `resumeTurn({ approvals })`
+   * goes on. Needs a store. @defaultValue false
+   */
+  needsApproval?: boolean | ((args: Args<S>) => boolean)
+  /**
+   * Read-only tools, with a store: milliseconds for which another turn of the tenant may use an
+   * outcome of the same signature instead of executing. @defaultValue never
+   */
+  reuseMs?: number
   /** What to do with a repeated call. @defaultValue "block"; "replay" for read-only tools */
   dedupe?: 'block' | 'replay' | 'allow'
   /** Milliseconds. @defaultValue `policy.toolTimeoutMs` */
@@ -76,7 +86,8 @@ export interface ToolOptions<S extends JsonSchema | StandardSchema = JsonSchema>
 
 /** What the check of arguments found. */
 export type Checked =
-  { valid: true; args: unknown; action: string | null } | { valid: false; errors: string }
+  | { valid: true; args: unknown; action: string | null; approval?: boolean }
+  | { valid: false; errors: string }
 
 /** A tool that `runTurn` takes. */
 export interface Tool {
@@ -86,6 +97,9 @@ export interface Tool {
   readonly readOnly: boolean
   readonly idempotent: boolean
   readonly dedupe?: 'block' | 'replay' | 'allow'
+  /** Whether calls may have to be approved. */
+  readonly needsApproval: boolean
+  readonly reuseMs?: number
   readonly timeoutMs?: number
   readonly maxResultBytes?: number
   check(args: unknown): Checked | Promise<Checked>
@@ -103,18 +117,24 @@ export function defineTool<const S extends JsonSchema | StandardSchema>(
   if (typeof options.execute !== 'function') {
     throw new TurnlockError('options.invalid', '`execute`: expected a function')
   }
-  const { description, inputSchema, execute, action, dedupe, timeoutMs, maxResultBytes } = options
+  const { description, inputSchema, execute, action, needsApproval = false } = options
+  const { dedupe, reuseMs, timeoutMs, maxResultBytes } = options
   const validate = isStandard(inputSchema) ? standard(inputSchema) : jsonSchema(inputSchema)
-  const finish = (checked: Checked): Checked =>
-    checked.valid && action
-      ? { ...checked, action: String(action(checked.args as Args<S>)) }
-      : checked
+  const asks = (args: Args<S>) =>
+    typeof needsApproval === 'function' ? Boolean(needsApproval(args)) : needsApproval
+  const finish = (checked: Checked): Checked => {
+    if (!checked.valid) return checked
+    const args = checked.args as Args<S>
+    return { ...checked, action: action ? String(action(args)) : null, approval: asks(args) }
+  }
   return {
     description: description ?? '',
     inputSchema: wireSchema(inputSchema, options.jsonSchema),
     readOnly: options.readOnly ?? false,
     idempotent: options.idempotent ?? false,
+    needsApproval: needsApproval !== false,
     ...(dedupe && { dedupe }),
+    ...(reuseMs !== undefined && { reuseMs }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(maxResultBytes !== undefined && { maxResultBytes }),
     check(args) {

@@ -1,8 +1,11 @@
 /** One turn, for a page or a worker. */
 import { Driver } from './driver.js'
 import { TurnlockError } from './errors.js'
+import { EventQueue, eventResponse, readable } from './events.js'
+import { keepOptions, turnKey, type Keep } from './kept.js'
 import type { Model } from './models/model.js'
-import { eventStream } from './sse.js'
+import { randomHex, randomId } from './random.js'
+import { checkStore, type Store } from './stores/store.js'
 import type { Tool } from './tools.js'
 import type { Policy, ToolResult, TraceEvent, TurnEvent, TurnResult } from './types.js'
 
@@ -22,6 +25,15 @@ export interface RunTurnOptions {
   /** Part of every signature. */
   projectId?: string | null
   conversationId?: string
+  /**
+   * Keeps the turn, so that it can be resumed, stopped and followed from elsewhere. An event is
+   * shown when it is kept. A `requestId` that the store knows ends with `turn.conflict`.
+   */
+  store?: Store
+  /** Whom the turn belongs to; part of every name in the store. @defaultValue "" */
+  tenant?: string
+  /** How much is kept, and for how long. */
+  keep?: Keep
   /** Cancels the turn. */
   signal?: AbortSignal
   /** Gets trace events; what it throws is ignored. */
@@ -37,7 +49,10 @@ export interface Turn extends AsyncIterable<TurnEvent> {
   cancel(reason?: string): void
   /** Ends the turn as `paused` behind the tool results; a turn that is answering finishes. */
   pause(): void
-  /** The events as objects. Cancelling the stream cancels the turn. */
+  /**
+   * The events as objects. Cancelling the stream cancels the turn; reading it slowly holds the
+   * model's response back.
+   */
   toReadableStream(): ReadableStream<TurnEvent>
   /** The events as `text/event-stream`: `id:` is `seq`, `data:` one line of JSON. */
   toResponse(init?: ResponseInit): Response
@@ -50,146 +65,169 @@ export interface Turn extends AsyncIterable<TurnEvent> {
  * Leaving the iteration with `break` cancels the turn.
  *
  * @throws TurnlockError for misuse: `options.invalid`, `tool.invalid_name`,
- * `message.unknown_shape`, `dialect.no_stream`, `core.load`
+ * `message.unknown_shape`, `dialect.no_stream`, `store.unsupported`, `core.load`
  */
 export function runTurn(options: RunTurnOptions): Turn {
-  return new RunningTurn(options)
+  const { model, tools, policy, mode, messages, store, tenant = '', keep } = options
+  checkModel(model)
+  if (store !== undefined) checkStore(store)
+  else if (keep) throw new TurnlockError('options.invalid', '`keep`: expected a store with it')
+  else if (Object.values(tools ?? {}).some((tool) => tool?.needsApproval)) {
+    const why = 'expected with a tool that needs approval: the turn is resumed from it'
+    throw new TurnlockError('options.invalid', `\`store\`: ${why}`)
+  }
+  const requestId = options.requestId ?? randomId()
+  const turn = new RunningTurn({ ...options, requestId })
+  turn.begin(false, {
+    ...{ dialect: model.dialect, maxRetries: model.maxRetries, mode, policy, messages },
+    ...{ requestId, projectId: options.projectId, conversationId: options.conversationId },
+    tools: wireTools(tools),
+    ...(store && { keep: keepOptions(tenant, keep) }),
+  })
+  return turn
 }
 
-class RunningTurn implements Turn {
+/** What every way of running a turn needs. */
+export interface TurnHost {
+  model?: Model
+  tools?: Record<string, Tool>
+  requestId: string
+  projectId?: string | null
+  store?: Store
+  tenant?: string
+  signal?: AbortSignal
+  onTrace?(event: TraceEvent): void
+}
+
+/** A turn whose core may still be on its way. */
+export class RunningTurn implements Turn {
   readonly requestId: string
   readonly result: Promise<TurnResult>
-  readonly #driver: Driver
-  readonly #events: TurnEvent[] = []
+  readonly #host: TurnHost
+  readonly #queue = new EventQueue()
+  #driver: Driver | undefined
   #over = false
-  #wake: (() => void)[] = []
+  /** What was asked for before there was a driver. */
+  #early: Record<string, unknown>[] = []
   #settle!: (result: TurnResult) => void
   #forget: () => void = () => {}
 
-  constructor(options: RunTurnOptions) {
-    const { model, messages, tools = {}, policy, mode, projectId = null, signal, onTrace } = options
-    if (typeof model?.open !== 'function') {
-      throw new TurnlockError('options.invalid', '`model`: expected a model, such as openaiChat(…)')
-    }
-    this.requestId = options.requestId ?? randomId()
+  constructor(host: TurnHost) {
+    this.#host = host
+    this.requestId = host.requestId
     this.result = new Promise((resolve) => (this.#settle = resolve))
-    this.#driver = new Driver(
+  }
+
+  /**
+   * Makes the core's turn and starts it.
+   *
+   * @throws TurnlockError for options that the core refuses
+   */
+  begin(restored: boolean, options: Record<string, unknown>): void {
+    const { model, tools = {}, store, tenant = '', signal, onTrace } = this.#host
+    const { requestId } = this
+    const driver = new Driver(
       {
-        ...{ model, tools, projectId, requestId: this.requestId, onTrace: onTrace?.bind(options) },
-        onEvent: (event) => this.#push(event),
+        ...{ model, tools, requestId, projectId: this.#host.projectId ?? null },
+        onTrace: onTrace?.bind(this.#host),
+        ...(store && { store, turn: turnKey(tenant, requestId) }),
+        onEvent: (event) => this.#queue.push(event),
+        room: () => (this.#queue.isFull ? this.#queue.moved() : undefined),
         onDone: (result) => this.#finish(result),
-        onFault: (error) => this.#fault(error),
+        onFault: (error) => this.fail(error),
       },
-      {
-        ...{ dialect: model.dialect, maxRetries: model.maxRetries, mode, policy, messages },
-        ...{ requestId: this.requestId, projectId, conversationId: options.conversationId },
-        tools: Object.entries(tools).map(([name, tool]) => wireTool(name, tool)),
-        secret: randomHex(32),
-        trace: onTrace !== undefined,
-      },
+      restored,
+      { ...options, secret: randomHex(32), trace: onTrace !== undefined },
     )
+    this.#driver = driver
     const onAbort = () => this.cancel(abortReason(signal))
     signal?.addEventListener('abort', onAbort, { once: true })
     this.#forget = () => signal?.removeEventListener('abort', onAbort)
-    this.#driver.send({ type: 'start' })
+    driver.send({ type: 'start' })
+    for (const input of this.#early) driver.send(input)
     if (signal?.aborted) onAbort()
   }
 
   cancel(reason = 'cancelled by the host'): void {
-    this.#driver.send({ type: 'cancel', reason: String(reason) })
+    this.#send({ type: 'cancel', reason: String(reason) })
   }
 
   pause(): void {
-    this.#driver.send({ type: 'pause' })
+    this.#send({ type: 'pause' })
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<TurnEvent, void, undefined> {
-    let finished = false
-    try {
-      for (let next = 0; ; next++) {
-        while (next >= this.#events.length) {
-          if (this.#over) {
-            finished = true
-            return
-          }
-          await new Promise<void>((resolve) => this.#wake.push(resolve))
-        }
-        const event = this.#events[next]
-        if (event) yield event
-      }
-    } finally {
-      if (!finished) this.cancel('the reader left')
-    }
+  #send(input: Record<string, unknown>): void {
+    if (this.#driver) this.#driver.send(input)
+    else this.#early.push(input)
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<TurnEvent, void, undefined> {
+    return this.#queue.read(() => this.cancel('the reader left'))
   }
 
   toReadableStream(): ReadableStream<TurnEvent> {
-    const events = this[Symbol.asyncIterator]()
-    return new ReadableStream({
-      pull: async (controller) => {
-        const { done, value } = await events.next()
-        if (done) controller.close()
-        else controller.enqueue(value)
-      },
-      // The generator may be waiting for an event, and would return only behind it.
-      cancel: () => this.cancel('the reader left'),
-    })
+    const left = () => this.cancel('the reader left')
+    return readable(this.#queue.read(left, true), left)
   }
 
   toResponse(init: ResponseInit = {}): Response {
-    const headers = new Headers(init.headers)
-    headers.set('content-type', 'text/event-stream; charset=utf-8')
-    headers.set('cache-control', 'no-cache, no-transform')
-    return new Response(eventStream(this.toReadableStream()), { ...init, headers })
-  }
-
-  #push(event: TurnEvent): void {
-    this.#events.push(event)
-    this.#wakeAll()
+    return eventResponse(this.toReadableStream(), init)
   }
 
   #finish(result: TurnResult): void {
+    if (this.#over) return
     this.#over = true
     this.#forget()
     this.#settle(result)
-    this.#wakeAll()
+    this.#queue.end()
   }
 
-  #wakeAll(): void {
-    const waiting = this.#wake
-    this.#wake = []
-    for (const wake of waiting) wake()
-  }
-
-  /** The core is gone, so what it knew is put together from what it had shown. */
-  #fault(error: TurnlockError): void {
+  /** There is no core (any longer), so what it knew is put together from what it had shown. */
+  fail(error: TurnlockError): void {
+    if (this.#over) return
     const { code, message } = error
-    const last = this.#events.at(-1)
-    const shown = this.#events.map((event) => (event.type === 'text' ? event.chunk : '')).join('')
+    const { events } = this.#queue
+    const last = events.at(-1)
+    const shown = events.map((event) => (event.type === 'text' ? event.chunk : '')).join('')
     const of = (event: TurnEvent): ToolResult[] =>
       event.type === 'tool_results' ? event.toolResults : []
-    this.#push({
+    this.#queue.push({
       ...{ type: 'error', phase: last?.phase ?? 'tool_phase', requestId: this.requestId },
       ...{ projectId: last?.projectId ?? null, toolBatchId: last?.toolBatchId ?? 0 },
       ...{ seq: (last?.seq ?? 0) + 1, code, message },
     })
     this.#finish({
       ...{ requestId: this.requestId, status: 'failed', text: shown, fullContent: shown },
-      ...{ toolResults: this.#events.flatMap(of), blockedSignatures: [], inferences: 0 },
+      ...{ toolResults: events.flatMap(of), blockedSignatures: [], inferences: 0 },
       ...{ usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 }, repairs: [] },
       error: { code, message },
     })
   }
 }
 
-function wireTool(name: string, tool: Tool): Record<string, unknown> {
-  if (typeof tool?.check !== 'function') {
-    throw new TurnlockError('options.invalid', `\`tools.${name}\`: expected a tool from defineTool`)
+/** @throws TurnlockError `options.invalid` */
+export function checkModel(model: unknown): asserts model is Model {
+  if (typeof (model as Model | undefined)?.open !== 'function') {
+    throw new TurnlockError('options.invalid', '`model`: expected a model, such as openaiChat(…)')
   }
-  const { description, inputSchema, readOnly, idempotent, dedupe, timeoutMs, maxResultBytes } = tool
-  return {
-    ...{ name, description, inputSchema, readOnly, idempotent, dedupe, timeoutMs, maxResultBytes },
-    checks: true,
-  }
+}
+
+/** Tools as the core takes them. */
+export function wireTools(tools: Record<string, Tool> = {}): Record<string, unknown>[] {
+  return Object.entries(tools).map(([name, tool]) => {
+    if (typeof tool?.check !== 'function') {
+      throw new TurnlockError(
+        'options.invalid',
+        `\`tools.${name}\`: expected a tool from defineTool`,
+      )
+    }
+    const { description, inputSchema, readOnly, idempotent, dedupe, reuseMs } = tool
+    const { timeoutMs, maxResultBytes } = tool
+    return {
+      ...{ name, description, inputSchema, readOnly, idempotent, dedupe, reuseMs },
+      ...{ timeoutMs, maxResultBytes, checks: true },
+    }
+  })
 }
 
 function abortReason(signal: AbortSignal | undefined): string {
@@ -197,11 +235,3 @@ function abortReason(signal: AbortSignal | undefined): string {
   if (typeof reason === 'string') return reason
   return reason instanceof Error && reason.message ? reason.message : 'aborted'
 }
-
-function randomHex(bytes: number): string {
-  const random = crypto.getRandomValues(new Uint8Array(bytes))
-  return Array.from(random, (byte) => byte.toString(16).padStart(2, '0')).join('')
-}
-
-/** `randomUUID` exists in secure contexts only; a page over plain HTTP gets the same entropy. */
-const randomId = (): string => crypto.randomUUID?.() ?? randomHex(16)

@@ -75,7 +75,13 @@ export interface Policy {
 export type PhaseName = 'tool_phase' | 'action_phase' | 'unified' | 'complete'
 
 export type RefusalReason =
-  'duplicate' | 'budget' | 'not_allowed' | 'tools_disabled' | 'unknown_tool' | 'invalid_arguments'
+  | 'duplicate'
+  | 'budget'
+  | 'not_allowed'
+  | 'tools_disabled'
+  | 'unknown_tool'
+  | 'invalid_arguments'
+  | 'not_approved'
 
 export type ToolStatus =
   'ok' | 'error' | 'timeout' | 'blocked' | 'skipped' | 'unknown' | 'cancelled'
@@ -123,8 +129,9 @@ interface Envelope {
 
 /** What a turn shows. Exactly one terminal event (`complete`, `paused`, `cancelled`, `error`) comes last. */
 export type TurnEvent = Envelope &
+  /** `resumed`: the phase had begun before; what it showed and did not finish is void. */
   (
-    | { type: 'phase_start' }
+    | { type: 'phase_start'; resumed?: true }
     | { type: 'phase_end' }
     | { type: 'text'; chunk: string }
     | { type: 'reasoning'; chunk: string }
@@ -137,7 +144,14 @@ export type TurnEvent = Envelope &
         notice: string
         blockedSignatures: string[]
       }
-    | { type: 'paused'; resume: { requestId: string; toolBatchId: number } }
+    /** Calls that the user must approve; the turn pauses. */
+    | { type: 'approval_required'; toolCalls: ToolCall[] }
+    | {
+        type: 'paused'
+        resume: { requestId: string; toolBatchId: number }
+        /** Calls that wait for an approval. */
+        approvals?: ToolCall[]
+      }
     | {
         type: 'complete'
         done: true

@@ -188,6 +188,11 @@ impl Turn {
                     self.response_deltas(deltas);
                 }
             }
+            Input::HeldBack { inference, attempt } => {
+                if self.is_asking(inference, attempt) {
+                    self.held_back();
+                }
+            }
             Input::ResponseEnded { inference, attempt } => {
                 if self.is_asking(inference, attempt) {
                     self.response_ended();
@@ -203,6 +208,7 @@ impl Turn {
             Input::Stored { revision, attempt, answer } => self.stored(revision, attempt, answer),
             Input::ToolSettled { call, settled } => self.tool_settled(call, settled),
             Input::Timer => {}
+            Input::Verify => self.verify(),
             Input::Pause => self.record.pause = true,
             Input::Cancel { reason } => self.cancel(reason),
         }

@@ -58,6 +58,7 @@ pub(super) fn input<'a>(json: &'a Json<'a>) -> Result<Input<'a>, Error> {
         "start" => Input::Start,
         "timer" => Input::Timer,
         "pause" => Input::Pause,
+        "verify" => Input::Verify,
         "cancel" => Input::Cancel { reason: text("reason")? },
         "response_head" => Input::ResponseHead {
             inference: number("inference")?,
@@ -68,6 +69,9 @@ pub(super) fn input<'a>(json: &'a Json<'a>) -> Result<Input<'a>, Error> {
         },
         "response_end" => {
             Input::ResponseEnded { inference: number("inference")?, attempt: number("attempt")? }
+        }
+        "held_back" => {
+            Input::HeldBack { inference: number("inference")?, attempt: number("attempt")? }
         }
         "response_failed" => Input::ResponseFailed {
             inference: number("inference")?,

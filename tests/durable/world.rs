@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
-use turnlock::store::{Answer, Commit, reuse_key, turn_key};
+use turnlock::store::{Answer, Commit, turn_key};
 use turnlock::turn::Turn;
 
 use crate::common::Random;
@@ -21,7 +23,7 @@ pub enum What {
     Lane(usize, u64),
     Timer(usize, u64),
     /// A commit arrives at the store; whether its answer arrives.
-    Commit(usize, u32, Box<Commit>, bool),
+    Commit(usize, u32, Arc<Commit>, bool),
     Read(usize),
     Events(usize),
     Restore(usize, Value, Vec<(u64, String)>),
@@ -82,7 +84,7 @@ pub struct World {
     /// Boundaries at which the process dies; boundaries passed.
     pub deaths: VecDeque<u64>,
     pub boundaries: Vec<String>,
-    pub late_writes: Vec<(usize, u32, Box<Commit>)>,
+    pub late_writes: Vec<(usize, u32, Arc<Commit>)>,
     fetched: u64,
 }
 
@@ -640,28 +642,31 @@ impl World {
             );
         }
         self.truth.applied(&self.plan, turn, self.now, commit, fresh);
+        // A store that is watched tells the others, if it comes to it.
+        for other in 0..self.legs.len() {
+            let watches = other != leg && self.legs[other].turn == turn && self.legs[other].works();
+            if watches && !self.plan.exact && self.random.below(2) == 0 {
+                let wait = self.latency();
+                self.after(wait, What::Tell(other, Fact::Verify));
+            }
+        }
     }
 
     fn recall(&mut self, leg: usize, call: u32, key: &str) {
         let turn = self.legs[leg].turn;
-        let found = self.store.recall(self.now, key);
-        if found.is_some() {
+        let mut found = self.store.recall(self.now, key);
+        if let Some((text, age)) = &mut found {
             self.hit(Fault::Reuse, turn);
+            if *age > self.plan.reuse_ms(turn) {
+                // Nobody may ever see it.
+                *text = text.replace("CANARY-RESULT", "TOO-OLD");
+            }
         }
         let lost = !self.healed && self.plan.has(Fault::LostAfter) && self.random.below(8) == 0;
         if !lost {
             let wait = self.latency();
             self.after(wait, What::Tell(leg, Fact::Recalled { call, found }));
         }
-    }
-
-    pub fn reuse_of(&self, turn: usize, key: String) -> String {
-        if !self.bug("host: tenants share outcomes") {
-            return key;
-        }
-        let parts: Vec<String> = serde_json::from_str(&key).expect("a pair");
-        let _ = turn;
-        reuse_key("", &parts[1])
     }
 
     fn effect(&mut self, run: usize) {

@@ -1,0 +1,193 @@
+/** Readers of a turn that runs elsewhere, or ran. */
+import { isTurnlockError, TurnlockError } from './errors.js'
+import { eventResponse, readable } from './events.js'
+import { isAbandoned, stateOf, turnKey } from './kept.js'
+import { describe } from './serialize.js'
+import { checkStore, type Store } from './stores/store.js'
+import type { TurnEvent } from './types.js'
+
+/** What `followTurn` takes. */
+export interface FollowTurnOptions {
+  requestId: string
+  store: Store
+  /** @defaultValue "" */
+  tenant?: string
+  /** `seq` of the last event that was seen: `Last-Event-ID`. @defaultValue 0 */
+  after?: number
+  /** Ends the reading; the turn goes on. */
+  signal?: AbortSignal
+}
+
+/** The events of a turn from somewhere on. Leaving it does not touch the turn. */
+export interface FollowedTurn extends AsyncIterable<TurnEvent> {
+  toReadableStream(): ReadableStream<TurnEvent>
+  /** As `Turn.toResponse`. */
+  toResponse(init?: ResponseInit): Response
+}
+
+const TERMINAL = new Set(['complete', 'paused', 'cancelled', 'error'])
+/** Between two looks at a store that cannot tell, in milliseconds; doubled while nothing comes. */
+const [FIRST_LOOK, LAST_LOOK] = [20, 500]
+/** Without an event for so long, it is looked whether the owner is alive. */
+const SILENCE = 3000
+
+/**
+ * Reads a turn's events from the store: those after `after`, and then as they come, until the
+ * turn pauses or ends. Nothing is lost, doubled or executed again, however often it is called.
+ *
+ * Iterating never throws. Events that are not kept, with the `seq` of the last one that was
+ * read: `error` with `turn.not_found`; `turn.events_gone` where events were dropped (see `keep`);
+ * `turn.interrupted` where the owner is gone and the turn waits for `resumeTurn`; `store.*`.
+ *
+ * @throws TurnlockError `options.invalid`, `store.unsupported` for misuse
+ */
+export function followTurn(options: FollowTurnOptions): FollowedTurn {
+  const { requestId, store, tenant = '', after = 0, signal } = options
+  checkStore(store)
+  if (!Number.isSafeInteger(after) || after < 0) {
+    throw new TurnlockError('options.invalid', '`after`: expected the seq of an event, or 0')
+  }
+  const turn = turnKey(tenant, requestId)
+  const read = () => new Reader(store, turn, requestId, after, signal)
+  return {
+    [Symbol.asyncIterator]: () => read().events(),
+    toReadableStream() {
+      const reader = read()
+      return readable(reader.events(), () => reader.leave())
+    },
+    toResponse(init = {}) {
+      return eventResponse(this.toReadableStream(), init)
+    },
+  }
+}
+
+class Reader {
+  readonly #store: Store
+  readonly #turn: string
+  readonly #requestId: string
+  readonly #signal: AbortSignal | undefined
+  #last: TurnEvent | undefined
+  #seq: number
+  #left = false
+  #changed = false
+  #wake = () => {}
+
+  constructor(
+    store: Store,
+    turn: string,
+    requestId: string,
+    after: number,
+    signal: AbortSignal | undefined,
+  ) {
+    this.#store = store
+    this.#turn = turn
+    this.#requestId = requestId
+    this.#seq = after
+    this.#signal = signal
+  }
+
+  leave(): void {
+    this.#left = true
+    this.#wake()
+  }
+
+  async *events(): AsyncGenerator<TurnEvent, void, undefined> {
+    const leave = () => this.leave()
+    if (this.#signal?.aborted) return
+    this.#signal?.addEventListener('abort', leave)
+    const unwatch = this.#store.watch?.(this.#turn, () => {
+      this.#changed = true
+      this.#wake()
+    })
+    try {
+      yield* this.#read()
+    } catch (error) {
+      const { code, message } = isTurnlockError(error)
+        ? error
+        : new TurnlockError('store.unavailable', describe(error))
+      yield this.#error(code, message)
+    } finally {
+      unwatch?.()
+      this.#signal?.removeEventListener('abort', leave)
+    }
+  }
+
+  async *#read(): AsyncGenerator<TurnEvent, void, undefined> {
+    let wait = FIRST_LOOK
+    let silent = SILENCE
+    while (!this.#left) {
+      this.#changed = false
+      const groups = await this.#store.events(this.#turn, this.#seq, 64)
+      for (const group of groups) {
+        for (const event of JSON.parse(group.text) as TurnEvent[]) {
+          if (event.seq <= this.#seq) continue
+          if (event.seq > this.#seq + 1 && !(await this.#mayHaveGaps())) {
+            return void (yield this.#error(
+              'turn.events_gone',
+              `the events behind ${this.#seq} are no longer kept`,
+            ))
+          }
+          this.#seq = event.seq
+          this.#last = event
+          yield event
+          if (this.#left) return
+        }
+      }
+      if (groups.length) {
+        wait = FIRST_LOOK
+        silent = 0
+        continue
+      }
+      if (this.#last && TERMINAL.has(this.#last.type)) return
+      if (silent >= SILENCE) {
+        const end = await this.#end()
+        if (end === 'over') return
+        if (end) return void (yield end)
+        silent = 0
+      }
+      const before = Date.now()
+      await this.#pause(wait)
+      silent += Math.max(Date.now() - before, 1)
+      wait = Math.min(wait * 2, LAST_LOOK)
+    }
+  }
+
+  async #mayHaveGaps(): Promise<boolean> {
+    const kept = await this.#store.read(this.#turn)
+    return kept !== undefined && !stateOf(kept).keepsText
+  }
+
+  /** Whether nothing will come. */
+  async #end(): Promise<TurnEvent | 'over' | undefined> {
+    const kept = await this.#store.read(this.#turn)
+    if (!kept) return this.#error('turn.not_found', 'no such turn is kept')
+    if (stateOf(kept).status !== 'running') {
+      // What ended it may have come since we looked for events.
+      const groups = await this.#store.events(this.#turn, this.#seq, 1)
+      return groups.length ? undefined : 'over'
+    }
+    if (!isAbandoned(kept)) return undefined
+    return this.#error('turn.interrupted', 'the owner of the turn is gone; resumeTurn goes on')
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    if (this.#changed || this.#left) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  /** It is not kept, and has no number of its own: the next event of the turn will have it. */
+  #error(code: string, message: string): TurnEvent {
+    const last = this.#last
+    return {
+      ...{ type: 'error', phase: last?.phase ?? 'tool_phase', requestId: this.#requestId },
+      ...{ projectId: last?.projectId ?? null, toolBatchId: last?.toolBatchId ?? 0 },
+      ...{ seq: this.#seq, code, message },
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/** What hosts read of a kept turn; the rest of its state is the core's own. */
+import { randomHex } from './random.js'
+import type { Kept, Store } from './stores/store.js'
+
+/** What is kept of a turn with a store. */
+export interface Keep {
+  /**
+   * Events at most; the oldest are dropped first. With 0 text and reasoning are neither kept nor
+   * held back until they are. @defaultValue 10000
+   */
+  events?: number
+  /** Bytes of events at most. @defaultValue 4194304 */
+  bytes?: number
+  /** Milliseconds from the last write until the turn may be forgotten. @defaultValue 86400000 */
+  ttlMs?: number
+  /** Milliseconds without a write after which an owner counts as gone. @defaultValue 15000 */
+  leaseMs?: number
+  /** Milliseconds for which text gathers between two writes. @defaultValue 25 */
+  gatherMs?: number
+}
+
+/** The part of a kept state that is read outside of the core. */
+export interface KeptState {
+  status: 'running' | 'paused' | 'cancelled' | 'complete' | 'failed'
+  /** `seq` of the last event when the state was written. */
+  seq: number
+  leaseMs: number
+  /** Whether text is kept: without it, `seq` has gaps. */
+  keepsText: boolean
+}
+
+/** The name of a turn in a store; unambiguous, whatever its parts hold. */
+export const turnKey = (tenant: string, requestId: string): string =>
+  JSON.stringify([tenant, requestId])
+
+export const stateOf = (kept: Kept): KeptState => JSON.parse(kept.state) as KeptState
+
+/** Whether the owner of a running turn is gone, so that another may take it over. */
+export const isAbandoned = (kept: Kept): boolean => {
+  const { status, leaseMs } = stateOf(kept)
+  return status === 'running' && kept.idleMs >= leaseMs
+}
+
+/** The options of the core for a new owner of a turn. */
+export const keepOptions = (tenant: string, keep: Keep = {}): Record<string, unknown> => ({
+  ...keep,
+  tenant,
+  owner: randomHex(16),
+})
+
+/** Texts of all groups of events behind `after`. */
+export async function eventsBehind(store: Store, turn: string, after: number): Promise<string[]> {
+  const texts: string[] = []
+  for (let last = after; ;) {
+    const groups = await store.events(turn, last, 256)
+    for (const group of groups) texts.push(group.text)
+    const next = groups.at(-1)
+    if (!next) return texts
+    last = next.last
+  }
+}

@@ -1,0 +1,263 @@
+/**
+ * A store in a Durable Object with SQLite storage.
+ *
+ * @example
+ * export class Turns extends DurableObject {
+ *   store = durableObjectStore(this.ctx)
+ * }
+ * // wrangler.toml: [[migrations]] new_sqlite_classes = ["Turns"]
+ *
+ * @module
+ */
+import { TurnlockError } from '../errors.js'
+import { judge, recordExists, refusal, repeatedName } from './store.js'
+import type { Answer, Commit, EventGroup, Kept, Recalled, Store } from './store.js'
+import { pack, unpack } from './text.js'
+import { Watchers } from './watchers.js'
+
+/** The part of a `DurableObjectState` that is used. */
+export interface DurableObjectStateLike {
+  storage: {
+    sql: { exec(query: string, ...bindings: unknown[]): Iterable<Record<string, unknown>> }
+    transactionSync<T>(work: () => T): T
+  }
+}
+
+/** What an object knows besides its storage; gone with it. */
+interface Instance {
+  /** The owner of each open turn that wrote here: it lives, for an object has one instance. */
+  owners: Map<string, string>
+  watchers: Watchers
+}
+
+/** An object may make its store anew for each request. */
+const instances = new WeakMap<object, Instance>()
+
+// A row holds at most 2 MB, so texts are kept in pieces, and read back by their number.
+const PIECE = 512 * 1024
+const TABLES = `
+CREATE TABLE IF NOT EXISTS turnlock_turns (turn TEXT PRIMARY KEY, owner TEXT, revision INTEGER,
+  open INTEGER, records INTEGER, at REAL, expires REAL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS turnlock_turns_expires ON turnlock_turns (expires);
+CREATE TABLE IF NOT EXISTS turnlock_states (turn TEXT, piece INTEGER, text TEXT,
+  PRIMARY KEY (turn, piece));
+CREATE TABLE IF NOT EXISTS turnlock_records (turn TEXT, n INTEGER, piece INTEGER, name TEXT,
+  text TEXT, PRIMARY KEY (turn, n, piece));
+CREATE UNIQUE INDEX IF NOT EXISTS turnlock_records_name ON turnlock_records (turn, name, piece);
+CREATE TABLE IF NOT EXISTS turnlock_events (turn TEXT, last INTEGER, piece INTEGER, text TEXT,
+  PRIMARY KEY (turn, last, piece));
+CREATE TABLE IF NOT EXISTS turnlock_reusable (key TEXT, piece INTEGER, text TEXT, at REAL,
+  expires REAL, PRIMARY KEY (key, piece));
+CREATE INDEX IF NOT EXISTS turnlock_reusable_expires ON turnlock_reusable (expires);
+`
+const OF_A_TURN = ['turnlock_turns', 'turnlock_states', 'turnlock_records', 'turnlock_events']
+/** How many expired turns and outcomes a new turn clears away. */
+const SWEPT = 8
+
+/** At least one piece; never cut within a surrogate pair. */
+function pieces(text: string): string[] {
+  const packed = pack(text)
+  const all: string[] = []
+  let from = 0
+  do {
+    let to = Math.min(from + PIECE, packed.length)
+    if (to < packed.length && (packed.charCodeAt(to) & 0xfc00) === 0xdc00) to--
+    all.push(packed.slice(from, to))
+    from = to
+  } while (from < packed.length)
+  return all
+}
+
+function failure(cause: unknown): TurnlockError {
+  if (cause instanceof TurnlockError) return cause
+  const text = cause instanceof Error ? cause.message : String(cause)
+  const full = /SQLITE_FULL|SQLITE_TOOBIG|disk is full|storage limit|too big/i.test(text)
+  const code = full ? 'store.quota' : 'store.unavailable'
+  return new TurnlockError(code, `the Durable Object's storage failed: ${text}`, undefined, cause)
+}
+
+interface Row {
+  owner: string
+  revision: number
+  open: number
+  records: number
+  at: number
+  expires: number
+}
+
+/**
+ * Keeps turns in the SQLite storage of the Durable Object that calls it.
+ *
+ * An object is unique in the world, so an owner that never wrote through this instance of it died
+ * with an earlier one: `read` gives `idleMs: Infinity` for it. A commit needs no wait for the
+ * disk: the runtime holds back whatever the object sends (a tool's request too) until it is there.
+ * What has expired is cleared away by later turns; the object's alarm is left to the host.
+ *
+ * @param state the object's `ctx`; its class must be one of `new_sqlite_classes`
+ * @throws TurnlockError `store.unsupported` for an object without SQLite storage
+ */
+export function durableObjectStore(state: DurableObjectStateLike): Store {
+  const { storage } = state
+  let sql: DurableObjectStateLike['storage']['sql']
+  try {
+    sql = storage.sql
+    sql.exec('SELECT 1')
+  } catch (cause) {
+    const message =
+      'durableObjectStore needs SQLite storage: name the class in new_sqlite_classes of a migration'
+    throw new TurnlockError('store.unsupported', message, undefined, cause)
+  }
+  let instance = instances.get(state)
+  if (!instance) {
+    for (const statement of TABLES.split(';')) if (statement.trim()) sql.exec(statement)
+    instances.set(state, (instance = { owners: new Map(), watchers: new Watchers() }))
+  }
+  const { owners, watchers } = instance
+
+  const rows = <T>(query: string, ...bindings: unknown[]): T[] =>
+    [...sql.exec(query, ...bindings)] as T[]
+  const run = (query: string, ...bindings: unknown[]): void => void sql.exec(query, ...bindings)
+  /** Synchronous all through: no other event of the object comes between. */
+  const transaction = <T>(work: () => T): T => {
+    try {
+      return storage.transactionSync(work)
+    } catch (cause) {
+      throw failure(cause)
+    }
+  }
+  const join = (texts: { text: string }[]) => unpack(texts.map(({ text }) => text).join(''))
+
+  const current = (id: string): Row | undefined => {
+    const [row] = rows<Row>('SELECT * FROM turnlock_turns WHERE turn = ?', id)
+    return row && row.expires > Date.now() ? row : undefined
+  }
+  const standing = ({ owner, revision, open }: Row) => ({ owner, revision, open: open === 1 })
+  const stateOf = (id: string) =>
+    join(rows('SELECT text FROM turnlock_states WHERE turn = ? ORDER BY piece', id))
+  const drop = (id: string) => {
+    for (const table of OF_A_TURN) run(`DELETE FROM ${table} WHERE turn = ?`, id)
+    owners.delete(id)
+  }
+  const sweep = () => {
+    const expired = (what: string, table: string) =>
+      rows<{ id: string }>(
+        `SELECT DISTINCT ${what} AS id FROM ${table} WHERE expires <= ? LIMIT ${SWEPT}`,
+        Date.now(),
+      )
+    for (const { id } of expired('turn', 'turnlock_turns')) drop(id)
+    for (const { id } of expired('key', 'turnlock_reusable')) {
+      run('DELETE FROM turnlock_reusable WHERE key = ?', id)
+    }
+  }
+
+  const write = (id: string, commit: Commit, before: Row | undefined) => {
+    const { owner, revision, open, events, forget, ttlMs } = commit
+    if (!before) {
+      drop(id)
+      sweep()
+    }
+    const at = Date.now()
+    let n = before?.records ?? 0
+    for (const [name, text] of commit.records) {
+      for (const [piece, part] of pieces(text).entries()) {
+        const row = [id, n, piece, pack(name), part]
+        run('INSERT INTO turnlock_records VALUES (?, ?, ?, ?, ?)', ...row)
+      }
+      n++
+    }
+    const row = [id, owner, revision, open ? 1 : 0, n, at, at + ttlMs]
+    run('INSERT OR REPLACE INTO turnlock_turns VALUES (?, ?, ?, ?, ?, ?, ?)', ...row)
+    if (commit.state !== null) {
+      run('DELETE FROM turnlock_states WHERE turn = ?', id)
+      for (const [piece, part] of pieces(commit.state).entries()) {
+        run('INSERT INTO turnlock_states VALUES (?, ?, ?)', id, piece, part)
+      }
+    }
+    for (const [piece, part] of pieces(events?.text ?? '').entries()) {
+      if (events)
+        run('INSERT INTO turnlock_events VALUES (?, ?, ?, ?)', id, events.last, piece, part)
+    }
+    if (forget > 0) run('DELETE FROM turnlock_events WHERE turn = ? AND last <= ?', id, forget)
+    for (const [key, text, reuseMs] of commit.reusable) {
+      run('DELETE FROM turnlock_reusable WHERE key = ?', pack(key))
+      for (const [piece, part] of pieces(text).entries()) {
+        const kept = [pack(key), piece, part, at, at + reuseMs]
+        run('INSERT INTO turnlock_reusable VALUES (?, ?, ?, ?, ?)', ...kept)
+      }
+    }
+  }
+
+  const commit = (id: string, commit: Commit): Answer | 'applied' => {
+    const before = current(id)
+    const verdict = judge(before && standing(before), commit)
+    if (verdict === 'repeated') return { ok: true }
+    if (verdict === 'refuse') {
+      return refusal(before && { ...standing(before), state: stateOf(id) })
+    }
+    const has = 'SELECT 1 FROM turnlock_records WHERE turn = ? AND name = ?'
+    const twice =
+      repeatedName(commit.records) ??
+      commit.records.find(([name]) => before && rows(has, id, pack(name)).length)?.[0]
+    if (twice !== undefined) throw recordExists(twice)
+    write(id, commit, before)
+    return 'applied'
+  }
+
+  const read = (id: string): Kept | undefined => {
+    const row = current(id)
+    if (!row) return undefined
+    const query =
+      'SELECT n, piece, name, text FROM turnlock_records WHERE turn = ? ORDER BY n, piece'
+    const records: [string, string][] = []
+    for (const { piece, name, text } of rows<{ piece: number; name: string; text: string }>(
+      query,
+      id,
+    )) {
+      if (piece === 0) records.push([name, text])
+      else records.at(-1)![1] += text
+    }
+    return {
+      ...standing(row),
+      state: stateOf(id),
+      idleMs: owners.get(id) === row.owner ? Math.max(0, Date.now() - row.at) : Infinity,
+      records: records.map(([name, text]) => [unpack(name), unpack(text)]),
+    }
+  }
+
+  const events = (id: string, after: number, most: number): EventGroup[] => {
+    if (!current(id)) return []
+    const lasts = rows<{ last: number }>(
+      `SELECT last FROM turnlock_events WHERE turn = ? AND last > ? AND piece = 0
+       ORDER BY last LIMIT ?`,
+      ...[id, after, Math.min(most, Number.MAX_SAFE_INTEGER)],
+    )
+    const query = 'SELECT text FROM turnlock_events WHERE turn = ? AND last = ? ORDER BY piece'
+    return lasts.map(({ last }) => ({ last, text: join(rows(query, id, last)) }))
+  }
+
+  const recall = (id: string): Recalled | undefined => {
+    const query =
+      'SELECT text, at FROM turnlock_reusable WHERE key = ? AND expires > ? ORDER BY piece'
+    const found = rows<{ text: string; at: number }>(query, id, Date.now())
+    if (!found[0]) return undefined
+    return { text: join(found), ageMs: Math.max(0, Date.now() - found[0].at) }
+  }
+
+  return {
+    read: async (turn) => transaction(() => read(pack(turn))),
+
+    async commit(turn, given) {
+      const id = pack(turn)
+      const answer = transaction(() => commit(id, given))
+      if (answer !== 'applied') return answer
+      if (given.open) owners.set(id, given.owner)
+      else owners.delete(id)
+      watchers.tell(turn, given.owner)
+      return { ok: true }
+    },
+
+    events: async (turn, after, most) => transaction(() => events(pack(turn), after, most)),
+    recall: async (key) => transaction(() => recall(pack(key))),
+    watch: (turn, changed) => watchers.add(turn, changed),
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * The scripts of `redisStore`. A script runs alone, but what it wrote before it failed stays
+ * written: so everything that can fail is looked at before the first write, and the first write is
+ * one that a full server refuses.
+ *
+ * Keys of a turn: `:turn` (hash), `:records` (list of name, text, name, text, …), `:names` (set),
+ * `:events` (sorted set of `last:text` by `last`).
+ */
+
+const NOW = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)`
+
+/** The rule of store.ts. Answers `applied`, `repeated`, `absent`, `exists` or `refused` and what stands. */
+export const COMMIT = `
+local owner, revision = ARGV[1], tonumber(ARGV[2])
+local current = redis.call('HMGET', KEYS[1], 'owner', 'revision', 'open', 'state')
+if not current[1] then
+  if revision ~= 1 then return {'absent'} end
+else
+  local stands = tonumber(current[2])
+  if current[1] == owner and stands == revision then return {'repeated'} end
+  local mine = current[1] == owner or ARGV[3] == '1'
+  if current[3] ~= '1' or stands ~= revision - 1 or not mine then
+    return {'refused', current[1], current[2], current[3], current[4]}
+  end
+end
+local named = {}
+for i = 11, #ARGV, 2 do
+  if named[ARGV[i]] or redis.call('SISMEMBER', KEYS[3], ARGV[i]) == 1 then
+    return {'exists', ARGV[i]}
+  end
+  named[ARGV[i]] = true
+end
+${NOW}
+redis.call('HSET', KEYS[1], 'owner', owner, 'revision', ARGV[2], 'open', ARGV[4], 'at',
+  string.format('%.0f', now))
+if ARGV[6] == '1' then redis.call('HSET', KEYS[1], 'state', ARGV[7]) end
+for i = 11, #ARGV, 2 do
+  redis.call('RPUSH', KEYS[2], ARGV[i], ARGV[i + 1])
+  redis.call('SADD', KEYS[3], ARGV[i])
+end
+if ARGV[9] ~= '' then redis.call('ZADD', KEYS[4], ARGV[9], ARGV[9] .. ':' .. ARGV[10]) end
+if ARGV[8] ~= '0' then redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', ARGV[8]) end
+for i = 1, 4 do redis.call('PEXPIRE', KEYS[i], ARGV[5]) end
+return {'applied'}`
+
+/** Owner, revision, open, state, idle milliseconds, then names and texts. */
+export const READ = `
+local turn = redis.call('HMGET', KEYS[1], 'owner', 'revision', 'open', 'state', 'at')
+if not turn[1] then return false end
+${NOW}
+local all = redis.call('LRANGE', KEYS[2], 0, -1)
+local reply = {turn[1], turn[2], turn[3], turn[4], string.format('%.0f', now - turn[5])}
+for i = 1, #all do reply[#reply + 1] = all[i] end
+return reply`
+
+export const EVENTS = `
+if redis.call('EXISTS', KEYS[1]) == 0 then return {} end
+return redis.call('ZRANGEBYSCORE', KEYS[2], '(' .. ARGV[1], '+inf', 'LIMIT', 0, ARGV[2])`
+
+/** The value (\`ttl:text\`), and what is left of the ttl. */
+export const RECALL = `
+local kept = redis.call('GET', KEYS[1])
+if not kept then return false end
+return {kept, string.format('%.0f', redis.call('PTTL', KEYS[1]))}`
+
+/** Who wrote last, and its number. */
+export const STANDING = `
+return redis.call('HMGET', KEYS[1], 'owner', 'revision')`

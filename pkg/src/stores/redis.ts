@@ -1,0 +1,168 @@
+/**
+ * A store in Redis (or Valkey), for servers and edge functions that share turns.
+ *
+ * @example
+ * import { createClient } from 'redis'
+ * const store = redisStore(await createClient({ url }).connect())
+ *
+ * @module
+ */
+import { TurnlockError } from '../errors.js'
+import { sender, type RedisClientLike } from './redis-client.js'
+import { COMMIT, EVENTS, READ, RECALL, STANDING } from './redis-scripts.js'
+import { recordExists } from './store.js'
+import type { Commit, EventGroup, Store } from './store.js'
+import { pack, unpack } from './text.js'
+
+export type { RedisClientLike } from './redis-client.js'
+
+/** Where a {@link redisStore} keeps its turns. */
+export interface RedisStoreOptions {
+  /** Before every key. @defaultValue "turnlock:" */
+  prefix?: string
+}
+
+/** How often a turn that is watched is looked at. */
+const POLL_MS = 200
+
+const CODES: [pattern: RegExp, code: string][] = [
+  [/^OOM\b/, 'store.quota'],
+  [/^(NOAUTH|NOPERM|WRONGPASS)\b/, 'store.denied'],
+  [/client is closed|connection is closed|socket closed|ClientClosed/i, 'store.closed'],
+]
+
+function failure(cause: unknown): TurnlockError {
+  if (cause instanceof TurnlockError) return cause
+  const { name, message } = cause instanceof Error ? cause : { name: '', message: String(cause) }
+  const code = CODES.find(([pattern]) => pattern.test(message) || pattern.test(name))?.[1]
+  const text = `Redis failed: ${message || name}`
+  return new TurnlockError(code ?? 'store.unavailable', text, undefined, cause)
+}
+
+/**
+ * Keeps turns in Redis 5 or later. Each operation is one script, so nothing comes between; times
+ * are the server's. All keys of a turn share a hash tag, so that a cluster keeps them together,
+ * and expire by themselves.
+ *
+ * How durable a commit is, the server decides: with `appendonly yes` and `appendfsync always` it
+ * is on the disk before it is answered; with the default (`everysec`, or snapshots only) a crash
+ * of the server can forget the last commits, and so can a failover to a replica that lags. A
+ * server that evicts (`maxmemory-policy` other than `noeviction`) may forget whole turns.
+ *
+ * Reusable outcomes have keys of their own and are written behind the commit: should the server
+ * fail in between, one is missing, which costs a call of a read-only tool.
+ *
+ * @param client a connected client: `redis` (client, pool, cluster), `ioredis` (client, cluster),
+ * one with `evalsha(sha, keys, args)` (Deno's `redis`; `@upstash/redis` with
+ * `automaticDeserialization: false`), one with `sendCommand(args)` or `send(command, args)` (Bun),
+ * or a function that sends one command: `(args: string[]) => Promise<unknown>`
+ * @throws TurnlockError `options.invalid` for anything else
+ */
+export function redisStore(client: RedisClientLike, options: RedisStoreOptions = {}): Store {
+  const { prefix = 'turnlock:' } = options
+  const send = sender(client)
+  const run = async (script: string, keys: string[], args: (string | number)[] = []) => {
+    try {
+      return await send(script, keys, args.map(String))
+    } catch (cause) {
+      throw failure(cause)
+    }
+  }
+  // The dot: an empty hash tag would be none. A cluster reads up to the first `}`, which is the
+  // same text in all keys of one turn.
+  const keysOf = (turn: string) => {
+    const tag = `${prefix}{.${pack(turn)}}`
+    return [`${tag}:turn`, `${tag}:records`, `${tag}:names`, `${tag}:events`]
+  }
+  const reusableKey = (key: string) => `${prefix}{.${pack(key)}}:reusable`
+
+  /** The turn stands without it: a failure here must not look like one of the commit. */
+  const keepReusable = async ([key, text, ttlMs]: Commit['reusable'][number]) => {
+    const script = "return redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])"
+    const ttl = Math.max(1, Math.ceil(ttlMs))
+    await run(script, [reusableKey(key)], [`${ttl}:${pack(text)}`, ttl]).catch(() => {})
+  }
+
+  return {
+    async read(turn) {
+      const reply = (await run(READ, keysOf(turn).slice(0, 2))) as unknown[] | null
+      if (!reply) return undefined
+      const [owner, revision, open, state, idleMs, ...flat] = reply.map(String)
+      const records: [string, string][] = []
+      for (let at = 0; at < flat.length; at += 2) {
+        records.push([unpack(flat[at]!), unpack(flat[at + 1]!)])
+      }
+      return {
+        ...{ owner: owner!, revision: Number(revision), open: open === '1' },
+        ...{ idleMs: Math.max(0, Number(idleMs)), state: unpack(state!), records },
+      }
+    },
+
+    async commit(turn, commit) {
+      const { owner, revision, takeOver, open, state, records, events, forget, ttlMs } = commit
+      const [status, ...rest] = (
+        (await run(COMMIT, keysOf(turn), [
+          ...[owner, revision, takeOver ? 1 : 0, open ? 1 : 0, Math.max(1, Math.ceil(ttlMs))],
+          ...[state === null ? 0 : 1, pack(state ?? ''), forget],
+          ...[events ? events.last : '', events ? pack(events.text) : ''],
+          ...records.flatMap(([name, text]) => [pack(name), pack(text)]),
+        ])) as unknown[]
+      ).map(String)
+      if (status === 'exists') throw recordExists(unpack(rest[0]!))
+      if (status === 'absent') return { ok: false }
+      if (status === 'refused') {
+        const [owner, revision, open, state] = rest as [string, string, string, string]
+        const stands = { owner, revision: Number(revision), open: open === '1' }
+        return { ok: false, ...stands, state: unpack(state) }
+      }
+      if (status === 'applied') await Promise.all(commit.reusable.map(keepReusable))
+      return { ok: true }
+    },
+
+    async events(turn, after, most) {
+      const limit = Math.min(most, Number.MAX_SAFE_INTEGER)
+      const keys = keysOf(turn)
+      const flat = (await run(EVENTS, [keys[0]!, keys[3]!], [after, limit])) as unknown[]
+      return flat.map((member): EventGroup => {
+        const text = String(member)
+        const colon = text.indexOf(':')
+        return { last: Number(text.slice(0, colon)), text: unpack(text.slice(colon + 1)) }
+      })
+    },
+
+    async recall(key) {
+      const reply = (await run(RECALL, [reusableKey(key)])) as unknown[] | null
+      if (!reply) return undefined
+      const [kept, left] = reply.map(String) as [string, string]
+      const colon = kept.indexOf(':')
+      const ageMs = Math.max(0, Number(kept.slice(0, colon)) - Number(left))
+      return { text: unpack(kept.slice(colon + 1)), ageMs }
+    },
+
+    watch(turn, changed) {
+      const [key] = keysOf(turn) as [string]
+      let seen: string | null | undefined
+      let asking = false
+      const look = async () => {
+        if (asking) return
+        asking = true
+        try {
+          const [owner, revision] = (await run(STANDING, [key])) as [string | null, string | null]
+          // Without an earlier look nobody can tell, and a call too many does no harm.
+          if (revision !== seen && timer !== undefined) changed(owner ?? undefined)
+          seen = revision
+        } catch {
+          // The next look tells.
+        } finally {
+          asking = false
+        }
+      }
+      let timer: ReturnType<typeof setInterval> | undefined = setInterval(look, POLL_MS)
+      void look()
+      return () => {
+        clearInterval(timer)
+        timer = undefined
+      }
+    },
+  }
+}

@@ -1,0 +1,53 @@
+/** What a case of the conformance suite works with. */
+import type { Commit, Store } from '../stores/store.js'
+import { same } from './check.js'
+
+/** How a case gets its stores and its names. */
+export interface Bench {
+  /** A store over the same data as every other one. */
+  make(): Promise<Store>
+  /** How long to wait for what must happen some time. */
+  patienceMs: number
+}
+
+export type Case = readonly [name: string, run: (bench: Bench) => Promise<void>]
+
+export const HOUR = 3_600_000
+
+function random(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+export const newOwner = random
+/** The name of a turn, as the package makes it. */
+export const nameOf = (tenant: string, id: string) => JSON.stringify([tenant, id])
+export const newTurn = (tenant = 'conformance') => nameOf(tenant, random())
+
+/** A commit with defaults. */
+export function commitOf(owner: string, revision: number, more: Partial<Commit> = {}): Commit {
+  return {
+    ...{ owner, revision, takeOver: false, open: true, records: [], events: null, forget: 0 },
+    ...{ state: revision === 1 ? 'state 1' : null, reusable: [], ttlMs: HOUR },
+    ...more,
+  }
+}
+
+/** Commits that must be applied. */
+export async function applied(store: Store, turn: string, commit: Commit, what = 'a commit') {
+  same(await store.commit(turn, commit), { ok: true }, `${what} must be applied`)
+}
+
+/** Begins a turn; gives its owner. */
+export async function begin(store: Store, turn: string, more: Partial<Commit> = {}) {
+  const owner = newOwner()
+  await applied(store, turn, commitOf(owner, 1, more), 'revision 1 of an unknown turn')
+  return owner
+}
+
+/** Everything of a turn but its idle time. */
+export async function all(store: Store, turn: string) {
+  const kept = await store.read(turn)
+  if (kept) Reflect.deleteProperty(kept, 'idleMs')
+  return { kept, events: await store.events(turn, 0, 1000) }
+}

@@ -1,0 +1,143 @@
+/** Expiry and idleness. Nothing here demands that anything is fast. */
+import type { Store } from '../stores/store.js'
+import { all, applied, begin, commitOf, HOUR, newOwner, newTurn, type Case } from './cases.js'
+import { eventually, holds, same, sleep } from './check.js'
+
+const gone = (store: Store, turn: string, patienceMs: number) =>
+  eventually(
+    async () => (await store.read(turn)) === undefined,
+    patienceMs,
+    'a turn must be gone when its ttlMs has passed',
+  )
+
+export const times: Case[] = [
+  [
+    'a turn expires with everything in it, and may then begin anew',
+    async ({ make, patienceMs }) => {
+      const [store, other] = [await make(), await make()]
+      for (const open of [true, false]) {
+        const turn = newTurn()
+        await begin(store, turn, {
+          ...{ open, state: 'old', records: [['r', 'old']], ttlMs: 1 },
+          events: { last: 5, text: '["old"]' },
+        })
+        await gone(other, turn, patienceMs)
+        same(await store.events(turn, 0, 10), [], 'events of an expired turn')
+        const late = await store.commit(turn, commitOf(newOwner(), 2, { takeOver: true }))
+        same(late, { ok: false }, 'a later revision of an expired turn')
+        const events = { last: 1, text: '["new"]' }
+        const owner = await begin(store, turn, { state: 'new', records: [['r', 'new']], events })
+        const kept = { owner, revision: 1, open: true, state: 'new', records: [['r', 'new']] }
+        same(await all(other, turn), { kept, events: [events] }, 'nothing of the old turn is left')
+      }
+    },
+  ],
+  [
+    'the same owner may begin an expired turn anew: that is no repeated commit',
+    async ({ make, patienceMs }) => {
+      const store = await make()
+      const turn = newTurn()
+      const owner = newOwner()
+      await applied(store, turn, commitOf(owner, 1, { state: 'old', ttlMs: 1 }))
+      await gone(store, turn, patienceMs)
+      await applied(store, turn, commitOf(owner, 1, { state: 'new' }))
+      same((await store.read(turn))?.state, 'new', 'what stands there')
+    },
+  ],
+  [
+    'a turn lives for the ttlMs of its last commit',
+    async ({ make, patienceMs }) => {
+      const store = await make()
+      // A machine that stalls makes the first commit expire before the second: then once more,
+      // with more time.
+      const extended = async (ttlMs: number): Promise<boolean> => {
+        const turn = newTurn()
+        const records: [string, string][] = [['r', 'x']]
+        const events = { last: 1, text: '[]' }
+        const owner = await begin(store, turn, { ttlMs, records, events })
+        const { ok } = await store.commit(turn, commitOf(owner, 2))
+        if (!ok) return false
+        await sleep(ttlMs * 2)
+        const { kept, events: groups } = await all(store, turn)
+        const seen = [kept?.revision, kept?.records.length, groups.length]
+        same(seen, [2, 1, 1], 'a longer ttlMs keeps all of the turn, and not only the turn itself')
+        return true
+      }
+      holds(
+        (await extended(200)) || (await extended(2000)) || (await extended(20_000)),
+        'a commit well within ttlMs must find the turn',
+      )
+      const turn = newTurn()
+      const owner = await begin(store, turn)
+      await applied(store, turn, commitOf(owner, 2, { ttlMs: 1 }))
+      await gone(store, turn, patienceMs)
+    },
+  ],
+  [
+    'turns are not forgotten before their time',
+    async ({ make }) => {
+      const store = await make()
+      const turns = Array.from({ length: 40 }, () => newTurn())
+      for (const turn of turns) await begin(store, turn)
+      // New turns are when stores clear expired ones away.
+      for (let n = 0; n < 40; n++) await begin(store, newTurn(), { ttlMs: 1 })
+      for (const turn of turns) holds(await store.read(turn), 'a turn with an hour to live is gone')
+    },
+  ],
+  [
+    'a reusable outcome expires by itself, whatever becomes of its turn',
+    async ({ make, patienceMs }) => {
+      const store = await make()
+      const [turn, short, long] = [newTurn(), newTurn(), newTurn()]
+      await begin(store, turn, {
+        ttlMs: 1,
+        reusable: [
+          [short, 'x', 1],
+          [long, 'y', HOUR],
+        ],
+      })
+      await gone(store, turn, patienceMs)
+      await eventually(
+        async () => (await store.recall(short)) === undefined,
+        patienceMs,
+        'a reusable outcome must be gone when its ttlMs has passed',
+      )
+      same((await store.recall(long))?.text, 'y', 'one with time left outlives its turn')
+      const again = newTurn()
+      await begin(store, again, { reusable: [[short, 'z', HOUR]] })
+      same((await store.recall(short))?.text, 'z', 'an expired one written again')
+    },
+  ],
+  [
+    'idleMs counts from the last commit',
+    async ({ make, patienceMs }) => {
+      const store = await make()
+      const turn = newTurn()
+      const owner = await begin(store, turn)
+      const idle = async () => {
+        const idleMs = (await store.read(turn))?.idleMs ?? NaN
+        holds(idleMs >= 0, `idleMs must be a number from 0 on, and is ${idleMs}`)
+        holds(idleMs < HOUR, `the owner is alive, but idleMs is ${idleMs}`)
+        return idleMs
+      }
+      // A machine may stall between a commit and its reading: one of some tries shows it.
+      for (let revision = 2; ; revision++) {
+        await eventually(async () => (await idle()) >= 100, patienceMs, 'idleMs must grow')
+        await applied(store, turn, commitOf(owner, revision))
+        if ((await idle()) < 100) break
+        holds(revision < 12, 'a commit must bring idleMs back to 0')
+      }
+    },
+  ],
+  [
+    'ageMs counts from the writing',
+    async ({ make, patienceMs }) => {
+      const store = await make()
+      const [turn, key] = [newTurn(), newTurn()]
+      await begin(store, turn, { reusable: [[key, 'x', HOUR]] })
+      const age = async () => (await store.recall(key))?.ageMs ?? NaN
+      await eventually(async () => (await age()) >= 50, patienceMs, 'ageMs must grow')
+      holds((await age()) < HOUR, 'ageMs is in milliseconds')
+    },
+  ],
+]
