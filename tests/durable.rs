@@ -6,6 +6,8 @@
 #![allow(clippy::indexing_slicing, clippy::string_slice)]
 
 mod common;
+#[path = "durable/crash.rs"]
+mod crash;
 #[path = "durable/host.rs"]
 mod host;
 #[path = "durable/leg.rs"]

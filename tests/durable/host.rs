@@ -179,7 +179,7 @@ impl World {
         self.truth.check(u64::from(inference) <= most, "I8", || format!("{inference} of {most}"));
         let retries = self.plan.max_retries + 1;
         self.truth.check(u64::from(attempt) <= retries, "I8", || format!("attempt {attempt}"));
-        self.legs[leg].requests.push(asked);
+        self.legs[leg].requests.push((inference, asked));
         let (entry, fault) = self.answer_to(inference);
         if let Some(fault) = fault {
             self.hit(fault, turn);

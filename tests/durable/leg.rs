@@ -125,7 +125,8 @@ pub struct Leg {
     pub options: String,
     pub tape: Vec<(u64, Fact)>,
     pub effects: Vec<String>,
-    pub requests: Vec<Value>,
+    /// By inference.
+    pub requests: Vec<(u32, Value)>,
 }
 
 impl Leg {

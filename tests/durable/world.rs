@@ -173,15 +173,18 @@ impl World {
             for attempt in 0.. {
                 let open = self.truth.lives[turn].last().is_some_and(|life| life.open);
                 let key = self.key(turn);
-                if !open || self.store.stands(self.now, &key).is_none() {
+                let unknown = self.truth.lives[turn].is_empty();
+                if !unknown && (!open || self.store.stands(self.now, &key).is_none()) {
                     break;
                 }
                 if attempt == 8 {
                     let life = self.truth.lives[turn].last().map(|life| life.status.clone());
                     return Err(format!("I13: turn {turn} is never over: {life:?}"));
                 }
-                let approvals = self.approvals(turn);
-                self.after(self.plan.lease() + 10, What::Begin(turn, Wish::Resume(approvals)));
+                let resume = Wish::Resume(self.approvals(turn));
+                // Whoever never got an answer asks once more.
+                let wish = if unknown { Wish::Run } else { resume };
+                self.after(self.plan.lease() + 10, What::Begin(turn, wish));
                 self.go_on()?;
             }
         }
@@ -469,6 +472,7 @@ impl World {
         self.legs[leg].clock =
             if self.plan.exact { 0 } else { self.random.below(1_000_000) as u64 };
         if run {
+            self.arrive_late();
             self.make(leg, None);
         } else {
             let wait = self.latency();
@@ -542,7 +546,11 @@ impl World {
         let kept = self.legs[leg].read.take().unwrap_or_default();
         let wait = self.latency();
         self.after(wait, What::Restore(leg, kept, groups));
-        // A write that was on its way when its owner died.
+        self.arrive_late();
+    }
+
+    /// Writes that were on their way when their owner died.
+    fn arrive_late(&mut self) {
         for (dead, attempt, commit) in std::mem::take(&mut self.late_writes) {
             self.commit(dead, attempt, &commit, false);
         }
