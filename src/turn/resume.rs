@@ -83,7 +83,10 @@ impl Turn {
         let state = std::mem::replace(&mut turn.state, State::Idle);
         turn.resuming = Some(match resuming {
             Ok(resuming) => (resuming, state),
-            Err(failure) => (Resuming::Refused(failure), State::Idle),
+            Err(failure) => {
+                turn.phase.text.clear();
+                (Resuming::Refused(failure), State::Idle)
+            }
         });
         Ok(turn)
     }
