@@ -19,6 +19,7 @@ pub enum Fact {
     Stored { revision: u64, attempt: u32, answer: Answer },
     Settled { call: u32, settled: Settled },
     Timer,
+    Verify,
     Pause,
     Cancel(String),
 }
@@ -69,6 +70,7 @@ impl Fact {
                 Input::ToolSettled { call: *call, settled: settled.clone() }
             }
             Self::Timer => Input::Timer,
+            Self::Verify => Input::Verify,
             Self::Pause => Input::Pause,
             Self::Cancel(reason) => Input::Cancel { reason },
         }
@@ -115,13 +117,16 @@ pub struct Leg {
     pub found: String,
     pub entitled: bool,
     pub mismatch: bool,
+    /// The commit that was sent last.
+    pub newest: u64,
     pub deceived: bool,
     /// The life of the turn that was read.
     pub life: usize,
     pub options: String,
     pub tape: Vec<(u64, Fact)>,
     pub effects: Vec<String>,
-    pub requests: Vec<Value>,
+    /// By inference.
+    pub requests: Vec<(u32, Value)>,
 }
 
 impl Leg {
@@ -151,6 +156,7 @@ impl Leg {
             found: String::new(),
             entitled: false,
             mismatch: false,
+            newest: 0,
             deceived: false,
             life: 0,
             options: String::new(),

@@ -99,7 +99,7 @@ pub fn tools(reuse: bool) -> Value {
                  "returns": "CANARY-RESULT and much more than the forty bytes that it may have" },
     });
     if reuse {
-        tools["list"]["reuseMs"] = json!(20_000);
+        tools["list"]["reuseMs"] = json!(1);
     }
     tools
 }
@@ -132,7 +132,7 @@ impl Plan {
             turns.push(turn("TENANT-1", "request", random.below(200)));
         }
         if has(Fault::Reuse) {
-            turns.push(turn("TENANT-0", "request-2", 50 + random.below(15_000)));
+            turns.push(turn("TENANT-0", "request-2", 50 + random.below(3_000)));
         }
         let action = [json!([]), json!([]), json!(["list", "pay"]), json!(["poll", "send", "put"])];
         Self {
@@ -163,6 +163,11 @@ impl Plan {
             one_secret: false,
             faults,
         }
+    }
+
+    /// How old an outcome may be that this turn takes from another.
+    pub fn reuse_ms(&self, turn: usize) -> u64 {
+        if turn == 0 { 20_000 } else { 600 }
     }
 
     pub fn has(&self, fault: Fault) -> bool {
@@ -197,7 +202,7 @@ impl Plan {
             json!({ "name": name, "description": name, "inputSchema": tool["schema"],
                     "readOnly": tool["readOnly"], "idempotent": tool["idempotent"],
                     "dedupe": tool["dedupe"], "timeoutMs": tool["timeoutMs"],
-                    "maxResultBytes": tool["maxResultBytes"], "reuseMs": tool["reuseMs"],
+                    "maxResultBytes": tool["maxResultBytes"], "reuseMs": tool["reuseMs"].as_u64().map(|_| self.reuse_ms(turn)),
                     "checks": !tool["schema"].is_null() })
         });
         let tools: Vec<Value> = tools.collect();
@@ -240,6 +245,7 @@ pub fn entry(random: &mut Random, faults: &[Fault]) -> (Value, Option<Fault>) {
     for _ in 0..[0, 1, 1, 2, 3][random.below(5)] {
         let name = match names[random.below(names.len())] {
             "boom" if !has(Fault::Throws) => "put",
+            _ if has(Fault::Reuse) && random.below(2) == 0 => "list",
             "slow" if !has(Fault::Hangs) && !has(Fault::LateTool) => "send",
             name => name,
         };
