@@ -229,6 +229,9 @@ impl Turn {
     }
 
     fn machine_deadline(&self) -> Option<u64> {
+        if self.resuming.is_some() {
+            return None;
+        }
         let policy = &self.options.policy;
         let own = match &self.state {
             State::Idle | State::Over => return None,
@@ -251,11 +254,13 @@ impl Turn {
     }
 
     fn start(&mut self) {
-        if self.state == State::Idle {
+        let resuming = self.resuming.take();
+        // A turn that goes on may stand in the middle of a batch.
+        if self.state == State::Idle || resuming.is_some() {
             self.started = self.now;
             self.state_changed();
             self.trace_tools();
-            if let Some(resuming) = self.resuming.take() {
+            if let Some(resuming) = resuming {
                 return self.resume(resuming);
             }
             if let Some(given) = self.options.given.take() {
