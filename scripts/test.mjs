@@ -54,6 +54,7 @@ const STEPS = {
   'stores (workerd)': [node, [...tap, ...STORES.workerd]],
   'stores (Chromium)': [node, [...tap, ...STORES.chromium]],
   'kills (Node)': [node, [...tap, 'tests/kills/kills.test.mjs']],
+  'restarts (workerd)': [node, [...tap, 'tests/kills/restarts.test.mjs']],
   'page (Chromium)': [node, ['--test', '--test-reporter=tap', ...nodeTests('tests/e2e')]],
 }
 

@@ -54,7 +54,8 @@ export async function runTrial(bench, cell, seed) {
   const gone = once(holder, 'exit')
   const ended = new Promise((resolve) => {
     holder.on('message', (message) => message.ended && resolve(message.ended))
-    gone.then(() => resolve(undefined))
+    // Behind its last message, which the exit may overtake.
+    holder.on('disconnect', () => resolve({ code: 'ended in silence' }))
   })
   await faulted(bench, holder, spec, random, gone)
   const voided = async (why) => {
@@ -66,14 +67,18 @@ export async function runTrial(bench, cell, seed) {
   if (fault === 'kill') await gone
   if (fault === 'kill' && holder.signalCode !== 'SIGKILL') return voided('the turn had ended')
 
-  const before = await abandoned(store, trial)
-  if (fault === 'freeze' && before?.open === false) return voided('the turn had ended')
   // Every other time two go on at once.
   const resumers = [first, ...(seed % 4 < 2 ? [second] : [])].map((client) =>
     (twin.resumer ?? redisStore)(client),
   )
   const parts = (twin.parts ?? ((same) => same))(partsOf({ ...spec, hold: false }))
-  const results = await Promise.all(resumers.map((each) => goOn({ ...parts, store: each })))
+  let before, results
+  do {
+    before = await abandoned(store, trial)
+    if (before?.open === false) return voided('the turn had ended')
+    results = await Promise.all(resumers.map((each) => goOn({ ...parts, store: each })))
+    // What the holder had sent may arrive this late; then it counts as alive once more.
+  } while (results.every(({ error }) => error?.code === 'turn.conflict'))
 
   const key = keyOf(trial)
   const after = await store.read(key)
@@ -82,7 +87,7 @@ export async function runTrial(bench, cell, seed) {
   if (fault === 'freeze') {
     holder.kill('SIGCONT')
     if (atReceiver) bench.release(trial)
-    late = (await ended) ?? { code: 'ended in silence' }
+    late = await ended
     await gone
   }
   const last = await store.read(key)
