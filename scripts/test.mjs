@@ -55,6 +55,7 @@ const STEPS = {
   'stores (Chromium)': [node, [...tap, ...STORES.chromium]],
   'kills (Node)': [node, [...tap, 'tests/kills/kills.test.mjs']],
   'restarts (workerd)': [node, [...tap, 'tests/kills/restarts.test.mjs']],
+  'tabs (Chromium)': [node, [...tap, 'tests/kills/tabs.test.mjs']],
   'page (Chromium)': [node, ['--test', '--test-reporter=tap', ...nodeTests('tests/e2e')]],
 }
 

@@ -55,6 +55,17 @@ export const operations = (store, url) => ({
   },
   events: ({ trial }) => store.events(keyOf(trial), 0, 10_000),
   follow: ({ trial }, after) => followTurn({ requestId: trial, store, after }),
+  /** Shows each event to `see`, and comes back whenever it is cut off. */
+  async followAlong({ trial }, after, see) {
+    for (let seq = after; ; await pause(20)) {
+      for await (const event of followTurn({ requestId: trial, store, after: seq })) {
+        if (['turn.not_found', 'turn.interrupted'].includes(event.code)) break
+        seq = event.seq
+        await see(trial, event)
+        if (event.type === 'complete') return
+      }
+    }
+  },
   async all({ trial }) {
     const events = []
     for await (const event of followTurn({ requestId: trial, store })) events.push(event)
