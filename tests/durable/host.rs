@@ -90,9 +90,7 @@ impl World {
                 let wait = self.latency();
                 self.after(wait, What::Recall(leg, call, key));
             }
-            Effect::Commit { attempt, commit } => {
-                self.send(leg, attempt, std::sync::Arc::unwrap_or_clone(commit))
-            }
+            Effect::Commit { attempt, commit } => self.send(leg, attempt, commit),
             Effect::RunTool {
                 call,
                 name,
