@@ -135,8 +135,9 @@ fn asked(world: &World, turn: usize) -> BTreeMap<u32, String> {
     let mut all: BTreeMap<u32, String> = BTreeMap::new();
     for leg in world.legs.iter().filter(|leg| leg.turn == turn) {
         for (inference, request) in &leg.requests {
-            let before = all.insert(*inference, request.to_string());
-            assert!(before.is_none_or(|before| before == request.to_string()), "asked otherwise");
+            let text = request.to_string();
+            let before = all.insert(*inference, text.clone());
+            assert!(before.is_none_or(|before| before == text), "asked otherwise");
         }
     }
     all
