@@ -58,6 +58,17 @@ pub struct Reader {
     pub polls: u32,
 }
 
+/// What happens at a boundary of an exact plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blow {
+    /// The process dies, and another one goes on.
+    Death,
+    /// The process dies, and two others want to go on.
+    Race,
+    /// Another process stops the turn.
+    Stop,
+}
+
 /// (fault, stage) → hits.
 pub type Hits = BTreeMap<(Fault, Stage), u64>;
 
@@ -81,7 +92,9 @@ pub struct World {
     pub disturbed: bool,
     pub follow_ups: Vec<u32>,
     mishaps: u32,
-    /// Boundaries at which the process dies; boundaries passed.
+    /// What happens at a boundary of an exact plan.
+    pub blow: Blow,
+    /// Boundaries at which it happens; boundaries passed.
     pub deaths: VecDeque<u64>,
     pub boundaries: Vec<String>,
     pub late_writes: Vec<(usize, u32, Arc<Commit>)>,
@@ -110,6 +123,7 @@ impl World {
             disturbed: false,
             follow_ups: vec![0; turns],
             mishaps: 0,
+            blow: Blow::Death,
             deaths: VecDeque::new(),
             boundaries: Vec::new(),
             late_writes: Vec::new(),
@@ -184,6 +198,9 @@ impl World {
                 let resume = Wish::Resume(self.approvals(turn));
                 // Whoever never got an answer asks once more.
                 let wish = if unknown { Wish::Run } else { resume };
+                if self.blow == Blow::Race {
+                    self.after(self.plan.lease() + 11, What::Begin(turn, wish.clone()));
+                }
                 self.after(self.plan.lease() + 10, What::Begin(turn, wish));
                 self.go_on()?;
             }
@@ -790,6 +807,11 @@ impl World {
             return false;
         }
         self.deaths.pop_front();
+        if self.blow == Blow::Stop {
+            let turn = self.legs[leg].turn;
+            self.after(0, What::Begin(turn, Wish::Cancel));
+            return false;
+        }
         self.crash(leg);
         true
     }
