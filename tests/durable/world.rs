@@ -11,7 +11,7 @@ use turnlock::turn::Turn;
 
 use crate::common::Random;
 use crate::leg::{Fact, Leg, Wish};
-use crate::plan::{FAULTS, Fault, Plan, Stage};
+use crate::plan::{DIALECTS, FAULTS, Fault, Plan, Stage};
 use crate::store::Store;
 use crate::truth::{TERMINAL, Truth, elements};
 
@@ -485,7 +485,12 @@ impl World {
         let leg = self.legs.len();
         self.note(|| format!("leg {leg} of turn {turn} begins: {wish:?}, owner {owner}"));
         let run = wish == Wish::Run;
-        self.legs.push(Leg::new(turn, wish, owner, secret, self.now));
+        let mut dialect = self.plan.dialect;
+        if !run && !self.plan.exact && self.random.below(6) == 0 {
+            // Whoever goes on may ask another provider.
+            dialect = DIALECTS[self.random.below(DIALECTS.len())];
+        }
+        self.legs.push(Leg::new(turn, wish, (owner, secret), dialect, self.now));
         self.legs[leg].clock =
             if self.plan.exact { 0 } else { self.random.below(1_000_000) as u64 };
         if run {
@@ -500,7 +505,7 @@ impl World {
     fn make(&mut self, leg: usize, resume: Option<Value>) {
         let one = &self.legs[leg];
         let restores = resume.is_some();
-        let options = self.plan.options(one.turn, &one.owner, &one.secret, resume);
+        let options = self.plan.options(one.turn, one.dialect, (&one.owner, &one.secret), resume);
         let made = if restores {
             Turn::restore(options.as_bytes())
         } else {
