@@ -36,6 +36,10 @@ impl World {
             fact => fact,
         };
         machine.handle(now, fact.input());
+        if !matches!(fact, Fact::Bytes { .. } | Fact::Ended { .. } | Fact::Pause | Fact::Cancel(_))
+        {
+            self.legs[leg].told.push(fact.clone());
+        }
         if self.tapes {
             self.legs[leg].tape.push((now, fact));
         }
@@ -52,6 +56,13 @@ impl World {
             if !self.legs[leg].alive {
                 return;
             }
+        }
+        let old = self.legs[leg].told.len();
+        if old > 0 && !self.plan.exact && self.random.below(12) == 0 {
+            // What comes late, or twice, changes nothing.
+            let fact = self.legs[leg].told[self.random.below(old)].clone();
+            let wait = self.latency();
+            self.after(wait, What::Tell(leg, fact));
         }
         if stored && self.dies_at(leg, "commit answered") {
             return;
@@ -160,7 +171,7 @@ impl World {
         let ours = self.truth.lives[turn].iter().any(|life| life.owners.contains_key(&owner));
         self.truth.check(ours, "I4", || format!("leg {leg} asks, and has kept nothing"));
         // I10: every request is one that the provider takes.
-        let dialect = turnlock::Dialect::parse(self.plan.dialect).expect("a dialect");
+        let dialect = turnlock::Dialect::parse(self.legs[leg].dialect).expect("a dialect");
         let Some(Json::Array(messages)) = body.get("messages") else { panic!("no messages") };
         let violations = turnlock::message::diagnose(messages.iter().cloned(), dialect);
         let clean = violations.as_ref().is_ok_and(Vec::is_empty);
@@ -191,7 +202,7 @@ impl World {
             lane.push_back(Fact::Head { inference, attempt, status, retry });
         } else if entry["then"] != "stall_head" {
             lane.push_back(Fact::Head { inference, attempt, status: 200, retry: None });
-            let bytes = common::render(&entry, self.plan.dialect);
+            let bytes = common::render(&entry, self.legs[leg].dialect);
             let pieces = if self.plan.exact { 3 } else { [1, 2, 3, 7][self.random.below(4)] };
             for bytes in bytes.chunks(bytes.len().div_ceil(pieces).max(1)) {
                 lane.push_back(Fact::Bytes { inference, attempt, bytes: bytes.to_vec() });
@@ -244,6 +255,13 @@ impl World {
         if !self.dies_at(leg, place) {
             if let Some(inference) = ends {
                 self.legs[leg].inference.remove(&inference);
+            }
+            if let Fact::Bytes { inference, attempt, .. } = &fact
+                && !self.plan.exact
+                && self.random.below(16) == 0
+            {
+                let held = Fact::HeldBack { inference: *inference, attempt: *attempt };
+                self.tell(leg, held);
             }
             self.tell(leg, fact);
         }

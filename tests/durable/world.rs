@@ -11,7 +11,7 @@ use turnlock::turn::Turn;
 
 use crate::common::Random;
 use crate::leg::{Fact, Leg, Wish};
-use crate::plan::{FAULTS, Fault, Plan, Stage};
+use crate::plan::{DIALECTS, FAULTS, Fault, Plan, Stage};
 use crate::store::Store;
 use crate::truth::{TERMINAL, Truth, elements};
 
@@ -58,6 +58,17 @@ pub struct Reader {
     pub polls: u32,
 }
 
+/// What happens at a boundary of an exact plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blow {
+    /// The process dies, and another one goes on.
+    Death,
+    /// The process dies, and two others want to go on.
+    Race,
+    /// Another process stops the turn.
+    Stop,
+}
+
 /// (fault, stage) → hits.
 pub type Hits = BTreeMap<(Fault, Stage), u64>;
 
@@ -81,7 +92,9 @@ pub struct World {
     pub disturbed: bool,
     pub follow_ups: Vec<u32>,
     mishaps: u32,
-    /// Boundaries at which the process dies; boundaries passed.
+    /// What happens at a boundary of an exact plan.
+    pub blow: Blow,
+    /// Boundaries at which it happens; boundaries passed.
     pub deaths: VecDeque<u64>,
     pub boundaries: Vec<String>,
     pub late_writes: Vec<(usize, u32, Arc<Commit>)>,
@@ -110,6 +123,7 @@ impl World {
             disturbed: false,
             follow_ups: vec![0; turns],
             mishaps: 0,
+            blow: Blow::Death,
             deaths: VecDeque::new(),
             boundaries: Vec::new(),
             late_writes: Vec::new(),
@@ -184,6 +198,9 @@ impl World {
                 let resume = Wish::Resume(self.approvals(turn));
                 // Whoever never got an answer asks once more.
                 let wish = if unknown { Wish::Run } else { resume };
+                if self.blow == Blow::Race {
+                    self.after(self.plan.lease() + 11, What::Begin(turn, wish.clone()));
+                }
                 self.after(self.plan.lease() + 10, What::Begin(turn, wish));
                 self.go_on()?;
             }
@@ -468,7 +485,12 @@ impl World {
         let leg = self.legs.len();
         self.note(|| format!("leg {leg} of turn {turn} begins: {wish:?}, owner {owner}"));
         let run = wish == Wish::Run;
-        self.legs.push(Leg::new(turn, wish, owner, secret, self.now));
+        let mut dialect = self.plan.dialect;
+        if !run && !self.plan.exact && self.random.below(6) == 0 {
+            // Whoever goes on may ask another provider.
+            dialect = DIALECTS[self.random.below(DIALECTS.len())];
+        }
+        self.legs.push(Leg::new(turn, wish, (owner, secret), dialect, self.now));
         self.legs[leg].clock =
             if self.plan.exact { 0 } else { self.random.below(1_000_000) as u64 };
         if run {
@@ -483,7 +505,7 @@ impl World {
     fn make(&mut self, leg: usize, resume: Option<Value>) {
         let one = &self.legs[leg];
         let restores = resume.is_some();
-        let options = self.plan.options(one.turn, &one.owner, &one.secret, resume);
+        let options = self.plan.options(one.turn, one.dialect, (&one.owner, &one.secret), resume);
         let made = if restores {
             Turn::restore(options.as_bytes())
         } else {
@@ -790,6 +812,11 @@ impl World {
             return false;
         }
         self.deaths.pop_front();
+        if self.blow == Blow::Stop {
+            let turn = self.legs[leg].turn;
+            self.after(0, What::Begin(turn, Wish::Cancel));
+            return false;
+        }
         self.crash(leg);
         true
     }
