@@ -20,7 +20,8 @@ const nodeTests = (folder) =>
   readdirSync(join(root, folder))
     .filter((file) => file.endsWith('.test.mjs'))
     .map((file) => join(folder, file))
-const tap = ['--test', '--test-reporter=tap']
+// A server that never answers fails its test, not the day.
+const tap = ['--test', '--test-reporter=tap', '--test-timeout=300000']
 const stores = (...names) => names.map((name) => `tests/stores/${name}.test.mjs`)
 const STORES = {
   node: stores('memory', 'faulty', 'redis'),
@@ -53,6 +54,10 @@ const STEPS = {
   'stores (Node)': [node, [...tap, ...STORES.node]],
   'stores (workerd)': [node, [...tap, ...STORES.workerd]],
   'stores (Chromium)': [node, [...tap, ...STORES.chromium]],
+  'server (Node)': [node, ['tests/server/run.mjs', 'node']],
+  'server (workerd)': [node, ['tests/server/run.mjs', 'workerd']],
+  'server (Deno)': [node, ['tests/server/run.mjs', 'deno']],
+  'server (Bun)': [node, ['tests/server/run.mjs', 'bun']],
   'kills (Node)': [node, [...tap, 'tests/kills/kills.test.mjs']],
   'restarts (workerd)': [node, [...tap, 'tests/kills/restarts.test.mjs']],
   'tabs (Chromium)': [node, [...tap, 'tests/kills/tabs.test.mjs']],

@@ -24,6 +24,8 @@ export interface Host {
   requestId: string
   projectId: string | null
   onEvent(event: TurnEvent): void
+  /** Resolves when the readers have caught up; `undefined` when they have. */
+  room(): Promise<void> | undefined
   onTrace: ((event: TraceEvent) => void) | undefined
   onDone(result: TurnResult): void
   /** The core trapped; nothing follows. */
@@ -55,6 +57,9 @@ interface RunTool {
   maxResultBytes: number
   args: unknown
 }
+
+/** Milliseconds after which the core hears again that a response is held back. */
+const HELD_BACK = 1000
 
 /** Bytes of a failure's body that the core may look at. */
 const FAILURE_BODY = 8192
@@ -192,7 +197,7 @@ export class Driver {
       const opened = this.#host.model.open(body, { signal: controller.signal })
       generated = Symbol.asyncIterator in opened
       if (Symbol.asyncIterator in opened) {
-        await this.#readDeltas(opened, current, say)
+        await this.#readDeltas(opened, inference, attempt, current, say)
       } else {
         const response = await opened
         if (!current()) return void response.body?.cancel().catch(() => {})
@@ -211,12 +216,15 @@ export class Driver {
 
   async #readDeltas(
     deltas: AsyncIterable<Delta>,
+    inference: number,
+    attempt: number,
     current: () => boolean,
     say: (type: string, own: Record<string, unknown>) => void,
   ): Promise<void> {
     for await (const delta of deltas) {
       if (!current()) return
       say('deltas', { deltas: [delta] })
+      await this.#room(inference, attempt, current)
     }
     // A generator that yields nothing has answered nothing; it was not cut off.
     say('deltas', { deltas: [] })
@@ -237,6 +245,18 @@ export class Driver {
       this.#tell((glue) =>
         glue.turn_bytes(this.#handle, performance.now(), inference, attempt, value),
       )
+      await this.#room(inference, attempt, current)
+    }
+  }
+
+  /** Readers that are far behind hold the response back; that is no silence of the model. */
+  async #room(inference: number, attempt: number, current: () => boolean): Promise<void> {
+    for (let full = this.#host.room(); full && current(); full = this.#host.room()) {
+      let timer: ReturnType<typeof setTimeout> | undefined
+      const late = new Promise((resolve) => (timer = setTimeout(resolve, HELD_BACK)))
+      await Promise.race([full, late])
+      clearTimeout(timer)
+      this.send({ type: 'held_back', inference, attempt })
     }
   }
 

@@ -32,8 +32,8 @@ pub struct Turn {
     pub(super) effects: VecDeque<Effect>,
     /// With a store, until the end is kept.
     pub(super) journal: Option<Journal>,
-    /// What a resumed turn does first.
-    pub(super) resuming: Option<Resuming>,
+    /// What a resumed turn does first, and where it stands then.
+    pub(super) resuming: Option<(Resuming, State)>,
 }
 
 /// Where a turn stands. A value that means nothing in a state is not stored in it.
@@ -188,6 +188,11 @@ impl Turn {
                     self.response_deltas(deltas);
                 }
             }
+            Input::HeldBack { inference, attempt } => {
+                if self.is_asking(inference, attempt) {
+                    self.held_back();
+                }
+            }
             Input::ResponseEnded { inference, attempt } => {
                 if self.is_asking(inference, attempt) {
                     self.response_ended();
@@ -229,9 +234,6 @@ impl Turn {
     }
 
     fn machine_deadline(&self) -> Option<u64> {
-        if self.resuming.is_some() {
-            return None;
-        }
         let policy = &self.options.policy;
         let own = match &self.state {
             State::Idle | State::Over => return None,
@@ -254,13 +256,12 @@ impl Turn {
     }
 
     fn start(&mut self) {
-        let resuming = self.resuming.take();
-        // A turn that goes on may stand in the middle of a batch.
-        if self.state == State::Idle || resuming.is_some() {
+        if self.state == State::Idle {
             self.started = self.now;
             self.state_changed();
             self.trace_tools();
-            if let Some(resuming) = resuming {
+            if let Some((resuming, state)) = self.resuming.take() {
+                self.state = state;
                 return self.resume(resuming);
             }
             if let Some(given) = self.options.given.take() {

@@ -70,6 +70,9 @@ pub(super) fn input<'a>(json: &'a Json<'a>) -> Result<Input<'a>, Error> {
         "response_end" => {
             Input::ResponseEnded { inference: number("inference")?, attempt: number("attempt")? }
         }
+        "held_back" => {
+            Input::HeldBack { inference: number("inference")?, attempt: number("attempt")? }
+        }
         "response_failed" => Input::ResponseFailed {
             inference: number("inference")?,
             attempt: number("attempt")?,

@@ -165,6 +165,21 @@ export const BEHAVIOURS = {
     about: 'The connection breaks in the middle of the arguments.',
     play: () => ({ text: words('Let me see. '), calls: [LIST], then: 'cut' }),
   },
+  unhurried: {
+    about: 'Calls one tool, then answers a word at a time. Leaves time for a pause or a reload.',
+    play: (seen) =>
+      seen.canCall && !seen.results.length ? { calls: [LIST] } : { ...answer(seen), paceMs: 300 },
+  },
+  'falls-silent': {
+    about:
+      'Calls one tool, falls silent in the middle of its answer, and answers when asked again.',
+    play(seen, before) {
+      if (seen.canCall && !seen.results.length) return { calls: [LIST] }
+      const { text } = answer(seen)
+      if (before.some(({ results }) => results.length)) return { text }
+      return { text: text.slice(0, 6), then: 'stall' }
+    },
+  },
   stall: {
     about: 'Some words, then silence.',
     play: () => ({ text: words('This is the beginning of '), then: 'stall' }),

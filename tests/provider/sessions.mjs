@@ -159,7 +159,7 @@ async function* bytesOf(events, entry, client) {
       if (client.left) return
       yield bytes.subarray(at, at + size)
       // A turn of the event loop lets the piece leave by itself.
-      await pause(0)
+      await pause(entry.paceMs ?? 0)
     }
   }
   if (entry.then === 'stall') await client.gone
