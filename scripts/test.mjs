@@ -65,6 +65,7 @@ const STEPS = {
   'kills (Node)': [node, [...tap, 'tests/kills/kills.test.mjs']],
   'restarts (workerd)': [node, [...tap, 'tests/kills/restarts.test.mjs']],
   'tabs (Chromium)': [node, [...tap, 'tests/kills/tabs.test.mjs']],
+  'memory of many turns': [node, [...tap, 'tests/soak.test.mjs']],
   'page (Chromium)': [node, ['--test', '--test-reporter=tap', ...nodeTests('tests/e2e')]],
 }
 
