@@ -21,12 +21,14 @@
 //! - Validate arguments against a schema: the host does, and the core takes its verdict.
 //! - Run tools, or keep anything between turns.
 
+pub mod bundle;
 pub mod canon;
 pub mod dialect;
 pub mod error;
 pub mod limits;
 pub mod message;
 pub mod signature;
+pub mod stats;
 pub mod stream;
 pub mod tool;
 pub mod trace;

@@ -1,0 +1,16 @@
+//! K replicates of one task, computed evidence, one atomic result.
+//!
+//! [`Evidence`] holds replicates and computes what they agree on; [`Bundle`] is the machine that
+//! decides which replicates run, when it is enough, and what the bundle says. Grammar as for
+//! [`Turn`](crate::turn::Turn); see [the contract](crate#contract-drain-before-you-wait).
+//! Definitions: `bundle-statistics.md` §2.
+
+mod evidence;
+mod patch;
+mod render;
+mod summary;
+
+pub use evidence::Evidence;
+pub use patch::{apply, diff};
+pub use render::{Limits, View};
+pub use summary::{Rules, Summary};
