@@ -52,6 +52,9 @@ interface RunTool {
 /** Bytes of a failure's body that the core may look at. */
 const FAILURE_BODY = 8192
 
+/** Bytes of what a tool says about its progress at once. */
+const PROGRESS = 65_536
+
 export class Driver {
   readonly #host: Host
   readonly #core: Core
@@ -242,6 +245,7 @@ export class Driver {
     const context: ToolContext = {
       ...{ signal: controller.signal, requestId, toolBatchId, toolCallId, idempotencyKey },
       projectId,
+      report: (data) => this.#report(id, data),
     }
     const args = this.#checkedArgs.has(id) ? this.#checkedArgs.get(id) : effect.args
     let settled: SettledInput
@@ -252,6 +256,13 @@ export class Driver {
     }
     this.#tools.delete(id)
     this.send({ type: 'tool_settled', call: id, ...settled })
+  }
+
+  /** What has no JSON, or too much of it, is not shown; the tool goes on. */
+  #report(id: number, data: unknown): void {
+    const progress = serialize(data, PROGRESS)
+    if (progress.status !== 'ok' || progress.bytes > PROGRESS) return
+    this.send({ type: 'tool_progress', call: id, data: JSON.parse(progress.text) as unknown })
   }
 
   readonly #fault = (error: TurnlockError): void => {

@@ -1,10 +1,8 @@
 //! The replicates as they are known, their matrix, and their fields one by one.
 
-use std::collections::BTreeMap;
-
 use crate::canon::{Json, push_token};
 use crate::limits;
-use crate::stats::{Comparer, NodeId, Value};
+use crate::stats::{Comparer, NodeId, Value, sort_by};
 
 /// Replicates by place, with what comparing them needs.
 #[derive(Debug, Clone)]
@@ -148,25 +146,30 @@ impl<'e> Leaves<'e> {
             }
             return;
         }
-        let mut names: BTreeMap<&'e str, Vec<Option<Held<'e>>>> = BTreeMap::new();
+        let mut said: Vec<(&'e str, usize, Held<'e>)> = Vec::new();
         for (place, held) in at.iter().enumerate() {
             let Some(held) = held else { continue };
             let members = held.json.as_object().unwrap_or_default();
             for (name, own, value) in held.value.members().into_iter().flatten() {
                 let Some((_, json)) = members.get(own) else { continue };
-                let row = names.entry(name).or_insert_with(|| vec![None; at.len()]);
-                if let Some(cell) = row.get_mut(place) {
-                    *cell = Some(Held { json, value });
-                }
+                said.push((name, place, Held { json, value }));
             }
         }
-        for (name, at) in names {
+        sort_by(&mut said, |(a, ..), (b, ..)| a.cmp(b));
+        for same in said.chunk_by(|(a, ..), (b, ..)| a == b) {
+            let Some((name, ..)) = same.first() else { continue };
+            let mut row = vec![None; at.len()];
+            for (_, place, held) in same {
+                if let Some(cell) = row.get_mut(*place) {
+                    *cell = Some(*held);
+                }
+            }
             let (node, own) = self.evidence.comparer.member(node, name);
             let weight = weight * own;
             if weight > 0.0 {
                 let mut field = field.clone();
                 push_token(&mut field, name);
-                self.enter(field, node, weight, at);
+                self.enter(field, node, weight, row);
             }
         }
     }

@@ -6,11 +6,19 @@
 //! Definitions: `bundle-statistics.md` §2.
 
 mod evidence;
+mod io;
+mod machine;
+mod options;
 mod patch;
 mod render;
 mod summary;
+mod usage;
 
 pub use evidence::Evidence;
+pub use io::{Effect, Input, Outcome};
+pub use machine::Bundle;
+pub use options::{Options, Stop, SummaryOptions};
 pub use patch::{apply, diff};
 pub use render::{Limits, View};
 pub use summary::{Rules, Summary};
+pub use usage::{Price, Tokens};

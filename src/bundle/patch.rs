@@ -8,6 +8,7 @@
 //! [RFC 6902]: https://www.rfc-editor.org/rfc/rfc6902
 
 use crate::canon::{Json, push_token};
+use crate::stats::sort_by;
 
 /// The patch that makes `target` of `base`, as a JSON array.
 #[must_use]
@@ -92,7 +93,7 @@ type Members<'a> = [(std::borrow::Cow<'a, str>, Json<'a>)];
 
 fn sorted<'a, 'j>(members: &'a Members<'j>) -> Vec<(&'a str, &'a Json<'j>)> {
     let mut all: Vec<_> = members.iter().map(|(name, value)| (name.as_ref(), value)).collect();
-    all.sort_unstable_by_key(|(name, _)| *name);
+    sort_by(&mut all, |(a, _), (b, _)| a.cmp(b));
     all
 }
 

@@ -42,11 +42,14 @@ struct Piece {
 }
 
 impl Piece {
-    fn new(write: impl Fn(&mut String, usize)) -> Self {
+    /// Written once more, cut, where bytes are capped and it is long enough to hold such a string.
+    fn new(view: &View, write: impl Fn(&mut String, usize)) -> Self {
         let (mut full, mut cut) = (String::new(), String::new());
         write(&mut full, usize::MAX);
-        write(&mut cut, HEAD);
-        let differs = cut != full;
+        if view.limits.max_bytes.is_some() && full.len() > HEAD {
+            write(&mut cut, HEAD);
+        }
+        let differs = !cut.is_empty() && cut != full;
         Self { full, cut: differs.then_some(cut) }
     }
 }
@@ -76,9 +79,16 @@ impl Evidence {
     }
 
     /// `{ "meta", "replicates", "summary" }`. `meta` is a JSON text; `heads` are the first
-    /// members of each replicate, such as `"id":"r1","seed":11`.
+    /// members of each replicate, such as `"id":"r1","seed":11`. Also says whether anything
+    /// was left out.
     #[must_use]
-    pub fn bundle_text(&self, rules: &Rules, view: &View, meta: &str, heads: &[String]) -> String {
+    pub fn bundle_text(
+        &self,
+        rules: &Rules,
+        view: &View,
+        meta: &str,
+        heads: &[String],
+    ) -> (String, bool) {
         let summary = self.summary(rules);
         let mut lists = self.lists(&summary, view, heads);
         let fixed = fixed(&summary, view);
@@ -92,9 +102,9 @@ impl Evidence {
             out.push('}');
         }
         out.push_str("],\"summary\":");
-        lists.write_summary(&fixed, summary.beyond, &mut out);
+        let truncated = lists.write_summary(&fixed, summary.beyond, &mut out);
         out.push('}');
-        out
+        (out, truncated)
     }
 
     fn lists(&self, summary: &Summary<'_>, view: &View, heads: &[String]) -> Lists {
@@ -104,7 +114,7 @@ impl Evidence {
             .map(|one| {
                 let mut key = String::new();
                 write_string(&one.field, &mut key);
-                let piece = Piece::new(|out, most| {
+                let piece = Piece::new(view, |out, most| {
                     out.push_str(&key);
                     out.push(':');
                     write_cut(&one.value, most, out);
@@ -119,7 +129,7 @@ impl Evidence {
         let disagreements = summary.disagreements.iter().filter(|one| shown(&one.field));
         let disagreements: Vec<_> = disagreements
             .map(|one| {
-                Piece::new(|out, most| {
+                Piece::new(view, |out, most| {
                     out.push_str("{\"field\":");
                     write_string(&one.field, out);
                     for (name, number) in [
@@ -146,7 +156,7 @@ impl Evidence {
         let distributions = summary.distributions.iter().filter(|(field, _)| shown(field));
         let distributions: Vec<_> = distributions
             .map(|(field, one)| {
-                Piece::new(|out, most| {
+                Piece::new(view, |out, most| {
                     write_string(field, out);
                     out.push(':');
                     write_distribution(one, view, most, out);
@@ -215,7 +225,9 @@ impl Lists {
             let pieces = self.consensus.iter_mut().map(|(piece, _)| piece);
             let pieces = pieces.chain(&mut self.disagreements).chain(&mut self.distributions);
             for piece in pieces {
-                piece.full = piece.cut.take().unwrap_or(std::mem::take(&mut piece.full));
+                if let Some(cut) = piece.cut.take() {
+                    piece.full = cut;
+                }
             }
             bytes = self.bytes(fixed);
         }
@@ -248,7 +260,7 @@ impl Lists {
             + self.consensus.iter().map(consensus).sum::<usize>()
     }
 
-    fn write_summary(&self, fixed: &str, beyond: usize, out: &mut String) {
+    fn write_summary(&self, fixed: &str, beyond: usize, out: &mut String) -> bool {
         let list = |out: &mut String, open: &str, texts: &mut dyn Iterator<Item = &str>| {
             out.push_str(open);
             for (at, text) in texts.enumerate() {
@@ -286,6 +298,7 @@ impl Lists {
             out.push_str(&format!("\"fields_beyond_limit\":{beyond}}}"));
         }
         out.push('}');
+        truncated
     }
 }
 
@@ -314,9 +327,13 @@ impl View {
         number_text(if rounded.is_finite() { rounded } else { number })
     }
 
+    fn number_or_null(&self, number: Option<f64>) -> String {
+        number.map_or_else(|| "null".to_owned(), |number| self.number(number))
+    }
+
     /// The members of a value that are shown; `None` where none is.
-    fn project(&self, data: &Json<'static>) -> Option<Json<'static>> {
-        if self.fields.is_empty() { Some(data.clone()) } else { self.part(data, &String::new()) }
+    pub(super) fn project(&self, data: &Json<'static>) -> Option<Json<'static>> {
+        if self.fields.is_empty() { Some(data.clone()) } else { self.part(data, "") }
     }
 
     fn part(&self, value: &Json<'static>, path: &str) -> Option<Json<'static>> {
@@ -339,7 +356,7 @@ impl View {
 
 /// What is never cut, without braces.
 fn fixed(summary: &Summary<'_>, view: &View) -> String {
-    let number = |number: Option<f64>| number.map_or("null".to_owned(), |one| view.number(one));
+    let number = |number| view.number_or_null(number);
     let mut out = String::from("\"pairwise_distance\":[");
     for (at, row) in summary.matrix.iter().enumerate() {
         out.push_str(if at > 0 { ",[" } else { "[" });
@@ -403,7 +420,7 @@ fn write_distribution(one: &Distribution<'_>, view: &View, most: usize, out: &mu
     match one {
         Distribution::Numeric(one) => {
             out.push_str(&format!("{{\"n\":{}", one.n));
-            let stdev = one.stdev.map_or("null".to_owned(), |one| view.number(one));
+            let stdev = view.number_or_null(one.stdev);
             out.push_str(&format!(",\"mean\":{},\"stdev\":{stdev}", view.number(one.mean)));
             for (name, number) in [("min", one.min), ("max", one.max), ("median", one.median)] {
                 out.push_str(&format!(",\"{name}\":{}", view.number(number)));

@@ -1,11 +1,10 @@
 //! What the replicates agree on and where they differ, field by field (§2.5 to §2.10).
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use super::evidence::{Evidence, Held, Leaf};
 use crate::canon::{Json, number_text};
-use crate::stats::{self, Agreement, Kind, Level, Numeric, Value};
+use crate::stats::{self, Agreement, Kind, Level, Numeric, Value, sort_by};
 
 /// Numbers this near to each other have a consensus without a majority; with the stop rule's room
 /// for the noise of doubles, so that 0.21 and 0.26 are near.
@@ -134,7 +133,7 @@ impl Evidence {
             let steps = |distance: f64| (distance * STEP).round();
             (steps(one.weight * one.mean), steps(one.max))
         };
-        summary.disagreements.sort_by(|a, b| {
+        sort_by(&mut summary.disagreements, |a, b| {
             let ((mean_a, max_a), (mean_b, max_b)) = (severity(a), severity(b));
             let order = mean_b.total_cmp(&mean_a).then(max_b.total_cmp(&max_a));
             order.then_with(|| a.field.cmp(&b.field))
@@ -166,9 +165,14 @@ impl Evidence {
     #[must_use]
     pub fn locked(&self, must_agree: &[String], left: usize) -> bool {
         let sizes = |votes: Vec<Option<u32>>| -> Vec<usize> {
-            let mut counts: BTreeMap<Option<u32>, usize> = BTreeMap::new();
-            votes.into_iter().for_each(|vote| *counts.entry(vote).or_default() += 1);
-            counts.into_values().collect()
+            let mut counts: Vec<(Option<u32>, usize)> = Vec::new();
+            for vote in votes {
+                match counts.iter_mut().find(|(known, _)| *known == vote) {
+                    Some((_, count)) => *count += 1,
+                    None => counts.push((vote, 1)),
+                }
+            }
+            counts.into_iter().map(|(_, count)| count).collect()
         };
         let locked = |votes| stats::majority_lock(&sizes(votes), left);
         if !must_agree.is_empty() {
@@ -234,7 +238,7 @@ impl Evidence {
                 return None;
             }
         }
-        held.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        sort_by(&mut held, |(a, _), (b, _)| a.total_cmp(b));
         let last = held.len() - 1;
         let ((low, first), (high, _)) = (held.get(last / 2)?, held.get(last.div_ceil(2))?);
         let mean = stats::median(&[*low, *high])?;
@@ -255,7 +259,7 @@ impl Evidence {
             return None;
         }
         let (mean, max) = self.spread(leaf);
-        groups.sort_by_key(|group| std::cmp::Reverse(group.replicates.len()));
+        sort_by(&mut groups, |a, b| b.replicates.len().cmp(&a.replicates.len()));
         let said = |invalid: bool| {
             move |group: Group<'e>| Said {
                 value: group.held.map(|held| held.json),
@@ -312,7 +316,7 @@ impl Evidence {
                 None => counts.push((one.value.class, one.json, 1)),
             }
         }
-        counts.sort_by_key(|(.., count)| std::cmp::Reverse(*count));
+        sort_by(&mut counts, |(.., a), (.., b)| b.cmp(a));
         let n = held.iter().flatten().count();
         let counts = counts.into_iter().map(|(_, value, count)| (value, count)).collect();
         (n > 0).then_some(Distribution::Counts { n, missing: held.len() - n, counts })

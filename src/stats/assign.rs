@@ -1,5 +1,7 @@
 //! The cheapest one-to-one matching: the Hungarian method with potentials, O(n²m).
 
+use super::order::sort_by;
+
 /// The least sum of costs that gives every row a column of its own.
 ///
 /// `costs` has a row for each item of the shorter list; rows are equally long and no shorter
@@ -64,7 +66,7 @@ pub(super) fn least_cost(costs: &[Vec<f64>]) -> f64 {
         .copied()
         .collect();
     // Added by size: whichever list gave the rows, the sum is the same double.
-    chosen.sort_by(f64::total_cmp);
+    sort_by(&mut chosen, f64::total_cmp);
     chosen.iter().sum()
 }
 
@@ -85,10 +87,10 @@ mod tests {
     fn brute(costs: &[Vec<f64>], row: usize, taken: &mut Vec<usize>) -> f64 {
         let Some(own) = costs.get(row) else { return 0.0 };
         let mut best = f64::INFINITY;
-        for column in 0..own.len() {
+        for (column, cost) in own.iter().enumerate() {
             if !taken.contains(&column) {
                 taken.push(column);
-                best = best.min(own[column] + brute(costs, row + 1, taken));
+                best = best.min(cost + brute(costs, row + 1, taken));
                 taken.pop();
             }
         }

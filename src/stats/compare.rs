@@ -137,7 +137,7 @@ impl Comparer {
             (Body::Array(a), Body::Array(b)) => {
                 let nested = a.nested || b.nested;
                 let numbers = a.numbers && b.numbers;
-                self.arrays(node, kind.unwrap_or(by_content(nested, numbers)), a, b)
+                self.arrays(node, kind.unwrap_or_else(|| by_content(nested, numbers)), a, b)
             }
             (Body::Object(a), Body::Object(b)) => self.objects(node, a, b),
             // Two types, or two booleans.
@@ -268,7 +268,7 @@ fn number(a: Number, b: Number, range: Option<f64>) -> f64 {
     if difference == 0.0 {
         return 0.0;
     }
-    unit(difference / range.unwrap_or(a.double.abs().max(b.double.abs())))
+    unit(difference / range.unwrap_or_else(|| a.double.abs().max(b.double.abs())))
 }
 
 fn words(a: &[u32], b: &[u32]) -> f64 {

@@ -1,6 +1,7 @@
 //! Mean, spread and middle of numbers (§2.9).
 
 use super::compare::count;
+use super::order::sort_by;
 
 /// What several numbers have in common. Never infinite: where the arithmetic leaves the doubles,
 /// the numbers are scaled first.
@@ -44,7 +45,7 @@ impl Numeric {
             values.iter().map(|x| ((x / 2.0 - middle / 2.0).abs() * 2.0).min(f64::MAX)).collect();
         Some(Self {
             n: values.len(),
-            mean: mean.clamp(min, max),
+            mean: mean.max(min).min(max),
             stdev: (values.len() > 1 && stdev.is_finite()).then_some(stdev),
             min,
             max,
@@ -65,7 +66,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// The two numbers in the middle; the same one twice for an odd count.
 pub(crate) fn middle_two(values: &[f64]) -> Option<(f64, f64)> {
     let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    sort_by(&mut sorted, f64::total_cmp);
     let last = sorted.len().checked_sub(1)?;
     Some((*sorted.get(last / 2)?, *sorted.get(last.div_ceil(2))?))
 }

@@ -1,6 +1,6 @@
 //! The length of the longest common subsequence, 64 cells at a time.
 
-use std::collections::BTreeMap;
+use super::order::sort_by;
 
 /// Hyyrö 2004, "Bit-parallel LCS-length computation revisited": O(n·m / 64).
 pub(super) fn common_length(a: &[u32], b: &[u32]) -> usize {
@@ -11,22 +11,23 @@ pub(super) fn common_length(a: &[u32], b: &[u32]) -> usize {
     let b = b.get(..b.len() - back).unwrap_or_default();
 
     // The places of each member in `a`, word by word.
-    let mut places: BTreeMap<u32, Vec<(usize, u64)>> = BTreeMap::new();
-    for (at, member) in a.iter().enumerate() {
-        let own = places.entry(*member).or_default();
-        let (word, bit) = (at / 64, 1_u64 << (at % 64));
-        match own.last_mut() {
-            Some((last, bits)) if *last == word => *bits |= bit,
-            _ => own.push((word, bit)),
-        }
-    }
+    let mut places: Vec<(u32, usize, u64)> =
+        a.iter().enumerate().map(|(at, member)| (*member, at / 64, 1 << (at % 64))).collect();
+    sort_by(&mut places, |one, other| one.0.cmp(&other.0));
+    places.dedup_by(|one, kept| {
+        let same = one.0 == kept.0 && one.1 == kept.1;
+        kept.2 |= if same { one.2 } else { 0 };
+        same
+    });
     // A zero bit is a place where the common subsequence grows.
     let mut state = vec![u64::MAX; a.len().div_ceil(64)];
     for member in b {
-        let mut own = places.get(member).map_or(&[][..], Vec::as_slice).iter().peekable();
+        let from = places.partition_point(|(known, ..)| known < member);
+        let own = places.get(from..).unwrap_or_default();
+        let mut own = own.iter().take_while(|(known, ..)| known == member).peekable();
         let mut carry = false;
         for (word, bits) in state.iter_mut().enumerate() {
-            let hits = own.next_if(|(at, _)| *at == word).map_or(0, |(_, hits)| *hits);
+            let hits = own.next_if(|(_, at, _)| *at == word).map_or(0, |(.., hits)| *hits);
             let matched = *bits & hits;
             let (sum, over) = bits.overflowing_add(matched);
             let (sum, again) = sum.overflowing_add(u64::from(carry));

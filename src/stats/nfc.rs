@@ -9,6 +9,8 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use super::order::sort_by;
+
 static PACKED: &[u8] = include_bytes!("nfc.bin");
 static TABLES: OnceLock<Tables> = OnceLock::new();
 
@@ -71,7 +73,7 @@ impl Tables {
             (at, packed.list(Packed::toward))
         });
         let mut composites: Vec<_> = pairs.iter().map(|&(whole, a, b)| (a, b, whole)).collect();
-        composites.sort_unstable();
+        sort_by(&mut composites, Ord::cmp);
         Self { marks, pairs, composites, others }
     }
 
@@ -79,13 +81,19 @@ impl Tables {
         let mut codes: Vec<(u32, u32)> = Vec::with_capacity(text.len());
         text.chars().for_each(|c| self.decompose(u32::from(c), &mut codes));
         // Marks behind a starter, by rank; equal ranks keep their order.
-        for run in codes.split_mut(|(rank, _)| *rank == 0) {
-            run.sort_by_key(|(rank, _)| *rank);
-        }
+        let mut part = 0;
+        let mut codes: Vec<(usize, u32, u32)> = codes
+            .into_iter()
+            .map(|(rank, code)| {
+                part += usize::from(rank == 0);
+                (part, rank, code)
+            })
+            .collect();
+        sort_by(&mut codes, |a, b| (a.0, a.1).cmp(&(b.0, b.1)));
         let mut made: Vec<u32> = Vec::with_capacity(codes.len());
         let mut starter = None;
         let mut before = None;
-        for (rank, code) in codes {
+        for (_, rank, code) in codes {
             // Blocked when what stands between is a starter or of no lower rank.
             let open = before.is_none_or(|before| before != 0 && before < rank);
             let place: Option<&mut u32> = starter.and_then(|at: usize| made.get_mut(at));

@@ -6,6 +6,7 @@
 //! one other schema (`anyOf` / `oneOf`) is read as that other one.
 
 use super::intern::Interner;
+use super::order::sort_by;
 use super::value::{Type, Value, plain};
 use crate::canon::Json;
 use crate::error::Error;
@@ -183,7 +184,7 @@ impl<'a, 'j> Reading<'a, 'j> {
             for (rank, value) in values.iter().enumerate() {
                 node.ranks.push((plain(value, self.interner).class, rank));
             }
-            node.ranks.sort_unstable();
+            sort_by(&mut node.ranks, Ord::cmp);
             node.ranks.dedup_by_key(|(class, _)| *class);
         }
         if let Some(items) = schema.get("items") {
@@ -196,7 +197,7 @@ impl<'a, 'j> Reading<'a, 'j> {
                 let own = self.node(property, &path)?;
                 node.properties.push((name.clone().into_owned(), own, weight));
             }
-            node.properties.sort_by(|(a, ..), (b, ..)| a.cmp(b));
+            sort_by(&mut node.properties, |(a, ..), (b, ..)| a.cmp(b));
         }
         if let Some(rest @ Json::Object(_)) = schema.get("additionalProperties") {
             let path = format!("{path}.additionalProperties");

@@ -2,6 +2,7 @@
 
 use super::intern::{Hash, Interner};
 use super::nfc::nfc;
+use super::order::sort_by;
 use super::schema::{Kind, NodeId, Schema};
 use crate::canon::Json;
 
@@ -194,7 +195,7 @@ impl Reading<'_> {
         let numbers = items.iter().all(|item| item.kind() == Type::Number);
         let schema = self.schema.node(node);
         let own = schema.kind.filter(|kind| kind.needs().is_none_or(|needs| needs == Type::Array));
-        let kind = own.unwrap_or(by_content(nested, numbers && !items.is_empty()));
+        let kind = own.unwrap_or_else(|| by_content(nested, numbers && !items.is_empty()));
         let vote = match kind {
             Kind::Set => {
                 let mut distinct = members.clone();
@@ -227,7 +228,7 @@ impl Reading<'_> {
             let value = self.value(json, self.schema.member(node, key).0);
             own.push(Member { key: key.as_ref().into(), place, value });
         }
-        own.sort_by(|a, b| a.key.cmp(&b.key));
+        sort_by(&mut own, |a, b| a.key.cmp(&b.key));
         let mut hash = Hash::EMPTY.bytes(b"{");
         let mut ids = Vec::with_capacity(2 * own.len());
         for member in &own {
@@ -263,7 +264,7 @@ fn keys(items: &[Value], key: &str) -> Option<Vec<(u64, u32, usize)>> {
         let key = item.member(key)?;
         all.push((key.hash, key.class, place));
     }
-    all.sort_unstable();
+    sort_by(&mut all, Ord::cmp);
     let twice = all.windows(2).any(|pair| matches!(pair, [a, b] if a.1 == b.1));
     (!twice).then_some(all)
 }
@@ -277,6 +278,6 @@ fn number(text: &str) -> (Number, std::borrow::Cow<'_, str>) {
         return (Number { double, integer }, text.into());
     }
     // An integer of hundreds of digits has no double; the nearest finite one stands for it.
-    let double = double.clamp(f64::MIN, f64::MAX);
+    let double = double.max(f64::MIN).min(f64::MAX);
     (Number { double, integer }, crate::canon::number_text(double).into())
 }

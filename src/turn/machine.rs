@@ -172,6 +172,7 @@ impl Turn {
             }
             Input::Checked { call, verdict } => self.checked(call, verdict),
             Input::ToolSettled { call, settled } => self.tool_settled(call, settled),
+            Input::ToolProgress { call, data } => self.tool_progress(call, data),
             Input::Timer => {}
             Input::Pause => self.record.pause = true,
             Input::Cancel { reason } => self.cancel(reason),
