@@ -286,6 +286,10 @@ impl Bundle {
     fn decide(&mut self) {
         let ended = self.replicates.iter().filter(|one| one.end.is_some()).count();
         let valid = self.evidence.valid_count();
+        if valid >= 2 {
+            let summary = self.evidence.summary_text(&self.options.rules, &self.options.view);
+            self.emit_text("partial_summary", &format!(",\"summary\":{summary}"));
+        }
         let k = self.options.k;
         if ended == k {
             return self.finish("full");
@@ -301,10 +305,6 @@ impl Bundle {
         }
         if self.spent() {
             return self.finish("budget");
-        }
-        if valid >= 2 {
-            let summary = self.evidence.summary_text(&self.options.rules, &self.options.view);
-            self.emit_text("partial_summary", &format!(",\"summary\":{summary}"));
         }
         // Two valid ones are needed to compare; beyond that, one at a time.
         let coming = self.due - ended;

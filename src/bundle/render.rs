@@ -210,8 +210,12 @@ impl Lists {
         let pieces = consensus.chain(&self.disagreements).chain(&self.distributions);
         self.totals[4] = pieces.filter(long).count();
         let Some(most) = max_bytes else { return };
-        // What a marker for cuts may take comes off at once; a bundle that needs none is smaller.
-        let most = most.saturating_sub(if self.bytes(fixed) > most { COUNTS } else { 0 });
+        // Cuts are told, and telling takes room.
+        let cut = self.distributions.len() < self.totals[1]
+            || self.disagreements.len() < self.totals[2]
+            || self.consensus.len() < self.totals[3];
+        let told = if cut || self.bytes(fixed) > most { COUNTS } else { 0 };
+        let most = most.saturating_sub(told);
         let mut bytes = self.bytes(fixed);
         for (_, data) in self.replicates.iter_mut().rev() {
             let Some(text) = data.as_ref().filter(|text| bytes > most && !text.is_empty()) else {
@@ -304,8 +308,8 @@ impl Lists {
 
 /// `,"omitted":true`
 const OMITTED: usize = 15;
-/// The names of the four lists.
-const AROUND: usize = 80;
+/// The names of the four lists, and `truncated`.
+const AROUND: usize = 90;
 /// The longest `counts`.
 const COUNTS: usize = 320;
 
