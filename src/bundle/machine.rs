@@ -229,8 +229,9 @@ impl Bundle {
         errors: Vec<String>,
     ) {
         let (now, retries) = (self.now, self.options.retries);
+        let failed = status != Status::Valid && status != Status::TokenLimit;
+        let again = failed && !self.spent();
         let Some(one) = self.replicates.get_mut(replicate) else { return };
-        let again = status != Status::Valid && status != Status::TokenLimit;
         if again && one.attempt <= retries {
             one.before = one.all_tokens();
             one.tokens = None;
@@ -239,9 +240,6 @@ impl Bundle {
             let attempt = one.attempt;
             let own = vec![("code", "replicate_retried".into()), ("errors", texts(&errors))];
             self.emit_of("warning", replicate, own);
-            if self.spent() {
-                return self.finish("budget");
-            }
             return self.run(replicate, attempt);
         }
         self.close(replicate, status, data, errors);

@@ -25,7 +25,7 @@ pub fn confidence(matrix: &[Vec<Option<f64>>]) -> Option<f64> {
         sum += cell;
         n += 1;
     }
-    (n > 0).then(|| (1.0 - sum / count(n)).max(0.0).min(1.0))
+    (n > 0).then(|| (1.0 - sum / count(n)).max(0.0))
 }
 
 /// As [`confidence`], each pair weighing the product of its replicates' weights; `None` where
@@ -39,7 +39,7 @@ pub fn weighted_confidence(matrix: &[Vec<Option<f64>>], weights: &[f64]) -> Opti
         sum += pair * cell;
         all += pair;
     }
-    (all > 0.0 && all.is_finite()).then(|| (1.0 - sum / all).max(0.0).min(1.0))
+    (all > 0.0 && all.is_finite()).then(|| (1.0 - sum / all).max(0.0))
 }
 
 /// Whether replicates of this confidence are within `epsilon` of each other.

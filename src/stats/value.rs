@@ -278,6 +278,6 @@ fn number(text: &str) -> (Number, std::borrow::Cow<'_, str>) {
         return (Number { double, integer }, text.into());
     }
     // An integer of hundreds of digits has no double; the nearest finite one stands for it.
-    let double = double.max(f64::MIN).min(f64::MAX);
+    let double = if double.is_finite() { double } else { f64::MAX.copysign(double) };
     (Number { double, integer }, crate::canon::number_text(double).into())
 }
