@@ -58,13 +58,17 @@ export function runLints<I>(options: RunLintsOptions<I>): RunningLints {
     throw new TurnlockError('options.invalid', `\`lints.${name}\`: expected a function`)
   }
   const controller = new AbortController()
-  const feed = new Feed<FoundNit>(() => controller.abort())
+  const feed = new Feed<FoundNit>(() => onAbort())
   const report: LintReport = { nits: feed.items, lints: {}, errors: {} }
   const over = new Promise<void>((resolve) => {
     controller.signal.addEventListener('abort', () => resolve(), { once: true })
   })
-  const timer = setTimeout(() => controller.abort(), Math.min(budgetMs, 2 ** 31 - 1))
-  const onAbort = () => controller.abort()
+  // Whoever answers because it was told is too late.
+  const onAbort = () => {
+    for (const name of Object.keys(lints ?? {})) report.lints[name] ??= 'out_of_budget'
+    controller.abort()
+  }
+  const timer = setTimeout(onAbort, Math.min(budgetMs, 2 ** 31 - 1))
   if (signal?.aborted) onAbort()
   signal?.addEventListener('abort', onAbort, { once: true })
 
@@ -99,8 +103,7 @@ export function runLints<I>(options: RunLintsOptions<I>): RunningLints {
   const result = Promise.race([Promise.all(all), over]).then(() => {
     clearTimeout(timer)
     signal?.removeEventListener('abort', onAbort)
-    for (const name of Object.keys(lints ?? {})) report.lints[name] ??= 'out_of_budget'
-    controller.abort()
+    onAbort()
     feed.end()
     return report
   })
