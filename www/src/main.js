@@ -1,4 +1,5 @@
 // The page: what the buttons do, and that one thing runs at a time.
+import { setUpBundle } from './bundle/bundle.js'
 import { Chat } from './chat.js'
 import { compare, hideComparison } from './compare.js'
 import { setUpDoctor } from './doctor/doctor.js'
@@ -112,5 +113,5 @@ byId('settings').addEventListener('submit', (event) => event.preventDefault())
 await setUp()
 clear()
 show()
-setUpViews({ doctor: setUpDoctor })
+setUpViews({ doctor: setUpDoctor, bundle: setUpBundle })
 document.documentElement.dataset.ready = 'true'
