@@ -144,11 +144,11 @@ pub(super) struct Reading<'a> {
 impl Reading<'_> {
     pub(super) fn value(&mut self, json: &Json<'_>, node: NodeId) -> Value {
         match json {
-            Json::Null | Json::Host(_) => self.leaf("n", Body::Null),
-            Json::Bool(value) => self.leaf(if *value { "b1" } else { "b0" }, Body::Bool),
+            Json::Null | Json::Host(_) => self.leaf(b'n', "", Body::Null),
+            Json::Bool(value) => self.leaf(b'b', if *value { "1" } else { "0" }, Body::Bool),
             Json::Number(text) => {
                 let (number, text) = number(text);
-                self.leaf(&format!("#{text}"), Body::Number(number))
+                self.leaf(b'#', &text, Body::Number(number))
             }
             Json::String(text) => self.text(text, self.schema.node(node).kind),
             Json::Array(items) => self.array(items, node),
@@ -156,27 +156,28 @@ impl Reading<'_> {
         }
     }
 
-    fn leaf(&mut self, key: &str, body: Body) -> Value {
-        let class = self.interner.id(key);
-        Value { class, vote: class, hash: Hash::EMPTY.bytes(key.as_bytes()).0, body }
+    fn leaf(&mut self, mark: u8, key: &str, body: Body) -> Value {
+        let class = self.interner.text(mark, key);
+        let hash = Hash::EMPTY.bytes(&[mark]).bytes(key.as_bytes());
+        Value { class, vote: class, hash: hash.0, body }
     }
 
     /// §2.3, text: words are runs of letters and digits, each character lower-cased on its own.
     fn text(&mut self, text: &str, kind: Option<Kind>) -> Value {
         let text = nfc(text);
-        let mut value = self.leaf(&format!("\"{text}"), Body::Text(Vec::new()));
+        let mut value = self.leaf(b'"', &text, Body::Text(Vec::new()));
         if matches!(kind, Some(Kind::Category | Kind::Ordinal | Kind::Ignore)) {
             return value;
         }
         let mut words = Vec::new();
-        let mut word = String::from("w");
+        let mut word = String::new();
         for run in text.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty()) {
-            word.truncate(1);
+            word.clear();
             run.chars().for_each(|c| word.extend(c.to_lowercase()));
-            words.push(self.interner.id(&word));
+            words.push(self.interner.text(b'w', &word));
         }
         if !words.is_empty() {
-            value.vote = self.interner.list('t', words.iter().copied());
+            value.vote = self.interner.list(b't', words.iter().copied());
         }
         words.sort_unstable();
         words.dedup();
@@ -187,7 +188,7 @@ impl Reading<'_> {
     fn array(&mut self, items: &[Json<'_>], node: NodeId) -> Value {
         let inner = self.schema.items(node);
         let items: Vec<Value> = items.iter().map(|item| self.value(item, inner)).collect();
-        let class = self.interner.list('[', items.iter().map(|item| item.class));
+        let class = self.interner.list(b'[', items.iter().map(|item| item.class));
         let hash = items.iter().fold(Hash::EMPTY.bytes(b"["), |hash, item| hash.with(item.hash));
         let mut members: Vec<u32> = items.iter().map(|item| item.class).collect();
         members.sort_unstable();
@@ -200,10 +201,10 @@ impl Reading<'_> {
             Kind::Set => {
                 let mut distinct = members.clone();
                 distinct.dedup();
-                self.interner.list('S', distinct.into_iter())
+                self.interner.list(b'S', distinct.into_iter())
             }
             Kind::Multiset | Kind::Assign | Kind::Keyed => {
-                self.interner.list('M', members.iter().copied())
+                self.interner.list(b'M', members.iter().copied())
             }
             _ => class,
         };
@@ -232,11 +233,11 @@ impl Reading<'_> {
         let mut hash = Hash::EMPTY.bytes(b"{");
         let mut ids = Vec::with_capacity(2 * own.len());
         for member in &own {
-            ids.push(self.interner.id(&format!("k{}", member.key)));
+            ids.push(self.interner.text(b'k', &member.key));
             ids.push(member.value.class);
             hash = hash.bytes(member.key.as_bytes()).with(member.value.hash);
         }
-        let class = self.interner.list('{', ids.into_iter());
+        let class = self.interner.list(b'{', ids.into_iter());
         Value { class, vote: class, hash: hash.0, body: Body::Object(own) }
     }
 }
