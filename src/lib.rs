@@ -21,6 +21,7 @@
 //! - Validate arguments against a schema: the host does, and the core takes its verdict.
 //! - Run tools, or write anything down: what is to be kept is an effect ([`store`]).
 
+pub mod bundle;
 pub mod canon;
 pub mod dialect;
 pub mod error;
@@ -28,6 +29,7 @@ pub mod limits;
 pub mod message;
 mod planted;
 pub mod signature;
+pub mod stats;
 pub mod store;
 pub mod stream;
 pub mod tool;

@@ -30,3 +30,27 @@ pub const TOOLS: usize = 1024;
 
 /// A/B cycles in one turn: no bouncing by default, and never more than this.
 pub const MAX_CYCLES: u32 = 2;
+
+/// Items of an array that are matched one to one, exactly; longer ones are compared as multisets
+/// and say so. `bundle-statistics.md` §2.3; the method is cubic.
+pub const ASSIGNED_ITEMS: usize = 128;
+
+/// Comparisons of leaves that one matching may take, lists within lists included: 2²⁴, about a
+/// tenth of a second. Beyond, as for [`ASSIGNED_ITEMS`].
+pub const ASSIGN_WORK: u64 = 1 << 24;
+
+/// Cells of the table behind one common subsequence, 64 of which take one step: 2³², lists of
+/// 65 536. Beyond, the lists are compared as multisets and say so.
+pub const SEQUENCE_CELLS: usize = u32::MAX as usize;
+
+/// Replicates of one bundle. The matrix is quadratic.
+pub const REPLICATES: usize = 128;
+
+/// Bytes of one replicate's JSON: 4 MiB. A longer one is invalid and says so.
+pub const REPLICATE_BYTES: usize = 4 * 1024 * 1024;
+
+/// Bytes of the options of a bundle, or of all that `summarizeReplicates` is given: 64 MiB.
+pub const BUNDLE_BYTES: usize = 64 * 1024 * 1024;
+
+/// Fields of a bundle that are listed one by one; the numbers take in all of them.
+pub const BUNDLE_FIELDS: usize = 65_536;

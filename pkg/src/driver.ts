@@ -64,6 +64,9 @@ const HELD_BACK = 1000
 /** Bytes of a failure's body that the core may look at. */
 const FAILURE_BODY = 8192
 
+/** Bytes of what a tool says about its progress at once. */
+const PROGRESS = 65_536
+
 export class Driver {
   readonly #host: Host
   readonly #core: Core
@@ -282,6 +285,7 @@ export class Driver {
     const context: ToolContext = {
       ...{ signal: controller.signal, requestId, toolBatchId, toolCallId, idempotencyKey },
       projectId,
+      report: (data) => this.#report(id, data),
     }
     const tool = this.#host.tools[name]
     let settled: SettledInput
@@ -323,6 +327,13 @@ export class Driver {
       // What cannot be reused is executed.
     }
     this.send({ type: 'recalled', call: id, ...found })
+  }
+
+  /** What has no JSON, or too much of it, is not shown; the tool goes on. */
+  #report(id: number, data: unknown): void {
+    const progress = serialize(data, PROGRESS)
+    if (progress.status !== 'ok' || progress.bytes > PROGRESS) return
+    this.send({ type: 'tool_progress', call: id, data: JSON.parse(progress.text) as unknown })
   }
 
   readonly #fault = (error: TurnlockError): void => {

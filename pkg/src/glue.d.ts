@@ -26,6 +26,13 @@ export interface Glue {
   history_free(handle: number): void
   thread_id(conversationId: Uint8Array, namespace: Uint8Array): string
   explain_refusal(refusal: Uint8Array): string
+  distance(lines: Uint8Array): string
+  summarize(lines: Uint8Array): string
+  patch_apply(base: Uint8Array, patch: Uint8Array): string
+  bundle_new(options: Uint8Array): string
+  bundle_handle(handle: number, nowMs: number, input: Uint8Array, data: Uint8Array): string
+  bundle_deadline(handle: number): number
+  bundle_free(handle: number): void
   live_handles(): number
   /** Only in the test build. */
   trap?(): void

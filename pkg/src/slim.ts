@@ -3,6 +3,7 @@
  *
  * @module
  */
+export * from './bundle/index.js'
 export { init, type ModuleSource } from './core.js'
 export { isTurnlockError, TurnlockError } from './errors.js'
 export {

@@ -10,6 +10,7 @@ import {
   defineTool,
   memoryStore,
   resumeTurn,
+  runBundle,
   runTurn,
 } from '../../.cache/trap/dist/index.js'
 
@@ -123,4 +124,21 @@ test('a decoder of a lost instance says so', async () => {
   assert.ok(await shown(runTurn({ model: answering, messages: user })))
   assert.doesNotThrow(() => decodeStream('openai-chat').end())
   void decoder
+})
+
+test('a bundle of a lost instance ends with core.fault, and the next one works', async () => {
+  let told = 0
+  const replicate = ({ signal }) =>
+    new Promise((resolve) => signal.addEventListener('abort', () => resolve({ data: told++ })))
+  const errors = []
+  const eventManager = { on_error: ({ code }) => errors.push(code) }
+  const running = runBundle({ task: 't', replicate, eventManager })
+  const events = running[Symbol.asyncIterator]()
+  for (let n = 0; n < 2; n++) assert.equal((await events.next()).value.type, 'replicate_started')
+  trap()
+  await assert.rejects(running.result, { code: 'core.fault' })
+  await assert.rejects(events.next(), { code: 'core.fault' })
+  assert.deepEqual([told, errors], [2, ['core.fault']])
+  const next = await runBundle({ task: 't', replicate: async () => ({ data: 1 }) }).result
+  assert.equal(next.summary.confidence, 1)
 })

@@ -6,6 +6,7 @@ use super::machine::{State, Turn};
 use super::policy::ResultsAs;
 use super::prompt::{Answered, Context, Exchange};
 use super::records;
+use crate::canon::Json;
 use crate::planted::planted;
 use crate::signature::Signature;
 use crate::tool::{self, Outcome, Refusal, Rules, Ruling, Status};
@@ -337,6 +338,17 @@ impl Turn {
         };
         one.settled = Some((outcome, now));
         self.settle_replays();
+    }
+
+    /// Shown while the call runs; it changes nothing else.
+    pub(super) fn tool_progress(&mut self, call: u32, data: Json<'_>) {
+        let State::Running(batch) = &self.state else { return };
+        let open = |one: &&BatchCall| {
+            one.call == call && one.settled.is_none() && matches!(one.kind, Kind::Run { .. })
+        };
+        let Some(one) = batch.calls.iter().find(open) else { return };
+        let (tool_call_id, name) = (one.view.id.clone(), one.view.name.clone());
+        self.emit(EventKind::ToolProgress { tool_call_id, name, data: data.into_owned() });
     }
 
     pub(super) fn tools_timed_out(&mut self) {

@@ -95,6 +95,13 @@ pub enum Input<'a> {
         /// What it settled with.
         settled: Settled,
     },
+    /// A tool that runs says how far it is.
+    ToolProgress {
+        /// The call.
+        call: u32,
+        /// What it says.
+        data: Json<'a>,
+    },
     /// Time has passed.
     Timer,
     /// Stop after the tools, to be resumed.

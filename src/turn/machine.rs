@@ -207,6 +207,7 @@ impl Turn {
             Input::Recalled { call, found } => self.recalled(call, found),
             Input::Stored { revision, attempt, answer } => self.stored(revision, attempt, answer),
             Input::ToolSettled { call, settled } => self.tool_settled(call, settled),
+            Input::ToolProgress { call, data } => self.tool_progress(call, data),
             Input::Timer => {}
             Input::Verify => self.verify(),
             Input::Pause => self.record.pause = true,

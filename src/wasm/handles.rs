@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use crate::bundle::Bundle;
 use crate::message::History;
 use crate::stream::Decoder;
 use crate::turn::Turn;
@@ -10,6 +11,7 @@ thread_local! {
     pub(super) static STREAMS: Handles<Decoder> = Handles::new();
     pub(super) static HISTORIES: Handles<History<'static>> = Handles::new();
     pub(super) static TURNS: Handles<Turn> = Handles::new();
+    pub(super) static BUNDLES: Handles<Bundle> = Handles::new();
 }
 
 /// Live objects; numbers are never used again.

@@ -5,6 +5,7 @@
 //! a text that starts with `!`: `!{"code","message"}`. Objects are numbers, so that an
 //! instance that trapped can be thrown away whole. `pkg/src/core.ts` is the typed side.
 
+pub mod bundle;
 mod handles;
 pub mod history;
 mod tape;
@@ -18,7 +19,7 @@ use crate::error::Error;
 use crate::limits;
 use crate::stream::{Decoder, Delta};
 use crate::turn::{Input, Turn};
-use handles::{HISTORIES, STREAMS, TURNS};
+use handles::{BUNDLES, HISTORIES, STREAMS, TURNS};
 
 /// RFC 8785 text of a JSON text.
 #[wasm_bindgen]
@@ -118,6 +119,7 @@ pub fn live_handles() -> u32 {
     STREAMS.with(handles::Handles::len)
         + HISTORIES.with(handles::Handles::len)
         + TURNS.with(handles::Handles::len)
+        + BUNDLES.with(handles::Handles::len)
 }
 
 /// Traps, for tests of the host's recovery.

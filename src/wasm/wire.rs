@@ -124,6 +124,10 @@ pub(super) fn input<'a>(json: &'a Json<'a>) -> Result<Input<'a>, Error> {
             };
             Input::ToolSettled { call: number("call")?, settled }
         }
+        "tool_progress" => Input::ToolProgress {
+            call: number("call")?,
+            data: json.get("data").cloned().unwrap_or_default(),
+        },
         _ => return Err(bad("type", "an input that exists")),
     })
 }

@@ -17,3 +17,17 @@ export function scenarioEntry(name, n) {
   known ??= loadScenarios()
   return known.get(name)?.model[n - 1]
 }
+
+/** The bundle tables. */
+export const loadBundles = () =>
+  JSON.parse(readFileSync(new URL('../bundles/tables.json', import.meta.url), 'utf8'))
+
+let bundles
+
+/** What request `n` of a bundle's replicate, or of the turn around it, is answered with: `name|r1`. */
+export function bundleEntry(path, n) {
+  bundles ??= new Map(loadBundles().map((scenario) => [scenario.name, scenario]))
+  const [name, id] = path.split('|')
+  const scenario = bundles.get(name)
+  return (id === 'turn' ? scenario?.turn : scenario?.replicates[id])?.[n - 1]
+}

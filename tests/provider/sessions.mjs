@@ -1,7 +1,7 @@
 // The scripted provider without its server: a request in, a response out. See server.mjs for
 // the paths. Web standards only, beside the files that scripts are read from.
 import { BEHAVIOURS, look } from './behaviours.mjs'
-import { scenarioEntry } from './scenarios.mjs'
+import { bundleEntry, scenarioEntry } from './scenarios.mjs'
 import { loadTape } from './tapes.mjs'
 import * as anthropic from './wire/anthropic.mjs'
 import * as openaiChat from './wire/openai-chat.mjs'
@@ -103,6 +103,7 @@ async function play(request, log, name, script) {
 function entryOf(script, query, wire, log) {
   const [kind, rest] = split(script)
   if (kind === 'scenario') return scenarioEntry(rest, log.length)
+  if (kind === 'bundle') return bundleEntry(rest, log.length)
   if (kind === 'tape') {
     const [path, own = ''] = rest.split('?')
     const events = loadTape(path, wire === 'anthropic')

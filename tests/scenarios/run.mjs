@@ -4,19 +4,21 @@ import { createServer } from 'node:http'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createProvider, loadScenarios } from '../provider/server.mjs'
+import { playAll as playBundles } from '../bundles/play.mjs'
+import { createProvider, loadBundles, loadScenarios } from '../provider/server.mjs'
 import { playAll } from './play.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = join(here, '../..')
 
 const runtimes = {
-  async node(url, scenarios) {
+  async node(url, scenarios, bundles) {
     const turnlock = await import('turnlock')
-    return playAll({ turnlock, url, runtime: 'node' }, scenarios)
+    const host = { turnlock, url, runtime: 'node' }
+    return sum([await playAll(host, scenarios), await playBundles(host, bundles)])
   },
 
-  async workerd(url, scenarios) {
+  async workerd(url, scenarios, bundles) {
     const { Miniflare } = await import('miniflare')
     const { build } = await import('esbuild')
     // As wrangler does: the `workerd` condition, and wasm as a module beside the script.
@@ -36,17 +38,22 @@ const runtimes = {
       bindings: { PROVIDER: url },
     })
     try {
-      return await playInBatches(scenarios, async (batch) => {
+      const play = async (batch) => {
         const body = JSON.stringify(batch)
         const response = await worker.dispatchFetch('http://worker/', { method: 'POST', body })
         return response.json()
-      })
+      }
+      const name = (list) => (one) => ({ lane: one.lane, [list]: one.batch })
+      return sum([
+        await playInBatches(scenarios, (one) => play(name('scenarios')(one))),
+        await playInBatches(bundles, (one) => play(name('bundles')(one))),
+      ])
     } finally {
       await worker.dispose()
     }
   },
 
-  async chromium(url, scenarios) {
+  async chromium(url, scenarios, bundles) {
     const { launch } = await import('../browser.mjs')
     const site = await serve()
     const browser = await launch()
@@ -54,22 +61,34 @@ const runtimes = {
       const page = await browser.newPage()
       page.on('pageerror', (error) => console.error(`chromium: ${error}`))
       await page.goto(`${site.url}/tests/scenarios/page.html`)
-      return await page.evaluate(
-        async ([provider, tables]) => {
-          const [turnlock, { playAll }] = await Promise.all([
-            import('turnlock'),
-            import('/tests/scenarios/play.mjs'),
-          ])
-          // Chromium opens six connections to one host.
-          return playAll({ turnlock, url: provider, runtime: 'chromium', lanes: 5 }, tables)
-        },
-        [url, scenarios],
-      )
+      return await page
+        .evaluate(
+          async ([provider, tables, bundles]) => {
+            const [turnlock, { playAll }, { playAll: playBundles }] = await Promise.all([
+              import('turnlock'),
+              import('/tests/scenarios/play.mjs'),
+              import('/tests/bundles/play.mjs'),
+            ])
+            // Chromium opens six connections to one host.
+            const host = { turnlock, url: provider, runtime: 'chromium', lanes: 5 }
+            return [await playAll(host, tables), await playBundles({ ...host, lanes: 1 }, bundles)]
+          },
+          [url, scenarios, bundles],
+        )
+        .then(sum)
     } finally {
       await browser.close()
       await site.close()
     }
   },
+}
+
+function sum(parts) {
+  return {
+    passed: parts.reduce((all, { passed }) => all + passed, 0),
+    failed: parts.reduce((all, { failed }) => all + failed, 0),
+    failures: parts.flatMap(({ failures }) => failures),
+  }
 }
 
 /** A request to a worker may open six connections at once; the tables go in small batches. */
@@ -79,7 +98,7 @@ async function playInBatches(scenarios, play) {
     scenarios.filter((__, at) => at % 8 === lane),
   )
   for (const [lane, batch] of batches.entries()) {
-    const { passed, failed, failures } = await play({ lane, scenarios: batch })
+    const { passed, failed, failures } = await play({ lane, batch })
     all.passed += passed
     all.failed += failed
     all.failures.push(...failures)
@@ -110,7 +129,7 @@ const provider = await createProvider()
 const scenarios = [...loadScenarios().values()]
 let [passed, failed] = [0, 0]
 for (const name of names.length ? names : Object.keys(runtimes)) {
-  const played = await runtimes[name](provider.url, scenarios)
+  const played = await runtimes[name](provider.url, scenarios, loadBundles())
   for (const failure of played.failures) console.log(`\n${failure}`)
   console.log(`scenarios in ${name}: ${played.passed} passed, ${played.failed} failed`)
   passed += played.passed

@@ -1,4 +1,5 @@
 // The page: what the buttons do, and that one thing runs at a time.
+import { setUpBundle } from './bundle/bundle.js'
 import { Chat } from './chat.js'
 import { compare, hideComparison } from './compare.js'
 import { setUpDoctor } from './doctor/doctor.js'
@@ -148,6 +149,6 @@ onRemembered((key, elsewhere) => {
 await setUp()
 chat.show()
 show()
-setUpViews({ doctor: setUpDoctor })
+setUpViews({ doctor: setUpDoctor, bundle: setUpBundle })
 document.documentElement.dataset.ready = 'true'
 if (recall('turn')) void alone((started) => chat.catchUp(started), 'Reading a turn that is open…')
