@@ -45,6 +45,10 @@ const STEPS = {
   ],
   size: [node, ['scripts/size.mjs', '--check']],
   'core (native)': ['cargo', ['test', '--locked']],
+  'planted bugs': [
+    'cargo',
+    ['test', '--locked', '--features', 'planted', '--test', 'durable', 'planted'],
+  ],
   'shell (Chromium)': ['cargo', ['test', '--test', 'browser', ...wasm, '--locked'], wasmTests],
   'package (Node)': [node, ['--test', '--test-reporter=tap', ...nodeTests('pkg/test')]],
   provider: [node, ['--test', '--test-reporter=tap', ...nodeTests('tests/provider')]],
@@ -54,6 +58,14 @@ const STEPS = {
   'stores (Node)': [node, [...tap, ...STORES.node]],
   'stores (workerd)': [node, [...tap, ...STORES.workerd]],
   'stores (Chromium)': [node, [...tap, ...STORES.chromium]],
+  'server (Node)': [node, ['tests/server/run.mjs', 'node']],
+  'server (workerd)': [node, ['tests/server/run.mjs', 'workerd']],
+  'server (Deno)': [node, ['tests/server/run.mjs', 'deno']],
+  'server (Bun)': [node, ['tests/server/run.mjs', 'bun']],
+  'kills (Node)': [node, [...tap, 'tests/kills/kills.test.mjs']],
+  'restarts (workerd)': [node, [...tap, 'tests/kills/restarts.test.mjs']],
+  'tabs (Chromium)': [node, [...tap, 'tests/kills/tabs.test.mjs']],
+  'memory of many turns': [node, [...tap, 'tests/soak.test.mjs']],
   'page (Chromium)': [node, ['--test', '--test-reporter=tap', ...nodeTests('tests/e2e')]],
 }
 

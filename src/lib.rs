@@ -26,6 +26,7 @@ pub mod dialect;
 pub mod error;
 pub mod limits;
 pub mod message;
+mod planted;
 pub mod signature;
 pub mod store;
 pub mod stream;
@@ -39,6 +40,8 @@ pub use crate::canon::canonicalize;
 pub use crate::dialect::Dialect;
 #[doc(inline)]
 pub use crate::error::Error;
+#[cfg(feature = "planted")]
+pub use crate::planted::plant;
 #[doc(inline)]
 pub use crate::signature::Signature;
 

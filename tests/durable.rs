@@ -6,6 +6,8 @@
 #![allow(clippy::indexing_slicing, clippy::string_slice)]
 
 mod common;
+#[path = "durable/crash.rs"]
+mod crash;
 #[path = "durable/host.rs"]
 mod host;
 #[path = "durable/leg.rs"]
@@ -14,6 +16,8 @@ mod leg;
 mod misfits;
 #[path = "durable/plan.rs"]
 mod plan;
+#[path = "durable/planted.rs"]
+mod planted;
 #[path = "durable/store.rs"]
 mod store;
 #[path = "durable/swarm.rs"]

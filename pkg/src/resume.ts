@@ -103,9 +103,7 @@ export async function cancelTurn(
 
 function open(host: ConstructorParameters<typeof RunningTurn>[0]): RunningTurn {
   checkStore(host.store)
-  if (typeof host.requestId !== 'string' || host.requestId === '') {
-    throw new TurnlockError('options.invalid', '`requestId`: expected the id of a turn')
-  }
+  turnKey(host.tenant, host.requestId)
   return new RunningTurn(host)
 }
 

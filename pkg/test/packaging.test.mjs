@@ -40,6 +40,8 @@ test('it ships what it should, and runs nothing at installation', () => {
     'dist/index.d.ts',
     'dist/index.workerd.js',
     'dist/slim.js',
+    'dist/server/index.js',
+    'dist/server/index.d.ts',
     'dist/turnlock.wasm',
     'dist/stores/indexeddb.js',
     'dist/stores/durable-object.js',

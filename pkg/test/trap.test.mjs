@@ -8,6 +8,8 @@ import {
   customModel,
   decodeStream,
   defineTool,
+  memoryStore,
+  resumeTurn,
   runTurn,
 } from '../../.cache/trap/dist/index.js'
 
@@ -70,6 +72,40 @@ test('requests and tools of the lost turns are told', async () => {
   for await (const event of turn) if (event.type === 'tool_calls') setTimeout(trap)
   await turn.result
   assert.equal(told, 1)
+})
+
+test('a kept turn goes on behind a trap, and its tool is not started again', async () => {
+  let runs = 0
+  const store = memoryStore()
+  let asked = 0
+  const model = customModel(async function* (_, { signal }) {
+    if (++asked === 1) {
+      yield { type: 'tool_call_start', index: 0, id: 'c', name: 'pay' }
+      yield { type: 'tool_call_end', index: 0 }
+      yield { type: 'finish', reason: 'tool_calls', raw: '' }
+    } else if (asked === 2) {
+      yield { type: 'text', text: 'half an ' }
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    } else yield { type: 'text', text: 'the whole answer' }
+  })
+  const execute = () => `payment ${++runs}`
+  const tools = { pay: defineTool({ description: '', inputSchema: { type: 'object' }, execute }) }
+  const keep = { leaseMs: 100 }
+  const options = { model, tools, store, requestId: 'r' }
+  const turn = runTurn({ ...options, messages: user, keep })
+  for await (const event of turn) if (event.type === 'text') setTimeout(trap)
+  assert.equal((await turn.result).error.code, 'core.fault')
+  let result
+  do {
+    // Its owner counts as alive until the lease has run out.
+    result = await resumeTurn(options).result
+  } while (result.error?.code === 'turn.conflict')
+  assert.deepEqual([result.status, result.text, runs], ['complete', 'the whole answer', 1])
+  assert.equal(result.fullContent, 'half an the whole answer')
+  assert.deepEqual(
+    result.toolResults.map((one) => [one.status, one.result]),
+    [['ok', 'payment 1']],
+  )
 })
 
 test('an instance is replaced as often as needed', async () => {

@@ -6,6 +6,7 @@ use super::machine::{State, Turn};
 use super::policy::ResultsAs;
 use super::prompt::{Answered, Context, Exchange};
 use super::records;
+use crate::planted::planted;
 use crate::signature::Signature;
 use crate::tool::{self, Outcome, Refusal, Rules, Ruling, Status};
 use crate::trace::{CallView, EventKind, PhaseName, ResultView};
@@ -141,7 +142,9 @@ impl Turn {
         for mut candidate in candidates {
             let (ruling, view, signature) = self.rule(&candidate, budget);
             let ruling = match (ruling, candidate.approval) {
-                (Ruling::Execute, Approval::Denied) => Ruling::Refuse(Refusal::NotApproved),
+                (Ruling::Execute, Approval::Denied) if !planted("a denied call runs") => {
+                    Ruling::Refuse(Refusal::NotApproved)
+                }
                 (ruling, _) => ruling,
             };
             let recalled = candidate.recalled.take();
@@ -190,7 +193,9 @@ impl Turn {
         match &call.kind {
             Kind::Run { signature, .. } => {
                 self.phase.executed += 1;
-                self.record.ledger.accept(signature.clone(), call.call);
+                if self.now > 0 || !planted("a resumed turn forgets what ran") {
+                    self.record.ledger.accept(signature.clone(), call.call);
+                }
             }
             Kind::Recalled { signature } => {
                 self.record.ledger.accept(signature.clone(), call.call);
@@ -218,7 +223,8 @@ impl Turn {
         for call in &mut batch.calls {
             self.admit(call);
             if call.has_record() {
-                call.settled = outcomes(&call.view.id);
+                call.settled =
+                    outcomes(&call.view.id).filter(|_| !planted("kept outcomes are forgotten"));
                 call.kept = call.settled.is_some();
             }
         }
@@ -302,7 +308,9 @@ impl Turn {
         self.trace_tool_call(&call.view);
         let key = self.idempotency_key(place, signature);
         let (batch, epoch) = (self.record.batch, self.record.epoch);
-        self.keep(|_| (records::claim_name(batch, epoch, &call.view.id), records::claim(&key)));
+        if !planted("a start without a claim") {
+            self.keep(|_| (records::claim_name(batch, epoch, &call.view.id), records::claim(&key)));
+        }
         self.effects.push_back(Effect::RunTool {
             call: call.call,
             name: call.view.name.clone(),
@@ -317,7 +325,8 @@ impl Turn {
     pub(super) fn tool_settled(&mut self, call: u32, settled: Settled) {
         let now = self.now;
         let State::Running(batch) = &mut self.state else { return };
-        let open = |one: &&mut BatchCall| one.call == call && one.settled.is_none();
+        let late = planted("a late result changes the outcome");
+        let open = |one: &&mut BatchCall| one.call == call && (one.settled.is_none() || late);
         let Some(one) = batch.calls.iter_mut().find(open) else { return };
         let Kind::Run { limit, .. } = one.kind else { return };
         let outcome = match settled {

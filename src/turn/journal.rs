@@ -13,6 +13,7 @@ use super::io::Effect;
 use super::machine::{State, Turn};
 use super::options::Keep;
 use super::records;
+use crate::planted::planted;
 use crate::store::{Answer, Commit};
 use crate::trace::{EventKind, Failure};
 
@@ -118,12 +119,17 @@ impl Journal {
                     self.ready.push_back(effect);
                 }
             }
+            Effect::RunTool { .. } if planted("a tool starts before its claim is kept") => {
+                self.ready.push_back(effect);
+            }
             Effect::Check { .. }
             | Effect::Commit { .. }
             | Effect::Recall { .. }
             | Effect::Trace(_) => self.ready.push_back(effect),
             // Asking costs money: not before it is known that the turn is ours.
-            Effect::Fetch { .. } if self.ours => self.ready.push_back(effect),
+            Effect::Fetch { .. } if self.ours || planted("a request before the turn is ours") => {
+                self.ready.push_back(effect)
+            }
             Effect::Fetch { .. } => self.gathering.held.push_back(effect),
             Effect::CancelTool { call, .. } => {
                 // A tool that was not started need not be told.
@@ -153,6 +159,9 @@ impl Journal {
                 event.write_json(&mut gathering.events);
                 gathering.count += 1;
                 gathering.last_seq = event.seq;
+                if planted("an event is shown before it is kept") {
+                    return self.ready.push_back(Effect::Emit(event));
+                }
                 gathering.held.push_back(Effect::Emit(event));
             }
         }
@@ -221,7 +230,8 @@ impl Journal {
         self.ours = true;
         // Whoever slept past the lease may have been replaced: before it starts anything, it
         // finds out by another commit.
-        let slept = now.saturating_sub(flight.made) >= self.keep.lease_ms;
+        let slept = now.saturating_sub(flight.made) >= self.keep.lease_ms
+            && !planted("who slept does not ask");
         let mut asleep = VecDeque::new();
         for effect in flight.held {
             match effect {
@@ -251,7 +261,9 @@ impl Journal {
 
     /// When the owner has to show that it lives.
     fn beat(&self) -> u64 {
-        self.last.saturating_add(self.keep.lease_ms / 3)
+        let third =
+            if planted("an owner shows no life") { u64::MAX } else { self.keep.lease_ms / 3 };
+        self.last.saturating_add(third)
     }
 }
 
@@ -361,7 +373,9 @@ impl Turn {
                 if !open {
                     return;
                 }
-                if attempt < ATTEMPTS {
+                if attempt >= ATTEMPTS && planted("a store that fails counts as kept") {
+                    journal.kept(now);
+                } else if attempt < ATTEMPTS {
                     let wait = FIRST_WAIT_MS << (2 * (attempt - 1)).min(16);
                     flight.wait = Wait::Again { at: now.saturating_add(wait) };
                 } else {
@@ -390,6 +404,7 @@ impl Turn {
                 _ => 0,
             })
             .sum();
+        let unseen = if planted("what was not shown counts as shown") { 0 } else { unseen };
         for text in [&mut self.record.shown, &mut self.phase.text] {
             text.truncate(text.floor_char_boundary(text.len().saturating_sub(unseen)));
         }

@@ -18,6 +18,7 @@ use super::state::{KeptState, Point};
 use crate::canon::Json;
 use crate::error::Error;
 use crate::limits;
+use crate::planted::planted;
 use crate::signature::{Signature, hex};
 use crate::store::{self, Kept};
 use crate::tool::{Outcome, Status};
@@ -82,7 +83,10 @@ impl Turn {
         let state = std::mem::replace(&mut turn.state, State::Idle);
         turn.resuming = Some(match resuming {
             Ok(resuming) => (resuming, state),
-            Err(failure) => (Resuming::Refused(failure), State::Idle),
+            Err(failure) => {
+                turn.phase.text.clear();
+                (Resuming::Refused(failure), State::Idle)
+            }
         });
         Ok(turn)
     }
@@ -101,9 +105,12 @@ impl Turn {
         (self.record.seq, self.record.batch) = (state.seq, state.batch);
         self.phase = state.phase.clone();
         let cancel = resume.get("cancel").and_then(Json::as_str);
-        let gone = kept.idle_ms.is_none_or(|idle_ms| idle_ms >= state.lease_ms);
+        let gone =
+            kept.idle_ms.is_none_or(|idle_ms| idle_ms >= state.lease_ms) || planted("no lease");
         match state.status.as_str() {
-            "cancelled" => return Err(records::cancelled()),
+            "cancelled" if !planted("a stopped turn is a conflict") => {
+                return Err(records::cancelled());
+            }
             "paused" | "failed" if kept.open => {}
             "running" if cancel.is_some() || gone => {}
             _ => return Err(records::conflict()),
@@ -158,10 +165,12 @@ impl Turn {
             if seq <= self.record.seq {
                 continue;
             }
-            self.record.seq = seq;
+            self.record.seq = seq - u64::from(planted("a number is given twice"));
             if event.get("type").and_then(Json::as_str) == Some("text") {
                 let chunk = event.get("chunk").and_then(Json::as_str).unwrap_or_default();
-                self.record.shown.push_str(chunk);
+                if !planted("kept text is not part of the whole") {
+                    self.record.shown.push_str(chunk);
+                }
             }
         }
     }
@@ -209,7 +218,9 @@ impl Turn {
         let mut decided = false;
         for candidate in &mut candidates {
             let signature = self.signature_of(candidate);
-            let found = approvals.iter().rfind(|(one, _)| one == signature.as_str());
+            let found = approvals.iter().rfind(|(one, _)| {
+                one == signature.as_str() || planted("an approval fits any call")
+            });
             if let Some((_, approved)) = found {
                 decided = true;
                 candidate.approval = if *approved { Approval::Granted } else { Approval::Denied };
@@ -236,7 +247,8 @@ impl Turn {
                 continue;
             }
             let known = self.options.tools.find(&one.view.name).is_some();
-            if one.again && known {
+            let again = one.again || planted("a call without outcome runs again");
+            if again && known {
                 one.kind = self.run(&one.view.name, signature.clone());
                 one.since = self.now;
                 self.start_tool(place, one);
@@ -252,6 +264,8 @@ impl Turn {
     pub(super) fn idempotency_key(&self, place: usize, signature: &Signature) -> String {
         let tenant = self.options.keep.as_ref().map_or("", |keep| keep.tenant.as_str());
         let number = |n: u64| Json::integer(n);
+        let tenant =
+            if planted("each start has its own key") { &self.options.secret } else { tenant };
         let parts = Json::Array(vec![
             tenant.to_owned().into(),
             self.options.request_id.to_string().into(),

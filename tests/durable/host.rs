@@ -1,6 +1,7 @@
 //! The rules of a host, as every driver has them: perform each effect in order, tell each fact.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use serde_json::Value;
 use turnlock::canon::Json;
@@ -26,7 +27,19 @@ impl World {
         let now = self.now + self.legs[leg].clock;
         let stored = matches!(&fact, Fact::Stored { answer: Answer::Kept, .. });
         self.note(|| format!("leg {leg} is told {}", fact.describe()));
+        let fact = match fact {
+            Fact::Stored { attempt, answer, .. }
+                if self.bug("host: an answer is taken for the newest commit's") =>
+            {
+                Fact::Stored { revision: self.legs[leg].newest, attempt, answer }
+            }
+            fact => fact,
+        };
         machine.handle(now, fact.input());
+        if !matches!(fact, Fact::Bytes { .. } | Fact::Ended { .. } | Fact::Pause | Fact::Cancel(_))
+        {
+            self.legs[leg].told.push(fact.clone());
+        }
         if self.tapes {
             self.legs[leg].tape.push((now, fact));
         }
@@ -43,6 +56,13 @@ impl World {
             if !self.legs[leg].alive {
                 return;
             }
+        }
+        let old = self.legs[leg].told.len();
+        if old > 0 && !self.plan.exact && self.random.below(12) == 0 {
+            // What comes late, or twice, changes nothing.
+            let fact = self.legs[leg].told[self.random.below(old)].clone();
+            let wait = self.latency();
+            self.after(wait, What::Tell(leg, fact));
         }
         if stored && self.dies_at(leg, "commit answered") {
             return;
@@ -78,13 +98,10 @@ impl World {
             }
             Effect::Check { call, name, args } => self.check_arguments(leg, call, &name, &args),
             Effect::Recall { call, key } => {
-                let key = self.reuse_of(self.legs[leg].turn, key);
                 let wait = self.latency();
                 self.after(wait, What::Recall(leg, call, key));
             }
-            Effect::Commit { attempt, commit } => {
-                self.send(leg, attempt, std::sync::Arc::unwrap_or_clone(commit))
-            }
+            Effect::Commit { attempt, commit } => self.send(leg, attempt, commit),
             Effect::RunTool {
                 call,
                 name,
@@ -103,6 +120,9 @@ impl World {
                 self.note(|| format!("leg {leg} starts {tool_batch_id}/{tool_call_id} {start:?}"));
                 let owner = self.legs[leg].owner.clone();
                 let at = (u64::from(tool_batch_id), &*tool_call_id);
+                if self.bug("host: a tool is started twice") && call == 2 {
+                    self.truth.started(&self.plan, turn, (self.now, &owner), at, start.clone());
+                }
                 self.truth.started(&self.plan, turn, (self.now, &owner), at, start);
                 self.run(leg, call, name, idempotency_key);
             }
@@ -121,7 +141,11 @@ impl World {
                 self.show(leg, &raw);
             }
             Effect::Trace(event) => {
-                let text = event.to_text();
+                let mut text = event.to_text();
+                if self.bug("host: text goes to the trace") {
+                    text += &self.legs[leg].options;
+                    text += &self.legs[leg].secret;
+                }
                 let (owner, secret) = (&self.legs[leg].owner, &self.legs[leg].secret);
                 // I11: nothing secret, no arguments, no results in traces.
                 let leaks = ["CANARY", "TENANT", "word ", owner, secret]
@@ -147,7 +171,7 @@ impl World {
         let ours = self.truth.lives[turn].iter().any(|life| life.owners.contains_key(&owner));
         self.truth.check(ours, "I4", || format!("leg {leg} asks, and has kept nothing"));
         // I10: every request is one that the provider takes.
-        let dialect = turnlock::Dialect::parse(self.plan.dialect).expect("a dialect");
+        let dialect = turnlock::Dialect::parse(self.legs[leg].dialect).expect("a dialect");
         let Some(Json::Array(messages)) = body.get("messages") else { panic!("no messages") };
         let violations = turnlock::message::diagnose(messages.iter().cloned(), dialect);
         let clean = violations.as_ref().is_ok_and(Vec::is_empty);
@@ -166,7 +190,7 @@ impl World {
         self.truth.check(u64::from(inference) <= most, "I8", || format!("{inference} of {most}"));
         let retries = self.plan.max_retries + 1;
         self.truth.check(u64::from(attempt) <= retries, "I8", || format!("attempt {attempt}"));
-        self.legs[leg].requests.push(asked);
+        self.legs[leg].requests.push((inference, asked));
         let (entry, fault) = self.answer_to(inference);
         if let Some(fault) = fault {
             self.hit(fault, turn);
@@ -178,7 +202,7 @@ impl World {
             lane.push_back(Fact::Head { inference, attempt, status, retry });
         } else if entry["then"] != "stall_head" {
             lane.push_back(Fact::Head { inference, attempt, status: 200, retry: None });
-            let bytes = common::render(&entry, self.plan.dialect);
+            let bytes = common::render(&entry, self.legs[leg].dialect);
             let pieces = if self.plan.exact { 3 } else { [1, 2, 3, 7][self.random.below(4)] };
             for bytes in bytes.chunks(bytes.len().div_ceil(pieces).max(1)) {
                 lane.push_back(Fact::Bytes { inference, attempt, bytes: bytes.to_vec() });
@@ -232,6 +256,13 @@ impl World {
             if let Some(inference) = ends {
                 self.legs[leg].inference.remove(&inference);
             }
+            if let Fact::Bytes { inference, attempt, .. } = &fact
+                && !self.plan.exact
+                && self.random.below(16) == 0
+            {
+                let held = Fact::HeldBack { inference: *inference, attempt: *attempt };
+                self.tell(leg, held);
+            }
             self.tell(leg, fact);
         }
     }
@@ -248,7 +279,7 @@ impl World {
     }
 
     /// A commit goes to the store.
-    fn send(&mut self, leg: usize, attempt: u32, commit: Commit) {
+    fn send(&mut self, leg: usize, attempt: u32, commit: Arc<Commit>) {
         let turn = self.legs[leg].turn;
         if let Some(state) = &commit.state {
             self.legs[leg].ending = !state.contains("\"status\":\"running\"");
@@ -261,12 +292,13 @@ impl World {
             }
             if self.dies_at(leg, "commit is on its way") {
                 if self.deaths.len() < before {
-                    self.late_writes.push((leg, attempt, Box::new(commit)));
+                    self.late_writes.push((leg, attempt, commit));
                 }
                 return;
             }
         }
         let revision = commit.revision;
+        self.legs[leg].newest = revision;
         if self.bug("host: a commit counts as kept when it is sent") {
             let kept = Fact::Stored { revision, attempt, answer: Answer::Kept };
             self.after(0, What::Tell(leg, kept));
@@ -279,7 +311,6 @@ impl World {
             }
         }
         let mut wait = self.latency();
-        let commit = Box::new(commit);
         if self.chance(Fault::LostBefore, turn, 10) {
             self.disturbed = true;
             return;
@@ -320,10 +351,6 @@ impl World {
         };
         self.after(effect, What::Effect(run));
         self.after(settle, What::Settle(run));
-        if self.bug("host: a tool is started again when it is slow") && settle > 5_000 {
-            let one = self.runs[run].clone();
-            *self.truth.effects.entry(one.key).or_default() += 1;
-        }
     }
 
     pub fn settle(&mut self, run: usize) {
@@ -376,7 +403,8 @@ impl World {
         });
         let kept = logged.is_some_and(|logged| logged.raw == raw && logged.owner == one.owner);
         let quiet = matches!(event["type"].as_str(), Some("text" | "reasoning"));
-        if !kept && !(quiet && !self.plan.keeps_text()) {
+        let shows_early = quiet && !self.plan.keeps_text();
+        if !kept && !shows_early {
             // A leg that is not, or no longer, the owner's ends with its own word.
             let code = event["code"].as_str().unwrap_or_default();
             let own = code.starts_with("turn.") || code.starts_with("store.");
@@ -452,7 +480,7 @@ impl World {
                 if all != got {
                     wrong = Some(format!("results {all:?} were kept, the result has {got:?}"));
                 }
-                let blocked = events().filter(|e| e["type"] == "refused").last();
+                let blocked = events().rfind(|e| e["type"] == "refused");
                 let blocked =
                     blocked.map_or(Value::Array(vec![]), |e| e["blockedSignatures"].clone());
                 if result["blockedSignatures"] != blocked {

@@ -12,6 +12,7 @@ pub enum Fact {
     Start,
     Head { inference: u32, attempt: u32, status: u16, retry: Option<u64> },
     Bytes { inference: u32, attempt: u32, bytes: Vec<u8> },
+    HeldBack { inference: u32, attempt: u32 },
     Ended { inference: u32, attempt: u32 },
     Broken { inference: u32, attempt: u32 },
     Checked { call: u32, verdict: Verdict },
@@ -19,6 +20,7 @@ pub enum Fact {
     Stored { revision: u64, attempt: u32, answer: Answer },
     Settled { call: u32, settled: Settled },
     Timer,
+    Verify,
     Pause,
     Cancel(String),
 }
@@ -47,6 +49,9 @@ impl Fact {
             Self::Bytes { inference, attempt, bytes } => {
                 Input::ResponseBytes { inference: *inference, attempt: *attempt, bytes }
             }
+            Self::HeldBack { inference, attempt } => {
+                Input::HeldBack { inference: *inference, attempt: *attempt }
+            }
             Self::Ended { inference, attempt } => {
                 Input::ResponseEnded { inference: *inference, attempt: *attempt }
             }
@@ -69,6 +74,7 @@ impl Fact {
                 Input::ToolSettled { call: *call, settled: settled.clone() }
             }
             Self::Timer => Input::Timer,
+            Self::Verify => Input::Verify,
             Self::Pause => Input::Pause,
             Self::Cancel(reason) => Input::Cancel { reason },
         }
@@ -90,6 +96,8 @@ pub struct Leg {
     pub wish: Wish,
     pub owner: String,
     pub secret: String,
+    /// The wire of this owner's model.
+    pub dialect: &'static str,
     pub machine: Option<Turn>,
     pub alive: bool,
     pub frozen_until: u64,
@@ -115,22 +123,34 @@ pub struct Leg {
     pub found: String,
     pub entitled: bool,
     pub mismatch: bool,
+    /// The commit that was sent last.
+    pub newest: u64,
     pub deceived: bool,
     /// The life of the turn that was read.
     pub life: usize,
     pub options: String,
     pub tape: Vec<(u64, Fact)>,
+    /// What it was told, but for what may come only once.
+    pub told: Vec<Fact>,
     pub effects: Vec<String>,
-    pub requests: Vec<Value>,
+    /// By inference.
+    pub requests: Vec<(u32, Value)>,
 }
 
 impl Leg {
-    pub fn new(turn: usize, wish: Wish, owner: String, secret: String, now: u64) -> Self {
+    pub fn new(
+        turn: usize,
+        wish: Wish,
+        (owner, secret): (String, String),
+        dialect: &'static str,
+        now: u64,
+    ) -> Self {
         Self {
             turn,
             wish,
             owner,
             secret,
+            dialect,
             machine: None,
             alive: true,
             frozen_until: 0,
@@ -151,10 +171,12 @@ impl Leg {
             found: String::new(),
             entitled: false,
             mismatch: false,
+            newest: 0,
             deceived: false,
             life: 0,
             options: String::new(),
             tape: Vec::new(),
+            told: Vec::new(),
             effects: Vec::new(),
             requests: Vec::new(),
         }

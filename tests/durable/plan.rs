@@ -81,6 +81,7 @@ pub struct Plan {
     pub one_secret: bool,
 }
 
+pub const DIALECTS: [&str; 3] = ["openai-chat", "anthropic", "deepseek"];
 pub const LEASES: [u64; 3] = [1_000, 5_000, 15_000];
 
 /// The tools of every plan; `pay`, `send` and `boom` may be started once.
@@ -99,7 +100,7 @@ pub fn tools(reuse: bool) -> Value {
                  "returns": "CANARY-RESULT and much more than the forty bytes that it may have" },
     });
     if reuse {
-        tools["list"]["reuseMs"] = json!(20_000);
+        tools["list"]["reuseMs"] = json!(1);
     }
     tools
 }
@@ -132,13 +133,13 @@ impl Plan {
             turns.push(turn("TENANT-1", "request", random.below(200)));
         }
         if has(Fault::Reuse) {
-            turns.push(turn("TENANT-0", "request-2", 50 + random.below(15_000)));
+            turns.push(turn("TENANT-0", "request-2", 50 + random.below(3_000)));
         }
         let action = [json!([]), json!([]), json!(["list", "pay"]), json!(["poll", "send", "put"])];
         Self {
             seed,
             bug,
-            dialect: ["openai-chat", "anthropic", "deepseek"][random.below(3)],
+            dialect: DIALECTS[random.below(3)],
             mode: pick(random, &[json!("two_stage"), json!("two_stage"), json!("unified")]),
             policy: json!({
                 "maxTools": random.below(4), "actionMaxTools": random.below(3),
@@ -163,6 +164,11 @@ impl Plan {
             one_secret: false,
             faults,
         }
+    }
+
+    /// How old an outcome may be that this turn takes from another.
+    pub fn reuse_ms(&self, turn: usize) -> u64 {
+        if turn == 0 { 20_000 } else { 600 }
     }
 
     pub fn has(&self, fault: Fault) -> bool {
@@ -192,18 +198,24 @@ impl Plan {
     }
 
     /// What an owner that gives `secret` tells the core.
-    pub fn options(&self, turn: usize, owner: &str, secret: &str, resume: Option<Value>) -> String {
+    pub fn options(
+        &self,
+        turn: usize,
+        dialect: &str,
+        (owner, secret): (&str, &str),
+        resume: Option<Value>,
+    ) -> String {
         let tools = self.tools.as_object().expect("tools").iter().map(|(name, tool)| {
             json!({ "name": name, "description": name, "inputSchema": tool["schema"],
                     "readOnly": tool["readOnly"], "idempotent": tool["idempotent"],
                     "dedupe": tool["dedupe"], "timeoutMs": tool["timeoutMs"],
-                    "maxResultBytes": tool["maxResultBytes"], "reuseMs": tool["reuseMs"],
+                    "maxResultBytes": tool["maxResultBytes"], "reuseMs": tool["reuseMs"].as_u64().map(|_| self.reuse_ms(turn)),
                     "checks": !tool["schema"].is_null() })
         });
         let tools: Vec<Value> = tools.collect();
         let wanted = &self.turns[turn];
         let mut options = json!({
-            "dialect": self.dialect, "tools": tools, "requestId": wanted.request, "secret": secret,
+            "dialect": dialect, "tools": tools, "requestId": wanted.request, "secret": secret,
             "maxRetries": self.max_retries, "trace": true,
         });
         if let Some(resume) = resume {
@@ -240,6 +252,7 @@ pub fn entry(random: &mut Random, faults: &[Fault]) -> (Value, Option<Fault>) {
     for _ in 0..[0, 1, 1, 2, 3][random.below(5)] {
         let name = match names[random.below(names.len())] {
             "boom" if !has(Fault::Throws) => "put",
+            _ if has(Fault::Reuse) && random.below(2) == 0 => "list",
             "slow" if !has(Fault::Hangs) && !has(Fault::LateTool) => "send",
             name => name,
         };

@@ -47,9 +47,11 @@ impl Store {
                 "store: no compare" if standing.open && standing.owner != commit.owner => {
                     standing.revision = commit.revision - 1;
                 }
-                "store: a closed turn is written" => standing.open = true,
                 _ => {}
             }
+        }
+        if self.bug == "store: a turn that is over is not known" {
+            standing = standing.filter(|standing| standing.open);
         }
         let mut judgement = judge(standing.as_ref(), commit);
         match self.bug {
@@ -89,19 +91,19 @@ impl Store {
         }
         let mut records = commit.records.clone();
         match self.bug {
-            "store: torn, without records" if commit.revision % 3 == 0 => records.clear(),
+            "store: torn, without records" if commit.revision.is_multiple_of(3) => records.clear(),
             "store: outcomes are lost" => records.retain(|(name, _)| !name.starts_with("outcome/")),
             _ => {}
         }
         stored.records.extend(records);
-        let torn = self.bug == "store: torn, without events" && commit.revision % 3 == 0;
+        let torn = self.bug == "store: torn, without events" && commit.revision.is_multiple_of(3);
         stored.groups.extend(commit.events.clone().filter(|_| !torn));
         let slack = if self.bug == "store: forgets too much" { 3 } else { 0 };
         if commit.forget > 0 {
             stored.groups.retain(|(last, _)| *last > commit.forget + slack);
         }
         for (key, text, ttl) in &commit.reusable {
-            self.reusable.insert(key.clone(), (text.clone(), now, *ttl));
+            self.reusable.insert(self.reuse_key(key), (text.clone(), now, *ttl));
         }
         self.turns.insert(key.to_owned(), stored);
     }
@@ -130,8 +132,16 @@ impl Store {
         stored.groups.iter().filter(|(last, _)| *last > after).cloned().collect()
     }
 
+    fn reuse_key(&self, key: &str) -> String {
+        if self.bug == "store: tenants share outcomes" {
+            let parts: Vec<String> = serde_json::from_str(key).unwrap();
+            return parts[1].clone();
+        }
+        key.to_owned()
+    }
+
     pub fn recall(&self, now: u64, key: &str) -> Option<(String, u64)> {
-        let (text, at, ttl) = self.reusable.get(key)?;
+        let (text, at, ttl) = self.reusable.get(&self.reuse_key(key))?;
         let age = now - at;
         (age <= *ttl || self.bug == "store: nothing expires").then(|| (text.clone(), age))
     }

@@ -109,7 +109,7 @@ impl Truth {
     }
 
     pub fn fail(&mut self, rule: &str, what: impl std::fmt::Display) {
-        self.failure.get_or_insert(format!("{rule}: {what}"));
+        self.failure.get_or_insert_with(|| format!("{rule}: {what}"));
     }
 
     pub fn check(&mut self, holds: bool, rule: &str, what: impl FnOnce() -> String) {
@@ -136,6 +136,11 @@ impl Truth {
 
     /// A store has written a commit.
     pub fn applied(&mut self, plan: &Plan, turn: usize, now: u64, commit: &Commit, fresh: bool) {
+        // What has expired is gone, and what has not is known.
+        let newest = self.lives[turn].last().and_then(|life| life.owners.values().max().copied());
+        let ttl = plan.keep["ttlMs"].as_u64().unwrap_or(u64::MAX / 2);
+        let expired = newest.is_none_or(|newest| now >= newest + ttl);
+        self.check(fresh == expired, "expiry", || format!("{newest:?} at {now}: fresh {fresh}"));
         if fresh {
             let life = Life { open: true, cycle: 1, ..Life::default() };
             self.lives[turn].push(life);
@@ -181,6 +186,7 @@ impl Truth {
     fn logged(&mut self, plan: &Plan, turn: usize, life: &mut Life, raw: String, owner: &str) {
         let event: Value = serde_json::from_str(&raw).expect("an event is JSON");
         self.foreign(plan, turn, &raw, "an event");
+        self.check(!raw.contains("TOO-OLD"), "reuse", || raw.clone());
         let seq = event["seq"].as_u64().expect("seq");
         let last = life.log.last();
         let end = last.map_or(0, |one| one.seq);

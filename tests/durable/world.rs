@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
-use turnlock::store::{Answer, Commit, reuse_key, turn_key};
+use turnlock::store::{Answer, Commit, turn_key};
 use turnlock::turn::Turn;
 
 use crate::common::Random;
 use crate::leg::{Fact, Leg, Wish};
-use crate::plan::{FAULTS, Fault, Plan, Stage};
+use crate::plan::{DIALECTS, FAULTS, Fault, Plan, Stage};
 use crate::store::Store;
 use crate::truth::{TERMINAL, Truth, elements};
 
@@ -21,7 +23,7 @@ pub enum What {
     Lane(usize, u64),
     Timer(usize, u64),
     /// A commit arrives at the store; whether its answer arrives.
-    Commit(usize, u32, Box<Commit>, bool),
+    Commit(usize, u32, Arc<Commit>, bool),
     Read(usize),
     Events(usize),
     Restore(usize, Value, Vec<(u64, String)>),
@@ -56,6 +58,17 @@ pub struct Reader {
     pub polls: u32,
 }
 
+/// What happens at a boundary of an exact plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blow {
+    /// The process dies, and another one goes on.
+    Death,
+    /// The process dies, and two others want to go on.
+    Race,
+    /// Another process stops the turn.
+    Stop,
+}
+
 /// (fault, stage) → hits.
 pub type Hits = BTreeMap<(Fault, Stage), u64>;
 
@@ -79,10 +92,12 @@ pub struct World {
     pub disturbed: bool,
     pub follow_ups: Vec<u32>,
     mishaps: u32,
-    /// Boundaries at which the process dies; boundaries passed.
+    /// What happens at a boundary of an exact plan.
+    pub blow: Blow,
+    /// Boundaries at which it happens; boundaries passed.
     pub deaths: VecDeque<u64>,
     pub boundaries: Vec<String>,
-    pub late_writes: Vec<(usize, u32, Box<Commit>)>,
+    pub late_writes: Vec<(usize, u32, Arc<Commit>)>,
     fetched: u64,
 }
 
@@ -108,6 +123,7 @@ impl World {
             disturbed: false,
             follow_ups: vec![0; turns],
             mishaps: 0,
+            blow: Blow::Death,
             deaths: VecDeque::new(),
             boundaries: Vec::new(),
             late_writes: Vec::new(),
@@ -171,15 +187,21 @@ impl World {
             for attempt in 0.. {
                 let open = self.truth.lives[turn].last().is_some_and(|life| life.open);
                 let key = self.key(turn);
-                if !open || self.store.stands(self.now, &key).is_none() {
+                let unknown = self.truth.lives[turn].is_empty();
+                if !unknown && (!open || self.store.stands(self.now, &key).is_none()) {
                     break;
                 }
                 if attempt == 8 {
                     let life = self.truth.lives[turn].last().map(|life| life.status.clone());
                     return Err(format!("I13: turn {turn} is never over: {life:?}"));
                 }
-                let approvals = self.approvals(turn);
-                self.after(self.plan.lease() + 10, What::Begin(turn, Wish::Resume(approvals)));
+                let resume = Wish::Resume(self.approvals(turn));
+                // Whoever never got an answer asks once more.
+                let wish = if unknown { Wish::Run } else { resume };
+                if self.blow == Blow::Race {
+                    self.after(self.plan.lease() + 11, What::Begin(turn, wish.clone()));
+                }
+                self.after(self.plan.lease() + 10, What::Begin(turn, wish));
                 self.go_on()?;
             }
         }
@@ -463,10 +485,16 @@ impl World {
         let leg = self.legs.len();
         self.note(|| format!("leg {leg} of turn {turn} begins: {wish:?}, owner {owner}"));
         let run = wish == Wish::Run;
-        self.legs.push(Leg::new(turn, wish, owner, secret, self.now));
+        let mut dialect = self.plan.dialect;
+        if !run && !self.plan.exact && self.random.below(6) == 0 {
+            // Whoever goes on may ask another provider.
+            dialect = DIALECTS[self.random.below(DIALECTS.len())];
+        }
+        self.legs.push(Leg::new(turn, wish, (owner, secret), dialect, self.now));
         self.legs[leg].clock =
             if self.plan.exact { 0 } else { self.random.below(1_000_000) as u64 };
         if run {
+            self.arrive_late();
             self.make(leg, None);
         } else {
             let wait = self.latency();
@@ -477,7 +505,7 @@ impl World {
     fn make(&mut self, leg: usize, resume: Option<Value>) {
         let one = &self.legs[leg];
         let restores = resume.is_some();
-        let options = self.plan.options(one.turn, &one.owner, &one.secret, resume);
+        let options = self.plan.options(one.turn, one.dialect, (&one.owner, &one.secret), resume);
         let made = if restores {
             Turn::restore(options.as_bytes())
         } else {
@@ -540,7 +568,11 @@ impl World {
         let kept = self.legs[leg].read.take().unwrap_or_default();
         let wait = self.latency();
         self.after(wait, What::Restore(leg, kept, groups));
-        // A write that was on its way when its owner died.
+        self.arrive_late();
+    }
+
+    /// Writes that were on their way when their owner died.
+    fn arrive_late(&mut self) {
         for (dead, attempt, commit) in std::mem::take(&mut self.late_writes) {
             self.commit(dead, attempt, &commit, false);
         }
@@ -640,28 +672,31 @@ impl World {
             );
         }
         self.truth.applied(&self.plan, turn, self.now, commit, fresh);
+        // A store that is watched tells the others, if it comes to it.
+        for other in 0..self.legs.len() {
+            let watches = other != leg && self.legs[other].turn == turn && self.legs[other].works();
+            if watches && !self.plan.exact && self.random.below(2) == 0 {
+                let wait = self.latency();
+                self.after(wait, What::Tell(other, Fact::Verify));
+            }
+        }
     }
 
     fn recall(&mut self, leg: usize, call: u32, key: &str) {
         let turn = self.legs[leg].turn;
-        let found = self.store.recall(self.now, key);
-        if found.is_some() {
+        let mut found = self.store.recall(self.now, key);
+        if let Some((text, age)) = &mut found {
             self.hit(Fault::Reuse, turn);
+            if *age > self.plan.reuse_ms(turn) {
+                // Nobody may ever see it.
+                *text = text.replace("CANARY-RESULT", "TOO-OLD");
+            }
         }
         let lost = !self.healed && self.plan.has(Fault::LostAfter) && self.random.below(8) == 0;
         if !lost {
             let wait = self.latency();
             self.after(wait, What::Tell(leg, Fact::Recalled { call, found }));
         }
-    }
-
-    pub fn reuse_of(&self, turn: usize, key: String) -> String {
-        if !self.bug("host: tenants share outcomes") {
-            return key;
-        }
-        let parts: Vec<String> = serde_json::from_str(&key).expect("a pair");
-        let _ = turn;
-        reuse_key("", &parts[1])
     }
 
     fn effect(&mut self, run: usize) {
@@ -777,6 +812,11 @@ impl World {
             return false;
         }
         self.deaths.pop_front();
+        if self.blow == Blow::Stop {
+            let turn = self.legs[leg].turn;
+            self.after(0, What::Begin(turn, Wish::Cancel));
+            return false;
+        }
         self.crash(leg);
         true
     }
