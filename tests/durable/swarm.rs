@@ -61,7 +61,7 @@ fn seeds() {
         for stage in *stages {
             let count = hits.get(&(*fault, *stage)).copied().unwrap_or(0);
             println!("{fault:?} in {stage:?}: {count}");
-            if count < 20 {
+            if count < 40 {
                 seldom.push(format!("{fault:?} in {stage:?}: {count}"));
             }
         }

@@ -210,6 +210,9 @@ test('two tabs approve at once: the note is sent once', async () => {
     assert.deepEqual(await notes(tab), [NOTE])
     assert.equal((await runs(tab)).at(-1), 'send_note: 1 started, 1 finished')
   }
+  await other.close()
+  await reload()
+  assert.equal((await texts('.message.user')).length, 1, 'one of them remembered what was said')
 })
 
 test('a second tab reads along from the start, and can stop the turn', async () => {
