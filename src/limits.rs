@@ -35,13 +35,13 @@ pub const MAX_CYCLES: u32 = 2;
 /// and say so. `bundle-statistics.md` §2.3; the method is cubic.
 pub const ASSIGNED_ITEMS: usize = 128;
 
-/// Comparisons of leaves that one matching may take, lists within lists included: 2²⁴, about a
-/// tenth of a second. Beyond, as for [`ASSIGNED_ITEMS`].
-pub const ASSIGN_WORK: u64 = 1 << 24;
+/// Comparisons of leaves that one matching may take, lists within lists included: 2²², some
+/// hundredths of a second a pair. Beyond, as for [`ASSIGNED_ITEMS`].
+pub const ASSIGN_WORK: u64 = 1 << 22;
 
-/// Cells of the table behind one common subsequence, 64 of which take one step: 2³², lists of
-/// 65 536. Beyond, the lists are compared as multisets and say so.
-pub const SEQUENCE_CELLS: usize = u32::MAX as usize;
+/// Cells of the table behind one common subsequence, 64 of which take one step: 2²⁸, lists of
+/// 16 384. Beyond, the lists are compared as multisets and say so.
+pub const SEQUENCE_CELLS: usize = 1 << 28;
 
 /// Replicates of one bundle. The matrix is quadratic.
 pub const REPLICATES: usize = 128;

@@ -288,8 +288,7 @@ fn random_bundles_keep_the_rules() {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let options = random_options(&mut random);
         let played = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let mut random = random.0;
-            wild(&options, &mut random)
+            wild(&options, Random(random.0))
         }));
         let Ok(end) = played else { panic!("seed {seed}: {options}") };
         *stopped.entry(end).or_default() += 1;
@@ -318,8 +317,7 @@ fn random_options(random: &mut Random) -> Value {
     options
 }
 
-fn wild(options: &Value, state: &mut u64) -> String {
-    let mut random = Random(*state);
+fn wild(options: &Value, mut random: Random) -> String {
     let mut host = Host::new(options);
     host.tell(Fact::Start);
     let mut rounds = 0;

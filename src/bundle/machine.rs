@@ -5,41 +5,42 @@ use std::collections::VecDeque;
 use super::evidence::Evidence;
 use super::io::{Effect, Input, Outcome};
 use super::options::{Options, Stop};
+use super::tell::{seconds, texts};
 use super::usage::{Price, Tokens, micro_dollars};
-use crate::canon::{Json, number_text, write_string};
+use crate::canon::Json;
 use crate::error::Error;
 use crate::limits;
 
 /// One bundle. See [the contract](crate#contract-drain-before-you-wait) for how to call it.
 #[derive(Debug, Clone)]
 pub struct Bundle {
-    options: Options,
-    evidence: Evidence,
-    replicates: Vec<Replicate>,
+    pub(super) options: Options,
+    pub(super) evidence: Evidence,
+    pub(super) replicates: Vec<Replicate>,
     /// Replicates that are to be started; those that are not wait for a connection.
     due: usize,
-    now: u64,
-    started: Option<u64>,
+    pub(super) now: u64,
+    pub(super) started: Option<u64>,
     over: bool,
-    seq: u64,
-    effects: VecDeque<Effect>,
+    pub(super) seq: u64,
+    pub(super) effects: VecDeque<Effect>,
 }
 
 #[derive(Debug, Clone)]
-struct Replicate {
-    attempt: u32,
-    since: u64,
+pub(super) struct Replicate {
+    pub(super) attempt: u32,
+    pub(super) since: u64,
     /// Of earlier attempts.
     before: Tokens,
     /// Of this one; `None` while nothing is known.
-    tokens: Option<Tokens>,
-    model: Option<String>,
+    pub(super) tokens: Option<Tokens>,
+    pub(super) model: Option<String>,
     /// How it ended, and when.
-    end: Option<(Status, u64)>,
+    pub(super) end: Option<(Status, u64)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Status {
+pub(super) enum Status {
     Valid,
     Invalid,
     Error,
@@ -49,7 +50,7 @@ enum Status {
 }
 
 impl Status {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Valid => "valid",
             Self::Invalid => "invalid",
@@ -62,7 +63,7 @@ impl Status {
 }
 
 impl Replicate {
-    fn all_tokens(&self) -> Tokens {
+    pub(super) fn all_tokens(&self) -> Tokens {
         self.before.plus(self.tokens.unwrap_or_default())
     }
 }
@@ -319,11 +320,11 @@ impl Bundle {
             || self.options.budget_cost.is_some_and(|most| cost() >= most)
     }
 
-    fn tokens(&self) -> Tokens {
+    pub(super) fn tokens(&self) -> Tokens {
         self.replicates.iter().fold(Tokens::default(), |sum, one| sum.plus(one.all_tokens()))
     }
 
-    fn price(&self, one: &Replicate) -> Option<Price> {
+    pub(super) fn price(&self, one: &Replicate) -> Option<Price> {
         let prices = &self.options.prices;
         let of =
             |name: &str| prices.iter().find(|(known, _)| known == name).map(|(_, price)| *price);
@@ -397,133 +398,6 @@ impl Bundle {
         self.emit_text("bundle_ready", &format!(",\"bundle\":{text}"));
         self.effects.push_back(Effect::Done);
     }
-
-    /// The first members of a replicate in the bundle.
-    fn head(&self, at: usize) -> String {
-        let entry = self.evidence.entries.get(at);
-        let errors = texts(entry.map_or(&[], |entry| &entry.errors)).to_text();
-        let valid = entry.is_some_and(|entry| entry.valid);
-        let mut head = format!("\"id\":\"r{}\",\"seed\":{}", at + 1, self.seed(at));
-        head.push_str(&format!(",\"quality\":{{\"valid\":{valid},\"errors\":{errors}}}"));
-        head
-    }
-
-    fn seed(&self, at: usize) -> i64 {
-        self.options.seeds.get(at).copied().unwrap_or(0)
-    }
-
-    fn meta(&self, stopped: &'static str, cost: Option<u64>) -> Json<'static> {
-        let options = &self.options;
-        let text = |text: &Option<String>| text.clone().map_or(Json::Null, Json::from);
-        let list =
-            |texts: &[String]| Json::Array(texts.iter().map(|one| one.clone().into()).collect());
-        let size = |n: usize| Json::integer(u64::try_from(n).unwrap_or(u64::MAX));
-        let per_replicate = self.replicates.iter().enumerate().map(|(at, one)| {
-            let (status, end) = one.end.unwrap_or((Status::Cancelled, self.now));
-            let price = self.price(one).filter(|_| one.tokens.is_some());
-            let cost = price.map(|price| micro_dollars(price.of(one.all_tokens())));
-            Json::object([
-                ("id", format!("r{}", at + 1).into()),
-                ("seed", integer(self.seed(at))),
-                ("attempt", Json::integer(u64::from(one.attempt))),
-                ("status", status.name().into()),
-                ("model", text(&one.model.clone().or_else(|| options.model.clone()))),
-                ("usage", one.tokens.map_or(Json::Null, |_| one.all_tokens().to_json())),
-                ("cost", cost.map_or(Json::Null, Json::integer)),
-                ("duration_ms", Json::integer(end.saturating_sub(one.since))),
-            ])
-        });
-        let stop = match options.stop {
-            Stop::Agreement => "agreement",
-            Stop::MajorityLock => "majority_lock",
-            Stop::Never => "never",
-        };
-        let mut meta = vec![
-            ("task".into(), options.task.clone().into()),
-            ("k".into(), size(options.k)),
-            ("model".into(), text(&options.model)),
-            (
-                "seeds".into(),
-                Json::Array(options.seeds.iter().map(|seed| integer(*seed)).collect()),
-            ),
-            ("schema".into(), options.schema.clone()),
-            ("source".into(), options.source.clone().into()),
-            ("epsilon".into(), Json::Number(number_text(options.rules.epsilon).into())),
-            ("must_agree".into(), list(&options.rules.must_agree)),
-            ("null_is_missing".into(), self.evidence.comparer.null_is_missing().into()),
-            ("stop".into(), stop.into()),
-            ("parallel".into(), size(options.parallel)),
-            ("concurrency".into(), size(options.concurrency)),
-            ("retries".into(), Json::integer(u64::from(options.retries))),
-        ];
-        let number = |n: f64| Json::Number(number_text(n).into());
-        meta.extend(options.rules.weights.as_ref().map(|weights| {
-            ("weights".into(), Json::Array(weights.iter().copied().map(number).collect()))
-        }));
-        if let Json::Object(said) = options.said.clone() {
-            meta.extend(said);
-        }
-        let started = self.started.unwrap_or(self.now);
-        meta.extend([
-            ("encoding".into(), if options.view.compact { "delta" } else { "full" }.into()),
-            ("stopped".into(), stopped.into()),
-            ("started".into(), size(self.replicates.len())),
-            ("duration_ms".into(), Json::integer(self.now.saturating_sub(started))),
-            ("usage".into(), self.tokens().to_json()),
-            ("cost".into(), cost.map_or(Json::Null, Json::integer)),
-            ("per_replicate".into(), Json::Array(per_replicate.collect())),
-        ]);
-        Json::Object(meta)
-    }
-
-    fn emit_of(
-        &mut self,
-        kind: &'static str,
-        replicate: usize,
-        own: Vec<(&'static str, Json<'static>)>,
-    ) {
-        let mut members: Vec<(&'static str, Json<'static>)> = vec![
-            ("id", format!("r{}", replicate + 1).into()),
-            ("seed", integer(self.seed(replicate))),
-        ];
-        members.extend(own);
-        self.emit(kind, members);
-    }
-
-    fn emit(&mut self, kind: &'static str, own: Vec<(&'static str, Json<'static>)>) {
-        let mut text = String::new();
-        for (name, value) in own {
-            text.push_str(&format!(",\"{name}\":"));
-            value.write(&mut text);
-        }
-        self.emit_text(kind, &text);
-    }
-
-    /// `own` are the members behind the envelope, each with its comma.
-    fn emit_text(&mut self, kind: &str, own: &str) {
-        self.seq += 1;
-        let mut text = format!("{{\"type\":\"{kind}\",\"seq\":{},\"task\":", self.seq);
-        write_string(&self.options.task, &mut text);
-        text.push_str(",\"metadata\":{\"source\":");
-        write_string(&self.options.source, &mut text);
-        text.push('}');
-        text.push_str(own);
-        text.push('}');
-        self.effects.push_back(Effect::Emit(text));
-    }
-}
-
-fn texts(texts: &[String]) -> Json<'static> {
-    Json::Array(texts.iter().map(|text| text.clone().into()).collect())
-}
-
-fn integer(n: i64) -> Json<'static> {
-    Json::Number(n.to_string().into())
-}
-
-#[expect(clippy::cast_precision_loss, reason = "durations fit")]
-fn seconds(ms: u64) -> Json<'static> {
-    Json::Number(number_text(ms as f64 / 1000.0).into())
 }
 
 fn clip(mut text: String) -> String {

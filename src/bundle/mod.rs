@@ -12,7 +12,9 @@ mod options;
 mod patch;
 mod render;
 mod summary;
+mod tell;
 mod usage;
+mod write;
 
 pub use evidence::Evidence;
 pub use io::{Effect, Input, Outcome};
