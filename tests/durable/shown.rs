@@ -33,7 +33,10 @@ impl World {
             // A leg that is not, or no longer, the owner's ends with its own word.
             let code = event["code"].as_str().unwrap_or_default();
             let own = code.starts_with("turn.") || code.starts_with("store.");
-            let stopped = life.is_some_and(|life| life.status == "cancelled");
+            // Or the life that stands now: an owner whose turn expired and was run anew by another
+            // is told of that one, and cannot tell them apart (as in `World::commit`).
+            let stands = self.truth.lives[turn].last();
+            let stopped = life.into_iter().chain(stands).any(|life| life.status == "cancelled");
             let may = event["type"] == "error" && own || event["type"] == "cancelled" && stopped;
             self.truth.check(may, "I5", || format!("leg {leg} shows what is not kept: {raw}"));
         }

@@ -66,7 +66,8 @@ fn seeds() {
             }
         }
     }
-    assert!(count < 10_000 || seldom.is_empty(), "not tried often enough: {seldom:?}");
+    let few = count < 10_000 || number("SEED").is_some();
+    assert!(few || seldom.is_empty(), "not tried often enough: {seldom:?}");
 }
 
 /// The same seed is the same world, to the byte; and a machine that is told the same does the

@@ -151,7 +151,11 @@ export class Chat {
     this.#bubble.setAttribute('aria-busy', 'false')
     this.#bubble.hidden = !this.#bubble.textContent
     if (problem?.code === 'turn.not_found') return this.#lost()
-    if (!problem) return `${this.#timeline.end(await source.result)} ${this.#stand()}`
+    if (!problem) {
+      const summary = this.#timeline.end(await source.result)
+      const asked = this.#stand()
+      return this.waits ? `${summary} ${asked}` : summary
+    }
     const said = `${problem.code}: ${problem.message}`
     this.#timeline.note(said, 'bad')
     this.#timeline.end(problem.code === 'turn.cancelled' ? undefined : { status: 'failed' })
