@@ -158,7 +158,10 @@ test('values without JSON are refused by code', () => {
   }
   assert.throws(() => summarizeReplicates([{ id: 'a' }, { id: 'a' }]), { code: 'options.invalid' })
   assert.throws(() => summarizeReplicates([null]), { code: 'options.invalid' })
-  assert.throws(() => summarizeReplicates([{ data: 1 }], { weights: [-1] }), /weights/)
+  for (const weights of [[-1], [NaN], [1, 1], []]) {
+    const misuse = () => summarizeReplicates([{ data: 1 }], { weights })
+    assert.throws(misuse, { code: 'options.invalid' })
+  }
   assert.equal(summarizeReplicates([]).confidence_reason, 'no_valid_replicate')
 })
 

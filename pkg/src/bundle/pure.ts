@@ -71,14 +71,18 @@ export function summarizeReplicates(
     throw new TurnlockError('options.invalid', '`replicates`: two of them have the same id')
   }
   const { epsilon, must_agree, weights, limits, null_is_missing } = options
-  if (weights && weights.length !== replicates.length) {
-    throw new TurnlockError('options.invalid', '`weights`: expected one for each replicate')
+  const fits = (weight: unknown) => Number.isFinite(weight) && Number(weight) >= 0
+  if (weights && !(weights.length === replicates.length && weights.every(fits))) {
+    throw new TurnlockError(
+      'options.invalid',
+      '`weights`: expected one for each replicate, numbers from 0 on',
+    )
   }
   const schema = replicateSchema(options.schema)
   const read = replicates.map((one) => quality(one, schema.check))
   const head = {
     ...{ schema: schema.json, epsilon, must_agree, limits, null_is_missing },
-    ...(weights && { weights: weights.map((weight) => Number(weight)) }),
+    ...(weights && { weights }),
     replicates: read.map(({ valid, errors }) => ({ valid, errors })),
   }
   const text = [strictJson(head, MOST), ...read.map(({ json }) => json)].join('\n')
