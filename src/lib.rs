@@ -26,6 +26,7 @@ pub mod dialect;
 pub mod error;
 pub mod limits;
 pub mod message;
+pub mod request;
 pub mod signature;
 pub mod store;
 pub mod stream;
