@@ -31,8 +31,8 @@ pub const REQUEST_BYTES: usize = 64 * 1024;
 /// Calls of one request that are looked at; those behind them are over every limit.
 pub const REQUESTED_CALLS: usize = 128;
 
-/// Requests in one tool-request pass, and calls that run for them: a pass is no agent.
-pub const REQUEST_ITERATIONS: u32 = 4;
+/// Requests in one tool-request pass: a pass is no agent.
+pub const REQUEST_ITERATIONS: u64 = 4;
 
 /// Tools in one registry. OpenAI refuses more than 128; other providers take more.
 pub const TOOLS: usize = 1024;

@@ -21,7 +21,7 @@ pub(super) struct Call {
     /// Names the call within the pass, from 1.
     pub(super) number: u32,
     /// The request it stood in, from 1.
-    iteration: u32,
+    iteration: u64,
     pub(super) requested: RequestedCall,
     pub(super) signature: Signature,
     pub(super) state: CallState,
@@ -105,7 +105,8 @@ impl Pass {
         tool.is_some_and(|tool| !tool.read_only).then_some(Reason::NotReadOnly)
     }
 
-    fn rules(&self, budget: u32) -> Rules<'_> {
+    fn rules(&self, budget: u64) -> Rules<'_> {
+        let budget = u32::try_from(budget).unwrap_or(u32::MAX);
         Rules { tools_on: true, allow: self.options.policy.allow.as_deref(), budget }
     }
 
@@ -241,7 +242,7 @@ impl Pass {
             call: call.number,
             name: call.requested.tool_name.clone(),
             tool_call_id: format!("call_{}", call.number),
-            tool_batch_id: self.record.iteration,
+            tool_batch_id: u32::try_from(self.record.iteration).unwrap_or(u32::MAX),
             idempotency_key: hex(&Sha256::digest(parts.to_text().as_bytes())),
             max_result_bytes: limit,
             args: call.requested.params.clone(),

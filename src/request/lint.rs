@@ -79,7 +79,7 @@ pub fn lint_prompt(template: &str) -> Vec<Lint> {
     let mut mentioned_here = false;
     for (at, text) in template.lines().enumerate() {
         let line = at + 1;
-        let lower = text.to_lowercase();
+        let lower = text.to_ascii_lowercase();
         if text.trim().is_empty() {
             optional |= mentioned_here && says_optional(&paragraph);
             paragraph.clear();
@@ -99,18 +99,18 @@ pub fn lint_prompt(template: &str) -> Vec<Lint> {
         }
     }
     optional |= mentioned_here && says_optional(&paragraph);
-    match mention {
-        None => {
-            let code = "prompt.tool_results_missing";
-            lints.push(Lint { code, line: 1, found: String::new() });
-        }
+    let missing = match mention {
+        None => Some(Lint { code: "prompt.tool_results_missing", line: 1, found: String::new() }),
         Some((line, text)) if !optional => {
             let found = text.trim().to_owned();
-            lints.push(Lint { code: "prompt.tool_results_not_optional", line, found });
+            Some(Lint { code: "prompt.tool_results_not_optional", line, found })
         }
-        Some(_) => {}
+        Some(_) => None,
+    };
+    if let Some(missing) = missing {
+        let before = lints.iter().take_while(|lint| lint.line < missing.line).count();
+        lints.insert(before, missing);
     }
-    lints.sort_by_key(|lint| lint.line);
     lints
 }
 
@@ -121,9 +121,9 @@ fn says_optional(paragraph: &str) -> bool {
 /// A label that says draft: the word in capitals anywhere, in any case in a heading, in brackets
 /// or before a colon. To draft a plan is another word.
 fn draft(line: &str) -> Option<&str> {
-    let words = || line.split(|c: char| !c.is_alphanumeric());
+    let words = || line.split(|c: char| !c.is_ascii_alphanumeric());
     let capital = words().any(|word| word == "DRAFT");
-    let lower = line.to_lowercase();
+    let lower = line.to_ascii_lowercase();
     let text = lower.trim().trim_start_matches(['*', '_', '>', ' ']);
     let heading = text.starts_with('#') && words().any(|word| word.eq_ignore_ascii_case("draft"));
     let bracket = lower.contains("[draft") || lower.contains("(draft)") || lower.contains("<draft");
@@ -133,7 +133,7 @@ fn draft(line: &str) -> Option<&str> {
 }
 
 fn splits_words(c: char) -> bool {
-    c.is_whitespace()
+    c.is_ascii_whitespace()
         || matches!(c, '`' | '"' | '\'' | '(' | ')' | '<' | '>' | '[' | ']' | ',' | ';' | '“' | '”')
 }
 
@@ -156,7 +156,7 @@ fn is_path(word: &str) -> bool {
     }
     let parts: Vec<&str> = word.split(['/', '\\']).collect();
     let named = |part: &&str| {
-        !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "._-".contains(c))
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
     };
     let names = parts.iter().filter(|part| named(part)).count();
     let folders = names >= 2 && (word.starts_with('/') || word.ends_with('/'));

@@ -64,14 +64,14 @@ impl Step {
 pub(super) struct Record {
     pub(super) inferences: u32,
     /// Requests made.
-    pub(super) iteration: u32,
+    pub(super) iteration: u64,
     /// Every call that was requested, in order.
     pub(super) calls: Vec<Call>,
     /// What spoiled requests.
     pub(super) rejected: Vec<Rejected>,
     pub(super) ledger: Ledger,
     /// Calls that ran, or took a recorded result.
-    pub(super) executed: u32,
+    pub(super) executed: u64,
     /// Milliseconds that tools have run.
     pub(super) tools_ms: u64,
     pub(super) boxes: BoxMaker,
@@ -216,7 +216,7 @@ impl Pass {
         self.ask(if left { Step::Request } else { Step::Plan });
     }
 
-    pub(super) fn budget(&self) -> u32 {
+    pub(super) fn budget(&self) -> u64 {
         self.options.policy.max_tool_calls.saturating_sub(self.record.executed)
     }
 
@@ -294,7 +294,7 @@ impl Pass {
         let wait = retry_after_ms.unwrap_or_else(|| turn::backoff_ms(&seed, asking.attempt));
         let until = self.now.saturating_add(wait);
         let again = retryable
-            && asking.attempt <= self.options.max_retries
+            && u64::from(asking.attempt) <= self.options.max_retries
             && wait <= turn::LONGEST_WAIT_MS
             && until < self.end_of_time();
         if again {
@@ -318,7 +318,7 @@ impl Pass {
         } else {
             parse::read_calls(&response.calls, most)
         };
-        let count = reading.as_ref().map_or(0, Vec::len);
+        let count = reading.as_ref().map_or(0, |calls| u64::try_from(calls.len()).unwrap_or(0));
         self.trace_llm_call(Step::Request, number, response, count);
         match reading {
             Ok(calls) if !calls.is_empty() => self.take_calls(calls),
@@ -337,8 +337,7 @@ impl Pass {
     /// The model has answered the plan pass. Calls are not read here; an answer that is a
     /// request, or nothing, is no plan, and is asked for once more.
     fn planned(&mut self, number: u32, response: &Response) {
-        let executed = usize::try_from(self.record.executed).unwrap_or(usize::MAX);
-        self.trace_llm_call(Step::Plan, number, response, executed);
+        self.trace_llm_call(Step::Plan, number, response, self.record.executed);
         let text = &response.text;
         if !text.trim().is_empty() && !is_request(text) {
             return self.finish(Ok(text));

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::limits;
 use crate::signature::hex;
 use crate::tool::{Dedupe, Registry};
-use crate::turn::read::{boolean, choice, invalid, long, number, text_of};
+use crate::turn::read::{boolean, choice, invalid, long, text_of};
 use crate::turn::read_tools;
 
 type Member = (Cow<'static, str>, Json<'static>);
@@ -24,9 +24,9 @@ pub struct Policy {
     /// tool that is not never runs, whatever stands here.
     pub allow: Option<Vec<String>>,
     /// Calls that run for one plan. Default 2.
-    pub max_tool_calls: u32,
+    pub max_tool_calls: u64,
     /// Requests for one plan. Default 1; with 0 the plan is asked for at once. At most 4.
-    pub max_iterations: u32,
+    pub max_iterations: u64,
     /// One call; a tool's own limit counts where it is shorter. Default 2 000.
     pub tool_timeout_ms: u64,
     /// All calls together. Default 5 000.
@@ -35,7 +35,7 @@ pub struct Policy {
     /// Default 65 536.
     pub max_tool_result_bytes: u64,
     /// UTF-16 units of a reason; longer ones are cut. Default 200.
-    pub max_reason_chars: usize,
+    pub max_reason_chars: u64,
     /// How the model is asked for its request. Default [`Channel::Text`].
     pub channel: Channel,
     /// From a request to the first byte of its response. Default 60 000.
@@ -93,7 +93,7 @@ pub struct Options {
     /// Milliseconds since 1970 that the start of the pass counts as. Default 0.
     pub started_at: u64,
     /// Repetitions of a failed request. Default 2, at most 10.
-    pub max_retries: u32,
+    pub max_retries: u64,
     /// Whether trace events are wanted. Default `false`.
     pub trace: bool,
 }
@@ -109,96 +109,85 @@ impl Options {
     /// `json.*` for a text that is no JSON; `options.invalid` with the path of the option;
     /// `dialect.unknown`; `tool.invalid_name`, also for a tool that is called `request_tools`.
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
-        let Json::Object(members) = Json::parse_lossy(text, limits::HISTORY_BYTES)?.into_owned()
-        else {
-            return Err(invalid("options", "an object"));
+        let json = Json::parse_lossy(text, limits::HISTORY_BYTES)?.into_owned();
+        let members = json.as_object().ok_or_else(|| invalid("options", "an object"))?;
+        if let Some((key, _)) = members.iter().find(|(key, _)| !KNOWN.contains(&key.as_ref())) {
+            return Err(invalid(key, "an option that exists"));
+        }
+        let member = |key: &str| json.get(key).filter(|value| !value.is_null());
+        let text = |key: &str| {
+            let text = member(key).map(|value| text_of(key, value)).transpose()?;
+            Ok::<_, Error>(text.filter(|text| !text.is_empty()).map(str::to_owned))
         };
-        let mut found = Found::default();
-        for (key, value) in members.into_iter().filter(|(_, value)| !value.is_null()) {
-            found.take(&key, value)?;
+        let prompt = |key: &str, shipped: fn() -> Template| {
+            member(key).map_or_else(|| Ok(shipped()), |value| Template::read(key, value))
+        };
+        let input = input(member("input").cloned())?;
+        let replay = member("replay").map(recorded).transpose()?;
+        let digest = hex(&Sha256::digest(input.to_canonical().as_bytes()));
+        let made = |what: &str| replay.as_ref().map(|_| format!("{what}-{digest}"));
+        let needed = |key, made: Option<String>| {
+            text(key)?.or(made).ok_or_else(|| invalid(key, "a string that is not empty"))
+        };
+        let dialect = text("dialect")?.ok_or_else(|| invalid("dialect", "a dialect"))?;
+        let source = if replay.is_some() { "backtest" } else { "live" };
+        let secret = needed("secret", made("secret"))?;
+        if secret.len() < 32 {
+            return Err(invalid("secret", "at least 32 characters of randomness"));
         }
-        found.finish()
-    }
-}
-
-#[derive(Default)]
-struct Found {
-    dialect: Option<Dialect>,
-    input: Option<Json<'static>>,
-    tools: Registry,
-    policy: Policy,
-    plan_id: Option<String>,
-    run_id: Option<String>,
-    source: Option<String>,
-    request_prompt: Option<Template>,
-    plan_prompt: Option<Template>,
-    secret: Option<String>,
-    replay: Option<Vec<Recorded>>,
-    started_at: u64,
-    max_retries: Option<u32>,
-    trace: bool,
-}
-
-impl Found {
-    fn take(&mut self, key: &str, value: Json<'static>) -> Result<(), Error> {
-        let text = |value: &Json<'_>| text_of(key, value).map(|text| Some(text.to_owned()));
-        match key {
-            "dialect" => self.dialect = Some(Dialect::parse(text_of(key, &value)?)?),
-            "input" => self.input = Some(input(value)?),
-            "tools" => self.tools = tools(value)?,
-            "policy" => self.policy = policy(&value)?,
-            "planId" => self.plan_id = text(&value)?,
-            "runId" => self.run_id = text(&value)?,
-            "source" => self.source = text(&value)?,
-            "requestPrompt" => self.request_prompt = Some(Template::read(key, &value)?),
-            "planPrompt" => self.plan_prompt = Some(Template::read(key, &value)?),
-            "secret" => self.secret = text(&value)?,
-            "replay" => {
-                let entries = value.as_array().ok_or_else(|| invalid(key, "an array"))?;
-                let read = |(at, entry)| Recorded::read(at, entry);
-                let entries = entries.iter().enumerate().map(read).collect::<Result<_, _>>()?;
-                self.replay = Some(entries);
-            }
-            "startedAt" => self.started_at = long(key, &value, 0, 1 << 53)?,
-            "maxRetries" => self.max_retries = Some(number(key, &value, 0, 10)?),
-            "trace" => self.trace = boolean(key, &value)?,
-            _ => return Err(invalid(key, "an option that exists")),
-        }
-        Ok(())
-    }
-
-    fn finish(self) -> Result<Options, Error> {
-        let input = self.input.ok_or_else(|| invalid("input", "an object"))?;
-        let digest =
-            self.replay.is_some().then(|| hex(&Sha256::digest(input.to_canonical().as_bytes())));
-        let given = |text: Option<String>| text.filter(|text| !text.is_empty());
-        let made = |what: &str| digest.as_ref().map(|digest| format!("{what}-{digest}"));
-        let needed = |option| move || invalid(option, "a string that is not empty");
-        let secret = self.secret.or_else(|| digest.clone());
-        let source = if digest.is_some() { "backtest" } else { "live" };
-        Ok(Options {
-            dialect: self.dialect.ok_or_else(|| invalid("dialect", "a dialect"))?,
-            tools: self.tools,
-            policy: self.policy,
-            plan_id: given(self.plan_id).or_else(|| made("plan")).ok_or_else(needed("planId"))?,
-            run_id: given(self.run_id).or_else(|| made("run")).ok_or_else(needed("runId"))?,
-            source: given(self.source).unwrap_or_else(|| source.to_owned()),
-            request_prompt: self.request_prompt.unwrap_or_else(prompt::request),
-            plan_prompt: self.plan_prompt.unwrap_or_else(prompt::plan),
-            secret: secret
-                .filter(|secret| secret.len() >= 32)
-                .ok_or_else(|| invalid("secret", "at least 32 characters of randomness"))?,
-            replay: self.replay,
-            started_at: self.started_at,
-            max_retries: self.max_retries.unwrap_or(2),
-            trace: self.trace,
+        Ok(Self {
+            dialect: Dialect::parse(&dialect)?,
+            tools: tools(member("tools").cloned())?,
+            policy: member("policy").map_or_else(|| Ok(Policy::default()), policy)?,
+            plan_id: needed("planId", made("plan"))?,
+            run_id: needed("runId", made("run"))?,
+            source: text("source")?.unwrap_or_else(|| source.to_owned()),
+            request_prompt: prompt("requestPrompt", prompt::request)?,
+            plan_prompt: prompt("planPrompt", prompt::plan)?,
+            started_at: whole("startedAt", member("startedAt"), 0, 1 << 53, 0)?,
+            max_retries: whole("maxRetries", member("maxRetries"), 0, 10, 2)?,
+            trace: member("trace").map_or(Ok(false), |value| boolean("trace", value))?,
+            secret,
+            replay,
             input,
         })
     }
 }
 
-fn input(value: Json<'static>) -> Result<Json<'static>, Error> {
-    let Json::Object(mut members) = value else { return Err(invalid("input", "an object")) };
+const KNOWN: [&str; 14] = [
+    "dialect",
+    "input",
+    "maxRetries",
+    "planId",
+    "planPrompt",
+    "policy",
+    "replay",
+    "requestPrompt",
+    "runId",
+    "secret",
+    "source",
+    "startedAt",
+    "tools",
+    "trace",
+];
+
+fn whole(
+    key: &str,
+    value: Option<&Json<'_>>,
+    least: u64,
+    most: u64,
+    default: u64,
+) -> Result<u64, Error> {
+    value.map_or(Ok(default), |value| long(key, value, least, most))
+}
+
+fn recorded(value: &Json<'_>) -> Result<Vec<Recorded>, Error> {
+    let entries = value.as_array().ok_or_else(|| invalid("replay", "an array"))?;
+    entries.iter().enumerate().map(|(at, entry)| Recorded::read(at, entry)).collect()
+}
+
+fn input(value: Option<Json<'static>>) -> Result<Json<'static>, Error> {
+    let Some(Json::Object(mut members)) = value else { return Err(invalid("input", "an object")) };
     for (_, value) in members.iter_mut().filter(|(key, _)| key == "global_context") {
         match value {
             Json::Object(context) => context.retain(|(key, _)| key != "tool_results"),
@@ -209,8 +198,8 @@ fn input(value: Json<'static>) -> Result<Json<'static>, Error> {
     Ok(Json::Object(members))
 }
 
-fn tools(value: Json<'static>) -> Result<Registry, Error> {
-    let mut tools = read_tools(value)?;
+fn tools(value: Option<Json<'static>>) -> Result<Registry, Error> {
+    let mut tools = value.map_or_else(|| Ok(Vec::new()), read_tools)?;
     for tool in &mut tools {
         tool.dedupe = Dedupe::Replay;
         if tool.name.eq_ignore_ascii_case(super::REQUEST_TOOL) {
@@ -226,23 +215,13 @@ fn policy(value: &Json<'_>) -> Result<Policy, Error> {
     const MS: u64 = 24 * 60 * 60 * 1000;
     let members = value.as_object().ok_or_else(|| invalid("policy", "an object"))?;
     let mut policy = Policy::default();
-    for (key, value) in members {
+    for (key, value) in members.iter().filter(|(_, value)| !value.is_null()) {
         let path = format!("policy.{key}");
-        if value.is_null() {
-            continue;
-        }
-        match key.as_ref() {
-            "allow" => policy.allow = Some(names(&path, value)?),
-            "maxToolCalls" => policy.max_tool_calls = number(&path, value, 0, 100)?,
-            "maxIterations" => {
-                policy.max_iterations = number(&path, value, 0, limits::REQUEST_ITERATIONS)?;
+        let (field, least, most) = match key.as_ref() {
+            "allow" => {
+                policy.allow = Some(names(&path, value)?);
+                continue;
             }
-            "toolTimeoutMs" => policy.tool_timeout_ms = long(&path, value, 1, MS)?,
-            "totalToolMs" => policy.total_tool_ms = long(&path, value, 1, MS)?,
-            "maxToolResultBytes" => {
-                policy.max_tool_result_bytes = long(&path, value, 1, 64 * 1024 * 1024)?;
-            }
-            "maxReasonChars" => policy.max_reason_chars = reason_chars(&path, value)?,
             "channel" => {
                 let channels = [
                     ("text", Channel::Text),
@@ -250,24 +229,30 @@ fn policy(value: &Json<'_>) -> Result<Policy, Error> {
                     ("tool_call", Channel::ToolCall),
                 ];
                 policy.channel = choice(&path, value, &channels, "text, structured or tool_call")?;
+                continue;
             }
-            "modelFirstByteMs" => policy.model_first_byte_ms = long(&path, value, 1, MS)?,
-            "modelIdleMs" => policy.model_idle_ms = long(&path, value, 1, MS)?,
-            "totalMs" => policy.total_ms = long(&path, value, 1, MS)?,
+            "maxToolCalls" => (&mut policy.max_tool_calls, 0, MOST_CALLS),
+            "maxIterations" => (&mut policy.max_iterations, 0, limits::REQUEST_ITERATIONS),
+            "maxReasonChars" => (&mut policy.max_reason_chars, 0, MOST_REASON),
+            "maxToolResultBytes" => (&mut policy.max_tool_result_bytes, 1, 64 * 1024 * 1024),
+            "modelFirstByteMs" => (&mut policy.model_first_byte_ms, 1, MS),
+            "modelIdleMs" => (&mut policy.model_idle_ms, 1, MS),
+            "toolTimeoutMs" => (&mut policy.tool_timeout_ms, 1, MS),
+            "totalMs" => (&mut policy.total_ms, 1, MS),
+            "totalToolMs" => (&mut policy.total_tool_ms, 1, MS),
             _ => return Err(invalid(&path, "a policy field that exists")),
-        }
+        };
+        *field = long(&path, value, least, most)?;
     }
     Ok(policy)
 }
 
+const MOST_CALLS: u64 = 100;
+const MOST_REASON: u64 = 10_000;
+
 fn names(path: &str, value: &Json<'_>) -> Result<Vec<String>, Error> {
     let names = value.as_array().ok_or_else(|| invalid(path, "an array of names"))?;
     names.iter().map(|name| text_of(path, name).map(str::to_owned)).collect()
-}
-
-fn reason_chars(path: &str, value: &Json<'_>) -> Result<usize, Error> {
-    let chars = number(path, value, 0, 10_000)?;
-    usize::try_from(chars).map_err(|_| invalid(path, "a whole number in range"))
 }
 
 impl super::ParsePolicy {
@@ -279,16 +264,12 @@ impl super::ParsePolicy {
     pub fn read(value: &Json<'_>) -> Result<Self, Error> {
         let member = |key| value.get(key).filter(|value| !value.is_null());
         let default = Policy::default();
+        let number =
+            |key, most, default| whole(&format!("policy.{key}"), member(key), 0, most, default);
         Ok(Self {
             allow: names("policy.allow", member("allow").unwrap_or(&Json::Null))?,
-            max_tool_calls: match member("maxToolCalls") {
-                Some(value) => number("policy.maxToolCalls", value, 0, 100)?,
-                None => default.max_tool_calls,
-            },
-            max_reason_chars: match member("maxReasonChars") {
-                Some(value) => reason_chars("policy.maxReasonChars", value)?,
-                None => default.max_reason_chars,
-            },
+            max_tool_calls: number("maxToolCalls", MOST_CALLS, default.max_tool_calls)?,
+            max_reason_chars: number("maxReasonChars", MOST_REASON, default.max_reason_chars)?,
         })
     }
 }

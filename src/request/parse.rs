@@ -34,9 +34,9 @@ pub struct ParsePolicy {
     /// Names of the tools that may be asked for.
     pub allow: Vec<String>,
     /// Calls that are taken, in order. Default 2.
-    pub max_tool_calls: u32,
+    pub max_tool_calls: u64,
     /// UTF-16 units of a reason; a longer one is cut and ends with `…`. Default 200.
-    pub max_reason_chars: usize,
+    pub max_reason_chars: u64,
 }
 
 /// What came of a request.
@@ -61,12 +61,12 @@ pub fn parse_tool_request(text: &str, policy: &ParsePolicy) -> ParsedRequest {
     let mut parsed = ParsedRequest { valid: true, ..ParsedRequest::default() };
     for call in calls {
         let signature = Signature::new(&call.tool_name, None, &call.params, None);
-        let limit = usize::try_from(policy.max_tool_calls).unwrap_or(usize::MAX);
+        let taken = u64::try_from(parsed.tool_calls.len()).unwrap_or(u64::MAX);
         let refusal = if !policy.allow.contains(&call.tool_name) {
             Some(Reason::NotAllowed)
-        } else if parsed.tool_calls.iter().any(|(_, taken)| *taken == signature) {
+        } else if parsed.tool_calls.iter().any(|(_, other)| *other == signature) {
             Some(Reason::Duplicate)
-        } else if parsed.tool_calls.len() >= limit {
+        } else if taken >= policy.max_tool_calls {
             Some(Reason::Budget)
         } else {
             None
@@ -83,7 +83,7 @@ pub fn parse_tool_request(text: &str, policy: &ParsePolicy) -> ParsedRequest {
 pub(super) type Reading = Result<Vec<RequestedCall>, Vec<Rejected>>;
 
 /// A request in a text; nothing said is nothing asked.
-pub(super) fn read_text(text: &str, max_reason: usize) -> Reading {
+pub(super) fn read_text(text: &str, max_reason: u64) -> Reading {
     if text.len() > limits::REQUEST_BYTES {
         return Err(vec![Rejected::whole(Reason::TooLarge)]);
     }
@@ -96,7 +96,7 @@ pub(super) fn read_text(text: &str, max_reason: usize) -> Reading {
 
 /// A request on the provider's tool-call channel: as the arguments of [`REQUEST_TOOL`], or as
 /// calls of the tools themselves. A call whose end was not seen spoils the request.
-pub(super) fn read_calls(calls: &[Call], max_reason: usize) -> Reading {
+pub(super) fn read_calls(calls: &[Call], max_reason: u64) -> Reading {
     let mut all = Vec::new();
     let mut wrong = Vec::new();
     for call in calls {
@@ -175,7 +175,7 @@ pub(super) fn find_json(text: &str) -> Result<Option<&str>, Reason> {
 }
 
 /// The schema, member by member.
-fn read_json(text: &str, max_reason: usize) -> Reading {
+fn read_json(text: &str, max_reason: u64) -> Reading {
     let whole = |reason, detail: &str| {
         Err(vec![Rejected { detail: detail.to_owned(), ..Rejected::whole(reason) }])
     };
@@ -206,7 +206,7 @@ fn read_json(text: &str, max_reason: usize) -> Reading {
 fn read_call(
     index: usize,
     call: Json<'static>,
-    max_reason: usize,
+    max_reason: u64,
 ) -> Result<RequestedCall, Rejected> {
     let named = call.get("tool_name").and_then(Json::as_str).map(|name| clip(name).to_owned());
     let bad = |reason, detail: &str| Rejected {
@@ -241,7 +241,8 @@ fn read_call(
 }
 
 /// At most `max` UTF-16 units, which is what JavaScript counts, the mark of the cut included.
-fn shorten(text: &str, max: usize) -> String {
+fn shorten(text: &str, max: u64) -> String {
+    let max = usize::try_from(max).unwrap_or(usize::MAX);
     if text.encode_utf16().count() <= max {
         return text.to_owned();
     }

@@ -111,7 +111,7 @@ pub(super) struct Asked<'a> {
 pub(super) struct Offer<'a> {
     pub(super) tools: Vec<&'a ToolSpec>,
     /// Calls that are left.
-    pub(super) limit: u32,
+    pub(super) limit: u64,
 }
 
 /// The body of a request: the prompt, the input, the results in a box behind it. Results stand

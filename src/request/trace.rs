@@ -65,9 +65,8 @@ impl Pass {
         step: Step,
         inference: u32,
         response: &Response,
-        count: usize,
+        count: u64,
     ) {
-        let count = u64::try_from(count).unwrap_or(u64::MAX);
         let finish = response.finish.as_ref();
         let mut own = self.about_call(step, inference, count);
         own.extend([
@@ -123,7 +122,7 @@ impl Pass {
         members.extend(own);
         let details = Json::object([
             ("phase", step.phase().into()),
-            ("toolBatchId", Json::integer(u64::from(self.record.iteration))),
+            ("toolBatchId", Json::integer(self.record.iteration)),
         ]);
         members.push(("details", details));
         let members = members.into_iter().map(|(key, value)| (key.into(), value)).collect();
