@@ -160,6 +160,9 @@ fn mutated_requests_stay_within_the_policy() {
     for round in 0..60_000 {
         let mut bytes = if round % 2 == 0 { &seed } else { &fenced }.clone().into_bytes();
         for _ in 0..=random.below(3) {
+            if bytes.is_empty() {
+                break;
+            }
             let at = random.below(bytes.len());
             match random.below(4) {
                 0 => bytes[at] = br#"{}[]",:\`01eorsearch "#[random.below(21)],
