@@ -159,3 +159,58 @@ pub fn inventory_json(tools: &[Json<'_>]) -> Json<'static> {
         ("allow", Json::Array(allow)),
     ])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubt_counts_against_a_tool() {
+        let cases = [
+            (r#"{"name":"quote","readOnly":true}"#, Access::Declared),
+            (r#"{"name":"quote","readOnly":false}"#, Access::Undeclared),
+            (r#"{"name":"get_quote"}"#, Access::Undeclared),
+            (r#"{"name":"quote","annotations":{}}"#, Access::Undeclared),
+            (r#"{"name":"quote","annotations":{"readOnlyHint":true}}"#, Access::Annotated),
+            (r#"{"name":"quote","annotations":{"readOnlyHint":"true"}}"#, Access::Undeclared),
+            (
+                r#"{"name":"quote","annotations":{"readOnlyHint":false}}"#,
+                Access::AnnotatedOtherwise,
+            ),
+            (
+                r#"{"name":"quote","annotations":{"destructiveHint":true}}"#,
+                Access::AnnotatedOtherwise,
+            ),
+            (
+                r#"{"name":"quote","annotations":{"readOnlyHint":true,"destructiveHint":true}}"#,
+                Access::Contradictory,
+            ),
+            (
+                r#"{"name":"quote","readOnly":true,"annotations":{"readOnlyHint":false}}"#,
+                Access::Contradictory,
+            ),
+            (r#"{"name":"place_order","readOnly":true}"#, Access::NameSuggestsChange),
+            (
+                r#"{"name":"subscribeTicks","annotations":{"readOnlyHint":true}}"#,
+                Access::NameSuggestsChange,
+            ),
+            (r#"{"name":"Start-stream","readOnly":true}"#, Access::NameSuggestsChange),
+            (r#"{"name":"get_order","readOnly":true}"#, Access::Declared),
+            (r#"{"name":"settings","readOnly":true}"#, Access::Declared),
+            (r#"{"name":"a b","readOnly":true}"#, Access::UnusableName),
+            (r#"{"readOnly":true}"#, Access::UnusableName),
+        ];
+        for (text, wanted) in cases {
+            let tool = Json::parse_str(text).unwrap();
+            assert_eq!(inventory(&[tool])[0].1, wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_that_differ_in_case_are_one() {
+        let tools = [r#"{"name":"quote","readOnly":true}"#, r#"{"name":"Quote","readOnly":true}"#]
+            .map(|text| Json::parse_str(text).unwrap());
+        let json = inventory_json(&tools).to_text();
+        assert!(json.ends_with(r#""allow":["quote"]}"#), "{json}");
+    }
+}

@@ -169,3 +169,82 @@ fn is_path(word: &str) -> bool {
     });
     folders || file
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{plan_prompt, request_prompt};
+
+    const FINE: &str = "Use `global_context.tool_results` if present.\n";
+
+    fn codes(template: &str) -> Vec<(&'static str, usize)> {
+        lint_prompt(template).iter().map(|lint| (lint.code, lint.line)).collect()
+    }
+
+    #[test]
+    fn the_shipped_prompts_keep_the_rules() {
+        assert_eq!(lint_prompt(&request_prompt().text), []);
+        assert_eq!(lint_prompt(&plan_prompt().text), []);
+    }
+
+    #[test]
+    fn results_are_mentioned_as_optional() {
+        assert_eq!(codes("Plan."), [("prompt.tool_results_missing", 1)]);
+        assert_eq!(codes("Plan.\nUse tool_results."), [("prompt.tool_results_not_optional", 2)]);
+        let elsewhere = "The note is optional.\n\nUse tool_results.";
+        assert_eq!(codes(elsewhere), [("prompt.tool_results_not_optional", 3)]);
+        for fine in [FINE, "Tool Results may be\nthere.", "`tool_results` (optional)"] {
+            assert_eq!(codes(fine), [], "{fine}");
+        }
+    }
+
+    #[test]
+    fn drafts() {
+        for bad in [
+            "DRAFT",
+            "## Draft: exits",
+            "# Exits (draft)",
+            "[draft] Exits",
+            "Draft: exits",
+            "**Draft**: exits",
+            "Exits - DRAFT, do not use",
+        ] {
+            assert_eq!(codes(&format!("{FINE}{bad}")), [("prompt.draft", 2)], "{bad}");
+        }
+        for fine in ["Draft a plan first.", "The drafts are final.", "Aircraft", "redraft: no"] {
+            assert_eq!(codes(&format!("{FINE}{fine}")), [], "{fine}");
+        }
+    }
+
+    #[test]
+    fn paths() {
+        for bad in [
+            "prompts/llm_strategist_prompt.txt",
+            "`prompts/strategies/`",
+            "(./rules)",
+            "../shared/x",
+            "/etc/app/rules",
+            "~/notes",
+            "C:\\rules\\exits",
+            "\\\\host\\share",
+            "see rules.md.",
+            "src/app.js",
+            "file:///rules",
+            "\"config.YAML\"",
+        ] {
+            assert_eq!(codes(&format!("{FINE}{bad}")), [("prompt.file_path", 2)], "{bad}");
+        }
+        for fine in [
+            "BTC/USD and ETH-USD",
+            "and/or, 24/7, 1/2, +/-",
+            "e.g. this, i.e. that",
+            "Node.js 3.5 v1.2",
+            "risk/reward ratio 1.5/2.5",
+            "https://example.org/rules.html",
+            "N/A. / or \\",
+            "{\"a\": 1}",
+        ] {
+            assert_eq!(codes(&format!("{FINE}{fine}")), [], "{fine}");
+        }
+    }
+}
