@@ -21,7 +21,8 @@ fn request(calls: &[String]) -> String {
 fn short(parsed: &ParsedRequest) -> (Vec<String>, Vec<String>) {
     let taken = parsed.tool_calls.iter();
     let taken = taken.map(|(call, _)| format!("{} {}", call.tool_name, call.params.to_canonical()));
-    let index = |index: Option<usize>| index.map_or("-".to_owned(), |index| index.to_string());
+    let index =
+        |index: Option<usize>| index.map_or_else(|| "-".to_owned(), |index| index.to_string());
     let rejected = parsed.rejected.iter();
     let rejected = rejected.map(|one| format!("{} {}", index(one.index), one.reason.name()));
     (taken.collect(), rejected.collect())

@@ -3,6 +3,7 @@ import { Chat } from './chat.js'
 import { compare, hideComparison } from './compare.js'
 import { setUpDoctor } from './doctor/doctor.js'
 import { byId, element } from './dom.js'
+import { setUpPlanner } from './planner/planner.js'
 import { apply, setUp } from './settings.js'
 import { Timeline } from './timeline.js'
 import { fileNames, sent } from './tools.js'
@@ -112,5 +113,5 @@ byId('settings').addEventListener('submit', (event) => event.preventDefault())
 await setUp()
 clear()
 show()
-setUpViews({ doctor: setUpDoctor })
+setUpViews({ doctor: setUpDoctor, planner: setUpPlanner })
 document.documentElement.dataset.ready = 'true'
