@@ -9,6 +9,7 @@ import {
   decodeStream,
   defineTool,
   runTurn,
+  runWithToolRequests,
 } from '../../.cache/trap/dist/index.js'
 
 const user = [{ role: 'user', content: 'go' }]
@@ -87,4 +88,28 @@ test('a decoder of a lost instance says so', async () => {
   assert.ok(await shown(runTurn({ model: answering, messages: user })))
   assert.doesNotThrow(() => decodeStream('openai-chat').end())
   void decoder
+})
+
+test('a pass on the lost instance rejects with core.fault, and its tools are told', async () => {
+  let told = false
+  const tools = {
+    slow: defineTool({
+      ...{ description: 'slow', inputSchema: { type: 'object' }, readOnly: true },
+      execute: (_, { signal }) =>
+        new Promise(() => {
+          signal.addEventListener('abort', () => (told = true))
+          queueMicrotask(trap)
+        }),
+    }),
+  }
+  const asking = customModel(async function* () {
+    yield {
+      type: 'text',
+      text: '{"tool_calls":[{"tool_name":"slow","params":{},"reason":"r"}]}',
+    }
+  })
+  const pass = runWithToolRequests({ model: asking, input: {}, tools })
+  await assert.rejects(pass, { code: 'core.fault' })
+  assert.ok(told)
+  assert.equal((await runWithToolRequests({ model: answering, input: {} })).plan, 'fine')
 })
