@@ -83,26 +83,6 @@ const gaveUp = (seen, before) =>
  * @type {Record<string, { about: string, play: (seen: Seen, before: Seen[]) => import('./wire/entry.mjs').Entry }>}
  */
 export const BEHAVIOURS = {
-  planner: {
-    about:
-      "Plans in two passes: asks for a search by the input's `question`, and for an order that it may not have; then plans from what was found.",
-    play({ planning, results }) {
-      const { question = '' } = planning?.input ?? {}
-      const found = results.flatMap((result) => result.global_context?.tool_results ?? [])
-      const hits = found.flatMap(({ result }) => (Array.isArray(result) ? result : []))
-      const wish = (tool_name, params, reason) => ({ tool_name, params, reason })
-      const said = planning?.requests
-        ? {
-            tool_calls: [
-              wish('search', { query: question }, 'The input does not answer the question.'),
-              wish('place_order', { side: 'buy' }, 'The market moves.'),
-              wish('search', { query: question }, 'To be sure.'),
-            ],
-          }
-        : { action: hits.length ? 'act' : 'wait', because: hits.map(({ title }) => title) }
-      return { text: words(JSON.stringify(said)) }
-    },
-  },
   answer: {
     about: 'Answers at once, without a tool.',
     play: () => answer({ results: [] }),
@@ -224,5 +204,25 @@ export const BEHAVIOURS = {
   'server-error': {
     about: 'Fails every time (500).',
     play: () => ({ status: 500 }),
+  },
+  planner: {
+    about:
+      "Plans in two passes: asks for a search by the input's `question`, and for an order that it may not have; then plans from what was found.",
+    play({ planning, results }) {
+      const { question = '' } = planning?.input ?? {}
+      const found = results.flatMap((result) => result.global_context?.tool_results ?? [])
+      const hits = found.flatMap(({ result }) => (Array.isArray(result) ? result : []))
+      const wish = (tool_name, params, reason) => ({ tool_name, params, reason })
+      const said = planning?.requests
+        ? {
+            tool_calls: [
+              wish('search', { query: question }, 'The input does not answer the question.'),
+              wish('place_order', { side: 'buy' }, 'The market moves.'),
+              wish('search', { query: question }, 'To be sure.'),
+            ],
+          }
+        : { action: hits.length ? 'act' : 'wait', because: hits.map(({ title }) => title) }
+      return { text: words(JSON.stringify(said)) }
+    },
   },
 }
