@@ -112,3 +112,46 @@ fn tables() {
     }
     assert!(failures.is_empty(), "\n\n{}\n{} failed", failures.join("\n\n"), failures.len());
 }
+
+/// A duration is the time that the call took, and all calls of a pass share one time: a second
+/// request has what the first one left.
+#[test]
+fn calls_share_their_time() {
+    let call = |name: &str| json!({ "says": { "tool_calls": [{ "tool_name": name, "params": {}, "reason": "r" }] } });
+    let scenario = json!({
+        "policy": { "maxIterations": 2, "totalToolMs": 100 },
+        "tools": { "slow": { "readOnly": true, "hangs": true, "timeoutMs": 60 },
+                   "slower": { "readOnly": true, "hangs": true } },
+        "model": [call("slow"), call("slower"), { "says": { "plan": "hold" } }],
+    });
+    let mut sim = Sim::new(&scenario, "openai-chat", None);
+    let result = sim.play().clone();
+    let duration = |n: usize| result["toolResults"][n]["duration_ms"].as_u64();
+    assert_eq!((duration(0), duration(1)), (Some(60), Some(40)));
+    let at: Vec<_> = sim.traces.iter().map(|event| event["atMs"].as_u64().unwrap()).collect();
+    assert_eq!(at, [0, 0, 60, 60, 60, 100, 100]);
+}
+
+/// The shorter of both limits counts; the defaults are those of the contract.
+#[test]
+fn a_call_has_its_time() {
+    for (policy, own, wanted) in [
+        (json!({}), Value::Null, 2_000),
+        (json!({}), json!(60_000), 2_000),
+        (json!({ "toolTimeoutMs": 30 }), json!(1_000), 30),
+        (json!({ "toolTimeoutMs": 30 }), json!(20), 20),
+        (json!({ "toolTimeoutMs": 60_000 }), Value::Null, 5_000),
+    ] {
+        let call = json!({ "tool_name": "slow", "params": {}, "reason": "r" });
+        let scenario = json!({
+            "policy": policy,
+            "tools": { "slow": { "readOnly": true, "hangs": true, "timeoutMs": own } },
+            "model": [{ "says": { "tool_calls": [call] } }, { "says": { "plan": "hold" } }],
+        });
+        let mut sim = Sim::new(&scenario, "openai-chat", None);
+        let result = sim.play();
+        assert_eq!(result["toolResults"][0]["duration_ms"], wanted, "{policy} {own}");
+        let message = format!("no result within {wanted} ms");
+        assert_eq!(result["toolResults"][0]["error"]["message"], *message);
+    }
+}
