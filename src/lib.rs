@@ -28,6 +28,7 @@ pub mod error;
 pub mod limits;
 pub mod message;
 mod planted;
+pub mod request;
 pub mod signature;
 pub mod stats;
 pub mod store;

@@ -25,6 +25,15 @@ pub const RESPONSE_BYTES: usize = 32 * 1024 * 1024;
 /// Tool calls in one model response; at the next one reading stops. OpenAI's own cap on tools is 128.
 pub const CALLS_PER_RESPONSE: usize = 128;
 
+/// Bytes of a request for tools: 64 KiB. A request of two calls has a few hundred.
+pub const REQUEST_BYTES: usize = 64 * 1024;
+
+/// Calls of one request that are looked at; those behind them are over every limit.
+pub const REQUESTED_CALLS: usize = 128;
+
+/// Requests in one tool-request pass: a pass is no agent.
+pub const REQUEST_ITERATIONS: u64 = 4;
+
 /// Tools in one registry. OpenAI refuses more than 128; other providers take more.
 pub const TOOLS: usize = 1024;
 

@@ -15,6 +15,8 @@ import type { Delta, PhaseName, TraceEvent, TurnEvent, TurnResult } from './type
 
 /** What a turn is made of, and where its events go. */
 export interface Host {
+  /** Which machine is driven. @defaultValue "turn" */
+  machine?: 'turn' | 'request'
   /** None where nothing will be asked. */
   model: Model | undefined
   tools: Record<string, Tool>
@@ -87,7 +89,10 @@ export class Driver {
     this.#host = host
     this.#core = core()
     const bytes = encode(JSON.stringify(options))
-    const make = (glue: Glue) => (restored ? glue.turn_restore(bytes) : glue.turn_new(bytes))
+    const make = (glue: Glue) => {
+      if (host.machine === 'request') return glue.request_new(bytes)
+      return restored ? glue.turn_restore(bytes) : glue.turn_new(bytes)
+    }
     this.#handle = Number(answer(call(this.#core, make)))
     this.#core.onFault.add(this.#fault)
     const { keep } = options as { keep?: { owner: string } }

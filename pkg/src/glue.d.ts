@@ -8,6 +8,11 @@ export interface Glue {
   stream_free(handle: number): void
   turn_new(options: Uint8Array): string
   turn_restore(options: Uint8Array): string
+  request_new(options: Uint8Array): string
+  request_parse(given: Uint8Array): string
+  request_lint(given: Uint8Array): string
+  request_inventory(tools: Uint8Array): string
+  request_prompts(): string
   turn_handle(handle: number, nowMs: number, input: Uint8Array): string
   turn_bytes(
     handle: number,

@@ -41,6 +41,7 @@ export {
   type CancelTurnOptions,
   type ResumeTurnOptions,
 } from './resume.js'
+export * from './request/index.js'
 export type * from './stores/store.js'
 export { runTurn, type RunTurnOptions, type Turn } from './turn.js'
 export type * from './types.js'

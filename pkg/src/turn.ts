@@ -230,7 +230,8 @@ export function wireTools(tools: Record<string, Tool> = {}): Record<string, unkn
   })
 }
 
-function abortReason(signal: AbortSignal | undefined): string {
+/** Why a signal was aborted, in words. */
+export function abortReason(signal: AbortSignal | undefined): string {
   const reason: unknown = signal?.reason
   if (typeof reason === 'string') return reason
   return reason instanceof Error && reason.message ? reason.message : 'aborted'

@@ -12,6 +12,7 @@ import {
   resumeTurn,
   runBundle,
   runTurn,
+  runWithToolRequests,
 } from '../../.cache/trap/dist/index.js'
 
 const user = [{ role: 'user', content: 'go' }]
@@ -141,4 +142,28 @@ test('a bundle of a lost instance ends with core.fault, and the next one works',
   assert.deepEqual([told, errors], [2, ['core.fault']])
   const next = await runBundle({ task: 't', replicate: async () => ({ data: 1 }) }).result
   assert.equal(next.summary.confidence, 1)
+})
+
+test('a pass on the lost instance rejects with core.fault, and its tools are told', async () => {
+  let told = false
+  const tools = {
+    slow: defineTool({
+      ...{ description: 'slow', inputSchema: { type: 'object' }, readOnly: true },
+      execute: (_, { signal }) =>
+        new Promise(() => {
+          signal.addEventListener('abort', () => (told = true))
+          queueMicrotask(trap)
+        }),
+    }),
+  }
+  const asking = customModel(async function* () {
+    yield {
+      type: 'text',
+      text: '{"tool_calls":[{"tool_name":"slow","params":{},"reason":"r"}]}',
+    }
+  })
+  const pass = runWithToolRequests({ model: asking, input: {}, tools })
+  await assert.rejects(pass, { code: 'core.fault' })
+  assert.ok(told)
+  assert.equal((await runWithToolRequests({ model: answering, input: {} })).plan, 'fine')
 })

@@ -6,6 +6,7 @@ import { setUpDoctor } from './doctor/doctor.js'
 import { firstChoice } from './decision.js'
 import { byId, element } from './dom.js'
 import { onRemembered, recall } from './kept.js'
+import { setUpPlanner } from './planner/planner.js'
 import { apply, setUp } from './settings.js'
 import { Timeline } from './timeline.js'
 import { fileNames, runs, sent } from './tools.js'
@@ -149,6 +150,6 @@ onRemembered((key, elsewhere) => {
 await setUp()
 chat.show()
 show()
-setUpViews({ doctor: setUpDoctor, bundle: setUpBundle })
+setUpViews({ doctor: setUpDoctor, bundle: setUpBundle, planner: setUpPlanner })
 document.documentElement.dataset.ready = 'true'
 if (recall('turn')) void alone((started) => chat.catchUp(started), 'Reading a turn that is open…')
