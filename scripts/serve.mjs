@@ -16,7 +16,12 @@ const TYPES = {
 }
 
 /** Import maps must stand in the page, so the one line of inline script is named by its hash. */
-const imports = JSON.stringify({ imports: { turnlock: './turnlock/index.js' } })
+const imports = JSON.stringify({
+  imports: {
+    turnlock: './turnlock/index.js',
+    'turnlock/stores/indexeddb': './turnlock/stores/indexeddb.js',
+  },
+})
 const hash = createHash('sha256').update(imports).digest('base64')
 const POLICY = [
   "default-src 'self'",

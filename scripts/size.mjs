@@ -5,8 +5,11 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { root } from './setup.mjs'
 
-/** Bytes after gzip. */
-const LIMITS = { wasm: 160 * 1024, 'whole import, minified': 225 * 1024 }
+/**
+ * Bytes after gzip. 160 and 225 KiB before evidence bundles, which are half as much again: see
+ * BENCHMARKS.md for what takes how much.
+ */
+const LIMITS = { wasm: 240 * 1024, 'whole import, minified': 330 * 1024 }
 
 const bundle = await build({
   stdin: { contents: "export * from 'turnlock'", resolveDir: root },

@@ -20,7 +20,8 @@ const nodeTests = (folder) =>
   readdirSync(join(root, folder))
     .filter((file) => file.endsWith('.test.mjs'))
     .map((file) => join(folder, file))
-const tap = ['--test', '--test-reporter=tap']
+// A server that never answers fails its test, not the day.
+const tap = ['--test', '--test-reporter=tap', '--test-timeout=300000']
 const stores = (...names) => names.map((name) => `tests/stores/${name}.test.mjs`)
 const STORES = {
   node: stores('memory', 'faulty', 'redis'),
@@ -44,18 +45,36 @@ const STEPS = {
   ],
   size: [node, ['scripts/size.mjs', '--check']],
   'core (native)': ['cargo', ['test', '--locked']],
+  'planted bugs': [
+    'cargo',
+    ['test', '--locked', '--features', 'planted', '--test', 'durable', 'planted'],
+  ],
   'shell (Chromium)': ['cargo', ['test', '--test', 'browser', ...wasm, '--locked'], wasmTests],
   'package (Node)': [node, ['--test', '--test-reporter=tap', ...nodeTests('pkg/test')]],
   provider: [node, ['--test', '--test-reporter=tap', ...nodeTests('tests/provider')]],
   'scenarios (Node)': [node, ['tests/scenarios/run.mjs', 'node']],
   'scenarios (workerd)': [node, ['tests/scenarios/run.mjs', 'workerd']],
   'scenarios (Chromium)': [node, ['tests/scenarios/run.mjs', 'chromium']],
+  'bundles (Node)': [node, ['tests/bundles/run.mjs', 'node']],
+  'bundles (workerd)': [node, ['tests/bundles/run.mjs', 'workerd']],
+  'bundles (Chromium)': [node, ['tests/bundles/run.mjs', 'chromium']],
+  'requests (Node)': [node, ['tests/requests/run.mjs', 'node']],
+  'requests (workerd)': [node, ['tests/requests/run.mjs', 'workerd']],
+  'requests (Chromium)': [node, ['tests/requests/run.mjs', 'chromium']],
   'chains (Node)': [node, ['tests/chain/run.mjs', 'node']],
   'chains (workerd)': [node, ['tests/chain/run.mjs', 'workerd']],
   'chains (Chromium)': [node, ['tests/chain/run.mjs', 'chromium']],
   'stores (Node)': [node, [...tap, ...STORES.node]],
   'stores (workerd)': [node, [...tap, ...STORES.workerd]],
   'stores (Chromium)': [node, [...tap, ...STORES.chromium]],
+  'server (Node)': [node, ['tests/server/run.mjs', 'node']],
+  'server (workerd)': [node, ['tests/server/run.mjs', 'workerd']],
+  'server (Deno)': [node, ['tests/server/run.mjs', 'deno']],
+  'server (Bun)': [node, ['tests/server/run.mjs', 'bun']],
+  'kills (Node)': [node, [...tap, 'tests/kills/kills.test.mjs']],
+  'restarts (workerd)': [node, [...tap, 'tests/kills/restarts.test.mjs']],
+  'tabs (Chromium)': [node, [...tap, 'tests/kills/tabs.test.mjs']],
+  'memory of many turns': [node, [...tap, 'tests/soak.test.mjs']],
   'page (Chromium)': [node, ['--test', '--test-reporter=tap', ...nodeTests('tests/e2e')]],
 }
 

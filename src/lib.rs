@@ -21,13 +21,17 @@
 //! - Validate arguments against a schema: the host does, and the core takes its verdict.
 //! - Run tools, or write anything down: what is to be kept is an effect ([`store`]).
 
+pub mod bundle;
 pub mod canon;
 pub mod chain;
 pub mod dialect;
 pub mod error;
 pub mod limits;
 pub mod message;
+mod planted;
+pub mod request;
 pub mod signature;
+pub mod stats;
 pub mod store;
 pub mod stream;
 pub mod tool;
@@ -40,6 +44,8 @@ pub use crate::canon::canonicalize;
 pub use crate::dialect::Dialect;
 #[doc(inline)]
 pub use crate::error::Error;
+#[cfg(feature = "planted")]
+pub use crate::planted::plant;
 #[doc(inline)]
 pub use crate::signature::Signature;
 

@@ -25,11 +25,44 @@ pub const RESPONSE_BYTES: usize = 32 * 1024 * 1024;
 /// Tool calls in one model response; at the next one reading stops. OpenAI's own cap on tools is 128.
 pub const CALLS_PER_RESPONSE: usize = 128;
 
+/// Bytes of a request for tools: 64 KiB. A request of two calls has a few hundred.
+pub const REQUEST_BYTES: usize = 64 * 1024;
+
+/// Calls of one request that are looked at; those behind them are over every limit.
+pub const REQUESTED_CALLS: usize = 128;
+
+/// Requests in one tool-request pass: a pass is no agent.
+pub const REQUEST_ITERATIONS: u64 = 4;
+
 /// Tools in one registry. OpenAI refuses more than 128; other providers take more.
 pub const TOOLS: usize = 1024;
 
 /// A/B cycles in one turn: no bouncing by default, and never more than this.
 pub const MAX_CYCLES: u32 = 2;
+
+/// Items of an array that are matched one to one, exactly; longer ones are compared as multisets
+/// and say so. `bundle-statistics.md` §2.3; the method is cubic.
+pub const ASSIGNED_ITEMS: usize = 128;
+
+/// Comparisons of leaves that one matching may take, lists within lists included: 2²², some
+/// hundredths of a second a pair. Beyond, as for [`ASSIGNED_ITEMS`].
+pub const ASSIGN_WORK: u64 = 1 << 22;
+
+/// Cells of the table behind one common subsequence, 64 of which take one step: 2²⁸, lists of
+/// 16 384. Beyond, the lists are compared as multisets and say so.
+pub const SEQUENCE_CELLS: usize = 1 << 28;
+
+/// Replicates of one bundle. The matrix is quadratic.
+pub const REPLICATES: usize = 128;
+
+/// Bytes of one replicate's JSON: 4 MiB. A longer one is invalid and says so.
+pub const REPLICATE_BYTES: usize = 4 * 1024 * 1024;
+
+/// Bytes of the options of a bundle, or of all that `summarizeReplicates` is given: 64 MiB.
+pub const BUNDLE_BYTES: usize = 64 * 1024 * 1024;
+
+/// Fields of a bundle that are listed one by one; the numbers take in all of them.
+pub const BUNDLE_FIELDS: usize = 65_536;
 
 /// Bytes of a planner's answer: 256 KiB. Arbitrary; a plan of 64 steps is under 32 KiB.
 pub const PLAN_BYTES: usize = 256 * 1024;

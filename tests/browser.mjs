@@ -8,8 +8,9 @@ export const FLAGS = [
   '--no-first-run',
 ]
 
+const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+export const executablePath = places.find((place) => existsSync(place))
+
 export function launch() {
-  const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-  const executablePath = places.find((place) => existsSync(place))
   return chromium.launch({ ...(executablePath && { executablePath }), args: FLAGS })
 }

@@ -15,6 +15,8 @@ import type { Delta, PhaseName, TraceEvent, TurnEvent, TurnResult } from './type
 
 /** What a turn is made of, and where its events go. */
 export interface Host {
+  /** Which machine is driven. @defaultValue "turn" */
+  machine?: 'turn' | 'request'
   /** None where nothing will be asked. */
   model: Model | undefined
   tools: Record<string, Tool>
@@ -24,6 +26,8 @@ export interface Host {
   requestId: string
   projectId: string | null
   onEvent(event: TurnEvent): void
+  /** Resolves when the readers have caught up; `undefined` when they have. */
+  room(): Promise<void> | undefined
   onTrace: ((event: TraceEvent) => void) | undefined
   onDone(result: TurnResult): void
   /** The core trapped; nothing follows. */
@@ -56,8 +60,14 @@ interface RunTool {
   args: unknown
 }
 
+/** Milliseconds after which the core hears again that a response is held back. */
+const HELD_BACK = 1000
+
 /** Bytes of a failure's body that the core may look at. */
 const FAILURE_BODY = 8192
+
+/** Bytes of what a tool says about its progress at once. */
+const PROGRESS = 65_536
 
 export class Driver {
   readonly #host: Host
@@ -79,7 +89,10 @@ export class Driver {
     this.#host = host
     this.#core = core()
     const bytes = encode(JSON.stringify(options))
-    const make = (glue: Glue) => (restored ? glue.turn_restore(bytes) : glue.turn_new(bytes))
+    const make = (glue: Glue) => {
+      if (host.machine === 'request') return glue.request_new(bytes)
+      return restored ? glue.turn_restore(bytes) : glue.turn_new(bytes)
+    }
     this.#handle = Number(answer(call(this.#core, make)))
     this.#core.onFault.add(this.#fault)
     const { keep } = options as { keep?: { owner: string } }
@@ -192,7 +205,7 @@ export class Driver {
       const opened = this.#host.model.open(body, { signal: controller.signal })
       generated = Symbol.asyncIterator in opened
       if (Symbol.asyncIterator in opened) {
-        await this.#readDeltas(opened, current, say)
+        await this.#readDeltas(opened, inference, attempt, current, say)
       } else {
         const response = await opened
         if (!current()) return void response.body?.cancel().catch(() => {})
@@ -211,12 +224,15 @@ export class Driver {
 
   async #readDeltas(
     deltas: AsyncIterable<Delta>,
+    inference: number,
+    attempt: number,
     current: () => boolean,
     say: (type: string, own: Record<string, unknown>) => void,
   ): Promise<void> {
     for await (const delta of deltas) {
       if (!current()) return
       say('deltas', { deltas: [delta] })
+      await this.#room(inference, attempt, current)
     }
     // A generator that yields nothing has answered nothing; it was not cut off.
     say('deltas', { deltas: [] })
@@ -237,6 +253,18 @@ export class Driver {
       this.#tell((glue) =>
         glue.turn_bytes(this.#handle, performance.now(), inference, attempt, value),
       )
+      await this.#room(inference, attempt, current)
+    }
+  }
+
+  /** Readers that are far behind hold the response back; that is no silence of the model. */
+  async #room(inference: number, attempt: number, current: () => boolean): Promise<void> {
+    for (let full = this.#host.room(); full && current(); full = this.#host.room()) {
+      let timer: ReturnType<typeof setTimeout> | undefined
+      const late = new Promise((resolve) => (timer = setTimeout(resolve, HELD_BACK)))
+      await Promise.race([full, late])
+      clearTimeout(timer)
+      this.send({ type: 'held_back', inference, attempt })
     }
   }
 
@@ -262,6 +290,7 @@ export class Driver {
     const context: ToolContext = {
       ...{ signal: controller.signal, requestId, toolBatchId, toolCallId, idempotencyKey },
       projectId,
+      report: (data) => this.#report(id, data),
     }
     const tool = this.#host.tools[name]
     let settled: SettledInput
@@ -297,10 +326,19 @@ export class Driver {
     let found: { text: string; ageMs: number } | undefined
     try {
       found = await this.#host.store?.recall(key)
+      // The core counts whole milliseconds; clocks of stores may not.
+      if (found) found = { ...found, ageMs: Math.ceil(found.ageMs) }
     } catch {
       // What cannot be reused is executed.
     }
     this.send({ type: 'recalled', call: id, ...found })
+  }
+
+  /** What has no JSON, or too much of it, is not shown; the tool goes on. */
+  #report(id: number, data: unknown): void {
+    const progress = serialize(data, PROGRESS)
+    if (progress.status !== 'ok' || progress.bytes > PROGRESS) return
+    this.send({ type: 'tool_progress', call: id, data: JSON.parse(progress.text) as unknown })
   }
 
   readonly #fault = (error: TurnlockError): void => {

@@ -2,11 +2,17 @@
 import { eventStream } from './sse.js'
 import type { TurnEvent } from './types.js'
 
+/** Events that a reader may be behind before the model's response is held back. */
+const MOST_BEHIND = 256
+
 /** Events as they come; each iteration gets all of them, from the first. */
 export class EventQueue {
   readonly events: TurnEvent[] = []
   #over = false
   #wake: (() => void)[] = []
+  /** How many events each stream has taken. */
+  readonly #readers = new Set<{ taken: number }>()
+  #moved: (() => void)[] = []
 
   push(event: TurnEvent): void {
     this.events.push(event)
@@ -18,24 +24,50 @@ export class EventQueue {
     this.#wakeAll()
   }
 
-  /** `left` is called when a reader leaves before the end. */
-  async *read(left: () => void): AsyncGenerator<TurnEvent, void, undefined> {
+  /**
+   * `left` is called when a reader leaves before the end. A `stream` that is read slowly holds the
+   * model's response back; an iterator that is left lying about does not.
+   */
+  async *read(left: () => void, stream = false): AsyncGenerator<TurnEvent, void, undefined> {
     let finished = false
+    const reader = { taken: 0 }
+    if (stream) this.#readers.add(reader)
     try {
-      for (let next = 0; ; next++) {
-        while (next >= this.events.length) {
+      for (; ; reader.taken++) {
+        this.#tellMoved()
+        while (reader.taken >= this.events.length) {
           if (this.#over) {
             finished = true
             return
           }
           await new Promise<void>((resolve) => this.#wake.push(resolve))
         }
-        const event = this.events[next]
+        const event = this.events[reader.taken]
         if (event) yield event
       }
     } finally {
+      this.#readers.delete(reader)
+      this.#tellMoved()
       if (!finished) left()
     }
+  }
+
+  /** Whether there are streams, and all of them are far behind. */
+  get isFull(): boolean {
+    if (this.#readers.size === 0) return false
+    const taken = Math.max(...Array.from(this.#readers, (reader) => reader.taken))
+    return this.events.length - taken > MOST_BEHIND
+  }
+
+  /** Until a reader has moved. */
+  moved(): Promise<void> {
+    return new Promise((resolve) => this.#moved.push(resolve))
+  }
+
+  #tellMoved(): void {
+    const waiting = this.#moved
+    this.#moved = []
+    for (const moved of waiting) moved()
   }
 
   #wakeAll(): void {

@@ -114,7 +114,9 @@ class Reader {
 
   async *#read(): AsyncGenerator<TurnEvent, void, undefined> {
     let wait = FIRST_LOOK
+    // Behind what was kept when we came, it is looked at once whether more can come.
     let silent = SILENCE
+    let live = false
     while (!this.#left) {
       this.#changed = false
       const groups = await this.#store.events(this.#turn, this.#seq, 64)
@@ -135,10 +137,11 @@ class Reader {
       }
       if (groups.length) {
         wait = FIRST_LOOK
-        silent = 0
+        if (live) silent = 0
         continue
       }
       if (this.#last && TERMINAL.has(this.#last.type)) return
+      live = true
       if (silent >= SILENCE) {
         const end = await this.#end()
         if (end === 'over') return

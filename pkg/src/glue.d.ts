@@ -8,6 +8,11 @@ export interface Glue {
   stream_free(handle: number): void
   turn_new(options: Uint8Array): string
   turn_restore(options: Uint8Array): string
+  request_new(options: Uint8Array): string
+  request_parse(given: Uint8Array): string
+  request_lint(given: Uint8Array): string
+  request_inventory(tools: Uint8Array): string
+  request_prompts(): string
   turn_handle(handle: number, nowMs: number, input: Uint8Array): string
   turn_bytes(
     handle: number,
@@ -26,6 +31,13 @@ export interface Glue {
   history_free(handle: number): void
   thread_id(conversationId: Uint8Array, namespace: Uint8Array): string
   explain_refusal(refusal: Uint8Array): string
+  distance(lines: Uint8Array): string
+  summarize(lines: Uint8Array): string
+  patch_apply(base: Uint8Array, patch: Uint8Array): string
+  bundle_new(options: Uint8Array): string
+  bundle_handle(handle: number, nowMs: number, input: Uint8Array, data: Uint8Array): string
+  bundle_deadline(handle: number): number
+  bundle_free(handle: number): void
   classify_query(query: Uint8Array, options: Uint8Array): string
   parse_plan(text: Uint8Array, limits: Uint8Array): string
   chain_new(options: Uint8Array): string

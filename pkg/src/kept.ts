@@ -1,4 +1,5 @@
 /** What hosts read of a kept turn; the rest of its state is the core's own. */
+import { TurnlockError } from './errors.js'
 import { randomHex } from './random.js'
 import type { Kept, Store } from './stores/store.js'
 
@@ -29,9 +30,20 @@ export interface KeptState {
   keepsText: boolean
 }
 
-/** The name of a turn in a store; unambiguous, whatever its parts hold. */
-export const turnKey = (tenant: string, requestId: string): string =>
-  JSON.stringify([tenant, requestId])
+/**
+ * The name of a turn in a store; unambiguous, whatever its parts hold.
+ *
+ * @throws TurnlockError `options.invalid`
+ */
+export function turnKey(tenant: unknown, requestId: unknown): string {
+  if (typeof tenant !== 'string') {
+    throw new TurnlockError('options.invalid', '`tenant`: expected a string')
+  }
+  if (typeof requestId !== 'string' || requestId === '') {
+    throw new TurnlockError('options.invalid', '`requestId`: expected the id of a turn')
+  }
+  return JSON.stringify([tenant, requestId])
+}
 
 export const stateOf = (kept: Kept): KeptState => JSON.parse(kept.state) as KeptState
 

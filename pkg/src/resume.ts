@@ -103,9 +103,7 @@ export async function cancelTurn(
 
 function open(host: ConstructorParameters<typeof RunningTurn>[0]): RunningTurn {
   checkStore(host.store)
-  if (typeof host.requestId !== 'string' || host.requestId === '') {
-    throw new TurnlockError('options.invalid', '`requestId`: expected the id of a turn')
-  }
+  turnKey(host.tenant, host.requestId)
   return new RunningTurn(host)
 }
 
@@ -117,7 +115,9 @@ async function restore(
   options: (kept: Kept | null, events: string[]) => Record<string, unknown>,
 ): Promise<Kept | undefined> {
   try {
-    const kept = await store.read(key)
+    const found = await store.read(key)
+    // The core counts whole milliseconds; clocks of stores may not.
+    const kept = found && { ...found, idleMs: Math.floor(found.idleMs) }
     const events = kept ? await eventsBehind(store, key, stateOf(kept).seq) : []
     turn.begin(true, options(kept ?? null, events))
     return kept

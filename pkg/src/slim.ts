@@ -3,6 +3,7 @@
  *
  * @module
  */
+export * from './bundle/index.js'
 export { runChain, type Chain, type RunChainOptions } from './chain/chain.js'
 export {
   patternStats,
@@ -50,6 +51,7 @@ export {
   type CancelTurnOptions,
   type ResumeTurnOptions,
 } from './resume.js'
+export * from './request/index.js'
 export type * from './stores/store.js'
 export { runTurn, type RunTurnOptions, type Turn } from './turn.js'
 export type * from './types.js'

@@ -12,6 +12,8 @@ export interface ToolContext {
   /** The same whenever this call is started again; send it along to whoever performs the effect. */
   idempotencyKey: string
   projectId: string | null
+  /** Shows how far it is: a `tool_progress` event of the turn with this data, at most 64 KiB of JSON. */
+  report(data: unknown): void
 }
 
 /** The part of the Standard Schema interface (standardschema.dev) that is used here. */
@@ -145,7 +147,8 @@ export function defineTool<const S extends JsonSchema | StandardSchema>(
   }
 }
 
-function isStandard(schema: unknown): schema is StandardSchema {
+/** Whether a schema is a Standard Schema. */
+export function isStandard(schema: unknown): schema is StandardSchema {
   // arktype's schemas are functions.
   const holds = typeof schema === 'object' || typeof schema === 'function'
   return holds && schema !== null && '~standard' in schema
@@ -174,7 +177,8 @@ function jsonSchema(schema: unknown): (args: unknown) => Checked {
 
 const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
 
-function compile(schema: unknown): Validator {
+/** A validator of a JSON Schema; throws what is wrong with one that is none. */
+export function compile(schema: unknown): Validator {
   const wrong = (why: string) => new TurnlockError('tool.invalid_schema', `\`inputSchema\`: ${why}`)
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
     throw wrong('expected a JSON Schema object or a Standard Schema')

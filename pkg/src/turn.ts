@@ -49,7 +49,10 @@ export interface Turn extends AsyncIterable<TurnEvent> {
   cancel(reason?: string): void
   /** Ends the turn as `paused` behind the tool results; a turn that is answering finishes. */
   pause(): void
-  /** The events as objects. Cancelling the stream cancels the turn. */
+  /**
+   * The events as objects. Cancelling the stream cancels the turn; reading it slowly holds the
+   * model's response back.
+   */
   toReadableStream(): ReadableStream<TurnEvent>
   /** The events as `text/event-stream`: `id:` is `seq`, `data:` one line of JSON. */
   toResponse(init?: ResponseInit): Response
@@ -129,6 +132,7 @@ export class RunningTurn implements Turn {
         onTrace: onTrace?.bind(this.#host),
         ...(store && { store, turn: turnKey(tenant, requestId) }),
         onEvent: (event) => this.#queue.push(event),
+        room: () => (this.#queue.isFull ? this.#queue.moved() : undefined),
         onDone: (result) => this.#finish(result),
         onFault: (error) => this.fail(error),
       },
@@ -162,7 +166,8 @@ export class RunningTurn implements Turn {
   }
 
   toReadableStream(): ReadableStream<TurnEvent> {
-    return readable(this[Symbol.asyncIterator](), () => this.cancel('the reader left'))
+    const left = () => this.cancel('the reader left')
+    return readable(this.#queue.read(left, true), left)
   }
 
   toResponse(init: ResponseInit = {}): Response {
@@ -225,7 +230,8 @@ export function wireTools(tools: Record<string, Tool> = {}): Record<string, unkn
   })
 }
 
-function abortReason(signal: AbortSignal | undefined): string {
+/** Why a signal was aborted, in words. */
+export function abortReason(signal: AbortSignal | undefined): string {
   const reason: unknown = signal?.reason
   if (typeof reason === 'string') return reason
   return reason instanceof Error && reason.message ? reason.message : 'aborted'

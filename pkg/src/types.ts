@@ -136,6 +136,7 @@ export type TurnEvent = Envelope &
     | { type: 'text'; chunk: string }
     | { type: 'reasoning'; chunk: string }
     | { type: 'tool_calls'; toolCalls: ToolCall[] }
+    | { type: 'tool_progress'; toolCallId: string; name: string; data: unknown }
     | { type: 'tool_results'; toolResults: ToolResult[] }
     | {
         type: 'refused'

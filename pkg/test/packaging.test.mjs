@@ -40,7 +40,13 @@ test('it ships what it should, and runs nothing at installation', () => {
     'dist/index.d.ts',
     'dist/index.workerd.js',
     'dist/slim.js',
+    'dist/server/index.js',
+    'dist/server/index.d.ts',
     'dist/turnlock.wasm',
+    'dist/stores/indexeddb.js',
+    'dist/stores/durable-object.js',
+    'dist/stores/redis.js',
+    'dist/testing/index.d.ts',
     'README.md',
     'LICENSE',
   ]) {
@@ -96,10 +102,50 @@ test('a production bundle works, and holds no node import', async () => {
   assert.equal(run('node', out).trim(), 'complete {"b":1}')
 })
 
+/** Entry point → the most that its bundle may weigh, minified. */
+const APART = {
+  'turnlock/stores/indexeddb': 8_500,
+  'turnlock/stores/durable-object': 7_000,
+  'turnlock/stores/redis': 7_000,
+  'turnlock/testing': 22_000,
+}
+for (const [entry, limit] of Object.entries(APART)) {
+  test(`${entry} stands alone: small, without the core, for every runtime`, async () => {
+    const { outputFiles, metafile } = await build({
+      stdin: { contents: `export * from '${entry}'`, resolveDir: home },
+      ...{ bundle: true, minify: true, write: false, metafile: true, outdir: home },
+      ...{ format: 'esm', platform: 'browser', target: 'es2022' },
+    })
+    const [{ text }] = outputFiles
+    assert.ok(text.length < limit, `${text.length} bytes`)
+    assert.ok(!/["']node:/.test(text))
+    const inputs = Object.keys(metafile.inputs).join('\n')
+    assert.doesNotMatch(inputs, /dist\/(core|glue|bytes|index|slim)\.js|\.wasm/)
+    writeFileSync(join(home, 'entry.cjs'), `console.log(Object.keys(require('${entry}')).join())`)
+    assert.match(run('node', '--no-warnings', 'entry.cjs'), /Store|storeConformance/)
+  })
+}
+
 test('the types hold under strict rules', () => {
   writeFileSync(
     join(home, 'types.ts'),
     `import { defineTool, openaiChat, runTurn, type TurnEvent, type TurnResult } from 'turnlock'
+     import { checkStore, memoryStore, type Store } from 'turnlock'
+     import { durableObjectStore } from 'turnlock/stores/durable-object'
+     import { indexedDbStore } from 'turnlock/stores/indexeddb'
+     import { redisStore } from 'turnlock/stores/redis'
+     import { scriptedModel, storeConformance } from 'turnlock/testing'
+     const sql = { exec: (query: string, ...bindings: (string | number)[]) => [] }
+     const state = { storage: { sql, transactionSync: <T>(work: () => T): T => work() } }
+     const send = async (args: string[]): Promise<unknown> => args
+     const unknown: unknown = 0
+     checkStore(unknown)
+     export const stores: Store[] = [unknown, memoryStore({ maxTurns: 9 }), indexedDbStore({ name: 'x' }),
+       durableObjectStore(state), redisStore(send, { prefix: 'x' }), redisStore({ sendCommand: send })]
+     storeConformance(() => memoryStore()).map(({ name, run }) => [name.trim(), run().then()])
+     runTurn({ model: scriptedModel(['text', { call: 'a' }, [{ type: 'text', text: 'b' }]]), messages: [] })
+     // @ts-expect-error no client
+     redisStore({ get() {} })
      const tool = defineTool({ description: 'd', inputSchema: { type: 'object' }, execute: (args, { signal }) => signal.aborted })
      const turn = runTurn({ model: openaiChat({ baseURL: 'http://x/v1', model: 'm' }), messages: [], tools: { tool } })
      export async function read(): Promise<TurnResult> {

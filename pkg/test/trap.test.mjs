@@ -8,7 +8,11 @@ import {
   customModel,
   decodeStream,
   defineTool,
+  memoryStore,
+  resumeTurn,
+  runBundle,
   runTurn,
+  runWithToolRequests,
 } from '../../.cache/trap/dist/index.js'
 
 const user = [{ role: 'user', content: 'go' }]
@@ -72,6 +76,40 @@ test('requests and tools of the lost turns are told', async () => {
   assert.equal(told, 1)
 })
 
+test('a kept turn goes on behind a trap, and its tool is not started again', async () => {
+  let runs = 0
+  const store = memoryStore()
+  let asked = 0
+  const model = customModel(async function* (_, { signal }) {
+    if (++asked === 1) {
+      yield { type: 'tool_call_start', index: 0, id: 'c', name: 'pay' }
+      yield { type: 'tool_call_end', index: 0 }
+      yield { type: 'finish', reason: 'tool_calls', raw: '' }
+    } else if (asked === 2) {
+      yield { type: 'text', text: 'half an ' }
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    } else yield { type: 'text', text: 'the whole answer' }
+  })
+  const execute = () => `payment ${++runs}`
+  const tools = { pay: defineTool({ description: '', inputSchema: { type: 'object' }, execute }) }
+  const keep = { leaseMs: 100 }
+  const options = { model, tools, store, requestId: 'r' }
+  const turn = runTurn({ ...options, messages: user, keep })
+  for await (const event of turn) if (event.type === 'text') setTimeout(trap)
+  assert.equal((await turn.result).error.code, 'core.fault')
+  let result
+  do {
+    // Its owner counts as alive until the lease has run out.
+    result = await resumeTurn(options).result
+  } while (result.error?.code === 'turn.conflict')
+  assert.deepEqual([result.status, result.text, runs], ['complete', 'the whole answer', 1])
+  assert.equal(result.fullContent, 'half an the whole answer')
+  assert.deepEqual(
+    result.toolResults.map((one) => [one.status, one.result]),
+    [['ok', 'payment 1']],
+  )
+})
+
 test('an instance is replaced as often as needed', async () => {
   for (let i = 0; i < 20; i++) {
     trap()
@@ -87,4 +125,45 @@ test('a decoder of a lost instance says so', async () => {
   assert.ok(await shown(runTurn({ model: answering, messages: user })))
   assert.doesNotThrow(() => decodeStream('openai-chat').end())
   void decoder
+})
+
+test('a bundle of a lost instance ends with core.fault, and the next one works', async () => {
+  let told = 0
+  const replicate = ({ signal }) =>
+    new Promise((resolve) => signal.addEventListener('abort', () => resolve({ data: told++ })))
+  const errors = []
+  const eventManager = { on_error: ({ code }) => errors.push(code) }
+  const running = runBundle({ task: 't', replicate, eventManager })
+  const events = running[Symbol.asyncIterator]()
+  for (let n = 0; n < 2; n++) assert.equal((await events.next()).value.type, 'replicate_started')
+  trap()
+  await assert.rejects(running.result, { code: 'core.fault' })
+  await assert.rejects(events.next(), { code: 'core.fault' })
+  assert.deepEqual([told, errors], [2, ['core.fault']])
+  const next = await runBundle({ task: 't', replicate: async () => ({ data: 1 }) }).result
+  assert.equal(next.summary.confidence, 1)
+})
+
+test('a pass on the lost instance rejects with core.fault, and its tools are told', async () => {
+  let told = false
+  const tools = {
+    slow: defineTool({
+      ...{ description: 'slow', inputSchema: { type: 'object' }, readOnly: true },
+      execute: (_, { signal }) =>
+        new Promise(() => {
+          signal.addEventListener('abort', () => (told = true))
+          queueMicrotask(trap)
+        }),
+    }),
+  }
+  const asking = customModel(async function* () {
+    yield {
+      type: 'text',
+      text: '{"tool_calls":[{"tool_name":"slow","params":{},"reason":"r"}]}',
+    }
+  })
+  const pass = runWithToolRequests({ model: asking, input: {}, tools })
+  await assert.rejects(pass, { code: 'core.fault' })
+  assert.ok(told)
+  assert.equal((await runWithToolRequests({ model: answering, input: {} })).plan, 'fine')
 })

@@ -471,3 +471,36 @@ test('no promise was left unhandled', async () => {
   await new Promise((resolve) => setTimeout(resolve, 50))
   assert.deepEqual(unhandled, [])
 })
+
+test('a stream that is read slowly holds the model back, and nothing is lost', async () => {
+  let made = 0
+  const model = customModel(async function* () {
+    for (; made < 5000; made++) yield { type: 'text', text: `${made} ` }
+    yield { type: 'finish', reason: 'stop', raw: 'stop' }
+  })
+  const turn = runTurn({ model, messages: [{ role: 'user', content: 'go' }] })
+  const reader = turn.toReadableStream().getReader()
+  let { value: event } = await reader.read()
+  // As far as it gets with nobody reading.
+  for (let before = -1; before !== made;) {
+    before = made
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  assert.ok(made < 1000, `${made} were made`)
+  let text = ''
+  for (let done = false; !done; { done, value: event = event } = await reader.read()) {
+    if (event.type === 'text') text += event.chunk
+  }
+  assert.equal(made, 5000)
+  assert.equal(text, Array.from({ length: 5000 }, (_, n) => `${n} `).join(''))
+  assert.equal((await turn.result).text, text)
+})
+
+test('a reader that is left lying about does not hold the turn', async () => {
+  const model = customModel(async function* () {
+    for (let n = 0; n < 2000; n++) yield { type: 'text', text: 'x' }
+  })
+  const turn = runTurn({ model, messages: [{ role: 'user', content: 'go' }] })
+  await turn[Symbol.asyncIterator]().next()
+  assert.equal((await turn.result).text.length, 2000)
+})

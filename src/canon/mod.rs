@@ -24,6 +24,41 @@ pub use write::{write_json, write_string};
 
 use crate::limits;
 
+/// The value that an RFC 6901 pointer leads to.
+#[must_use]
+pub fn pointer<'a, 'j>(root: &'a Json<'j>, pointer: &str) -> Option<&'a Json<'j>> {
+    if pointer.is_empty() {
+        return Some(root);
+    }
+    let mut at = root;
+    for token in pointer.strip_prefix('/')?.split('/') {
+        let token = token.replace("~1", "/").replace("~0", "~");
+        at = match at {
+            Json::Array(items) => items.get(token.parse::<usize>().ok()?)?,
+            other => other.get(&token)?,
+        };
+    }
+    Some(at)
+}
+
+/// Appends `/` and `name` as a token of an RFC 6901 pointer.
+pub(crate) fn push_token(pointer: &mut String, name: &str) {
+    pointer.push('/');
+    for c in name.chars() {
+        match c {
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            c => pointer.push(c),
+        }
+    }
+}
+
+/// ECMAScript's text of a double; `null` for what JSON has no number for.
+#[must_use]
+pub fn number_text(double: f64) -> String {
+    if double.is_finite() { number::ecmascript(double) } else { "null".to_owned() }
+}
+
 /// The RFC 8785 text of `json`.
 ///
 /// Keys are sorted by UTF-16 code units, white space is gone, numbers have their

@@ -18,8 +18,8 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Reads `{ revision, open, idleMs, state, records }` of a host's store; `idleMs` is `null` when
-    /// the owner is gone. `None` for what no store gives.
+    /// Reads `{ revision, open, idleMs, state, records }` of a host's store; `idleMs` is whole, or `null`
+    /// when the owner is gone. `None` for what no store gives.
     #[must_use]
     pub fn read(json: &Json<'_>) -> Option<Self> {
         let text = |json: &Json<'_>| json.as_str().map(str::to_owned);
@@ -30,7 +30,11 @@ impl Kept {
         let records = json.get("records")?.as_array()?.iter().map(record);
         Some(Self {
             revision: json.get("revision")?.as_u64()?,
-            idle_ms: json.get("idleMs").and_then(Json::as_u64),
+            idle_ms: match json.get("idleMs") {
+                None | Some(Json::Null) => None,
+                // What cannot be read must not pass for an owner that is gone.
+                Some(idle) => Some(idle.as_u64()?),
+            },
             open: json.get("open")?.as_bool()?,
             state: text(json.get("state")?)?,
             records: records.collect::<Option<_>>()?,

@@ -59,7 +59,13 @@ impl BoxMaker {
             let note = "whether the tool had its effect is not known";
             members.push(("note".into(), note.into()));
         }
-        let payload = Json::Object(members).to_text();
+        self.seal(&Json::Object(members))
+    }
+
+    /// A box around any payload.
+    #[must_use]
+    pub fn seal(&mut self, payload: &Json<'_>) -> String {
+        let payload = payload.to_text();
         let nonce = self.nonce(&payload);
         format!("{OPEN}{nonce}\n{payload}\n{CLOSE}{nonce}")
     }

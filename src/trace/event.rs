@@ -75,6 +75,15 @@ pub enum EventKind {
     Reasoning(String),
     /// Calls that are executed or replayed now.
     ToolCalls(Vec<CallView>),
+    /// A tool that runs says how far it is.
+    ToolProgress {
+        /// The provider's id of the call.
+        tool_call_id: String,
+        /// The tool.
+        name: String,
+        /// What it says.
+        data: Json<'static>,
+    },
     /// What came of them, in the same order.
     ToolResults(Vec<ResultView>),
     /// Calls that are not executed.
@@ -238,6 +247,14 @@ impl Event {
             EventKind::Text(chunk) => ("text", vec![("chunk", chunk.clone().into())]),
             EventKind::Reasoning(chunk) => ("reasoning", vec![("chunk", chunk.clone().into())]),
             EventKind::ToolCalls(views) => ("tool_calls", vec![("toolCalls", calls(views))]),
+            EventKind::ToolProgress { tool_call_id, name, data } => (
+                "tool_progress",
+                vec![
+                    ("toolCallId", tool_call_id.clone().into()),
+                    ("name", name.clone().into()),
+                    ("data", data.clone()),
+                ],
+            ),
             EventKind::ToolResults(results) => {
                 let results = results.iter().map(ResultView::to_json).collect();
                 ("tool_results", vec![("toolResults", Json::Array(results))])

@@ -101,6 +101,13 @@ impl Turn {
         self.deltas(deltas);
     }
 
+    pub(super) fn held_back(&mut self) {
+        let now = self.now;
+        if let State::Asking(asking) = &mut self.state {
+            asking.heard = Some(now);
+        }
+    }
+
     pub(super) fn response_ended(&mut self) {
         let State::Asking(asking) = &mut self.state else { return };
         let mut deltas = Vec::new();

@@ -6,6 +6,8 @@ use super::machine::{State, Turn};
 use super::policy::ResultsAs;
 use super::prompt::{Answered, Context, Exchange};
 use super::records;
+use crate::canon::Json;
+use crate::planted::planted;
 use crate::signature::Signature;
 use crate::tool::{self, Outcome, Refusal, Rules, Ruling, Status};
 use crate::trace::{CallView, EventKind, PhaseName, ResultView};
@@ -141,7 +143,9 @@ impl Turn {
         for mut candidate in candidates {
             let (ruling, view, signature) = self.rule(&candidate, budget);
             let ruling = match (ruling, candidate.approval) {
-                (Ruling::Execute, Approval::Denied) => Ruling::Refuse(Refusal::NotApproved),
+                (Ruling::Execute, Approval::Denied) if !planted("a denied call runs") => {
+                    Ruling::Refuse(Refusal::NotApproved)
+                }
                 (ruling, _) => ruling,
             };
             let recalled = candidate.recalled.take();
@@ -190,7 +194,9 @@ impl Turn {
         match &call.kind {
             Kind::Run { signature, .. } => {
                 self.phase.executed += 1;
-                self.record.ledger.accept(signature.clone(), call.call);
+                if self.now > 0 || !planted("a resumed turn forgets what ran") {
+                    self.record.ledger.accept(signature.clone(), call.call);
+                }
             }
             Kind::Recalled { signature } => {
                 self.record.ledger.accept(signature.clone(), call.call);
@@ -218,7 +224,8 @@ impl Turn {
         for call in &mut batch.calls {
             self.admit(call);
             if call.has_record() {
-                call.settled = outcomes(&call.view.id);
+                call.settled =
+                    outcomes(&call.view.id).filter(|_| !planted("kept outcomes are forgotten"));
                 call.kept = call.settled.is_some();
             }
         }
@@ -302,7 +309,9 @@ impl Turn {
         self.trace_tool_call(&call.view);
         let key = self.idempotency_key(place, signature);
         let (batch, epoch) = (self.record.batch, self.record.epoch);
-        self.keep(|_| (records::claim_name(batch, epoch, &call.view.id), records::claim(&key)));
+        if !planted("a start without a claim") {
+            self.keep(|_| (records::claim_name(batch, epoch, &call.view.id), records::claim(&key)));
+        }
         self.effects.push_back(Effect::RunTool {
             call: call.call,
             name: call.view.name.clone(),
@@ -317,7 +326,8 @@ impl Turn {
     pub(super) fn tool_settled(&mut self, call: u32, settled: Settled) {
         let now = self.now;
         let State::Running(batch) = &mut self.state else { return };
-        let open = |one: &&mut BatchCall| one.call == call && one.settled.is_none();
+        let late = planted("a late result changes the outcome");
+        let open = |one: &&mut BatchCall| one.call == call && (one.settled.is_none() || late);
         let Some(one) = batch.calls.iter_mut().find(open) else { return };
         let Kind::Run { limit, .. } = one.kind else { return };
         let outcome = match settled {
@@ -328,6 +338,17 @@ impl Turn {
         };
         one.settled = Some((outcome, now));
         self.settle_replays();
+    }
+
+    /// Shown while the call runs; it changes nothing else.
+    pub(super) fn tool_progress(&mut self, call: u32, data: Json<'_>) {
+        let State::Running(batch) = &self.state else { return };
+        let open = |one: &&BatchCall| {
+            one.call == call && one.settled.is_none() && matches!(one.kind, Kind::Run { .. })
+        };
+        let Some(one) = batch.calls.iter().find(open) else { return };
+        let (tool_call_id, name) = (one.view.id.clone(), one.view.name.clone());
+        self.emit(EventKind::ToolProgress { tool_call_id, name, data: data.into_owned() });
     }
 
     pub(super) fn tools_timed_out(&mut self) {
@@ -417,9 +438,7 @@ impl Turn {
         let now = self.now;
         let State::Running(batch) = &mut self.state else { return };
         for one in batch.calls.iter_mut().filter(|one| one.settled.is_none()) {
-            let message = "the turn ended before the tool did";
-            one.settled =
-                Some((Outcome::failed(Status::Cancelled, "tool.cancelled", message), now));
+            one.settled = Some((cancelled(), now));
             if matches!(one.kind, Kind::Run { .. }) {
                 self.effects.push_back(Effect::CancelTool { call: one.call, reason: "cancelled" });
             }
@@ -504,6 +523,12 @@ impl Turn {
         self.phase.name != PhaseName::Unified
             && self.options.policy.results_as == ResultsAs::SystemBox
     }
+}
+
+/// What comes of a call that nobody waits for any longer.
+pub(super) fn cancelled() -> Outcome {
+    let message = "the turn ended before the tool did";
+    Outcome::failed(Status::Cancelled, "tool.cancelled", message)
 }
 
 /// An error's text obeys the limit of results.

@@ -5,6 +5,7 @@ use super::machine::{State, Turn};
 use super::records;
 use crate::canon::Json;
 use crate::limits;
+use crate::planted::planted;
 use crate::signature::Signature;
 use crate::stream::{Call, Reasoning, Response};
 use crate::tool::{Dedupe, Outcome, Rules};
@@ -209,7 +210,8 @@ impl Turn {
         let Some(mut candidate) = self.pending(call, Pending::Outcome) else { return };
         let tool = self.options.tools.find(&candidate.name);
         let limit = tool.and_then(|tool| tool.reuse_ms).unwrap_or(0);
-        let fresh = found.filter(|(_, age_ms)| *age_ms <= limit);
+        let fresh =
+            found.filter(|(_, age_ms)| *age_ms <= limit || planted("an outcome of any age"));
         let outcome = fresh.and_then(|(text, _)| records::read_outcome(text));
         candidate.recalled = outcome.map(|(outcome, _)| outcome);
         self.no_longer_pending(candidate);

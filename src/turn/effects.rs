@@ -4,6 +4,7 @@ use super::io::Effect;
 use super::machine::{State, Turn};
 use super::state::{End, Point};
 use crate::canon::Json;
+use crate::planted::planted;
 use crate::stream::Response;
 use crate::tool::{Refusal, Status};
 use crate::trace::{CallView, Event, EventKind, Failure, PhaseName, ResultView};
@@ -69,7 +70,9 @@ impl Turn {
             return;
         }
         self.abort_request();
-        self.cancel_batch();
+        if !planted("a stop leaves tools running") {
+            self.cancel_batch();
+        }
         self.emit(EventKind::Cancelled { reason: reason.to_owned() });
         self.finish(End::Cancelled(reason.to_owned()), None);
     }
@@ -135,7 +138,10 @@ impl Turn {
     }
 
     pub(super) fn trace_tool_call(&mut self, view: &CallView) {
-        let own = call_members(&view.name, &view.id, &view.signature);
+        let mut own = call_members(&view.name, &view.id, &view.signature);
+        if planted("a trace has arguments") {
+            own.push(("args", view.args.clone()));
+        }
         self.trace("tool_call", own);
     }
 

@@ -1,5 +1,7 @@
 //! The grammar of the turn machine: what happened, and what to do.
 
+use std::sync::Arc;
+
 use crate::canon::Json;
 use crate::store::{Answer, Commit};
 use crate::stream::Delta;
@@ -39,6 +41,13 @@ pub enum Input<'a> {
         attempt: u32,
         /// What the model says.
         deltas: Vec<Delta>,
+    },
+    /// The host holds the response back, because its readers are behind: the model is not silent.
+    HeldBack {
+        /// The inference.
+        inference: u32,
+        /// The attempt at it.
+        attempt: u32,
     },
     /// The response body ended.
     ResponseEnded {
@@ -85,6 +94,13 @@ pub enum Input<'a> {
         call: u32,
         /// What it settled with.
         settled: Settled,
+    },
+    /// A tool that runs says how far it is.
+    ToolProgress {
+        /// The call.
+        call: u32,
+        /// What it says.
+        data: Json<'a>,
     },
     /// Time has passed.
     Timer,
@@ -174,7 +190,7 @@ pub enum Effect {
         /// The attempt at it, from 1.
         attempt: u32,
         /// What to write.
-        commit: Commit,
+        commit: Arc<Commit>,
     },
     /// Run a tool.
     RunTool {

@@ -7,11 +7,13 @@
 //! store is paid once, not per event.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::io::Effect;
 use super::machine::{State, Turn};
 use super::options::Keep;
 use super::records;
+use crate::planted::planted;
 use crate::store::{Answer, Commit};
 use crate::trace::{EventKind, Failure};
 
@@ -67,7 +69,7 @@ struct Gathering {
 
 #[derive(Debug, Clone)]
 struct Flight {
-    commit: Commit,
+    commit: Arc<Commit>,
     held: VecDeque<Effect>,
     made: u64,
     attempt: u32,
@@ -110,17 +112,29 @@ impl Journal {
 
     fn take(&mut self, effect: Effect) {
         match effect {
-            Effect::Abort { .. }
-            | Effect::Check { .. }
+            Effect::Abort { inference } => {
+                // Nor is a request aborted that was not sent: it never will be.
+                let is = |effect: &Effect| matches!(effect, Effect::Fetch { inference: one, .. } if *one == inference);
+                if !self.drop_held(is) {
+                    self.ready.push_back(effect);
+                }
+            }
+            Effect::RunTool { .. } if planted("a tool starts before its claim is kept") => {
+                self.ready.push_back(effect);
+            }
+            Effect::Check { .. }
             | Effect::Commit { .. }
             | Effect::Recall { .. }
             | Effect::Trace(_) => self.ready.push_back(effect),
             // Asking costs money: not before it is known that the turn is ours.
-            Effect::Fetch { .. } if self.ours => self.ready.push_back(effect),
+            Effect::Fetch { .. } if self.ours || planted("a request before the turn is ours") => {
+                self.ready.push_back(effect)
+            }
             Effect::Fetch { .. } => self.gathering.held.push_back(effect),
             Effect::CancelTool { call, .. } => {
                 // A tool that was not started need not be told.
-                if !self.drop_start(call) {
+                let is = |effect: &Effect| matches!(effect, Effect::RunTool { call: one, .. } if *one == call);
+                if !self.drop_held(is) {
                     self.ready.push_back(effect);
                 }
             }
@@ -145,15 +159,16 @@ impl Journal {
                 event.write_json(&mut gathering.events);
                 gathering.count += 1;
                 gathering.last_seq = event.seq;
+                if planted("an event is shown before it is kept") {
+                    return self.ready.push_back(Effect::Emit(event));
+                }
                 gathering.held.push_back(Effect::Emit(event));
             }
         }
     }
 
-    /// Whether the start of `call` waited still, and is dropped.
-    fn drop_start(&mut self, call: u32) -> bool {
-        let is =
-            |effect: &Effect| matches!(effect, Effect::RunTool { call: one, .. } if *one == call);
+    /// Whether such an effect waited still, and is dropped.
+    fn drop_held(&mut self, is: impl Fn(&Effect) -> bool) -> bool {
         let held = self.flight.iter_mut().map(|flight| &mut flight.held);
         held.chain([&mut self.gathering.held]).any(|held| {
             let before = held.len();
@@ -186,7 +201,7 @@ impl Journal {
                 forget = self.groups.pop_front().map_or(forget, |group| group.last);
             }
         }
-        let commit = Commit {
+        let commit = Arc::new(Commit {
             owner: self.keep.owner.clone(),
             revision: self.revision,
             take_over: self.take_over && !self.ours,
@@ -197,9 +212,10 @@ impl Journal {
             forget,
             reusable,
             ttl_ms: self.keep.ttl_ms,
-        };
+        });
         let wait = Wait::Answer { until: now.saturating_add(ANSWER_MS) };
-        self.flight = Some(Flight { commit: commit.clone(), held, made: now, attempt: 1, wait });
+        self.flight =
+            Some(Flight { commit: Arc::clone(&commit), held, made: now, attempt: 1, wait });
         Effect::Commit { attempt: 1, commit }
     }
 
@@ -214,7 +230,8 @@ impl Journal {
         self.ours = true;
         // Whoever slept past the lease may have been replaced: before it starts anything, it
         // finds out by another commit.
-        let slept = now.saturating_sub(flight.made) >= self.keep.lease_ms;
+        let slept = now.saturating_sub(flight.made) >= self.keep.lease_ms
+            && !planted("who slept does not ask");
         let mut asleep = VecDeque::new();
         for effect in flight.held {
             match effect {
@@ -244,7 +261,9 @@ impl Journal {
 
     /// When the owner has to show that it lives.
     fn beat(&self) -> u64 {
-        self.last.saturating_add(self.keep.lease_ms / 3)
+        let third =
+            if planted("an owner shows no life") { u64::MAX } else { self.keep.lease_ms / 3 };
+        self.last.saturating_add(third)
     }
 }
 
@@ -322,7 +341,7 @@ impl Turn {
                 {
                     *wait = Wait::Answer { until: now.saturating_add(ANSWER_MS) };
                     *attempt += 1;
-                    let (attempt, commit) = (*attempt, commit.clone());
+                    let (attempt, commit) = (*attempt, Arc::clone(commit));
                     journal.ready.push_back(Effect::Commit { attempt, commit });
                 }
             }
@@ -354,7 +373,9 @@ impl Turn {
                 if !open {
                     return;
                 }
-                if attempt < ATTEMPTS {
+                if attempt >= ATTEMPTS && planted("a store that fails counts as kept") {
+                    journal.kept(now);
+                } else if attempt < ATTEMPTS {
                     let wait = FIRST_WAIT_MS << (2 * (attempt - 1)).min(16);
                     flight.wait = Wait::Again { at: now.saturating_add(wait) };
                 } else {
@@ -383,6 +404,7 @@ impl Turn {
                 _ => 0,
             })
             .sum();
+        let unseen = if planted("what was not shown counts as shown") { 0 } else { unseen };
         for text in [&mut self.record.shown, &mut self.phase.text] {
             text.truncate(text.floor_char_boundary(text.len().saturating_sub(unseen)));
         }

@@ -32,8 +32,8 @@ pub struct Turn {
     pub(super) effects: VecDeque<Effect>,
     /// With a store, until the end is kept.
     pub(super) journal: Option<Journal>,
-    /// What a resumed turn does first.
-    pub(super) resuming: Option<Resuming>,
+    /// What a resumed turn does first, and where it stands then.
+    pub(super) resuming: Option<(Resuming, State)>,
 }
 
 /// Where a turn stands. A value that means nothing in a state is not stored in it.
@@ -188,6 +188,11 @@ impl Turn {
                     self.response_deltas(deltas);
                 }
             }
+            Input::HeldBack { inference, attempt } => {
+                if self.is_asking(inference, attempt) {
+                    self.held_back();
+                }
+            }
             Input::ResponseEnded { inference, attempt } => {
                 if self.is_asking(inference, attempt) {
                     self.response_ended();
@@ -202,6 +207,7 @@ impl Turn {
             Input::Recalled { call, found } => self.recalled(call, found),
             Input::Stored { revision, attempt, answer } => self.stored(revision, attempt, answer),
             Input::ToolSettled { call, settled } => self.tool_settled(call, settled),
+            Input::ToolProgress { call, data } => self.tool_progress(call, data),
             Input::Timer => {}
             Input::Verify => self.verify(),
             Input::Pause => self.record.pause = true,
@@ -255,7 +261,8 @@ impl Turn {
             self.started = self.now;
             self.state_changed();
             self.trace_tools();
-            if let Some(resuming) = self.resuming.take() {
+            if let Some((resuming, state)) = self.resuming.take() {
+                self.state = state;
                 return self.resume(resuming);
             }
             if let Some(given) = self.options.given.take() {

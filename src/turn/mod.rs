@@ -22,13 +22,19 @@ mod machine;
 mod options;
 mod policy;
 mod prompt;
-mod read;
+pub(crate) mod read;
 mod records;
 mod resume;
 mod retry;
 mod state;
 mod unified;
 mod wire;
+
+// What the tool-request pass asks and reads in the same way.
+pub(crate) use options::tools as read_tools;
+pub(crate) use prompt::Choice;
+pub(crate) use retry::{LONGEST_WAIT_MS, backoff_ms, is_retryable, status_message};
+pub(crate) use wire::body as wire_body;
 
 pub use io::{Effect, Input, Settled, Verdict};
 pub use machine::Turn;

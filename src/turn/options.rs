@@ -252,7 +252,8 @@ fn keep(value: &Json<'_>) -> Result<Keep, Error> {
     Ok(keep)
 }
 
-fn tools(value: Json<'static>) -> Result<Vec<ToolSpec>, Error> {
+/// Reads a host's tools: an array of `{ name, description?, inputSchema?, readOnly?, … }`.
+pub(crate) fn tools(value: Json<'static>) -> Result<Vec<ToolSpec>, Error> {
     let Json::Array(items) = value else { return Err(invalid("tools", "an array")) };
     items.into_iter().enumerate().map(|(i, item)| tool(i, item)).collect()
 }

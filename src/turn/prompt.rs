@@ -63,7 +63,7 @@ pub(super) struct Answered {
 
 /// What the model may do with the tools of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Choice {
+pub(crate) enum Choice {
     Auto,
     None,
 }

@@ -3,31 +3,31 @@
 use crate::canon::Json;
 use crate::error::Error;
 
-pub(super) fn invalid(option: &str, expected: &'static str) -> Error {
+pub(crate) fn invalid(option: &str, expected: &'static str) -> Error {
     Error::Options { option: option.to_owned(), expected }
 }
 
-pub(super) fn text_of<'a>(path: &str, value: &'a Json<'_>) -> Result<&'a str, Error> {
+pub(crate) fn text_of<'a>(path: &str, value: &'a Json<'_>) -> Result<&'a str, Error> {
     value.as_str().ok_or_else(|| invalid(path, "a string"))
 }
 
-pub(super) fn boolean(path: &str, value: &Json<'_>) -> Result<bool, Error> {
+pub(crate) fn boolean(path: &str, value: &Json<'_>) -> Result<bool, Error> {
     value.as_bool().ok_or_else(|| invalid(path, "true or false"))
 }
 
-pub(super) fn long(path: &str, value: &Json<'_>, least: u64, most: u64) -> Result<u64, Error> {
+pub(crate) fn long(path: &str, value: &Json<'_>, least: u64, most: u64) -> Result<u64, Error> {
     value
         .as_u64()
         .filter(|number| (least..=most).contains(number))
         .ok_or_else(|| invalid(path, "a whole number in range"))
 }
 
-pub(super) fn number(path: &str, value: &Json<'_>, least: u32, most: u32) -> Result<u32, Error> {
+pub(crate) fn number(path: &str, value: &Json<'_>, least: u32, most: u32) -> Result<u32, Error> {
     let number = long(path, value, u64::from(least), u64::from(most))?;
     u32::try_from(number).map_err(|_| invalid(path, "a whole number in range"))
 }
 
-pub(super) fn choice<T: Copy>(
+pub(crate) fn choice<T: Copy>(
     path: &str,
     value: &Json<'_>,
     names: &[(&str, T)],

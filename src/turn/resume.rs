@@ -7,7 +7,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::batch::{BatchCall, Kind};
+use super::batch::{self, BatchCall, Kind};
 use super::candidates::Approval;
 use super::journal::Journal;
 use super::machine::{Phase, State, Turn};
@@ -18,6 +18,7 @@ use super::state::{KeptState, Point};
 use crate::canon::Json;
 use crate::error::Error;
 use crate::limits;
+use crate::planted::planted;
 use crate::signature::{Signature, hex};
 use crate::store::{self, Kept};
 use crate::tool::{Outcome, Status};
@@ -56,7 +57,9 @@ impl Turn {
         let resume = at.map(|at| members.swap_remove(at).1);
         let resume = resume.ok_or_else(|| invalid("resume", "an object"))?;
         let kept = resume.get("kept").and_then(Kept::read);
-        for (key, value) in kept.as_ref().and_then(given).unwrap_or_default() {
+        let given = kept.as_ref().and_then(given);
+        let known = given.is_some();
+        for (key, value) in given.unwrap_or_default() {
             match members.iter_mut().find(|(name, _)| *name == key) {
                 Some((_, Json::Object(own))) if key == "keep" => {
                     if let Json::Object(more) = value {
@@ -75,24 +78,39 @@ impl Turn {
         }
         let mut turn = Self::with(Options::read(members, true)?)?;
         turn.journal = None;
-        turn.resuming = Some(match turn.reinstate(&resume, kept) {
-            Ok(resuming) => resuming,
-            Err(failure) => Resuming::Refused(failure),
+        let resuming = turn.reinstate(&resume, kept, known);
+        // Nothing happens before the start, however the turn stood.
+        let state = std::mem::replace(&mut turn.state, State::Idle);
+        turn.resuming = Some(match resuming {
+            Ok(resuming) => (resuming, state),
+            Err(failure) => {
+                turn.phase.text.clear();
+                (Resuming::Refused(failure), State::Idle)
+            }
         });
         Ok(turn)
     }
 
-    fn reinstate(&mut self, resume: &Json<'_>, kept: Option<Kept>) -> Result<Resuming, Failure> {
+    /// `known`: what the host gave at first can be read.
+    fn reinstate(
+        &mut self,
+        resume: &Json<'_>,
+        kept: Option<Kept>,
+        known: bool,
+    ) -> Result<Resuming, Failure> {
         let unknown = || failure("turn.not_found", "no such turn is kept");
         let kept = kept.ok_or_else(unknown)?;
         let foreign = || failure("store.version", "the turn was kept by another version");
-        let state = KeptState::read(&kept.state).ok_or_else(foreign)?;
+        let state = KeptState::read(&kept.state).filter(|_| known).ok_or_else(foreign)?;
         (self.record.seq, self.record.batch) = (state.seq, state.batch);
         self.phase = state.phase.clone();
         let cancel = resume.get("cancel").and_then(Json::as_str);
-        let gone = kept.idle_ms.is_none_or(|idle_ms| idle_ms >= state.lease_ms);
+        let gone =
+            kept.idle_ms.is_none_or(|idle_ms| idle_ms >= state.lease_ms) || planted("no lease");
         match state.status.as_str() {
-            "cancelled" => return Err(records::cancelled()),
+            "cancelled" if !planted("a stopped turn is a conflict") => {
+                return Err(records::cancelled());
+            }
             "paused" | "failed" if kept.open => {}
             "running" if cancel.is_some() || gone => {}
             _ => return Err(records::conflict()),
@@ -147,10 +165,12 @@ impl Turn {
             if seq <= self.record.seq {
                 continue;
             }
-            self.record.seq = seq;
+            self.record.seq = seq - u64::from(planted("a number is given twice"));
             if event.get("type").and_then(Json::as_str) == Some("text") {
                 let chunk = event.get("chunk").and_then(Json::as_str).unwrap_or_default();
-                self.record.shown.push_str(chunk);
+                if !planted("kept text is not part of the whole") {
+                    self.record.shown.push_str(chunk);
+                }
             }
         }
     }
@@ -162,8 +182,13 @@ impl Turn {
             Resuming::Cancel(reason) => {
                 self.state = match std::mem::replace(&mut self.state, State::Idle) {
                     State::Running(mut batch) => {
-                        for one in batch.calls.iter_mut().filter(|one| !one.again) {
-                            give_up(one);
+                        // They run elsewhere, if at all: nobody here can be told.
+                        for one in &mut batch.calls {
+                            if one.again {
+                                settle(one, batch::cancelled());
+                            } else {
+                                give_up(one);
+                            }
                         }
                         State::Running(batch)
                     }
@@ -193,7 +218,9 @@ impl Turn {
         let mut decided = false;
         for candidate in &mut candidates {
             let signature = self.signature_of(candidate);
-            let found = approvals.iter().rfind(|(one, _)| one == signature.as_str());
+            let found = approvals.iter().rfind(|(one, _)| {
+                one == signature.as_str() || planted("an approval fits any call")
+            });
             if let Some((_, approved)) = found {
                 decided = true;
                 candidate.approval = if *approved { Approval::Granted } else { Approval::Denied };
@@ -220,7 +247,8 @@ impl Turn {
                 continue;
             }
             let known = self.options.tools.find(&one.view.name).is_some();
-            if one.again && known {
+            let again = one.again || planted("a call without outcome runs again");
+            if again && known {
                 one.kind = self.run(&one.view.name, signature.clone());
                 one.since = self.now;
                 self.start_tool(place, one);
@@ -236,6 +264,8 @@ impl Turn {
     pub(super) fn idempotency_key(&self, place: usize, signature: &Signature) -> String {
         let tenant = self.options.keep.as_ref().map_or("", |keep| keep.tenant.as_str());
         let number = |n: u64| Json::integer(n);
+        let tenant =
+            if planted("each start has its own key") { &self.options.secret } else { tenant };
         let parts = Json::Array(vec![
             tenant.to_owned().into(),
             self.options.request_id.to_string().into(),
@@ -255,12 +285,14 @@ impl Turn {
 
 /// It was claimed, and nobody knows whether it ran.
 fn give_up(call: &mut BatchCall) {
-    if call.settled.is_some() || !matches!(call.kind, Kind::Run { .. }) {
-        return;
-    }
     let message = "the tool was started, and whether it finished is not known";
-    let outcome = Outcome::failed(Status::Unknown, "tool.outcome_unknown", message);
-    call.settled = Some((outcome, call.since));
+    settle(call, Outcome::failed(Status::Unknown, "tool.outcome_unknown", message));
+}
+
+fn settle(call: &mut BatchCall, outcome: Outcome) {
+    if call.settled.is_none() && matches!(call.kind, Kind::Run { .. }) {
+        call.settled = Some((outcome, call.since));
+    }
 }
 
 fn approvals(resume: &Json<'_>) -> Vec<(String, bool)> {

@@ -11,7 +11,7 @@ use crate::trace::Failure;
 /// Anthropic SDKs.
 const FIRST_WAIT_MS: u64 = 500;
 /// A provider that asks for more is not waited for: the caller learns it at once.
-const LONGEST_WAIT_MS: u64 = 30_000;
+pub(crate) const LONGEST_WAIT_MS: u64 = 30_000;
 
 impl Turn {
     /// The current request failed. It is repeated only while nothing of the response was
@@ -38,12 +38,8 @@ impl Turn {
         }
     }
 
-    /// 0.5 s × 2ⁿ, less up to a quarter, drawn from the host's randomness.
     fn backoff(&self, attempt: u32) -> u64 {
-        let longest = FIRST_WAIT_MS << attempt.saturating_sub(1).min(6);
-        let seed = format!("{}/wait/{}/{attempt}", self.options.secret, self.record.inferences);
-        let drawn = Sha256::digest(seed.as_bytes()).first().copied().unwrap_or(0);
-        longest - longest / 4 * u64::from(drawn) / 255
+        backoff_ms(&format!("{}/wait/{}", self.options.secret, self.record.inferences), attempt)
     }
 
     /// Ends what is in flight towards the model.
@@ -54,13 +50,21 @@ impl Turn {
     }
 }
 
+/// 0.5 s × 2ⁿ, less up to a quarter, drawn from `seed`, which is the host's randomness.
+pub(crate) fn backoff_ms(seed: &str, attempt: u32) -> u64 {
+    let longest = FIRST_WAIT_MS << attempt.saturating_sub(1).min(6);
+    let digest = Sha256::digest(format!("{seed}/{attempt}").as_bytes());
+    let drawn = digest.first().copied().unwrap_or(0);
+    longest - longest / 4 * u64::from(drawn) / 255
+}
+
 /// 408, 409, 429 and 5xx (529 among them), as the providers' own SDKs have it.
-pub(super) fn is_retryable(status: u16) -> bool {
+pub(crate) fn is_retryable(status: u16) -> bool {
     matches!(status, 408 | 409 | 429 | 500..=599)
 }
 
 /// The provider's sentence where its body has one, so that a developer sees the cause.
-pub(super) fn status_message(status: u16, body: &str) -> String {
+pub(crate) fn status_message(status: u16, body: &str) -> String {
     let said = Reader::lossy(body).value().ok().and_then(|json: Json<'_>| {
         let error = json.get("error").unwrap_or(&json);
         let text = error.as_str().or_else(|| error.get("message")?.as_str());

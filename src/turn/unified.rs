@@ -27,10 +27,10 @@ impl Turn {
 
     /// Behind a step with calls.
     pub(super) fn after_step(&mut self) {
-        if self.record.pause {
-            self.paused(Point::Step, Vec::new());
-        } else if self.is_last_step() {
+        if self.is_last_step() {
             self.complete(false);
+        } else if self.record.pause {
+            self.paused(Point::Step, Vec::new());
         } else {
             self.ask();
         }

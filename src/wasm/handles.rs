@@ -2,16 +2,49 @@
 
 use std::cell::RefCell;
 
+use crate::bundle::Bundle;
 use crate::chain::Chain;
 use crate::message::History;
+use crate::request::Pass;
 use crate::stream::Decoder;
-use crate::turn::Turn;
+use crate::turn::{Effect, Input, Turn};
 
 thread_local! {
     pub(super) static CHAINS: Handles<Chain> = Handles::new();
     pub(super) static STREAMS: Handles<Decoder> = Handles::new();
     pub(super) static HISTORIES: Handles<History<'static>> = Handles::new();
-    pub(super) static TURNS: Handles<Turn> = Handles::new();
+    pub(super) static BUNDLES: Handles<Bundle> = Handles::new();
+    pub(super) static TURNS: Handles<Machine> = Handles::new();
+}
+
+/// Machines of one grammar, so that one driver drives them all.
+#[derive(Debug)]
+pub(super) enum Machine {
+    Turn(Box<Turn>),
+    Request(Box<Pass>),
+}
+
+impl Machine {
+    pub(super) fn handle(&mut self, now_ms: u64, input: Input<'_>) {
+        match self {
+            Self::Turn(turn) => turn.handle(now_ms, input),
+            Self::Request(pass) => pass.handle(now_ms, input),
+        }
+    }
+
+    pub(super) fn poll(&mut self) -> Option<Effect> {
+        match self {
+            Self::Turn(turn) => turn.poll(),
+            Self::Request(pass) => pass.poll(),
+        }
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<u64> {
+        match self {
+            Self::Turn(turn) => turn.next_deadline(),
+            Self::Request(pass) => pass.next_deadline(),
+        }
+    }
 }
 
 /// Live objects; numbers are never used again.

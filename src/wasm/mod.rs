@@ -5,9 +5,11 @@
 //! a text that starts with `!`: `!{"code","message"}`. Objects are numbers, so that an
 //! instance that trapped can be thrown away whole. `pkg/src/core.ts` is the typed side.
 
+pub mod bundle;
 pub mod chain;
 mod handles;
 pub mod history;
+pub mod request;
 mod tape;
 mod wire;
 
@@ -19,7 +21,7 @@ use crate::error::Error;
 use crate::limits;
 use crate::stream::{Decoder, Delta};
 use crate::turn::{Input, Turn};
-use handles::{CHAINS, HISTORIES, STREAMS, TURNS};
+use handles::{BUNDLES, CHAINS, HISTORIES, Machine, STREAMS, TURNS};
 
 /// RFC 8785 text of a JSON text.
 #[wasm_bindgen]
@@ -67,19 +69,17 @@ pub fn stream_free(handle: u32) {
 #[wasm_bindgen]
 #[must_use]
 pub fn turn_new(options: &[u8]) -> String {
-    Turn::new(options)
-        .map_or_else(|error| failure(&error), |turn| TURNS.with(|all| all.insert(turn)))
+    made(Turn::new(options).map(|turn| Machine::Turn(Box::new(turn))))
 }
 
 /// A turn from what a store has of it, as its number.
 #[wasm_bindgen]
 #[must_use]
 pub fn turn_restore(options: &[u8]) -> String {
-    Turn::restore(options)
-        .map_or_else(|error| failure(&error), |turn| TURNS.with(|all| all.insert(turn)))
+    made(Turn::restore(options).map(|turn| Machine::Turn(Box::new(turn))))
 }
 
-/// Takes a fact, as JSON; the effects that follow, as a JSON array, or nothing.
+/// Takes a fact of a turn or of a pass, as JSON; the effects that follow, as a JSON array, or nothing.
 #[wasm_bindgen]
 #[must_use]
 pub fn turn_handle(handle: u32, now_ms: f64, input: &[u8]) -> String {
@@ -120,6 +120,7 @@ pub fn live_handles() -> u32 {
         + HISTORIES.with(handles::Handles::len)
         + CHAINS.with(handles::Handles::len)
         + TURNS.with(handles::Handles::len)
+        + BUNDLES.with(handles::Handles::len)
 }
 
 /// Traps, for tests of the host's recovery.
@@ -130,6 +131,11 @@ pub fn trap() {
     {
         panic!("deliberate");
     }
+}
+
+/// Keeps a machine; its number as text.
+fn made(machine: Result<Machine, Error>) -> String {
+    machine.map_or_else(|error| failure(&error), |machine| TURNS.with(|all| all.insert(machine)))
 }
 
 fn stream(handle: u32, work: impl FnOnce(&mut Decoder, &mut Vec<Delta>)) -> String {

@@ -70,6 +70,9 @@ pub(super) fn input<'a>(json: &'a Json<'a>) -> Result<Input<'a>, Error> {
         "response_end" => {
             Input::ResponseEnded { inference: number("inference")?, attempt: number("attempt")? }
         }
+        "held_back" => {
+            Input::HeldBack { inference: number("inference")?, attempt: number("attempt")? }
+        }
         "response_failed" => Input::ResponseFailed {
             inference: number("inference")?,
             attempt: number("attempt")?,
@@ -121,6 +124,10 @@ pub(super) fn input<'a>(json: &'a Json<'a>) -> Result<Input<'a>, Error> {
             };
             Input::ToolSettled { call: number("call")?, settled }
         }
+        "tool_progress" => Input::ToolProgress {
+            call: number("call")?,
+            data: json.get("data").cloned().unwrap_or_default(),
+        },
         _ => return Err(bad("type", "an input that exists")),
     })
 }

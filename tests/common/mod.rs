@@ -19,7 +19,12 @@ pub fn corpora() -> PathBuf {
 
 /// All scenarios of all tables.
 pub fn scenarios() -> Vec<Value> {
-    let mut files: Vec<_> = fs::read_dir(repo().join("tests/scenarios"))
+    tables("tests/scenarios")
+}
+
+/// All scenarios of the tables in a folder.
+pub fn tables(folder: &str) -> Vec<Value> {
+    let mut files: Vec<_> = fs::read_dir(repo().join(folder))
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|end| end == "json"))

@@ -131,7 +131,11 @@ test('every case that the page proposes plays to its end', async () => {
   assert.ok(cases.length >= 4)
   for (const name of cases) {
     await page.click(`#presets >> text="${name}"`)
-    await page.waitForSelector('#facts li')
+    await page.waitForSelector('#decision .primary, #timeline .end:has-text("Complete")')
+    const decision = page.locator('#decision .primary')
+    if (await decision.isVisible()) await decision.click()
+    await page.waitForSelector('#timeline .end:has-text("Complete")')
+    await page.waitForSelector('#send:enabled')
     assert.equal(await fact('Status'), 'complete', name)
     assert.notEqual(await page.textContent('.message.assistant'), '', name)
   }
@@ -139,7 +143,8 @@ test('every case that the page proposes plays to its end', async () => {
 
 test('a note is sent once, by the one tool that the action phase has', async () => {
   await send('read-then-note', () => page.fill('#policy-actionTools', 'send_note'))
-  await ended()
+  await page.click('#decision >> text="Approve"')
+  await page.waitForSelector('#timeline .end:has-text("Complete")')
   assert.equal(await fact('Budget used'), '2 of 2')
   await page.click('summary')
   assert.deepEqual(await page.locator('#notes li').allTextContents(), [
@@ -175,12 +180,6 @@ test('a failure is told in words, and the next turn works', async () => {
   await send('answer')
   await page.waitForSelector('#timeline .end')
   assert.equal(await fact('Status'), 'complete')
-})
-
-test('pause after the tools', async () => {
-  await send('one-call', () => page.check('#policy-pauseAfterTools'))
-  await ended()
-  assert.equal(await fact('Status'), 'paused')
 })
 
 test('a real endpoint, by base URL, key and model name', async () => {

@@ -20,16 +20,21 @@ export function visiting(view = '') {
     await browser?.close()
     await visit.site?.close()
   })
-  beforeEach(async () => {
-    await visit.page?.close()
-    visit.page = await browser.newPage()
-    visit.page.setDefaultTimeout(20_000)
-    visit.page.on('console', (message) => {
+  /** Opens the page in a tab: of its own browser profile, or of that of `context`. */
+  visit.open = async (context) => {
+    const page = await (context ?? (await browser.newContext())).newPage()
+    page.setDefaultTimeout(20_000)
+    page.on('console', (message) => {
       if (['error', 'warning'].includes(message.type())) complain(message.text())
     })
-    visit.page.on('pageerror', (error) => complain(String(error)))
-    await visit.page.goto(visit.site.url + view)
-    await visit.page.waitForSelector('[data-ready]')
+    page.on('pageerror', (error) => complain(String(error)))
+    await page.goto(visit.site.url + view)
+    await page.waitForSelector('[data-ready]')
+    return page
+  }
+  beforeEach(async () => {
+    await visit.page?.context().close()
+    visit.page = await visit.open()
   })
   return visit
 }

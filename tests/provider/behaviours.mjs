@@ -6,6 +6,7 @@
  * @property {boolean} canCall tools are offered, and choosing one is not forbidden
  * @property {{ tool?: string, status?: string, result?: unknown, error?: string }[]} results of boxes and tool messages
  * @property {boolean} refused a notice says that a call did not run
+ * @property {{ input: any, requests: boolean }} [planning] the input of a plan, and whether tools may be requested
  */
 
 /** @returns {Seen} */
@@ -18,7 +19,17 @@ export function look(body) {
     canCall: tools.length > 0 && choice !== 'none',
     results: [...boxed(text), ...(body.messages ?? []).flatMap(native)],
     refused: text.includes(' did not run: '),
+    planning: planned(body),
   }
+}
+
+/** A planner's input stands alone in the first line of what the user says. */
+function planned({ messages = [], system }) {
+  const user = messages.find((message) => message.role === 'user')
+  const said = Array.isArray(user?.content) ? user.content[0]?.text : user?.content
+  const input = parsed(String(said).split('\n')[0])
+  const rules = JSON.stringify([system ?? null, messages[0]])
+  return typeof input === 'object' ? { input, requests: rules.includes('Limit: ') } : undefined
 }
 
 /** The payloads of TOOL RESULT boxes in the JSON text of a request. */
@@ -165,6 +176,21 @@ export const BEHAVIOURS = {
     about: 'The connection breaks in the middle of the arguments.',
     play: () => ({ text: words('Let me see. '), calls: [LIST], then: 'cut' }),
   },
+  unhurried: {
+    about: 'Calls one tool, then answers a word at a time. Leaves time for a pause or a reload.',
+    play: (seen) =>
+      seen.canCall && !seen.results.length ? { calls: [LIST] } : { ...answer(seen), paceMs: 300 },
+  },
+  'falls-silent': {
+    about:
+      'Calls one tool, falls silent in the middle of its answer, and answers when asked again.',
+    play(seen, before) {
+      if (seen.canCall && !seen.results.length) return { calls: [LIST] }
+      const { text } = answer(seen)
+      if (before.some(({ results }) => results.length)) return { text }
+      return { text: text.slice(0, 6), then: 'stall' }
+    },
+  },
   stall: {
     about: 'Some words, then silence.',
     play: () => ({ text: words('This is the beginning of '), then: 'stall' }),
@@ -193,5 +219,25 @@ export const BEHAVIOURS = {
   'server-error': {
     about: 'Fails every time (500).',
     play: () => ({ status: 500 }),
+  },
+  planner: {
+    about:
+      "Plans in two passes: asks for a search by the input's `question`, and for an order that it may not have; then plans from what was found.",
+    play({ planning, results }) {
+      const { question = '' } = planning?.input ?? {}
+      const found = results.flatMap((result) => result.global_context?.tool_results ?? [])
+      const hits = found.flatMap(({ result }) => (Array.isArray(result) ? result : []))
+      const wish = (tool_name, params, reason) => ({ tool_name, params, reason })
+      const said = planning?.requests
+        ? {
+            tool_calls: [
+              wish('search', { query: question }, 'The input does not answer the question.'),
+              wish('place_order', { side: 'buy' }, 'The market moves.'),
+              wish('search', { query: question }, 'To be sure.'),
+            ],
+          }
+        : { action: hits.length ? 'act' : 'wait', because: hits.map(({ title }) => title) }
+      return { text: words(JSON.stringify(said)) }
+    },
   },
 }

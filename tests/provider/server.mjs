@@ -6,14 +6,14 @@
 //   GET    /s/<session>/requests                        what came, in order
 //   DELETE /s/<session>                                 forgets
 //
-// <script>, URL-encoded: a behaviour (behaviours.mjs), `scenario:<name>` or
+// <script>, URL-encoded: a behaviour (behaviours.mjs), `scenario:<name>`, `bundle:<name>|<id>` or
 // `tape:<path in shared/corpora>`, with `?chunk=<bytes>` in pieces of that size. The n-th request
 // of a session plays the n-th entry; a session is any id, and sessions do not disturb each other.
 // Responses are always streamed, whatever `stream` says.
 import { createServer } from 'node:http'
 import { createSessions } from './sessions.mjs'
 
-export { loadScenarios } from './scenarios.mjs'
+export { loadBundles, loadRequests, loadScenarios } from './scenarios.mjs'
 export { createSessions } from './sessions.mjs'
 
 /**

@@ -2,7 +2,7 @@
 // the paths. Web standards only, beside the files that scripts are read from.
 import { BEHAVIOURS, look } from './behaviours.mjs'
 import { chainEntry } from './chains.mjs'
-import { scenarioEntry } from './scenarios.mjs'
+import { bundleEntry, scenarioEntry } from './scenarios.mjs'
 import { loadTape } from './tapes.mjs'
 import * as anthropic from './wire/anthropic.mjs'
 import * as openaiChat from './wire/openai-chat.mjs'
@@ -105,6 +105,7 @@ function entryOf(script, query, wire, log) {
   const [kind, rest] = split(script)
   if (kind === 'scenario') return scenarioEntry(rest, log.length)
   if (kind === 'chain') return chainEntry(rest, log.at(-1).body)
+  if (kind === 'bundle') return bundleEntry(rest, log.length)
   if (kind === 'tape') {
     const [path, own = ''] = rest.split('?')
     const events = loadTape(path, wire === 'anthropic')
@@ -161,7 +162,7 @@ async function* bytesOf(events, entry, client) {
       if (client.left) return
       yield bytes.subarray(at, at + size)
       // A turn of the event loop lets the piece leave by itself.
-      await pause(0)
+      await pause(entry.paceMs ?? 0)
     }
   }
   if (entry.then === 'stall') await client.gone

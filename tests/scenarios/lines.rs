@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use turnlock::Signature;
 use turnlock::canon::Json;
 
@@ -99,7 +99,11 @@ impl Reduction<'_> {
                 }
                 event["chunk"].to_string()
             }
-            "tool_calls" => self.calls(event),
+            "phase_start" if event["resumed"] == true => "resumed".to_owned(),
+            "paused" if event["approvals"].is_array() => {
+                format!("approvals: {}", self.calls(&json!({ "toolCalls": event["approvals"] })))
+            }
+            "tool_calls" | "approval_required" => self.calls(event),
             "tool_results" => {
                 let results = event["toolResults"].as_array().unwrap();
                 results.iter().map(|one| self.result(one)).collect::<Vec<_>>().join("; ")

@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Value, json};
 use turnlock::canon::Json;
+use turnlock::store::Answer;
 use turnlock::turn::{Effect, Input, Settled, Turn, Verdict};
 
 use crate::common::{self, Random};
+use crate::misfit;
+use crate::store::Store;
 
 /// A fact on its way to the machine.
 #[derive(Debug, Clone)]
@@ -17,6 +20,8 @@ pub enum Fact {
     Broken { inference: u32, attempt: u32 },
     Checked { call: u32, verdict: Verdict },
     Settled { call: u32, settled: Settled },
+    Stored { revision: u64, attempt: u32, answer: Answer },
+    Recalled { call: u32, found: Option<(String, u64)> },
     Timer,
     Pause,
     Cancel(String),
@@ -49,6 +54,13 @@ impl Fact {
             Self::Settled { call, settled } => {
                 Input::ToolSettled { call: *call, settled: settled.clone() }
             }
+            Self::Stored { revision, attempt, answer } => {
+                Input::Stored { revision: *revision, attempt: *attempt, answer: answer.clone() }
+            }
+            Self::Recalled { call, found } => Input::Recalled {
+                call: *call,
+                found: found.as_ref().map(|(text, age)| (text.as_str(), *age)),
+            },
             Self::Timer => Input::Timer,
             Self::Pause => Input::Pause,
             Self::Cancel(reason) => Input::Cancel { reason },
@@ -64,6 +76,7 @@ pub struct Sim<'a> {
     pub random: Option<Random>,
     pub turn: Turn,
     pub now: u64,
+    pub began: u64,
     /// Lanes keep the order of their facts; between lanes any order may happen.
     pub lanes: Vec<VecDeque<Fact>>,
     /// What the scenario says at this very moment.
@@ -74,6 +87,15 @@ pub struct Sim<'a> {
     pub open_tools: BTreeMap<u32, ()>,
     pub checked_actions: BTreeMap<u32, String>,
     pub result: Option<Value>,
+    /// What was given to the machine.
+    pub options: String,
+    /// With a store: the store, and the name of the turn in it.
+    pub kept: Option<(Store, String)>,
+    /// Entries of the model that earlier legs have used, and executions of theirs.
+    pub asked: usize,
+    pub earlier: Vec<String>,
+    /// The process died.
+    pub crashed: bool,
     /// Everything said to the machine, and everything that it answered.
     pub tape: Vec<(u64, Fact)>,
     pub effects: Vec<String>,
@@ -88,7 +110,8 @@ pub fn options(scenario: &Value, dialect: &str) -> Value {
             json!({ "name": name, "description": name, "inputSchema": tool["schema"],
                     "readOnly": tool["readOnly"], "idempotent": tool["idempotent"],
                     "dedupe": tool["dedupe"], "timeoutMs": tool["timeoutMs"],
-                    "maxResultBytes": tool["maxResultBytes"], "checks": true })
+                    "maxResultBytes": tool["maxResultBytes"], "reuseMs": tool["reuseMs"],
+                    "checks": true })
         })
         .collect();
     let messages = match &scenario["messages"] {
@@ -104,12 +127,29 @@ pub fn options(scenario: &Value, dialect: &str) -> Value {
 impl<'a> Sim<'a> {
     pub fn new(scenario: &'a Value, dialect: &'a str, random: Option<Random>) -> Self {
         let options = options(scenario, dialect).to_string();
+        let turn = Turn::new(options.as_bytes()).expect("good options");
+        Self::with(turn, options, scenario, dialect, random)
+    }
+
+    pub fn with(
+        turn: Turn,
+        options: String,
+        scenario: &'a Value,
+        dialect: &'a str,
+        random: Option<Random>,
+    ) -> Self {
         Self {
             scenario,
             dialect,
             random,
-            turn: Turn::new(options.as_bytes()).expect("good options"),
+            options,
+            kept: None,
+            asked: 0,
+            earlier: Vec::new(),
+            crashed: false,
+            turn,
             now: 1_000,
+            began: 1_000,
             lanes: Vec::new(),
             urgent: VecDeque::new(),
             requests: Vec::new(),
@@ -124,10 +164,14 @@ impl<'a> Sim<'a> {
     }
 
     pub fn play(&mut self) {
+        self.began = self.now;
         self.turn.handle(self.now, Input::Start);
         self.drain();
         // Bounded: a turn that never ends is a failure and not a hang.
         for _ in 0..100_000 {
+            if self.crashed {
+                return;
+            }
             if self.result.is_some() {
                 return self.after_the_end();
             }
@@ -178,6 +222,9 @@ impl<'a> Sim<'a> {
             assert!(self.result.is_none(), "an effect behind the end: {effect:?}");
             self.effects.push(format!("{effect:?}"));
             self.perform(effect);
+            if self.crashed {
+                return;
+            }
         }
     }
 
@@ -202,10 +249,21 @@ impl<'a> Sim<'a> {
                 let settled = Settled::Ok { text: "\"late\"".to_owned(), bytes: 6 };
                 self.lanes.push(VecDeque::from([Fact::Settled { call, settled }]));
             }
-            Effect::Commit { .. } | Effect::Recall { .. } => panic!("a turn without a store"),
+            Effect::Commit { attempt, commit } => {
+                let (store, key) = self.kept.as_mut().expect("a turn without a store");
+                let (_, answer) = store.commit(self.now, key, &commit);
+                let revision = commit.revision;
+                self.lanes.push(VecDeque::from([Fact::Stored { revision, attempt, answer }]));
+            }
+            Effect::Recall { call, key } => {
+                let (store, _) = self.kept.as_mut().expect("a turn without a store");
+                let found = store.recall(self.now, &key);
+                self.lanes.push(VecDeque::from([Fact::Recalled { call, found }]));
+            }
             Effect::Emit(event) => self.event(&event),
             Effect::Trace(event) => {
-                assert_eq!(event.get("requestId").and_then(Json::as_str), Some("request-1"));
+                let request = event.get("requestId").and_then(Json::as_str).unwrap();
+                assert!(self.options.contains(&format!("\"requestId\":\"{request}\"")));
             }
             Effect::Done { result } => {
                 self.result = Some(serde_json::from_str(&result.to_text()).unwrap());
@@ -214,7 +272,7 @@ impl<'a> Sim<'a> {
     }
 
     pub fn fetch(&mut self, inference: u32, attempt: u32, body: &Json<'static>) {
-        let entry = self.scenario["model"][self.requests.len()].clone();
+        let entry = self.scenario["model"][self.asked + self.requests.len()].clone();
         assert!(!entry.is_null(), "an unforeseen request: {}", body.to_text());
         self.requests.push(serde_json::from_str(&body.to_text()).unwrap());
         // Whatever the history was, every request is one that the provider takes.
@@ -275,6 +333,12 @@ impl<'a> Sim<'a> {
         self.executed.push(format!("{name} {}", args.to_canonical()));
         self.open_tools.insert(call, ());
         let tool = &self.scenario["tools"][name];
+        let starts = self.earlier.iter().chain(&self.executed);
+        let starts = starts.filter(|one| one.split(' ').next() == Some(name)).count() as u64;
+        if tool["crashes"].as_u64().is_some_and(|times| starts <= times) {
+            self.crashed = true;
+            return;
+        }
         let ok = |text: String| Settled::Ok { bytes: text.len() as u64, text };
         let error = |code: &str, message: &str| Settled::Error {
             code: code.to_owned(),
@@ -323,15 +387,16 @@ impl<'a> Sim<'a> {
 
     /// The same facts give the same effects, to the byte.
     pub fn replays(&self) {
-        let options = options(self.scenario, self.dialect).to_string();
-        let mut turn = Turn::new(options.as_bytes()).unwrap();
+        let bytes = self.options.as_bytes();
+        let restored = self.options.contains("\"resume\":{");
+        let mut turn = if restored { Turn::restore(bytes) } else { Turn::new(bytes) }.unwrap();
         let mut effects = Vec::new();
         let mut drain = |turn: &mut Turn| {
             while let Some(effect) = turn.poll() {
                 effects.push(format!("{effect:?}"));
             }
         };
-        turn.handle(1_000, Input::Start);
+        turn.handle(self.began, Input::Start);
         drain(&mut turn);
         for (now, fact) in &self.tape {
             turn.handle(*now, fact.input());
@@ -339,24 +404,4 @@ impl<'a> Sim<'a> {
         }
         assert_eq!(effects, self.effects);
     }
-}
-
-/// A tiny checker, enough for the tables; hosts bring a real one.
-pub fn misfit(schema: &Value, args: &Value) -> Option<String> {
-    for key in schema["required"].as_array().into_iter().flatten() {
-        if args.get(key.as_str().unwrap()).is_none() {
-            return Some(format!("{key} is missing"));
-        }
-    }
-    for (key, rule) in schema["properties"].as_object().into_iter().flatten() {
-        let fits = match (rule["type"].as_str(), args.get(key)) {
-            (Some("string"), Some(value)) => value.is_string(),
-            (Some("number"), Some(value)) => value.is_number(),
-            _ => true,
-        };
-        if !fits {
-            return Some(format!("{key} is of the wrong type"));
-        }
-    }
-    None
 }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import test, { after, before, describe } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { Cluster, Redis } from 'ioredis'
 import { createClient, createCluster } from 'redis'
 import { redisStore } from 'turnlock/stores/redis'
@@ -24,7 +26,9 @@ async function untilAnswered(work) {
 /** Client shapes over one server; each gives stores, and closes what it opened. */
 const CLIENTS = {
   redis: async ({ url }) => {
-    const client = await createClient({ url }).on("error", () => {}).connect()
+    const client = await createClient({ url })
+      .on('error', () => {})
+      .connect()
     return { client, close: () => client.destroy() }
   },
   ioredis: async ({ port }) => {
@@ -95,7 +99,10 @@ describe('Redis', () => {
   for (const [shape, connect] of Object.entries(CLIENTS)) {
     test(`a client of the shape: ${shape}`, async () => {
       const store = await bench.store(connect)
-      const commit = commitOf('o', 1, { records: [['r', 'é\ud800']], reusable: [[shape, 'x', HOUR]] })
+      const commit = commitOf('o', 1, {
+        records: [['r', 'é\ud800']],
+        reusable: [[shape, 'x', HOUR]],
+      })
       assert.deepEqual(await store.commit(shape, commit), { ok: true })
       assert.deepEqual((await store.read(shape)).records, [['r', 'é\ud800']])
       assert.deepEqual(await store.events(shape, 0, 10), [])
@@ -104,6 +111,13 @@ describe('Redis', () => {
       assert.equal(await store.read('none'), undefined)
     })
   }
+
+  test('the types take the clients of both libraries as they are', () => {
+    const tsc = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
+    const here = fileURLToPath(new URL('.', import.meta.url))
+    const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', here], { encoding: 'utf8' })
+    assert.equal(status, 0, stdout)
+  })
 
   test('what is no client is refused', () => {
     for (const wrong of [undefined, null, {}, 'redis://', { get() {}, set() {} }]) {
@@ -171,40 +185,44 @@ describe('Redis', () => {
     }
   })
 
-  test('100 000 turns in flat memory: what has expired takes no room', { timeout: 300_000 }, async () => {
-    const client = await bench.connect(CLIENTS.ioredis)
-    const store = redisStore(client, { prefix: 'many:' })
-    const used = async () => {
-      // The server expires by sampling; what is left of these turns is asked for until it is gone.
-      while ((await client.keys('many:*')).length) {
-        await new Promise((resolve) => setTimeout(resolve, 100))
+  test(
+    '100 000 turns in flat memory: what has expired takes no room',
+    { timeout: 300_000 },
+    async () => {
+      const client = await bench.connect(CLIENTS.ioredis)
+      const store = redisStore(client, { prefix: 'many:' })
+      const used = async () => {
+        // The server expires by sampling; what is left of these turns is asked for until it is gone.
+        while ((await client.keys('many:*')).length) {
+          await new Promise((resolve) => setTimeout(resolve, 100))
+        }
+        return Number(/^used_memory:(\d+)/m.exec(await client.info('memory'))[1])
       }
-      return Number(/^used_memory:(\d+)/m.exec(await client.info('memory'))[1])
-    }
-    const text = 'x'.repeat(200)
-    const run = async (from, to) => {
-      for (let n = from; n < to; n += 500) {
-        await Promise.all(
-          Array.from({ length: 500 }, async (_, at) => {
-            const turn = `t${n + at}`
-            const more = { ttlMs: 200, records: [['r', text]], events: { last: 1, text } }
-            const reusable = [[turn, text, 200]]
-            const answer = await store.commit(turn, commitOf('o', 1, { ...more, reusable }))
-            assert.deepEqual(answer, { ok: true })
-          }),
-        )
+      const text = 'x'.repeat(200)
+      const run = async (from, to) => {
+        for (let n = from; n < to; n += 500) {
+          await Promise.all(
+            Array.from({ length: 500 }, async (_, at) => {
+              const turn = `t${n + at}`
+              const more = { ttlMs: 200, records: [['r', text]], events: { last: 1, text } }
+              const reusable = [[turn, text, 200]]
+              const answer = await store.commit(turn, commitOf('o', 1, { ...more, reusable }))
+              assert.deepEqual(answer, { ok: true })
+            }),
+          )
+        }
+        return used()
       }
-      return used()
-    }
-    const early = await run(0, 20_000)
-    const late = await run(20_000, 100_000)
-    // Kept, 80 000 turns would take 80 MB.
-    assert.ok(late - early < 4e6, `${early} bytes, then ${late}`)
-  })
+      const early = await run(0, 20_000)
+      const late = await run(20_000, 100_000)
+      // Kept, 80 000 turns would take 80 MB.
+      assert.ok(late - early < 4e6, `${early} bytes, then ${late}`)
+    },
+  )
 })
 
 describe('Redis Cluster: the keys of a turn are in one slot', () => {
-  const bench = serve('--cluster-enabled', 'yes')
+  const bench = serve('--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1')
   before(async () => {
     const client = await bench.connect(CLIENTS.ioredis)
     await client.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')

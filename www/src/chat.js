@@ -1,54 +1,303 @@
-// The conversation: what was said, and the turn that says more.
-import { runTurn } from 'turnlock'
-import { byId, element, follow } from './dom.js'
-import { choices } from './settings.js'
-import { summary } from './timeline.js'
-import { tools } from './tools.js'
+// The conversation: what was said, and the turn that says more. The turn is kept in IndexedDB and
+// its id is remembered, so this page may go away at any moment.
+import { cancelTurn, followTurn, resumeTurn, runTurn } from 'turnlock'
+import { ask, unask } from './decision.js'
+import { byId, element, follow, many } from './dom.js'
+import { recall, remember, store } from './kept.js'
+import { askForEndpoint, choices, modelAt } from './settings.js'
+import { countRunsOf, tools } from './tools.js'
+
+/** How it went for this tab; such an error is no event of the turn and has no number of its own. */
+const OWN = /^(turn\.(conflict|cancelled|not_found|interrupted|events_gone)|store\.)/
+const isOwn = ({ type, code }) => type === 'error' && OWN.test(code)
 
 /** The messages of the page. */
 export class Chat {
+  /** Whether the turn waits for a decision, so that nothing else is to be said. */
+  waits = false
   #list = byId('messages')
-  #history = []
+  #timeline
+  /** Does what a button of a decision starts, with the buttons to stop it. */
+  #alone
+  /** What is remembered of the turn: `{ id, leg, text, mode, policy, place }`. */
+  #turn
+  /** Whether more may come of it. */
+  #open = false
+  /** The last event of it that was shown. */
+  #last
+  /** Where text goes, and the pieces of it: a void one was cut off and asked for again. */
+  #bubble
+  #pieces = []
+  #piece
+  /** Signature → call and result. */
+  #calls = new Map()
 
-  clear() {
-    this.#history = []
+  constructor(timeline, alone) {
+    this.#timeline = timeline
+    this.#alone = alone
+  }
+
+  /** The conversation as it is remembered, without a turn. */
+  show() {
+    this.#turn = undefined
+    this.#open = this.waits = false
+    unask()
+    this.#timeline.clear()
+    this.#list.replaceChildren()
+    const history = recall('history', [])
+    for (const { role, content } of history) this.#say(role, content)
     const hint =
       'Send a message, or pick one of the cases above. With “loop” the model asks for the same tool again and again; see how the turn still ends with an answer.'
-    this.#list.replaceChildren(element('p', { className: 'hint' }, hint))
+    if (!history.length) this.#list.append(element('p', { className: 'hint' }, hint))
+  }
+
+  /** Forgets the conversation and what came of it. A turn that may go on is stopped. */
+  async clear() {
+    if (this.#open) await this.#cancel('the conversation was cleared').catch(() => {})
+    for (const key of ['turn', 'history', 'runs', 'notes']) remember(key, undefined)
+    this.show()
   }
 
   /**
-   * One turn: its text comes here, all of it into the timeline. `started` gets the turn.
+   * One turn: its text comes here, all of it into the timeline. `started` gets what stops it.
    * @returns {Promise<string>} how it ended, in a line
    */
-  async send(text, timeline, started) {
-    const { mode, policy, model } = choices()
-    const asked = { role: 'user', content: text }
-    const messages = [...this.#history, asked]
-    const turn = runTurn({ model: model(), mode, policy, messages, tools })
-    started(turn)
+  send(text, started) {
+    // One that failed and might be tried again is left as it is.
+    if (this.#open) this.#settle()
+    const { mode, policy, place } = choices()
+    const messages = [...recall('history', []), { role: 'user', content: text }]
+    const turn = runTurn({ model: modelAt(place), mode, policy, messages, tools, store })
+    countRunsOf(turn.requestId)
+    this.#begin({ id: turn.requestId, leg: 0, text, mode, policy, place })
+    remember('turn', this.#turn)
+    return this.#play(turn, started)
+  }
+
+  /** Whether another tab, or this page before a reload, did something that is not shown here. */
+  get isBehind() {
+    const turn = recall('turn')
+    if (!turn) return this.#open
+    return turn.leg > 0 && (turn.id !== this.#turn?.id || turn.leg !== this.#turn.leg)
+  }
+
+  /** Reads the turn that is remembered: all of it, or what has come since. */
+  catchUp(started) {
+    const turn = recall('turn', this.#turn)
+    if (turn.id === this.#turn?.id) {
+      this.#turn = turn
+    } else {
+      this.show()
+      this.#begin(turn)
+      // Of a real endpoint nothing was remembered.
+      if (!turn.place) askForEndpoint()
+    }
+    return this.#play(this.#follow(), started)
+  }
+
+  #begin(turn) {
+    this.#turn = turn
+    this.#open = true
+    this.#last = this.#piece = undefined
+    this.#pieces = []
+    this.#calls.clear()
     this.#list.querySelector('.hint')?.remove()
-    this.#say('user', text)
-    const bubble = this.#say('assistant')
+    this.#say('user', turn.text)
+    this.#bubble = this.#say('assistant')
+    this.#timeline.start(turn.mode, turn.policy)
+  }
+
+  #follow() {
+    return followTurn({ requestId: this.#turn.id, store, after: this.#last?.seq ?? 0 })
+  }
+
+  #resume(approvals) {
+    const { id, place } = this.#turn
+    return resumeTurn({ requestId: id, model: modelAt(place), tools, store, approvals })
+  }
+
+  /** Stops the turn, wherever it runs. */
+  #cancel(reason) {
+    return cancelTurn({ requestId: this.#turn.id, store, reason })
+  }
+
+  async #cancelElsewhere(reason) {
+    try {
+      await this.#cancel(reason)
+    } catch ({ code, message }) {
+      this.#timeline.note(`${code}: ${message}`, 'bad')
+    }
+  }
+
+  /** Shows a turn, whoever runs it, until it ends or waits. */
+  async #play(source, started) {
+    unask()
+    this.waits = false
     // Read out once, when it is whole.
-    bubble.setAttribute('aria-busy', 'true')
-    timeline.start(mode, policy)
-    for await (const event of turn) {
-      timeline.add(event)
-      if (event.type === 'text') this.#append(bubble, event.chunk)
+    this.#bubble.setAttribute('aria-busy', 'true')
+    let problem = await this.#read(source, started)
+    while (problem) {
+      if (problem.code === 'turn.conflict') {
+        this.#timeline.note('turn.conflict: another tab has gone on with this turn. Reading along.')
+        source = this.#follow()
+      } else if (problem.code === 'turn.interrupted' && this.#turn.place) {
+        this.#timeline.note('turn.interrupted: whoever ran this turn is gone. Going on with it.')
+        source = this.#resume()
+      } else {
+        break
+      }
+      problem = await this.#read(source, started)
     }
-    const result = await turn.result
-    bubble.setAttribute('aria-busy', 'false')
-    timeline.end(result)
-    if (!bubble.textContent) bubble.remove()
-    if (result.error) this.#say('assistant failed', `${result.error.code}: ${result.error.message}`)
-    else if (!result.fullContent) this.#say('hint', `(no text; ${result.status})`)
-    // What was said stays; tool calls stay inside their turn.
-    this.#history.push(asked)
-    if (result.fullContent) {
-      this.#history.push({ role: 'assistant', content: result.fullContent })
+    this.#bubble.setAttribute('aria-busy', 'false')
+    this.#bubble.hidden = !this.#bubble.textContent
+    if (problem?.code === 'turn.not_found') return this.#lost()
+    if (!problem) {
+      const summary = this.#timeline.end(await source.result)
+      const asked = this.#stand()
+      return this.waits ? `${summary} ${asked}` : summary
     }
-    return summary(result)
+    const said = `${problem.code}: ${problem.message}`
+    this.#timeline.note(said, 'bad')
+    this.#timeline.end(problem.code === 'turn.cancelled' ? undefined : { status: 'failed' })
+    this.#stand(problem, said)
+    return said
+  }
+
+  /** Shows events. What this tab alone has met is given back. */
+  async #read(source, started) {
+    const own = 'result' in source
+    const ended = started(own ? source : { cancel: (reason) => void this.#cancelElsewhere(reason) })
+    let announced = !own
+    let problem
+    for await (const event of source) {
+      if (isOwn(event)) {
+        problem = event
+        continue
+      }
+      if (!announced && recall('turn')?.id === this.#turn.id) {
+        // It is kept by now, so other tabs may read along.
+        announced = true
+        this.#turn = { ...this.#turn, leg: this.#turn.leg + 1 }
+        remember('turn', this.#turn)
+      }
+      this.#add(event)
+      this.#last = event
+    }
+    ended()
+    return problem
+  }
+
+  #add(event) {
+    this.#timeline.add(event)
+    if (event.type === 'text') return this.#append(event.chunk)
+    if (event.resumed) this.#void()
+    if (event.type === 'error')
+      return this.#say('assistant failed', `${event.code}: ${event.message}`)
+    this.#piece = undefined
+    for (const call of event.toolCalls ?? []) this.#calls.set(call.signature, { call })
+    for (const result of event.toolResults ?? []) {
+      const { call } = this.#calls.get(result.signature) ?? {
+        call: { name: result.name, args: {} },
+      }
+      this.#calls.set(result.signature, { call, result })
+    }
+  }
+
+  /**
+   * What is to be done now, and by whom.
+   * @returns {string} what is asked, if anything
+   */
+  #stand(problem, said) {
+    const { type, approvals, code = '' } = this.#last ?? {}
+    const isRemembered = recall('turn')?.id === this.#turn.id
+    const resume = (label) => ({ label, act: () => this.#goOn() })
+    const stop = { label: 'Stop', act: () => this.#stop() }
+    if (problem?.code === 'turn.cancelled') {
+      return ask({ title: 'The resume was refused', about: `${said}.` })
+    }
+    if (type === 'complete') {
+      this.#settle()
+    } else if (type === 'cancelled') {
+      this.#settle()
+      const about = 'It cannot go on any more, in no tab. See for yourself:'
+      return ask({ title: 'Stopped', about, choices: [resume('Try to resume')] })
+    } else if (!isRemembered) {
+      this.#open = false
+    } else if (problem?.code === 'turn.interrupted') {
+      const about = 'Its endpoint and key were in memory only: give them again, then resume.'
+      return ask({ title: 'Interrupted', about, choices: [resume('Resume'), stop] })
+    } else if (problem || code.startsWith('model.')) {
+      const about = said ? `${said}.` : 'What the tools found is kept; the model is asked again.'
+      return ask({ title: 'Not answered', about, choices: [resume('Try again')] })
+    } else if (type === 'paused') {
+      this.waits = true
+      return approvals
+        ? this.#askToRun(approvals, stop)
+        : this.#askToResume([resume('Resume'), stop])
+    } else {
+      this.#settle()
+    }
+    return ''
+  }
+
+  #askToResume([resume, stop]) {
+    const items = [...this.#calls.values()].filter(({ result }) => result)
+    const about = `${many(items.length, 'result')} kept. Reload the page if you like: no tool runs again.`
+    const choices = [{ ...resume, primary: true }, stop]
+    return ask({ title: 'Paused behind the tools', about, items, choices })
+  }
+
+  #askToRun(calls, stop) {
+    const [title, all] =
+      calls.length > 1 ? [`Run these ${calls.length} calls?`, ' all'] : ['Run this call?', '']
+    const say = (approved) => () =>
+      this.#goOn(calls.map(({ signature }) => ({ signature, approved })))
+    return ask({
+      title,
+      about: 'It has not run. An approval is for these very arguments.',
+      items: calls.map((call) => ({ call })),
+      choices: [
+        { label: `Approve${all}`, primary: true, act: say(true) },
+        { label: `Refuse${all}`, act: say(false) },
+        stop,
+      ],
+    })
+  }
+
+  #goOn(approvals) {
+    void this.#alone((started) => this.#play(this.#resume(approvals), started))
+  }
+
+  #stop() {
+    void this.#alone(async (started) => {
+      await this.#cancel('stopped by the user')
+      return this.#play(this.#follow(), started)
+    })
+  }
+
+  /** Nothing is kept of the turn that is remembered: it never was, or has expired. */
+  #lost() {
+    const { text, leg } = this.#turn
+    // Another tab may be about to keep it.
+    if (leg) remember('turn', undefined)
+    this.show()
+    byId('prompt').value = text
+    return 'Of the last turn nothing is kept. Send the message again.'
+  }
+
+  /** What was said stays; tool calls stay inside their turn. */
+  #settle() {
+    this.#open = false
+    const { id, text } = this.#turn
+    const said = this.#pieces.filter((piece) => !piece.classList.contains('void'))
+    const content = said.map((piece) => piece.textContent).join('')
+    const answer = content && { role: 'assistant', content }
+    if (!content) this.#say('hint', `(no text; ${this.#last?.type ?? 'nothing'})`)
+    // Another tab may have done it.
+    if (recall('turn')?.id !== id) return
+    const added = [{ role: 'user', content: text }, answer].filter(Boolean)
+    remember('history', [...recall('history', []), ...added])
+    remember('turn', undefined)
   }
 
   #say(role, text = '') {
@@ -57,7 +306,21 @@ export class Chat {
     return bubble
   }
 
-  #append(bubble, chunk) {
-    follow(this.#list, () => bubble.append(chunk))
+  #append(chunk) {
+    follow(this.#list, () => {
+      if (!this.#piece) {
+        this.#piece = element('span')
+        this.#pieces.push(this.#piece)
+        this.#bubble.append(this.#piece)
+      }
+      this.#bubble.hidden = false
+      this.#piece.append(chunk)
+    })
+  }
+
+  /** What was being said when the turn was cut off is void. */
+  #void() {
+    this.#piece?.classList.add('void')
+    if (this.#last.type === 'error') this.#bubble = this.#say('assistant')
   }
 }

@@ -1,9 +1,9 @@
 // The same message, model and policy in both modes, side by side.
 import { runTurn } from 'turnlock'
 import { byId, element } from './dom.js'
-import { choices } from './settings.js'
+import { choices, modelAt } from './settings.js'
 import { counts, Timeline } from './timeline.js'
-import { tools } from './tools.js'
+import { unaskedTools as tools } from './tools.js'
 
 const LANES = { two_stage: 'staged', unified: 'unified' }
 
@@ -12,13 +12,13 @@ const LANES = { two_stage: 'staged', unified: 'unified' }
  * @returns {Promise<string>} what came of it, in a line
  */
 export async function compare(text, started) {
-  const { policy, model } = choices()
+  const { policy } = choices()
   const messages = [{ role: 'user', content: text }]
   // Both are made before one is shown: bad settings throw here.
   const lanes = Object.entries(LANES).map(([mode, id]) => ({
     mode,
     timeline: new Timeline(byId(id)),
-    turn: runTurn({ model: model(), mode, policy, messages, tools }),
+    turn: runTurn({ model: modelAt(choices().place), mode, policy, messages, tools }),
   }))
   byId('comparison').querySelector('tbody').replaceChildren()
   byId('comparison').hidden = false

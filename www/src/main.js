@@ -1,12 +1,16 @@
 // The page: what the buttons do, and that one thing runs at a time.
+import { setUpBundle } from './bundle/bundle.js'
 import { setUpChain } from './chain/chain.js'
 import { Chat } from './chat.js'
 import { compare, hideComparison } from './compare.js'
 import { setUpDoctor } from './doctor/doctor.js'
+import { firstChoice } from './decision.js'
 import { byId, element } from './dom.js'
+import { onRemembered, recall } from './kept.js'
+import { setUpPlanner } from './planner/planner.js'
 import { apply, setUp } from './settings.js'
 import { Timeline } from './timeline.js'
-import { fileNames, sent } from './tools.js'
+import { fileNames, runs, sent } from './tools.js'
 import { setUpViews } from './views.js'
 
 const PRESETS = [
@@ -20,25 +24,32 @@ const PRESETS = [
     policy: { actionTools: 'send_note' },
     prompt: 'Read my notes and tell Ada what is next.',
   },
+  { name: 'Pause, then resume', behaviour: 'one-call', policy: { pauseAfterTools: true } },
+  { name: 'Reload in between', behaviour: 'unhurried', toolMs: 3000 },
 ]
 
-const chat = new Chat()
 const timeline = new Timeline(byId('timeline'))
+const chat = new Chat(timeline, alone)
 /** What runs now: empty, one turn, or the two of a comparison. */
 const running = new Set()
 let busy = false
 
-/** Runs `work` with the buttons to stop it; nothing starts beside it. */
-async function alone(work) {
+/** Runs `work` with the buttons to stop what it has `started`; nothing starts beside it. */
+async function alone(work, status = 'The model is at work…') {
   if (busy) return
   busy = true
   const before = document.activeElement
+  const wasElsewhere = before === document.body
   show()
-  byId('status').textContent = 'The model is at work…'
-  // A button that is disabled under the focus would lose it.
-  if (before?.disabled) byId('stop').focus()
+  byId('status').textContent = status
   try {
-    byId('status').textContent = await work((turn) => running.add(turn))
+    byId('status').textContent = await work((turn) => {
+      running.add(turn)
+      show()
+      // A button that is disabled or gone loses the focus.
+      if (before.disabled || !before.isConnected) byId('stop').focus()
+      return () => running.delete(turn)
+    })
   } catch (error) {
     byId('status').textContent = `${error.code ?? error.name}: ${error.message}`
   }
@@ -46,17 +57,33 @@ async function alone(work) {
   busy = false
   const lost = [byId('stop'), byId('pause'), document.body].includes(document.activeElement)
   show()
-  // Not the text field: on a phone that would open the keyboard.
-  if (lost) before?.focus({ preventScroll: true })
+  if (lost && !wasElsewhere) {
+    // Not the text field: on a phone that would open the keyboard.
+    const next = [chat.waits ? firstChoice() : undefined, before, byId('send')]
+    next.find((one) => one?.isConnected && !one.disabled)?.focus({ preventScroll: true })
+  }
+  keepUp()
+}
+
+/** Reads what another tab has done. */
+function keepUp() {
+  if (!busy && chat.isBehind) void alone((started) => chat.catchUp(started), 'Reading along…')
 }
 
 function show() {
-  for (const id of ['stop', 'pause']) byId(id).disabled = !busy
-  const others = document.querySelectorAll('#compare, #clear, #presets button, [type=submit]')
+  byId('stop').disabled = !running.size
+  byId('pause').disabled = ![...running].some((turn) => turn.pause)
+  const others = document.querySelectorAll('#compare, #clear, #presets button')
   for (const button of others) button.disabled = busy
+  byId('send').disabled = busy || chat.waits
   byId('files').replaceChildren(...fileNames.map((name) => element('li', {}, name)))
-  const notes = sent.map(({ to, text }) => element('li', {}, `To ${to}: ${text}`))
+  const notes = sent().map(({ to, text }) => element('li', {}, `To ${to}: ${text}`))
   byId('notes').replaceChildren(...(notes.length ? notes : [element('li', {}, 'None yet.')]))
+  const counted = runs().map(([name, { started, finished }]) =>
+    element('li', {}, `${name}: ${started} started, ${finished} finished`),
+  )
+  byId('runs').replaceChildren(...counted)
+  byId('counted').hidden = !counted.length
 }
 
 function prompted() {
@@ -66,21 +93,25 @@ function prompted() {
 }
 
 function send() {
+  if (chat.waits) {
+    byId('status').textContent = 'The turn waits for your decision.'
+    return
+  }
   const text = prompted()
-  if (text) void alone((started) => chat.send(text, timeline, started))
+  if (text) void alone((started) => chat.send(text, started))
 }
 
-function clear() {
-  chat.clear()
-  timeline.clear()
-  hideComparison()
-  byId('status').textContent = ''
-}
+const clear = () =>
+  alone(async () => {
+    await chat.clear()
+    hideComparison()
+    return ''
+  })
 
 for (const preset of PRESETS) {
   const button = element('button', { type: 'button' }, preset.name)
-  button.addEventListener('click', () => {
-    clear()
+  button.addEventListener('click', async () => {
+    await clear()
     apply(preset)
     byId('prompt').value = preset.prompt ?? 'What is in my files?'
     send()
@@ -105,13 +136,26 @@ byId('stop').addEventListener('click', () => {
   for (const turn of running) turn.cancel('stopped by the user')
 })
 byId('pause').addEventListener('click', () => {
-  for (const turn of running) turn.pause()
+  for (const turn of running) turn.pause?.()
 })
-byId('clear').addEventListener('click', clear)
+byId('clear').addEventListener('click', () => void clear())
 byId('settings').addEventListener('submit', (event) => event.preventDefault())
 
+onRemembered((key, elsewhere) => {
+  show()
+  if (!elsewhere || busy) return
+  if (key === 'history' && !recall(key)) chat.show()
+  keepUp()
+})
+
 await setUp()
-clear()
+chat.show()
 show()
-setUpViews({ chain: setUpChain, doctor: setUpDoctor })
+setUpViews({
+  doctor: setUpDoctor,
+  bundle: setUpBundle,
+  planner: setUpPlanner,
+  chain: setUpChain,
+})
 document.documentElement.dataset.ready = 'true'
+if (recall('turn')) void alone((started) => chat.catchUp(started), 'Reading a turn that is open…')

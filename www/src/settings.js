@@ -54,15 +54,16 @@ function show() {
 }
 
 /** The defaults, but for what is given. The wire and what was typed for a real endpoint stay. */
-export function apply({ behaviour, policy: own = {} }) {
+export function apply({ behaviour, toolMs = 0, policy: own = {} }) {
   for (const { name, options, type, value } of POLICY) {
     const input = byId(`policy-${name}`)
-    if (type === 'checkbox') input.checked = false
+    if (type === 'checkbox') input.checked = own[name] ?? false
     else input.value = own[name] ?? options?.[0] ?? value
   }
   byId('settings').elements.mode.value = 'two_stage'
   byId('provider').value = 'scripted'
   byId('behaviour').value = behaviour
+  byId('toolMs').value = toolMs
   show()
 }
 
@@ -84,23 +85,40 @@ function policy(form) {
   return { ...chosen, modelFirstByteMs: chosen.modelIdleMs }
 }
 
-/** The choices for one turn. Each turn of the scripted model is a session of its own. */
+/** The choices for one turn. */
 export function choices() {
   const form = byId('settings')
-  const value = (name) => form.elements[name].value
-  const make = value('wire') === 'anthropic' ? anthropic : openaiChat
-  const scripted = value('provider') === 'scripted'
-  const session = crypto.randomUUID?.() ?? String(Math.random()).slice(2)
-  const model = () =>
-    make({
-      baseURL: scripted
-        ? new URL(`./model/s/${session}-${count++}/${value('behaviour')}/v1`, location.href).href
-        : value('baseURL'),
-      model: scripted ? 'scripted' : value('model'),
-      ...(value('apiKey') && !scripted && { apiKey: value('apiKey') }),
-      ...(!scripted && make === anthropic && { dangerouslyAllowBrowser: true }),
-    })
-  return { mode: value('mode'), policy: policy(form), model }
+  return { mode: form.elements.mode.value, policy: policy(form), place: place(form) }
 }
 
-let count = 0
+/**
+ * Where the scripted model of a turn is: a session of its own, also when the turn goes on after a
+ * reload. Of a real endpoint nothing is remembered.
+ */
+function place(form) {
+  if (form.elements.provider.value !== 'scripted') return undefined
+  const session = crypto.randomUUID?.() ?? String(Math.random()).slice(2)
+  const { behaviour, wire } = form.elements
+  return { wire: wire.value, path: `./model/s/${session}/${behaviour.value}/v1` }
+}
+
+/** The model of a place; without one, the endpoint that the form names. */
+export function modelAt(place) {
+  const value = (name) => byId('settings').elements[name].value
+  const make = (place?.wire ?? value('wire')) === 'anthropic' ? anthropic : openaiChat
+  if (place) return make({ baseURL: new URL(place.path, location.href).href, model: 'scripted' })
+  return make({
+    ...{ baseURL: value('baseURL'), model: value('model') },
+    ...(value('apiKey') && { apiKey: value('apiKey') }),
+    ...(make === anthropic && { dangerouslyAllowBrowser: true }),
+  })
+}
+
+/** Shows the fields of a real endpoint. */
+export function askForEndpoint() {
+  byId('provider').value = 'real'
+  show()
+}
+
+/** How long each call takes, so that there is time for a reload. */
+export const toolMs = () => Number(byId('toolMs').value)

@@ -22,6 +22,7 @@ const REASONS = {
   tools_disabled: 'No tools in this phase',
   unknown_tool: 'No such tool',
   invalid_arguments: 'The arguments do not fit',
+  not_approved: 'You refused it',
 }
 
 const code = (text) => element('code', {}, text)
@@ -29,9 +30,10 @@ const row = (kind, ...children) => element('li', { className: kind }, ...childre
 const callOf = ({ name, args }) => code(`${name} ${short(args)}`)
 
 const ROWS = {
-  phase_start({ phase }, { policy }) {
+  phase_start({ phase, resumed }, { policy }) {
     const [name, rule] = PHASES[phase](policy)
-    return [row('phase', name, element('small', {}, rule))]
+    if (!resumed) return [row('phase', name, element('small', {}, rule))]
+    return [row('phase', `${name}, resumed`, element('small', {}, 'goes on where it stood'))]
   },
   tool_calls: ({ toolCalls, toolBatchId }) =>
     toolCalls.map((call) => row('call', `Batch ${toolBatchId}: call `, callOf(call))),
@@ -45,7 +47,16 @@ const ROWS = {
         element('small', {}, `${REASONS[reason]}. The model is told: “${notice}”`),
       ),
     ),
-  paused: () => [row('end', 'Paused: the action phase waits to be resumed')],
+  approval_required: ({ toolCalls }) =>
+    toolCalls.map((call) => row('call', 'Needs your approval: ', callOf(call))),
+  paused: ({ approvals }) => [
+    row(
+      'end',
+      approvals
+        ? `Paused: ${many(approvals.length, 'call')} to approve or refuse`
+        : 'Paused: the action phase waits to be resumed',
+    ),
+  ],
   complete: ({ usage, composed }) => [
     ...(composed
       ? [row('refused', 'The model gave no answer; this one was composed from the results.')]
@@ -68,7 +79,7 @@ const KINDS = { ok: 'ok', blocked: 'refused', skipped: 'refused' }
 
 function resultRow({ name, status, result, error, durationMs, replayed, truncated }) {
   const notes = [status, replayed && 'replayed, not run again', truncated && 'cut']
-  const ran = !replayed && !(KINDS[status] === 'refused')
+  const ran = !replayed && !['blocked', 'skipped', 'unknown'].includes(status)
   return row(
     KINDS[status] ?? 'bad',
     `${name}: ${notes.filter(Boolean).join(', ')} `,
@@ -87,6 +98,8 @@ export class Timeline {
   #turn
   /** Signature → call, for the list of what was blocked. */
   #calls = new Map()
+  /** What the events tell, for a turn whose result this page does not get. */
+  #told
 
   /** @param {HTMLOListElement} list */
   constructor(list) {
@@ -105,20 +118,36 @@ export class Timeline {
     this.#text = undefined
     this.#calls.clear()
     this.composed = false
+    this.#told = { status: 'running', toolResults: [], blockedSignatures: [] }
     this.#list.replaceChildren()
     this.#facts?.replaceChildren()
   }
 
   add(event) {
     if (event.type === 'text' || event.type === 'reasoning') return this.#say(event)
-    this.#text = undefined
+    if (event.resumed) this.#void()
+    // What a failure cut off is void only when the turn goes on.
+    if (event.type !== 'error') this.#text = undefined
     this.composed ||= event.composed === true
     for (const call of event.toolCalls ?? []) this.#calls.set(call.signature, call)
+    this.#told.toolResults.push(...(event.toolResults ?? []))
+    this.#told.blockedSignatures = event.blockedSignatures ?? this.#told.blockedSignatures
+    this.#told.status = STATUS[event.type] ?? 'running'
     this.#append(...(ROWS[event.type]?.(event, this.#turn) ?? []))
   }
 
+  /** Something that is no event of the turn: what this page does with it. */
+  note(text, kind = 'note') {
+    this.#append(row(kind, text))
+  }
+
+  /**
+   * The turn has ended, or pauses. Those who read along get no `result`.
+   * @returns {string} how it stands, in a line for those who do not see the lists
+   */
   end(result) {
-    const blocked = result.blockedSignatures.map((signature) =>
+    const told = { ...this.#told, ...result }
+    const blocked = told.blockedSignatures.map((signature) =>
       element(
         'div',
         { className: 'blocked' },
@@ -126,11 +155,14 @@ export class Timeline {
         element('small', { title: signature }, ` signature ${signature.slice(0, 12)}…`),
       ),
     )
-    if (blocked.length) this.#append(row('refused', 'Blocked in this turn:', ...blocked))
-    const items = Object.entries({ ...counts(result), ...budget(result, this.#turn) })
+    if (blocked.length && told.status !== 'paused') {
+      this.#append(row('refused', 'Blocked in this turn:', ...blocked))
+    }
+    const items = Object.entries({ ...counts(told), ...budget(told, this.#turn) })
     this.#facts?.replaceChildren(
       ...items.map(([name, value]) => element('li', {}, `${name}: ${value}`)),
     )
+    return summary(told)
   }
 
   #append(...rows) {
@@ -146,6 +178,19 @@ export class Timeline {
     }
     follow(this.#list, () => this.#text.body.append(chunk))
   }
+
+  #void() {
+    const cut = this.#text?.body.parentElement
+    cut?.classList.add('void')
+    cut?.append(element('small', {}, 'Cut off, so void: the model is asked again.'))
+  }
+}
+
+const STATUS = {
+  complete: 'complete',
+  paused: 'paused',
+  cancelled: 'cancelled',
+  error: 'failed',
 }
 
 const executed = ({ toolResults }) =>
@@ -153,12 +198,12 @@ const executed = ({ toolResults }) =>
 
 /**
  * The numbers of a turn. Tokens are none of them: a response that the freeze cuts reports no
- * usage, so two turns cannot be compared by it.
+ * usage, so two turns cannot be compared by it. Who reads along is not told the model calls.
  */
 export function counts(result) {
   const { inferences, toolResults, blockedSignatures, status } = result
   return {
-    'Model calls': inferences,
+    ...(inferences !== undefined && { 'Model calls': inferences }),
     'Tools executed': executed(result),
     'Repeats replayed': toolResults.filter((one) => one.replayed).length,
     'Different calls blocked': blockedSignatures.length,
@@ -167,15 +212,21 @@ export function counts(result) {
 }
 
 function budget(result, { mode, policy }) {
-  if (mode === 'unified') return { 'Steps used': `${result.inferences} of ${policy.maxSteps}` }
+  if (mode === 'unified') {
+    const { inferences } = result
+    return inferences === undefined ? {} : { 'Steps used': `${inferences} of ${policy.maxSteps}` }
+  }
   const action = policy.actionTools.length ? policy.actionMaxTools : 0
   const most = (policy.maxTools + action) * policy.maxCycles
   return { 'Budget used': `${executed(result)} of ${most}` }
 }
 
-/** How a turn ended, in a line for those who do not see the lists. */
-export function summary(result) {
+function summary(result) {
   const { inferences, blockedSignatures, status } = result
-  const blocked = many(blockedSignatures.length, 'different call')
-  return `Turn ${status}: ${many(inferences, 'model call')}, ${many(executed(result), 'tool')} executed, ${blocked} blocked.`
+  const parts = [
+    ...(inferences === undefined ? [] : [many(inferences, 'model call')]),
+    `${many(executed(result), 'tool')} executed`,
+    `${many(blockedSignatures.length, 'different call')} blocked`,
+  ]
+  return `Turn ${status}: ${parts.join(', ')}.`
 }

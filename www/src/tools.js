@@ -1,5 +1,7 @@
 // The tools of this page: a small file system in memory, and one tool with an effect.
 import { defineTool } from 'turnlock'
+import { recall, remember } from './kept.js'
+import { toolMs } from './settings.js'
 
 const FILES = {
   'notes.txt': 'Buy milk. Call Ada about the engine.',
@@ -9,39 +11,88 @@ const FILES = {
 
 export const fileNames = Object.keys(FILES)
 
-/** Notes that were sent: the effect that a tool has. */
-export const sent = []
+/** Notes that were sent: the effect that a tool has. It outlives the page, as effects do. */
+export const sent = () => recall('notes', [])
+
+/** Runs of the tools in one turn, counted where they run; the turn has no part in it. */
+export const runs = () => Object.entries(recall('runs', {}).tools ?? {})
+
+/** From now on the runs of this turn are counted. */
+export const countRunsOf = (requestId) => remember('runs', { requestId, tools: {} })
+
+function count(requestId, name, what) {
+  const counted = recall('runs', {})
+  // Comparisons use the same tools.
+  if (counted.requestId !== requestId) return
+  const tool = (counted.tools[name] ??= { started: 0, finished: 0 })
+  tool[what]++
+  remember('runs', counted)
+}
+
+function wait(milliseconds, signal) {
+  if (!milliseconds) return
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    })
+  })
+}
+
+function tool(name, { execute, ...options }) {
+  return defineTool({
+    ...options,
+    async execute(args, { requestId, signal }) {
+      count(requestId, name, 'started')
+      await wait(toolMs(), signal)
+      const result = execute(args)
+      count(requestId, name, 'finished')
+      return result
+    },
+  })
+}
+
+const list = tool('list_files', {
+  description: 'Lists the files below a folder.',
+  inputSchema: {
+    type: 'object',
+    properties: { path: { type: 'string' }, recursive: { type: 'boolean' } },
+    required: ['path'],
+  },
+  readOnly: true,
+  execute: () => fileNames,
+})
+
+const read = tool('read_file', {
+  description: 'Reads one file.',
+  inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+  readOnly: true,
+  execute({ path }) {
+    if (!Object.hasOwn(FILES, path)) throw new Error(`there is no file ${path}`)
+    return FILES[path]
+  },
+})
+
+const note = {
+  description: 'Sends a note to a person.',
+  inputSchema: {
+    type: 'object',
+    properties: { to: { type: 'string' }, text: { type: 'string' } },
+    required: ['to', 'text'],
+  },
+  execute({ to, text }) {
+    const all = [...sent(), { to, text }]
+    remember('notes', all)
+    return { sent: all.length }
+  },
+}
 
 export const tools = {
-  list_files: defineTool({
-    description: 'Lists the files below a folder.',
-    inputSchema: {
-      type: 'object',
-      properties: { path: { type: 'string' }, recursive: { type: 'boolean' } },
-      required: ['path'],
-    },
-    readOnly: true,
-    execute: () => fileNames,
-  }),
-  read_file: defineTool({
-    description: 'Reads one file.',
-    inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
-    readOnly: true,
-    execute({ path }) {
-      if (!Object.hasOwn(FILES, path)) throw new Error(`there is no file ${path}`)
-      return FILES[path]
-    },
-  }),
-  send_note: defineTool({
-    description: 'Sends a note to a person.',
-    inputSchema: {
-      type: 'object',
-      properties: { to: { type: 'string' }, text: { type: 'string' } },
-      required: ['to', 'text'],
-    },
-    execute({ to, text }) {
-      sent.push({ to, text })
-      return { sent: sent.length }
-    },
-  }),
+  list_files: list,
+  read_file: read,
+  send_note: tool('send_note', { ...note, needsApproval: true }),
 }
+
+/** For turns that nobody watches over: without a store there is no waiting for an approval. */
+export const unaskedTools = { ...tools, send_note: tool('send_note', note) }

@@ -7,6 +7,8 @@ export interface ModelRequest {
   system?: unknown
   tools?: unknown[]
   tool_choice?: unknown
+  /** Only in a request pass that asks for structured output. */
+  response_format?: unknown
 }
 
 /** A model, as `openaiChat`, `anthropic` and `customModel` make it. */

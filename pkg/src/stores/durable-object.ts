@@ -252,7 +252,7 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
       if (answer !== 'applied') return answer
       if (given.open) owners.set(id, given.owner)
       else owners.delete(id)
-      watchers.tell(turn)
+      watchers.tell(turn, given.owner)
       return { ok: true }
     },
 

@@ -22,11 +22,14 @@ export function done<T>(request: IDBRequest): Promise<T> {
 
 /** Resolves when everything is written. */
 export function finished(tx: IDBTransaction): Promise<void> {
-  return new Promise((resolve, reject) => {
+  const end = new Promise<void>((resolve, reject) => {
     tx.oncomplete = () => resolve()
     // Without an error, the connection was taken away: the user cleared the site's data.
     tx.onabort = () => reject(tx.error ?? new DOMException('closed', 'AbortError'))
   })
+  // Whoever gave the transaction up does not wait for its end.
+  end.catch(() => {})
+  return end
 }
 
 const CODES: Record<string, [code: string, message: string]> = {
@@ -105,8 +108,13 @@ export function connect(
   }
 
   const ready = (): Promise<IDBDatabase> => {
-    opened ??= database()
-    opened.catch(() => (opened = undefined))
+    if (!opened) {
+      const opening = database()
+      opened = opening
+      opening.catch(() => {
+        if (opened === opening) opened = undefined
+      })
+    }
     return opened
   }
 

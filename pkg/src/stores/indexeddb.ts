@@ -64,7 +64,8 @@ const under = (turn: string, after?: number) =>
  * The owner of a running turn holds a Web Lock, so that another page sees at once that the tab was
  * closed or crashed (`idleMs: Infinity`). A page that goes into the back/forward cache lets its
  * locks go, and asks for them again when it comes back; what it then writes is judged by the rule
- * like anything else. Without Web Locks, time alone tells.
+ * like anything else. Of a page that is frozen, and wherever there are no Web Locks, time alone
+ * tells.
  *
  * Its failures: `store.denied` (no storage for this page: sandboxed, storage blocked by the user),
  * `store.quota`, `store.blocked` (another page holds the database back), `store.version` (a newer
@@ -80,10 +81,10 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
   let channel: BroadcastChannel | undefined
   let sweeping = false
 
-  /** Somebody wrote to a turn; `owner` is null when it is over. */
-  const heard = ({ turn, owner }: { turn: string; owner: string | null }) => {
-    locks.releaseOthers(turn, owner)
-    watchers.tell(turn)
+  /** `owner` wrote to a turn. */
+  const heard = ({ turn, owner, open }: { turn: string; owner: string; open: boolean }) => {
+    locks.releaseOthers(turn, open ? owner : null)
+    watchers.tell(turn, owner)
   }
   const listen = () => {
     if (channel || typeof BroadcastChannel === 'undefined') return
@@ -159,7 +160,6 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
       await end
       return 'applied'
     } catch (cause) {
-      end.catch(() => {})
       try {
         tx.abort()
       } catch {
@@ -225,7 +225,7 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
         if (!answer.ok && answer.owner !== commit.owner) locks.release(commit.owner)
         return answer
       }
-      const news = { turn, owner: commit.open ? commit.owner : null }
+      const news = { turn, owner: commit.owner, open: commit.open }
       heard(news)
       listen()
       channel?.postMessage(news)

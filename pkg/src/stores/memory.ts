@@ -131,7 +131,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       turns.set(turn, { ...kept, state: state ?? before?.state ?? '' })
       if (!open) closed.add(turn)
       for (const each of commit.reusable) keepReusable(each)
-      watchers.tell(turn)
+      watchers.tell(turn, owner)
       return { ok: true }
     },
 

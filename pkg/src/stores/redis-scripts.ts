@@ -65,5 +65,6 @@ local kept = redis.call('GET', KEYS[1])
 if not kept then return false end
 return {kept, string.format('%.0f', redis.call('PTTL', KEYS[1]))}`
 
-export const REVISION = `
-return redis.call('HGET', KEYS[1], 'revision') or ''`
+/** Who wrote last, and its number. */
+export const STANDING = `
+return redis.call('HMGET', KEYS[1], 'owner', 'revision')`

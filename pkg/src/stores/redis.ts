@@ -9,7 +9,7 @@
  */
 import { TurnlockError } from '../errors.js'
 import { sender, type RedisClientLike } from './redis-client.js'
-import { COMMIT, EVENTS, READ, RECALL, REVISION } from './redis-scripts.js'
+import { COMMIT, EVENTS, READ, RECALL, STANDING } from './redis-scripts.js'
 import { recordExists } from './store.js'
 import type { Commit, EventGroup, Store } from './store.js'
 import { pack, unpack } from './text.js'
@@ -141,15 +141,15 @@ export function redisStore(client: RedisClientLike, options: RedisStoreOptions =
 
     watch(turn, changed) {
       const [key] = keysOf(turn) as [string]
-      let seen: string | undefined
+      let seen: string | null | undefined
       let asking = false
       const look = async () => {
         if (asking) return
         asking = true
         try {
-          const revision = String(await run(REVISION, [key]))
+          const [owner, revision] = (await run(STANDING, [key])) as [string | null, string | null]
           // Without an earlier look nobody can tell, and a call too many does no harm.
-          if (revision !== seen && timer !== undefined) changed()
+          if (revision !== seen && timer !== undefined) changed(owner ?? undefined)
           seen = revision
         } catch {
           // The next look tells.

@@ -1,10 +1,12 @@
+type Changed = (owner?: string) => void
+
 /** Those who wait for news of a turn within this process, page or object. */
 export class Watchers {
-  readonly #turns = new Map<string, Set<() => void>>()
+  readonly #turns = new Map<string, Set<Changed>>()
 
-  add(turn: string, changed: () => void): () => void {
+  add(turn: string, changed: Changed): () => void {
     // An entry of its own for each call: the same function may be given twice.
-    const once = () => changed()
+    const once: Changed = (owner) => changed(owner)
     let all = this.#turns.get(turn)
     if (!all) this.#turns.set(turn, (all = new Set()))
     all.add(once)
@@ -15,15 +17,16 @@ export class Watchers {
   }
 
   /** Calls come later, so that none runs inside of a commit, and none comes after its stop. */
-  tell(turn: string): void {
+  tell(turn: string, owner: string): void {
     if (!this.#turns.has(turn)) return
     queueMicrotask(() => {
-      for (const changed of this.#turns.get(turn) ?? []) changed()
+      for (const changed of this.#turns.get(turn) ?? []) changed(owner)
     })
   }
 
+  /** Something may have happened, and nobody knows by whom. */
   tellAll(): void {
-    for (const turn of this.#turns.keys()) this.tell(turn)
+    for (const turn of this.#turns.keys()) this.tell(turn, '')
   }
 
   get size(): number {

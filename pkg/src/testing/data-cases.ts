@@ -232,7 +232,7 @@ export const data: Case[] = [
       const records: [string, string][] = [['r', 'text']]
       const events = { last: 1, text: '[]' }
       await begin(store, turn, { records, events })
-      const before = await all(store, turn)
+      const before = structuredClone(await all(store, turn))
       records[0]![1] = 'changed'
       records.push(['more', 'x'])
       events.text = 'changed'

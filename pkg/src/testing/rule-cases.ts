@@ -1,7 +1,7 @@
 /** The rule: who may write, and that a commit is whole or nothing. */
 import type { Commit, Store } from '../stores/store.js'
 import { all, applied, begin, commitOf, HOUR, newOwner, newTurn, type Case } from './cases.js'
-import { eventually, holds, rejects, same } from './check.js'
+import { eventually, holds, rejects, same, sleep } from './check.js'
 
 /** A commit that would leave a mark in everything that a store keeps. */
 function marking(owner: string, revision: number, key: string, more: Partial<Commit> = {}) {
@@ -275,6 +275,8 @@ export const rules: Case[] = [
           const kept = await reader.read(turn)
           const seen = [kept?.state, kept?.records.length]
           same(seen, [String(kept?.revision), kept?.revision], 'state and records of one revision')
+          // A store that answers without waiting would else keep the writer from its turn.
+          await sleep(0)
         }
       })()
       try {

@@ -26,7 +26,7 @@ pub(super) fn elements(dialect: Dialect, context: &Context) -> Vec<Json<'static>
 
 /// The members of a request that the core decides; `system` is what the turn says beside the
 /// history, where the wire has a place for it.
-pub(super) fn body(
+pub(crate) fn body(
     dialect: Dialect,
     history: Normalized<'static>,
     system: &[&str],

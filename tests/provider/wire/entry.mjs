@@ -11,6 +11,7 @@
  * @property {{ input: number, output: number }} [usage] tokens; default 10 and 5
  * @property {'cut' | 'stall' | 'stall_head' | 'error' | 'malformed'} [then] instead of finishing
  * @property {number} [bytes] of one write; default: an event
+ * @property {number} [paceMs] between two writes; default 0
  * @property {number} [status] an HTTP failure instead of a stream
  * @property {string} [message] of that failure
  * @property {number} [retryAfterMs] of that failure

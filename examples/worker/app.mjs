@@ -1,0 +1,67 @@
+// One chat server for workerd (a Durable Object for each tenant), Deno, Bun and Node.
+//
+//   workerd   npx wrangler dev              (wrangler.toml)
+//   Deno      deno serve --allow-net --allow-env app.mjs
+//   Bun       bun app.mjs
+//   Node      node node.mjs
+import { defineTool, memoryStore, openaiChat } from 'turnlock'
+import { createHandler } from 'turnlock/server'
+import { durableObjectStore } from 'turnlock/stores/durable-object'
+
+const tools = {
+  list_files: defineTool({
+    description: 'Lists files.',
+    inputSchema: { type: 'object', properties: { path: { type: 'string' } } },
+    readOnly: true,
+    execute: () => ['notes.txt', 'readme.md'],
+  }),
+}
+
+/** Your users and their keys belong here: CHAT_USERS is `{ "<token>": "<tenant>" }`. */
+function tenantOf(request, env) {
+  const [, token] = /^Bearer (\S+)$/.exec(request.headers.get('authorization') ?? '') ?? []
+  const users = new Map(Object.entries(JSON.parse(env.CHAT_USERS ?? '{}')))
+  return users.get(token)
+}
+
+const chat = (store, env) =>
+  createHandler({
+    ...{ store, tools },
+    model: openaiChat({
+      baseURL: env.MODEL_URL,
+      model: env.MODEL_NAME ?? 'gpt-5-mini',
+      apiKey: env.MODEL_KEY,
+    }),
+    authorize(request) {
+      const tenant = tenantOf(request, env)
+      return tenant ? { tenant } : null
+    },
+    cors: { origins: env.CHAT_ORIGINS?.split(',') ?? [] },
+    onError: (error) => console.error(error),
+  })
+
+/** All turns of a tenant, in one place that outlives the workers in front of it. */
+export class Tenant {
+  constructor(state, env) {
+    this.handler = chat(durableObjectStore(state), env)
+    this.context = { env, waitUntil: (promise) => state.waitUntil(promise) }
+  }
+
+  fetch(request) {
+    return this.handler(request, this.context)
+  }
+}
+
+let inMemory
+
+export default {
+  fetch(request, bindings) {
+    if (!bindings?.TENANTS) {
+      inMemory ??= chat(memoryStore(), globalThis.process.env)
+      return inMemory(request)
+    }
+    // Who may not ask is told so by an object of nobody's.
+    const tenant = tenantOf(request, bindings) ?? ''
+    return bindings.TENANTS.get(bindings.TENANTS.idFromName(tenant)).fetch(request)
+  },
+}

@@ -1,0 +1,253 @@
+/** K replicates of one task, computed evidence, one atomic result. */
+import { answer, call, core, encode } from '../core.js'
+import { TurnlockError } from '../errors.js'
+import { Feed } from '../feed.js'
+import type { JsonSchema, StandardSchema } from '../tools.js'
+import { BundleDriver, type Fact, type RunReplicate } from './driver.js'
+import { normalized, quietly, type EventManager } from './events.js'
+import { strictJson } from './json.js'
+import { redactEvent, type Redact } from './redact.js'
+import { replicateSchema } from './schema.js'
+import type {
+  BundleBudget,
+  BundleEvent,
+  BundleLimits,
+  EvidenceBundle,
+  Price,
+  ReplicateLimits,
+} from './types.js'
+
+/** What the replicates of a bundle have in common. */
+export interface BundleSettings {
+  /** What the replicates are about. */
+  task: string
+  /** Replicates at most, 1 to 128. @defaultValue 3 */
+  k?: number
+  /** Mean distance up to which replicates agree, 0 to 1. @defaultValue 0.2 */
+  epsilon?: number
+  /** Fields, as JSON Pointers, that must be of one class before it stops early. @defaultValue [] */
+  must_agree?: string[]
+  /**
+   * When it is enough. `agreement`: mean distance within `epsilon`. `majority_lock`: no answer can
+   * be overtaken any more, at every field of `must_agree`, or of all. @defaultValue "agreement"
+   */
+  stop?: 'agreement' | 'majority_lock' | 'never'
+  /** All different; further ones count on from the largest. @defaultValue [11, 23, 47] */
+  seeds?: number[]
+  /** Replicates started at once. @defaultValue 2; with `stop: "never"`, all */
+  parallel?: number
+  /** Replicates running at the same time; the rest wait. @defaultValue 6, what edge runtimes allow */
+  concurrency?: number
+  /** Further attempts at a replicate that failed or is invalid. @defaultValue 0 */
+  retries?: number
+  /** JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`; or a Standard Schema. */
+  schema?: JsonSchema | StandardSchema
+  /** What is compared by, for a Standard Schema that cannot say it itself. */
+  jsonSchema?: JsonSchema
+  schemaUri?: string
+  schemaVersion?: string
+  /** Whether a member that is `null` counts as absent. @defaultValue false */
+  null_is_missing?: boolean
+  /** One for each of the `k` replicates; gives `confidence_weighted`. */
+  weights?: number[]
+  /** @defaultValue no cap */
+  limits?: BundleLimits
+  perReplicate?: ReplicateLimits
+  budget?: BundleBudget
+  /** By name of the model; `*` stands for every other. */
+  prices?: Record<string, Price>
+  /** JSON Pointers of members to show; all are computed with. @defaultValue everything */
+  fields?: string[]
+  /** `provider:model@version`, for `meta` and prices. */
+  model?: string
+  /** `metadata.source` of every event. @defaultValue `task` */
+  source?: string
+  /** Replicates as deltas, numbers with six decimals. @defaultValue false; `bundleTool`: true */
+  compact?: boolean
+  /** Gets every text of replicates before an event or the bundle leaves. */
+  redact?: Redact
+  /** Gets the events under normalized names. */
+  eventManager?: EventManager
+}
+
+/** What `runBundle` takes. */
+export interface RunBundleOptions extends BundleSettings {
+  /** Runs one replicate. What it throws, and what has no JSON, is evidence: an invalid replicate. */
+  replicate: RunReplicate
+  /** Cancels the bundle; what there is, is handed out. */
+  signal?: AbortSignal
+  /** Keep what `replayBundle` needs, replicates' data as they came. @defaultValue false */
+  record?: boolean
+}
+
+/** All that the core was told. Holds data before redaction. */
+export interface BundleRecording {
+  version: 1
+  options: string
+  facts: Fact[]
+}
+
+/** A bundle under way. Iterate over its events, or await its result, or both. */
+export interface RunningBundle extends AsyncIterable<BundleEvent> {
+  /** Settles with the bundle, whatever became of the replicates. Rejects with `core.fault` only. */
+  readonly result: Promise<EvidenceBundle>
+  /** Ends it with what there is; running replicates are told through their signal. */
+  cancel(reason?: string): void
+  /** With `record`: complete when the result is there. */
+  readonly recording: BundleRecording | undefined
+}
+
+/**
+ * Runs replicates until they agree, all have run, or a budget is spent.
+ *
+ * Two start at once; a third runs only when they differ (or one is invalid). Iterating never
+ * throws but for `core.fault`; leaving it with `break` cancels the bundle.
+ *
+ * @throws TurnlockError `options.invalid` with the option in its message, before anything is
+ * started; `core.load`
+ */
+export function runBundle(options: RunBundleOptions): RunningBundle {
+  return new Running(options)
+}
+
+/** The members that are the core's. */
+function coreOptions(options: BundleSettings, schema: JsonSchema | undefined): string {
+  const { replicate, signal, record, redact, eventManager, jsonSchema, ...own } =
+    options as RunBundleOptions
+  for (const name of Object.keys(own)) {
+    if (!KNOWN.has(name)) {
+      throw new TurnlockError('options.invalid', `\`${name}\`: expected an option that exists`)
+    }
+  }
+  try {
+    return strictJson({ ...own, schema })
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new TurnlockError('options.invalid', `\`options\`: ${why}`)
+  }
+}
+
+const KNOWN = new Set<string>([
+  ...['task', 'k', 'epsilon', 'must_agree', 'stop', 'seeds', 'parallel', 'concurrency', 'retries'],
+  ...['schema', 'schemaUri', 'schemaVersion', 'null_is_missing', 'weights', 'limits', 'fields'],
+  ...['perReplicate', 'budget', 'prices', 'model', 'source', 'compact'],
+])
+
+class Running implements RunningBundle {
+  readonly result: Promise<EvidenceBundle>
+  readonly recording: BundleRecording | undefined
+  readonly #driver: BundleDriver
+  readonly #feed: Feed<BundleEvent>
+  readonly #options: RunBundleOptions
+  #settle!: (bundle: EvidenceBundle) => void
+  #fail!: (error: TurnlockError) => void
+  #forget: () => void = () => {}
+
+  constructor(options: RunBundleOptions) {
+    const { replicate, signal, record = false } = options ?? {}
+    if (typeof replicate !== 'function') {
+      throw new TurnlockError('options.invalid', '`replicate`: expected a function')
+    }
+    const schema = replicateSchema(options.schema, options.jsonSchema)
+    const text = coreOptions(options, schema.json)
+    this.#options = options
+    this.#feed = new Feed(() => this.cancel('the reader left'))
+    this.result = new Promise((resolve, reject) => {
+      this.#settle = resolve
+      this.#fail = reject
+    })
+    // Whoever only reads the events is told there.
+    this.result.catch(() => {})
+    this.#driver = new BundleDriver(
+      {
+        ...{ schema, replicate: (context) => replicate(context) },
+        onEvent: (event) => this.#show(event),
+        onDone: () => this.#finish(),
+        onFault: (error) => this.#fault(error),
+      },
+      text,
+      record,
+    )
+    if (record) this.recording = { version: 1, options: text, facts: this.#driver.facts }
+    const onAbort = () => this.cancel(abortReason(signal))
+    signal?.addEventListener('abort', onAbort, { once: true })
+    this.#forget = () => signal?.removeEventListener('abort', onAbort)
+    this.#driver.send({ type: 'start' })
+    if (signal?.aborted) onAbort()
+  }
+
+  cancel(reason = 'cancelled by the host'): void {
+    this.#driver.send({ type: 'cancel', reason: String(reason) })
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<BundleEvent, void, undefined> {
+    return this.#feed[Symbol.asyncIterator]()
+  }
+
+  #show(raw: BundleEvent): void {
+    const { redact, eventManager } = this.#options
+    const event = redactEvent(raw, redact)
+    this.#feed.push(event)
+    if (eventManager) normalized(event, eventManager)
+    if (event.type === 'bundle_ready') this.#settle(event.bundle)
+  }
+
+  #finish(): void {
+    this.#forget()
+    this.#feed.end()
+  }
+
+  #fault(error: TurnlockError): void {
+    const { task, source = task, eventManager } = this.#options
+    const { code, message } = error
+    quietly(() => eventManager?.on_error?.({ task, metadata: { source }, code, message }))
+    this.#forget()
+    this.#fail(error)
+    this.#feed.end(error)
+  }
+}
+
+function abortReason(signal: AbortSignal | undefined): string {
+  const reason: unknown = signal?.reason
+  if (typeof reason === 'string') return reason
+  return reason instanceof Error && reason.message ? reason.message : 'aborted'
+}
+
+/**
+ * Says again what a recorded bundle said: the same events, the same bundle, byte for byte, and
+ * no replicate is run.
+ *
+ * @param options the `redact` of then, to get what was shown then
+ * @throws TurnlockError `options.invalid` for what is no recording
+ */
+export function replayBundle(
+  recording: BundleRecording,
+  options: { redact?: Redact } = {},
+): { events: BundleEvent[]; result: EvidenceBundle } {
+  const { version, options: text, facts } = recording ?? {}
+  if (version !== 1 || typeof text !== 'string' || !Array.isArray(facts)) {
+    throw new TurnlockError('options.invalid', '`recording`: expected one of version 1')
+  }
+  const on = core()
+  const made = encode(text)
+  const handle = Number(answer(call(on, (glue) => glue.bundle_new(made))))
+  const events: BundleEvent[] = []
+  try {
+    for (const [at, input, data] of facts) {
+      const [bytes, own] = [encode(input), encode(data ?? '')]
+      const said = answer(call(on, (glue) => glue.bundle_handle(handle, at, bytes, own)))
+      const effects =
+        said === '' ? [] : (JSON.parse(said) as { type: string; event: BundleEvent }[])
+      for (const { type, event } of effects) {
+        if (type === 'emit') events.push(redactEvent(event, options.redact))
+      }
+    }
+  } finally {
+    call(on, (glue) => glue.bundle_free(handle))
+  }
+  const last = events.at(-1)
+  if (last?.type !== 'bundle_ready') {
+    throw new TurnlockError('options.invalid', '`recording`: expected one of a bundle that ended')
+  }
+  return { events, result: last.bundle }
+}

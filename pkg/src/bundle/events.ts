@@ -1,0 +1,45 @@
+/** Bundle events under the normalized names that hosts with an event manager know. */
+import type { BundleEvent, BundleUsage } from './types.js'
+
+interface Source {
+  task: string
+  metadata: { source: string }
+}
+
+/** What a host's event manager may listen to. What a listener throws is ignored. */
+export interface EventManager {
+  on_start?(event: Source): void
+  /** Everything on the way: replicates, partial summaries, warnings. */
+  on_delta?(event: BundleEvent): void
+  /** Of one replicate when it ends, and of all at the end. */
+  on_usage?(event: Source & { id?: string; usage: BundleUsage; cost?: number | null }): void
+  on_complete?(event: BundleEvent & { type: 'bundle_ready' }): void
+  /** The bundle was cancelled or ran out of time (`on_complete` follows), or the core failed. */
+  on_error?(event: BundleEvent | (Source & { code: string; message: string })): void
+}
+
+/** Hands an event to a manager under its normalized names. */
+export function normalized(event: BundleEvent, manager: EventManager): void {
+  const { task, metadata } = event
+  const source = { task, metadata }
+  if (event.seq === 1) quietly(() => manager.on_start?.(source))
+  if (event.type === 'bundle_ready') {
+    const { usage, cost } = event.bundle.meta
+    quietly(() => manager.on_usage?.({ ...source, usage, cost }))
+    return quietly(() => manager.on_complete?.(event))
+  }
+  if ('scope' in event && event.scope === 'bundle') return quietly(() => manager.on_error?.(event))
+  quietly(() => manager.on_delta?.(event))
+  if (event.type !== 'replicate_done' || !event.usage) return
+  const { id, usage } = event
+  quietly(() => manager.on_usage?.({ ...source, id, usage }))
+}
+
+/** A listener that throws must not end a bundle. */
+export function quietly(work: () => void): void {
+  try {
+    work()
+  } catch {
+    // Said above.
+  }
+}

@@ -1,0 +1,43 @@
+/** Host values as strict JSON: what `JSON.stringify` would quietly change is refused. */
+import { TurnlockError } from '../errors.js'
+
+/** Characters of one replicate's JSON; the core's own limit is as many bytes. */
+export const REPLICATE_CHARS = 4 * 1024 * 1024
+
+/**
+ * JSON of a value. A member that is `undefined` is absent, as everywhere in JavaScript.
+ *
+ * @throws TurnlockError `json.not_serializable`: NaN, infinities, a cycle, a bigint, a function,
+ * `undefined` itself or in an array; `json.too_large`
+ */
+export function strictJson(value: unknown, most = REPLICATE_CHARS): string {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value, refuse)
+  } catch (error) {
+    if (error instanceof TurnlockError) throw error
+    throw wrong(error instanceof Error ? error.message : String(error))
+  }
+  if (text === undefined) throw wrong(`${typeof value} is no JSON value`)
+  if (text.length > most) {
+    throw new TurnlockError('json.too_large', `JSON of ${text.length} characters; at most ${most}`)
+  }
+  return text
+}
+
+function refuse(this: unknown, key: string, value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value)) throw wrong(`${value} at \`${key}\``)
+  const nothing = value === undefined || typeof value === 'function' || typeof value === 'symbol'
+  if (nothing && Array.isArray(this)) throw wrong(`${typeof value} in an array, at ${key}`)
+  if (nothing && value !== undefined) throw wrong(`${typeof value} at \`${key}\``)
+  return value
+}
+
+const wrong = (why: string) =>
+  new TurnlockError('json.not_serializable', `the value has no JSON: ${why}`)
+
+/** An error as one line of a replicate's `quality.errors`. */
+export function errorLine(error: unknown, describe: (error: unknown) => string): string {
+  const code = error instanceof TurnlockError ? `${error.code}: ` : ''
+  return code + describe(error)
+}

@@ -1,0 +1,133 @@
+/** The synchronous operations on replicates. */
+import { answer, call, core, encode } from '../core.js'
+import { TurnlockError } from '../errors.js'
+import { describe } from '../serialize.js'
+import type { JsonSchema, StandardSchema } from '../tools.js'
+import { errorLine, strictJson } from './json.js'
+import { replicateSchema, type Verdict } from './schema.js'
+import type { BundleLimits, BundleSummary, EvidenceBundle, Quality } from './types.js'
+
+/** What two values are compared by. */
+export interface DistanceOptions {
+  /** JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`, or a Standard Schema. */
+  schema?: JsonSchema | StandardSchema
+  /** Whether a member that is `null` counts as absent. @defaultValue false */
+  null_is_missing?: boolean
+}
+
+/** How replicates are summarized. */
+export interface BundleOptions extends DistanceOptions {
+  /** Mean distance up to which replicates agree. @defaultValue 0.2 */
+  epsilon?: number
+  /** JSON Pointers of fields that must be of one class before replicates agree. */
+  must_agree?: string[]
+  /** One for each replicate, from 0 on; gives `confidence_weighted`. */
+  weights?: number[]
+  /** @defaultValue no cap */
+  limits?: BundleLimits
+}
+
+/** A replicate as a host has it. */
+export interface Replicate {
+  id?: string
+  data?: unknown
+  /** Believed where it is given; else the schema decides, or whether there is any data. */
+  quality?: { valid: boolean; errors?: string[] }
+}
+
+/** Characters of all replicates together. */
+const MOST = 64 * 1024 * 1024
+
+/**
+ * The distance of two values, from 0 (the same) to 1: field by field, by the schema.
+ *
+ * @throws TurnlockError `options.invalid` for a schema that is none, `json.not_serializable`
+ * (NaN, cycles, functions, …), `json.too_deep` (over 128 levels), `json.too_large` (over 4 MiB),
+ * `json.lone_surrogate`
+ */
+export function distance(a: unknown, b: unknown, options: DistanceOptions = {}): number {
+  const { schema, null_is_missing } = options
+  const head = { schema: replicateSchema(schema).json, null_is_missing }
+  const lines = encode([JSON.stringify(head), strictJson(a), strictJson(b)].join('\n'))
+  return Number(answer(call(core(), (glue) => glue.distance(lines))))
+}
+
+/**
+ * What replicates agree on and where they differ. Invalid replicates lower no number; they are
+ * shown. Data that has no JSON makes its replicate invalid.
+ *
+ * @throws TurnlockError `options.invalid` with the option in its message; `json.too_large` for
+ * more than 64 MiB
+ */
+export function summarizeReplicates(
+  replicates: readonly Replicate[],
+  options: BundleOptions = {},
+): BundleSummary {
+  if (!Array.isArray(replicates) || replicates.length > 128) {
+    throw new TurnlockError('options.invalid', '`replicates`: expected at most 128 in an array')
+  }
+  const ids = replicates.flatMap((one) => one?.id ?? [])
+  if (new Set(ids).size < ids.length) {
+    throw new TurnlockError('options.invalid', '`replicates`: two of them have the same id')
+  }
+  const { epsilon, must_agree, weights, limits, null_is_missing } = options
+  const fits = (weight: unknown) => Number.isFinite(weight) && Number(weight) >= 0
+  if (weights && !(weights.length === replicates.length && weights.every(fits))) {
+    throw new TurnlockError(
+      'options.invalid',
+      '`weights`: expected one for each replicate, numbers from 0 on',
+    )
+  }
+  const schema = replicateSchema(options.schema)
+  const read = replicates.map((one) => quality(one, schema.check))
+  const head = {
+    ...{ schema: schema.json, epsilon, must_agree, limits, null_is_missing },
+    ...(weights && { weights }),
+    replicates: read.map(({ valid, errors }) => ({ valid, errors })),
+  }
+  const text = [strictJson(head, MOST), ...read.map(({ json }) => json)].join('\n')
+  if (text.length > MOST) {
+    throw new TurnlockError('json.too_large', `replicates of ${text.length} characters together`)
+  }
+  const lines = encode(text)
+  return JSON.parse(answer(call(core(), (glue) => glue.summarize(lines)))) as BundleSummary
+}
+
+function quality(
+  replicate: Replicate,
+  check: (data: unknown) => Verdict | Promise<Verdict>,
+): Quality & { json: string } {
+  const none = { valid: false, json: '' }
+  if (typeof replicate !== 'object' || replicate === null) {
+    throw new TurnlockError('options.invalid', '`replicates`: expected { data, quality? }')
+  }
+  const { data, quality: given } = replicate
+  const errors = (given?.errors ?? []).map(String)
+  if (data === undefined) return { ...none, errors: errors.length ? errors : ['no data'] }
+  try {
+    const json = strictJson(data)
+    if (given) return { valid: given.valid === true, errors, json }
+    const verdict = check(data)
+    if (verdict instanceof Promise) {
+      verdict.catch(() => {})
+      throw new TurnlockError('options.invalid', '`schema`: expected one that answers at once')
+    }
+    return { valid: verdict.errors.length === 0, errors: verdict.errors, json }
+  } catch (error) {
+    if (error instanceof TurnlockError && error.code === 'options.invalid') throw error
+    return { ...none, errors: [...errors, errorLine(error, describe)] }
+  }
+}
+
+/** A bundle with every replicate's data in full: what a compact one leaves to its deltas. */
+export function expandBundle(bundle: EvidenceBundle): EvidenceBundle {
+  const base = bundle.replicates.find((one) => one.base)
+  const replicates = bundle.replicates.map(({ delta, base: _, ...one }) => {
+    if (!delta) return one
+    if (base?.data === undefined) return { ...one, delta }
+    const [from, patch] = [encode(strictJson(base.data)), encode(strictJson(delta))]
+    const made = answer(call(core(), (glue) => glue.patch_apply(from, patch)))
+    return { ...one, data: JSON.parse(made.slice(1)) as unknown }
+  })
+  return { ...bundle, replicates }
+}

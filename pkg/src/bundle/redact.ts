@@ -1,0 +1,100 @@
+/** The last thing before an event or a bundle leaves: a host's redaction of every text in it. */
+import type { BundleEvent, BundleReplicate, BundleSummary, Quality } from './types.js'
+
+/** Gives back what may be shown of a text. */
+export type Redact = (text: string) => string
+
+/**
+ * An event with every text redacted that replicates or errors brought, names of their members
+ * included. What the host itself says (task, model, seeds, parameters) stays as it is.
+ */
+export function redactEvent(event: BundleEvent, redact: Redact | undefined): BundleEvent {
+  if (!redact) return event
+  const hide = guarded(redact)
+  switch (event.type) {
+    case 'replicate_done': {
+      const quality = ofQuality(event.quality, hide)
+      return { ...event, quality, ...('data' in event && { data: deep(event.data, hide) }) }
+    }
+    case 'partial_summary':
+      return { ...event, summary: ofSummary(event.summary, hide) }
+    case 'warning':
+      return 'errors' in event ? { ...event, errors: event.errors.map(hide) } : event
+    case 'cancelled':
+      return { ...event, reason: hide(event.reason) }
+    case 'bundle_ready': {
+      const { meta, replicates, summary } = event.bundle
+      const all = replicates.map((one) => ofReplicate(one, hide))
+      return { ...event, bundle: { meta, replicates: all, summary: ofSummary(summary, hide) } }
+    }
+    default:
+      return event
+  }
+}
+
+const ofQuality = ({ valid, errors }: Quality, hide: Redact): Quality => ({
+  valid,
+  errors: errors.map(hide),
+})
+
+function ofReplicate(one: BundleReplicate, hide: Redact): BundleReplicate {
+  const { quality, data, delta, ...rest } = one
+  return {
+    ...{ ...rest, quality: ofQuality(quality, hide) },
+    ...('data' in one && { data: deep(data, hide) }),
+    ...(delta && {
+      delta: delta.map(({ op, path, ...own }) => ({
+        ...{ op, path: hide(path) },
+        ...('value' in own && { value: deep(own.value, hide) }),
+      })),
+    }),
+  }
+}
+
+function ofSummary(summary: BundleSummary, hide: Redact): BundleSummary {
+  const byField = <T>(record: Record<string, T>, own: (value: T) => T) =>
+    Object.fromEntries(Object.entries(record).map(([field, one]) => [hide(field), own(one)]))
+  const value = <T extends { value: unknown }>(one: T): T => ({
+    ...one,
+    value: deep(one.value, hide),
+  })
+  const { approximated, agreement } = summary
+  return {
+    ...summary,
+    consensus: byField(summary.consensus, (one) => deep(one, hide)),
+    support: byField(summary.support, (one) => one),
+    disagreements: summary.disagreements.map((one) => ({
+      ...{ ...one, field: hide(one.field), values: one.values.map(value) },
+    })),
+    distributions: byField(summary.distributions, (one) =>
+      'counts' in one ? { ...one, counts: one.counts.map(value) } : one,
+    ),
+    invalid: summary.invalid.map((one) => ({ ...one, errors: one.errors.map(hide) })),
+    ...(approximated && { approximated: approximated.map(hide) }),
+    ...(agreement && {
+      agreement: agreement.map((one) => ({
+        ...{ ...one, field: hide(one.field), member: hide(one.member) },
+      })),
+    }),
+  }
+}
+
+function deep(value: unknown, hide: Redact): unknown {
+  if (typeof value === 'string') return hide(value)
+  if (Array.isArray(value)) return value.map((item) => deep(item, hide))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [hide(name), deep(item, hide)]),
+  )
+}
+
+/** A redaction that fails lets nothing through. */
+function guarded(redact: Redact): Redact {
+  return (text) => {
+    try {
+      return String(redact(text))
+    } catch {
+      return '[redaction failed]'
+    }
+  }
+}

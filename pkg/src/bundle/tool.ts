@@ -1,0 +1,88 @@
+/** A bundle as a tool: the orchestrating model calls it, and reads all of the evidence at once. */
+import { TurnlockError } from '../errors.js'
+import { defineTool, type JsonSchema, type StandardSchema, type Tool } from '../tools.js'
+import { runBundle, type BundleSettings } from './bundle.js'
+import type { ReplicateContext, ReplicateResult } from './driver.js'
+import type { BundleEvent, EvidenceBundle } from './types.js'
+
+/** What the orchestrating model is told about bundles; ends the description of every bundle tool. */
+export const BUNDLE_HINT =
+  'Use `replicates[]` as ground evidence; treat `summary` as statistics. If disagreements exist, ' +
+  'cite them and justify your choice.'
+
+/** What `bundleTool` takes: the settings of `runBundle`, and what a tool needs. */
+export interface BundleToolOptions extends Omit<BundleSettings, 'task' | 'source'> {
+  /** The tool's name: `metadata.source` of its events. */
+  name: string
+  /** @defaultValue `name` */
+  task?: string
+  /** For the model; the hint is added. */
+  description?: string
+  /** Of the arguments. @defaultValue any object */
+  inputSchema?: JsonSchema | StandardSchema
+  /** Runs one replicate for these arguments. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  replicate(args: any, context: ReplicateContext): Promise<ReplicateResult> | ReplicateResult
+  readOnly?: boolean
+  idempotent?: boolean
+  dedupe?: 'block' | 'replay' | 'allow'
+  /** Milliseconds. @defaultValue five seconds more than `budget.seconds` */
+  timeoutMs?: number
+}
+
+/** Caps of what the model reads. */
+const LIMITS = { max_fields: 100, max_diffs: 20, max_bytes: 32_768 }
+/** Under the 30 seconds that a tool has by default, so that it ends itself, with what there is. */
+const SECONDS = 25
+
+/**
+ * A tool for `runTurn` whose result is one evidence bundle, in its compact form (replicates as
+ * deltas, at most 100 fields, 20 disagreements and 32 KiB unless `limits` says otherwise, 25
+ * seconds unless `budget` says otherwise). While it runs, its events are `tool_progress` events of
+ * the turn; the model sees none of them.
+ *
+ * @throws TurnlockError `options.invalid`, `tool.invalid_schema`
+ */
+export function bundleTool(options: BundleToolOptions): Tool & { readonly name: string } {
+  const { name, description, inputSchema = { type: 'object' }, replicate, ...rest } = options
+  const { readOnly, idempotent, dedupe, timeoutMs, ...settings } = rest
+  if (typeof name !== 'string' || !name) {
+    throw new TurnlockError('options.invalid', '`name`: expected a string that is not empty')
+  }
+  if (typeof replicate !== 'function') {
+    throw new TurnlockError('options.invalid', '`replicate`: expected a function')
+  }
+  const limits = { ...LIMITS, ...settings.limits }
+  const budget = { seconds: SECONDS, ...settings.budget }
+  const bundle = { compact: true, task: name, ...settings, limits, budget, source: name }
+  // Misuse is told now, not in the middle of a turn.
+  const nothing = () => ({ data: null })
+  runBundle({ ...bundle, replicate: nothing, signal: AbortSignal.abort() })
+  const tool = defineTool({
+    description: [description, BUNDLE_HINT].filter(Boolean).join('\n\n'),
+    inputSchema,
+    ...(readOnly !== undefined && { readOnly }),
+    ...(idempotent !== undefined && { idempotent }),
+    ...(dedupe && { dedupe }),
+    timeoutMs: timeoutMs ?? budget.seconds * 1000 + 5000,
+    // The bundle keeps its own cap; metadata and matrix may exceed it.
+    maxResultBytes: Math.max(65_536, 4 * limits.max_bytes),
+    async execute(args: unknown, { signal, report }): Promise<EvidenceBundle> {
+      const running = runBundle({
+        ...{ ...bundle, signal },
+        replicate: (context) => replicate(args, context),
+      })
+      for await (const event of running) report?.(progress(event))
+      return running.result
+    },
+  })
+  return { name, ...tool }
+}
+
+/** The bundle itself is the tool's result; it need not travel twice. */
+function progress(event: BundleEvent): unknown {
+  if (event.type !== 'bundle_ready') return event
+  const { bundle, ...rest } = event
+  const { stopped, usage, cost } = bundle.meta
+  return { ...rest, stopped, usage, cost }
+}

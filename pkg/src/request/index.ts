@@ -1,0 +1,13 @@
+export { auditToolUse, type AuditedCall, type PlanAudit } from './audit.js'
+export {
+  inventoryTools,
+  lintPrompt,
+  parseToolRequest,
+  toolRequestPrompts,
+  type AnnotatedTool,
+  type PromptLint,
+  type PromptTemplate,
+  type ToolInventory,
+} from './pure.js'
+export { runWithToolRequests, type ToolRequestOptions, type ToolRequestResult } from './run.js'
+export type * from './types.js'

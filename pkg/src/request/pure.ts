@@ -1,0 +1,115 @@
+/** The synchronous operations around a tool-request pass. */
+import { answer, call, core, encode } from '../core.js'
+import { TurnlockError } from '../errors.js'
+import type { Glue } from '../glue.js'
+import { stringify } from '../pure.js'
+import type { ParsedToolRequest, ToolRequestPolicy } from './types.js'
+
+const ask = <T>(work: (glue: Glue) => string): T => JSON.parse(answer(call(core(), work))) as T
+
+/**
+ * Reads a model's request for tools: plain JSON, or JSON in the only fenced block of the text.
+ * Strict: `{"tool_calls":[{"tool_name","params","reason"}]}`, `tool_calls` optional, the members
+ * of a call required, no others. Whatever the text is, this returns.
+ *
+ * @throws TurnlockError `options.invalid` for a policy without `allow`
+ */
+export function parseToolRequest(
+  text: string,
+  policy: Pick<ToolRequestPolicy, 'maxToolCalls' | 'maxReasonChars'> & { allow: string[] },
+): ParsedToolRequest {
+  if (typeof text !== 'string') {
+    throw new TurnlockError('options.invalid', '`text`: expected a string')
+  }
+  const bytes = encode(stringify({ text, policy }))
+  return ask((glue) => glue.request_parse(bytes))
+}
+
+/** A prompt with a name, so that an audit can tell which one was used. */
+export interface PromptTemplate {
+  id: string
+  /** The system prompt of the pass. */
+  text: string
+}
+
+/** What is wrong with a prompt. */
+export interface PromptLint {
+  code:
+    | 'prompt.tool_results_missing'
+    | 'prompt.tool_results_not_optional'
+    | 'prompt.draft'
+    | 'prompt.file_path'
+  /** From 1. */
+  line: number
+  /** The words that it is about; empty where something is missing. */
+  found: string
+  /** What to do about it. */
+  message: string
+}
+
+/**
+ * Holds a prompt to what the shipped ones keep: tool results are mentioned as optional, no
+ * section is a DRAFT, no file path. English words are looked for.
+ *
+ * @returns an empty list for a prompt that will do
+ * @throws TurnlockError `options.invalid` for what is no text
+ */
+export function lintPrompt(template: string | PromptTemplate): PromptLint[] {
+  const bytes = encode(stringify([typeof template === 'object' ? template?.text : template]))
+  return ask((glue) => glue.request_lint(bytes))
+}
+
+/** The shipped prompts; `hash` is the lower-case hex SHA-256 of `text`. */
+export function toolRequestPrompts(): Record<
+  'request' | 'plan',
+  PromptTemplate & { hash: string }
+> {
+  return ask((glue) => glue.request_prompts())
+}
+
+/** A tool as MCP's `tools/list` gives it; only these members are looked at. */
+export interface AnnotatedTool {
+  name: string
+  readOnly?: boolean
+  annotations?: { readOnlyHint?: boolean; destructiveHint?: boolean }
+}
+
+/** Which tools only read. */
+export interface ToolInventory {
+  tools: {
+    name: string
+    access: 'read_only' | 'state_changing'
+    reason:
+      | 'declared_read_only'
+      | 'annotated_read_only'
+      | 'not_declared'
+      | 'annotated_state_changing'
+      | 'contradictory'
+      | 'name_suggests_change'
+      | 'unusable_name'
+  }[]
+  /** The names of those that do, for a person to review and for `policy.allow`. */
+  allow: string[]
+}
+
+/**
+ * Lists each tool of a registry, or of an MCP server, as read-only or state-changing, with the
+ * reason. What is not declared is not read-only; a name that begins with a verb of change makes
+ * a declaration doubtful. MCP's annotations are the server's word.
+ *
+ * @throws TurnlockError `options.invalid` for what is neither
+ */
+export function inventoryTools(
+  tools: Record<string, { readonly readOnly?: boolean }> | readonly AnnotatedTool[],
+): ToolInventory {
+  if (typeof tools !== 'object' || tools === null) {
+    throw new TurnlockError('options.invalid', '`tools`: expected tools by name, or a list')
+  }
+  const all = Array.isArray(tools)
+    ? (tools as AnnotatedTool[]).map((tool) => ({
+        ...{ name: tool?.name, readOnly: tool?.readOnly, annotations: tool?.annotations },
+      }))
+    : Object.entries(tools).map(([name, tool]) => ({ name, readOnly: tool?.readOnly ?? false }))
+  const bytes = encode(stringify(all))
+  return ask((glue) => glue.request_inventory(bytes))
+}

@@ -1,0 +1,125 @@
+/** Request bodies: exactly JSON, of a bounded size, and only the members that are asked for. */
+import { Refusal } from './refusal.js'
+
+/** Throws unless the media type is `application/json`, whatever its parameters. */
+export function checkContentType(request: Request): void {
+  const type = request.headers.get('content-type') ?? ''
+  // A comma makes it a list, which others may read by its last element.
+  const essence = type
+    .split(';', 1)[0]
+    ?.replace(/^[\t ]+|[\t ]+$/g, '')
+    .toLowerCase()
+  if (essence === 'application/json' && !type.includes(',')) return
+  throw new Refusal(415, 'request.content_type', 'expected content-type: application/json')
+}
+
+/** Reads at most `most` bytes, whatever the request says of its length. */
+async function readBytes(request: Request, most: number): Promise<Uint8Array> {
+  const tooLarge = () =>
+    new Refusal(413, 'request.too_large', `the body is longer than ${most} bytes`)
+  if (Number(request.headers.get('content-length')) > most) throw tooLarge()
+  if (!request.body) return new Uint8Array()
+  const pieces: Uint8Array[] = []
+  let length = 0
+  const reader = request.body.getReader()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) break
+    length += value.byteLength
+    if (length > most) {
+      reader.cancel().catch(() => {})
+      throw tooLarge()
+    }
+    pieces.push(value)
+  }
+  const all = new Uint8Array(length)
+  let at = 0
+  for (const piece of pieces) {
+    all.set(piece, at)
+    at += piece.byteLength
+  }
+  return all
+}
+
+/** The JSON object of a body of at most `most` bytes. */
+export async function readObject(request: Request, most: number): Promise<Fields> {
+  checkContentType(request)
+  const bytes = await readBytes(request, most)
+  let value: unknown
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    throw new Refusal(400, 'request.json', 'the body is not JSON in UTF-8')
+  }
+  return new Fields(value, '')
+}
+
+/** The members of an object that a client sent: each is checked as it is read, the others never are. */
+export class Fields {
+  readonly #members: object
+  readonly #path: string
+
+  constructor(value: unknown, path: string) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw invalid(path || 'the body', 'an object')
+    }
+    this.#members = value
+    this.#path = path && `${path}.`
+  }
+
+  /** An own member, `undefined` where it is missing or null. */
+  #own(name: string): unknown {
+    // Never through the prototype.
+    return Object.hasOwn(this.#members, name)
+      ? (Reflect.get(this.#members, name) ?? undefined)
+      : undefined
+  }
+
+  #read<T>(name: string, what: string, fits: (value: unknown) => value is T): T | undefined {
+    const value = this.#own(name)
+    if (value === undefined || fits(value)) return value
+    throw invalid(this.#path + name, what)
+  }
+
+  text(name: string, most: number): string | undefined {
+    return this.#read(
+      ...[name, `text of at most ${most} characters`],
+      (value): value is string => typeof value === 'string' && value.length <= most,
+    )
+  }
+
+  id(name: string): string | undefined {
+    return this.#read(name, 'an id of 1 to 128 of A-Z a-z 0-9 . _ : -', isId)
+  }
+
+  count(name: string): number | undefined {
+    return this.#read(name, 'a whole number from 0', (value): value is number => isCount(value))
+  }
+
+  boolean(name: string): boolean | undefined {
+    return this.#read(name, 'true or false', (value) => typeof value === 'boolean')
+  }
+
+  list(name: string): unknown[] | undefined {
+    return this.#read(name, 'a list', (value) => Array.isArray(value))
+  }
+
+  object(name: string): Fields | undefined {
+    const value = this.#own(name)
+    return value === undefined ? undefined : new Fields(value, this.#path + name)
+  }
+}
+
+export const isId = (value: unknown): value is string =>
+  typeof value === 'string' && /^[A-Za-z0-9_][A-Za-z0-9._:-]{0,127}$/.test(value)
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
+
+export const invalid = (path: string, what: string): Refusal =>
+  new Refusal(400, 'request.invalid', `${path}: expected ${what}`)
+
+/** The member of a body that must be there. */
+export function needed<T>(value: T | undefined, path: string): T {
+  if (value === undefined) throw invalid(path, 'a value')
+  return value
+}

@@ -1,0 +1,367 @@
+/** One request: who asks, whether it may, what it wants, and the answer as JSON or a stream. */
+import { isTurnlockError } from '../errors.js'
+import { followTurn } from '../follow.js'
+import { cancelTurn, resumeTurn } from '../resume.js'
+import type { Store } from '../stores/store.js'
+import { runTurn, type Turn } from '../turn.js'
+import type { Policy, TurnEvent } from '../types.js'
+import { checkContentType, Fields, invalid, needed, readObject } from './body.js'
+import { Rate, Running } from './limits.js'
+import {
+  perRequest,
+  settingsOf,
+  type HandlerOptions,
+  type RequestContext,
+  type Session,
+  type Settings,
+} from './options.js'
+import { json, Refusal, refusalOf } from './refusal.js'
+import { routeOf, type Route } from './routes.js'
+import { asKept, eventBody, EventReader, TurnStream } from './stream.js'
+import { twoStageFor, type TwoStage } from './two-stage.js'
+
+/** Answers a request. Never rejects. */
+export type Handler = (request: Request, context?: RequestContext) => Promise<Response>
+
+/**
+ * Makes a handler of the chat routes, for any runtime that knows `Request` and `Response`.
+ *
+ * | below `basePath` | |
+ * |---|---|
+ * | `POST /messages` | a unified turn |
+ * | `POST /messages_two_stage` | a two-stage turn; 404 `route.disabled` where it is switched off |
+ * | `POST` on the base itself | the default one of the two |
+ * | `POST …/resume` | goes on with a paused or interrupted turn: `{ requestId, toolBatchId?, approvals? }` |
+ * | `POST …/cancel` | stops a turn for good: `{ requestId, reason? }` → `{ requestId, status }` |
+ * | `GET …/:requestId/events` | attaches to a turn, behind `Last-Event-ID` or `?after=` |
+ * | `GET` on the base itself | `{ twoStage, default }`: the switches, and the path of the default route |
+ *
+ * A turn is asked for with `{ messages, requestId?, projectId?, conversationId?, policy?: {
+ * maxTools?, pauseAfterTools? } }`; nothing else in it is read. The answer is `text/event-stream`,
+ * or `{ error: { code, message } }` with a status of 400 and more.
+ *
+ * @throws TurnlockError `options.invalid`
+ * @example
+ * const handler = createHandler({
+ *   model: openaiChat({ baseURL, model: 'gpt-5-mini', apiKey }),
+ *   tools: { list_files },
+ *   store: memoryStore(),
+ *   authorize: async (request) => userOf(request.headers.get('authorization')),
+ *   cors: { origins: ['https://app.example'] },
+ * })
+ */
+export function createHandler<S extends Session = Session>(options: HandlerOptions<S>): Handler {
+  const shared = new Shared(settingsOf(options))
+  return (request, context = {}) => new Exchange(shared, request, context).respond()
+}
+
+/** What all requests of a handler share. */
+class Shared<S extends Session> {
+  readonly settings: Settings<S>
+  readonly resumes: Rate
+  readonly running: Running
+
+  constructor(settings: Settings<S>) {
+    this.settings = settings
+    this.resumes = new Rate(settings.limits.resumesPerMinute)
+    this.running = new Running(settings.limits.turnsPerTenant)
+  }
+}
+
+class Exchange<S extends Session> {
+  readonly #shared: Shared<S>
+  readonly #settings: Settings<S>
+  readonly #request: Request
+  readonly #context: RequestContext
+  #switches: Promise<TwoStage> | undefined
+
+  constructor(shared: Shared<S>, request: Request, context: RequestContext) {
+    this.#shared = shared
+    this.#settings = shared.settings
+    this.#request = request
+    this.#context = context
+  }
+
+  async respond(): Promise<Response> {
+    return this.#settings.origins.apply(this.#request, await this.#answerOrRefuse())
+  }
+
+  async #answerOrRefuse(): Promise<Response> {
+    try {
+      return await this.#answer()
+    } catch (error) {
+      const refusal = error instanceof Refusal ? error : this.#refusalFor(error)
+      return refusal.toResponse()
+    }
+  }
+
+  /** What a turn or a store threw. Whatever is not the client's doing stays on the server. */
+  #refusalFor(error: unknown): Refusal {
+    const code = isTurnlockError(error) ? error.code : ''
+    const known = refusalOf(code)
+    if (known && known.status < 500) return known
+    // The history is the only thing that a client gives the core to read.
+    if (isTurnlockError(error) && /^(message|json)\./.test(code)) {
+      return new Refusal(400, code, error.message)
+    }
+    this.#report(error)
+    return known ?? new Refusal(500, 'server.failed', 'the server failed')
+  }
+
+  async #answer(): Promise<Response> {
+    const { basePath, origins } = this.#settings
+    const { method, url } = this.#request
+    origins.check(this.#request)
+    const { pathname } = new URL(url)
+    const below = pathname === basePath || pathname.startsWith(`${basePath}/`)
+    const route = below ? routeOf(pathname.slice(basePath.length)) : undefined
+    if (!route) throw new Refusal(404, 'route.not_found', 'there is no such route')
+    if (method === 'OPTIONS') return origins.preflight(route.methods)
+    if (!route.methods.includes(method)) {
+      const allow = { allow: route.methods.join(', ') }
+      throw new Refusal(405, 'route.method', `expected ${route.methods.join(' or ')}`, allow)
+    }
+    const mode = await this.#modeOf(route)
+    const session = await this.#authorize()
+    if (session instanceof Response) return session
+    if (route.name === 'events') return this.#follow(session, route.requestId)
+    if (method === 'GET') return this.#describe()
+    // Before the callbacks below, and before a byte of the body.
+    checkContentType(this.#request)
+    if (route.name === 'resume') return this.#resume(session)
+    if (route.name === 'cancel') return this.#cancel(session)
+    return this.#start(session, mode)
+  }
+
+  /**
+   * The mode that a route stands for. The switch is looked at where a two-stage turn is to run,
+   * and nowhere else: with it off, running ones can still be followed and stopped.
+   */
+  async #modeOf({ name, prefix }: Route): Promise<'unified' | 'two_stage'> {
+    const runs = name === 'start' || name === 'resume'
+    if (!runs || prefix === 'unified' || (prefix === 'default' && name !== 'start'))
+      return 'unified'
+    const switches = await this.#twoStage()
+    if (prefix === 'default') return switches.enabled && switches.default ? 'two_stage' : 'unified'
+    if (switches.enabled) return 'two_stage'
+    throw new Refusal(404, 'route.disabled', 'the two-stage route is switched off')
+  }
+
+  /** Read once, so that a request sees one state of them. */
+  #twoStage(): Promise<TwoStage> {
+    const report = (error: unknown) => this.#report(error)
+    const { twoStage } = this.#settings
+    return (this.#switches ??= twoStageFor(twoStage, this.#request, this.#context.env, report))
+  }
+
+  async #authorize(): Promise<S | Response> {
+    let session: S | Response | null | undefined
+    try {
+      session = await this.#settings.authorize(this.#request, this.#context.env)
+    } catch (error) {
+      this.#report(error)
+    }
+    if (session instanceof Response) return session
+    // An empty tenant is what a missing one turns into by mistake, and would be everybody's.
+    if (typeof session?.tenant === 'string' && session.tenant !== '') return session
+    throw new Refusal(401, 'auth.required', 'this needs an authorized request')
+  }
+
+  async #describe(): Promise<Response> {
+    const twoStage = await this.#twoStage()
+    const name = twoStage.enabled && twoStage.default ? 'messages_two_stage' : 'messages'
+    return json({ twoStage, default: `${this.#settings.basePath}/${name}` })
+  }
+
+  async #start(session: S, mode: 'unified' | 'two_stage'): Promise<Response> {
+    const { limits, prepare, policy, keep } = this.#settings
+    const body = await this.#body()
+    const messages = needed(body.list('messages'), 'messages')
+    if (messages.length === 0 || messages.length > limits.messages) {
+      throw invalid('messages', `1 to ${limits.messages} messages`)
+    }
+    const options = {
+      requestId: body.id('requestId') ?? crypto.randomUUID(),
+      projectId:
+        session.projectId === undefined ? (body.id('projectId') ?? null) : session.projectId,
+      ...given('keep', keep),
+      ...given('conversationId', body.text('conversationId', 256)),
+      policy: mode === 'unified' ? (policy ?? {}) : await this.#policyOf(body.object('policy')),
+    }
+    const prepared = prepare ? await prepare(messages, session, this.#request) : messages
+    const common = await this.#common(session)
+    return this.#run(session, common.store, () => {
+      try {
+        return runTurn({ ...common, ...options, mode, messages: prepared })
+      } catch (error) {
+        // Deeper than the stack of this runtime, so the core never saw it.
+        if (error instanceof RangeError)
+          throw new Refusal(400, 'json.too_deep', 'nested too deeply')
+        throw error
+      }
+    })
+  }
+
+  /** The server's policy, with what a request may choose of it. */
+  async #policyOf(asked: Fields | undefined): Promise<Policy> {
+    const { policy = {} } = this.#settings
+    const most = (await this.#twoStage()).maxTools
+    const maxTools = asked?.count('maxTools') ?? policy.maxTools ?? most
+    const pauseAfterTools = asked?.boolean('pauseAfterTools') === true || !!policy.pauseAfterTools
+    return { ...policy, maxTools: Math.min(maxTools, most), pauseAfterTools }
+  }
+
+  async #resume(session: S): Promise<Response> {
+    const body = await this.#body()
+    const requestId = needed(body.id('requestId'), 'requestId')
+    const options = {
+      requestId,
+      ...given('toolBatchId', body.count('toolBatchId')),
+      ...given('approvals', approvalsOf(body.list('approvals'))),
+    }
+    this.#shared.resumes.use(JSON.stringify([session.tenant, requestId]))
+    const common = await this.#common(session)
+    return this.#run(session, common.store, () => resumeTurn({ ...common, ...options }))
+  }
+
+  async #cancel(session: S): Promise<Response> {
+    const body = await this.#body()
+    const requestId = needed(body.id('requestId'), 'requestId')
+    const reason = body.text('reason', 256)
+    const store = await this.#store(session)
+    const { tenant } = session
+    return json(await cancelTurn({ requestId, store, tenant, ...given('reason', reason) }))
+  }
+
+  async #follow(session: S, requestId: string | undefined): Promise<Response> {
+    const seen =
+      // A browser that reconnects says it in the header; the address is the one of the first time.
+      this.#request.headers.get('last-event-id') ||
+      new URL(this.#request.url).searchParams.get('after') ||
+      '0'
+    if (!/^\d{1,15}$/.test(seen)) throw invalid('Last-Event-ID', 'the seq of an event')
+    const unknown = refusalOf('turn.not_found')
+    if (requestId === undefined) throw unknown
+    const store = await this.#store(session)
+    const left = new AbortController()
+    const events = this.#reader(session, store, requestId, left.signal)(Number(seen))
+    return this.#stream(requestId, events, () => left.abort())
+  }
+
+  #body(): Promise<Fields> {
+    return readObject(this.#request, this.#settings.limits.bodyBytes)
+  }
+
+  #store(session: S) {
+    return perRequest(this.#settings.store, this.#request, session, this.#context.env)
+  }
+
+  /** What starting and resuming have in common: nothing of it comes from the body. */
+  async #common(session: S) {
+    const { model, tools, onTrace } = this.#settings
+    const { env } = this.#context
+    return {
+      model: await perRequest(model, this.#request, session, env),
+      tools: await perRequest(tools, this.#request, session, env),
+      store: await this.#store(session),
+      tenant: session.tenant,
+      ...(onTrace && {
+        onTrace: (event: Parameters<typeof onTrace>[0]) => onTrace(event, session),
+      }),
+    }
+  }
+
+  /** Runs a turn, which goes on when its client leaves unless the policy is to stop it. */
+  #run(session: S, store: Store, begin: () => Turn): Promise<Response> {
+    const { running } = this.#shared
+    running.enter(session.tenant)
+    let turn: Turn
+    try {
+      turn = begin()
+    } catch (error) {
+      running.leave(session.tenant)
+      throw error
+    }
+    const over = turn.result.then(() => running.leave(session.tenant))
+    const stops = this.#settings.clientGone === 'stop'
+    if (!stops) this.#context.waitUntil?.(over)
+    const left = new AbortController()
+    const follow = this.#reader(session, store, turn.requestId, left.signal)
+    const stream = new TurnStream(turn)
+    const leave = () => {
+      left.abort()
+      if (stops) turn.cancel('the client left')
+      void stream.leave()
+    }
+    // Some hosts notice it in the body when they next write to it, and in the request at once.
+    if (stops) this.#request.signal.addEventListener('abort', leave, { once: true })
+    return this.#stream(turn.requestId, asKept(stream, follow), leave)
+  }
+
+  /** Reads a turn's events behind a `seq`, until the signal. */
+  #reader({ tenant }: S, store: Store, requestId: string, signal: AbortSignal) {
+    return (after: number) => followTurn({ requestId, store, tenant, after, signal })
+  }
+
+  /**
+   * The events as a response, whose status can say what stands in the way of them: its head waits
+   * for the first event, or for the first keep-alive.
+   */
+  async #stream(
+    requestId: string,
+    events: AsyncIterable<TurnEvent>,
+    onLeave: () => void,
+  ): Promise<Response> {
+    const { keepAliveMs } = this.#settings.limits
+    const reader = new EventReader(events)
+    const first = await reader.peek(keepAliveMs)
+    const named = { 'x-request-id': requestId }
+    // To an `EventSource` this status means: all was said, do not come back.
+    if (first?.done) return new Response(null, { status: 204, headers: named })
+    if (first?.value.type === 'error') {
+      const refusal = refusalOf(first.value.code)
+      if (refusal) throw refusal
+    }
+    const report = (error: unknown) => this.#report(error)
+    return new Response(eventBody(reader, keepAliveMs, onLeave, report), {
+      headers: {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-cache, no-transform',
+        // A proxy that gathers events would hold them back.
+        'x-accel-buffering': 'no',
+        ...named,
+      },
+    })
+  }
+
+  #report(error: unknown): void {
+    try {
+      this.#settings.onError?.(error, this.#request)
+    } catch {
+      // A sink that throws must not end a request.
+    }
+  }
+}
+
+/** A member that is there only where it has a value. */
+const given = <K extends string, T>(name: K, value: T | undefined) =>
+  (value === undefined ? {} : { [name]: value }) as { [key in K]?: T }
+
+/** Most approvals of one request; a batch has no more calls. */
+const MOST_APPROVALS = 128
+
+function approvalsOf(list: unknown[] | undefined) {
+  if (list && list.length > MOST_APPROVALS) {
+    throw invalid('approvals', `at most ${MOST_APPROVALS}`)
+  }
+  return list?.map((value, at) => {
+    const path = `approvals.${at}`
+    const fields = new Fields(value, path)
+    const signature = needed(fields.text('signature', 64), `${path}.signature`)
+    if (!/^[0-9a-f]{64}$/.test(signature)) throw invalid(`${path}.signature`, 'a signature')
+    return {
+      signature,
+      approved: needed(fields.boolean('approved'), `${path}.approved`),
+    }
+  })
+}

@@ -1,0 +1,108 @@
+/** A handler as a listener of `node:http`, whose types and code stay outside of this package. */
+
+/** What is used of `http.IncomingMessage`. */
+export interface NodeRequest extends AsyncIterable<Uint8Array> {
+  readonly method?: string | undefined
+  readonly url?: string | undefined
+  readonly headers: Record<string, string | string[] | undefined>
+  readonly rawHeaders: string[]
+  readonly complete: boolean
+  readonly socket: object
+}
+
+/** What is used of `http.ServerResponse`. */
+export interface NodeResponse {
+  readonly writableFinished: boolean
+  readonly destroyed: boolean
+  writeHead(status: number, headers: Record<string, string | string[]>): unknown
+  flushHeaders(): void
+  write(chunk: Uint8Array): boolean
+  end(): unknown
+  destroy(): unknown
+  once(event: string, listener: () => void): unknown
+}
+
+/**
+ * A listener for `node:http` and what is built upon it.
+ *
+ * @param protocol of the addresses that the handler sees. @defaultValue that of the connection
+ * @example
+ * http.createServer(toNodeListener(handler)).listen(8080)
+ */
+export function toNodeListener(
+  handler: (request: Request) => Response | Promise<Response>,
+  { protocol }: { protocol?: 'http' | 'https' } = {},
+): (request: NodeRequest, response: NodeResponse) => Promise<void> {
+  return async (incoming, outgoing) => {
+    const left = new AbortController()
+    const gone = new Promise<void>((resolve) => {
+      outgoing.once('close', () => {
+        resolve()
+        if (!outgoing.writableFinished) left.abort()
+      })
+    })
+    try {
+      const scheme = protocol ?? ('encrypted' in incoming.socket ? 'https' : 'http')
+      const response = await handler(requestOf(incoming, scheme, left.signal))
+      await send(response, incoming, outgoing, gone)
+    } catch {
+      // An address that is none, or a connection that broke: there is nobody to tell.
+      outgoing.destroy()
+    }
+  }
+}
+
+function requestOf(incoming: NodeRequest, scheme: string, signal: AbortSignal): Request {
+  const { method = 'GET', url = '/', headers, rawHeaders } = incoming
+  const pairs: [string, string][] = []
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    pairs.push([rawHeaders[at] as string, rawHeaders[at + 1] as string])
+  }
+  const hasBody = method !== 'GET' && method !== 'HEAD'
+  const host = typeof headers.host === 'string' ? headers.host : 'localhost'
+  const init: RequestInit & { duplex?: 'half' } = {
+    ...{ method, signal, headers: pairs },
+    ...(hasBody && { body: bodyOf(incoming), duplex: 'half' }),
+  }
+  return new Request(`${scheme}://${host}${url}`, init)
+}
+
+function bodyOf(incoming: NodeRequest): ReadableStream<Uint8Array> {
+  const pieces = incoming[Symbol.asyncIterator]()
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await pieces.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+  })
+}
+
+async function send(
+  response: Response,
+  incoming: NodeRequest,
+  outgoing: NodeResponse,
+  gone: Promise<void>,
+): Promise<void> {
+  const headers: Record<string, string | string[]> = Object.fromEntries(response.headers)
+  const cookies = response.headers.getSetCookie()
+  if (cookies.length) headers['set-cookie'] = cookies
+  // What was not read of a body would be taken for the next request.
+  if (!incoming.complete) headers.connection = 'close'
+  outgoing.writeHead(response.status, headers)
+  outgoing.flushHeaders()
+  const reader = response.body?.getReader()
+  if (reader) {
+    const cancel = () => reader.cancel().catch(() => {})
+    void gone.then(cancel)
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done || outgoing.destroyed) break
+      // A slow client is waited for, so that nothing piles up here.
+      if (!outgoing.write(value)) {
+        await Promise.race([gone, new Promise<void>((go) => outgoing.once('drain', go))])
+      }
+    }
+  }
+  outgoing.end()
+}

@@ -1,0 +1,45 @@
+/** Answers that are no stream: JSON, and refusals with a stable code. */
+
+/** A request that is not served. Its message reaches the client, so it holds nothing of the server's. */
+export class Refusal extends Error {
+  readonly status: number
+  readonly code: string
+  readonly headers: Record<string, string>
+
+  constructor(status: number, code: string, message: string, headers: Record<string, string> = {}) {
+    super(message)
+    this.name = 'Refusal'
+    this.status = status
+    this.code = code
+    this.headers = headers
+  }
+
+  toResponse(): Response {
+    const { code, message, status, headers } = this
+    return json({ error: { code, message } }, status, headers)
+  }
+}
+
+export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
+  return new Response(JSON.stringify(value), {
+    status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
+  })
+}
+
+/** The statuses of what a turn can say before its first event. */
+const STATUS: Record<string, [status: number, message: string]> = {
+  // The same bytes for an unknown turn, an expired one and another tenant's.
+  'turn.not_found': [404, 'there is no such turn'],
+  'turn.conflict': [409, 'this turn is known already, is over, or is run by somebody else'],
+  'turn.cancelled': [409, 'this turn was stopped'],
+  'turn.events_gone': [410, 'these events are not kept any longer'],
+}
+
+/** The refusal for a terminal code that comes before anything else, if it has a status. */
+export function refusalOf(code: string): Refusal | undefined {
+  const known = Object.hasOwn(STATUS, code) ? STATUS[code] : undefined
+  if (known) return new Refusal(known[0], code, known[1])
+  if (code.startsWith('store.')) return new Refusal(503, code, 'the store failed')
+  return undefined
+}

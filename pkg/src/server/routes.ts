@@ -1,0 +1,37 @@
+/** Which route an address is. */
+import { isId } from './body.js'
+
+/** What a route's prefix says: a mode, or the default one. */
+export type Prefix = 'unified' | 'two_stage' | 'default'
+
+export type Route =
+  | { name: 'start'; prefix: Prefix; methods: readonly string[] }
+  | { name: 'resume' | 'cancel'; prefix: Prefix; methods: readonly string[] }
+  | { name: 'events'; prefix: Prefix; methods: readonly string[]; requestId: string | undefined }
+
+const PREFIXES: Record<string, Prefix> = {
+  '': 'default',
+  messages: 'unified',
+  messages_two_stage: 'two_stage',
+}
+const PATH = /^(?:\/(messages|messages_two_stage))?(?:\/(resume|cancel)|\/([^/]+)\/events)?$/
+
+/** The route of `path`, which stands below the base; `undefined` where there is none. */
+export function routeOf(path: string): Route | undefined {
+  const [all, folder = '', verb, id] = PATH.exec(path) ?? []
+  const prefix = PREFIXES[folder]
+  if (all === undefined || !prefix) return undefined
+  if (verb === 'resume' || verb === 'cancel') return { name: verb, prefix, methods: ['POST'] }
+  if (id !== undefined) return { name: 'events', prefix, methods: ['GET'], requestId: decoded(id) }
+  return { name: 'start', prefix, methods: prefix === 'default' ? ['GET', 'POST'] : ['POST'] }
+}
+
+/** An id out of an address; `undefined` where it can be nobody's. */
+function decoded(text: string): string | undefined {
+  try {
+    const id = decodeURIComponent(text)
+    return isId(id) ? id : undefined
+  } catch {
+    return undefined
+  }
+}

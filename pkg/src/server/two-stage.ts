@@ -1,0 +1,104 @@
+/** The switches between the two-stage route and the unified one. */
+import { TurnlockError } from '../errors.js'
+
+/** Whether and how the two-stage route is there. */
+export interface TwoStage {
+  /** Off: the two-stage route answers 404 `route.disabled`. @defaultValue true */
+  enabled: boolean
+  /** Whether `POST {basePath}` is the two-stage route (where it is enabled) or the unified one. @defaultValue true */
+  default: boolean
+  /** The most tool calls that a request may ask for, and what it gets unasked. @defaultValue 1 */
+  maxTools: number
+}
+
+/** Variables of the host: an object with `TWO_STAGE_ENABLED` and the like. */
+export type Environment = object
+
+/**
+ * Values, or a callback that gives them for each request. Values may name request headers that
+ * overrule everything else: only for a gateway that sets or strips them on every request.
+ */
+export type TwoStageOption =
+  | (Partial<TwoStage> & { headers?: Partial<Record<keyof TwoStage, string>> })
+  | ((
+      request: Request,
+      env: Environment | undefined,
+    ) => Partial<TwoStage> | Promise<Partial<TwoStage>>)
+
+const VARIABLES = {
+  enabled: 'TWO_STAGE_ENABLED',
+  default: 'TWO_STAGE_DEFAULT',
+  maxTools: 'TWO_STAGE_MAX_TOOLS',
+} as const
+const DEFAULTS: TwoStage = { enabled: true, default: true, maxTools: 1 }
+const WORDS: Record<string, boolean> = {
+  ...{ true: true, on: true, yes: true, enabled: true, '1': true },
+  ...{ false: false, off: false, no: false, disabled: false, '0': false },
+}
+
+/**
+ * The switches as they are for this request. What speaks first, wins: a header that the
+ * configuration names, its callback, the environment, its values, the defaults. So a constant in
+ * the code is what the environment changes without a rebuild.
+ *
+ * What cannot be read is passed over, and `report` is told.
+ */
+export async function twoStageFor(
+  option: TwoStageOption,
+  request: Request,
+  env: Environment | undefined,
+  report: (error: unknown) => void,
+): Promise<TwoStage> {
+  const called = typeof option === 'function' ? await option(request, env) : {}
+  const values = typeof option === 'function' ? {} : option
+  const said = (name: keyof TwoStage): unknown[] => {
+    const header = values.headers?.[name]
+    return [
+      header === undefined ? undefined : request.headers.get(header),
+      called?.[name],
+      variable(VARIABLES[name], env),
+      values[name],
+    ]
+  }
+  const first = <T>(name: keyof TwoStage, read: (value: unknown) => T | undefined, other: T): T => {
+    for (const value of said(name)) {
+      if (value === undefined || value === null || value === '') continue
+      const known = read(value)
+      if (known !== undefined) return known
+      report(new TurnlockError('options.invalid', `twoStage.${name}: a value cannot be read`))
+    }
+    return other
+  }
+  return {
+    enabled: first('enabled', readSwitch, DEFAULTS.enabled),
+    default: first('default', readSwitch, DEFAULTS.default),
+    maxTools: first('maxTools', readCount, DEFAULTS.maxTools),
+  }
+}
+
+function readSwitch(value: unknown): boolean | undefined {
+  const word = String(value).trim().toLowerCase()
+  return Object.hasOwn(WORDS, word) ? WORDS[word] : undefined
+}
+
+function readCount(value: unknown): number | undefined {
+  const text = String(value).trim()
+  return /^\d{1,3}$/.test(text) ? Number(text) : undefined
+}
+
+/** A variable of the host's environment; of the process where the host gives none. */
+function variable(name: string, env: Environment | undefined): unknown {
+  const given: unknown = env && Reflect.get(env, name)
+  if (given !== undefined) return given
+  const { process, Deno } = globalThis as {
+    process?: { env?: Record<string, string> }
+    Deno?: { permissions: { querySync(of: object): { state: string } } }
+  }
+  try {
+    // Without this permission Deno would ask its terminal, or throw.
+    const may = Deno?.permissions.querySync({ name: 'env', variable: name }).state ?? 'granted'
+    return may === 'granted' ? process?.env?.[name] : undefined
+  } catch {
+    return undefined
+  }
+}

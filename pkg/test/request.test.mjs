@@ -1,0 +1,419 @@
+// The tool-request pass as a host meets it: what the tables cannot say.
+import assert from 'node:assert/strict'
+import test, { after } from 'node:test'
+import {
+  auditToolUse,
+  customModel,
+  defineTool,
+  inventoryTools,
+  lintPrompt,
+  parseToolRequest,
+  runWithToolRequests,
+  signature,
+  toolRequestPrompts,
+} from 'turnlock'
+import { scriptedModel } from 'turnlock/testing'
+import { core } from '../dist/core.js'
+
+const unhandled = []
+process.on('unhandledRejection', (error) => unhandled.push(error))
+after(() => {
+  assert.deepEqual(unhandled, [])
+  assert.equal(core().glue.live_handles(), 0, 'every pass is forgotten')
+})
+
+const input = { symbol: 'BTC', global_context: { regime: 'calm' } }
+const asks = (...calls) =>
+  JSON.stringify({
+    tool_calls: calls.map(([tool_name, params = {}]) => ({ tool_name, params, reason: 'why' })),
+  })
+const reads = (execute, own = {}) =>
+  defineTool({
+    description: 'reads',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    execute,
+    ...own,
+  })
+const failing = async (promise, code) => {
+  const error = await promise.then(
+    () => assert.fail('it did not fail'),
+    (error) => error,
+  )
+  assert.deepEqual([error.name, error.code], ['TurnlockError', code], error.message)
+  return error
+}
+
+test('misuse rejects, and nothing is asked', async () => {
+  const model = scriptedModel([])
+  const run = (own) => runWithToolRequests({ model, input, ...own })
+  await failing(run({ model: {} }), 'options.invalid')
+  await failing(run({ input: 'text' }), 'options.invalid')
+  await failing(run({ input: [] }), 'options.invalid')
+  await failing(run({ input: { global_context: [] } }), 'options.invalid')
+  await failing(run({ input: { big: 1n } }), 'json.not_serializable')
+  await failing(run({ policy: { maxToolCalls: -1 } }), 'options.invalid')
+  await failing(run({ policy: { maxIterations: 5 } }), 'options.invalid')
+  await failing(run({ policy: { allow: 'search' } }), 'options.invalid')
+  await failing(run({ policy: { typo: 1 } }), 'options.invalid')
+  await failing(run({ tools: { search: {} } }), 'options.invalid')
+  await failing(run({ tools: { request_tools: reads(() => 1) } }), 'tool.invalid_name')
+  await failing(run({ prompts: { plan: { id: 'x' } } }), 'options.invalid')
+  await failing(run({ record: 1 }), 'options.invalid')
+  await failing(run({ record: [], replay: [] }), 'options.invalid')
+  await failing(run({ replay: {} }), 'options.invalid')
+  for (const broken of [null, {}, { signature: 'x', status: 'ok', duration_ms: 1 }]) {
+    const error = await failing(run({ replay: [broken] }), 'options.invalid')
+    assert.match(error.message, /replay\[0\]/)
+  }
+  assert.equal(model.requests.length, 0)
+})
+
+test('the input is not changed, and the result says what the plan pass had', async () => {
+  const given = { ...input, global_context: { regime: 'calm', tool_results: ['stale'] } }
+  const before = structuredClone(given)
+  const tools = { quote: reads(() => 42) }
+  const run = (first) =>
+    runWithToolRequests({ model: scriptedModel([first, '{}']), input: given, tools })
+  const found = await run(asks(['quote']))
+  assert.deepEqual(found.input.global_context.tool_results, found.toolResults)
+  assert.equal(found.input.global_context.regime, 'calm')
+  const none = await run(asks())
+  assert.deepEqual(none.input, input)
+  assert.deepEqual(given, before)
+})
+
+test('prompts of the host, by text or by name, are used and traced', async () => {
+  const model = scriptedModel([asks(), 'plan'])
+  const events = []
+  await runWithToolRequests({
+    ...{ model, input, onTrace: (event) => events.push(event) },
+    prompts: { request: 'Ask.', plan: { id: 'mine.v2', text: 'Plan.' } },
+  })
+  const [asked, planned] = model.requests.map(({ messages }) => messages[0].content)
+  assert.match(asked, /^Ask\.\n\nLimit: 2 calls\. Tools:\n\[\]$/)
+  assert.equal(planned, 'Plan.')
+  const ids = events.map((event) => event.prompt_template_id)
+  assert.deepEqual(ids, ['custom', 'custom', 'mine.v2'])
+  const { createHash } = await import('node:crypto')
+  const hash = createHash('sha256').update('Plan.').digest('hex')
+  assert.equal(events.at(-1).prompt_template_hash, hash)
+  const { plan } = toolRequestPrompts()
+  assert.equal(plan.hash, createHash('sha256').update(plan.text).digest('hex'))
+})
+
+test('structured output is asked for in the request pass only', async () => {
+  const model = scriptedModel([asks(), '{}'])
+  await runWithToolRequests({ model, input, policy: { channel: 'structured' } })
+  const [first, second] = model.requests
+  assert.equal(first.response_format.json_schema.schema.additionalProperties, false)
+  assert.equal(second.response_format, undefined)
+})
+
+test('parsePlan gets the text out of its fence; what it throws is typed', async () => {
+  const model = () => scriptedModel([asks(['quote']), 'Here:\n```json\n{"size": 1}\n```'])
+  const tools = { quote: reads(() => 42) }
+  const seen = []
+  const parsePlan = async (text) => (seen.push(text), JSON.parse(text).size)
+  const { plan, text } = await runWithToolRequests({ model: model(), input, tools, parsePlan })
+  assert.deepEqual([plan, text, seen], [1, '{"size": 1}', ['{"size": 1}']])
+  const refuse = () => {
+    throw new Error('size is too small')
+  }
+  const pass = runWithToolRequests({ model: model(), input, tools, parsePlan: refuse })
+  const { details, message } = await failing(pass, 'plan.invalid')
+  assert.match(message, /size is too small/)
+  assert.equal(details.text, '{"size": 1}')
+  assert.equal(details.toolResults[0].result, 42)
+})
+
+test('hostile tools cost a result, never the plan', async () => {
+  const getter = {
+    get price() {
+      throw new Error('no')
+    },
+  }
+  const never = new Promise(() => {})
+  const hostile = {
+    throws: () => {
+      throw Object.create(null)
+    },
+    rejects: () => Promise.reject(new Error('later')),
+    getter: () => getter,
+    bomb: () => ({ toJSON: () => ({ toJSON: 1n }) }),
+    big: () => 1n,
+    func: () => () => 1,
+    hangs: () => never,
+    thenable: () => ({ then: (done) => done({ then: null }) }),
+    proxy: () => new Proxy({}, { ownKeys: () => { throw new Error('trap') } }), // prettier-ignore
+    pollutes: () => JSON.parse('{"__proto__":{"polluted":true},"constructor":{"prototype":1}}'),
+    undefined: () => undefined,
+    long: () => 'x'.repeat(5_000_000),
+  }
+  for (const [name, execute] of Object.entries(hostile)) {
+    const model = scriptedModel([asks([name]), '{"plan":1}'])
+    const { plan, calls } = await runWithToolRequests({
+      ...{ model, input, tools: { [name]: reads(execute) }, policy: { toolTimeoutMs: 50 } },
+    })
+    assert.deepEqual(plan, { plan: 1 }, name)
+    const fine = ['thenable', 'pollutes', 'undefined', 'long'].includes(name)
+    assert.equal(calls[0].status, fine ? 'ok' : name === 'hangs' ? 'timeout' : 'error', name)
+    assert.ok(JSON.stringify(model.requests).length < 100_000, name)
+  }
+  assert.equal({}.polluted, undefined)
+})
+
+test('params are what the model wrote, whatever their names are', async () => {
+  const model = scriptedModel([
+    '{"tool_calls":[{"tool_name":"echo","params":{"__proto__":{"admin":true},"n":1.0},"reason":"r"}]}',
+    '{}',
+  ])
+  let got
+  const tools = { echo: reads((args) => ((got = args), Object.keys(args))) }
+  const { toolResults } = await runWithToolRequests({ model, input, tools })
+  assert.equal(got.admin, undefined)
+  assert.deepEqual(toolResults[0].result, ['__proto__', 'n'])
+})
+
+test('a signal ends the pass, and tells its tools', async () => {
+  const stop = new AbortController()
+  let told
+  const tools = {
+    slow: reads((_, { signal }) => {
+      signal.addEventListener('abort', () => (told = true))
+      stop.abort(new Error('enough'))
+      return new Promise(() => {})
+    }),
+  }
+  const model = scriptedModel([asks(['slow']), '{}'])
+  const pass = runWithToolRequests({ model, input, tools, signal: stop.signal })
+  const { details, message } = await failing(pass, 'request.cancelled')
+  assert.deepEqual([message, told, details.calls[0].status], ['enough', true, 'cancelled'])
+  const none = scriptedModel([])
+  await failing(
+    runWithToolRequests({ model: none, input, signal: AbortSignal.abort() }),
+    'request.cancelled',
+  )
+  assert.equal(none.requests.length, 0)
+})
+
+test('calls run side by side', async () => {
+  let open = 0
+  let most = 0
+  const both = async () => {
+    most = Math.max(most, ++open)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    return open--
+  }
+  const model = scriptedModel([asks(['a'], ['b']), '{}'])
+  await runWithToolRequests({ model, input, tools: { a: reads(both), b: reads(both) } })
+  assert.equal(most, 2)
+})
+
+test('recording: every result, by list or by function; a recorder that throws costs nothing', async () => {
+  const tools = {
+    quote: reads(() => ({ price: 42 })),
+    boom: reads(() => {
+      throw new Error('no')
+    }),
+  }
+  const model = () => scriptedModel([asks(['quote', { s: 1 }], ['boom']), '{"plan":1}'])
+  const list = []
+  await runWithToolRequests({ model: model(), input, tools, record: list, planId: 'p' })
+  assert.deepEqual(
+    list.map(({ signature: _, duration_ms, ...rest }) => [Number.isInteger(duration_ms), rest]),
+    [
+      [
+        true,
+        {
+          ...{ plan_id: 'p', tool_name: 'quote', params: { s: 1 }, status: 'ok' },
+          ...{ result: { price: 42 }, truncated: false },
+        },
+      ],
+      [
+        true,
+        {
+          ...{ plan_id: 'p', tool_name: 'boom', params: {}, status: 'error' },
+          ...{ error: { code: 'tool.threw', message: 'no' }, truncated: false },
+        },
+      ],
+    ],
+  )
+  assert.equal(list[0].signature, signature({ tool: 'quote', args: { s: 1.0 } }))
+  const calls = []
+  const record = (call) => {
+    calls.push(call.tool_name)
+    throw new Error('disk full')
+  }
+  const { plan } = await runWithToolRequests({ model: model(), input, tools, record })
+  assert.deepEqual([plan, calls], [{ plan: 1 }, ['quote', 'boom']])
+})
+
+test('replaying: the same bytes each time, and never a live call', async () => {
+  const tools = { quote: reads(() => assert.fail('a live call')), miss: reads(() => assert.fail()) }
+  const replay = [
+    { signature: signature({ tool: 'quote', args: {} }), status: 'ok', result: 7, duration_ms: 9, truncated: false }, // prettier-ignore
+  ]
+  const run = async () => {
+    const model = scriptedModel([asks(['quote'], ['miss']), '{"plan":1}'])
+    const trace = []
+    const result = await runWithToolRequests({
+      ...{ model, input, tools, replay, startedAt: 1000, onTrace: (event) => trace.push(event) },
+    })
+    return { result, trace, requests: model.requests }
+  }
+  const first = await run()
+  await new Promise((resolve) => setTimeout(resolve, 15))
+  assert.equal(JSON.stringify(await run()), JSON.stringify(first))
+  const { result, trace } = first
+  assert.deepEqual(
+    result.calls.map(({ status, replayed }) => [status, replayed]),
+    [
+      ['ok', true],
+      ['error', false],
+    ],
+  )
+  assert.equal(result.toolResults[1].error.code, 'replay.miss')
+  assert.equal(trace.at(-1).at, 1009)
+  assert.equal(trace[0].source, 'backtest')
+})
+
+test('records of one signature: that of the plan counts, else the last', async () => {
+  const entry = (plan_id, result) => ({
+    ...{ signature: signature({ tool: 'quote', args: {} }), plan_id, result },
+    ...{ status: 'ok', duration_ms: 1, truncated: false },
+  })
+  const replay = [entry('a', 1), entry('b', 2), entry('c', 3)]
+  for (const [planId, wanted] of [
+    ['a', 1],
+    ['b', 2],
+    ['z', 3],
+  ]) {
+    // prettier-ignore
+    const model = scriptedModel([asks(['quote']), '{}'])
+    const tools = { quote: reads(() => 0) }
+    const { toolResults } = await runWithToolRequests({ model, input, tools, replay, planId })
+    assert.equal(toolResults[0].result, wanted)
+  }
+})
+
+test('redaction: no canary reaches the trace; where it fails, nothing does', async () => {
+  const canary = 'sk-live-4f9a'
+  const request = JSON.stringify({
+    tool_calls: [
+      { tool_name: 'quote', params: { key: canary, [canary]: [canary] }, reason: `use ${canary}` },
+    ],
+  })
+  const tools = { quote: reads(() => ({ [canary]: canary, body: canary })) }
+  const run = async (redact) => {
+    const trace = []
+    const onTrace = (event) => trace.push(event)
+    const model = scriptedModel([request, '{}'])
+    const { toolResults } = await runWithToolRequests({ model, input, tools, onTrace, redact })
+    assert.equal(toolResults[0].result.body, canary, 'the plan has the result as it is')
+    return JSON.stringify(trace)
+  }
+  const plain = await run()
+  assert.ok(!plain.includes(`"body":"${canary}"`), 'no value of a result is in a trace')
+  assert.ok(plain.includes(canary))
+  assert.ok(!(await run((text) => text.replaceAll(canary, '[key]'))).includes(canary))
+  const dropped = await run(() => {
+    throw new Error('no')
+  })
+  assert.ok(!dropped.includes(canary) && dropped.includes('[redaction failed]'))
+})
+
+test('a trace sink that throws costs nothing', async () => {
+  const model = scriptedModel([asks(), '{"plan":1}'])
+  const onTrace = () => {
+    throw new Error('sink')
+  }
+  assert.deepEqual((await runWithToolRequests({ model, input, onTrace })).plan, { plan: 1 })
+})
+
+test('the audit: which tool, when, why and with what, plan by plan', async () => {
+  const kept = [{ type: 'llm_call', requestId: 'a turn' }]
+  const tools = { quote: reads(() => ({ price: 42 })), order: { ...reads(() => 1), readOnly: false } } // prettier-ignore
+  for (const planId of ['p1', 'p2']) {
+    const first = planId === 'p1' ? asks(['quote', { s: 'BTC' }], ['order'], ['quote', { s: 'BTC' }]) : 'no' // prettier-ignore
+    const model = scriptedModel([first, '{}'])
+    await runWithToolRequests({
+      ...{ model, input, tools, planId, runId: 'r', source: 'nightly', startedAt: 5000 },
+      onTrace: (event) => kept.push(event),
+    })
+  }
+  const { runId, source, calls, rejected, inferences } = auditToolUse(kept, 'p1')
+  assert.deepEqual([runId, source, rejected], ['r', 'nightly', []])
+  const [used, blocked, again] = calls
+  assert.deepEqual([used.tool_name, used.params, used.reason], ['quote', { s: 'BTC' }, 'why'])
+  assert.equal(used.status, 'ok')
+  assert.equal(used.result_summary, 'object of 1 member (price), 12 bytes')
+  assert.ok(used.requestedAt >= 5000 && used.settledAt >= used.requestedAt)
+  assert.deepEqual([blocked.status, blocked.refusal], ['blocked', 'not_read_only'])
+  assert.deepEqual([again.status, again.duration_ms], ['skipped', null])
+  assert.deepEqual(
+    inferences.map((one) => one.pass),
+    ['request_pass', 'plan_pass'],
+  )
+  const second = auditToolUse(kept, 'p2')
+  assert.deepEqual([second.calls, second.rejected[0].reason], [[], 'no_json'])
+  assert.deepEqual(auditToolUse(kept, 'p3').calls, [])
+})
+
+test('parseToolRequest', () => {
+  const policy = { allow: ['search'] }
+  const text = asks(['search', { q: 1 }], ['order'])
+  const { toolCalls, rejected, valid } = parseToolRequest(text, policy)
+  assert.ok(valid)
+  const expected = signature({ tool: 'search', args: { q: 1 } })
+  assert.deepEqual(toolCalls, [
+    { tool_name: 'search', params: { q: 1 }, reason: 'why', signature: expected },
+  ])
+  assert.deepEqual(rejected, [
+    { index: 1, tool_name: 'order', reason: 'not_allowed', detail: null },
+  ])
+  // Half of a surrogate pair could be any other half once it is replaced.
+  const lone = parseToolRequest(text.replace('"why"', '"\ud800"'), policy)
+  assert.deepEqual([lone.valid, lone.rejected[0].detail], [false, 'json.lone_surrogate'])
+  assert.equal(parseToolRequest('', policy).valid, true)
+  assert.throws(() => parseToolRequest(text, {}), { code: 'options.invalid' })
+  assert.throws(() => parseToolRequest(1, policy), { code: 'options.invalid' })
+})
+
+test('lintPrompt and inventoryTools', () => {
+  const { request, plan } = toolRequestPrompts()
+  assert.deepEqual([lintPrompt(request), lintPrompt(plan.text)], [[], []])
+  const lints = lintPrompt('Read prompts/plan.txt.\n# DRAFT')
+  assert.deepEqual(
+    lints.map(({ code, line }) => [code, line]),
+    [
+      ['prompt.tool_results_missing', 1],
+      ['prompt.file_path', 1],
+      ['prompt.draft', 2],
+    ],
+  )
+  assert.throws(() => lintPrompt(undefined), { code: 'options.invalid' })
+  const mcp = [
+    { name: 'get_ticks', inputSchema: {}, annotations: { readOnlyHint: true } },
+    { name: 'place_order', annotations: { destructiveHint: true } },
+  ]
+  assert.deepEqual(inventoryTools(mcp), {
+    tools: [
+      { name: 'get_ticks', access: 'read_only', reason: 'annotated_read_only' },
+      { name: 'place_order', access: 'state_changing', reason: 'annotated_state_changing' },
+    ],
+    allow: ['get_ticks'],
+  })
+  assert.deepEqual(inventoryTools({ quote: reads(() => 1) }).allow, ['quote'])
+  assert.throws(() => inventoryTools('quote'), { code: 'options.invalid' })
+})
+
+test('a model that throws in the request pass costs only the request', async () => {
+  let asked = 0
+  const model = customModel(async function* () {
+    if (asked++ === 0) throw new Error('offline')
+    yield { type: 'text', text: '{"plan":1}' }
+  })
+  const { plan, fellBack } = await runWithToolRequests({ model, input })
+  assert.deepEqual([plan, fellBack], [{ plan: 1 }, 'no_request'])
+})

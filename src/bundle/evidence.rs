@@ -1,0 +1,176 @@
+//! The replicates as they are known, their matrix, and their fields one by one.
+
+use crate::canon::{Json, push_token};
+use crate::limits;
+use crate::stats::{Comparer, NodeId, Value, sort_by};
+
+/// Replicates by place, with what comparing them needs.
+#[derive(Debug, Clone)]
+pub struct Evidence {
+    pub(super) comparer: Comparer,
+    pub(super) entries: Vec<Entry>,
+    /// Distances of valid replicates; every cell of an invalid one is `None`, its diagonal too.
+    pub(super) matrix: Vec<Vec<Option<f64>>>,
+}
+
+/// One replicate.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Entry {
+    pub(super) data: Option<Json<'static>>,
+    value: Option<Value>,
+    pub(super) valid: bool,
+    pub(super) errors: Vec<String>,
+}
+
+/// A field: a path at which some replicate holds something that is not entered.
+#[derive(Debug)]
+pub(super) struct Leaf<'e> {
+    /// JSON Pointer.
+    pub(super) field: String,
+    pub(super) node: NodeId,
+    /// The product of the weights along the path; never 0.
+    pub(super) weight: f64,
+    /// What each replicate has there.
+    pub(super) at: Vec<Option<Held<'e>>>,
+}
+
+/// A value as it stands, and made ready.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Held<'e> {
+    pub(super) json: &'e Json<'static>,
+    pub(super) value: &'e Value,
+}
+
+impl Entry {
+    pub(super) fn value(&self) -> Option<&Value> {
+        self.value.as_ref()
+    }
+}
+
+impl Evidence {
+    /// No replicate yet.
+    #[must_use]
+    pub fn new(comparer: Comparer) -> Self {
+        Self { comparer, entries: Vec::new(), matrix: Vec::new() }
+    }
+
+    /// Makes room for one more replicate, which is invalid until it is [`set`](Self::set).
+    pub fn open(&mut self) -> usize {
+        self.entries.push(Entry::default());
+        for row in &mut self.matrix {
+            row.push(None);
+        }
+        self.matrix.push(vec![None; self.entries.len()]);
+        self.entries.len() - 1
+    }
+
+    /// Says what a replicate came to, once. A valid one must have data.
+    pub fn set(
+        &mut self,
+        place: usize,
+        data: Option<Json<'static>>,
+        valid: bool,
+        errors: Vec<String>,
+    ) {
+        let value = data.as_ref().map(|data| self.comparer.ready(data));
+        let valid = valid && value.is_some();
+        if let Some(entry) = self.entries.get_mut(place) {
+            *entry = Entry { data, value, valid, errors };
+        }
+        if valid {
+            self.measure(place);
+        }
+    }
+
+    fn measure(&mut self, place: usize) {
+        let Some(own) = self.entries.get(place).and_then(|entry| entry.value.as_ref()) else {
+            return;
+        };
+        let root = self.comparer.root();
+        let distance = |entry: &Entry| {
+            let value = entry.value.as_ref().filter(|_| entry.valid)?;
+            Some(self.comparer.distance(root, own, value))
+        };
+        let row: Vec<Option<f64>> = self.entries.iter().map(distance).collect();
+        for (cells, cell) in self.matrix.iter_mut().zip(&row) {
+            if let Some(mirrored) = cells.get_mut(place) {
+                *mirrored = *cell;
+            }
+        }
+        if let Some(cells) = self.matrix.get_mut(place) {
+            *cells = row;
+        }
+    }
+
+    pub(super) fn valid_count(&self) -> usize {
+        self.entries.iter().filter(|entry| entry.valid).count()
+    }
+
+    /// Every field, in the order of names level by level (§2.6), and how many there are.
+    ///
+    /// An object is entered only while every valid replicate that has the path holds an object
+    /// there. What weighs nothing is no field.
+    pub(super) fn leaves(&self) -> (Vec<Leaf<'_>>, usize) {
+        let mut found = Leaves { evidence: self, leaves: Vec::new(), total: 0 };
+        let top: Vec<Option<Held<'_>>> = self
+            .entries
+            .iter()
+            .map(|entry| {
+                let (json, value) = (entry.data.as_ref()?, entry.value.as_ref()?);
+                // An invalid replicate is shown field by field, or not at all.
+                (entry.valid || json.as_object().is_some()).then_some(Held { json, value })
+            })
+            .collect();
+        if self.valid_count() > 0 {
+            found.enter(String::new(), self.comparer.root(), 1.0, top);
+        }
+        (found.leaves, found.total)
+    }
+}
+
+struct Leaves<'e> {
+    evidence: &'e Evidence,
+    leaves: Vec<Leaf<'e>>,
+    total: usize,
+}
+
+impl<'e> Leaves<'e> {
+    fn enter(&mut self, field: String, node: NodeId, weight: f64, at: Vec<Option<Held<'e>>>) {
+        let valid = |place: usize| self.evidence.entries.get(place).is_some_and(|one| one.valid);
+        let mut held = at.iter().enumerate().filter(|(place, _)| valid(*place));
+        let mut held = held.by_ref().filter_map(|(_, held)| held.as_ref()).peekable();
+        if held.peek().is_none() || !held.all(|held| held.value.members().is_some()) {
+            self.total += 1;
+            if self.leaves.len() < limits::BUNDLE_FIELDS {
+                self.leaves.push(Leaf { field, node, weight, at });
+            }
+            return;
+        }
+        let mut said: Vec<(&'e str, usize, Held<'e>)> = Vec::new();
+        for (place, held) in at.iter().enumerate() {
+            let Some(held) = held else { continue };
+            let members = held.json.as_object().unwrap_or_default();
+            for (name, own, value) in held.value.members().into_iter().flatten() {
+                let Some((_, json)) = members.get(own) else { continue };
+                said.push((name, place, Held { json, value }));
+            }
+        }
+        sort_by(&mut said, |(a, ..), (b, ..)| a.cmp(b));
+        for same in said.chunk_by(|(a, ..), (b, ..)| a == b) {
+            let Some((name, ..)) = same.first() else { continue };
+            let mut row = vec![None; at.len()];
+            for (_, place, held) in same {
+                if let Some(cell) = row.get_mut(*place) {
+                    *cell = Some(*held);
+                }
+            }
+            let (node, own) = self.evidence.comparer.member(node, name);
+            let weight = weight * own;
+            if weight > 0.0 {
+                let mut field = field.clone();
+                push_token(&mut field, name);
+                self.enter(field, node, weight, row);
+            }
+        }
+    }
+}

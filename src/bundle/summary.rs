@@ -1,0 +1,409 @@
+//! What the replicates agree on and where they differ, field by field (§2.5 to §2.10).
+
+use std::borrow::Cow;
+
+use super::evidence::{Evidence, Held, Leaf};
+use crate::canon::{Json, number_text};
+use crate::stats::{self, Agreement, Kind, Level, Numeric, Value, sort_by};
+
+/// Numbers this near to each other have a consensus without a majority; with the stop rule's room
+/// for the noise of doubles, so that 0.21 and 0.26 are near.
+const NEAR: f64 = 0.05 + 1e-12;
+
+/// Severities are compared in these steps, so that the noise of doubles reorders nothing.
+const STEP: f64 = 1e9;
+
+/// What was computed from replicates. Places are those of the replicates, from 0.
+#[derive(Debug)]
+pub struct Summary<'e> {
+    pub(super) valid_count: usize,
+    /// Place and errors of each invalid replicate.
+    pub(super) invalid: Vec<(usize, &'e [String])>,
+    pub(super) matrix: &'e [Vec<Option<f64>>],
+    pub(super) confidence: Option<f64>,
+    /// With weights: the weighted confidence, where it is defined.
+    pub(super) weighted: Option<Option<f64>>,
+    pub(super) early_stop: bool,
+    pub(super) consensus: Vec<Consensus<'e>>,
+    pub(super) disagreements: Vec<Disagreement<'e>>,
+    pub(super) distributions: Vec<(String, Distribution<'e>)>,
+    pub(super) agreement: Vec<ItemAgreement>,
+    /// Fields with lists too long for their kind, compared as multisets.
+    pub(super) approximated: Vec<String>,
+    /// Fields beyond the limit, in none of the lists.
+    pub(super) beyond: usize,
+}
+
+/// How a summary is made.
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    /// The mean distance up to which replicates agree. Default 0.2.
+    pub epsilon: f64,
+    /// JSON Pointers of fields that must be of one class before replicates agree.
+    pub must_agree: Vec<String>,
+    /// A weight for each replicate, from 0 on.
+    pub weights: Option<Vec<f64>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Consensus<'e> {
+    pub(super) field: String,
+    pub(super) value: Cow<'e, Json<'static>>,
+    /// Replicates behind it.
+    pub(super) count: usize,
+    pub(super) median: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Disagreement<'e> {
+    pub(super) field: String,
+    pub(super) weight: f64,
+    pub(super) mean: f64,
+    pub(super) max: f64,
+    pub(super) values: Vec<Said<'e>>,
+}
+
+/// A value and who said it; `None`: nothing.
+#[derive(Debug)]
+pub(super) struct Said<'e> {
+    pub(super) value: Option<&'e Json<'static>>,
+    pub(super) replicates: Vec<usize>,
+    pub(super) invalid: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum Distribution<'e> {
+    Numeric(Numeric),
+    Counts { n: usize, missing: usize, counts: Vec<(&'e Json<'static>, usize)> },
+}
+
+/// Coefficients over the items of a keyed array, for one member with an enum.
+#[derive(Debug)]
+pub(super) struct ItemAgreement {
+    pub(super) field: String,
+    pub(super) member: String,
+    pub(super) level: Level,
+    pub(super) units: usize,
+    pub(super) agreement: Agreement,
+}
+
+/// Replicates of one class at a field, in their order; `vote` is `None` where there is nothing.
+struct Group<'e> {
+    vote: Option<u32>,
+    held: Option<Held<'e>>,
+    replicates: Vec<usize>,
+}
+
+impl Evidence {
+    /// Computes everything.
+    #[must_use]
+    pub fn summary(&self, rules: &Rules) -> Summary<'_> {
+        let (leaves, total) = self.leaves();
+        let invalid = self.entries.iter().enumerate().filter(|(_, entry)| !entry.valid);
+        let mut summary = Summary {
+            valid_count: self.valid_count(),
+            invalid: invalid.map(|(at, entry)| (at, entry.errors.as_slice())).collect(),
+            matrix: &self.matrix,
+            confidence: stats::confidence(&self.matrix),
+            weighted: rules
+                .weights
+                .as_ref()
+                .map(|weights| stats::weighted_confidence(&self.matrix, weights)),
+            early_stop: self.agrees(rules),
+            consensus: Vec::new(),
+            disagreements: Vec::new(),
+            distributions: Vec::new(),
+            agreement: Vec::new(),
+            approximated: Vec::new(),
+            beyond: total - leaves.len(),
+        };
+        self.comparer.take_approximated();
+        for leaf in &leaves {
+            let groups = self.groups(leaf, true);
+            summary.consensus.extend(self.consensus(leaf, &groups));
+            summary.disagreements.extend(self.disagreement(leaf, groups));
+            if self.comparer.take_approximated() {
+                summary.approximated.push(leaf.field.clone());
+            }
+            let distribution = self.distribution(leaf);
+            summary.distributions.extend(distribution.map(|one| (leaf.field.clone(), one)));
+            summary.agreement.extend(self.item_agreement(leaf));
+        }
+        let severity = |one: &Disagreement<'_>| {
+            let steps = |distance: f64| (distance * STEP).round();
+            (steps(one.weight * one.mean), steps(one.max))
+        };
+        sort_by(&mut summary.disagreements, |a, b| {
+            let ((mean_a, max_a), (mean_b, max_b)) = (severity(a), severity(b));
+            let order = mean_b.total_cmp(&mean_a).then(max_b.total_cmp(&max_a));
+            order.then_with(|| a.field.cmp(&b.field))
+        });
+        summary
+    }
+
+    /// The stop rule (§2.10): near enough on average, and of one class where that is asked.
+    #[must_use]
+    pub fn agrees(&self, rules: &Rules) -> bool {
+        stats::within(&self.matrix, rules.epsilon)
+            && rules.must_agree.iter().all(|field| self.unanimous(field))
+    }
+
+    fn unanimous(&self, field: &str) -> bool {
+        let mut votes = self.votes(field).into_iter();
+        let first = votes.next();
+        votes.all(|vote| Some(vote) == first)
+    }
+
+    /// The class of each valid replicate at a field, objects as a whole.
+    fn votes(&self, field: &str) -> Vec<Option<u32>> {
+        let valid = self.entries.iter().filter(|entry| entry.valid);
+        valid.map(|entry| self.comparer.vote(entry.value()?, field)).collect()
+    }
+
+    /// Whether no answer can be overtaken any more (§2.10): at every field of `must_agree`, or
+    /// without these at every field, by `left` replicates that may still come.
+    #[must_use]
+    pub fn locked(&self, must_agree: &[String], left: usize) -> bool {
+        let sizes = |votes: Vec<Option<u32>>| -> Vec<usize> {
+            let mut counts: Vec<(Option<u32>, usize)> = Vec::new();
+            for vote in votes {
+                match counts.iter_mut().find(|(known, _)| *known == vote) {
+                    Some((_, count)) => *count += 1,
+                    None => counts.push((vote, 1)),
+                }
+            }
+            counts.into_iter().map(|(_, count)| count).collect()
+        };
+        let locked = |votes| stats::majority_lock(&sizes(votes), left);
+        if !must_agree.is_empty() {
+            return must_agree.iter().all(|field| locked(self.votes(field)));
+        }
+        let (leaves, total) = self.leaves();
+        let vote = |held: &Option<Held<'_>>| held.map(|held| held.value.vote);
+        total > 0
+            && leaves.iter().all(|leaf| {
+                let valid = leaf.at.iter().zip(&self.entries).filter(|(_, entry)| entry.valid);
+                locked(valid.map(|(held, _)| vote(held)).collect())
+            })
+    }
+
+    /// The classes at a field, the one with the lowest replicate first.
+    fn groups<'e>(&self, leaf: &Leaf<'e>, valid: bool) -> Vec<Group<'e>> {
+        let mut groups: Vec<Group<'e>> = Vec::new();
+        for (place, (held, entry)) in leaf.at.iter().zip(&self.entries).enumerate() {
+            let parsed = entry.data.as_ref().is_some_and(|data| data.as_object().is_some());
+            if entry.valid != valid || !(valid || parsed) {
+                continue;
+            }
+            let vote = held.map(|held| held.value.vote);
+            match groups.iter_mut().find(|group| group.vote == vote) {
+                Some(group) => group.replicates.push(place),
+                None => groups.push(Group { vote, held: *held, replicates: vec![place] }),
+            }
+        }
+        groups
+    }
+
+    fn consensus<'e>(&self, leaf: &Leaf<'e>, groups: &[Group<'e>]) -> Option<Consensus<'e>> {
+        let valid = self.valid_count();
+        let majority = groups.iter().find(|group| {
+            let size = group.replicates.len();
+            size >= 2 && 2 * size > valid
+        });
+        let field = leaf.field.clone();
+        if let Some(group) = majority {
+            let value = Cow::Borrowed(group.held?.json);
+            return Some(Consensus { field, value, count: group.replicates.len(), median: false });
+        }
+        let value = self.near(leaf, groups)?;
+        Some(Consensus { field, value, count: valid, median: true })
+    }
+
+    /// The median of numbers that are all near to each other.
+    fn near<'e>(&self, leaf: &Leaf<'e>, groups: &[Group<'e>]) -> Option<Cow<'e, Json<'static>>> {
+        if groups.len() < 2 || !matches!(self.comparer.kind(leaf.node), None | Some(Kind::Number)) {
+            return None;
+        }
+        let mut held: Vec<(f64, Held<'e>)> = Vec::new();
+        for group in groups {
+            let one = group.held?;
+            let number = one.value.as_f64()?;
+            held.extend(std::iter::repeat_n((number, one), group.replicates.len()));
+        }
+        for (at, (_, one)) in held.iter().enumerate() {
+            let far = |(_, other): &(f64, Held<'e>)| {
+                self.comparer.distance(leaf.node, one.value, other.value) > NEAR
+            };
+            if held.iter().skip(at + 1).any(far) {
+                return None;
+            }
+        }
+        sort_by(&mut held, |(a, _), (b, _)| a.total_cmp(b));
+        let last = held.len() - 1;
+        let ((low, first), (high, _)) = (held.get(last / 2)?, held.get(last.div_ceil(2))?);
+        let mean = stats::median(&[*low, *high])?;
+        if low == high || (self.comparer.is_integer(leaf.node) && mean.fract() != 0.0) {
+            return Some(Cow::Borrowed(first.json));
+        }
+        Some(Cow::Owned(Json::Number(number_text(mean).into())))
+    }
+
+    fn disagreement<'e>(
+        &self,
+        leaf: &Leaf<'e>,
+        mut groups: Vec<Group<'e>>,
+    ) -> Option<Disagreement<'e>> {
+        let invalid = self.groups(leaf, false);
+        let outside = |group: &Group<'_>| !groups.iter().any(|one| one.vote == group.vote);
+        if groups.len() < 2 && !invalid.iter().any(outside) {
+            return None;
+        }
+        let (mean, max) = self.spread(leaf);
+        sort_by(&mut groups, |a, b| b.replicates.len().cmp(&a.replicates.len()));
+        let said = |invalid: bool| {
+            move |group: Group<'e>| Said {
+                value: group.held.map(|held| held.json),
+                replicates: group.replicates,
+                invalid,
+            }
+        };
+        let values = groups.into_iter().map(said(false)).chain(invalid.into_iter().map(said(true)));
+        let values = values.collect();
+        Some(Disagreement { field: leaf.field.clone(), weight: leaf.weight, mean, max, values })
+    }
+
+    /// Mean and greatest distance of the valid pairs; missing on one side is 1, pairs missing on
+    /// both do not count.
+    fn spread(&self, leaf: &Leaf<'_>) -> (f64, f64) {
+        let valid = leaf.at.iter().zip(&self.entries).filter(|(_, entry)| entry.valid);
+        let held: Vec<&Option<Held<'_>>> = valid.map(|(held, _)| held).collect();
+        let (mut sum, mut max, mut pairs) = (0.0, 0.0_f64, 0.0);
+        for (at, one) in held.iter().enumerate() {
+            for other in held.iter().skip(at + 1) {
+                let distance = match (one, other) {
+                    (None, None) => continue,
+                    (Some(one), Some(other)) => {
+                        self.comparer.distance(leaf.node, one.value, other.value)
+                    }
+                    _ => 1.0,
+                };
+                sum += distance;
+                max = max.max(distance);
+                pairs += 1.0;
+            }
+        }
+        if pairs > 0.0 { (sum / pairs, max) } else { (0.0, 0.0) }
+    }
+
+    fn distribution<'e>(&self, leaf: &Leaf<'e>) -> Option<Distribution<'e>> {
+        let valid = leaf.at.iter().zip(&self.entries).filter(|(_, entry)| entry.valid);
+        let held: Vec<Option<Held<'e>>> = valid.map(|(held, _)| *held).collect();
+        let all = |fits: fn(&Value) -> bool| {
+            let mut said = held.iter().flatten().filter(|held| !held.value.is_null()).peekable();
+            said.peek().is_some() && said.all(|held| fits(held.value))
+        };
+        match self.comparer.kind(leaf.node) {
+            Some(Kind::Category | Kind::Ordinal) => {}
+            Some(Kind::Number) => return numeric(&held),
+            None if all(Value::is_number) => return numeric(&held),
+            None if all(Value::is_bool) => {}
+            _ => return None,
+        }
+        let mut counts: Vec<(u32, &Json<'static>, usize)> = Vec::new();
+        for one in held.iter().flatten() {
+            match counts.iter_mut().find(|(class, ..)| *class == one.value.class) {
+                Some((.., count)) => *count += 1,
+                None => counts.push((one.value.class, one.json, 1)),
+            }
+        }
+        sort_by(&mut counts, |(.., a), (.., b)| b.cmp(a));
+        let n = held.iter().flatten().count();
+        let counts = counts.into_iter().map(|(_, value, count)| (value, count)).collect();
+        (n > 0).then_some(Distribution::Counts { n, missing: held.len() - n, counts })
+    }
+
+    /// Coefficients where units share a scale: a keyed array whose items have an enum member.
+    fn item_agreement(&self, leaf: &Leaf<'_>) -> Vec<ItemAgreement> {
+        if self.comparer.kind(leaf.node) != Some(Kind::Keyed) {
+            return Vec::new();
+        }
+        let valid = leaf.at.iter().zip(&self.entries).filter(|(_, entry)| entry.valid);
+        let rows: Option<Vec<Vec<(u32, &Value)>>> = valid
+            .map(|(held, _)| held.map_or(Some(vec![]), |one| one.value.keyed_items()))
+            .collect();
+        let Some(rows) = rows.filter(|rows| rows.len() >= 2) else { return Vec::new() };
+        let mut units: Vec<u32> = rows.iter().flatten().map(|(key, _)| *key).collect();
+        units.sort_unstable();
+        units.dedup();
+        let mut all = Vec::new();
+        for (member, node) in self.comparer.item_members(leaf.node) {
+            let level = match self.comparer.kind(node) {
+                Some(Kind::Category) => Level::Nominal,
+                Some(Kind::Ordinal) => Level::Ordinal,
+                _ => continue,
+            };
+            let mut seen: Vec<u32> = Vec::new();
+            let mut rate = |value: &Value| match level {
+                Level::Ordinal => self.comparer.rank(node, value),
+                Level::Nominal => {
+                    Some(seen.iter().position(|class| *class == value.class)).map(|known| {
+                        known.unwrap_or_else(|| {
+                            seen.push(value.class);
+                            seen.len() - 1
+                        })
+                    })
+                }
+            };
+            let ratings: Vec<Vec<Option<usize>>> = rows
+                .iter()
+                .map(|row| {
+                    let mut ratings = vec![None; units.len()];
+                    for (key, item) in row {
+                        let Ok(unit) = units.binary_search(key) else { continue };
+                        if let (Some(place), Some(value)) =
+                            (ratings.get_mut(unit), item.member(member))
+                        {
+                            *place = rate(value);
+                        }
+                    }
+                    ratings
+                })
+                .collect();
+            if ratings.iter().flatten().flatten().next().is_none() {
+                continue;
+            }
+            let (field, member) = (leaf.field.clone(), member.to_owned());
+            let agreement = stats::agreement(&ratings, level);
+            all.push(ItemAgreement { field, member, level, units: units.len(), agreement });
+        }
+        all
+    }
+}
+
+fn numeric<'e>(held: &[Option<Held<'e>>]) -> Option<Distribution<'e>> {
+    let numbers: Vec<f64> = held.iter().flatten().filter_map(|one| one.value.as_f64()).collect();
+    Numeric::of(&numbers).map(Distribution::Numeric)
+}
+
+/// Whether a text is a JSON Pointer (RFC 6901).
+pub(super) fn is_pointer(text: &str) -> bool {
+    text.is_empty() || text.starts_with('/') && pointer_escapes(text)
+}
+
+fn pointer_escapes(text: &str) -> bool {
+    text.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pointers() {
+        for (text, is) in
+            [("", true), ("/a/b~1c~0", true), ("a", false), ("/a~", false), ("/~2", false)]
+        {
+            assert_eq!(is_pointer(text), is, "{text}");
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! What a prompt of a pass is held to: it says that tool results are optional, it has no section
+//! that is a draft, and it sends the model to no file.
+
+use crate::canon::Json;
+
+/// What is wrong with a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lint {
+    /// `prompt.tool_results_missing`, `prompt.tool_results_not_optional`, `prompt.draft` or
+    /// `prompt.file_path`.
+    pub code: &'static str,
+    /// The line, from 1.
+    pub line: usize,
+    /// The words that it is about; empty where something is missing.
+    pub found: String,
+}
+
+impl Lint {
+    /// What to do about it.
+    #[must_use]
+    pub fn message(&self) -> &'static str {
+        match self.code {
+            "prompt.tool_results_missing" => {
+                "say that tool results are in `global_context.tool_results`, if there are any"
+            }
+            "prompt.tool_results_not_optional" => {
+                "say beside it that tool results are optional: most plans are made without any"
+            }
+            "prompt.draft" => {
+                "finish the section or leave it out: a model takes a draft for a rule"
+            }
+            _ => "say what stands in the file: a model cannot read it, and may make it up",
+        }
+    }
+
+    /// `{ code, line, found, message }`.
+    #[must_use]
+    pub fn to_json(&self) -> Json<'static> {
+        Json::object([
+            ("code", self.code.into()),
+            ("line", Json::integer(u64::try_from(self.line).unwrap_or(u64::MAX))),
+            ("found", self.found.clone().into()),
+            ("message", self.message().into()),
+        ])
+    }
+}
+
+/// Words that make a mention of results optional, in the same paragraph.
+const OPTIONAL: [&str; 12] = [
+    "optional",
+    "if any",
+    "if there",
+    "if present",
+    "if available",
+    "if provided",
+    "when present",
+    "when available",
+    "when provided",
+    "where present",
+    "where there",
+    "may be",
+];
+
+/// Ends of file names. Without a folder before it, `js` and the like are more often a word
+/// (`Node.js`) than a file.
+const ENDS: [&str; 21] = [
+    "txt", "md", "mdx", "rst", "py", "rs", "yaml", "yml", "toml", "csv", "tsv", "json", "jsonl",
+    "ipynb", "pdf", "docx", "xlsx", "log", "ini", "cfg", "parquet",
+];
+
+/// Everything that is wrong with a prompt, by line; nothing if it will do. For prompts of both
+/// passes. English words are looked for; see DESIGN.md for what counts.
+#[must_use]
+pub fn lint_prompt(template: &str) -> Vec<Lint> {
+    let mut lints = Vec::new();
+    let mut mention = None;
+    let mut optional = false;
+    let mut paragraph = String::new();
+    let mut mentioned_here = false;
+    for (at, text) in template.lines().enumerate() {
+        let line = at + 1;
+        let lower = text.to_ascii_lowercase();
+        if text.trim().is_empty() {
+            optional |= mentioned_here && says_optional(&paragraph);
+            paragraph.clear();
+            mentioned_here = false;
+        }
+        paragraph.push_str(&lower);
+        paragraph.push(' ');
+        if lower.contains("tool_results") || lower.contains("tool results") {
+            mention.get_or_insert((line, text));
+            mentioned_here = true;
+        }
+        if let Some(found) = draft(text) {
+            lints.push(Lint { code: "prompt.draft", line, found: found.to_owned() });
+        }
+        for path in text.split(splits_words).map(bare).filter(|word| is_path(word)) {
+            lints.push(Lint { code: "prompt.file_path", line, found: path.to_owned() });
+        }
+    }
+    optional |= mentioned_here && says_optional(&paragraph);
+    let missing = match mention {
+        None => Some(Lint { code: "prompt.tool_results_missing", line: 1, found: String::new() }),
+        Some((line, text)) if !optional => {
+            let found = text.trim().to_owned();
+            Some(Lint { code: "prompt.tool_results_not_optional", line, found })
+        }
+        Some(_) => None,
+    };
+    if let Some(missing) = missing {
+        let before = lints.iter().take_while(|lint| lint.line < missing.line).count();
+        lints.insert(before, missing);
+    }
+    lints
+}
+
+fn says_optional(paragraph: &str) -> bool {
+    OPTIONAL.iter().any(|words| paragraph.contains(words))
+}
+
+/// A label that says draft: the word in capitals anywhere, in any case in a heading, in brackets
+/// or before a colon. To draft a plan is another word.
+fn draft(line: &str) -> Option<&str> {
+    let words = || line.split(|c: char| !c.is_ascii_alphanumeric());
+    let capital = words().any(|word| word == "DRAFT");
+    let lower = line.to_ascii_lowercase();
+    let text = lower.trim().trim_start_matches(['*', '_', '>', ' ']);
+    let heading = text.starts_with('#') && words().any(|word| word.eq_ignore_ascii_case("draft"));
+    let bracket = lower.contains("[draft") || lower.contains("(draft)") || lower.contains("<draft");
+    let colon =
+        text.split_once(':').is_some_and(|(label, _)| label.trim_end_matches('*') == "draft");
+    (capital || heading || bracket || colon).then(|| line.trim())
+}
+
+fn splits_words(c: char) -> bool {
+    c.is_ascii_whitespace()
+        || matches!(c, '`' | '"' | '\'' | '(' | ')' | '<' | '>' | '[' | ']' | ',' | ';' | '“' | '”')
+}
+
+fn bare(word: &str) -> &str {
+    word.trim_matches(|c: char| matches!(c, ':' | '!' | '?' | '*' | '{' | '}'))
+        .trim_end_matches('.')
+}
+
+/// `prompts/plan.txt`, `./docs`, `/etc/app/rules`, `C:\rules`, `~/notes`, `prompts/strategies/`,
+/// `rules.md`; neither `BTC/USD`, `and/or`, `24/7`, `e.g`, nor an address of the web.
+fn is_path(word: &str) -> bool {
+    if word.starts_with("http://") || word.starts_with("https://") {
+        return false;
+    }
+    let marked = ["./", "../", "~/", ".\\", "..\\", "\\\\", "file:"];
+    let drive =
+        matches!(word.as_bytes(), [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic());
+    if drive || marked.iter().any(|mark| word.starts_with(mark)) {
+        return true;
+    }
+    let parts: Vec<&str> = word.split(['/', '\\']).collect();
+    let named = |part: &&str| {
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+    };
+    let names = parts.iter().filter(|part| named(part)).count();
+    let folders = names >= 2 && (word.starts_with('/') || word.ends_with('/'));
+    let end = parts.last().and_then(|last| last.rsplit_once('.'));
+    let file = end.is_some_and(|(stem, end)| {
+        let letters =
+            (1..=5).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_alphanumeric());
+        let any = parts.len() > 1 && letters && end.bytes().any(|b| b.is_ascii_alphabetic());
+        !stem.is_empty() && (any || ENDS.iter().any(|one| end.eq_ignore_ascii_case(one)))
+    });
+    folders || file
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{plan_prompt, request_prompt};
+
+    const FINE: &str = "Use `global_context.tool_results` if present.\n";
+
+    fn codes(template: &str) -> Vec<(&'static str, usize)> {
+        lint_prompt(template).iter().map(|lint| (lint.code, lint.line)).collect()
+    }
+
+    #[test]
+    fn the_shipped_prompts_keep_the_rules() {
+        assert_eq!(lint_prompt(&request_prompt().text), []);
+        assert_eq!(lint_prompt(&plan_prompt().text), []);
+    }
+
+    #[test]
+    fn results_are_mentioned_as_optional() {
+        assert_eq!(codes("Plan."), [("prompt.tool_results_missing", 1)]);
+        assert_eq!(codes("Plan.\nUse tool_results."), [("prompt.tool_results_not_optional", 2)]);
+        let elsewhere = "The note is optional.\n\nUse tool_results.";
+        assert_eq!(codes(elsewhere), [("prompt.tool_results_not_optional", 3)]);
+        for fine in [FINE, "Tool Results may be\nthere.", "`tool_results` (optional)"] {
+            assert_eq!(codes(fine), [], "{fine}");
+        }
+    }
+
+    #[test]
+    fn drafts() {
+        for bad in [
+            "DRAFT",
+            "## Draft: exits",
+            "# Exits (draft)",
+            "[draft] Exits",
+            "Draft: exits",
+            "**Draft**: exits",
+            "Exits - DRAFT, do not use",
+        ] {
+            assert_eq!(codes(&format!("{FINE}{bad}")), [("prompt.draft", 2)], "{bad}");
+        }
+        for fine in ["Draft a plan first.", "The drafts are final.", "Aircraft", "redraft: no"] {
+            assert_eq!(codes(&format!("{FINE}{fine}")), [], "{fine}");
+        }
+    }
+
+    #[test]
+    fn paths() {
+        for bad in [
+            "prompts/llm_strategist_prompt.txt",
+            "`prompts/strategies/`",
+            "(./rules)",
+            "../shared/x",
+            "/etc/app/rules",
+            "~/notes",
+            "C:\\rules\\exits",
+            "\\\\host\\share",
+            "see rules.md.",
+            "src/app.js",
+            "file:///rules",
+            "\"config.YAML\"",
+        ] {
+            assert_eq!(codes(&format!("{FINE}{bad}")), [("prompt.file_path", 2)], "{bad}");
+        }
+        for fine in [
+            "BTC/USD and ETH-USD",
+            "and/or, 24/7, 1/2, +/-",
+            "e.g. this, i.e. that",
+            "Node.js 3.5 v1.2",
+            "risk/reward ratio 1.5/2.5",
+            "https://example.org/rules.html",
+            "N/A. / or \\",
+            "{\"a\": 1}",
+        ] {
+            assert_eq!(codes(&format!("{FINE}{fine}")), [], "{fine}");
+        }
+    }
+}

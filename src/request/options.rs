@@ -1,0 +1,280 @@
+//! What a host says about a pass before it starts.
+
+use std::borrow::Cow;
+
+use sha2::{Digest, Sha256};
+
+use super::prompt::{self, Channel, Template};
+use super::replay::Recorded;
+use crate::canon::Json;
+use crate::dialect::Dialect;
+use crate::error::Error;
+use crate::limits;
+use crate::signature::hex;
+use crate::tool::{Dedupe, Registry};
+use crate::turn::read::{boolean, choice, invalid, long, text_of};
+use crate::turn::read_tools;
+
+type Member = (Cow<'static, str>, Json<'static>);
+
+/// The limits of a pass. Times are milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// Names of the tools that may be asked for; `None` is every tool that is `readOnly`. A
+    /// tool that is not never runs, whatever stands here.
+    pub allow: Option<Vec<String>>,
+    /// Calls that run for one plan. Default 2.
+    pub max_tool_calls: u64,
+    /// Requests for one plan. Default 1; with 0 the plan is asked for at once. At most 4.
+    pub max_iterations: u64,
+    /// One call; a tool's own limit counts where it is shorter. Default 2 000.
+    pub tool_timeout_ms: u64,
+    /// All calls together. Default 5 000.
+    pub total_tool_ms: u64,
+    /// Bytes of one result, as JSON text; a tool's own limit counts where it is smaller.
+    /// Default 65 536.
+    pub max_tool_result_bytes: u64,
+    /// UTF-16 units of a reason; longer ones are cut. Default 200.
+    pub max_reason_chars: u64,
+    /// How the model is asked for its request. Default [`Channel::Text`].
+    pub channel: Channel,
+    /// From a request to the first byte of its response. Default 60 000.
+    pub model_first_byte_ms: u64,
+    /// Between two chunks of a response. Default 60 000.
+    pub model_idle_ms: u64,
+    /// The whole pass. Default 300 000.
+    pub total_ms: u64,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            allow: None,
+            max_tool_calls: 2,
+            max_iterations: 1,
+            tool_timeout_ms: 2_000,
+            total_tool_ms: 5_000,
+            max_tool_result_bytes: 65_536,
+            max_reason_chars: 200,
+            channel: Channel::Text,
+            model_first_byte_ms: 60_000,
+            model_idle_ms: 60_000,
+            total_ms: 300_000,
+        }
+    }
+}
+
+/// Everything a host says about a pass.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// The wire of the model.
+    pub dialect: Dialect,
+    /// The planning input, an object, without `global_context.tool_results`: those are the
+    /// pass's own.
+    pub input: Json<'static>,
+    /// The tools. Duplicates are always collapsed, so every one has [`Dedupe::Replay`].
+    pub tools: Registry,
+    /// The limits.
+    pub policy: Policy,
+    /// Names the plan in every event.
+    pub plan_id: String,
+    /// Names the run that the plan belongs to.
+    pub run_id: String,
+    /// What asked for the plan; default `live`, with recorded results `backtest`.
+    pub source: String,
+    /// What the model is told in the request pass.
+    pub request_prompt: Template,
+    /// What the model is told in the plan pass.
+    pub plan_prompt: Template,
+    /// Randomness of the host, at least 32 characters, for boxes, keys and jitter.
+    pub secret: String,
+    /// Recorded results; with these no tool ever runs.
+    pub replay: Option<Vec<Recorded>>,
+    /// Milliseconds since 1970 that the start of the pass counts as. Default 0.
+    pub started_at: u64,
+    /// Repetitions of a failed request. Default 2, at most 10.
+    pub max_retries: u64,
+    /// Whether trace events are wanted. Default `false`.
+    pub trace: bool,
+}
+
+impl Options {
+    /// Reads the options of a host: `{ dialect, input, tools?, policy?, planId?, runId?, source?,
+    /// requestPrompt?, planPrompt?, secret?, replay?, startedAt?, maxRetries?, trace? }`.
+    ///
+    /// Without recorded results `planId`, `runId` and `secret` are needed. With them they are
+    /// made from the input, so that the same input gives the same pass, byte for byte.
+    ///
+    /// # Errors
+    /// `json.*` for a text that is no JSON; `options.invalid` with the path of the option;
+    /// `dialect.unknown`; `tool.invalid_name`, also for a tool that is called `request_tools`.
+    pub fn parse(text: &[u8]) -> Result<Self, Error> {
+        let json = Json::parse_lossy(text, limits::HISTORY_BYTES)?.into_owned();
+        let members = json.as_object().ok_or_else(|| invalid("options", "an object"))?;
+        if let Some((key, _)) = members.iter().find(|(key, _)| !KNOWN.contains(&key.as_ref())) {
+            return Err(invalid(key, "an option that exists"));
+        }
+        let member = |key: &str| json.get(key).filter(|value| !value.is_null());
+        let text = |key: &str| {
+            let text = member(key).map(|value| text_of(key, value)).transpose()?;
+            Ok::<_, Error>(text.filter(|text| !text.is_empty()).map(str::to_owned))
+        };
+        let prompt = |key: &str, shipped: fn() -> Template| {
+            member(key).map_or_else(|| Ok(shipped()), |value| Template::read(key, value))
+        };
+        let input = input(member("input").cloned())?;
+        let replay = member("replay").map(recorded).transpose()?;
+        let digest = hex(&Sha256::digest(input.to_canonical().as_bytes()));
+        let made = |what: &str| replay.as_ref().map(|_| format!("{what}-{digest}"));
+        let needed = |key, made: Option<String>| {
+            text(key)?.or(made).ok_or_else(|| invalid(key, "a string that is not empty"))
+        };
+        let dialect = text("dialect")?.ok_or_else(|| invalid("dialect", "a dialect"))?;
+        let source = if replay.is_some() { "backtest" } else { "live" };
+        let secret = needed("secret", made("secret"))?;
+        if secret.len() < 32 {
+            return Err(invalid("secret", "at least 32 characters of randomness"));
+        }
+        Ok(Self {
+            dialect: Dialect::parse(&dialect)?,
+            tools: tools(member("tools").cloned())?,
+            policy: member("policy").map_or_else(|| Ok(Policy::default()), policy)?,
+            plan_id: needed("planId", made("plan"))?,
+            run_id: needed("runId", made("run"))?,
+            source: text("source")?.unwrap_or_else(|| source.to_owned()),
+            request_prompt: prompt("requestPrompt", prompt::request)?,
+            plan_prompt: prompt("planPrompt", prompt::plan)?,
+            started_at: whole("startedAt", member("startedAt"), 0, 1 << 53, 0)?,
+            max_retries: whole("maxRetries", member("maxRetries"), 0, 10, 2)?,
+            trace: member("trace").map_or(Ok(false), |value| boolean("trace", value))?,
+            secret,
+            replay,
+            input,
+        })
+    }
+}
+
+const KNOWN: [&str; 14] = [
+    "dialect",
+    "input",
+    "maxRetries",
+    "planId",
+    "planPrompt",
+    "policy",
+    "replay",
+    "requestPrompt",
+    "runId",
+    "secret",
+    "source",
+    "startedAt",
+    "tools",
+    "trace",
+];
+
+fn whole(
+    key: &str,
+    value: Option<&Json<'_>>,
+    least: u64,
+    most: u64,
+    default: u64,
+) -> Result<u64, Error> {
+    value.map_or(Ok(default), |value| long(key, value, least, most))
+}
+
+fn recorded(value: &Json<'_>) -> Result<Vec<Recorded>, Error> {
+    let entries = value.as_array().ok_or_else(|| invalid("replay", "an array"))?;
+    entries.iter().enumerate().map(|(at, entry)| Recorded::read(at, entry)).collect()
+}
+
+fn input(value: Option<Json<'static>>) -> Result<Json<'static>, Error> {
+    let Some(Json::Object(mut members)) = value else { return Err(invalid("input", "an object")) };
+    for (_, value) in members.iter_mut().filter(|(key, _)| key == "global_context") {
+        match value {
+            Json::Object(context) => context.retain(|(key, _)| key != "tool_results"),
+            Json::Null => {}
+            _ => return Err(invalid("input.global_context", "an object")),
+        }
+    }
+    Ok(Json::Object(members))
+}
+
+fn tools(value: Option<Json<'static>>) -> Result<Registry, Error> {
+    let mut tools = value.map_or_else(|| Ok(Vec::new()), read_tools)?;
+    for tool in &mut tools {
+        tool.dedupe = Dedupe::Replay;
+        if tool.name.eq_ignore_ascii_case(super::REQUEST_TOOL) {
+            let reason = "the pass has a tool of this name";
+            return Err(Error::ToolName { name: tool.name.clone(), reason });
+        }
+    }
+    Registry::new(tools)
+}
+
+/// Reads what a host gives; fields that are left out, or null, keep their default.
+fn policy(value: &Json<'_>) -> Result<Policy, Error> {
+    const MS: u64 = 24 * 60 * 60 * 1000;
+    let members = value.as_object().ok_or_else(|| invalid("policy", "an object"))?;
+    let mut policy = Policy::default();
+    for (key, value) in members.iter().filter(|(_, value)| !value.is_null()) {
+        let path = format!("policy.{key}");
+        let (field, least, most) = match key.as_ref() {
+            "allow" => {
+                policy.allow = Some(names(&path, value)?);
+                continue;
+            }
+            "channel" => {
+                let channels = [
+                    ("text", Channel::Text),
+                    ("structured", Channel::Structured),
+                    ("tool_call", Channel::ToolCall),
+                ];
+                policy.channel = choice(&path, value, &channels, "text, structured or tool_call")?;
+                continue;
+            }
+            "maxToolCalls" => (&mut policy.max_tool_calls, 0, MOST_CALLS),
+            "maxIterations" => (&mut policy.max_iterations, 0, limits::REQUEST_ITERATIONS),
+            "maxReasonChars" => (&mut policy.max_reason_chars, 0, MOST_REASON),
+            "maxToolResultBytes" => (&mut policy.max_tool_result_bytes, 1, 64 * 1024 * 1024),
+            "modelFirstByteMs" => (&mut policy.model_first_byte_ms, 1, MS),
+            "modelIdleMs" => (&mut policy.model_idle_ms, 1, MS),
+            "toolTimeoutMs" => (&mut policy.tool_timeout_ms, 1, MS),
+            "totalMs" => (&mut policy.total_ms, 1, MS),
+            "totalToolMs" => (&mut policy.total_tool_ms, 1, MS),
+            _ => return Err(invalid(&path, "a policy field that exists")),
+        };
+        *field = long(&path, value, least, most)?;
+    }
+    Ok(policy)
+}
+
+const MOST_CALLS: u64 = 100;
+const MOST_REASON: u64 = 10_000;
+
+fn names(path: &str, value: &Json<'_>) -> Result<Vec<String>, Error> {
+    let names = value.as_array().ok_or_else(|| invalid(path, "an array of names"))?;
+    names.iter().map(|name| text_of(path, name).map(str::to_owned)).collect()
+}
+
+impl super::ParsePolicy {
+    /// Reads `{ allow, maxToolCalls?, maxReasonChars? }`. Other members of a pass's policy are
+    /// passed over, so that one object serves both.
+    ///
+    /// # Errors
+    /// `options.invalid` with the path of the option.
+    pub fn read(value: &Json<'_>) -> Result<Self, Error> {
+        let member = |key| value.get(key).filter(|value| !value.is_null());
+        let default = Policy::default();
+        let number =
+            |key, most, default| whole(&format!("policy.{key}"), member(key), 0, most, default);
+        Ok(Self {
+            allow: names("policy.allow", member("allow").unwrap_or(&Json::Null))?,
+            max_tool_calls: number("maxToolCalls", MOST_CALLS, default.max_tool_calls)?,
+            max_reason_chars: number("maxReasonChars", MOST_REASON, default.max_reason_chars)?,
+        })
+    }
+}
+
+/// The members of `global_context` that are there.
+pub(super) fn context_of<'a>(input: &'a Json<'static>) -> &'a [Member] {
+    input.get("global_context").and_then(Json::as_object).unwrap_or_default()
+}

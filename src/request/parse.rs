@@ -1,0 +1,265 @@
+//! A model's request for tools, out of what it said. Strict: what is not exactly a request is none.
+//!
+//! ```text
+//! {"tool_calls":[{"tool_name":"search","params":{"q":"tides"},"reason":"the input has no tide table"}]}
+//! ```
+//! `tool_calls` may be left out; inside a call all three members are required, and no other is
+//! taken. The text is the JSON itself, or holds it in exactly one fenced block.
+
+use super::rejected::{Reason, Rejected};
+use crate::canon::Json;
+use crate::limits;
+use crate::signature::Signature;
+use crate::stream::Call;
+
+/// The name of the tool through which a request may come on a provider's tool-call channel.
+pub const REQUEST_TOOL: &str = "request_tools";
+
+/// A call that a model asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestedCall {
+    /// Its place in the request, from 0.
+    pub index: usize,
+    /// The tool.
+    pub tool_name: String,
+    /// The arguments, an object.
+    pub params: Json<'static>,
+    /// Why, in the model's words; cut to its limit. Empty on a provider's tool-call channel.
+    pub reason: String,
+}
+
+/// What a request is held to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParsePolicy {
+    /// Names of the tools that may be asked for.
+    pub allow: Vec<String>,
+    /// Calls that are taken, in order. Default 2.
+    pub max_tool_calls: u64,
+    /// UTF-16 units of a reason; a longer one is cut and ends with `…`. Default 200.
+    pub max_reason_chars: u64,
+}
+
+/// What came of a request.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ParsedRequest {
+    /// The calls that may run, in order, each with its signature.
+    pub tool_calls: Vec<(RequestedCall, Signature)>,
+    /// What may not, and why, in the order of the request.
+    pub rejected: Vec<Rejected>,
+    /// Whether the text was a request by the schema. If not, nothing of it is taken.
+    pub valid: bool,
+}
+
+/// Reads a request: by its schema first, which all of it must fit, then by the policy, call by
+/// call: off the allowlist, a duplicate by signature, over the limit.
+#[must_use]
+pub fn parse_tool_request(text: &str, policy: &ParsePolicy) -> ParsedRequest {
+    let calls = match read_text(text, policy.max_reason_chars) {
+        Ok(calls) => calls,
+        Err(rejected) => return ParsedRequest { rejected, ..ParsedRequest::default() },
+    };
+    let mut parsed = ParsedRequest { valid: true, ..ParsedRequest::default() };
+    for call in calls {
+        let signature = Signature::new(&call.tool_name, None, &call.params, None);
+        let taken = u64::try_from(parsed.tool_calls.len()).unwrap_or(u64::MAX);
+        let refusal = if !policy.allow.contains(&call.tool_name) {
+            Some(Reason::NotAllowed)
+        } else if parsed.tool_calls.iter().any(|(_, other)| *other == signature) {
+            Some(Reason::Duplicate)
+        } else if taken >= policy.max_tool_calls {
+            Some(Reason::Budget)
+        } else {
+            None
+        };
+        match refusal {
+            Some(reason) => parsed.rejected.push(Rejected::call(&call, reason)),
+            None => parsed.tool_calls.push((call, signature)),
+        }
+    }
+    parsed
+}
+
+/// The calls of a request, or everything that is wrong with it.
+pub(super) type Reading = Result<Vec<RequestedCall>, Vec<Rejected>>;
+
+/// A request in a text; nothing said is nothing asked.
+pub(super) fn read_text(text: &str, max_reason: u64) -> Reading {
+    if text.len() > limits::REQUEST_BYTES {
+        return Err(vec![Rejected::whole(Reason::TooLarge)]);
+    }
+    match find_json(text) {
+        Ok(None) => Ok(Vec::new()),
+        Ok(Some(json)) => read_json(json, max_reason),
+        Err(reason) => Err(vec![Rejected::whole(reason)]),
+    }
+}
+
+/// A request on the provider's tool-call channel: as the arguments of [`REQUEST_TOOL`], or as
+/// calls of the tools themselves. A call whose end was not seen spoils the request.
+pub(super) fn read_calls(calls: &[Call], max_reason: u64) -> Reading {
+    let mut all = Vec::new();
+    let mut wrong = Vec::new();
+    for call in calls {
+        let text = call.arguments.trim();
+        if !call.ended || call.arguments.len() > limits::REQUEST_BYTES {
+            let reason = if call.ended { Reason::TooLarge } else { Reason::Truncated };
+            wrong.push(Rejected { index: Some(all.len()), ..Rejected::whole(reason) });
+        } else if call.name == REQUEST_TOOL {
+            match read_json(if text.is_empty() { "{}" } else { text }, max_reason) {
+                Ok(more) => {
+                    let start = all.len();
+                    let moved =
+                        |call: RequestedCall| RequestedCall { index: start + call.index, ..call };
+                    all.extend(more.into_iter().map(moved));
+                }
+                Err(more) => wrong.extend(more),
+            }
+        } else {
+            let index = all.len();
+            match Json::parse_str(if text.is_empty() { "{}" } else { text }) {
+                Ok(params @ Json::Object(_)) => all.push(RequestedCall {
+                    index,
+                    tool_name: call.name.clone(),
+                    params: params.into_owned(),
+                    reason: String::new(),
+                }),
+                other => wrong.push(Rejected {
+                    index: Some(index),
+                    tool_name: Some(call.name.clone()),
+                    reason: Reason::InvalidField,
+                    detail: other.err().map_or("params", |error| error.code()).to_owned(),
+                }),
+            }
+        }
+    }
+    if wrong.is_empty() { Ok(all) } else { Err(wrong) }
+}
+
+/// The JSON of a text: all of it, or what stands in its only fenced block. `None` for nothing.
+pub(super) fn find_json(text: &str) -> Result<Option<&str>, Reason> {
+    let text = text.trim_start_matches('\u{feff}').trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    if text.starts_with(['{', '[']) {
+        return Ok(Some(text));
+    }
+    let mut found = None;
+    let mut open: Option<(&str, usize, bool)> = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let bare = line.trim();
+        let info = bare.trim_start_matches('`');
+        let ticks = bare.get(..bare.len() - info.len()).unwrap_or_default();
+        match open {
+            None if ticks.len() >= 3 => {
+                let info = info.trim();
+                open = Some((ticks, at, info.is_empty() || info.eq_ignore_ascii_case("json")));
+            }
+            Some((fence, body, json)) if info.is_empty() && ticks.len() >= fence.len() => {
+                if json && found.replace(text.get(body..start).unwrap_or_default()).is_some() {
+                    return Err(Reason::Ambiguous);
+                }
+                open = None;
+            }
+            None | Some(_) => {}
+        }
+    }
+    match (found, open) {
+        (_, Some((_, _, true))) => Err(Reason::Truncated),
+        (None, _) => Err(Reason::NoJson),
+        (Some(json), _) => Ok(Some(json.trim())),
+    }
+}
+
+/// The schema, member by member.
+fn read_json(text: &str, max_reason: u64) -> Reading {
+    let whole = |reason, detail: &str| {
+        Err(vec![Rejected { detail: detail.to_owned(), ..Rejected::whole(reason) }])
+    };
+    let json = match Json::parse_str(text) {
+        Ok(json) => json.into_owned(),
+        Err(error) => return whole(Reason::Syntax, error.code()),
+    };
+    let Json::Object(members) = json else { return whole(Reason::NotAnObject, "") };
+    let mut calls = Vec::new();
+    for (key, value) in members {
+        match (key.as_ref(), value) {
+            ("tool_calls", Json::Array(items)) => calls = items,
+            ("tool_calls", _) => return whole(Reason::InvalidField, "tool_calls"),
+            _ => return whole(Reason::UnknownField, clip(&key)),
+        }
+    }
+    let mut read = Vec::with_capacity(calls.len());
+    let mut wrong = Vec::new();
+    for (index, call) in calls.into_iter().enumerate() {
+        match read_call(index, call, max_reason) {
+            Ok(call) => read.push(call),
+            Err(one) => wrong.push(one),
+        }
+    }
+    if wrong.is_empty() { Ok(read) } else { Err(wrong) }
+}
+
+fn read_call(
+    index: usize,
+    call: Json<'static>,
+    max_reason: u64,
+) -> Result<RequestedCall, Rejected> {
+    let named = call.get("tool_name").and_then(Json::as_str).map(|name| clip(name).to_owned());
+    let bad = |reason, detail: &str| Rejected {
+        index: Some(index),
+        tool_name: named.clone(),
+        reason,
+        detail: detail.to_owned(),
+    };
+    let Json::Object(members) = call else { return Err(bad(Reason::NotAnObject, "")) };
+    let (mut name, mut params, mut why) = (None, None, None);
+    for (key, value) in members {
+        match (key.as_ref(), value) {
+            // No registry has a longer or an empty name.
+            ("tool_name", Json::String(text)) if (1..=64).contains(&text.len()) => {
+                name = Some(text.into_owned());
+            }
+            ("params", object @ Json::Object(_)) => params = Some(object),
+            ("reason", Json::String(text)) => why = Some(shorten(&text, max_reason)),
+            (known @ ("tool_name" | "params" | "reason"), _) => {
+                return Err(bad(Reason::InvalidField, known));
+            }
+            _ => return Err(bad(Reason::UnknownField, clip(&key))),
+        }
+    }
+    let missing = |key| bad(Reason::MissingField, key);
+    Ok(RequestedCall {
+        index,
+        tool_name: name.ok_or_else(|| missing("tool_name"))?,
+        params: params.ok_or_else(|| missing("params"))?,
+        reason: why.ok_or_else(|| missing("reason"))?,
+    })
+}
+
+/// At most `max` UTF-16 units, which is what JavaScript counts, the mark of the cut included.
+fn shorten(text: &str, max: u64) -> String {
+    let max = usize::try_from(max).unwrap_or(usize::MAX);
+    if text.encode_utf16().count() <= max {
+        return text.to_owned();
+    }
+    let mut left = max.saturating_sub(1);
+    let fits = |c: &char| {
+        let fits = c.len_utf16() <= left;
+        left = left.saturating_sub(c.len_utf16());
+        fits
+    };
+    let mut short: String = text.chars().take_while(fits).collect();
+    if max > 0 {
+        short.push('…');
+    }
+    short
+}
+
+/// Enough of a name to recognize it by.
+fn clip(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(64)).unwrap_or_default()
+}

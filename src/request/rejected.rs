@@ -1,0 +1,122 @@
+//! Why a request, or a call of it, is not taken.
+
+use super::parse::RequestedCall;
+use crate::canon::Json;
+use crate::tool::Refusal;
+
+/// Why something is not taken. The first group spoils the whole request, the second one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// More than one fenced block could be the request.
+    Ambiguous,
+    /// A member has a value of the wrong type, or a name that no tool can have.
+    InvalidField,
+    /// A member of a call is not there.
+    MissingField,
+    /// Text without a request in it.
+    NoJson,
+    /// No JSON object where one is wanted.
+    NotAnObject,
+    /// No JSON by I-JSON's rules; the detail is the code, such as `json.duplicate_key`.
+    Syntax,
+    /// Longer than 64 KiB.
+    TooLarge,
+    /// It broke off.
+    Truncated,
+    /// A member that the schema does not have.
+    UnknownField,
+
+    /// Over the limit of calls.
+    Budget,
+    /// The same call, by signature, was taken before; its result serves both.
+    Duplicate,
+    /// The arguments do not fit the tool's schema.
+    InvalidArguments,
+    /// Not on the allowlist.
+    NotAllowed,
+    /// It needs the approval of a user, whom nobody asks here.
+    NotApproved,
+    /// On the allowlist, but not declared read-only: it never runs here.
+    NotReadOnly,
+    /// There is no such tool.
+    UnknownTool,
+}
+
+impl Reason {
+    /// The name in results and events.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ambiguous => "ambiguous",
+            Self::Budget => "budget",
+            Self::Duplicate => "duplicate",
+            Self::InvalidArguments => "invalid_arguments",
+            Self::InvalidField => "invalid_field",
+            Self::MissingField => "missing_field",
+            Self::NoJson => "no_json",
+            Self::NotAllowed => "not_allowed",
+            Self::NotAnObject => "not_an_object",
+            Self::NotApproved => "not_approved",
+            Self::NotReadOnly => "not_read_only",
+            Self::Syntax => "syntax",
+            Self::TooLarge => "too_large",
+            Self::Truncated => "truncated",
+            Self::UnknownField => "unknown_field",
+            Self::UnknownTool => "unknown_tool",
+        }
+    }
+}
+
+impl From<Refusal> for Reason {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Budget => Self::Budget,
+            Refusal::Duplicate => Self::Duplicate,
+            Refusal::InvalidArguments => Self::InvalidArguments,
+            Refusal::NotAllowed | Refusal::ToolsDisabled => Self::NotAllowed,
+            Refusal::NotApproved => Self::NotApproved,
+            Refusal::UnknownTool => Self::UnknownTool,
+        }
+    }
+}
+
+/// Something of a request that is not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejected {
+    /// The call's place in the request, from 0; `None` for the request itself.
+    pub index: Option<usize>,
+    /// The tool, as far as it was named.
+    pub tool_name: Option<String>,
+    /// Why.
+    pub reason: Reason,
+    /// The member or the code that it is about, or empty.
+    pub detail: String,
+}
+
+impl Rejected {
+    pub(super) fn whole(reason: Reason) -> Self {
+        Self { index: None, tool_name: None, reason, detail: String::new() }
+    }
+
+    pub(super) fn call(call: &RequestedCall, reason: Reason) -> Self {
+        Self {
+            index: Some(call.index),
+            tool_name: Some(call.tool_name.clone()),
+            reason,
+            detail: String::new(),
+        }
+    }
+
+    /// `{ index, tool_name, reason, detail }`; what does not apply is null.
+    #[must_use]
+    pub fn to_json(&self) -> Json<'static> {
+        let index = self.index.and_then(|index| u64::try_from(index).ok());
+        let text = |text: &str| if text.is_empty() { Json::Null } else { text.to_owned().into() };
+        Json::object([
+            ("index", index.map_or(Json::Null, Json::integer)),
+            ("tool_name", text(self.tool_name.as_deref().unwrap_or_default())),
+            ("reason", self.reason.name().into()),
+            ("detail", text(&self.detail)),
+        ])
+    }
+}

@@ -1,0 +1,239 @@
+//! What a pass records and what it gives back.
+
+use super::calls::Call;
+use super::machine::{Pass, Step};
+use super::options::context_of;
+use super::rejected::Rejected;
+use crate::canon::Json;
+use crate::stream::{Response, Usage};
+use crate::tool::{Outcome, Status};
+use crate::trace::Failure;
+use crate::turn::Effect;
+
+type Members = Vec<(&'static str, Json<'static>)>;
+
+/// Bytes of a call's arguments that a trace event holds.
+const PARAMS_BYTES: usize = 2048;
+/// Member names that a summary holds, and bytes of one.
+const KEYS: usize = 8;
+const KEY_BYTES: usize = 40;
+/// Members of `global_context` that are named.
+const FLAGS: usize = 32;
+
+impl Pass {
+    /// What was requested, call by call, and what spoiled the request.
+    pub(super) fn trace_request(&mut self, calls: &[usize], rejected: &[Rejected]) {
+        let all = &self.record.calls;
+        let list = calls.iter().filter_map(|at| all.get(*at)).map(|call| {
+            Json::object([
+                ("tool_name", call.requested.tool_name.clone().into()),
+                ("params", params(call)),
+                ("reason", call.requested.reason.clone().into()),
+                ("signature", call.signature.as_str().to_owned().into()),
+                ("allowed", call.refusal().is_none().into()),
+                ("refusal", call.refusal().map_or(Json::Null, |reason| reason.name().into())),
+            ])
+        });
+        let own = vec![
+            ("tool_calls", Json::Array(list.collect())),
+            ("valid", rejected.is_empty().into()),
+            ("rejected", rejections(rejected)),
+            ("prompt_template_id", self.options.request_prompt.id.clone().into()),
+            ("prompt_template_hash", self.options.request_prompt.hash().into()),
+        ];
+        self.trace("strategist_tool_request", Step::Request, own);
+    }
+
+    /// What came of a call: a summary, never the result.
+    pub(super) fn trace_result(&mut self, at: usize) {
+        let Some(call) = self.record.calls.get(at) else { return };
+        let Some((outcome, duration_ms, replayed)) = call.outcome() else { return };
+        let own = vec![
+            ("tool_name", call.requested.tool_name.clone().into()),
+            ("signature", call.signature.as_str().to_owned().into()),
+            ("duration_ms", Json::integer(duration_ms)),
+            ("status", outcome.status.name().into()),
+            ("replayed", replayed.into()),
+            ("result_summary", summary(outcome).into()),
+        ];
+        self.trace("strategist_tool_result", Step::Request, own);
+    }
+
+    /// `count` is the calls that a request pass asked for, and those that ran before a plan pass.
+    pub(super) fn trace_llm_call(
+        &mut self,
+        step: Step,
+        inference: u32,
+        response: &Response,
+        count: u64,
+    ) {
+        let finish = response.finish.as_ref();
+        let mut own = self.about_call(step, inference, count);
+        own.extend([
+            ("finish_reason", finish.map_or(Json::Null, |(reason, _)| reason.name().into())),
+            ("usage", response.usage.map_or(Json::Null, Usage::to_json)),
+        ]);
+        self.trace("llm_call", step, own);
+    }
+
+    pub(super) fn trace_failed_call(&mut self, step: Step, inference: u32, failure: &Failure) {
+        let mut own = self.about_call(step, inference, 0);
+        let code = Json::String(failure.code.clone());
+        own.extend([("finish_reason", Json::Null), ("usage", Json::Null), ("error", code)]);
+        self.trace("llm_call", step, own);
+    }
+
+    fn about_call(&self, step: Step, inference: u32, count: u64) -> Members {
+        let prompt = match step {
+            Step::Request => &self.options.request_prompt,
+            Step::Plan => &self.options.plan_prompt,
+        };
+        let context = context_of(&self.options.input).iter().filter(|(_, value)| !value.is_null());
+        let mut flags: Vec<Json<'static>> =
+            context.take(FLAGS).map(|(key, _)| clip(key, KEY_BYTES).to_owned().into()).collect();
+        if self.record.sealed.is_some() {
+            flags.push("tool_results".into());
+        }
+        vec![
+            ("inference", Json::integer(u64::from(inference))),
+            ("prompt_template_id", prompt.id.clone().into()),
+            ("prompt_template_hash", prompt.hash().into()),
+            ("context_flags", Json::Array(flags)),
+            ("tool_call_count", Json::integer(count)),
+        ]
+    }
+
+    fn trace(&mut self, kind: &'static str, step: Step, own: Members) {
+        if !self.options.trace {
+            return;
+        }
+        let options = &self.options;
+        let at = self.elapsed();
+        let mut members: Members = vec![
+            ("type", kind.into()),
+            ("requestId", options.run_id.clone().into()),
+            ("projectId", Json::Null),
+            ("atMs", Json::integer(at)),
+            ("at", Json::integer(options.started_at.saturating_add(at))),
+            ("plan_id", options.plan_id.clone().into()),
+            ("run_id", options.run_id.clone().into()),
+            ("source", options.source.clone().into()),
+        ];
+        members.extend(own);
+        let details = Json::object([
+            ("phase", step.phase().into()),
+            ("toolBatchId", Json::integer(self.record.iteration)),
+        ]);
+        members.push(("details", details));
+        let members = members.into_iter().map(|(key, value)| (key.into(), value)).collect();
+        self.effects.push_back(Effect::Trace(Json::Object(members)));
+    }
+
+    /// Milliseconds since the start. With recorded results the model's time does not count and
+    /// the tools' is the recorded one, so that the trace too is the same each time.
+    fn elapsed(&self) -> u64 {
+        if self.options.replay.is_none() {
+            return self.now.saturating_sub(self.started);
+        }
+        let recorded = self.record.calls.iter().filter_map(Call::outcome);
+        recorded.map(|(_, duration_ms, _)| duration_ms).max().unwrap_or(0)
+    }
+
+    /// What the host is given at the end, but for the plan.
+    pub(super) fn result(&self) -> Members {
+        let calls = &self.record.calls;
+        let spoiled = !self.record.rejected.is_empty();
+        let fell_back = match (self.has_result(), calls.is_empty(), spoiled) {
+            (true, ..) => Json::Null,
+            (false, false, _) => "all_failed".into(),
+            (false, true, true) => "invalid_request".into(),
+            (false, true, false) => "no_request".into(),
+        };
+        let recorded = calls.iter().filter_map(|call| self.recorded(call));
+        vec![
+            ("planId", self.options.plan_id.clone().into()),
+            ("runId", self.options.run_id.clone().into()),
+            ("toolResults", self.entries()),
+            ("calls", Json::Array(calls.iter().map(call_view).collect())),
+            ("rejected", rejections(&self.record.rejected)),
+            ("fellBack", fell_back),
+            ("usage", self.record.usage.to_json()),
+            ("inferences", Json::integer(u64::from(self.record.inferences))),
+            ("recorded", Json::Array(recorded.collect())),
+        ]
+    }
+
+    /// A call for a recording: what [`Recorded`](super::Recorded) reads, and what people want to
+    /// see beside it. What ended with the pass itself is no result of the tool.
+    fn recorded(&self, call: &Call) -> Option<Json<'static>> {
+        let (outcome, duration_ms, replayed) = call.outcome()?;
+        if replayed || self.options.replay.is_some() || outcome.status == Status::Cancelled {
+            return None;
+        }
+        let text = |text: &str| Json::from(text.to_owned());
+        let mut members = vec![
+            ("signature".into(), text(call.signature.as_str())),
+            ("plan_id".into(), text(&self.options.plan_id)),
+            ("tool_name".into(), text(&call.requested.tool_name)),
+            ("params".into(), call.requested.params.clone()),
+            ("duration_ms".into(), Json::integer(duration_ms)),
+        ];
+        members.extend(outcome.members());
+        Some(Json::Object(members))
+    }
+}
+
+/// `{ tool_name, params, reason, signature, status, refusal, duration_ms, replayed }`.
+fn call_view(call: &Call) -> Json<'static> {
+    let outcome = call.outcome();
+    Json::object([
+        ("tool_name", call.requested.tool_name.clone().into()),
+        ("params", call.requested.params.clone()),
+        ("reason", call.requested.reason.clone().into()),
+        ("signature", call.signature.as_str().to_owned().into()),
+        ("status", call.status().into()),
+        ("refusal", call.refusal().map_or(Json::Null, |reason| reason.name().into())),
+        ("duration_ms", outcome.map_or(Json::Null, |(_, ms, _)| Json::integer(ms))),
+        ("replayed", outcome.is_some_and(|(.., replayed)| replayed).into()),
+    ])
+}
+
+fn rejections(rejected: &[Rejected]) -> Json<'static> {
+    Json::Array(rejected.iter().map(Rejected::to_json).collect())
+}
+
+fn params(call: &Call) -> Json<'static> {
+    let text = call.requested.params.to_text();
+    if text.len() <= PARAMS_BYTES {
+        return call.requested.params.clone();
+    }
+    format!("{}… [cut: {} bytes]", clip(&text, PARAMS_BYTES), text.len()).into()
+}
+
+/// Shape and size of a result, or the code of a failure. Member names are in it, values never.
+fn summary(outcome: &Outcome) -> String {
+    let Some(result) = &outcome.result else {
+        let code = outcome.error.as_ref().map_or("", |error| error.code.as_str());
+        return format!("{}: {code}", outcome.status.name());
+    };
+    let many = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
+    let shape = match result {
+        Json::Array(items) => format!("list of {}", many(items.len(), "item")),
+        Json::Object(members) => {
+            let keys: Vec<_> =
+                members.iter().take(KEYS).map(|(key, _)| clip(key, KEY_BYTES)).collect();
+            let more = if members.len() > KEYS { ", …" } else { "" };
+            format!("object of {} ({}{more})", many(members.len(), "member"), keys.join(", "))
+        }
+        Json::String(text) => format!("text of {}", many(text.chars().count(), "character")),
+        Json::Number(_) => "number".to_owned(),
+        Json::Bool(_) => "boolean".to_owned(),
+        Json::Null | Json::Host(_) => "null".to_owned(),
+    };
+    let cut = if outcome.truncated { ", cut" } else { "" };
+    format!("{shape}, {}{cut}", many(result.to_text().len(), "byte"))
+}
+
+fn clip(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or_default()
+}

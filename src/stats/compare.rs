@@ -1,0 +1,312 @@
+//! Distances in [0, 1]: symmetric, 0 for equal values (§2.3).
+
+use std::cell::Cell;
+
+use super::assign::least_cost;
+use super::intern::Interner;
+use super::lcs::common_length;
+use super::schema::{Kind, Node, NodeId, Schema, rank};
+use super::value::{Array, Body, Member, Number, Reading, Value, by_content};
+use crate::canon::Json;
+use crate::error::Error;
+use crate::limits;
+
+/// What a distance is measured by.
+#[derive(Debug, Clone, Default)]
+pub struct DistanceOptions<'a> {
+    /// JSON Schema with our extensions; see [`Comparer::new`].
+    pub schema: Option<&'a Json<'a>>,
+    /// Whether a member that is `null` counts as absent. Default `false`.
+    pub null_is_missing: bool,
+}
+
+/// The distance of two values, from 0 (the same) to 1.
+///
+/// # Errors
+/// As [`Comparer::new`].
+pub fn distance(a: &Json<'_>, b: &Json<'_>, options: &DistanceOptions<'_>) -> Result<f64, Error> {
+    let mut comparer = Comparer::new(options.schema, options.null_is_missing)?;
+    let (a, b) = (comparer.ready(a), comparer.ready(b));
+    Ok(comparer.distance(comparer.root(), &a, &b))
+}
+
+/// Compares values of one schema. Values are made ready once and compared many times.
+#[derive(Debug, Clone)]
+pub struct Comparer {
+    schema: Schema,
+    interner: Interner,
+    null_is_missing: bool,
+    /// A list was too long to be compared as its kind asks.
+    approximated: Cell<bool>,
+}
+
+impl Comparer {
+    /// Reads a schema; `None` compares by the types of the values.
+    ///
+    /// # Errors
+    /// `options.invalid` with the path of the keyword: a schema that is no object, a kind that
+    /// does not exist, a weight below 0, a range that is not above 0, a reference that leads
+    /// nowhere.
+    pub fn new(schema: Option<&Json<'_>>, null_is_missing: bool) -> Result<Self, Error> {
+        let mut interner = Interner::default();
+        let schema = Schema::read(schema, &mut interner)?;
+        Ok(Self { schema, interner, null_is_missing, approximated: Cell::new(false) })
+    }
+
+    /// Makes a value ready to be compared with others of this comparer.
+    pub fn ready(&mut self, value: &Json<'_>) -> Value {
+        let Self { schema, interner, null_is_missing, .. } = self;
+        let root = schema.root();
+        Reading { schema, interner, null_is_missing: *null_is_missing }.value(value, root)
+    }
+
+    /// Where a schema starts.
+    #[must_use]
+    pub fn root(&self) -> NodeId {
+        self.schema.root()
+    }
+
+    /// Whether a member that is `null` counts as absent.
+    #[must_use]
+    pub fn null_is_missing(&self) -> bool {
+        self.null_is_missing
+    }
+
+    pub(crate) fn kind(&self, node: NodeId) -> Option<Kind> {
+        self.schema.node(node).kind
+    }
+
+    /// Whether a number there is a whole one.
+    pub(crate) fn is_integer(&self, node: NodeId) -> bool {
+        self.schema.node(node).integer
+    }
+
+    /// The node and the weight of a member.
+    pub(crate) fn member(&self, node: NodeId, name: &str) -> (NodeId, f64) {
+        self.schema.member(node, name)
+    }
+
+    /// Names and nodes of the members that the items of an array may have.
+    pub(crate) fn item_members(&self, node: NodeId) -> impl Iterator<Item = (&str, NodeId)> {
+        let items = self.schema.node(self.schema.items(node));
+        items.properties.iter().map(|(name, node, _)| (name.as_str(), *node))
+    }
+
+    /// The place of a value in the enum of its node.
+    pub(crate) fn rank(&self, node: NodeId, value: &Value) -> Option<usize> {
+        rank(self.schema.node(node), value)
+    }
+
+    /// The vote of what a JSON Pointer leads to in a value; `None` where that is nothing.
+    pub(crate) fn vote(&self, value: &Value, pointer: &str) -> Option<u32> {
+        let mut at = value;
+        for token in pointer.split('/').skip(1) {
+            let token = token.replace("~1", "/").replace("~0", "~");
+            at = match &at.body {
+                Body::Array(array) => array.items.get(token.parse::<usize>().ok()?)?,
+                _ => at.member(&token)?,
+            };
+        }
+        Some(at.vote)
+    }
+
+    /// Whether a list was too long for its kind since the last time of asking.
+    pub(crate) fn take_approximated(&self) -> bool {
+        self.approximated.take()
+    }
+
+    /// The distance of two values of a node, from 0 to 1.
+    #[must_use]
+    pub fn distance(&self, node: NodeId, a: &Value, b: &Value) -> f64 {
+        if a.class == b.class {
+            return 0.0;
+        }
+        let own = self.schema.node(node);
+        let kind = own
+            .kind
+            .filter(|kind| kind.needs().is_none_or(|needs| a.kind() == needs && b.kind() == needs));
+        if kind == Some(Kind::Ignore) {
+            return 0.0;
+        }
+        match (&a.body, &b.body) {
+            (Body::Null, _) | (_, Body::Null) => 1.0,
+            _ if kind == Some(Kind::Category) => 1.0,
+            _ if kind == Some(Kind::Ordinal) => ordinal(own, a, b),
+            (Body::Number(a), Body::Number(b)) => number(*a, *b, own.range),
+            (Body::Text(a), Body::Text(b)) => words(a, b),
+            (Body::Array(a), Body::Array(b)) => {
+                let nested = a.nested || b.nested;
+                let numbers = a.numbers && b.numbers;
+                self.arrays(node, kind.unwrap_or_else(|| by_content(nested, numbers)), a, b)
+            }
+            (Body::Object(a), Body::Object(b)) => self.objects(node, a, b),
+            // Two types, or two booleans.
+            _ => 1.0,
+        }
+    }
+
+    /// The mean over the union of names, a name on one side only counting 1. Both lists are in
+    /// the order of names, and so is the sum.
+    fn objects(&self, node: NodeId, a: &[Member], b: &[Member]) -> f64 {
+        let (mut sum, mut weights) = (0.0, 0.0);
+        let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
+        loop {
+            let order = match (a.peek(), b.peek()) {
+                (None, None) => break,
+                (Some(_), None) => std::cmp::Ordering::Less,
+                (None, Some(_)) => std::cmp::Ordering::Greater,
+                (Some(a), Some(b)) => a.key.cmp(&b.key),
+            };
+            let left = if order.is_le() { a.next() } else { None };
+            let right = if order.is_ge() { b.next() } else { None };
+            let Some(name) = left.or(right) else { break };
+            let (inner, weight) = self.schema.member(node, &name.key);
+            if weight == 0.0 {
+                continue;
+            }
+            weights += weight;
+            sum += weight
+                * match (left, right) {
+                    (Some(left), Some(right)) => self.distance(inner, &left.value, &right.value),
+                    _ => 1.0,
+                };
+        }
+        // The sum of huge weights may have no double; no distance is above 1.
+        if weights > 0.0 { unit(sum / weights) } else { 0.0 }
+    }
+
+    fn arrays(&self, node: NodeId, kind: Kind, a: &Array, b: &Array) -> f64 {
+        match kind {
+            Kind::Set => jaccard(&a.members, &b.members, true),
+            Kind::Sequence => self.sequence(a, b),
+            Kind::Positional => self.positional(node, a, b),
+            Kind::Keyed => match (&a.keys, &b.keys) {
+                (Some(left), Some(right)) => self.keyed(node, (a, left), (b, right)),
+                _ => self.assign(node, a, b),
+            },
+            Kind::Assign => self.assign(node, a, b),
+            _ => jaccard(&a.members, &b.members, false),
+        }
+    }
+
+    fn sequence(&self, a: &Array, b: &Array) -> f64 {
+        let (n, m) = (a.items.len(), b.items.len());
+        if n.saturating_mul(m) > limits::SEQUENCE_CELLS {
+            self.approximated.set(true);
+            return jaccard(&a.members, &b.members, false);
+        }
+        let class = |item: &Value| item.class;
+        let a: Vec<u32> = a.items.iter().map(class).collect();
+        let b: Vec<u32> = b.items.iter().map(class).collect();
+        1.0 - count(common_length(&a, &b)) / count(n.max(m))
+    }
+
+    fn positional(&self, node: NodeId, a: &Array, b: &Array) -> f64 {
+        let inner = self.schema.items(node);
+        let (n, m) = (a.items.len(), b.items.len());
+        let common = a.items.iter().zip(&b.items);
+        let sum = common.fold(0.0, |sum, (a, b)| sum + self.distance(inner, a, b));
+        (sum + count(n.abs_diff(m))) / count(n.max(m))
+    }
+
+    fn keyed(
+        &self,
+        node: NodeId,
+        (a, left): (&Array, &[(u64, u32, usize)]),
+        (b, right): (&Array, &[(u64, u32, usize)]),
+    ) -> f64 {
+        let inner = self.schema.items(node);
+        let (mut sum, mut matched) = (0.0, 0);
+        let mut others = right.iter().peekable();
+        for (hash, class, at) in left {
+            while others.next_if(|other| (other.0, other.1) < (*hash, *class)).is_some() {}
+            if let Some((.., to)) = others.next_if(|other| other.1 == *class)
+                && let (Some(one), Some(other)) = (a.items.get(*at), b.items.get(*to))
+            {
+                sum += self.distance(inner, one, other);
+                matched += 1;
+            }
+        }
+        let union = left.len() + right.len() - matched;
+        (sum + count(union - matched)) / count(union)
+    }
+
+    /// The best one-to-one matching, 1 for each item without a partner: OSPA of order 1.
+    fn assign(&self, node: NodeId, a: &Array, b: &Array) -> f64 {
+        let (n, m) = (a.items.len(), b.items.len());
+        if n.max(m) > limits::ASSIGNED_ITEMS || a.work.max(b.work) > limits::ASSIGN_WORK {
+            self.approximated.set(true);
+            return jaccard(&a.members, &b.members, false);
+        }
+        let inner = self.schema.items(node);
+        let (rows, columns) = if n <= m { (a, b) } else { (b, a) };
+        let row = |one: &Value| -> Vec<f64> {
+            columns.items.iter().map(|other| self.distance(inner, one, other)).collect()
+        };
+        let costs: Vec<Vec<f64>> = rows.items.iter().map(row).collect();
+        (least_cost(&costs) + count(n.abs_diff(m))) / count(n.max(m))
+    }
+}
+
+fn ordinal(node: &Node, a: &Value, b: &Value) -> f64 {
+    match (rank(node, a), rank(node, b)) {
+        (Some(a), Some(b)) => {
+            // The enum may name a value twice; its places still run to the last one.
+            let last = node.ranks.iter().map(|(_, rank)| *rank).max().unwrap_or(0);
+            count(a.abs_diff(b)) / count(last.max(1))
+        }
+        _ => 1.0,
+    }
+}
+
+/// |a − b| over the range, or over the larger magnitude; at most 1.
+fn number(a: Number, b: Number, range: Option<f64>) -> f64 {
+    let difference = match (a.integer, b.integer) {
+        (Some(a), Some(b)) => whole(a.abs_diff(b)),
+        _ => (a.double - b.double).abs(),
+    };
+    if difference == 0.0 {
+        return 0.0;
+    }
+    unit(difference / range.unwrap_or_else(|| a.double.abs().max(b.double.abs())))
+}
+
+fn words(a: &[u32], b: &[u32]) -> f64 {
+    // Two texts without a word that are not equal.
+    if a.is_empty() && b.is_empty() { 1.0 } else { jaccard(a, b, true) }
+}
+
+/// 1 − |A∩B| / |A∪B| of sorted lists; `distinct` counts each member once.
+fn jaccard(a: &[u32], b: &[u32], distinct: bool) -> f64 {
+    let (mut both, mut either) = (0_usize, 0_usize);
+    let (mut a, mut b) = (a.chunk_by(u32::eq).peekable(), b.chunk_by(u32::eq).peekable());
+    loop {
+        let order = match (a.peek(), b.peek()) {
+            (None, None) => break,
+            (Some(_), None) => std::cmp::Ordering::Less,
+            (None, Some(_)) => std::cmp::Ordering::Greater,
+            (Some(a), Some(b)) => a.first().cmp(&b.first()),
+        };
+        let size = |run: &[u32]| if distinct { 1 } else { run.len() };
+        let left = if order.is_le() { a.next().map_or(0, size) } else { 0 };
+        let right = if order.is_ge() { b.next().map_or(0, size) } else { 0 };
+        both += left.min(right);
+        either += left.max(right);
+    }
+    if either == 0 { 0.0 } else { 1.0 - count(both) / count(either) }
+}
+
+/// Infinite and not-a-number are as far as can be.
+fn unit(distance: f64) -> f64 {
+    if distance < 1.0 { distance } else { 1.0 }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "lists are far shorter than 2^53")]
+pub(super) fn count(n: usize) -> f64 {
+    n as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "subtracted exactly, then converted (§2.3)")]
+fn whole(n: u128) -> f64 {
+    n as f64
+}

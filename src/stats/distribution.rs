@@ -1,0 +1,72 @@
+//! Mean, spread and middle of numbers (§2.9).
+
+use super::compare::count;
+use super::order::sort_by;
+
+/// What several numbers have in common. Never infinite: where the arithmetic leaves the doubles,
+/// the numbers are scaled first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Numeric {
+    /// How many.
+    pub n: usize,
+    /// Their mean.
+    pub mean: f64,
+    /// Sample standard deviation (n − 1); `None` for a single number, and where no double
+    /// holds it.
+    pub stdev: Option<f64>,
+    /// The least.
+    pub min: f64,
+    /// The greatest.
+    pub max: f64,
+    /// The middle one, or the mean of the middle two.
+    pub median: f64,
+    /// Median absolute deviation from the median, unscaled.
+    pub mad: f64,
+}
+
+/// From here on, sums of squares of differences may overflow.
+const HUGE: f64 = 1e150;
+
+impl Numeric {
+    /// Of finite numbers; `None` of none.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let min = values.iter().copied().reduce(f64::min)?;
+        let max = values.iter().copied().reduce(f64::max)?;
+        let n = count(values.len());
+        let sum: f64 = values.iter().sum();
+        let mean = if sum.is_finite() { sum / n } else { values.iter().map(|x| x / n).sum() };
+        // Two passes, never Σx² − n·x̄²; huge numbers are scaled by a power of two.
+        let scale = if min.abs().max(max.abs()) > HUGE { 2_f64.powi(-600) } else { 1.0 };
+        let squares: f64 = values.iter().map(|x| (x * scale - mean * scale).powi(2)).sum();
+        let stdev = (squares / (n - 1.0)).sqrt() / scale;
+        let middle = median(values)?;
+        let away: Vec<f64> =
+            values.iter().map(|x| ((x / 2.0 - middle / 2.0).abs() * 2.0).min(f64::MAX)).collect();
+        Some(Self {
+            n: values.len(),
+            mean: mean.max(min).min(max),
+            stdev: (values.len() > 1 && stdev.is_finite()).then_some(stdev),
+            min,
+            max,
+            median: middle,
+            mad: median(&away)?,
+        })
+    }
+}
+
+/// The middle number, or the mean of the middle two; `None` of none.
+#[must_use]
+pub fn median(values: &[f64]) -> Option<f64> {
+    let (low, high) = middle_two(values)?;
+    let mean = (low + high) / 2.0;
+    Some(if mean.is_finite() { mean } else { low / 2.0 + high / 2.0 })
+}
+
+/// The two numbers in the middle; the same one twice for an odd count.
+pub(crate) fn middle_two(values: &[f64]) -> Option<(f64, f64)> {
+    let mut sorted = values.to_vec();
+    sort_by(&mut sorted, f64::total_cmp);
+    let last = sorted.len().checked_sub(1)?;
+    Some((*sorted.get(last / 2)?, *sorted.get(last.div_ceil(2))?))
+}

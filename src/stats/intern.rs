@@ -1,0 +1,158 @@
+//! Equal things get equal numbers, so that comparing them again costs nothing.
+
+use std::collections::BTreeMap;
+
+/// Numbers for texts and lists, in the order in which they were first seen.
+///
+/// A hash table whose searches are bounded: what finds no place near its hash goes to a tree, so
+/// no choice of texts makes it slow, and what is equal is told by its bytes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Interner {
+    /// All texts, one behind the other.
+    bytes: Vec<u8>,
+    /// Hash, beginning and end of each text.
+    known: Vec<(u64, usize, usize)>,
+    /// Numbers plus one, by hash; 0 is free. A power of two, at most half full.
+    slots: Vec<u32>,
+    crowded: BTreeMap<Box<[u8]>, u32>,
+    scratch: Vec<u8>,
+}
+
+/// Slots that are looked at for one text.
+const PROBES: usize = 16;
+
+impl Interner {
+    /// The number of a text; `mark` tells kinds of texts apart.
+    pub(super) fn text(&mut self, mark: u8, text: &str) -> u32 {
+        self.scratch.clear();
+        self.scratch.push(mark);
+        self.scratch.extend_from_slice(text.as_bytes());
+        self.id()
+    }
+
+    /// The number of a list of numbers; `mark` tells kinds of lists apart.
+    pub(super) fn list(&mut self, mark: u8, ids: impl Iterator<Item = u32>) -> u32 {
+        self.scratch.clear();
+        self.scratch.push(mark);
+        ids.for_each(|id| self.scratch.extend_from_slice(&id.to_le_bytes()));
+        self.id()
+    }
+
+    fn id(&mut self) -> u32 {
+        if self.slots.len() <= 2 * self.known.len() {
+            self.grow();
+        }
+        let hash = Hash::EMPTY.bytes(&self.scratch).0;
+        let mut free = None;
+        for place in self.places(hash) {
+            let Some(slot) = self.slots.get(place) else { break };
+            let Some(id) = slot.checked_sub(1) else {
+                free = Some(place);
+                break;
+            };
+            if self.is(id, hash) {
+                return id;
+            }
+        }
+        if let (None, Some(id)) = (free, self.crowded.get(self.scratch.as_slice())) {
+            return *id;
+        }
+        let id = u32::try_from(self.known.len()).unwrap_or(u32::MAX);
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&self.scratch);
+        self.known.push((hash, start, self.bytes.len()));
+        self.put(id, hash);
+        id
+    }
+
+    fn places(&self, hash: u64) -> impl Iterator<Item = usize> + use<> {
+        let mask = self.slots.len() - 1;
+        // FNV mixes upwards only.
+        let first = usize::try_from((hash ^ (hash >> 32)) & 0xFFFF_FFFF).unwrap_or(0);
+        (0..PROBES).map(move |step| first.wrapping_add(step) & mask)
+    }
+
+    fn is(&self, id: u32, hash: u64) -> bool {
+        let known = usize::try_from(id).ok().and_then(|id| self.known.get(id));
+        known.is_some_and(|(own, start, end)| {
+            *own == hash && self.bytes.get(*start..*end) == Some(&self.scratch)
+        })
+    }
+
+    fn put(&mut self, id: u32, hash: u64) {
+        for place in self.places(hash) {
+            if let Some(slot) = self.slots.get_mut(place).filter(|slot| **slot == 0) {
+                *slot = id.saturating_add(1);
+                return;
+            }
+        }
+        let span = usize::try_from(id).ok().and_then(|id| self.known.get(id));
+        let text = span.and_then(|(_, start, end)| self.bytes.get(*start..*end));
+        self.crowded.insert(text.unwrap_or_default().into(), id);
+    }
+
+    fn grow(&mut self) {
+        self.slots = vec![0; (4 * self.known.len()).next_power_of_two().max(64)];
+        self.crowded.clear();
+        for (id, hash) in self.known.iter().map(|(hash, ..)| *hash).enumerate().collect::<Vec<_>>()
+        {
+            self.put(u32::try_from(id).unwrap_or(u32::MAX), hash);
+        }
+    }
+}
+
+/// FNV-1a of 64 bits: an order that depends on content alone, not on who came first.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hash(pub(super) u64);
+
+impl Hash {
+    pub(super) const EMPTY: Self = Self(0xCBF2_9CE4_8422_2325);
+
+    pub(super) fn bytes(self, bytes: &[u8]) -> Self {
+        let step =
+            |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3);
+        Self(bytes.iter().fold(self.0, step))
+    }
+
+    pub(super) fn with(self, other: u64) -> Self {
+        self.bytes(&other.to_le_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_texts_and_no_others_share_a_number() {
+        let mut interner = Interner::default();
+        let mut seen: BTreeMap<(u8, String), u32> = BTreeMap::new();
+        for round in 0..40_000_u32 {
+            let key =
+                (b'a' + u8::try_from(round % 2).unwrap(), format!("{}", round * 7_919 % 9_973));
+            let id = interner.text(key.0, &key.1);
+            assert_eq!(*seen.entry(key).or_insert(id), id);
+        }
+        let mut ids: Vec<u32> = seen.values().copied().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), seen.len());
+        assert_ne!(
+            interner.list(b'[', [1, 2].into_iter()),
+            interner.list(b'[', [2, 1].into_iter())
+        );
+    }
+
+    /// A table in which no text finds a place.
+    #[test]
+    fn what_finds_no_place_is_found_all_the_same() {
+        let mut interner = Interner::default();
+        let first = interner.text(b'x', "first");
+        interner.slots = vec![first + 1; 8_192];
+        let ids: Vec<u32> = (0..2_000).map(|n| interner.text(b'x', &n.to_string())).collect();
+        assert_eq!(interner.crowded.len(), 2_000);
+        let again: Vec<u32> = (0..2_000).map(|n| interner.text(b'x', &n.to_string())).collect();
+        assert_eq!(again, ids);
+        assert_eq!(interner.text(b'x', "first"), first);
+    }
+}

@@ -1,0 +1,284 @@
+//! A value made ready to be compared many times: read once, equal parts numbered.
+
+use super::intern::{Hash, Interner};
+use super::nfc::nfc;
+use super::order::sort_by;
+use super::schema::{Kind, NodeId, Schema};
+use crate::canon::Json;
+
+/// A value made ready. What it was made from stays with the caller.
+#[derive(Debug, Clone)]
+pub struct Value {
+    /// Equal values have equal classes (§2.1).
+    pub(crate) class: u32,
+    /// Values that vote together have equal votes (§2.6).
+    pub(crate) vote: u32,
+    /// Of the content, whoever came first.
+    pub(super) hash: u64,
+    pub(super) body: Body,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Body {
+    Null,
+    Bool,
+    Number(Number),
+    /// Distinct words, by number.
+    Text(Vec<u32>),
+    Array(Box<Array>),
+    Object(Vec<Member>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Type {
+    Null,
+    Bool,
+    Number,
+    Text,
+    Array,
+    Object,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Number {
+    pub(super) double: f64,
+    /// Where an i64 or u64 holds it.
+    pub(super) integer: Option<i128>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Array {
+    pub(super) items: Vec<Value>,
+    /// The classes of the items, sorted.
+    pub(super) members: Vec<u32>,
+    /// Hash and class of each item's key with its place, sorted; `None` where a key is missing
+    /// or stands twice.
+    pub(super) keys: Option<Vec<(u64, u32, usize)>>,
+    pub(super) nested: bool,
+    pub(super) numbers: bool,
+    /// Comparisons of leaves that comparing it with itself takes, about.
+    pub(super) work: u64,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    pub(super) key: Box<str>,
+    /// Its place in the object as it stands.
+    pub(super) place: usize,
+    pub(super) value: Value,
+}
+
+impl Value {
+    pub(super) fn kind(&self) -> Type {
+        match self.body {
+            Body::Null => Type::Null,
+            Body::Bool => Type::Bool,
+            Body::Number(_) => Type::Number,
+            Body::Text(_) => Type::Text,
+            Body::Array(_) => Type::Array,
+            Body::Object(_) => Type::Object,
+        }
+    }
+
+    /// The nearest double of a number.
+    pub(crate) fn as_f64(&self) -> Option<f64> {
+        match self.body {
+            Body::Number(number) => Some(number.double),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self.body, Body::Null)
+    }
+
+    pub(crate) fn is_number(&self) -> bool {
+        self.kind() == Type::Number
+    }
+
+    pub(crate) fn is_bool(&self) -> bool {
+        matches!(self.body, Body::Bool)
+    }
+
+    /// Name, place in the object as it stands, and value of each member, in the order of names.
+    pub(crate) fn members(&self) -> Option<impl Iterator<Item = (&str, usize, &Self)>> {
+        match &self.body {
+            Body::Object(members) => {
+                Some(members.iter().map(|one| (&*one.key, one.place, &one.value)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The items of an array with distinct keys, by class of the key.
+    pub(crate) fn keyed_items(&self) -> Option<Vec<(u32, &Self)>> {
+        let Body::Array(array) = &self.body else { return None };
+        let item = |(_, class, at): &(u64, u32, usize)| Some((*class, array.items.get(*at)?));
+        array.keys.as_ref()?.iter().map(item).collect()
+    }
+
+    pub(crate) fn member(&self, name: &str) -> Option<&Self> {
+        let Body::Object(members) = &self.body else { return None };
+        let at = members.binary_search_by(|member| (*member.key).cmp(name)).ok()?;
+        members.get(at).map(|member| &member.value)
+    }
+
+    pub(super) fn work(&self) -> u64 {
+        match &self.body {
+            Body::Array(array) => array.work,
+            Body::Object(members) => {
+                members.iter().fold(1, |sum: u64, member| sum.saturating_add(member.value.work()))
+            }
+            _ => 1,
+        }
+    }
+}
+
+/// Makes values ready.
+pub(super) struct Reading<'a> {
+    pub(super) schema: &'a Schema,
+    pub(super) interner: &'a mut Interner,
+    pub(super) null_is_missing: bool,
+}
+
+impl Reading<'_> {
+    pub(super) fn value(&mut self, json: &Json<'_>, node: NodeId) -> Value {
+        match json {
+            Json::Null | Json::Host(_) => self.leaf(b'n', "", Body::Null),
+            Json::Bool(value) => self.leaf(b'b', if *value { "1" } else { "0" }, Body::Bool),
+            Json::Number(text) => {
+                let (number, text) = number(text);
+                self.leaf(b'#', &text, Body::Number(number))
+            }
+            Json::String(text) => self.text(text, self.schema.node(node).kind),
+            Json::Array(items) => self.array(items, node),
+            Json::Object(members) => self.object(members, node),
+        }
+    }
+
+    fn leaf(&mut self, mark: u8, key: &str, body: Body) -> Value {
+        let class = self.interner.text(mark, key);
+        let hash = Hash::EMPTY.bytes(&[mark]).bytes(key.as_bytes());
+        Value { class, vote: class, hash: hash.0, body }
+    }
+
+    /// §2.3, text: words are runs of letters and digits, each character lower-cased on its own.
+    fn text(&mut self, text: &str, kind: Option<Kind>) -> Value {
+        let text = nfc(text);
+        let mut value = self.leaf(b'"', &text, Body::Text(Vec::new()));
+        if matches!(kind, Some(Kind::Category | Kind::Ordinal | Kind::Ignore)) {
+            return value;
+        }
+        let mut words = Vec::new();
+        let mut word = String::new();
+        for run in text.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty()) {
+            word.clear();
+            run.chars().for_each(|c| word.extend(c.to_lowercase()));
+            words.push(self.interner.text(b'w', &word));
+        }
+        if !words.is_empty() {
+            value.vote = self.interner.list(b't', words.iter().copied());
+        }
+        words.sort_unstable();
+        words.dedup();
+        value.body = Body::Text(words);
+        value
+    }
+
+    fn array(&mut self, items: &[Json<'_>], node: NodeId) -> Value {
+        let inner = self.schema.items(node);
+        let items: Vec<Value> = items.iter().map(|item| self.value(item, inner)).collect();
+        let class = self.interner.list(b'[', items.iter().map(|item| item.class));
+        let hash = items.iter().fold(Hash::EMPTY.bytes(b"["), |hash, item| hash.with(item.hash));
+        let mut members: Vec<u32> = items.iter().map(|item| item.class).collect();
+        members.sort_unstable();
+        let nested = items.iter().any(|item| item.kind() >= Type::Array);
+        let numbers = items.iter().all(|item| item.kind() == Type::Number);
+        let schema = self.schema.node(node);
+        let own = schema.kind.filter(|kind| kind.needs().is_none_or(|needs| needs == Type::Array));
+        let kind = own.unwrap_or_else(|| by_content(nested, numbers && !items.is_empty()));
+        let vote = match kind {
+            Kind::Set => {
+                let mut distinct = members.clone();
+                distinct.dedup();
+                self.interner.list(b'S', distinct.into_iter())
+            }
+            Kind::Multiset | Kind::Assign | Kind::Keyed => {
+                self.interner.list(b'M', members.iter().copied())
+            }
+            _ => class,
+        };
+        let key = schema.key.as_deref().filter(|_| kind == Kind::Keyed);
+        let keys = key.and_then(|key| keys(&items, key));
+        let each = items.iter().fold(1, |sum: u64, item| sum.saturating_add(item.work()));
+        let count = u64::try_from(items.len()).unwrap_or(u64::MAX);
+        let work = match kind {
+            Kind::Assign | Kind::Keyed if keys.is_none() => each.saturating_mul(count.max(1)),
+            _ => each,
+        };
+        let array = Array { items, members, keys, nested, numbers, work };
+        Value { class, vote, hash: hash.0, body: Body::Array(Box::new(array)) }
+    }
+
+    fn object(&mut self, members: &[(std::borrow::Cow<'_, str>, Json<'_>)], node: NodeId) -> Value {
+        let mut own = Vec::with_capacity(members.len());
+        for (place, (key, json)) in members.iter().enumerate() {
+            if self.null_is_missing && json.is_null() {
+                continue;
+            }
+            let value = self.value(json, self.schema.member(node, key).0);
+            own.push(Member { key: key.as_ref().into(), place, value });
+        }
+        sort_by(&mut own, |a, b| a.key.cmp(&b.key));
+        let mut hash = Hash::EMPTY.bytes(b"{");
+        let mut ids = Vec::with_capacity(2 * own.len());
+        for member in &own {
+            ids.push(self.interner.text(b'k', &member.key));
+            ids.push(member.value.class);
+            hash = hash.bytes(member.key.as_bytes()).with(member.value.hash);
+        }
+        let class = self.interner.list(b'{', ids.into_iter());
+        Value { class, vote: class, hash: hash.0, body: Body::Object(own) }
+    }
+}
+
+/// The kind of arrays where no schema says one (§2.2).
+pub(super) fn by_content(nested: bool, numbers: bool) -> Kind {
+    if nested {
+        Kind::Assign
+    } else if numbers {
+        Kind::Positional
+    } else {
+        Kind::Multiset
+    }
+}
+
+/// Makes a value ready that no schema describes.
+pub(super) fn plain(json: &Json<'_>, interner: &mut Interner) -> Value {
+    let schema = Schema::free();
+    Reading { schema: &schema, interner, null_is_missing: false }.value(json, schema.root())
+}
+
+fn keys(items: &[Value], key: &str) -> Option<Vec<(u64, u32, usize)>> {
+    let mut all = Vec::with_capacity(items.len());
+    for (place, item) in items.iter().enumerate() {
+        let key = item.member(key)?;
+        all.push((key.hash, key.class, place));
+    }
+    sort_by(&mut all, Ord::cmp);
+    let twice = all.windows(2).any(|pair| matches!(pair, [a, b] if a.1 == b.1));
+    (!twice).then_some(all)
+}
+
+/// A number and the text of its equality class: integers of 64 bits exactly, else the double.
+fn number(text: &str) -> (Number, std::borrow::Cow<'_, str>) {
+    let double = Json::Number(text.into()).as_f64().unwrap_or(0.0);
+    let integer: Option<i128> = text.parse().ok();
+    let integer = integer.filter(|n| (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(n));
+    if integer.is_some() {
+        return (Number { double, integer }, text.into());
+    }
+    // An integer of hundreds of digits has no double; the nearest finite one stands for it.
+    let double = if double.is_finite() { double } else { f64::MAX.copysign(double) };
+    (Number { double, integer }, crate::canon::number_text(double).into())
+}

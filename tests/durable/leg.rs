@@ -1,0 +1,206 @@
+//! One owner of a turn: a process, an isolate, a tab. What it is told and what it shows.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde_json::Value;
+use turnlock::store::Answer;
+use turnlock::turn::{Input, Settled, Turn, Verdict};
+
+/// A fact on its way to the machine.
+#[derive(Debug, Clone)]
+pub enum Fact {
+    Start,
+    Head { inference: u32, attempt: u32, status: u16, retry: Option<u64> },
+    Bytes { inference: u32, attempt: u32, bytes: Vec<u8> },
+    HeldBack { inference: u32, attempt: u32 },
+    Ended { inference: u32, attempt: u32 },
+    Broken { inference: u32, attempt: u32 },
+    Checked { call: u32, verdict: Verdict },
+    Recalled { call: u32, found: Option<(String, u64)> },
+    Stored { revision: u64, attempt: u32, answer: Answer },
+    Settled { call: u32, settled: Settled },
+    Timer,
+    Verify,
+    Pause,
+    Cancel(String),
+}
+
+impl Fact {
+    /// For people.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Bytes { inference, attempt, bytes } => {
+                format!("{} bytes of {inference}/{attempt}", bytes.len())
+            }
+            other => format!("{other:?}"),
+        }
+    }
+
+    pub fn input(&self) -> Input<'_> {
+        match self {
+            Self::Start => Input::Start,
+            Self::Head { inference, attempt, status, retry } => Input::ResponseHead {
+                inference: *inference,
+                attempt: *attempt,
+                status: *status,
+                retry_after_ms: *retry,
+                body: "",
+            },
+            Self::Bytes { inference, attempt, bytes } => {
+                Input::ResponseBytes { inference: *inference, attempt: *attempt, bytes }
+            }
+            Self::HeldBack { inference, attempt } => {
+                Input::HeldBack { inference: *inference, attempt: *attempt }
+            }
+            Self::Ended { inference, attempt } => {
+                Input::ResponseEnded { inference: *inference, attempt: *attempt }
+            }
+            Self::Broken { inference, attempt } => Input::ResponseFailed {
+                inference: *inference,
+                attempt: *attempt,
+                message: "the connection broke",
+            },
+            Self::Checked { call, verdict } => {
+                Input::Checked { call: *call, verdict: verdict.clone() }
+            }
+            Self::Recalled { call, found } => Input::Recalled {
+                call: *call,
+                found: found.as_ref().map(|(text, age)| (text.as_str(), *age)),
+            },
+            Self::Stored { revision, attempt, answer } => {
+                Input::Stored { revision: *revision, attempt: *attempt, answer: answer.clone() }
+            }
+            Self::Settled { call, settled } => {
+                Input::ToolSettled { call: *call, settled: settled.clone() }
+            }
+            Self::Timer => Input::Timer,
+            Self::Verify => Input::Verify,
+            Self::Pause => Input::Pause,
+            Self::Cancel(reason) => Input::Cancel { reason },
+        }
+    }
+}
+
+/// What somebody wants of a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wish {
+    Run,
+    /// With what the user says of the calls that wait: signature, approved.
+    Resume(Vec<(String, bool)>),
+    Cancel,
+}
+
+#[derive(Debug)]
+pub struct Leg {
+    pub turn: usize,
+    pub wish: Wish,
+    pub owner: String,
+    pub secret: String,
+    /// The wire of this owner's model.
+    pub dialect: &'static str,
+    pub machine: Option<Turn>,
+    pub alive: bool,
+    pub frozen_until: u64,
+    pub frozen_for: u64,
+    pub slept: bool,
+    /// Each process has a clock of its own.
+    pub clock: u64,
+    pub timer: Option<(u64, u64)>,
+    pub began: u64,
+    /// Facts of one source stay in order.
+    pub lanes: BTreeMap<u64, VecDeque<Fact>>,
+    pub inference: BTreeMap<u32, u64>,
+    /// Call → run.
+    pub open: BTreeMap<u32, usize>,
+    pub shown: u64,
+    pub phase: String,
+    pub ending: bool,
+    /// The terminal event, and whether it is kept.
+    pub terminal: Option<(Value, bool)>,
+    pub result: Option<Value>,
+    /// How the turn stood when it was read: status, and whether it may be taken over.
+    pub read: Option<Value>,
+    pub found: String,
+    pub entitled: bool,
+    pub mismatch: bool,
+    /// The commit that was sent last.
+    pub newest: u64,
+    pub deceived: bool,
+    /// The life of the turn that was read.
+    pub life: usize,
+    pub options: String,
+    pub tape: Vec<(u64, Fact)>,
+    /// What it was told, but for what may come only once.
+    pub told: Vec<Fact>,
+    pub effects: Vec<String>,
+    /// By inference.
+    pub requests: Vec<(u32, Value)>,
+}
+
+impl Leg {
+    pub fn new(
+        turn: usize,
+        wish: Wish,
+        (owner, secret): (String, String),
+        dialect: &'static str,
+        now: u64,
+    ) -> Self {
+        Self {
+            turn,
+            wish,
+            owner,
+            secret,
+            dialect,
+            machine: None,
+            alive: true,
+            frozen_until: 0,
+            frozen_for: 0,
+            slept: false,
+            clock: 0,
+            timer: None,
+            began: now,
+            lanes: BTreeMap::new(),
+            inference: BTreeMap::new(),
+            open: BTreeMap::new(),
+            shown: 0,
+            phase: String::new(),
+            ending: false,
+            terminal: None,
+            result: None,
+            read: None,
+            found: String::new(),
+            entitled: false,
+            mismatch: false,
+            newest: 0,
+            deceived: false,
+            life: 0,
+            options: String::new(),
+            tape: Vec::new(),
+            told: Vec::new(),
+            effects: Vec::new(),
+            requests: Vec::new(),
+        }
+    }
+
+    pub fn works(&self) -> bool {
+        self.alive && self.result.is_none()
+    }
+
+    /// The same facts give the same effects, to the byte.
+    pub fn replays(&self) -> Result<(), String> {
+        if self.options.is_empty() {
+            return Ok(());
+        }
+        let bytes = self.options.as_bytes();
+        let made = if self.wish == Wish::Run { Turn::new(bytes) } else { Turn::restore(bytes) };
+        let mut turn = made.map_err(|error| error.to_string())?;
+        let mut effects = Vec::new();
+        for (now, fact) in &self.tape {
+            turn.handle(*now, fact.input());
+            while let Some(effect) = turn.poll() {
+                effects.push(format!("{effect:?}"));
+            }
+        }
+        if effects == self.effects { Ok(()) } else { Err("a replayed tape differs".to_owned()) }
+    }
+}

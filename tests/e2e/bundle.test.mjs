@@ -1,0 +1,71 @@
+// The bundle view of the page, as a user meets it.
+import assert from 'node:assert/strict'
+import test, { afterEach, beforeEach } from 'node:test'
+import { visiting } from './visiting.mjs'
+
+const visit = visiting('#bundle')
+let page
+beforeEach(() => {
+  page = visit.page
+})
+afterEach(() => assert.deepEqual(visit.complaints.splice(0), []))
+
+const said = (outcome) => page.locator('#bundle-outcome').filter({ hasText: outcome }).waitFor()
+const texts = (selector) => page.locator(selector).allTextContents()
+async function run(replicates, { schema = '', outcome, ...fields }) {
+  await page.fill(
+    '#replicates',
+    typeof replicates === 'string' ? replicates : JSON.stringify(replicates),
+  )
+  await page.fill('#bundle-schema', schema && JSON.stringify(schema))
+  for (const [id, value] of Object.entries(fields)) await page.fill(`#${id}`, value)
+  await page.click('#bundle-form [type=submit]')
+  await said(outcome)
+}
+
+test('the first example stops early, and the third lane never starts', async () => {
+  await said(/^2 replicates of 3 ran: stopped early/)
+  assert.deepEqual(await texts('#lanes .state'), [
+    'valid, seed 11',
+    'valid, seed 23',
+    'not started',
+  ])
+  assert.equal(await page.locator('#matrix tr').count(), 3)
+  assert.match(await page.textContent('#confidence'), /^Confidence 0\.\d+: how much 2 valid/)
+  assert.match((await texts('#consensus > li')).join(), /\/label "?approve"? 2 of 2/)
+  assert.equal((await page.locator('#distributions meter').count()) > 0, true)
+})
+
+test('pasted replicates: who said what', async () => {
+  await said(/ran/)
+  await run([{ a: 1 }, { a: 2 }, { a: 1 }], { outcome: /^3 replicates of 3 ran: all have run/ })
+  assert.equal(await page.inputValue('#bundle-example'), '')
+  const [disagreement] = await texts('#disagreements > li')
+  assert.match(disagreement, /^\/a mean distance 0\.333, weight 11: r1, r32: r2$/)
+  assert.deepEqual(await texts('#matrix tr:nth-child(2) td'), ['0', '0.5', '0'])
+})
+
+test('an invalid replicate is shown, and in no number', async () => {
+  await said(/ran/)
+  const schema = { type: 'object', required: ['a'] }
+  await run([{ b: 1 }, { a: 1 }, { a: 1 }], { schema, outcome: /^3 replicates/ })
+  assert.match((await texts('#lanes .state'))[0], /^does not fit the schema/)
+  assert.deepEqual(await texts('#matrix tr:nth-child(2) td'), ['–', '–', '–'])
+  assert.equal((await page.locator('#disagreements .invalid').count()) > 0, true)
+})
+
+test('what is no JSON, no array, no schema, no option is said', async () => {
+  await said(/ran/)
+  await run('[1,', { outcome: /^The replicates: / })
+  await run('{}', { outcome: /expected an array/ })
+  await run([1, 2], { schema: { 'x-compare': 'nearly' }, outcome: /schema\.x-compare/ })
+  await run([1, 2], { 'must-agree': 'label', outcome: /must_agree/ })
+})
+
+test('a field that must agree brings in the third', async () => {
+  await said(/ran/)
+  const same = { a: 1, b: 1, c: 1, d: 1 }
+  const all = ['yes', 'no', 'no'].map((answer) => ({ answer, ...same }))
+  await run(all, { outcome: /^2 replicates of 3 ran: stopped early/ })
+  await run(all, { 'must-agree': '/answer', outcome: /^3 replicates of 3 ran/ })
+})

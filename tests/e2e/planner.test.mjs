@@ -1,0 +1,75 @@
+// The tool-request pass of the page, as a user meets it.
+import assert from 'node:assert/strict'
+import test, { beforeEach } from 'node:test'
+import { visiting } from './visiting.mjs'
+
+const visit = visiting('#planner')
+let page
+beforeEach(() => {
+  page = visit.page
+})
+
+const texts = (selector) => page.locator(selector).allTextContents()
+const outcome = (words) => page.locator('#ask-outcome').filter({ hasText: words }).waitFor()
+const plan = async () => JSON.parse(await page.textContent('#ask-plan'))
+
+test('what is asked for, allowed, blocked and brought, the plan and its audit', async () => {
+  await outcome(/^paper: 3 calls requested, 1 ran; a plan from the input and the results\.$/)
+  const calls = await texts('#ask-calls strong')
+  assert.deepEqual(calls, [
+    'read_file: allowed',
+    'send_note: blocked, not_read_only',
+    'read_file: skipped, duplicate',
+  ])
+  const [result, ...more] = await texts('#ask-results li')
+  assert.deepEqual(more, [])
+  assert.match(result, /^read_file, \d+ ms.*Call Ada about the engine/)
+  assert.deepEqual(await plan(), { action: 'act on what was read', based_on: ['read_file'] })
+  const audit = await texts('#ask-audit strong')
+  assert.deepEqual(audit, [
+    'llm_call',
+    'strategist_tool_request',
+    'strategist_tool_result',
+    'llm_call',
+  ])
+  assert.ok(!(await page.textContent('#ask-audit')).includes('Ada'), 'no result in the audit')
+  await page.click('#views a >> nth=0')
+  assert.deepEqual(await texts('#notes li'), ['None yet.'])
+  assert.deepEqual(visit.complaints, [])
+})
+
+test('the recording gives the same plan', async () => {
+  await outcome(/^paper: 3 calls/)
+  await page.click('#ask-replay')
+  await outcome(/^backtest: 3 calls requested, 1 ran/)
+  assert.deepEqual(await plan(), { action: 'act on what was read', based_on: ['read_file'] })
+})
+
+test('failures and time-outs are results, and the plan is made without them', async () => {
+  await page.selectOption('#ask-example', 'A file that is not there, and a slow tool')
+  await outcome(/^paper: 2 calls requested, 2 ran; a plan from the input alone: no call brought/)
+  const [gone, slow] = await texts('#ask-results li')
+  assert.match(gone, /tool\.threw: there is no file gone\.txt/)
+  assert.match(slow, /tool\.timeout/)
+  assert.deepEqual(await plan(), { action: 'wait', based_on: [] })
+})
+
+test("a request of one's own, and a limit", async () => {
+  await page.fill('#ask', 'Just plan, please.')
+  await page.press('#ask-limit', 'Enter')
+  await outcome(/0 calls requested.*what the model said is no request/)
+  assert.deepEqual(await texts('#ask-calls strong'), ['Not a request: no_json'])
+  assert.equal(await page.inputValue('#ask-example'), '')
+  await page.selectOption('#ask-example', 'More than the limit')
+  await outcome(/3 calls requested, 2 ran/)
+  await page.fill('#ask-limit', '1')
+  await page.click('#ask-form [type=submit]')
+  await outcome(/3 calls requested, 1 ran/)
+  assert.equal((await texts('#ask-calls strong'))[2], 'read_file: blocked, budget')
+})
+
+test('an input that is no JSON is said', async () => {
+  await page.fill('#ask-input', '{')
+  await page.click('#ask-form [type=submit]')
+  await outcome(/^SyntaxError/)
+})

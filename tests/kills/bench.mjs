@@ -1,0 +1,62 @@
+// What the trials share: a Redis server, the receiver, the holder as one file that starts quickly,
+// and the parent's own connections.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { Redis } from 'ioredis'
+import { startRedis } from '../stores/redis-server.mjs'
+
+const here = (name) => fileURLToPath(new URL(name, import.meta.url))
+
+/** Starts the receiver (`early`: its mis-ordered twin). */
+export async function startReceiver(folder, early = '') {
+  const child = fork(here('receiver.mjs'), [folder, early])
+  const [{ port }] = await once(child, 'message')
+  return { child, url: `http://127.0.0.1:${port}/` }
+}
+
+/** The lines of a file of JSON lines; none if it is not there. */
+export function lines(folder, name) {
+  const path = join(folder, name)
+  if (!existsSync(path)) return []
+  return readFileSync(path, 'utf8').split('\n').filter(Boolean).map(JSON.parse)
+}
+
+export async function openBench() {
+  const folder = mkdtempSync(join(tmpdir(), 'turnlock-kills-'))
+  const bundle = join(folder, 'holder.mjs')
+  await build({
+    ...{ entryPoints: [here('holder.mjs')], outfile: bundle, bundle: true, format: 'esm' },
+    ...{ platform: 'node', target: 'node20', minify: true, logLevel: 'error' },
+    // ioredis is CommonJS and asks for Node's own modules.
+    banner: {
+      js: "import{createRequire}from'module';const require=createRequire(import.meta.url)",
+    },
+  })
+  const server = await startRedis('--appendonly', 'no')
+  const receiver = await startReceiver(folder)
+  const clients = Array.from({ length: 3 }, () => new Redis({ port: server.port }))
+  const held = new Map()
+  receiver.child.on('message', ({ applied }) => held.get(applied)?.())
+  return {
+    folder,
+    receiver: receiver.url,
+    port: server.port,
+    clients,
+    start: (spec) => fork(bundle, [JSON.stringify(spec)]),
+    /** Settles when the receiver has a receipt whose answer it holds back. */
+    applied: (trial) => new Promise((resolve) => held.set(trial, resolve)),
+    release: (trial) => receiver.child.send({ release: trial }),
+    async close() {
+      for (const client of clients) client.disconnect()
+      receiver.child.disconnect()
+      await once(receiver.child, 'exit')
+      await server.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,32 @@
+// A process that holds a turn until it is killed, or stopped, at a landmark: by its own hand or by
+// its parent's. Argument: the trial (see trial.mjs).
+import { Redis } from 'ioredis'
+import { runTurn } from 'turnlock'
+import { redisStore } from 'turnlock/stores/redis'
+import { watched } from './landmarks.mjs'
+import { LEASE_MS, partsOf } from './turn.mjs'
+import { WRONG } from './wrong.mjs'
+
+const spec = JSON.parse(process.argv[2])
+const { landmark, signal, form, hops, port } = spec
+const client = new Redis({ port })
+
+const at = async (here) => {
+  if (here !== landmark) return
+  // On its way, for some part of a round trip.
+  if (here.endsWith('in flight')) {
+    for (let n = 0; n < hops; n++) await new Promise((resolve) => setImmediate(resolve))
+  }
+  if (form === 'self') return void process.kill(process.pid, signal)
+  process.send({ at: here })
+  // The parent's signal comes here; a stopped holder goes on by itself when it wakes.
+  if (signal === 'SIGKILL') await new Promise(() => {})
+}
+
+const store = watched((WRONG[spec.wrong]?.holder ?? redisStore)(client), at)
+const parts = { ...partsOf(spec, at), store }
+const messages = [{ role: 'user', content: 'Switch the kitchen lamp on.' }]
+const keep = { leaseMs: LEASE_MS, ttlMs: 600_000 }
+process.send({ ready: true })
+const { status, error } = await runTurn({ ...parts, messages, keep }).result
+process.send({ ended: { status, code: error?.code } }, () => process.exit())

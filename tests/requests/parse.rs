@@ -1,0 +1,195 @@
+//! Requests as models write them, and as nobody should.
+
+use turnlock::request::{ParsePolicy, ParsedRequest, parse_tool_request};
+
+use crate::common::Random;
+
+fn parse(text: &str) -> ParsedRequest {
+    let allow = ["search", "quote"].map(str::to_owned).into();
+    parse_tool_request(text, &ParsePolicy { allow, max_tool_calls: 2, max_reason_chars: 20 })
+}
+
+fn call(name: &str, params: &str) -> String {
+    format!(r#"{{"tool_name":"{name}","params":{params},"reason":"why"}}"#)
+}
+
+fn request(calls: &[String]) -> String {
+    format!(r#"{{"tool_calls":[{}]}}"#, calls.join(","))
+}
+
+/// `name {params}` of what is taken; `index reason` of what is not.
+fn short(parsed: &ParsedRequest) -> (Vec<String>, Vec<String>) {
+    let taken = parsed.tool_calls.iter();
+    let taken = taken.map(|(call, _)| format!("{} {}", call.tool_name, call.params.to_canonical()));
+    let index =
+        |index: Option<usize>| index.map_or_else(|| "-".to_owned(), |index| index.to_string());
+    let rejected = parsed.rejected.iter();
+    let rejected = rejected.map(|one| format!("{} {}", index(one.index), one.reason.name()));
+    (taken.collect(), rejected.collect())
+}
+
+#[test]
+fn a_request_is_found_plain_or_fenced() {
+    let json = request(&[call("search", r#"{"q":"tides"}"#)]);
+    let spread = json.replace(',', ",\n  ");
+    for text in [
+        json.clone(),
+        format!("\u{feff}  {json}\r\n"),
+        spread.clone(),
+        format!("```json\n{json}\n```"),
+        format!("```JSON\r\n{json}\r\n```\r\n"),
+        format!("I need this first:\n\n```\n{spread}\n```\nThanks!"),
+        format!("````json\n{json}\n````"),
+        format!("```python\nprint(1)\n```\n```json\n{json}\n```"),
+    ] {
+        let parsed = parse(&text);
+        assert!(parsed.valid, "{text}");
+        assert_eq!(short(&parsed), (vec![r#"search {"q":"tides"}"#.to_owned()], vec![]), "{text}");
+    }
+}
+
+#[test]
+fn nothing_asked_is_a_valid_request() {
+    for text in ["{}", r#"{"tool_calls":[]}"#, "", "  \n", "```json\n{}\n```"] {
+        assert_eq!(
+            parse(text),
+            ParsedRequest { valid: true, ..ParsedRequest::default() },
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn what_is_no_request_is_refused_with_its_reason() {
+    let good = call("search", "{}");
+    let deep = format!("{}{}", r#"{"tool_calls":"#.repeat(10_000), "[".repeat(10_000));
+    let huge = request(&[call("search", &format!(r#"{{"q":"{}"}}"#, "x".repeat(70_000)))]);
+    let numbers = request(&[call("search", r#"{"q":1e999999}"#)]);
+    let cases = [
+        ("No tools needed.", "- no_json"),
+        ("[]", "- not_an_object"),
+        ("{", "- syntax"),
+        (r#"{"tool_calls":[]} trailing"#, "- syntax"),
+        (r#"{"tool_calls":[],"tool_calls":[]}"#, "- syntax"),
+        (r#"{"tool_calls":[],"note":1}"#, "- unknown_field"),
+        (r#"{"tool_calls":null}"#, "- invalid_field"),
+        (r#"{"tool_calls":{}}"#, "- invalid_field"),
+        (r#"{"tool_calls":[1]}"#, "0 not_an_object"),
+        ("```json\n{}\n```\n```json\n{}\n```", "- ambiguous"),
+        ("```json\n{\"tool_calls\":[", "- truncated"),
+        (&deep[..60_000], "- syntax"),
+        (&huge, "- too_large"),
+        (&numbers, "- syntax"),
+        (
+            "{\"tool_calls\":[{\"tool_name\":\"search\",\"params\":{\"a\":\"\\ud800\"},\"reason\":\"\"}]}",
+            "- syntax",
+        ),
+        (
+            r#"{"tool_calls":[{"tool_name":"search","params":{"a":1,"a":2},"reason":""}]}"#,
+            "- syntax",
+        ),
+    ];
+    for (text, wanted) in cases {
+        let parsed = parse(text);
+        assert_eq!((parsed.valid, parsed.tool_calls.len()), (false, 0), "{wanted}");
+        assert_eq!(short(&parsed).1, [wanted], "{}", &text[..text.len().min(80)]);
+    }
+    // Inside of a call, and one bad call spoils the good one beside it.
+    for (bad, wanted) in [
+        (good.replace("why\"", "why\",\"timeout\":1"), "1 unknown_field"),
+        (good.replace("{}", "[]"), "1 invalid_field"),
+        (good.replace("{}", "\"{}\""), "1 invalid_field"),
+        (good.replace("\"why\"", "7"), "1 invalid_field"),
+        (good.replace("\"search\"", "null"), "1 invalid_field"),
+        (good.replace("search", &"s".repeat(65)), "1 invalid_field"),
+        (good.replace(r#","reason":"why""#, ""), "1 missing_field"),
+        (good.replace(r#","params":{}"#, ""), "1 missing_field"),
+        ("{}".to_owned(), "1 missing_field"),
+    ] {
+        let parsed = parse(&request(&[good.clone(), bad.clone()]));
+        assert_eq!(short(&parsed), (vec![], vec![wanted.to_owned()]), "{bad}");
+        assert!(!parsed.valid);
+    }
+}
+
+#[test]
+fn the_policy_takes_calls_in_order() {
+    let text = request(&[
+        call("order", "{}"),
+        call("search", r#"{"q":1,"n":2}"#),
+        call("search", r#"{"n":2.0,"q":1e0}"#),
+        call("Search", "{}"),
+        call("sеarch", "{}"), // a Cyrillic е
+        call("quote", "{}"),
+        call("quote", r#"{"q":1}"#),
+    ]);
+    let parsed = parse(&text);
+    let (taken, rejected) = short(&parsed);
+    assert!(parsed.valid);
+    assert_eq!(taken, [r#"search {"n":2,"q":1}"#, "quote {}"]);
+    assert_eq!(
+        rejected,
+        ["0 not_allowed", "2 duplicate", "3 not_allowed", "4 not_allowed", "6 budget"]
+    );
+    let none = ParsePolicy { allow: vec![], max_tool_calls: 2, max_reason_chars: 20 };
+    assert_eq!(parse_tool_request(&text, &none).tool_calls, []);
+}
+
+#[test]
+fn a_reason_is_cut_to_what_javascript_counts() {
+    for (reason, wanted) in [
+        ("x".repeat(20), "x".repeat(20)),
+        ("x".repeat(21), format!("{}…", "x".repeat(19))),
+        ("😀".repeat(11), format!("{}…", "😀".repeat(9))),
+        ("é".repeat(30), format!("{}…", "é".repeat(19))),
+    ] {
+        let text = request(&[call("search", "{}").replace("why", &reason)]);
+        let (call, _) = &parse(&text).tool_calls[0];
+        assert_eq!(call.reason, wanted);
+        assert!(call.reason.encode_utf16().count() <= 20);
+    }
+}
+
+/// Whatever a model says: no panic, no call outside of the policy, and never a call and a fault
+/// of the schema at once.
+#[test]
+fn mutated_requests_stay_within_the_policy() {
+    let seed = request(&[call("search", r#"{"q":[1,{"a":null}]}"#), call("order", "{}")]);
+    let fenced = format!("text\n```json\n{seed}\n```\n");
+    let mut random = Random(0x5EED);
+    let (mut valid, mut invalid) = (0, 0);
+    for round in 0..60_000 {
+        let mut bytes = if round % 2 == 0 { &seed } else { &fenced }.clone().into_bytes();
+        for _ in 0..=random.below(3) {
+            if bytes.is_empty() {
+                break;
+            }
+            let at = random.below(bytes.len());
+            match random.below(4) {
+                0 => bytes[at] = br#"{}[]",:\`01eorsearch "#[random.below(21)],
+                1 => drop(bytes.drain(at..(at + random.below(9)).min(bytes.len()))),
+                2 => bytes.insert(at, br#"{}[]",:\`"#[random.below(9)]),
+                _ => bytes.truncate(at.max(1)),
+            }
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let parsed = parse(&text);
+        assert!(parsed.tool_calls.len() <= 2);
+        assert!(parsed.valid || (parsed.tool_calls.is_empty() && !parsed.rejected.is_empty()));
+        for (call, _) in &parsed.tool_calls {
+            assert!(["search", "quote"].contains(&&*call.tool_name), "{text}");
+            assert!(call.params.as_object().is_some());
+            // Another reader of JSON sees the same call somewhere in the text.
+            let seen = text.match_indices('{').any(|(at, _)| {
+                let mut values = serde_json::Deserializer::from_str(&text[at..])
+                    .into_iter::<serde_json::Value>();
+                values.next().and_then(Result::ok).is_some_and(|other| {
+                    other["tool_calls"][call.index]["tool_name"] == *call.tool_name
+                })
+            });
+            assert!(seen, "{text}");
+        }
+        if parsed.valid { valid += 1 } else { invalid += 1 }
+    }
+    assert!(valid > 1_000 && invalid > 1_000, "{valid} {invalid}");
+}

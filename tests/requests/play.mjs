@@ -1,0 +1,198 @@
+// Plays one pass through the public package, against the scripted provider over HTTP. Runs in
+// any JavaScript runtime: no `node:` import here. See README.md for the form of the tables.
+import { playSearch } from './search.mjs'
+
+function assert(fact, what) {
+  if (!fact) throw new Error(what)
+}
+
+/** Settles too late: when it is told that nobody waits any longer. */
+const late = (signal) =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve('late')))
+
+function cycle() {
+  const ring = {}
+  ring.self = ring
+  return ring
+}
+
+/** A tool that behaves as the table says. */
+function toolOf({ defineTool, canonicalize }, name, tool, executed) {
+  return defineTool({
+    description: name,
+    inputSchema: tool.schema ?? { type: 'object' },
+    ...(tool.readOnly !== undefined && { readOnly: tool.readOnly }),
+    ...(tool.needsApproval !== undefined && { needsApproval: tool.needsApproval }),
+    ...(tool.timeoutMs && { timeoutMs: tool.timeoutMs }),
+    execute(args, { signal }) {
+      executed.push(`${name} ${canonicalize(JSON.stringify(args))}`)
+      if (tool.hangs) return late(signal)
+      if (tool.throws) throw new Error(tool.throws)
+      if (tool.returnsText) return tool.returnsText.repeat.repeat(tool.returnsText.times)
+      return tool.special ? cycle() : tool.returns
+    },
+  })
+}
+
+const lines = {
+  calls: (canonical, calls) =>
+    calls.map(({ tool_name, params, status, refusal, replayed }) =>
+      [tool_name, canonical(params), status, refusal, replayed && 'replayed']
+        .filter(Boolean)
+        .join(' '),
+    ),
+  results: (canonical, results) =>
+    results.map((entry) => {
+      assert(Number.isInteger(entry.duration_ms) && entry.duration_ms >= 0, 'duration_ms')
+      assert('result' in entry !== 'error' in entry, 'a result or an error')
+      const head = `${entry.tool_name} ${canonical(entry.params)}`
+      if (entry.error) return `${head} !${entry.error.code}`
+      const { result } = entry
+      const cut = typeof result === 'string' && result.includes('… [cut')
+      return `${head} ${cut ? 'cut' : canonical(result)}`
+    }),
+  rejected: (_, rejected) =>
+    rejected.map(({ index, reason, detail }) =>
+      [index, reason, detail].filter((one) => one !== null).join(' '),
+    ),
+  /** Results that come one behind the other come in any order; they are sorted. */
+  trace(canonical, events) {
+    const all = []
+    let together = []
+    const flush = () => {
+      all.push(...together.sort())
+      together = []
+    }
+    for (const event of events) {
+      if (event.type === 'strategist_tool_result') {
+        const { type, tool_name, status, result_summary } = event
+        together.push(`${type} ${tool_name} ${status}: ${result_summary}`)
+        continue
+      }
+      flush()
+      assert(event.prompt_template_hash.length === 64, 'prompt_template_hash')
+      if (event.type === 'llm_call') {
+        const { type, prompt_template_id: id, tool_call_count, context_flags, error } = event
+        const head = `${type} ${event.details.phase} ${id} ${tool_call_count}`
+        all.push(`${head} [${context_flags}]${error ? ` !${error}` : ''}`)
+      } else {
+        const calls = event.tool_calls.map(
+          ({ tool_name, refusal }) => `${tool_name}:${refusal ?? 'allowed'}`,
+        )
+        const wrong = lines.rejected(canonical, event.rejected).map((one) => `(${one})`)
+        all.push(`${event.type} ${[...calls, ...wrong].join('; ')}`.trim())
+      }
+    }
+    flush()
+    return all
+  },
+}
+
+/** All text of a part of a request. */
+function said(part) {
+  if (typeof part === 'string') return part
+  if (Array.isArray(part)) return part.map(said).join('\n')
+  return part ? [part.content, part.text].map(said).join('\n') : ''
+}
+
+function checkRequests(requests, wanted) {
+  wanted.forEach((want, at) => {
+    if (!want) return
+    const { body } = requests[at]
+    const names = (body.tools ?? []).map((tool) => tool.function?.name ?? tool.name)
+    const where = `request ${at + 1}`
+    if (want.tools) {
+      assert(JSON.stringify(names) === JSON.stringify(want.tools), `${where} offers ${names}`)
+    }
+    const text = `${said(body.system)}\n${said(body.messages)}`
+    for (const part of want.has ?? [])
+      assert(text.includes(part), `${where} lacks ${part}: ${text}`)
+    for (const part of want.lacks ?? [])
+      assert(!text.includes(part), `${where} has ${part}: ${text}`)
+  })
+}
+
+async function playPass({ turnlock, url, session, dialect }, scenario) {
+  const { canonicalize, signature } = turnlock
+  const canonical = (value) => canonicalize(JSON.stringify(value))
+  const executed = []
+  const tools = Object.fromEntries(
+    Object.entries(scenario.tools).map(([name, tool]) => [
+      name,
+      toolOf(turnlock, name, tool, executed),
+    ]),
+  )
+  const baseURL = `${url}/s/${session}/${encodeURIComponent(`scenario:${scenario.name}`)}/v1`
+  const options = { baseURL, model: 'scripted', apiKey: 'secret' }
+  options.maxRetries = scenario.maxRetries ?? 0
+  const model =
+    dialect === 'anthropic'
+      ? turnlock.anthropic(options)
+      : turnlock.openaiChat({ ...options, dialect })
+  const replay = scenario.replay?.map((entry) => ({
+    ...entry,
+    signature: signature({ tool: entry.tool_name, args: entry.params }),
+  }))
+  const cancelling = new AbortController()
+  const trace = []
+  const pass = turnlock.runWithToolRequests({
+    ...{ model, tools, policy: scenario.policy ?? {}, signal: cancelling.signal },
+    input: scenario.input ?? { symbol: 'BTC', global_context: { regime: 'calm' } },
+    ...(replay ? { replay } : { planId: 'plan-1', runId: 'run-1' }),
+    onTrace(event) {
+      trace.push(event)
+      if (event.type === scenario.cancel) cancelling.abort('user')
+    },
+  })
+  const result = await pass.catch((error) => ({
+    ...{ plan: null, error: error.code, ...error.details },
+  }))
+  const got = {
+    ...{ plan: result.plan, error: result.error ?? null, executed },
+    calls: lines.calls(canonical, result.calls),
+    results: lines.results(canonical, result.toolResults),
+    rejected: lines.rejected(canonical, result.rejected),
+    trace: lines.trace(canonical, trace),
+    ...{ fellBack: result.fellBack, usage: result.usage },
+  }
+  const { requests: wanted = [], ...expect } = scenario.expect
+  for (const [key, want] of Object.entries(expect)) {
+    // A pass without a plan says what it had, not how it would have gone on.
+    if (got[key] === undefined && result.error) continue
+    const [a, b] = [canonical(got[key]), canonical(want)]
+    assert(a === b, `${key}: wanted\n    ${b}\n  got\n    ${a}`)
+  }
+  const requests = await (await fetch(`${url}/s/${session}/requests`)).json()
+  for (const { body } of requests) {
+    const violations = turnlock.diagnose(body.messages, { dialect })
+    assert(violations.length === 0, `refused: ${JSON.stringify({ violations, body })}`)
+  }
+  assert(requests.length === scenario.model.length, `${requests.length} requests were made`)
+  checkRequests(requests, wanted)
+}
+
+/** Plays many, in both dialects where one is not named; counts and tells. */
+export async function playAll({ turnlock, url, runtime, lanes = 8 }, scenarios) {
+  const jobs = scenarios.flatMap((scenario) =>
+    (scenario.dialect ? [scenario.dialect] : ['openai-chat', 'anthropic']).map((dialect) => ({
+      scenario,
+      dialect,
+    })),
+  )
+  let passed = 0
+  const failures = []
+  const next = jobs.entries()
+  const work = async () => {
+    for (const [at, { scenario, dialect }] of next) {
+      try {
+        const play = scenario.search ? playSearch : playPass
+        await play({ turnlock, url, session: `${runtime}-${at}`, dialect }, scenario)
+        passed++
+      } catch (error) {
+        failures.push(`${scenario.name} [${runtime}, ${dialect}]\n  ${error.message}`)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: lanes }, work))
+  return { passed, failed: failures.length, failures }
+}

@@ -1,0 +1,290 @@
+//! A simulated host of a pass: plays a scenario's model and tools, with a clock of its own.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use serde_json::{Value, json};
+use turnlock::canon::Json;
+use turnlock::request::Pass;
+use turnlock::signature::Signature;
+use turnlock::turn::{Effect, Input, Settled, Verdict};
+
+use crate::common::{self, Random};
+use crate::misfit;
+use crate::scenarios_sim::Fact;
+
+pub struct Sim<'a> {
+    pub scenario: &'a Value,
+    pub dialect: &'a str,
+    /// `None`: whole responses, facts in order.
+    pub random: Option<Random>,
+    pub pass: Pass,
+    pub now: u64,
+    lanes: Vec<VecDeque<Fact>>,
+    urgent: VecDeque<Fact>,
+    pub requests: Vec<Value>,
+    pub traces: Vec<Value>,
+    pub executed: Vec<String>,
+    open_tools: BTreeSet<u32>,
+    pub result: Option<Value>,
+    tape: Vec<(u64, Fact)>,
+    pub effects: Vec<String>,
+}
+
+pub fn options(scenario: &Value, dialect: &str) -> Value {
+    let tools: Vec<Value> = scenario["tools"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, tool)| {
+            json!({ "name": name, "description": name, "inputSchema": tool["schema"],
+                    "readOnly": tool["readOnly"], "timeoutMs": tool["timeoutMs"],
+                    "maxResultBytes": tool["maxResultBytes"], "checks": true })
+        })
+        .collect();
+    let input = match &scenario["input"] {
+        Value::Null => json!({ "symbol": "BTC", "global_context": { "regime": "calm" } }),
+        input => input.clone(),
+    };
+    let mut options = json!({
+        "dialect": dialect, "input": input, "tools": tools, "policy": scenario["policy"],
+        "maxRetries": scenario["maxRetries"].as_u64().unwrap_or(0), "trace": true,
+        "replay": replay(&scenario["replay"]), "startedAt": 5_000,
+    });
+    if scenario["replay"].is_null() {
+        options["planId"] = "plan-1".into();
+        options["runId"] = "run-1".into();
+        options["secret"] = "00112233445566778899aabbccddeeff".into();
+    }
+    options
+}
+
+/// A recording as a table writes it, with signatures instead of calls.
+fn replay(entries: &Value) -> Value {
+    let entry = |entry: &Value| {
+        let params = entry["params"].to_string();
+        let tool = entry["tool_name"].as_str().unwrap();
+        let signature = Signature::of_text(tool, None, params.as_bytes(), None).unwrap();
+        let mut entry = entry.clone();
+        entry["signature"] = signature.as_str().into();
+        entry
+    };
+    entries.as_array().map_or(Value::Null, |all| all.iter().map(entry).collect())
+}
+
+impl<'a> Sim<'a> {
+    pub fn new(scenario: &'a Value, dialect: &'a str, random: Option<Random>) -> Self {
+        let options = options(scenario, dialect).to_string();
+        Self {
+            scenario,
+            dialect,
+            random,
+            pass: Pass::new(options.as_bytes()).expect("good options"),
+            now: 1_000,
+            lanes: Vec::new(),
+            urgent: VecDeque::new(),
+            requests: Vec::new(),
+            traces: Vec::new(),
+            executed: Vec::new(),
+            open_tools: BTreeSet::new(),
+            result: None,
+            tape: Vec::new(),
+            effects: Vec::new(),
+        }
+    }
+
+    pub fn play(&mut self) -> &Value {
+        assert_eq!(self.pass.next_deadline(), None, "nothing is due before the start");
+        self.pass.handle(self.now, Input::Start);
+        self.drain();
+        // Bounded: a pass that never ends is a failure and not a hang.
+        for _ in 0..100_000 {
+            if self.result.is_some() {
+                self.after_the_end();
+                return self.result.as_ref().unwrap();
+            }
+            let fact = self.next_fact();
+            self.pass.handle(self.now, fact.input());
+            self.tape.push((self.now, fact));
+            self.drain();
+        }
+        panic!("the pass does not end");
+    }
+
+    fn next_fact(&mut self) -> Fact {
+        if let Some(fact) = self.urgent.pop_front() {
+            return fact;
+        }
+        self.lanes.retain(|lane| !lane.is_empty());
+        if self.lanes.is_empty() {
+            self.now = self.pass.next_deadline().expect("a pass that waits has a deadline");
+            return Fact::Timer;
+        }
+        let lane = match &mut self.random {
+            Some(random) => random.below(self.lanes.len()),
+            None => 0,
+        };
+        let fact = self.lanes[lane].pop_front().unwrap();
+        if let Some(random) = &mut self.random {
+            self.now += random.below(3) as u64;
+            // Late and repeated facts must change nothing.
+            if random.below(8) == 0
+                && let Some((_, old)) = self.tape.get(random.below(self.tape.len() + 1)).cloned()
+                && !matches!(old, Fact::Bytes { .. } | Fact::Cancel(_) | Fact::Ended { .. })
+            {
+                self.lanes[lane].push_front(fact);
+                return old;
+            }
+        }
+        fact
+    }
+
+    fn drain(&mut self) {
+        while let Some(effect) = self.pass.poll() {
+            assert!(self.result.is_none(), "an effect behind the end: {effect:?}");
+            self.effects.push(format!("{effect:?}"));
+            self.perform(effect);
+        }
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Fetch { inference, attempt, body } => self.fetch(inference, attempt, &body),
+            Effect::Abort { inference } => {
+                let of = |fact: &Fact| match fact {
+                    Fact::Bytes { inference, .. }
+                    | Fact::Head { inference, .. }
+                    | Fact::Ended { inference, .. }
+                    | Fact::Broken { inference, .. } => Some(*inference),
+                    _ => None,
+                };
+                self.lanes.retain(|lane| lane.front().and_then(of) != Some(inference));
+            }
+            Effect::Check { call, name, args } => {
+                let args: Value = serde_json::from_str(&args.to_text()).unwrap();
+                let tool = &self.scenario["tools"][&name];
+                let verdict = match misfit(&tool["schema"], &args) {
+                    Some(errors) => Verdict::Invalid { errors },
+                    None => {
+                        let approval = tool["needsApproval"] == true;
+                        Verdict::Valid { action: None, approval }
+                    }
+                };
+                self.lanes.push(VecDeque::from([Fact::Checked { call, verdict }]));
+            }
+            Effect::RunTool { call, name, args, .. } => self.run_tool(call, &name, &args),
+            Effect::CancelTool { call, .. } => {
+                assert!(self.open_tools.remove(&call), "a tool that is not running");
+                // It settles all the same, too late.
+                let settled = Settled::Ok { text: "\"late\"".to_owned(), bytes: 6 };
+                self.lanes.push(VecDeque::from([Fact::Settled { call, settled }]));
+            }
+            Effect::Trace(event) => self.trace(&event),
+            Effect::Done { result } => {
+                self.result = Some(serde_json::from_str(&result.to_text()).unwrap());
+            }
+            Effect::Commit { .. } | Effect::Recall { .. } | Effect::Emit(_) => {
+                panic!("not an effect of a pass: {effect:?}")
+            }
+        }
+    }
+
+    fn fetch(&mut self, inference: u32, attempt: u32, body: &Json<'static>) {
+        let mut entry = self.scenario["model"][self.requests.len()].clone();
+        assert!(!entry.is_null(), "an unforeseen request: {}", body.to_text());
+        if let Some(says) = entry.get("says") {
+            entry["text"] = json!([says.to_string()]);
+        }
+        self.requests.push(serde_json::from_str(&body.to_text()).unwrap());
+        let Some(Json::Array(messages)) = body.get("messages") else { panic!("no messages") };
+        let dialect = turnlock::Dialect::parse(self.dialect).unwrap();
+        let violations = turnlock::message::diagnose(messages.iter().cloned(), dialect).unwrap();
+        assert!(violations.is_empty(), "{violations:?}: {}", body.to_text());
+        let mut lane = VecDeque::new();
+        if let Some(status) = entry["status"].as_u64() {
+            let status = u16::try_from(status).unwrap();
+            let retry = entry["retryAfterMs"].as_u64();
+            lane.push_back(Fact::Head { inference, attempt, status, retry });
+        } else if entry["then"] != "stall_head" {
+            lane.push_back(Fact::Head { inference, attempt, status: 200, retry: None });
+            for bytes in self.cut(common::render(&entry, self.dialect)) {
+                lane.push_back(Fact::Bytes { inference, attempt, bytes });
+            }
+            match entry["then"].as_str() {
+                Some("stall") => {}
+                Some("cut") => lane.push_back(Fact::Broken { inference, attempt }),
+                _ => lane.push_back(Fact::Ended { inference, attempt }),
+            }
+        }
+        self.lanes.push(lane);
+    }
+
+    fn cut(&mut self, bytes: Vec<u8>) -> Vec<Vec<u8>> {
+        let Some(random) = &mut self.random else { return vec![bytes] };
+        let longest = [1, 7, 64, 400][random.below(4)];
+        let mut rest = &bytes[..];
+        let mut chunks = Vec::new();
+        while !rest.is_empty() {
+            let (head, tail) = rest.split_at((1 + random.below(longest)).min(rest.len()));
+            chunks.push(head.to_vec());
+            rest = tail;
+        }
+        chunks
+    }
+
+    fn run_tool(&mut self, call: u32, name: &str, args: &Json<'static>) {
+        self.executed.push(format!("{name} {}", args.to_canonical()));
+        assert!(self.open_tools.insert(call), "started twice");
+        let tool = &self.scenario["tools"][name];
+        let ok = |text: String| Settled::Ok { bytes: text.len() as u64, text };
+        let settled = if tool["hangs"] == true {
+            return;
+        } else if let Some(message) = tool["throws"].as_str() {
+            Settled::Error { code: "tool.threw".to_owned(), message: message.to_owned() }
+        } else if let Some(text) = tool["returnsText"].as_object() {
+            let times = usize::try_from(text["times"].as_u64().unwrap()).unwrap();
+            ok(Value::from(text["repeat"].as_str().unwrap().repeat(times)).to_string())
+        } else if tool["special"].is_string() {
+            let (code, message) = ("tool.unserializable".to_owned(), "no JSON".to_owned());
+            Settled::Error { code, message }
+        } else {
+            ok(tool["returns"].to_string())
+        };
+        self.lanes.push(VecDeque::from([Fact::Settled { call, settled }]));
+    }
+
+    fn trace(&mut self, event: &Json<'static>) {
+        let event: Value = serde_json::from_str(&event.to_text()).unwrap();
+        if self.scenario["cancel"] == event["type"] {
+            self.urgent.push_back(Fact::Cancel("user".to_owned()));
+        }
+        self.traces.push(event);
+    }
+
+    /// Facts that come behind the end change nothing.
+    fn after_the_end(&mut self) {
+        assert_eq!(self.pass.next_deadline(), None);
+        for (_, fact) in self.tape.clone() {
+            self.pass.handle(self.now + 1, fact.input());
+            assert_eq!(self.pass.poll(), None, "an effect behind the end, after {fact:?}");
+        }
+    }
+
+    /// The same facts give the same effects, to the byte.
+    pub fn replays(&self) {
+        let options = options(self.scenario, self.dialect).to_string();
+        let mut pass = Pass::new(options.as_bytes()).unwrap();
+        let mut effects = Vec::new();
+        let mut drain = |pass: &mut Pass| {
+            while let Some(effect) = pass.poll() {
+                effects.push(format!("{effect:?}"));
+            }
+        };
+        pass.handle(1_000, Input::Start);
+        drain(&mut pass);
+        for (now, fact) in &self.tape {
+            pass.handle(*now, fact.input());
+            drain(&mut pass);
+        }
+        assert_eq!(effects, self.effects);
+    }
+}

@@ -1,0 +1,121 @@
+// Plays tables through the built package in Node, workerd and Chromium. A folder of tables has
+// `play.mjs` with `playAll(host, jobs)`, `worker.mjs` that calls it inside workerd, and
+// `page.html` for a page that imports it.
+import { createServer } from 'node:http'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, extname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { createProvider } from './provider/server.mjs'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+
+const RUNTIMES = {
+  async node(folder, url, jobs) {
+    const turnlock = await import('turnlock')
+    const { playAll } = await import(pathToFileURL(join(root, folder, 'play.mjs')))
+    return playAll({ turnlock, url, runtime: 'node' }, jobs)
+  },
+
+  async workerd(folder, url, jobs) {
+    const { Miniflare } = await import('miniflare')
+    const { build } = await import('esbuild')
+    // As wrangler does: the `workerd` condition, and wasm as a module beside the script.
+    const bundle = await build({
+      ...{ entryPoints: [join(root, folder, 'worker.mjs')], bundle: true, write: false },
+      ...{ conditions: ['workerd', 'worker', 'browser'], target: 'es2022', outdir: '/' },
+      ...{ loader: { '.wasm': 'copy' }, assetNames: '[name]', format: 'esm' },
+    })
+    const script = bundle.outputFiles.find((file) => file.path.endsWith('.js')).text
+    const wasm = bundle.outputFiles.find((file) => file.path.endsWith('.wasm')).contents
+    const worker = new Miniflare({
+      compatibilityDate: '2025-05-01',
+      modules: [
+        { type: 'ESModule', path: 'worker.mjs', contents: script },
+        { type: 'CompiledWasm', path: 'turnlock.wasm', contents: wasm },
+      ],
+      bindings: { PROVIDER: url },
+    })
+    try {
+      return await playInBatches(jobs, async (batch) => {
+        const body = JSON.stringify(batch)
+        const response = await worker.dispatchFetch('http://worker/', { method: 'POST', body })
+        return response.json()
+      })
+    } finally {
+      await worker.dispose()
+    }
+  },
+
+  async chromium(folder, url, jobs) {
+    const { launch } = await import('./browser.mjs')
+    const site = await serve()
+    const browser = await launch()
+    try {
+      const page = await browser.newPage()
+      page.on('pageerror', (error) => console.error(`chromium: ${error}`))
+      await page.goto(`${site.url}/${folder}/page.html`)
+      return await page.evaluate(
+        async ([suite, provider, tables]) => {
+          const [turnlock, { playAll }] = await Promise.all([import('turnlock'), import(suite)])
+          // Chromium opens six connections to one host.
+          return playAll({ turnlock, url: provider, runtime: 'chromium', lanes: 5 }, tables)
+        },
+        [`/${folder}/play.mjs`, url, jobs],
+      )
+    } finally {
+      await browser.close()
+      await site.close()
+    }
+  },
+}
+
+/** A request to a worker may open six connections at once; the tables go in small batches. */
+async function playInBatches(jobs, play) {
+  const all = { passed: 0, failed: 0, failures: [] }
+  const batches = Array.from({ length: 8 }, (_, lane) => jobs.filter((__, at) => at % 8 === lane))
+  for (const [lane, batch] of batches.entries()) {
+    const { passed, failed, failures } = await play({ lane, scenarios: batch })
+    all.passed += passed
+    all.failed += failed
+    all.failures.push(...failures)
+  }
+  return all
+}
+
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript' }
+
+/** The repository as a site, for a page that imports from it. */
+async function serve() {
+  const server = createServer((request, response) => {
+    const path = join(root, new URL(request.url, 'http://x').pathname)
+    if (!path.startsWith(root) || !existsSync(path)) return response.writeHead(404).end()
+    const type = TYPES[extname(path)] ?? 'application/octet-stream'
+    response.writeHead(200, { 'content-type': type }).end(readFileSync(path))
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const close = () => {
+    server.closeAllConnections()
+    return new Promise((resolve) => server.close(resolve))
+  }
+  return { url: `http://127.0.0.1:${server.address().port}`, close }
+}
+
+/**
+ * Plays `jobs` in the runtimes that are named, against the scripted provider over HTTP; ends the
+ * process.
+ */
+export async function playEverywhere(folder, jobs, names) {
+  const provider = await createProvider()
+  let [passed, failed] = [0, 0]
+  for (const name of names.length ? names : Object.keys(RUNTIMES)) {
+    const played = await RUNTIMES[name](folder, provider.url, jobs)
+    for (const failure of played.failures) console.log(`\n${failure}`)
+    console.log(`${folder} in ${name}: ${played.passed} passed, ${played.failed} failed`)
+    passed += played.passed
+    failed += played.failed
+  }
+  await provider.close()
+  console.log(`${passed} passed, ${failed} failed`)
+  // Hanging tools of the tables keep timers alive.
+  process.exit(failed ? 1 : 0)
+}

@@ -1,0 +1,357 @@
+// Turns over HTTP: clients that leave and come back, pause and resume, approval, stop.
+import assert from 'node:assert/strict'
+import { Client, fresh, readEvents } from './client.mjs'
+
+const statusesOf = (events) =>
+  events.flatMap(({ toolResults = [] }) => toolResults.map((result) => result.status))
+const typesOf = (events) => events.map((event) => event.type)
+const last = (events) => events.at(-1)
+const numbered = (events, from = 1) =>
+  assert.deepEqual(
+    events.map((event) => event.seq),
+    events.map((_, at) => at + from),
+  )
+const errorCode = async (response) => (await response.json()).error.code
+
+/** Everything that is kept of a turn, as another server tells it. */
+async function kept(host, client, requestId, after = 0) {
+  const response = await client.at(host.second).attach(requestId, after)
+  return response.status === 200 ? (await readEvents(response)).events : []
+}
+
+/** A turn that waits for its client after the tools. */
+async function paused(host, own = {}, options = {}) {
+  const client = new Client(host.url, options)
+  const requestId = fresh('paused')
+  const { events } = await client.run({ requestId, policy: { pauseAfterTools: true }, ...own })
+  assert.equal(last(events).type, 'paused')
+  return { client, requestId, events, toolBatchId: last(events).resume.toolBatchId }
+}
+
+export const turns = {
+  async 'leaving at every event, and coming back elsewhere: none lost, doubled or run again'(host) {
+    const staying = new Client(host.url)
+    const whole = await staying.run()
+    const requests = host.provider.requests(staying.session).length
+    for (let seq = 1; seq < whole.events.length; seq++) {
+      const client = new Client(host.url)
+      const requestId = fresh('left')
+      const seen = await client.runUntil(seq, { requestId })
+      const rest = await kept(host, client, requestId, seq)
+      numbered([...seen, ...rest])
+      assert.equal(last(rest)?.type ?? 'missing', 'complete', `left at ${seq}`)
+      assert.deepEqual([...seen, ...rest], await kept(host, client, requestId))
+      assert.equal(host.receiver.ran(client.session).length, 1)
+      assert.equal(host.provider.requests(client.session).length, requests)
+    }
+  },
+
+  async 'a client that leaves while a tool runs finds the answer later'(host) {
+    const client = new Client(host.url)
+    const gate = host.receiver.hold(client.session)
+    const requestId = fresh('away')
+    const seen = await client.runUntil(1, { requestId })
+    await gate.reached
+    const back = client.at(host.second).attach(requestId, seen.length)
+    gate.open()
+    const { events } = await readEvents(await back)
+    numbered([...seen, ...events])
+    assert.equal(last(events).type, 'complete')
+    assert.deepEqual(statusesOf(events), ['ok'], 'what the tool was waiting for was not cut off')
+    assert.equal(host.receiver.ran(client.session).length, 1)
+  },
+
+  async 'the header goes before the address; without either everything is told'(host) {
+    const client = new Client(host.url)
+    const { events } = await client.run()
+    const [{ requestId }] = events
+    const at = `/messages/${requestId}/events`
+    const read = async (path, headers) =>
+      (await readEvents(await client.fetch(path, { headers }))).events
+    assert.deepEqual(await read(at), events)
+    assert.deepEqual(await read(`${at}?after=2`), events.slice(2))
+    assert.deepEqual(await read(`${at}?after=2`, { 'last-event-id': '4' }), events.slice(4))
+    assert.deepEqual(await read(`${at}?after=2`, { 'last-event-id': '' }), events.slice(2))
+    // An EventSource that has everything must not come back for ever.
+    const over = await client.attach(requestId, last(events).seq)
+    assert.equal(over.status, 204)
+    assert.equal((await client.attach(requestId, 10 ** 9)).status, 204)
+  },
+
+  async 'many readers of one turn see the same'(host) {
+    const client = new Client(host.url)
+    const gate = host.receiver.hold(client.session)
+    const requestId = fresh('read')
+    const first = await client.start({ requestId })
+    const readers = Array.from({ length: 8 }, (_, at) =>
+      client.at(at % 2 ? host.second : host.url).attach(requestId, 0),
+    )
+    await gate.reached
+    gate.open()
+    const { events } = await readEvents(first)
+    for (const reader of readers) {
+      assert.deepEqual((await readEvents(await reader)).events, events)
+    }
+    assert.equal(host.receiver.ran(client.session).length, 1)
+  },
+
+  async 'an id that is known does not run again'(host) {
+    const client = new Client(host.url)
+    const requestId = fresh('once')
+    await client.run({ requestId })
+    for (const at of [host.url, host.second]) {
+      for (const path of ['/messages_two_stage', '/messages', '']) {
+        const again = await client.at(at).start({ requestId }, path)
+        assert.equal(again.status, 409)
+        assert.equal(await errorCode(again), 'turn.conflict')
+      }
+    }
+    const same = fresh('race')
+    const all = await Promise.all(
+      Array.from({ length: 10 }, () => client.start({ requestId: same })),
+    )
+    const statuses = all.map((response) => response.status).sort()
+    assert.deepEqual(statuses, [200, ...Array(9).fill(409)])
+    await Promise.all(all.map((response) => response.text()))
+    assert.equal(host.receiver.ran(client.session).length, 2)
+  },
+
+  async 'pause, then resume elsewhere: the results are there, the tools do not run again'(host) {
+    const { client, requestId, events, toolBatchId } = await paused(host)
+    assert.equal(toolBatchId, 1)
+    assert.equal((await client.attach(requestId, last(events).seq)).status, 204)
+    const response = await client.at(host.second).resume(requestId, { toolBatchId })
+    assert.equal(response.status, 200)
+    assert.equal(response.headers.get('x-request-id'), requestId)
+    const rest = (await readEvents(response)).events
+    numbered([...events, ...rest])
+    assert.equal(last(rest).type, 'complete')
+    assert.match(last(rest).fullContent, /notes\.txt/)
+    assert.equal(host.receiver.ran(client.session).length, 1)
+    assert.deepEqual(await kept(host, client, requestId), [...events, ...rest])
+    const again = await client.resume(requestId, { toolBatchId })
+    assert.equal(again.status, 409)
+    assert.equal(await errorCode(again), 'turn.conflict')
+  },
+
+  async 'a resumed turn whose client leaves goes on'(host) {
+    const { client, requestId, events } = await paused(host)
+    const before = host.provider.requests(client.session).length
+    const left = new AbortController()
+    const response = await client.resume(requestId, {}, { signal: left.signal })
+    const { events: more } = await readEvents(response, (so) => so.length >= 1)
+    left.abort()
+    const seen = [...events, ...more]
+    const rest = await kept(host, client, requestId, last(seen).seq)
+    const all = await kept(host, client, requestId)
+    numbered(all)
+    assert.deepEqual(all, [...seen, ...rest])
+    assert.equal(last(all).type, 'complete')
+    assert.equal(host.provider.requests(client.session).length, before + 1)
+  },
+
+  async 'the wrong batch, an unknown turn and a running one are not resumed'(host) {
+    const { client, requestId } = await paused(host)
+    const wrong = await client.resume(requestId, { toolBatchId: 7 })
+    assert.ok([404, 409].includes(wrong.status), `${wrong.status}`)
+    await wrong.arrayBuffer()
+    assert.equal((await client.resume(fresh('unknown'))).status, 404)
+    const running = new Client(host.url)
+    const gate = host.receiver.hold(running.session)
+    const id = fresh('running')
+    const first = await running.start({ requestId: id })
+    await gate.reached
+    const early = await running.at(host.second).resume(id)
+    assert.equal(early.status, 409)
+    assert.equal(await errorCode(early), 'turn.conflict')
+    gate.open()
+    assert.equal(last((await readEvents(first)).events).type, 'complete')
+    assert.equal(host.receiver.ran(running.session).length, 1)
+    assert.equal((await client.resume(requestId)).status, 200, 'the refused one did no harm')
+  },
+
+  async 'fifty resumes at once: exactly one runs'(host) {
+    const { client, requestId, events } = await paused(host, {}, { base: '/crowd' })
+    const before = host.provider.requests(client.session).length
+    const all = await Promise.all(
+      Array.from({ length: 50 }, (_, at) =>
+        client.at(at % 2 ? host.second : host.url).resume(requestId),
+      ),
+    )
+    const won = all.filter((response) => response.status === 200)
+    assert.equal(won.length, 1)
+    for (const response of all) {
+      if (response === won[0]) continue
+      assert.equal(response.status, 409)
+      assert.equal(await errorCode(response), 'turn.conflict')
+    }
+    const rest = (await readEvents(won[0])).events
+    numbered([...events, ...rest])
+    assert.equal(last(rest).type, 'complete')
+    assert.equal(host.provider.requests(client.session).length, before + 1)
+    assert.equal(host.receiver.ran(client.session).length, 1)
+  },
+
+  async 'stop ends a running turn, everywhere and for good'(host) {
+    const client = new Client(host.url)
+    const gate = host.receiver.hold(client.session)
+    const requestId = fresh('stopped')
+    const first = await client.start({ requestId })
+    await gate.reached
+    const stopped = await client.at(host.second).cancel(requestId, { reason: 'enough' })
+    assert.equal(stopped.status, 200)
+    assert.deepEqual(await stopped.json(), { requestId, status: 'cancelled' })
+    const { events } = await readEvents(first)
+    assert.equal(last(events).type, 'cancelled')
+    gate.open()
+    numbered(events)
+    assert.deepEqual(await kept(host, client, requestId), events, 'the client saw what is kept')
+    const resumed = await client.resume(requestId)
+    assert.equal(resumed.status, 409)
+    assert.equal(await errorCode(resumed), 'turn.cancelled')
+    assert.equal((await (await client.cancel(requestId)).json()).status, 'cancelled')
+    assert.equal(host.provider.requests(client.session).length, 1)
+    assert.equal((await client.start({ requestId })).status, 409)
+  },
+
+  async 'stop ends a paused turn, and does not undo a complete one'(host) {
+    const { client, requestId } = await paused(host)
+    assert.equal((await (await client.cancel(requestId)).json()).status, 'cancelled')
+    const resumed = await client.at(host.second).resume(requestId)
+    assert.equal(resumed.status, 409)
+    assert.equal(await errorCode(resumed), 'turn.cancelled')
+    const done = await client.run()
+    const stopped = await client.cancel(done.events[0].requestId)
+    assert.equal((await stopped.json()).status, 'complete')
+    assert.equal((await client.cancel(fresh('unknown'))).status, 404)
+  },
+
+  async 'stop under the prefix of the other route, and a unified turn'(host) {
+    const client = new Client(host.url)
+    const gate = host.receiver.hold(client.session)
+    const requestId = fresh('unified')
+    const first = await client.start({ requestId }, '/messages')
+    await gate.reached
+    const stopped = await client.post('/messages/cancel', { requestId })
+    assert.equal((await stopped.json()).status, 'cancelled')
+    gate.open()
+    assert.equal(last((await readEvents(first)).events).type, 'cancelled')
+  },
+
+  async 'a call that needs approval runs when it is approved, once'(host) {
+    const { client, requestId, events, signature } = await waiting(host)
+    assert.equal(ranNames(host, client).includes('send_note'), false)
+    const response = await client
+      .at(host.second)
+      .resume(requestId, { approvals: [{ signature, approved: true }] })
+    const rest = (await readEvents(response)).events
+    numbered([...events, ...rest])
+    assert.equal(last(rest).type, 'complete', JSON.stringify(last(rest)))
+    assert.deepEqual(ranNames(host, client), ['read_file', 'send_note'])
+    const again = await client.resume(requestId, { approvals: [{ signature, approved: true }] })
+    assert.equal(again.status, 409)
+    assert.deepEqual(ranNames(host, client), ['read_file', 'send_note'])
+  },
+
+  async 'a call that is refused does not run, and the turn answers'(host) {
+    const { client, requestId, signature } = await waiting(host)
+    const approvals = [{ signature, approved: false, reason: 'not today' }]
+    const rest = (await readEvents(await client.resume(requestId, { approvals }))).events
+    assert.equal(last(rest).type, 'complete')
+    assert.deepEqual(ranNames(host, client), ['read_file'])
+  },
+
+  async 'an approval of something else approves nothing'(host) {
+    const { client, requestId, signature } = await waiting(host)
+    const flipped = signature.replace(/./g, (digit) => (digit === 'a' ? 'b' : 'a'))
+    const forged = [flipped, 'f'.repeat(64), signature.slice(1) + '0']
+    const approvals = forged.map((one) => ({ signature: one, approved: true }))
+    const response = await client.resume(requestId, { approvals })
+    await response.text()
+    assert.deepEqual(ranNames(host, client), ['read_file'])
+    // Nor does one of another tenant.
+    const bob = new Client(host.url, { tenant: 'bob', base: '/approve', session: client.session })
+    const his = await bob.resume(requestId, { approvals: [{ signature, approved: true }] })
+    assert.equal(his.status, 404)
+    assert.deepEqual(ranNames(host, client), ['read_file'])
+  },
+
+  async 'where the policy is to stop, a turn ends with its client'(host) {
+    const client = new Client(host.url, { base: '/stop' })
+    const gate = host.receiver.hold(client.session)
+    const requestId = fresh('gone')
+    const left = new AbortController()
+    const response = await client.start({ requestId }, undefined, { signal: left.signal })
+    // A reader that leaves stops nothing.
+    const reader = new AbortController()
+    await readEvents(await client.attach(requestId, 0, { signal: reader.signal }), () => true)
+    reader.abort()
+    assert.equal(response.status, 200)
+    await gate.reached
+    left.abort()
+    const events = (await readEvents(await client.attach(requestId))).events
+    assert.equal(last(events).type, 'cancelled', JSON.stringify(events))
+    gate.open()
+    assert.equal(host.provider.requests(client.session).length, 1)
+    const whole = await client.run()
+    assert.equal(last(whole.events).type, 'complete', 'who stays gets everything')
+  },
+}
+
+/** Where the store outlives the server. */
+export const restarts = {
+  async 'a server that is killed takes no turn with it'(host) {
+    const { client, requestId, events } = await paused(host)
+    const busy = new Client(host.url)
+    const gate = host.receiver.hold(busy.session)
+    const id = fresh('killed')
+    const seen = await busy.runUntil(1, { requestId: id })
+    await gate.reached
+    await host.restart()
+    gate.open()
+    const rest = (await readEvents(await client.at(host.url).resume(requestId))).events
+    numbered([...events, ...rest])
+    assert.equal(last(rest).type, 'complete')
+    assert.equal(host.receiver.ran(client.session).length, 1)
+    await resumeInterrupted(host, busy.at(host.url), id, seen)
+  },
+}
+
+const ranNames = (host, client) => host.receiver.ran(client.session).map((one) => one.name)
+
+/** A turn that waits for the approval of a note. */
+async function waiting(host) {
+  const client = new Client(host.url, { base: '/approve', script: 'read-then-note' })
+  const requestId = fresh('approve')
+  const { events } = await client.run({ requestId, policy: { maxTools: 2 } })
+  assert.equal(last(events).type, 'paused', JSON.stringify(typesOf(events)))
+  const [call, ...others] = last(events).approvals
+  assert.deepEqual(others, [])
+  assert.equal(call.name, 'send_note')
+  const asked = events.find((event) => event.type === 'approval_required')
+  assert.deepEqual(asked.toolCalls, last(events).approvals)
+  return { client, requestId, events, signature: call.signature }
+}
+
+/** A reader is told that nobody runs the turn any more; whoever resumes it gets the answer. */
+async function resumeInterrupted(host, client, requestId, seen) {
+  for (;;) {
+    const response = await client.resume(requestId)
+    if (response.status === 409) {
+      // Its owner may still be alive, as far as anybody can know: a lease has to run out.
+      await response.text()
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      continue
+    }
+    const { events } = await readEvents(response)
+    const all = await kept(host, client, requestId)
+    numbered(all)
+    assert.deepEqual(all.slice(0, seen.length), seen)
+    assert.deepEqual(all.slice(all.length - events.length), events)
+    assert.equal(last(all).type, 'complete')
+    // The tool is read-only, so it may have been run again, with the same key.
+    const keys = new Set(host.receiver.ran(client.session).map((one) => one.idempotencyKey))
+    assert.equal(keys.size, 1)
+    return
+  }
+}

@@ -1,0 +1,393 @@
+//! What holds of every distance and every bundle (`bundle-statistics.md` §2.14).
+
+use serde_json::{Value, json};
+use turnlock::bundle::{self, Evidence, Limits, Rules, View};
+use turnlock::canon::{self, Json};
+use turnlock::stats::{self, Comparer, DistanceOptions};
+
+use crate::common::Random;
+use crate::generate::{fitting, pick, same, schema, value};
+
+fn own(value: &Value) -> Json<'static> {
+    Json::parse_str(&value.to_string()).unwrap().into_owned()
+}
+
+fn distance(a: &Value, b: &Value, schema: &Value) -> f64 {
+    let schema = own(schema);
+    let options = DistanceOptions { schema: Some(&schema), null_is_missing: false };
+    stats::distance(&own(a), &own(b), &options).unwrap()
+}
+
+fn evidence(schema: &Value, replicates: &[(Value, bool)]) -> Evidence {
+    let mut evidence = Evidence::new(Comparer::new(Some(&own(schema)), false).unwrap());
+    for (data, valid) in replicates {
+        let place = evidence.open();
+        evidence.set(place, Some(own(data)), *valid, Vec::new());
+    }
+    evidence
+}
+
+fn rules(epsilon: f64) -> Rules {
+    Rules { epsilon, ..Rules::default() }
+}
+
+fn summary(evidence: &Evidence, view: &View) -> Value {
+    serde_json::from_str(&evidence.summary_text(&rules(0.2), view)).unwrap()
+}
+
+fn whole(schema: &Value, replicates: &[(Value, bool)]) -> Value {
+    summary(&evidence(schema, replicates), &View::default())
+}
+
+/// Runs `check` on many seeds, naming the one that fails.
+fn each(seeds: u64, check: impl Fn(&mut Random)) {
+    for seed in 1..=seeds {
+        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(&mut random)));
+        assert!(checked.is_ok(), "seed {seed}");
+    }
+}
+
+fn any_schema(random: &mut Random) -> Value {
+    if random.below(4) == 0 { json!({}) } else { schema(random, 3) }
+}
+
+#[test]
+fn distances() {
+    each(6_000, |random| {
+        let schema = any_schema(random);
+        let mut next = || fitting(random, &schema, 3);
+        let (a, b, c) = (next(), next(), next());
+        let (ab, ba) = (distance(&a, &b, &schema), distance(&b, &a, &schema));
+        assert!((0.0..=1.0).contains(&ab), "{ab}");
+        assert_eq!(ab.to_bits(), ba.to_bits(), "{schema} {a} {b}: symmetric");
+        assert_eq!(distance(&a, &a, &schema), 0.0);
+        assert_eq!(distance(&a, &same(&a), &schema), 0.0, "{a}: the same in other words");
+        let (ac, bc) = (distance(&a, &c, &schema), distance(&b, &c, &schema));
+        assert!(ac <= ab + bc + 1e-9, "{schema}\n{a}\n{b}\n{c}: {ac} > {ab} + {bc}");
+    });
+}
+
+#[test]
+fn numbers() {
+    each(2_000, |random| {
+        let mut next = || f64::from(u32::try_from(random.below(10_000)).unwrap()) / 100.0;
+        let (a, step, further, factor) = (next(), next(), next(), next() + 0.01);
+        let range = json!({ "type": "number", "x-range": 1_000 });
+        let of = |b: f64| distance(&json!(a), &json!(b), &range);
+        assert!(of(a + step) <= of(a + step + further), "grows with the difference");
+        let free = json!({ "type": "number" });
+        let plain = distance(&json!(a), &json!(a + step), &free);
+        let scaled = distance(&json!(a * factor), &json!((a + step) * factor), &free);
+        assert!((plain - scaled).abs() < 1e-9, "no factor changes it");
+    });
+}
+
+#[test]
+fn a_field_that_parts_never_brings_nearer() {
+    each(2_000, |random| {
+        let schema = any_schema(random);
+        let (a, b) = (fitting(random, &schema, 3), fitting(random, &schema, 3));
+        let (Value::Object(a), Value::Object(mut b)) = (a, b) else { return };
+        let before = distance(&json!(a), &json!(b), &schema);
+        for (name, value) in &a {
+            let inner = &schema["properties"][name];
+            let agrees = b.get(name).is_some_and(|other| distance(value, other, inner) == 0.0);
+            if agrees && !inner["x-weight"].is_number() {
+                // No value of any kind is nearer to another type than 1.
+                b.insert(name.clone(), if value.is_boolean() { json!("no") } else { json!(true) });
+                assert!(distance(&json!(a), &json!(b), &schema) >= before - 1e-12);
+            }
+        }
+    });
+}
+
+#[test]
+fn bundles() {
+    each(2_500, |random| {
+        let schema = any_schema(random);
+        let k = 1 + random.below(6);
+        let replicates: Vec<(Value, bool)> =
+            (0..k).map(|_| (fitting(random, &schema, 3), random.below(5) > 0)).collect();
+        let got = whole(&schema, &replicates);
+        let matrix = got["pairwise_distance"].as_array().unwrap();
+        for (i, row) in matrix.iter().enumerate() {
+            for (j, cell) in row.as_array().unwrap().iter().enumerate() {
+                assert_eq!(cell, &matrix[j][i], "mirrored");
+                let valid = replicates[i].1 && replicates[j].1;
+                assert_eq!(cell.is_null(), !valid, "an invalid replicate has no cell");
+                assert!(i != j || !valid || *cell == json!(0));
+            }
+        }
+        // Stop ⇔ confidence ≥ 1 − ε, and no smaller ε stops where a larger one does not.
+        let confidence = got["confidence"].as_f64();
+        let stops = |epsilon| evidence(&schema, &replicates).agrees(&rules(epsilon));
+        assert_eq!(stops(0.2), confidence.is_some_and(|one| one >= 0.8 - 2e-12));
+        assert!(stops(0.5) || !stops(0.3));
+        // Unanimous fields are no disagreements, unless an invalid replicate differs.
+        for entry in got["disagreements"].as_array().unwrap() {
+            let values = entry["values"].as_array().unwrap();
+            let valid = values.iter().filter(|one| one["invalid"].is_null()).count();
+            assert!(valid > 1 || values.len() > valid, "{entry}");
+            assert!(valid > 1 || entry["max_distance"] == json!(0), "{entry}");
+        }
+        permuted(random, &schema, &replicates, &got);
+        grown(random, &schema, replicates, &got);
+    });
+}
+
+/// Another order of replicates: the same numbers in other places.
+fn permuted(random: &mut Random, schema: &Value, replicates: &[(Value, bool)], got: &Value) {
+    let mut order: Vec<usize> = (0..replicates.len()).collect();
+    for at in (1..order.len()).rev() {
+        order.swap(at, random.below(at + 1));
+    }
+    let mixed: Vec<_> = order.iter().map(|at| replicates[*at].clone()).collect();
+    let mixed = whole(schema, &mixed);
+    for (i, from_i) in order.iter().enumerate() {
+        for (j, from_j) in order.iter().enumerate() {
+            let (there, here) =
+                (&mixed["pairwise_distance"][i][j], &got["pairwise_distance"][*from_i][*from_j]);
+            assert_eq!(there, here, "the matrix is permuted");
+        }
+    }
+    let near = |a: &Value, b: &Value| match (a.as_f64(), b.as_f64()) {
+        (Some(a), Some(b)) => (a - b).abs() < 1e-12,
+        _ => a == b,
+    };
+    assert!(near(&mixed["confidence"], &got["confidence"]));
+    let keys =
+        |one: &Value| one["consensus"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(keys(&mixed), keys(got), "consensus fields");
+    let fields = |one: &Value| {
+        let entries = one["disagreements"].as_array().unwrap().iter();
+        let mut fields: Vec<String> = entries.map(|one| one["field"].to_string()).collect();
+        fields.sort();
+        fields
+    };
+    assert_eq!(fields(&mixed), fields(got), "disagreements");
+}
+
+/// One more replicate changes no earlier cell; an invalid one changes no number.
+fn grown(random: &mut Random, schema: &Value, mut replicates: Vec<(Value, bool)>, got: &Value) {
+    let k = replicates.len();
+    replicates.push((fitting(random, schema, 3), true));
+    let valid = whole(schema, &replicates);
+    replicates[k].1 = false;
+    let invalid = whole(schema, &replicates);
+    for (i, row) in got["pairwise_distance"].as_array().unwrap().iter().enumerate() {
+        for (j, cell) in row.as_array().unwrap().iter().enumerate() {
+            assert_eq!(&valid["pairwise_distance"][i][j], cell);
+            assert_eq!(&invalid["pairwise_distance"][i][j], cell);
+        }
+    }
+    for name in ["confidence", "valid_count", "early_stop", "consensus", "support", "distributions"]
+    {
+        assert_eq!(invalid[name], got[name], "{name}");
+    }
+}
+
+#[test]
+fn identical_replicates() {
+    each(800, |random| {
+        let schema = any_schema(random);
+        let data = fitting(random, &schema, 3);
+        let replicates: Vec<_> = (0..2 + random.below(4)).map(|_| (same(&data), true)).collect();
+        let got = whole(&schema, &replicates);
+        assert_eq!((&got["confidence"], &got["disagreements"]), (&json!(1), &json!([])));
+        // Full consensus: every leaf that weighs anything.
+        for (field, value) in got["consensus"].as_object().unwrap() {
+            let there = own(same(&data).pointer(field).unwrap());
+            assert_eq!(there.to_canonical(), own(value).to_canonical());
+        }
+        if !data.is_object() {
+            assert_eq!(got["consensus"].as_object().unwrap().len(), 1);
+        }
+    });
+}
+
+#[test]
+fn caps_change_no_number() {
+    let mut cut = 0;
+    for seed in 1..=1_500_u64 {
+        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let schema = any_schema(&mut random);
+        let replicates: Vec<(Value, bool)> =
+            (0..4).map(|at| (fitting(&mut random, &schema, 3), at != 2)).collect();
+        let evidence = evidence(&schema, &replicates);
+        let full = summary(&evidence, &View::default());
+        let cap = |random: &mut Random, most| Some(random.below(most));
+        let limits = Limits {
+            max_fields: cap(&mut random, 4),
+            max_diffs: cap(&mut random, 3),
+            max_bytes: cap(&mut random, 4_000),
+        };
+        let view = View { limits: limits.clone(), ..View::default() };
+        let text = evidence.summary_text(&rules(0.2), &view);
+        let got: Value = serde_json::from_str(&text).unwrap();
+        for name in ["pairwise_distance", "confidence", "valid_count", "invalid", "early_stop"] {
+            assert_eq!(got[name], full[name], "{name}");
+        }
+        for name in ["consensus", "distributions", "support"] {
+            for (field, value) in got[name].as_object().unwrap() {
+                assert_eq!(value, &full[name][field], "{name} {field}");
+            }
+        }
+        let shown = got["disagreements"].as_array().unwrap();
+        assert_eq!(shown[..], full["disagreements"].as_array().unwrap()[..shown.len()]);
+        assert!(shown.len() <= limits.max_diffs.unwrap());
+        let lost = |name: &str| {
+            let size = |one: &Value| {
+                one.as_array().map_or_else(|| one.as_object().unwrap().len(), Vec::len)
+            };
+            (size(&got[name]), size(&full[name]))
+        };
+        let parts = ["consensus", "distributions", "disagreements"].map(lost);
+        let truncated = parts.iter().any(|(shown, total)| shown < total);
+        assert_eq!(got["truncated"], json!(truncated));
+        if truncated {
+            cut += 1;
+            for (name, (shown, total)) in
+                ["consensus", "distributions", "disagreements"].iter().zip(parts)
+            {
+                assert_eq!(got["counts"][name], json!({ "shown": shown, "total": total }));
+            }
+        }
+        // Either it fits, or nothing is left that could go.
+        let empty = parts.iter().all(|(shown, _)| *shown == 0);
+        assert!(text.len() <= limits.max_bytes.unwrap() || empty, "{} bytes", text.len());
+    }
+    assert!(cut > 500, "{cut}");
+}
+
+#[test]
+fn patches_round_trip() {
+    each(6_000, |random| {
+        let base = value(random, 4);
+        let target = if random.below(3) == 0 { value(random, 4) } else { touched(random, &base) };
+        let (base, target) = (own(&base), own(&target));
+        let patch = bundle::diff(&base, &target);
+        let made = bundle::apply(&base, &patch).unwrap();
+        assert_eq!(made.to_canonical(), target.to_canonical(), "{}", patch.to_text());
+    });
+}
+
+/// A value with something changed somewhere.
+fn touched(random: &mut Random, from: &Value) -> Value {
+    let mut made = from.clone();
+    match &mut made {
+        Value::Array(items) => match random.below(3) {
+            0 => items.insert(random.below(items.len() + 1), value(random, 2)),
+            1 if !items.is_empty() => drop(items.remove(random.below(items.len()))),
+            _ => items.iter_mut().for_each(|item| *item = touched(random, item)),
+        },
+        Value::Object(members) => {
+            let keys: Vec<String> = members.keys().cloned().collect();
+            if let Some(key) = keys.first() {
+                let inner = touched(random, &members[key]);
+                members.insert(key.clone(), inner);
+            }
+            if random.below(2) == 0 {
+                members.insert("new/~".to_owned(), value(random, 2));
+            }
+        }
+        other => *other = value(random, 1),
+    }
+    made
+}
+
+/// The compact form says the same: base and deltas give every replicate back.
+#[test]
+fn compact_bundles_lose_nothing() {
+    each(1_500, |random| {
+        let schema = any_schema(random);
+        let base = fitting(random, &schema, 3);
+        let replicates: Vec<(Value, bool)> =
+            (0..4).map(|_| (touched(random, &base), random.below(5) > 0)).collect();
+        let evidence = evidence(&schema, &replicates);
+        let heads: Vec<String> = (0..4).map(|at| format!("\"id\":{at}")).collect();
+        let view = View { compact: true, ..View::default() };
+        let (text, truncated) = evidence.bundle_text(&rules(0.2), &view, "{}", &heads);
+        assert!(!truncated);
+        let got: Value = serde_json::from_str(&text).unwrap();
+        let shown = got["replicates"].as_array().unwrap();
+        let base = shown.iter().find(|one| one["base"] == true).map(|one| own(&one["data"]));
+        for (one, (data, _)) in shown.iter().zip(&replicates) {
+            let back = match one.get("delta") {
+                Some(delta) => bundle::apply(base.as_ref().unwrap(), &own(delta)).unwrap(),
+                None => own(&one["data"]),
+            };
+            assert_eq!(back.to_canonical(), own(data).to_canonical());
+        }
+        let again: Value = serde_json::from_str(&got.to_string()).unwrap();
+        assert_eq!(got, again);
+    });
+}
+
+/// Whatever is asked for, a schema is refused with the place of the fault or it works.
+#[test]
+fn no_schema_panics() {
+    let keys = [
+        "type",
+        "enum",
+        "const",
+        "items",
+        "properties",
+        "x-compare",
+        "x-range",
+        "x-weight",
+        "x-key",
+        "ignore",
+        "$ref",
+        "anyOf",
+        "minimum",
+        "maximum",
+        "uniqueItems",
+        "additionalProperties",
+        "format",
+    ];
+    let (mut refused, mut taken) = (0, 0);
+    for seed in 1..=6_000_u64 {
+        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let random = &mut random;
+        let mut schema = serde_json::Map::new();
+        for _ in 0..1 + random.below(5) {
+            let inner = match random.below(6) {
+                0 => json!("#"),
+                1 => json!("#/properties/a"),
+                2 => {
+                    json!(*pick(random, &["number", "object", "array", "assign", "keyed", "null"]))
+                }
+                3 => {
+                    json!({ "a": { "$ref": "#" }, "b": { "type": "array", "items": { "$ref": "#" } } })
+                }
+                _ => value(random, 3),
+            };
+            schema.insert((*pick(random, &keys)).to_owned(), inner);
+        }
+        let schema = own(&Value::Object(schema));
+        match Comparer::new(Some(&schema), false) {
+            Err(error) => {
+                assert_eq!(error.code(), "options.invalid");
+                refused += 1;
+            }
+            Ok(mut comparer) => {
+                let (a, b) = (own(&value(random, 4)), own(&value(random, 4)));
+                let (a, b) = (comparer.ready(&a), comparer.ready(&b));
+                let distance = comparer.distance(comparer.root(), &a, &b);
+                assert!((0.0..=1.0).contains(&distance));
+                taken += 1;
+            }
+        }
+    }
+    assert!(refused > 500 && taken > 500, "{refused} {taken}");
+}
+
+#[test]
+fn pointers_lead_back() {
+    let json = own(&json!({ "a/b": { "~": [1, { "": 2 }] } }));
+    let at = |pointer: &str| canon::pointer(&json, pointer).map(Json::to_text);
+    assert_eq!(at("/a~1b/~0/1/").as_deref(), Some("2"));
+    assert_eq!(at(""), Some(json.to_text()));
+    assert_eq!(at("/a~1b/~0/2"), None);
+}

@@ -1,0 +1,137 @@
+// The tool-request pass: write what the model asks for, see what it gets and what the plan is.
+import { auditToolUse, customModel, defineTool, runWithToolRequests } from 'turnlock'
+import { byId, element, many, short } from '../dom.js'
+import { tools as pageTools } from '../tools.js'
+import { EXAMPLES } from './examples.js'
+
+const tools = {
+  ...pageTools,
+  slow_report: defineTool({
+    description: 'The weekly numbers; takes its time.',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    execute: (_, { signal }) =>
+      new Promise((resolve) => {
+        const timer = setTimeout(resolve, 60_000, 'numbers')
+        signal.addEventListener('abort', () => clearTimeout(timer))
+      }),
+  }),
+}
+
+/** Why a plan was made from the input alone. */
+const FELL_BACK = {
+  no_request: 'the model asked for nothing',
+  invalid_request: 'what the model said is no request',
+  all_failed: 'no call brought a result',
+}
+
+let recording = []
+
+export function setUpPlanner() {
+  const names = Object.keys(EXAMPLES).map((name) => element('option', { value: name }, name))
+  byId('ask-example').append(...names)
+  const load = () => {
+    byId('ask').value = EXAMPLES[byId('ask-example').value] ?? byId('ask').value
+    void run()
+  }
+  byId('ask-example').addEventListener('change', load)
+  byId('ask').addEventListener('input', () => (byId('ask-example').value = ''))
+  byId('ask-form').addEventListener('submit', (event) => {
+    event.preventDefault()
+    void run()
+  })
+  byId('ask-replay').addEventListener('click', () => void run(recording))
+  byId('ask-example').value = Object.keys(EXAMPLES)[0]
+  load()
+}
+
+/** First what stands in the field, then a plan that names what it was given. */
+function scripted(text) {
+  let asked = 0
+  return customModel(async function* ({ messages }) {
+    yield { type: 'text', text: asked++ === 0 ? text : JSON.stringify(planFrom(messages)) }
+  })
+}
+
+function planFrom(messages) {
+  const said = messages.at(-1).content
+  const box = /^TOOL RESULT [0-9a-f]{32}\n(.*)\nEND/m.exec(said)
+  const results = box ? JSON.parse(box[1]).global_context.tool_results : []
+  const used = results.filter((one) => 'result' in one).map((one) => one.tool_name)
+  return { action: used.length ? 'act on what was read' : 'wait', based_on: used }
+}
+
+let latest = 0
+
+async function run(replay) {
+  const mine = ++latest
+  const trace = []
+  const recorded = []
+  byId('ask-outcome').textContent = 'The planner is at work…'
+  try {
+    const result = await runWithToolRequests({
+      ...{ model: scripted(byId('ask').value), tools, planId: 'plan-1' },
+      input: JSON.parse(byId('ask-input').value),
+      policy: { maxToolCalls: Number(byId('ask-limit').value || 2), toolTimeoutMs: 500 },
+      onTrace: (event) => trace.push(event),
+      ...(replay ? { replay } : { record: recorded }),
+    })
+    // What was started later is shown instead.
+    if (mine !== latest) return
+    if (!replay) recording = recorded
+    show(result, trace)
+  } catch (error) {
+    if (mine === latest) {
+      byId('ask-outcome').textContent = `${error.code ?? error.name}: ${error.message}`
+    }
+  }
+}
+
+function show(result, trace) {
+  const { calls, rejected, toolResults, fellBack, plan } = result
+  fill('ask-calls', [...rejected.map(spoiled), ...calls.map(requested)], 'Nothing.')
+  fill('ask-results', toolResults.map(brought), 'None.')
+  byId('ask-plan').textContent = JSON.stringify(plan, null, 2)
+  fill('ask-audit', trace.map(traced), 'Nothing.')
+  const { source, calls: audited } = auditToolUse(trace, result.planId)
+  const ran = audited.filter((call) => call.duration_ms !== null).length
+  const why = fellBack ? `the input alone: ${FELL_BACK[fellBack]}` : 'the input and the results'
+  byId('ask-outcome').textContent =
+    `${source}: ${many(calls.length, 'call')} requested, ${ran} ran; a plan from ${why}.`
+}
+
+function fill(id, rows, none) {
+  byId(id).replaceChildren(...(rows.length ? rows : [element('li', { className: 'hint' }, none)]))
+}
+
+const row = (kind, title, ...words) =>
+  element(
+    'li',
+    { className: kind },
+    element('strong', {}, title),
+    ...words.map((text) => element('small', {}, text)),
+  )
+
+const spoiled = ({ index, reason, detail }) =>
+  row('bad', `Not a request: ${reason}`, `${index === null ? '' : `call ${index} `}${detail ?? ''}`)
+
+function requested({ tool_name, params, reason, refusal, status }) {
+  const title = refusal ? `${tool_name}: ${status}, ${refusal}` : `${tool_name}: allowed`
+  return row(refusal ? 'refused' : 'call', title, short(params), `why: ${reason}`)
+}
+
+function brought({ tool_name, duration_ms, ...entry }) {
+  const fine = 'result' in entry
+  const said = fine ? short(entry.result) : `${entry.error.code}: ${entry.error.message}`
+  return row(fine ? 'ok' : 'bad', `${tool_name}, ${duration_ms} ms`, said)
+}
+
+function traced({ type, atMs, details, ...event }) {
+  const said = {
+    llm_call: () =>
+      `${event.prompt_template_id} ${event.prompt_template_hash.slice(0, 8)}… [${event.context_flags}]`,
+    strategist_tool_request: () => many(event.tool_calls.length, 'call'),
+    strategist_tool_result: () => `${event.tool_name} ${event.status}: ${event.result_summary}`,
+  }
+  return row('phase', type, `${atMs} ms, ${details.phase}: ${said[type]()}`)
+}
