@@ -42,7 +42,10 @@ export function judge(seen) {
   const [status] = outcomes.map(([, text]) => JSON.parse(text).status)
   const known = named(before, 'outcome')
   const claimed = named(before, 'claim').length > 0
-  const expected = known.length ? 'ok' : claimed && plain ? 'unknown' : 'ok'
+  // A first one that was killed leaves its own outcome or none; a second one may have settled it.
+  const given =
+    cell.fault === 'kill twice' && plain ? known.map(([, text]) => JSON.parse(text).status) : []
+  const expected = known.length ? (given[0] ?? 'ok') : claimed && plain ? 'unknown' : 'ok'
   check(status === expected, `the outcome is ${status}, not ${expected}`)
   check(!known.length || same(known, outcomes), 'the outcome was replaced')
   const told = won[0]?.toolResults.map((result) => result.status)
