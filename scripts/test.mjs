@@ -45,6 +45,10 @@ const STEPS = {
   ],
   size: [node, ['scripts/size.mjs', '--check']],
   'core (native)': ['cargo', ['test', '--locked']],
+  'planted bugs': [
+    'cargo',
+    ['test', '--locked', '--features', 'planted', '--test', 'durable', 'planted'],
+  ],
   'shell (Chromium)': ['cargo', ['test', '--test', 'browser', ...wasm, '--locked'], wasmTests],
   'package (Node)': [node, ['--test', '--test-reporter=tap', ...nodeTests('pkg/test')]],
   provider: [node, ['--test', '--test-reporter=tap', ...nodeTests('tests/provider')]],

@@ -14,10 +14,20 @@ mod host;
 mod leg;
 #[path = "scenarios/misfit.rs"]
 mod misfits;
+#[path = "durable/mishaps.rs"]
+mod mishaps;
+#[path = "durable/model.rs"]
+mod model;
 #[path = "durable/plan.rs"]
 mod plan;
 #[path = "durable/planted.rs"]
 mod planted;
+#[path = "durable/readers.rs"]
+mod readers;
+#[path = "durable/shown.rs"]
+mod shown;
+#[path = "durable/storage.rs"]
+mod storage;
 #[path = "durable/store.rs"]
 mod store;
 #[path = "durable/swarm.rs"]

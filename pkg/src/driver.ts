@@ -317,6 +317,8 @@ export class Driver {
     let found: { text: string; ageMs: number } | undefined
     try {
       found = await this.#host.store?.recall(key)
+      // The core counts whole milliseconds; clocks of stores may not.
+      if (found) found = { ...found, ageMs: Math.ceil(found.ageMs) }
     } catch {
       // What cannot be reused is executed.
     }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use crate::leg::Leg;
 use crate::plan::{Plan, Wanted, tools};
-use crate::world::World;
+use crate::world::{Blow, World};
 
 /// Name, mode, policy, the model's answers; what else differs is told by the name.
 type Row = (&'static str, &'static str, Value, Vec<Value>);
@@ -112,22 +113,55 @@ fn plan(row: &Row, dialect: &'static str) -> Plan {
     }
 }
 
-fn play(plan: &Plan, deaths: &[u64]) -> World {
+fn world(plan: &Plan, blow: Blow, at: &[u64]) -> World {
     let mut world = World::new(plan.clone());
-    world.deaths = deaths.iter().copied().collect();
-    if let Err(failure) = world.play() {
-        let mut again = World::new(plan.clone());
-        again.deaths = deaths.iter().copied().collect();
+    world.blow = blow;
+    world.deaths = at.iter().copied().collect();
+    world
+}
+
+fn play(plan: &Plan, blow: Blow, at: &[u64]) -> World {
+    let mut played = world(plan, blow, at);
+    if let Err(failure) = played.play() {
+        let mut again = world(plan, blow, at);
         again.trace = Some(String::new());
         let _ = again.play();
-        let places: Vec<&String> =
-            deaths.iter().filter_map(|at| again.boundaries.get(*at as usize - 1)).collect();
-        panic!("{}\n{failure}\ndied at {places:?}", again.trace.unwrap_or_default());
+        let place = |at: &u64| again.boundaries.get(usize::try_from(*at).ok()? - 1);
+        let places: Vec<&String> = at.iter().filter_map(place).collect();
+        let trace = again.trace.clone().unwrap_or_default();
+        panic!("{trace}\n{failure}\n{blow:?} at {places:?}");
     }
-    for life in world.truth.lives.iter().flatten() {
-        assert_eq!(life.status, "complete", "died at {deaths:?}: {:?}", world.boundaries);
+    for life in played.truth.lives.iter().flatten() {
+        let over = life.status == "complete" || blow == Blow::Stop && life.status == "cancelled";
+        assert!(over, "{} behind {blow:?} at {at:?}: {:?}", life.status, played.boundaries);
     }
-    world
+    played
+}
+
+/// What happened in many worlds, so that none of it can be missing.
+#[derive(Debug, Default)]
+struct Seen {
+    unknown: usize,
+    started_again: usize,
+    lost_a_race: usize,
+    stopped: usize,
+    answered_all_the_same: usize,
+}
+
+impl Seen {
+    fn look(&mut self, world: &World) {
+        for life in world.truth.lives.iter().flatten() {
+            let results = life.log.iter().filter(|one| one.event["type"] == "tool_results");
+            self.unknown += results.filter(|one| one.raw.contains("\"unknown\"")).count();
+            self.started_again += life.starts.values().filter(|all| all.len() > 1).count();
+            self.stopped += usize::from(life.status == "cancelled");
+            self.answered_all_the_same += usize::from(life.status == "complete");
+        }
+        let lost = |leg: &&Leg| {
+            leg.terminal.as_ref().is_some_and(|(event, _)| event["code"] == "turn.conflict")
+        };
+        self.lost_a_race += world.legs.iter().filter(lost).count();
+    }
 }
 
 /// What was asked, by inference; who asks again asks the same.
@@ -135,8 +169,9 @@ fn asked(world: &World, turn: usize) -> BTreeMap<u32, String> {
     let mut all: BTreeMap<u32, String> = BTreeMap::new();
     for leg in world.legs.iter().filter(|leg| leg.turn == turn) {
         for (inference, request) in &leg.requests {
-            let before = all.insert(*inference, request.to_string());
-            assert!(before.is_none_or(|before| before == request.to_string()), "asked otherwise");
+            let text = request.to_string();
+            let before = all.insert(*inference, text.clone());
+            assert!(before.is_none_or(|before| before == text), "asked otherwise");
         }
     }
     all
@@ -149,15 +184,16 @@ fn leaves_no_trace(name: &str) -> bool {
 
 #[test]
 fn every_death() {
-    let (mut points, mut pairs) = (0_u64, 0_u64);
+    let (mut points, mut pairs, mut seen) = (0_u64, 0_u64, Seen::default());
     for (at, row) in rows().iter().enumerate() {
         for dialect in ["openai-chat", "anthropic"] {
             let plan = plan(row, dialect);
-            let whole = play(&plan, &[]);
+            let whole = play(&plan, Blow::Death, &[]);
             let boundaries = whole.boundaries.len() as u64;
             assert!(boundaries > 10, "{}: {:?}", row.0, whole.boundaries);
             for first in 1..=boundaries {
-                let world = play(&plan, &[first, u64::MAX]);
+                let world = play(&plan, Blow::Death, &[first, u64::MAX]);
+                seen.look(&world);
                 points += 1;
                 let end = world.boundaries.len() as u64;
                 if leaves_no_trace(row.0) {
@@ -174,15 +210,50 @@ fn every_death() {
                 let short = dialect == "openai-chat" && (boundaries < 45 || at == 8);
                 for second in first + 1..=end {
                     if short {
-                        play(&plan, &[first, second, u64::MAX]);
+                        seen.look(&play(&plan, Blow::Death, &[first, second, u64::MAX]));
                         pairs += 1;
                     }
                 }
             }
         }
     }
-    println!("{points} deaths and {pairs} pairs of deaths, 0 violations");
+    println!("{points} deaths and {pairs} pairs of deaths, 0 violations; {seen:?}");
+    assert!(seen.unknown > 100 && seen.started_again > 100, "{seen:?}");
     assert!(points > 500 && pairs > 2_000, "{points} {pairs}");
+}
+
+/// Behind every death two processes want to go on: one does.
+#[test]
+fn every_race() {
+    let (mut points, mut seen) = (0, Seen::default());
+    for row in &rows() {
+        let plan = plan(row, "openai-chat");
+        let boundaries = play(&plan, Blow::Race, &[]).boundaries.len() as u64;
+        for at in 1..=boundaries {
+            seen.look(&play(&plan, Blow::Race, &[at]));
+            points += 1;
+        }
+    }
+    println!("{points} races, 0 violations; {seen:?}");
+    assert!(points > 500 && seen.lost_a_race > 500, "{seen:?}");
+}
+
+/// At every boundary another process stops the turn: it is over, and what ran was told.
+#[test]
+fn every_stop() {
+    let (mut points, mut seen) = (0, Seen::default());
+    for row in &rows() {
+        for dialect in ["openai-chat", "anthropic"] {
+            let plan = plan(row, dialect);
+            let boundaries = play(&plan, Blow::Death, &[]).boundaries.len() as u64;
+            for at in 1..=boundaries {
+                seen.look(&play(&plan, Blow::Stop, &[at]));
+                points += 1;
+            }
+        }
+    }
+    println!("{points} stops, 0 violations; {seen:?}");
+    assert!(seen.stopped > 500 && seen.answered_all_the_same > 50, "{seen:?}");
 }
 
 /// A turn that paused asks what one that did not asks.
@@ -199,7 +270,8 @@ fn a_pause_changes_nothing() {
             for results in ["system_box", "native"] {
                 pausing.policy["resultsAs"] = json!(results);
                 whole.policy["resultsAs"] = json!(results);
-                let (paused, twin) = (play(&pausing, &[]), play(&whole, &[]));
+                let (paused, twin) =
+                    (play(&pausing, Blow::Death, &[]), play(&whole, Blow::Death, &[]));
                 assert_eq!((paused.legs.len(), twin.legs.len()), (2, 1), "{name}");
                 assert_eq!(asked(&paused, 0), asked(&twin, 0), "{name} [{dialect}, {results}]");
             }

@@ -12,6 +12,7 @@ pub enum Fact {
     Start,
     Head { inference: u32, attempt: u32, status: u16, retry: Option<u64> },
     Bytes { inference: u32, attempt: u32, bytes: Vec<u8> },
+    HeldBack { inference: u32, attempt: u32 },
     Ended { inference: u32, attempt: u32 },
     Broken { inference: u32, attempt: u32 },
     Checked { call: u32, verdict: Verdict },
@@ -47,6 +48,9 @@ impl Fact {
             },
             Self::Bytes { inference, attempt, bytes } => {
                 Input::ResponseBytes { inference: *inference, attempt: *attempt, bytes }
+            }
+            Self::HeldBack { inference, attempt } => {
+                Input::HeldBack { inference: *inference, attempt: *attempt }
             }
             Self::Ended { inference, attempt } => {
                 Input::ResponseEnded { inference: *inference, attempt: *attempt }
@@ -92,6 +96,8 @@ pub struct Leg {
     pub wish: Wish,
     pub owner: String,
     pub secret: String,
+    /// The wire of this owner's model.
+    pub dialect: &'static str,
     pub machine: Option<Turn>,
     pub alive: bool,
     pub frozen_until: u64,
@@ -124,18 +130,27 @@ pub struct Leg {
     pub life: usize,
     pub options: String,
     pub tape: Vec<(u64, Fact)>,
+    /// What it was told, but for what may come only once.
+    pub told: Vec<Fact>,
     pub effects: Vec<String>,
     /// By inference.
     pub requests: Vec<(u32, Value)>,
 }
 
 impl Leg {
-    pub fn new(turn: usize, wish: Wish, owner: String, secret: String, now: u64) -> Self {
+    pub fn new(
+        turn: usize,
+        wish: Wish,
+        (owner, secret): (String, String),
+        dialect: &'static str,
+        now: u64,
+    ) -> Self {
         Self {
             turn,
             wish,
             owner,
             secret,
+            dialect,
             machine: None,
             alive: true,
             frozen_until: 0,
@@ -161,6 +176,7 @@ impl Leg {
             life: 0,
             options: String::new(),
             tape: Vec::new(),
+            told: Vec::new(),
             effects: Vec::new(),
             requests: Vec::new(),
         }

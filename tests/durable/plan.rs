@@ -81,6 +81,7 @@ pub struct Plan {
     pub one_secret: bool,
 }
 
+pub const DIALECTS: [&str; 3] = ["openai-chat", "anthropic", "deepseek"];
 pub const LEASES: [u64; 3] = [1_000, 5_000, 15_000];
 
 /// The tools of every plan; `pay`, `send` and `boom` may be started once.
@@ -138,7 +139,7 @@ impl Plan {
         Self {
             seed,
             bug,
-            dialect: ["openai-chat", "anthropic", "deepseek"][random.below(3)],
+            dialect: DIALECTS[random.below(3)],
             mode: pick(random, &[json!("two_stage"), json!("two_stage"), json!("unified")]),
             policy: json!({
                 "maxTools": random.below(4), "actionMaxTools": random.below(3),
@@ -197,7 +198,13 @@ impl Plan {
     }
 
     /// What an owner that gives `secret` tells the core.
-    pub fn options(&self, turn: usize, owner: &str, secret: &str, resume: Option<Value>) -> String {
+    pub fn options(
+        &self,
+        turn: usize,
+        dialect: &str,
+        (owner, secret): (&str, &str),
+        resume: Option<Value>,
+    ) -> String {
         let tools = self.tools.as_object().expect("tools").iter().map(|(name, tool)| {
             json!({ "name": name, "description": name, "inputSchema": tool["schema"],
                     "readOnly": tool["readOnly"], "idempotent": tool["idempotent"],
@@ -208,7 +215,7 @@ impl Plan {
         let tools: Vec<Value> = tools.collect();
         let wanted = &self.turns[turn];
         let mut options = json!({
-            "dialect": self.dialect, "tools": tools, "requestId": wanted.request, "secret": secret,
+            "dialect": dialect, "tools": tools, "requestId": wanted.request, "secret": secret,
             "maxRetries": self.max_retries, "trace": true,
         });
         if let Some(resume) = resume {

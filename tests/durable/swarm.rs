@@ -61,12 +61,13 @@ fn seeds() {
         for stage in *stages {
             let count = hits.get(&(*fault, *stage)).copied().unwrap_or(0);
             println!("{fault:?} in {stage:?}: {count}");
-            if count < 20 {
+            if count < 40 {
                 seldom.push(format!("{fault:?} in {stage:?}: {count}"));
             }
         }
     }
-    assert!(count < 10_000 || seldom.is_empty(), "not tried often enough: {seldom:?}");
+    let few = count < 10_000 || number("SEED").is_some();
+    assert!(few || seldom.is_empty(), "not tried often enough: {seldom:?}");
 }
 
 /// The same seed is the same world, to the byte; and a machine that is told the same does the

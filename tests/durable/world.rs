@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use turnlock::store::{Answer, Commit, turn_key};
+use turnlock::store::{Commit, turn_key};
 use turnlock::turn::Turn;
 
 use crate::common::Random;
 use crate::leg::{Fact, Leg, Wish};
-use crate::plan::{FAULTS, Fault, Plan, Stage};
+use crate::plan::{DIALECTS, Fault, Plan, Stage};
 use crate::store::Store;
-use crate::truth::{TERMINAL, Truth, elements};
+use crate::truth::{TERMINAL, Truth};
 
 /// What happens next.
 #[derive(Debug, Clone)]
@@ -58,6 +58,17 @@ pub struct Reader {
     pub polls: u32,
 }
 
+/// What happens at a boundary of an exact plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blow {
+    /// The process dies, and another one goes on.
+    Death,
+    /// The process dies, and two others want to go on.
+    Race,
+    /// Another process stops the turn.
+    Stop,
+}
+
 /// (fault, stage) → hits.
 pub type Hits = BTreeMap<(Fault, Stage), u64>;
 
@@ -66,8 +77,8 @@ pub struct World {
     pub plan: Plan,
     pub random: Random,
     pub now: u64,
-    queue: BTreeMap<(u64, u64), What>,
-    count: u64,
+    pub queue: BTreeMap<(u64, u64), What>,
+    pub count: u64,
     pub store: Store,
     pub truth: Truth,
     pub legs: Vec<Leg>,
@@ -80,12 +91,14 @@ pub struct World {
     /// A fault that can delay or deceive the store has happened.
     pub disturbed: bool,
     pub follow_ups: Vec<u32>,
-    mishaps: u32,
-    /// Boundaries at which the process dies; boundaries passed.
+    pub mishaps: u32,
+    /// What happens at a boundary of an exact plan.
+    pub blow: Blow,
+    /// Boundaries at which it happens; boundaries passed.
     pub deaths: VecDeque<u64>,
     pub boundaries: Vec<String>,
     pub late_writes: Vec<(usize, u32, Arc<Commit>)>,
-    fetched: u64,
+    pub fetched: u64,
 }
 
 impl World {
@@ -110,6 +123,7 @@ impl World {
             disturbed: false,
             follow_ups: vec![0; turns],
             mishaps: 0,
+            blow: Blow::Death,
             deaths: VecDeque::new(),
             boundaries: Vec::new(),
             late_writes: Vec::new(),
@@ -137,22 +151,8 @@ impl World {
         }
     }
 
-    fn read_from(&mut self, turn: usize, at: u64) {
-        self.readers.push(Reader {
-            turn,
-            life: 0,
-            after: 0,
-            seen: Vec::new(),
-            from: 0,
-            gone: false,
-            polls: 0,
-        });
-        let reader = self.readers.len() - 1;
-        self.after(at + 3, What::Poll(reader));
-    }
-
     /// Until nothing is left to happen.
-    fn go_on(&mut self) -> Result<(), String> {
+    pub fn go_on(&mut self) -> Result<(), String> {
         for _ in 0..60_000 {
             let Some((at, what)) = self.queue.pop_first() else { return Ok(()) };
             self.now = at.0;
@@ -166,7 +166,7 @@ impl World {
     }
 
     /// No more faults: every turn that is not over is resumed until it is.
-    fn heal(&mut self) -> Result<(), String> {
+    pub fn heal(&mut self) -> Result<(), String> {
         self.healed = true;
         self.store.down_until = 0;
         for turn in 0..self.plan.turns.len() {
@@ -184,6 +184,9 @@ impl World {
                 let resume = Wish::Resume(self.approvals(turn));
                 // Whoever never got an answer asks once more.
                 let wish = if unknown { Wish::Run } else { resume };
+                if self.blow == Blow::Race {
+                    self.after(self.plan.lease() + 11, What::Begin(turn, wish.clone()));
+                }
                 self.after(self.plan.lease() + 10, What::Begin(turn, wish));
                 self.go_on()?;
             }
@@ -221,195 +224,7 @@ impl World {
         turn_key(tenant, &wanted.request)
     }
 
-    /// Where the turn stands.
-    pub fn stage(&self, turn: usize) -> Stage {
-        let Some(leg) = self.legs.iter().rev().find(|leg| leg.turn == turn && leg.works()) else {
-            return Stage::Resting;
-        };
-        match &*leg.phase {
-            _ if leg.ending => Stage::Ending,
-            "" => Stage::Opening,
-            _ if !leg.open.is_empty() => Stage::Running,
-            "action_phase" => Stage::Acting,
-            "unified" => Stage::Stepping,
-            _ => Stage::Asking,
-        }
-    }
-
-    /// Whether a fault happens now, once in `of` times.
-    pub fn chance(&mut self, fault: Fault, turn: usize, of: usize) -> bool {
-        let may = !self.healed && self.plan.has(fault);
-        let does = may && self.random.below(of) == 0;
-        if does {
-            self.hit(fault, turn);
-        }
-        does
-    }
-
-    pub fn hit(&mut self, fault: Fault, turn: usize) {
-        let stage = self.stage(turn);
-        self.note(|| format!("FAULT {fault:?} in {stage:?} of turn {turn}"));
-        *self.hits.entry((fault, stage)).or_default() += 1;
-    }
-
-    /// A fault that may come at any point.
-    fn mishap(&mut self) {
-        if self.healed || self.mishaps >= 6 || self.plan.exact || self.plan.faults.is_empty() {
-            return;
-        }
-        let turn = self.random.below(self.plan.turns.len());
-        let stage = self.stage(turn);
-        // Tools run for a short time, and that is when most can go wrong.
-        let often = if stage == Stage::Running { 2 } else { 8 };
-        if self.random.below(often) != 0 {
-            return;
-        }
-        let fault = self.plan.faults[self.random.below(self.plan.faults.len())];
-        if !FAULTS.iter().any(|(one, stages)| *one == fault && stages.contains(&stage)) {
-            return;
-        }
-        let leg = self.legs.iter().rposition(|leg| leg.turn == turn && leg.works());
-        let lease = self.plan.lease();
-        match (fault, leg) {
-            (Fault::Crash, Some(leg)) => {
-                self.hit(fault, turn);
-                self.crash(leg);
-            }
-            (Fault::Freeze, Some(leg)) => {
-                self.hit(fault, turn);
-                let long = lease / 2 + self.random.below(3 * lease as usize) as u64;
-                self.freeze(leg, long);
-            }
-            (Fault::FailingForGood, Some(_)) => {
-                self.hit(fault, turn);
-                self.disturbed = true;
-                self.store.down_until = self.now + 120_000;
-            }
-            (Fault::CancelOwn, Some(leg)) => {
-                self.hit(fault, turn);
-                self.after(0, What::Tell(leg, Fact::Cancel("own".to_owned())));
-            }
-            (Fault::Pause, Some(leg)) => {
-                self.hit(fault, turn);
-                self.after(0, What::Tell(leg, Fact::Pause));
-            }
-            (Fault::CancelOther, _) => {
-                self.hit(fault, turn);
-                self.after(0, What::Begin(turn, Wish::Cancel));
-            }
-            (Fault::TwoResumes, _) => {
-                self.hit(fault, turn);
-                for _ in 0..2 {
-                    let wish = if self.random.below(6) == 0 {
-                        Wish::Run
-                    } else {
-                        Wish::Resume(self.approvals(turn))
-                    };
-                    let apart = self.random.below(40) as u64;
-                    self.after(apart, What::Begin(turn, wish));
-                }
-            }
-            (Fault::WrongClock, Some(_)) => {
-                let approvals = self.approvals(turn);
-                self.hit(fault, turn);
-                self.begin(turn, Wish::Resume(approvals));
-                if let Some(leg) = self.legs.last_mut() {
-                    leg.deceived = true;
-                }
-            }
-            (Fault::Expiry, None) => {
-                self.hit(fault, turn);
-                let ttl = self.plan.keep["ttlMs"].as_u64().unwrap_or(0);
-                let wish = if self.random.below(2) == 0 { Wish::Run } else { Wish::Resume(vec![]) };
-                self.after(ttl + 1, What::Begin(turn, wish));
-            }
-            (Fault::Disconnect, _) if self.readers.len() < 5 => {
-                self.read_from(turn, 0);
-            }
-            _ => return,
-        }
-        self.mishaps += 1;
-    }
-
-    pub fn crash(&mut self, leg: usize) {
-        self.note(|| format!("leg {leg} dies"));
-        let turn = self.legs[leg].turn;
-        self.legs[leg].alive = false;
-        self.legs[leg].machine = None;
-        let key = self.key(turn);
-        self.store.power_cut(&key);
-        for run in 0..self.runs.len() {
-            if self.runs[run].leg == leg && !self.plan.exact && self.random.below(2) == 0 {
-                // The tool died with its process, before its effect.
-                self.runs[run].over = true;
-            }
-        }
-        if !self.plan.exact {
-            self.follow_up(turn);
-        }
-    }
-
-    fn freeze(&mut self, leg: usize, ms: u64) {
-        self.disturbed = true;
-        let until = self.now + ms;
-        let one = &mut self.legs[leg];
-        one.slept = true;
-        one.frozen_for += ms + 100;
-        one.frozen_until = one.frozen_until.max(until);
-        let turn = one.turn;
-        self.note(|| format!("leg {leg} sleeps for {ms} ms"));
-        if self.random.below(2) == 0 {
-            let wait = self.plan.lease() + self.random.below(500) as u64;
-            let approvals = self.approvals(turn);
-            self.after(wait, What::Begin(turn, Wish::Resume(approvals)));
-        }
-    }
-
-    /// Somebody comes back to a turn that is not over.
-    pub fn follow_up(&mut self, turn: usize) {
-        if self.healed || self.follow_ups[turn] >= 4 || self.plan.exact {
-            return;
-        }
-        self.follow_ups[turn] += 1;
-        let wait = self.random.below(2 * self.plan.lease() as usize) as u64;
-        let approvals = self.approvals(turn);
-        let wish = if self.random.below(12) == 0 { Wish::Run } else { Wish::Resume(approvals) };
-        self.after(wait, What::Begin(turn, wish.clone()));
-        let two = self.chance(Fault::TwoResumes, turn, 4);
-        if two {
-            let apart = self.random.below(30) as u64;
-            self.after(wait + apart, What::Begin(turn, wish));
-        }
-    }
-
-    /// What the user says of the calls that wait.
-    pub fn approvals(&mut self, turn: usize) -> Vec<(String, bool)> {
-        let Some(life) = self.truth.lives[turn].last() else { return Vec::new() };
-        let asked = life.log.iter().rev().find(|one| one.event["type"] == "approval_required");
-        let calls = asked.and_then(|one| one.event["toolCalls"].as_array().cloned());
-        let waits = life.status == "paused";
-        let mut out = Vec::new();
-        for call in calls.unwrap_or_default() {
-            let mut signature = call["signature"].as_str().expect("signature").to_owned();
-            if waits && self.chance(Fault::Partial, turn, 3) {
-                continue;
-            }
-            let mut approved = !(waits && self.chance(Fault::Denied, turn, 3));
-            if self.plan.exact {
-                approved = !self.plan.denied.iter().any(|name| *name == call["name"]);
-            }
-            if waits && self.chance(Fault::OtherSignature, turn, 3) {
-                signature = signature.chars().rev().collect();
-            }
-            if approved {
-                self.truth.granted[turn].insert(signature.clone());
-            }
-            out.push((signature, approved));
-        }
-        out
-    }
-
-    fn happen(&mut self, what: What) {
+    pub fn happen(&mut self, what: What) {
         // A process that sleeps hears of it when it wakes.
         let sleeper = match &what {
             What::Tell(leg, _)
@@ -453,11 +268,11 @@ impl World {
         }
     }
 
-    fn name(&mut self) -> String {
+    pub fn name(&mut self) -> String {
         format!("{:016x}{:016x}", self.random.next(), self.random.next())
     }
 
-    fn begin(&mut self, turn: usize, wish: Wish) {
+    pub fn begin(&mut self, turn: usize, wish: Wish) {
         if self.legs.len() >= 40 {
             return;
         }
@@ -468,7 +283,12 @@ impl World {
         let leg = self.legs.len();
         self.note(|| format!("leg {leg} of turn {turn} begins: {wish:?}, owner {owner}"));
         let run = wish == Wish::Run;
-        self.legs.push(Leg::new(turn, wish, owner, secret, self.now));
+        let mut dialect = self.plan.dialect;
+        if !run && !self.plan.exact && self.random.below(6) == 0 {
+            // Whoever goes on may ask another provider.
+            dialect = DIALECTS[self.random.below(DIALECTS.len())];
+        }
+        self.legs.push(Leg::new(turn, wish, (owner, secret), dialect, self.now));
         self.legs[leg].clock =
             if self.plan.exact { 0 } else { self.random.below(1_000_000) as u64 };
         if run {
@@ -480,10 +300,10 @@ impl World {
         }
     }
 
-    fn make(&mut self, leg: usize, resume: Option<Value>) {
+    pub fn make(&mut self, leg: usize, resume: Option<Value>) {
         let one = &self.legs[leg];
         let restores = resume.is_some();
-        let options = self.plan.options(one.turn, &one.owner, &one.secret, resume);
+        let options = self.plan.options(one.turn, one.dialect, (&one.owner, &one.secret), resume);
         let made = if restores {
             Turn::restore(options.as_bytes())
         } else {
@@ -502,182 +322,7 @@ impl World {
         }
     }
 
-    /// The store is asked what it has of a turn.
-    fn read(&mut self, leg: usize) {
-        let turn = self.legs[leg].turn;
-        let key = self.key(turn);
-        if self.now < self.store.down_until {
-            let wait = self.latency();
-            return self.after(wait, What::Refused(leg));
-        }
-        let mut kept = self.store.read(self.now, &key).unwrap_or_default();
-        // A clock that is wrong says that the owner is gone.
-        let wrong = self.legs[leg].deceived;
-        if !kept.is_null() {
-            let state = kept["state"].as_str().expect("a state").to_owned();
-            let idle = kept["idleMs"].as_u64().unwrap_or(u64::MAX);
-            let parsed: Value = serde_json::from_str(&state).expect("a state is JSON");
-            let lives = self.truth.lives[turn].len();
-            let one = &mut self.legs[leg];
-            one.life = lives.saturating_sub(1);
-            one.found = parsed["status"].as_str().expect("a status").to_owned();
-            one.shown = parsed["seq"].as_u64().expect("seq");
-            let cancels = one.wish == Wish::Cancel;
-            one.entitled = cancels || wrong || one.found != "running" || idle >= self.plan.lease();
-            if wrong || self.bug("host: the owner is always gone") {
-                kept["idleMs"] = Value::Null;
-                self.disturbed |= wrong;
-            }
-            if self.chance(Fault::Version, turn, 4) {
-                kept["state"] = json!(state.replacen("{\"v\":1,", "{\"v\":2,", 1));
-                self.legs[leg].mismatch = true;
-            }
-        }
-        self.legs[leg].read = Some(kept);
-        let wait = self.latency();
-        self.after(wait, What::Events(leg));
-    }
-
-    fn events(&mut self, leg: usize) {
-        let one = &self.legs[leg];
-        let (turn, after) = (one.turn, one.shown);
-        let key = self.key(turn);
-        let groups = self.store.events(self.now, &key, after);
-        let kept = self.legs[leg].read.take().unwrap_or_default();
-        let wait = self.latency();
-        self.after(wait, What::Restore(leg, kept, groups));
-        self.arrive_late();
-    }
-
-    /// Writes that were on their way when their owner died.
-    fn arrive_late(&mut self) {
-        for (dead, attempt, commit) in std::mem::take(&mut self.late_writes) {
-            self.commit(dead, attempt, &commit, false);
-        }
-    }
-
-    fn restore(&mut self, leg: usize, kept: Value, groups: &[(u64, String)]) {
-        if !self.legs[leg].alive {
-            return;
-        }
-        let mut events: Vec<&str> = groups.iter().map(|(_, text)| text.as_str()).collect();
-        if self.bug("host: kept events are not read") {
-            events.clear();
-        }
-        let last = groups.last().map(|(last, _)| *last);
-        let mut resume = json!({ "kept": kept, "events": events });
-        match &self.legs[leg].wish {
-            Wish::Resume(approvals) => {
-                let one = |(signature, approved): &(String, bool)| json!({ "signature": signature, "approved": approved });
-                resume["approvals"] = approvals.iter().map(one).collect();
-            }
-            _ => resume["cancel"] = json!("other"),
-        }
-        let one = &mut self.legs[leg];
-        one.shown = one.shown.max(last.unwrap_or(0));
-        self.make(leg, Some(resume));
-    }
-
-    /// A commit arrives at the store.
-    fn commit(&mut self, leg: usize, attempt: u32, commit: &Commit, answers: bool) {
-        let turn = self.legs[leg].turn;
-        let key = self.key(turn);
-        let down = self.now < self.store.down_until;
-        let failing = down || self.chance(Fault::Failing, turn, 6);
-        if failing {
-            self.disturbed = true;
-            if !down && self.random.below(3) == 0 {
-                self.store.down_until = self.now + self.random.below(3_000) as u64;
-            }
-        }
-        // A store that fails may have written all the same.
-        let mut answer = Answer::Failed {
-            code: "store.unavailable".to_owned(),
-            message: "simulated".to_owned(),
-        };
-        // A take-over names the revision it read, and not the owner: one that was read before
-        // the turn expired and was run anew could hit the same revision of the new life. Nothing
-        // short of a commit that is on its way over the whole ttl does that, so it is lost here.
-        let old = commit.take_over && self.legs[leg].life + 1 < self.truth.lives[turn].len();
-        if old {
-            return;
-        }
-        if !failing || self.random.below(4) == 0 {
-            let fresh = self.store.stands(self.now, &key).is_none();
-            let before = self.store.stands(self.now, &key).map(|one| one.standing.owner.clone());
-            let (wrote, said) = self.store.commit(self.now, &key, commit);
-            self.note(|| {
-                format!(
-                    "leg {leg} commit {}/{attempt} {wrote} {said:?} {commit:?}",
-                    commit.revision
-                )
-            });
-            if wrote {
-                self.wrote(leg, commit, fresh, before);
-            }
-            if !failing {
-                answer = said;
-            } else if self.bug("host: a failed commit counts as kept") {
-                answer = Answer::Kept;
-            }
-        } else if self.bug("host: a failed commit counts as kept") {
-            answer = Answer::Kept;
-        }
-        if !answers || self.dies_at(leg, "commit applied") {
-            return;
-        }
-        let wait = self.latency();
-        let revision = commit.revision;
-        self.after(wait, What::Tell(leg, Fact::Stored { revision, attempt, answer }));
-    }
-
-    fn wrote(&mut self, leg: usize, commit: &Commit, fresh: bool, before: Option<String>) {
-        let turn = self.legs[leg].turn;
-        let one = &self.legs[leg];
-        let (found, entitled, mismatch) = (one.found.clone(), one.entitled, one.mismatch);
-        self.truth.check(!mismatch, "version", || format!("leg {leg} wrote what it cannot read"));
-        if let Some(owner) = before.filter(|owner| *owner != commit.owner) {
-            // I4: only a turn that rests, or whose owner is silent, is taken over.
-            self.truth.check(commit.take_over && entitled, "I4", || {
-                format!("leg {leg} took over a turn that was {found}")
-            });
-            let cancels = self.legs[leg].wish == Wish::Cancel;
-            let live = self.legs.iter().any(|leg| leg.owner == owner && leg.works());
-            self.truth.check(
-                !live || found != "running" || cancels || self.disturbed,
-                "I4",
-                || format!("{owner} lives, and counted as gone"),
-            );
-        }
-        self.truth.applied(&self.plan, turn, self.now, commit, fresh);
-        // A store that is watched tells the others, if it comes to it.
-        for other in 0..self.legs.len() {
-            let watches = other != leg && self.legs[other].turn == turn && self.legs[other].works();
-            if watches && !self.plan.exact && self.random.below(2) == 0 {
-                let wait = self.latency();
-                self.after(wait, What::Tell(other, Fact::Verify));
-            }
-        }
-    }
-
-    fn recall(&mut self, leg: usize, call: u32, key: &str) {
-        let turn = self.legs[leg].turn;
-        let mut found = self.store.recall(self.now, key);
-        if let Some((text, age)) = &mut found {
-            self.hit(Fault::Reuse, turn);
-            if *age > self.plan.reuse_ms(turn) {
-                // Nobody may ever see it.
-                *text = text.replace("CANARY-RESULT", "TOO-OLD");
-            }
-        }
-        let lost = !self.healed && self.plan.has(Fault::LostAfter) && self.random.below(8) == 0;
-        if !lost {
-            let wait = self.latency();
-            self.after(wait, What::Tell(leg, Fact::Recalled { call, found }));
-        }
-    }
-
-    fn effect(&mut self, run: usize) {
+    pub fn effect(&mut self, run: usize) {
         let one = self.runs[run].clone();
         if one.over || one.told && self.random.below(2) == 0 {
             return;
@@ -686,62 +331,8 @@ impl World {
         self.dies_at(one.leg, "tool had its effect");
     }
 
-    /// A reader asks for what is new.
-    fn poll(&mut self, reader: usize) {
-        let turn = self.readers[reader].turn;
-        self.catch_up(reader);
-        self.readers[reader].polls += 1;
-        let works = self.legs.iter().any(|leg| leg.turn == turn && leg.works());
-        if works && self.readers[reader].polls < 40 {
-            let wait = 20 + self.random.below(1_500) as u64;
-            self.after(wait, What::Poll(reader));
-        }
-    }
-
-    pub fn catch_up(&mut self, reader: usize) {
-        let turn = self.readers[reader].turn;
-        let lives = self.truth.lives[turn].len();
-        if lives > self.readers[reader].life + 1 {
-            // The turn has expired, and was run again: another one.
-            self.readers[reader].gone = true;
-        }
-        if self.readers[reader].gone || lives == 0 {
-            return;
-        }
-        let key = self.key(turn);
-        let after = self.readers[reader].after;
-        let groups = self.store.events(self.now, &key, after);
-        let breaks = self.chance(Fault::Disconnect, turn, 3);
-        let raws: Vec<String> = groups.iter().flat_map(|(_, text)| elements(text)).collect();
-        let take = if breaks { self.random.below(raws.len() + 1) } else { raws.len() };
-        for raw in raws.into_iter().take(take) {
-            let event: Value = serde_json::from_str(&raw).expect("an event is JSON");
-            let seq = event["seq"].as_u64().expect("seq");
-            let one = &mut self.readers[reader];
-            if seq <= one.after {
-                continue;
-            }
-            if seq != one.after + 1 && self.plan.keeps_text() {
-                let life = self.truth.lives[turn].last().expect("a life");
-                let forgotten = life.forgotten > one.after;
-                if forgotten && one.seen.is_empty() {
-                    // It came too late for the beginning, and is told so.
-                    one.from = seq - 1;
-                } else if forgotten {
-                    one.gone = true;
-                    return;
-                } else {
-                    let told = format!("a reader has {} and gets {seq}", one.after);
-                    return self.truth.fail("I5", told);
-                }
-            }
-            one.after = seq;
-            one.seen.push(raw);
-        }
-    }
-
     /// Rules for the end of the world.
-    fn at_the_end(&mut self) {
+    pub fn at_the_end(&mut self) {
         for reader in 0..self.readers.len() {
             let saved = std::mem::take(&mut self.plan.faults);
             self.catch_up(reader);
@@ -774,24 +365,6 @@ impl World {
                 self.truth.fail("determinism", failure);
             }
         }
-    }
-
-    /// A boundary at which an exact plan may kill the process.
-    pub fn dies_at(&mut self, leg: usize, place: &str) -> bool {
-        if !self.plan.exact || self.healed && self.deaths.is_empty() {
-            return false;
-        }
-        if !self.legs[leg].works() {
-            return true;
-        }
-        self.boundaries.push(format!("leg {leg}: {place}"));
-        let at = self.boundaries.len() as u64;
-        if self.deaths.front() != Some(&at) {
-            return false;
-        }
-        self.deaths.pop_front();
-        self.crash(leg);
-        true
     }
 
     pub fn next_fetch(&mut self) -> u64 {

@@ -190,7 +190,7 @@ test('two tabs resume: one wins, the other is told and reads along', async () =>
   await completed()
   await choose('Resume', other)
   await completed(other)
-  await row('turn.conflict: another tab goes on with this turn. Reading along.', other)
+  await row('turn.conflict: another tab has gone on with this turn. Reading along.', other)
   assert.equal(await answer(other), await answer())
   assert.deepEqual(await runs(other), LISTED_ONCE)
 })
@@ -210,6 +210,9 @@ test('two tabs approve at once: the note is sent once', async () => {
     assert.deepEqual(await notes(tab), [NOTE])
     assert.equal((await runs(tab)).at(-1), 'send_note: 1 started, 1 finished')
   }
+  await other.close()
+  await reload()
+  assert.equal((await texts('.message.user')).length, 1, 'one of them remembered what was said')
 })
 
 test('a second tab reads along from the start, and can stop the turn', async () => {
@@ -262,6 +265,24 @@ test('a turn of which nothing was kept: its message can be sent again', async ()
   await completed()
 })
 
+test('where the browser keeps nothing, the turn says so, and the page stays usable', async () => {
+  await page.context().addInitScript(() => {
+    const denied = () => {
+      throw new DOMException('not here', 'SecurityError')
+    }
+    for (const name of ['indexedDB', 'localStorage']) {
+      Object.defineProperty(window, name, { get: denied })
+    }
+  })
+  await reload()
+  await send('one-call')
+  await decision('Not answered')
+  await row('store.denied: this page may not use IndexedDB')
+  assert.match(await page.textContent('#status'), /^store\.denied/)
+  await page.click('#compare')
+  await page.waitForSelector('#comparison tbody tr')
+})
+
 test('clear stops what waits, in every tab', async () => {
   await pause()
   await decision('Paused behind the tools')
@@ -273,6 +294,7 @@ test('clear stops what waits, in every tab', async () => {
   await other.click('#send')
   await completed(other)
   await completed()
+  assert.deepEqual(await texts('.message.user'), ['What is in my files?'])
 })
 
 test('by keyboard, and on a phone', async () => {

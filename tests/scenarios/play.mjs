@@ -13,8 +13,11 @@ function assert(fact, what) {
   if (!fact) throw new Error(what)
 }
 
-/** A tool that behaves as the table says. */
-function toolOf({ defineTool, canonicalize }, name, tool, executed) {
+/** Starts of a tool in a list of executions. */
+const starts = (executed, name) => executed.filter((one) => one.startsWith(`${name} `)).length
+
+/** A tool that behaves as the table says; `die` ends the simulated process. */
+function toolOf({ defineTool, canonicalize }, name, tool, executed, die) {
   const special = {
     undefined: () => undefined,
     cycle: () => {
@@ -33,9 +36,12 @@ function toolOf({ defineTool, canonicalize }, name, tool, executed) {
     ...(tool.dedupe && { dedupe: tool.dedupe }),
     ...(tool.timeoutMs && { timeoutMs: tool.timeoutMs }),
     ...(tool.maxResultBytes && { maxResultBytes: tool.maxResultBytes }),
+    ...(tool.reuseMs && { reuseMs: tool.reuseMs }),
+    ...(tool.needsApproval && { needsApproval: true }),
     ...(tool.action && { action: (args) => String(args[tool.action]) }),
     execute(args, { signal }) {
       executed.push(`${name} ${canonicalize(JSON.stringify(args))}`)
+      if (starts(executed, name) <= (tool.crashes ?? 0)) return die()
       if (tool.hangs) return late(signal)
       if (tool.throws) throw new Error(tool.throws)
       if (tool.returnsText) return tool.returnsText.repeat.repeat(tool.returnsText.times)
@@ -47,11 +53,13 @@ function toolOf({ defineTool, canonicalize }, name, tool, executed) {
 /** Events as lines. */
 class Reduction {
   lines = []
-  #known = new Map()
+  #known
 
-  constructor(turnlock, scenario) {
+  /** `known`: signature → the call behind it, shared by the legs of a turn. */
+  constructor(turnlock, scenario, known = new Map()) {
     this.turnlock = turnlock
     this.scenario = scenario
+    this.#known = known
   }
 
   canonical(value) {
@@ -95,6 +103,13 @@ class Reduction {
 
   #rest(event) {
     switch (event.type) {
+      case 'phase_start':
+        return event.resumed ? 'resumed' : ''
+      case 'paused':
+        return event.approvals
+          ? `approvals: ${event.approvals.map((call) => this.#call(call)).join('; ')}`
+          : ''
+      case 'approval_required':
       case 'tool_calls':
         return event.toolCalls.map((call) => this.#call(call)).join('; ')
       case 'tool_results':
@@ -177,64 +192,23 @@ function checkRequests(requests, wanted) {
   })
 }
 
-/**
- * Plays a scenario; throws what is wrong.
- * @param {{ turnlock: any, url: string, session: string, dialect: string }} host
- */
-export async function playScenario({ turnlock, url, session, dialect }, scenario) {
-  const executed = []
-  const tools = Object.fromEntries(
-    Object.entries(scenario.tools ?? {}).map(([name, tool]) => [
-      name,
-      toolOf(turnlock, name, tool, executed),
-    ]),
-  )
-  const baseURL = `${url}/s/${session}/${encodeURIComponent(`scenario:${scenario.name}`)}/v1`
-  const options = {
-    baseURL,
-    model: 'scripted',
-    apiKey: 'secret',
-    maxRetries: scenario.maxRetries ?? 0,
-  }
-  const model =
-    dialect === 'anthropic'
-      ? turnlock.anthropic(options)
-      : turnlock.openaiChat({ ...options, dialect })
-  const turn = turnlock.runTurn({
-    ...{ model, tools, requestId: 'request-1', projectId: scenario.projectId ?? null },
-    messages: scenario.messages ?? [{ role: 'user', content: 'go' }],
-    ...(scenario.mode && { mode: scenario.mode }),
-    ...(scenario.policy && { policy: scenario.policy }),
-  })
-  const events = []
-  const counts = {}
-  for await (const event of turn) {
-    events.push(event)
-    counts[event.type] = (counts[event.type] ?? 0) + 1
-    for (const fact of scenario.facts ?? []) {
-      if (fact.after !== event.type || (fact.nth ?? 1) !== counts[event.type]) continue
-      if (fact.do === 'cancel') turn.cancel(fact.reason)
-      else turn.pause()
-    }
-  }
-  const result = await turn.result
-  invariants(scenario, events)
-  const reduction = new Reduction(turnlock, scenario)
-  for (const event of events) reduction.take(event)
-  const { expect } = scenario
-  const list = (lines) => lines.map((line) => `    ${line}\n`).join('')
+/** Whether what happened is what was wanted. */
+function met(expect, { lines, executed, result, requests }) {
+  const list = (all) => all.map((line) => `    ${line}\n`).join('')
   assert(
-    JSON.stringify(reduction.lines) === JSON.stringify(expect.events),
-    `wanted\n${list(expect.events)}  got\n${list(reduction.lines)}`,
+    JSON.stringify(lines) === JSON.stringify(expect.events),
+    `wanted\n${list(expect.events)}  got\n${list(lines)}`,
   )
+  if (expect.executed) {
+    assert(JSON.stringify(executed) === JSON.stringify(expect.executed), `executed: ${executed}`)
+  }
+  checkRequests(requests, expect.requests ?? [])
+  if (!result) return
   for (const key of ['status', 'text']) {
     assert(
       !(key in expect) || result[key] === expect[key],
       `${key}: ${JSON.stringify(result[key])}`,
     )
-  }
-  if (expect.executed) {
-    assert(JSON.stringify(executed) === JSON.stringify(expect.executed), `executed: ${executed}`)
   }
   for (const [key, value] of Object.entries(expect.usage ?? {})) {
     assert(result.usage[key] === value, `usage: ${JSON.stringify(result.usage)}`)
@@ -246,7 +220,38 @@ export async function playScenario({ turnlock, url, session, dialect }, scenario
       `repairs: ${JSON.stringify(result.repairs)}`,
     )
   }
-  const requests = await (await fetch(`${url}/s/${session}/requests`)).json()
+}
+
+/** Pauses or cancels where the table says. */
+function intervene(turn, facts, event, counts) {
+  counts[event.type] = (counts[event.type] ?? 0) + 1
+  for (const fact of facts ?? []) {
+    if (fact.after !== event.type || (fact.nth ?? 1) !== counts[event.type]) continue
+    if (fact.do === 'cancel') turn.cancel(fact.reason)
+    else turn.pause()
+  }
+}
+
+/**
+ * Plays a scenario; throws what is wrong.
+ * @param {{ turnlock: any, url: string, session: string, dialect: string }} host
+ */
+export async function playScenario({ turnlock, url, session, dialect }, scenario) {
+  const baseURL = `${url}/s/${session}/${encodeURIComponent(`scenario:${scenario.name}`)}/v1`
+  const options = {
+    baseURL,
+    model: 'scripted',
+    apiKey: 'secret',
+    maxRetries: scenario.maxRetries ?? 0,
+  }
+  const model =
+    dialect === 'anthropic'
+      ? turnlock.anthropic(options)
+      : turnlock.openaiChat({ ...options, dialect })
+  const asked = async () => (await fetch(`${url}/s/${session}/requests`)).json()
+  const play = scenario.store ? playLegs : playOnce
+  await play({ turnlock, model, asked }, scenario)
+  const requests = await asked()
   // Whatever the history was, every request is one that the provider takes.
   for (const { body } of requests) {
     if (!Array.isArray(body?.messages)) continue
@@ -254,12 +259,127 @@ export async function playScenario({ turnlock, url, session, dialect }, scenario
     assert(violations.length === 0, `refused: ${JSON.stringify({ violations, body })}`)
   }
   // A turn that is cancelled at once may end before its request has left.
-  const early = expect.status === 'cancelled' && requests.length < scenario.model.length
+  const early = scenario.expect.status === 'cancelled' && requests.length < scenario.model.length
   assert(
     early || requests.length === scenario.model.length,
     `${requests.length} requests were made`,
   )
-  checkRequests(requests, expect.requests ?? [])
+}
+
+/** What a scenario says of a new turn. */
+const given = (scenario) => ({
+  ...{ requestId: 'request-1', projectId: scenario.projectId ?? null },
+  messages: scenario.messages ?? [{ role: 'user', content: 'go' }],
+  ...(scenario.mode && { mode: scenario.mode }),
+  ...(scenario.policy && { policy: scenario.policy }),
+})
+
+function toolsOf(turnlock, scenario, executed, die) {
+  const of = ([name, tool]) => [name, toolOf(turnlock, name, tool, executed, die)]
+  return Object.fromEntries(Object.entries(scenario.tools ?? {}).map(of))
+}
+
+async function playOnce({ turnlock, model, asked }, scenario) {
+  const executed = []
+  const tools = toolsOf(turnlock, scenario, executed)
+  const turn = turnlock.runTurn({ model, tools, ...given(scenario) })
+  const [events, counts] = [[], {}]
+  for await (const event of turn) {
+    events.push(event)
+    intervene(turn, scenario.facts, event, counts)
+  }
+  const result = await turn.result
+  invariants(scenario, events)
+  const reduction = new Reduction(turnlock, scenario)
+  for (const event of events) reduction.take(event)
+  met(scenario.expect, { lines: reduction.lines, executed, result, requests: await asked() })
+}
+
+/** Longer than it takes to read events that are there already. */
+const READ_MS = 50
+
+/** A turn with a store: the first run, and each leg behind it, by an owner of its own. */
+async function playLegs({ turnlock, model, asked }, scenario) {
+  let skew = 0
+  const store = turnlock.memoryStore({ now: () => performance.now() + skew })
+  const executed = []
+  const waits = new Map()
+  const known = new Map()
+  const first = { run: true, facts: scenario.facts, expect: scenario.expect }
+  for (const [at, leg] of [first, ...scenario.legs].entries()) {
+    skew += leg.later ?? 0
+    // A process that dies is not heard of any more: nothing it writes arrives.
+    let dead = false
+    let died
+    const death = new Promise((resolve) => (died = resolve))
+    const die = () => {
+      dead = true
+      died()
+      return new Promise(() => {})
+    }
+    const own = { requestId: leg.requestId ?? 'request-1', tenant: leg.tenant ?? '' }
+    const tools = toolsOf(turnlock, scenario, executed, die)
+    own.store = {
+      async read(key) {
+        const kept = await store.read(key)
+        return kept && leg.ownerGone ? { ...kept, idleMs: Infinity } : kept
+      },
+      async commit(key, commit) {
+        if (dead) throw new Error('the process is dead')
+        return store.commit(key, commit)
+      },
+      events: (...wanted) => store.events(...wanted),
+      recall: (key) => store.recall(key),
+    }
+    const [before, started] = [(await asked()).length, executed.length]
+    try {
+      if ('cancel' in leg) {
+        const said = turnlock.cancelTurn({ ...own, reason: leg.cancel })
+        const got = await said.then(
+          ({ status }) => ({ status }),
+          ({ code }) => ({ code }),
+        )
+        assert(JSON.stringify(got) === JSON.stringify(leg.expect), JSON.stringify(got))
+        continue
+      }
+      const approvals = Object.entries(leg.resume?.approvals ?? {}).map(([id, approved]) => ({
+        ...{ signature: waits.get(id), approved },
+      }))
+      const { toolBatchId } = leg.resume ?? {}
+      const turn = leg.run
+        ? turnlock.runTurn({ model, tools, ...given(scenario), ...own })
+        : turnlock.resumeTurn({ model, tools, ...own, toolBatchId, approvals })
+      const [events, counts] = [[], {}]
+      const reader = turn[Symbol.asyncIterator]()
+      const silence = death.then(() => new Promise((resolve) => setTimeout(resolve, READ_MS)))
+      for (;;) {
+        const next = await Promise.race([reader.next(), silence])
+        if (!next || next.done) break
+        events.push(next.value)
+        intervene(turn, leg.facts, next.value, counts)
+      }
+      events.forEach(({ seq, requestId, type }, n) => {
+        assert(seq === events[0].seq + n, 'seq')
+        assert(requestId === own.requestId, 'requestId')
+        const ends = !dead && n === events.length - 1
+        assert(TERMINAL.includes(type) === ends, 'one terminal event, the last')
+      })
+      assert(dead === (leg.expect.crashed ?? false), `crashed: ${dead}`)
+      const result = dead ? undefined : await turn.result
+      if (dead) turn.cancel('what is left of the dead process')
+      const reduction = new Reduction(turnlock, scenario, known)
+      for (const event of events) {
+        reduction.take(event)
+        if (event.type !== 'approval_required') continue
+        for (const { id, signature } of event.toolCalls) waits.set(id, signature)
+      }
+      const requests = (await asked()).slice(before)
+      const ran = executed.slice(started)
+      met(leg.expect, { lines: reduction.lines, executed: ran, result, requests })
+    } catch (error) {
+      throw new Error(`leg ${at + 1}: ${error.message}`, { cause: error })
+    }
+  }
 }
 
 /** Plays many, in both dialects where a scenario does not name one; counts and tells. */

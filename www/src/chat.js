@@ -51,11 +51,10 @@ export class Chat {
     if (!history.length) this.#list.append(element('p', { className: 'hint' }, hint))
   }
 
-  /** Forgets the conversation. A turn that may go on is stopped. */
+  /** Forgets the conversation and what came of it. A turn that may go on is stopped. */
   async clear() {
     if (this.#open) await this.#cancel('the conversation was cleared').catch(() => {})
-    remember('turn', undefined)
-    remember('history', undefined)
+    for (const key of ['turn', 'history', 'runs', 'notes']) remember(key, undefined)
     this.show()
   }
 
@@ -139,7 +138,7 @@ export class Chat {
     let problem = await this.#read(source, started)
     while (problem) {
       if (problem.code === 'turn.conflict') {
-        this.#timeline.note('turn.conflict: another tab goes on with this turn. Reading along.')
+        this.#timeline.note('turn.conflict: another tab has gone on with this turn. Reading along.')
         source = this.#follow()
       } else if (problem.code === 'turn.interrupted' && this.#turn.place) {
         this.#timeline.note('turn.interrupted: whoever ran this turn is gone. Going on with it.')
@@ -152,10 +151,16 @@ export class Chat {
     this.#bubble.setAttribute('aria-busy', 'false')
     this.#bubble.hidden = !this.#bubble.textContent
     if (problem?.code === 'turn.not_found') return this.#lost()
-    if (problem) this.#timeline.note(`${problem.code}: ${problem.message}`, 'bad')
-    const summary = this.#timeline.end(problem ? undefined : await source.result)
-    this.#stand(problem)
-    return summary
+    if (!problem) {
+      const summary = this.#timeline.end(await source.result)
+      const asked = this.#stand()
+      return this.waits ? `${summary} ${asked}` : summary
+    }
+    const said = `${problem.code}: ${problem.message}`
+    this.#timeline.note(said, 'bad')
+    this.#timeline.end(problem.code === 'turn.cancelled' ? undefined : { status: 'failed' })
+    this.#stand(problem, said)
+    return said
   }
 
   /** Shows events. What this tab alone has met is given back. */
@@ -169,7 +174,7 @@ export class Chat {
         problem = event
         continue
       }
-      if (!announced) {
+      if (!announced && recall('turn')?.id === this.#turn.id) {
         // It is kept by now, so other tabs may read along.
         announced = true
         this.#turn = { ...this.#turn, leg: this.#turn.leg + 1 }
@@ -198,50 +203,57 @@ export class Chat {
     }
   }
 
-  /** What is to be done now, and by whom. */
-  #stand(problem) {
+  /**
+   * What is to be done now, and by whom.
+   * @returns {string} what is asked, if anything
+   */
+  #stand(problem, said) {
     const { type, approvals, code = '' } = this.#last ?? {}
     const isRemembered = recall('turn')?.id === this.#turn.id
-    const resume = { label: 'Resume', primary: true, act: () => this.#goOn() }
+    const resume = (label) => ({ label, act: () => this.#goOn() })
     const stop = { label: 'Stop', act: () => this.#stop() }
     if (problem?.code === 'turn.cancelled') {
-      return ask({ title: 'The resume was refused', about: `${problem.code}: ${problem.message}.` })
+      return ask({ title: 'The resume was refused', about: `${said}.` })
     }
-    if (type === 'complete' || type === 'cancelled') {
+    if (type === 'complete') {
       this.#settle()
-      if (type === 'complete') return
+    } else if (type === 'cancelled') {
+      this.#settle()
       const about = 'It cannot go on any more, in no tab. See for yourself:'
-      return ask({ title: 'Stopped', about, choices: [{ ...resume, label: 'Try to resume', primary: false }] })
-    }
-    if (!isRemembered) {
+      return ask({ title: 'Stopped', about, choices: [resume('Try to resume')] })
+    } else if (!isRemembered) {
       this.#open = false
-    } else if (type === 'paused') {
-      this.waits = true
-      if (approvals) this.#askForApproval(approvals, stop)
-      else this.#askForResume([resume, stop])
     } else if (problem?.code === 'turn.interrupted') {
       const about = 'Its endpoint and key were in memory only: give them again, then resume.'
-      ask({ title: 'The turn was interrupted', about, choices: [resume, stop] })
+      return ask({ title: 'Interrupted', about, choices: [resume('Resume'), stop] })
     } else if (problem || code.startsWith('model.')) {
-      const about = 'What the tools found is kept; the model is asked again.'
-      ask({ title: 'Not answered', about, choices: [{ ...resume, label: 'Try again' }] })
+      const about = said ? `${said}.` : 'What the tools found is kept; the model is asked again.'
+      return ask({ title: 'Not answered', about, choices: [resume('Try again')] })
+    } else if (type === 'paused') {
+      this.waits = true
+      return approvals
+        ? this.#askToRun(approvals, stop)
+        : this.#askToResume([resume('Resume'), stop])
     } else {
       this.#settle()
     }
+    return ''
   }
 
-  #askForResume(choices) {
+  #askToResume([resume, stop]) {
     const items = [...this.#calls.values()].filter(({ result }) => result)
     const about = `${many(items.length, 'result')} kept. Reload the page if you like: no tool runs again.`
-    ask({ title: 'Paused behind the tools', about, items, choices })
+    const choices = [{ ...resume, primary: true }, stop]
+    return ask({ title: 'Paused behind the tools', about, items, choices })
   }
 
-  #askForApproval(calls, stop) {
-    const all = calls.length > 1 ? ' all' : ''
+  #askToRun(calls, stop) {
+    const [title, all] =
+      calls.length > 1 ? [`Run these ${calls.length} calls?`, ' all'] : ['Run this call?', '']
     const say = (approved) => () =>
       this.#goOn(calls.map(({ signature }) => ({ signature, approved })))
-    ask({
-      title: calls.length > 1 ? `Run these ${calls.length} calls?` : 'Run this call?',
+    return ask({
+      title,
       about: 'It has not run. An approval is for these very arguments.',
       items: calls.map((call) => ({ call })),
       choices: [
@@ -265,8 +277,9 @@ export class Chat {
 
   /** Nothing is kept of the turn that is remembered: it never was, or has expired. */
   #lost() {
-    const { text } = this.#turn
-    remember('turn', undefined)
+    const { text, leg } = this.#turn
+    // Another tab may be about to keep it.
+    if (leg) remember('turn', undefined)
     this.show()
     byId('prompt').value = text
     return 'Of the last turn nothing is kept. Send the message again.'

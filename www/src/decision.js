@@ -5,6 +5,7 @@ import { byId, element, short } from './dom.js'
  * Shows what is to be decided.
  * @param {{ title: string, about: string, items?: { call: object, result?: object }[],
  *   choices?: { label: string, primary?: boolean, act: () => void }[] }} what
+ * @returns {string} its title
  */
 export function ask({ title, about, items = [], choices = [] }) {
   byId('decision-title').textContent = title
@@ -17,6 +18,7 @@ export function ask({ title, about, items = [], choices = [] }) {
   })
   byId('decision-choices').replaceChildren(...buttons)
   byId('decision').hidden = false
+  return title
 }
 
 export function unask() {
