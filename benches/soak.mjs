@@ -24,7 +24,7 @@ const STORES = {
       client.disconnect()
       await server.stop()
     }
-    return { store: redisStore(client), keep: { ttlMs: 1000 }, see, close }
+    return { store: redisStore(client), keep: { ttlMs: 5000, leaseMs: 5000 }, see, close }
   },
 }
 

@@ -30,7 +30,8 @@ const PLACES = {
     const server = await startRedis('--appendonly', 'no')
     const client = new Redis({ port: server.port })
     const redis = redisStore(client)
-    const run = (count, keeps) => countedTurns(count, keeps && redis, { ttlMs: 5000 })
+    const run = (count, keeps) =>
+      countedTurns(count, keeps && redis, { ttlMs: 5000, leaseMs: 5000 })
     const close = async () => {
       client.disconnect()
       await server.stop()

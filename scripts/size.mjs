@@ -6,10 +6,10 @@ import { build } from 'esbuild'
 import { root } from './setup.mjs'
 
 /**
- * Bytes after gzip. 160 and 225 KiB before evidence bundles, which are half as much again: see
- * BENCHMARKS.md for what takes how much.
+ * Bytes after gzip. The turn and histories were 160 and 225 KiB; what came since is in
+ * BENCHMARKS.md, part by part. All of it is one module: see DESIGN.md §4.35.
  */
-const LIMITS = { wasm: 240 * 1024, 'whole import, minified': 330 * 1024 }
+const LIMITS = { wasm: 336 * 1024, 'whole import, minified': 460 * 1024 }
 
 const bundle = await build({
   stdin: { contents: "export * from 'turnlock'", resolveDir: root },

@@ -24,7 +24,12 @@ for (const [name, turns, open] of [
 ]) {
   test(`${turns} turns, ${name}: no handle and no page of wasm is left behind`, async () => {
     const store = open()
-    const seen = await soak({ turns, samples: 3, store, ...(store && { keep: { ttlMs: 1000 } }) })
+    const seen = await soak({
+      turns,
+      samples: 3,
+      store,
+      ...(store && { keep: { ttlMs: 5000, leaseMs: 5000 } }),
+    })
     for (const { handles, instances } of seen) assert.deepEqual([handles, instances], [0, 1])
     const [early, ...later] = seen.map(({ pages }) => pages)
     for (const pages of later) assert.equal(pages, early)

@@ -12,7 +12,10 @@ export interface Keep {
   events?: number
   /** Bytes of events at most. @defaultValue 4194304 */
   bytes?: number
-  /** Milliseconds from the last write until the turn may be forgotten. @defaultValue 86400000 */
+  /**
+   * Milliseconds from the last write until the turn may be forgotten; no shorter than `leaseMs`.
+   * @defaultValue 86400000
+   */
   ttlMs?: number
   /** Milliseconds without a write after which an owner counts as gone. @defaultValue 15000 */
   leaseMs?: number

@@ -40,7 +40,9 @@ export interface ResumeTurnOptions {
  *
  * Terminal `error` events: `turn.not_found` (unknown, expired, or another tenant's),
  * `turn.conflict` (over, alive elsewhere, or resumed by another at the same time),
- * `turn.cancelled`, `store.*`. After a conflict, `followTurn` reads along.
+ * `turn.cancelled`, `store.*`. After a conflict, `followTurn` reads along; an owner that died may
+ * have sent a last write, which counts from when it arrives: try again when `followTurn` says
+ * `turn.interrupted`.
  *
  * @throws TurnlockError for misuse: `options.invalid`, `store.unsupported`
  */

@@ -46,3 +46,11 @@ for (const [kind, again] of [
     assert.equal((await first.result).error.code, 'turn.conflict')
   })
 }
+
+test('a turn is kept no shorter than its lease: its owner would lose its claims', () => {
+  const begin = (keep) => runTurn({ model, messages, store: memoryStore(), keep })
+  const refused = { code: 'options.invalid', message: /keep\.ttlMs/ }
+  assert.throws(() => begin({ ttlMs: 14_999 }), refused)
+  assert.throws(() => begin({ ttlMs: 500, leaseMs: 501 }), refused)
+  begin({ ttlMs: 500, leaseMs: 500 }).cancel()
+})

@@ -249,6 +249,10 @@ fn keep(value: &Json<'_>) -> Result<Keep, Error> {
     if keep.owner.len() < 16 {
         return Err(invalid("keep.owner", "at least 16 characters of randomness"));
     }
+    // An owner that lives writes three times a lease: its claims must not be forgotten between.
+    if keep.ttl_ms < keep.lease_ms {
+        return Err(invalid("keep.ttlMs", "at least as long as keep.leaseMs"));
+    }
     Ok(keep)
 }
 

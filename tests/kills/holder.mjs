@@ -1,7 +1,7 @@
 // A process that holds a turn until it is killed, or stopped, at a landmark: by its own hand or by
 // its parent's. Argument: the trial (see trial.mjs).
 import { Redis } from 'ioredis'
-import { runTurn } from 'turnlock'
+import { resumeTurn, runTurn } from 'turnlock'
 import { redisStore } from 'turnlock/stores/redis'
 import { watched } from './landmarks.mjs'
 import { LEASE_MS, partsOf } from './turn.mjs'
@@ -28,5 +28,6 @@ const parts = { ...partsOf(spec, at), store }
 const messages = [{ role: 'user', content: 'Switch the kitchen lamp on.' }]
 const keep = { leaseMs: LEASE_MS, ttlMs: 600_000 }
 process.send({ ready: true })
-const { status, error } = await runTurn({ ...parts, messages, keep }).result
+const turn = spec.resume ? resumeTurn(parts) : runTurn({ ...parts, messages, keep })
+const { status, error } = await turn.result
 process.send({ ended: { status, code: error?.code } }, () => process.exit())

@@ -137,7 +137,7 @@ async function trial(landmark, kind, n) {
   const [after, events] = [await ask('read', spec), await ask('events', spec)]
   const seen = { after, last: after, events, lastEvents: events, results, before }
   const { faults, status, starts } = judge({
-    ...{ ...seen, cell: { kind }, holder: 'first', fresh: await ask('all', spec) },
+    ...{ ...seen, cell: { kind }, holders: ['first'], fresh: await ask('all', spec) },
     ...{ starts: site.starts(spec.trial), receipts: site.receipts(spec.trial) },
     followed: await followed,
   })

@@ -23,7 +23,7 @@ const others = Number(values.others ?? Math.min(trials, 30))
 const lanes = Number(values.lanes ?? 6)
 const firstSeed = Number(values.seed ?? 1)
 
-const cells = ['kill', 'freeze'].flatMap((fault) =>
+const cells = ['kill', 'freeze', 'kill twice'].flatMap((fault) =>
   [...LANDMARKS, ANYWHERE].flatMap((landmark) =>
     Object.keys(KINDS).map((kind) => ({ fault, landmark, kind })),
   ),
@@ -38,11 +38,14 @@ const rows = new Map(wanted.map((cell) => [cell, []]))
 const work = []
 for (let n = 0; n < Math.max(trials, others); n++) {
   for (const cell of wanted) {
-    const critical = cell.kind === 'plain' && CRITICAL.includes(cell.landmark)
+    const { fault, landmark, kind } = cell
+    const critical = kind === 'plain' && fault !== 'kill twice' && CRITICAL.includes(landmark)
     if (n < (critical ? trials : others)) work.push([cell, firstSeed + n])
   }
 }
 const started = Date.now()
+// What has been done by then is reported.
+process.once('SIGINT', () => work.splice(0))
 let broken = 0
 async function lane() {
   for (let next = work.shift(); next; next = work.shift()) {

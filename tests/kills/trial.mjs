@@ -30,20 +30,20 @@ export function randomOf(seed) {
  * @param {object} cell
  * @param {string} cell.landmark
  * @param {'plain' | 'readOnly' | 'idempotent'} cell.kind
- * @param {'kill' | 'freeze'} cell.fault
+ * @param {'kill' | 'kill twice' | 'freeze'} cell.fault `kill twice`: the next one, too, at any time
  * @param {string} [cell.wrong] the twin that takes part
  * @returns {Promise<{ void?: string, faults: string[], [seen: string]: unknown }>}
  */
 export async function runTrial(bench, cell, seed) {
   const { landmark, kind, fault = 'kill', wrong } = cell
   const random = randomOf(seed)
-  const trial = `${fault}-${landmark.replaceAll(' ', '_')}-${kind}-${wrong ?? ''}-${seed}`
+  const trial = [fault, landmark, kind, wrong ?? '', seed].join('-').replaceAll(' ', '_')
   const atReceiver = landmark === 'effect applied'
   const byParent = atReceiver || landmark === ANYWHERE || seed % 2 === 1
   const spec = {
     ...{ trial, landmark, kind, wrong, folder: bench.folder, receiver: bench.receiver },
     ...{ port: bench.port, form: byParent ? 'parent' : 'self', hold: atReceiver },
-    ...{ hops: Math.floor(random() * 5), signal: fault === 'kill' ? 'SIGKILL' : 'SIGSTOP' },
+    ...{ hops: Math.floor(random() * 5), signal: fault === 'freeze' ? 'SIGSTOP' : 'SIGKILL' },
   }
   const twin = WRONG[wrong] ?? {}
   const [first, second, third] = bench.clients
@@ -64,8 +64,19 @@ export async function runTrial(bench, cell, seed) {
     await Promise.all([gone, reader.done])
     return { void: why, faults: [], form: spec.form, seed }
   }
-  if (fault === 'kill') await gone
-  if (fault === 'kill' && holder.signalCode !== 'SIGKILL') return voided('the turn had ended')
+  if (fault !== 'freeze') await gone
+  if (fault !== 'freeze' && holder.signalCode !== 'SIGKILL') return voided('the turn had ended')
+  const holders = [holder.pid]
+  if (fault === 'kill twice') {
+    await abandoned(store, trial)
+    const again = { ...spec, resume: true, landmark: ANYWHERE, form: 'parent', hold: false }
+    const next = bench.start(again)
+    const nextGone = once(next, 'exit')
+    await faulted(bench, next, again, random, nextGone)
+    await nextGone
+    if (next.signalCode !== 'SIGKILL') return voided('the second had ended')
+    holders.push(next.pid)
+  }
 
   // Every other time two go on at once.
   const resumers = [first, ...(seed % 4 < 2 ? [second] : [])].map((client) =>
@@ -94,7 +105,7 @@ export async function runTrial(bench, cell, seed) {
   const lastEvents = await store.events(key, 0, 10_000)
   await reader.done
   const seen = {
-    ...{ cell, seed, form: spec.form, results, before, after, last, late, holder: holder.pid },
+    ...{ cell, seed, form: spec.form, results, before, after, last, late, holders },
     ...{ events, lastEvents, followed: reader.events },
     starts: lines(bench.folder, `${trial}.starts`),
     receipts: lines(bench.folder, `${trial}.receipts`),
