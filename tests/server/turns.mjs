@@ -340,9 +340,11 @@ async function resumeInterrupted(host, client, requestId, seen) {
     if (response.status === 409) {
       // Its owner may still be alive, as far as anybody can know: a lease has to run out.
       await response.text()
-      await new Promise((resolve) => setTimeout(resolve, 500))
+      // No oftener, or the limit on resumes of one turn is met first.
+      await new Promise((resolve) => setTimeout(resolve, 1000))
       continue
     }
+    assert.equal(response.status, 200)
     const { events } = await readEvents(response)
     const all = await kept(host, client, requestId)
     numbered(all)
