@@ -16,7 +16,7 @@ export interface Keep {
   ttlMs?: number
   /** Milliseconds without a write after which an owner counts as gone. @defaultValue 15000 */
   leaseMs?: number
-  /** Milliseconds for which text gathers between two writes. @defaultValue 25 */
+  /** Milliseconds for which text gathers between two writes; four round trips of the store, where that is more. @defaultValue 25 */
   gatherMs?: number
 }
 
@@ -81,14 +81,17 @@ export async function inTime<T>(reading: Promise<T>): Promise<T> {
   }
 }
 
+const MOST_GROUPS = 1024
+
 /** Texts of all groups of events behind `after`. */
 export async function eventsBehind(store: Store, turn: string, after: number): Promise<string[]> {
   const texts: string[] = []
   for (let last = after; ;) {
-    const groups = await inTime(store.events(turn, last, 256))
+    const groups = await inTime(store.events(turn, last, MOST_GROUPS))
     for (const group of groups) texts.push(group.text)
     const next = groups.at(-1)
-    if (!next) return texts
+    // No more round trips than needed: meanwhile an owner may write.
+    if (!next || groups.length < MOST_GROUPS) return texts
     last = next.last
   }
 }

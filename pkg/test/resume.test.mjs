@@ -18,18 +18,22 @@ const model = customModel(async function* ({ tools }) {
   yield { type: 'tool_call_arguments', index: 0, text: '{}' }
 })
 
-for (const [kind, again] of [
+for (const [kind, again, then = kind] of [
   ['plain', false],
   ['readOnly', true],
   ['idempotent', true],
+  ['readOnly', true, 'idempotent'],
+  // What a tool was when it was claimed, or is now, is not enough.
+  ['readOnly', false, 'plain'],
+  ['plain', false, 'readOnly'],
 ]) {
-  test(`a claimed call without an outcome, ${kind}: ${again ? 'runs again' : 'unknown'}`, async () => {
+  test(`a claimed call without an outcome, ${kind} and now ${then}: ${again ? 'runs again' : 'unknown'}`, async () => {
     let now = 0
     const store = memoryStore({ now: () => now })
     const keys = []
     let inside
     const started = new Promise((resolve) => (inside = resolve))
-    const act = defineTool({
+    const acts = (kind) => ({
       ...{ description: 'Acts', inputSchema: { type: 'object' }, [kind]: true },
       async execute(_, { idempotencyKey, signal }) {
         if (keys.push(idempotencyKey) > 1) return 'acted'
@@ -38,11 +42,15 @@ for (const [kind, again] of [
         return new Promise((resolve) => signal.addEventListener('abort', () => resolve('late')))
       },
     })
-    const parts = { model, tools: { act }, requestId: 'r', store }
-    const first = runTurn({ ...parts, messages, keep: { leaseMs: 300 } })
+    const parts = { model, requestId: 'r', store }
+    const tools = { act: defineTool(acts(kind)) }
+    const first = runTurn({ ...parts, tools, messages, keep: { leaseMs: 300 } })
     await started
     now = 20_000
-    const { status, text, toolResults } = await resumeTurn(parts).result
+    const { status, text, toolResults } = await resumeTurn({
+      ...parts,
+      tools: { act: defineTool(acts(then)) },
+    }).result
     assert.deepEqual([status, text], ['complete', 'Done.'])
     assert.deepEqual(
       toolResults.map((result) => [result.status, result.result]),
@@ -174,4 +182,52 @@ test('a store that answers a commit with something else has failed', async () =>
     assert.deepEqual(error.code, 'store.unavailable')
     assert.match(error.message, /no answer/)
   }
+})
+
+const talks = (pieces) =>
+  customModel(async function* (_, { signal }) {
+    for (let piece = 0; piece < pieces && !signal.aborted; piece++) {
+      yield { type: 'text', text: 'word ' }
+      await new Promise((resolve) => setTimeout(resolve, 4))
+    }
+  })
+
+test('a turn can be stopped while a model talks, however far away the store is', async () => {
+  const near = memoryStore()
+  const way = () => new Promise((resolve) => setTimeout(resolve, 15))
+  const far =
+    (method) =>
+    async (...given) => {
+      await way()
+      const answer = await near[method](...given)
+      await way()
+      return answer
+    }
+  const store = Object.fromEntries(
+    ['read', 'commit', 'events', 'recall'].map((method) => [method, far(method)]),
+  )
+  const turn = runTurn({ model: talks(2500), messages, requestId: 'r', store })
+  for await (const { type } of followTurn({ requestId: 'r', store: near })) {
+    if (type === 'text') break
+  }
+  assert.equal((await cancelTurn({ requestId: 'r', store })).status, 'cancelled')
+  assert.equal((await turn.result).status, 'cancelled')
+})
+
+test('seq means one event, also where text is not kept', async () => {
+  const store = memoryStore()
+  const parts = { messages, requestId: 'r', store, keep: { events: 0 } }
+  const turn = runTurn({ ...parts, model: talks(2500) })
+  let last = 0
+  for await (const { seq } of turn) {
+    if ((last = seq) > 20) {
+      await cancelTurn({ requestId: 'r', store })
+      break
+    }
+  }
+  const rest = await collect(followTurn({ requestId: 'r', store, after: last }))
+  assert.deepEqual(
+    rest.map(({ type, seq }) => [type, seq > last]),
+    [['cancelled', true]],
+  )
 })
