@@ -83,10 +83,13 @@ export class Driver {
   #timer: ReturnType<typeof setTimeout> | undefined
   #timerDue = Infinity
   readonly #unwatch: (() => void) | undefined
+  /** The turn's own: whoever resumes it need not know it. */
+  #projectId: string | null
 
   /** @throws TurnlockError for options that the core refuses */
   constructor(host: Host, restored: boolean, options: Record<string, unknown>) {
     this.#host = host
+    this.#projectId = host.projectId
     this.#core = core()
     const bytes = encode(JSON.stringify(options))
     const make = (glue: Glue) => {
@@ -134,13 +137,15 @@ export class Driver {
   }
 
   #say([phase, toolBatchId, seq, chunk]: Text): void {
-    const { requestId, projectId } = this.#host
+    const { requestId } = this.#host
+    const projectId = this.#projectId
     this.#host.onEvent({ type: 'text', phase, requestId, projectId, toolBatchId, seq, chunk })
   }
 
   #perform(effect: Effect): void {
     switch (effect.type) {
       case 'emit':
+        this.#projectId = effect.event.projectId
         return this.#host.onEvent(effect.event)
       case 'fetch':
         return void this.#fetch(effect.inference, effect.attempt, effect.body)
@@ -286,22 +291,33 @@ export class Driver {
     const { call: id, name, toolCallId, toolBatchId, idempotencyKey, maxResultBytes } = effect
     const controller = new AbortController()
     this.#tools.set(id, controller)
-    const { requestId, projectId } = this.#host
+    const { requestId } = this.#host
     const context: ToolContext = {
       ...{ signal: controller.signal, requestId, toolBatchId, toolCallId, idempotencyKey },
-      projectId,
+      projectId: this.#projectId,
       report: (data) => this.#report(id, data),
     }
     const tool = this.#host.tools[name]
     let settled: SettledInput
     try {
+      let args = this.#checkedArgs.get(id)
+      let unfit: string | undefined
       if (!this.#checkedArgs.has(id)) {
-        // Checked by another owner of the turn; what its validator made of them stayed there.
+        // Checked by another owner of the turn; what its validator made of them stayed there,
+        // and the tool of this one may take other ones.
         const checked = await tool?.check(effect.args)
-        this.#checkedArgs.set(id, checked?.valid ? checked.args : effect.args)
+        if (checked?.valid) args = checked.args
+        else unfit = checked?.errors ?? 'no such tool'
+        // The turn did not wait for it.
+        if (controller.signal.aborted) return void this.#tools.delete(id)
       }
-      const args = this.#checkedArgs.get(id)
-      settled = serialize(await tool?.execute(args, context), maxResultBytes)
+      settled =
+        unfit === undefined
+          ? serialize(await tool?.execute(args, context), maxResultBytes)
+          : {
+              ...{ status: 'error', code: 'tool.invalid_arguments' },
+              message: `the tool that the turn was resumed with does not take them: ${unfit}`,
+            }
     } catch (error) {
       settled = threw(error)
     }
@@ -314,6 +330,7 @@ export class Driver {
     const own = { type: 'stored', revision: commit.revision, attempt }
     try {
       const answer = await store?.commit(turn, commit)
+      if (typeof answer?.ok !== 'boolean') throw new Error('the store gave no answer to a commit')
       // What stands there has a revision of its own.
       this.send({ ...answer, ...own })
     } catch (error) {

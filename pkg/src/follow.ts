@@ -1,7 +1,7 @@
 /** Readers of a turn that runs elsewhere, or ran. */
 import { isTurnlockError, TurnlockError } from './errors.js'
 import { eventResponse, readable } from './events.js'
-import { isAbandoned, stateOf, turnKey } from './kept.js'
+import { inTime, isAbandoned, stateOf, turnKey } from './kept.js'
 import { describe } from './serialize.js'
 import { checkStore, type Store } from './stores/store.js'
 import type { TurnEvent } from './types.js'
@@ -119,7 +119,7 @@ class Reader {
     let live = false
     while (!this.#left) {
       this.#changed = false
-      const groups = await this.#store.events(this.#turn, this.#seq, 64)
+      const groups = await inTime(this.#store.events(this.#turn, this.#seq, 64))
       for (const group of groups) {
         for (const event of JSON.parse(group.text) as TurnEvent[]) {
           if (event.seq <= this.#seq) continue
@@ -156,17 +156,17 @@ class Reader {
   }
 
   async #mayHaveGaps(): Promise<boolean> {
-    const kept = await this.#store.read(this.#turn)
+    const kept = await inTime(this.#store.read(this.#turn))
     return kept !== undefined && !stateOf(kept).keepsText
   }
 
   /** Whether nothing will come. */
   async #end(): Promise<TurnEvent | 'over' | undefined> {
-    const kept = await this.#store.read(this.#turn)
+    const kept = await inTime(this.#store.read(this.#turn))
     if (!kept) return this.#error('turn.not_found', 'no such turn is kept')
     if (stateOf(kept).status !== 'running') {
       // What ended it may have come since we looked for events.
-      const groups = await this.#store.events(this.#turn, this.#seq, 1)
+      const groups = await inTime(this.#store.events(this.#turn, this.#seq, 1))
       return groups.length ? undefined : 'over'
     }
     if (!isAbandoned(kept)) return undefined

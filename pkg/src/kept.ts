@@ -19,7 +19,7 @@ export interface Keep {
   ttlMs?: number
   /** Milliseconds without a write after which an owner counts as gone. @defaultValue 15000 */
   leaseMs?: number
-  /** Milliseconds for which text gathers between two writes. @defaultValue 25 */
+  /** Milliseconds for which text gathers between two writes; four round trips of the store, where that is more. @defaultValue 25 */
   gatherMs?: number
 }
 
@@ -63,14 +63,38 @@ export const keepOptions = (tenant: string, keep: Keep = {}): Record<string, unk
   owner: randomHex(16),
 })
 
+/** Milliseconds for which a store is waited for, to be read. Longer than any of ours waits itself. */
+const READ_MS = 20_000
+
+/**
+ * What a store reads, if it answers at all: a turn that is resumed must end.
+ *
+ * @throws TurnlockError `store.timeout`
+ */
+export async function inTime<T>(reading: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    const message = `the store did not answer within ${READ_MS} ms`
+    timer = setTimeout(() => reject(new TurnlockError('store.timeout', message)), READ_MS)
+  })
+  try {
+    return await Promise.race([reading, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const MOST_GROUPS = 1024
+
 /** Texts of all groups of events behind `after`. */
 export async function eventsBehind(store: Store, turn: string, after: number): Promise<string[]> {
   const texts: string[] = []
   for (let last = after; ;) {
-    const groups = await store.events(turn, last, 256)
+    const groups = await inTime(store.events(turn, last, MOST_GROUPS))
     for (const group of groups) texts.push(group.text)
     const next = groups.at(-1)
-    if (!next) return texts
+    // No more round trips than needed: meanwhile an owner may write.
+    if (!next || groups.length < MOST_GROUPS) return texts
     last = next.last
   }
 }

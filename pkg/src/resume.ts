@@ -1,7 +1,7 @@
 /** Turns that go on, or end, in another process, isolate or tab. */
 import { describe } from './serialize.js'
 import { isTurnlockError, TurnlockError } from './errors.js'
-import { eventsBehind, keepOptions, stateOf, turnKey } from './kept.js'
+import { eventsBehind, inTime, keepOptions, stateOf, turnKey } from './kept.js'
 import type { Model } from './models/model.js'
 import { checkStore, type Kept, type Store } from './stores/store.js'
 import type { Tool } from './tools.js'
@@ -49,6 +49,8 @@ export interface ResumeTurnOptions {
 export function resumeTurn(options: ResumeTurnOptions): Turn {
   const { model, tools, store, tenant = '', requestId, toolBatchId, approvals } = options
   checkModel(model)
+  checkBatch(toolBatchId)
+  checkApprovals(approvals)
   const turn = open({ ...options, tenant })
   const wire = wireTools(tools)
   void restore(turn, store, turnKey(tenant, requestId), (kept, events) => ({
@@ -103,6 +105,21 @@ export async function cancelTurn(
   }
 }
 
+function checkBatch(batch: unknown): void {
+  if (batch === undefined || (Number.isSafeInteger(batch) && (batch as number) >= 0)) return
+  throw new TurnlockError('options.invalid', '`toolBatchId`: expected that of the `paused` event')
+}
+
+/** An approval that cannot be read would be one that was not given. */
+function checkApprovals(approvals: unknown): void {
+  if (approvals === undefined) return
+  const fits = (one: Partial<Approval> | null) =>
+    /^[0-9a-f]{64}$/.test(String(one?.signature)) && typeof one?.approved === 'boolean'
+  if (Array.isArray(approvals) && approvals.every(fits)) return
+  const what = 'expected a list of { signature, approved: true or false }'
+  throw new TurnlockError('options.invalid', `\`approvals\`: ${what}`)
+}
+
 function open(host: ConstructorParameters<typeof RunningTurn>[0]): RunningTurn {
   checkStore(host.store)
   turnKey(host.tenant, host.requestId)
@@ -117,9 +134,10 @@ async function restore(
   options: (kept: Kept | null, events: string[]) => Record<string, unknown>,
 ): Promise<Kept | undefined> {
   try {
-    const found = await store.read(key)
-    // The core counts whole milliseconds; clocks of stores may not.
-    const kept = found && { ...found, idleMs: Math.floor(found.idleMs) }
+    const found = await inTime(store.read(key))
+    // The core counts whole milliseconds; clocks of stores may not, and may run backwards. What
+    // is no number must not pass for an owner that is gone.
+    const kept = found && { ...found, idleMs: found.idleMs > 0 ? Math.floor(found.idleMs) : 0 }
     const events = kept ? await eventsBehind(store, key, stateOf(kept).seq) : []
     turn.begin(true, options(kept ?? null, events))
     return kept

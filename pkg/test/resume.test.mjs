@@ -1,7 +1,15 @@
 // Turns whose owner is gone, in one process: the store's clock says so.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { customModel, defineTool, memoryStore, resumeTurn, runTurn } from 'turnlock'
+import {
+  cancelTurn,
+  customModel,
+  defineTool,
+  followTurn,
+  memoryStore,
+  resumeTurn,
+  runTurn,
+} from 'turnlock'
 
 const messages = [{ role: 'user', content: 'go' }]
 const model = customModel(async function* ({ tools }) {
@@ -10,18 +18,22 @@ const model = customModel(async function* ({ tools }) {
   yield { type: 'tool_call_arguments', index: 0, text: '{}' }
 })
 
-for (const [kind, again] of [
+for (const [kind, again, then = kind] of [
   ['plain', false],
   ['readOnly', true],
   ['idempotent', true],
+  ['readOnly', true, 'idempotent'],
+  // What a tool was when it was claimed, or is now, is not enough.
+  ['readOnly', false, 'plain'],
+  ['plain', false, 'readOnly'],
 ]) {
-  test(`a claimed call without an outcome, ${kind}: ${again ? 'runs again' : 'unknown'}`, async () => {
+  test(`a claimed call without an outcome, ${kind} and now ${then}: ${again ? 'runs again' : 'unknown'}`, async () => {
     let now = 0
     const store = memoryStore({ now: () => now })
     const keys = []
     let inside
     const started = new Promise((resolve) => (inside = resolve))
-    const act = defineTool({
+    const acts = (kind) => ({
       ...{ description: 'Acts', inputSchema: { type: 'object' }, [kind]: true },
       async execute(_, { idempotencyKey, signal }) {
         if (keys.push(idempotencyKey) > 1) return 'acted'
@@ -30,11 +42,15 @@ for (const [kind, again] of [
         return new Promise((resolve) => signal.addEventListener('abort', () => resolve('late')))
       },
     })
-    const parts = { model, tools: { act }, requestId: 'r', store }
-    const first = runTurn({ ...parts, messages, keep: { leaseMs: 300 } })
+    const parts = { model, requestId: 'r', store }
+    const tools = { act: defineTool(acts(kind)) }
+    const first = runTurn({ ...parts, tools, messages, keep: { leaseMs: 300 } })
     await started
     now = 20_000
-    const { status, text, toolResults } = await resumeTurn(parts).result
+    const { status, text, toolResults } = await resumeTurn({
+      ...parts,
+      tools: { act: defineTool(acts(then)) },
+    }).result
     assert.deepEqual([status, text], ['complete', 'Done.'])
     assert.deepEqual(
       toolResults.map((result) => [result.status, result.result]),
@@ -53,4 +69,173 @@ test('a turn is kept no shorter than its lease: its owner would lose its claims'
   assert.throws(() => begin({ ttlMs: 14_999 }), refused)
   assert.throws(() => begin({ ttlMs: 500, leaseMs: 501 }), refused)
   begin({ ttlMs: 500, leaseMs: 500 }).cancel()
+})
+
+const collect = async (turn) => {
+  const events = []
+  for await (const event of turn) events.push(event)
+  return events
+}
+
+/** A turn that waits for an approval of its one call, and what resumes it. */
+async function waiting(own = {}, options = {}) {
+  const store = memoryStore()
+  const act = (changed) =>
+    defineTool({
+      ...{ description: 'Acts', inputSchema: { type: 'object' }, needsApproval: true },
+      ...{ execute: () => 'acted', ...own, ...changed },
+    })
+  const parts = { model, store, requestId: 'r', ...options }
+  const events = await collect(runTurn({ ...parts, tools: { act: act() }, messages }))
+  const [{ signature }] = events.at(-1).approvals
+  const approvals = [{ signature, approved: true }]
+  const { projectId: _, ...rest } = parts
+  const resume = (changed, more) =>
+    resumeTurn({ ...rest, tools: { act: act(changed) }, approvals, ...more })
+  return { store, signature, resume }
+}
+
+test('a resumed turn keeps its project, in every event and for its tools', async () => {
+  let seen
+  const execute = (_, { projectId }) => void (seen = projectId)
+  const { resume } = await waiting({ execute }, { projectId: 'apollo' })
+  const events = await collect(resume())
+  assert.ok(events.some(({ type }) => type === 'text'))
+  assert.deepEqual([...new Set(events.map(({ projectId }) => projectId))], ['apollo'])
+  assert.equal(seen, 'apollo')
+})
+
+test('a tool that takes other arguments by now is not started with the old ones', async () => {
+  let runs = 0
+  const { resume } = await waiting()
+  const inputSchema = { type: 'object', required: ['amount'] }
+  const { status, toolResults } = await resume({ inputSchema, execute: () => ++runs }).result
+  assert.deepEqual([status, toolResults[0].status, runs], ['complete', 'error', 0])
+  assert.equal(toolResults[0].error.code, 'tool.invalid_arguments')
+})
+
+test('a tool of a resumed turn is not started behind a stop', async () => {
+  let runs = 0
+  let checking = () => {}
+  let go = () => {}
+  const validate = (value) => {
+    checking()
+    return new Promise((resolve) => (go = () => resolve({ value })))
+  }
+  const { resume } = await waiting()
+  const begun = new Promise((resolve) => (checking = resolve))
+  const inputSchema = { '~standard': { version: 1, vendor: 'test', validate } }
+  const turn = resume({ inputSchema, execute: () => ++runs })
+  await begun
+  turn.cancel()
+  assert.equal((await turn.result).toolResults[0].status, 'cancelled')
+  go()
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  assert.equal(runs, 0)
+})
+
+test('approvals and batches that cannot be read are misuse', async () => {
+  const { resume, signature } = await waiting()
+  for (const more of [
+    { approvals: 'all' },
+    { approvals: { signature, approved: true } },
+    { approvals: [null] },
+    { approvals: [{ signature, approved: 'true' }] },
+    { approvals: [{ signature: signature.toUpperCase(), approved: true }] },
+    { toolBatchId: '1' },
+    { toolBatchId: -1 },
+    { toolBatchId: 1.5 },
+  ]) {
+    assert.throws(() => resume({}, more), { code: 'options.invalid' }, JSON.stringify(more))
+  }
+  assert.equal((await resume({}, { toolBatchId: 0 }).result).status, 'complete')
+})
+
+test('idle times that are none do not make an owner gone', async () => {
+  for (const idleMs of [NaN, undefined, -5]) {
+    const store = memoryStore()
+    const odd = { ...store, read: async (turn) => ({ ...(await store.read(turn)), idleMs }) }
+    const silent = customModel(async function* () {
+      yield { type: 'text', text: 'I' }
+      await new Promise(() => {})
+    })
+    const first = runTurn({ model: silent, messages, requestId: 'r', store })
+    for await (const { type } of followTurn({ requestId: 'r', store: odd })) {
+      if (type === 'text') break
+    }
+    const second = await resumeTurn({ model, requestId: 'r', store: odd }).result
+    assert.equal(second.error.code, 'turn.conflict')
+    assert.equal((await cancelTurn({ requestId: 'r', store: odd })).status, 'cancelled')
+    assert.equal((await first.result).status, 'cancelled')
+  }
+})
+
+test('a store that never answers a read ends what waits for it', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const hangs = { ...memoryStore(), read: () => new Promise(() => {}) }
+  hangs.events = hangs.read
+  const all = Promise.all([
+    resumeTurn({ model, requestId: 'r', store: hangs }).result.then(({ error }) => error.code),
+    cancelTurn({ requestId: 'r', store: hangs }).catch(({ code }) => code),
+    collect(followTurn({ requestId: 'r', store: hangs })).then(([{ code }]) => code),
+  ])
+  t.mock.timers.tick(20_000)
+  assert.deepEqual(await all, ['store.timeout', 'store.timeout', 'store.timeout'])
+})
+
+test('a store that answers a commit with something else has failed', async () => {
+  for (const answer of [undefined, null, true, {}]) {
+    const store = { ...memoryStore(), commit: async () => answer }
+    const { error } = await runTurn({ model, messages, store }).result
+    assert.deepEqual(error.code, 'store.unavailable')
+    assert.match(error.message, /no answer/)
+  }
+})
+
+const talks = (pieces) =>
+  customModel(async function* (_, { signal }) {
+    for (let piece = 0; piece < pieces && !signal.aborted; piece++) {
+      yield { type: 'text', text: 'word ' }
+      await new Promise((resolve) => setTimeout(resolve, 4))
+    }
+  })
+
+test('a turn can be stopped while a model talks, however far away the store is', async () => {
+  const near = memoryStore()
+  const way = () => new Promise((resolve) => setTimeout(resolve, 15))
+  const far =
+    (method) =>
+    async (...given) => {
+      await way()
+      const answer = await near[method](...given)
+      await way()
+      return answer
+    }
+  const store = Object.fromEntries(
+    ['read', 'commit', 'events', 'recall'].map((method) => [method, far(method)]),
+  )
+  const turn = runTurn({ model: talks(2500), messages, requestId: 'r', store })
+  for await (const { type } of followTurn({ requestId: 'r', store: near })) {
+    if (type === 'text') break
+  }
+  assert.equal((await cancelTurn({ requestId: 'r', store })).status, 'cancelled')
+  assert.equal((await turn.result).status, 'cancelled')
+})
+
+test('seq means one event, also where text is not kept', async () => {
+  const store = memoryStore()
+  const parts = { messages, requestId: 'r', store, keep: { events: 0 } }
+  const turn = runTurn({ ...parts, model: talks(2500) })
+  let last = 0
+  for await (const { seq } of turn) {
+    if ((last = seq) > 20) {
+      await cancelTurn({ requestId: 'r', store })
+      break
+    }
+  }
+  const rest = await collect(followTurn({ requestId: 'r', store, after: last }))
+  assert.deepEqual(
+    rest.map(({ type, seq }) => [type, seq > last]),
+    [['cancelled', true]],
+  )
 })

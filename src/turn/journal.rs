@@ -24,6 +24,13 @@ const ATTEMPTS: u32 = 4;
 /// Before the second attempt; four times that before each further one.
 const FIRST_WAIT_MS: u64 = 50;
 
+/// Round trips to the store from one commit of gathered text to the next. Whoever stops the turn
+/// from elsewhere reads twice and writes once: with the commits back to back, it would never get
+/// between two of them while a model talks.
+const ROUND_TRIPS: u64 = 4;
+/// No text waits for longer, however slow the store is.
+const LONGEST_GATHER_MS: u64 = 1_000;
+
 /// What waits to be kept.
 #[derive(Debug, Clone)]
 pub(super) struct Journal {
@@ -41,6 +48,8 @@ pub(super) struct Journal {
     shown: u64,
     /// When the last commit was made.
     last: u64,
+    /// Milliseconds that the last answer took.
+    round_trip: u64,
     /// Groups of events that are kept: last `seq`, events, bytes.
     groups: VecDeque<Group>,
 }
@@ -96,6 +105,7 @@ impl Journal {
             ready: VecDeque::new(),
             shown,
             last: 0,
+            round_trip: 0,
             groups: VecDeque::from([Group { last: shown, events, bytes }]),
         }
     }
@@ -181,9 +191,7 @@ impl Journal {
         let gathering = &self.gathering;
         let waits = gathering.state || !gathering.held.is_empty() || !gathering.records.is_empty();
         self.flight.is_none()
-            && (gathering.urgent
-                || gathering.state
-                || (waits && now >= self.last.saturating_add(self.keep.gather_ms)))
+            && (gathering.urgent || gathering.state || (waits && now >= self.gathered()))
     }
 
     /// Makes the next commit out of what has gathered.
@@ -228,6 +236,7 @@ impl Journal {
     fn kept(&mut self, now: u64) {
         let Some(flight) = self.flight.take() else { return };
         self.ours = true;
+        self.round_trip = now.saturating_sub(flight.made);
         // Whoever slept past the lease may have been replaced: before it starts anything, it
         // finds out by another commit.
         let slept = now.saturating_sub(flight.made) >= self.keep.lease_ms
@@ -252,11 +261,15 @@ impl Journal {
         match &self.flight {
             Some(Flight { wait: Wait::Answer { until }, .. }) => Some(*until),
             Some(Flight { wait: Wait::Again { at }, .. }) => Some(*at),
-            None if !self.gathering.held.is_empty() => {
-                Some(self.last.saturating_add(self.keep.gather_ms))
-            }
+            None if !self.gathering.held.is_empty() => Some(self.gathered()),
             None => (self.ours && !over).then(|| self.beat()),
         }
+    }
+
+    /// When what has gathered is written, unless it is urgent.
+    fn gathered(&self) -> u64 {
+        let paced = self.round_trip.saturating_mul(ROUND_TRIPS).min(LONGEST_GATHER_MS);
+        self.last.saturating_add(self.keep.gather_ms.max(paced))
     }
 
     /// When the owner has to show that it lives.

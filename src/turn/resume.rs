@@ -21,8 +21,11 @@ use crate::limits;
 use crate::planted::planted;
 use crate::signature::{Signature, hex};
 use crate::store::{self, Kept};
-use crate::tool::{Outcome, Status};
+use crate::tool::{Outcome, Status, ToolSpec};
 use crate::trace::{Failure, PhaseName};
+
+/// More events than an owner shows without keeping them: behind it, `seq` still means one event.
+const UNCOUNTED: u64 = 1_000_000;
 
 /// What a resumed turn does first.
 #[derive(Debug, Clone)]
@@ -149,6 +152,11 @@ impl Turn {
         for text in resume.get("events").and_then(Json::as_array).into_iter().flatten() {
             self.catch_up(text.as_str().unwrap_or_default());
         }
+        let uncounted = state.status == "running" && !state.keeps_text;
+        if uncounted && !planted("what was shown is not counted") {
+            // Text was shown that nobody counted.
+            self.record.seq += UNCOUNTED;
+        }
         let after = (kept.revision, self.record.seq, state.kept_events);
         self.journal = self.options.keep.clone().map(|keep| Journal::new(keep, Some(after)));
         Ok(match cancel {
@@ -246,9 +254,11 @@ impl Turn {
             if one.settled.is_some() {
                 continue;
             }
-            let known = self.options.tools.find(&one.view.name).is_some();
-            let again = one.again || planted("a call without outcome runs again");
-            if again && known {
+            let tool = self.options.tools.find(&one.view.name);
+            // It may once more only if its tool was one that may, and still is.
+            let again = one.again && tool.is_some_and(ToolSpec::may_run_again);
+            let again = again || (tool.is_some() && planted("a call without outcome runs again"));
+            if again {
                 one.kind = self.run(&one.view.name, signature.clone());
                 one.since = self.now;
                 self.start_tool(place, one);

@@ -54,6 +54,7 @@ const INSIDE: &[&str] = &[
     "kept text is not part of the whole",
     "no lease",
     "what was not shown counts as shown",
+    "what was shown is not counted",
     "who slept does not ask",
 ];
 

@@ -19,7 +19,9 @@ impl World {
         let terminal = Self::is_terminal(&event);
         // A leg that never was the owner's has no place in the order of events.
         let owns = self.truth.lives[turn].iter().any(|life| life.owners.contains_key(&one.owner));
-        let follows = seq == one.shown + 1 || !owns && terminal;
+        // Whoever took over does not know what was shown without being kept.
+        let jumps = one.shown < seq && !self.plan.keeps_text();
+        let follows = seq == one.shown + 1 || jumps || !owns && terminal;
         self.truth.check(follows, "I5", || format!("leg {leg} shows {seq} behind {}", one.shown));
         let life = self.truth.life(turn, &one.owner);
         let logged = life.and_then(|life| match life.log.get(usize::try_from(seq).ok()? - 1) {
@@ -39,6 +41,13 @@ impl World {
             let stopped = life.into_iter().chain(stands).any(|life| life.status == "cancelled");
             let may = event["type"] == "error" && own || event["type"] == "cancelled" && stopped;
             self.truth.check(may, "I5", || format!("leg {leg} shows what is not kept: {raw}"));
+        }
+        // I5: a number means one event, kept or not.
+        let lives = self.truth.lives[turn].iter_mut().rev();
+        let mut lives = lives.filter(|life| life.owners.contains_key(&self.legs[leg].owner));
+        if let Some(life) = lives.next().filter(|_| kept || shows_early) {
+            let other = life.shown.insert(seq, raw.to_owned()).filter(|other| other != raw);
+            self.truth.check(other.is_none(), "I5", || format!("{seq} is {other:?} and {raw}"));
         }
         let one = &mut self.legs[leg];
         one.shown = seq;

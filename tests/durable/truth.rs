@@ -32,6 +32,8 @@ pub struct Start {
 #[derive(Debug, Clone, Default)]
 pub struct Life {
     pub log: Vec<Logged>,
+    /// What its owners showed, by number, kept or not.
+    pub shown: BTreeMap<u64, String>,
     /// Owner → when its last commit was applied.
     pub owners: BTreeMap<String, u64>,
     pub owner: String,

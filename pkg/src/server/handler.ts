@@ -1,10 +1,10 @@
 /** One request: who asks, whether it may, what it wants, and the answer as JSON or a stream. */
-import { isTurnlockError } from '../errors.js'
+import { isTurnlockError, TurnlockError } from '../errors.js'
 import { followTurn } from '../follow.js'
 import { cancelTurn, resumeTurn } from '../resume.js'
 import type { Store } from '../stores/store.js'
 import { runTurn, type Turn } from '../turn.js'
-import type { Policy, TurnEvent } from '../types.js'
+import type { Policy, TurnEvent, TurnFailure } from '../types.js'
 import { checkContentType, Fields, invalid, needed, readObject } from './body.js'
 import { Rate, Running } from './limits.js'
 import {
@@ -17,7 +17,7 @@ import {
 } from './options.js'
 import { json, Refusal, refusalOf } from './refusal.js'
 import { routeOf, type Route } from './routes.js'
-import { asKept, eventBody, EventReader, TurnStream } from './stream.js'
+import { asKept, eventBody, EventReader, isOurs, TurnStream } from './stream.js'
 import { twoStageFor, type TwoStage } from './two-stage.js'
 
 /** Answers a request. Never rejects. */
@@ -245,7 +245,15 @@ class Exchange<S extends Session> {
     const store = await this.#store(session)
     const left = new AbortController()
     const events = this.#reader(session, store, requestId, left.signal)(Number(seen))
-    return this.#stream(requestId, events, () => left.abort())
+    return this.#stream(requestId, this.#watched(events), () => left.abort())
+  }
+
+  /** Failures of the store are kept nowhere, so that each reader's is told. */
+  async *#watched(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent, void, undefined> {
+    for await (const event of events) {
+      if (event.type === 'error' && event.code.startsWith('store.')) this.#report(failureOf(event))
+      yield event
+    }
   }
 
   #body(): Promise<Fields> {
@@ -282,7 +290,10 @@ class Exchange<S extends Session> {
       running.leave(session.tenant)
       throw error
     }
-    const over = turn.result.then(() => running.leave(session.tenant))
+    const over = turn.result.then(({ error }) => {
+      running.leave(session.tenant)
+      if (error && isOurs(error)) this.#report(failureOf(error))
+    })
     const stops = this.#settings.clientGone === 'stop'
     if (!stops) this.#context.waitUntil?.(over)
     const left = new AbortController()
@@ -342,6 +353,9 @@ class Exchange<S extends Session> {
     }
   }
 }
+
+const failureOf = ({ code, message, details }: TurnFailure) =>
+  new TurnlockError(code, message, details && { ...details })
 
 /** A member that is there only where it has a value. */
 const given = <K extends string, T>(name: K, value: T | undefined) =>

@@ -53,7 +53,7 @@ export interface HandlerOptions<S extends Session = Session> {
   clientGone?: 'continue' | 'stop'
   /** Gets the trace events of every turn; what it throws is ignored. */
   onTrace?(event: TraceEvent, session: S): void
-  /** Gets what went wrong on the server, which clients are not told. */
+  /** Gets what went wrong on the server (its model and its store included), which clients are not told. */
   onError?(error: unknown, request: Request): void
 }
 

@@ -118,12 +118,15 @@ const FAILED: Record<string, string> = {
   'model.unreachable': 'the model could not be reached',
 }
 
+/** Whether a failure is the server's: of its model, its store or the core. */
+export const isOurs = ({ code }: { code: string }): boolean => /^(model|store|core)\./.test(code)
+
 /**
  * The words of a model's or a store's failure are made by others and can hold an address or a
- * key; they are for the server's trace. The client gets the code, the status and our words.
+ * key; they are for `onError`. The client gets the code, the status and our words.
  */
 function forClient(event: TurnEvent): TurnEvent {
-  if (event.type !== 'error' || !/^(model|store|core)\./.test(event.code)) return event
+  if (event.type !== 'error' || !isOurs(event)) return event
   const status = event.details?.status
   const words = FAILED[event.code] ?? 'the server failed'
   return { ...event, message: status === undefined ? words : `${words} (status ${status})` }

@@ -36,7 +36,10 @@ export interface Store {
    * rejected may be repeated as it is: by rule 2 that is harmless.
    */
   commit(turn: string, commit: Commit): Promise<Answer>
-  /** Groups with `last > after`, ascending by `last`, at most `most` of them. */
+  /**
+   * Groups with `last > after`, ascending by `last`, at most `most` of them; fewer only where there
+   * are no more.
+   */
   events(turn: string, after: number, most: number): Promise<EventGroup[]>
   /** A reusable outcome, kept apart from turns, if it has not expired. */
   recall(key: string): Promise<Recalled | undefined>

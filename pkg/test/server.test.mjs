@@ -1,0 +1,45 @@
+// What the handler tells its operator, and nobody else.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { customModel, memoryStore, openaiChat } from 'turnlock'
+import { createHandler } from 'turnlock/server'
+
+const hello = customModel(async function* () {
+  yield { type: 'text', text: 'Hello.' }
+})
+const refuses = openaiChat({
+  ...{ baseURL: 'http://model.example/v1', model: 'm', apiKey: 'k', maxRetries: 0 },
+  fetch: async () => Response.json({ error: { message: 'secret: bad key' } }, { status: 401 }),
+})
+const down = async () => {
+  throw new Error('secret: redis is down')
+}
+const authorize = () => ({ tenant: 'ann' })
+
+function ask(handler, path, body) {
+  const headers = { 'content-type': 'application/json' }
+  const init = body && { method: 'POST', headers, body: JSON.stringify(body) }
+  return handler(new Request(`http://app.example/api/chat${path}`, init))
+}
+
+for (const [name, options, path, body, code] of [
+  ['model', { model: refuses, store: memoryStore() }, '/messages', true, 'model.status'],
+  ['store', { model: hello, store: { ...memoryStore(), commit: down } }, '/messages', true],
+  ['reader', { model: hello, store: { ...memoryStore(), events: down } }, '/r/events'],
+]) {
+  test(`a failure of the server's is for onError, and its words for nobody else: ${name}`, async () => {
+    const told = []
+    const handler = createHandler({ ...options, authorize, onError: (error) => told.push(error) })
+    const response = await ask(
+      handler,
+      path,
+      body && { messages: [{ role: 'user', content: 'hi' }] },
+    )
+    assert.doesNotMatch(await response.text(), /secret/)
+    assert.deepEqual(
+      told.map((error) => error.code),
+      [code ?? 'store.unavailable'],
+    )
+    assert.match(told[0].message, /secret/)
+  })
+}
