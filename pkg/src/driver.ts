@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { answer, call, core, encode, type Core } from './core.js'
+import { encode } from './core.js'
 import { isTurnlockError, TurnlockError } from './errors.js'
-import type { Glue } from './glue.js'
+import { Loop } from './loop.js'
 import type { Model, ModelRequest } from './models/model.js'
 import { describe, serialize, threw, type SettledInput } from './serialize.js'
 import type { Commit, Store } from './stores/store.js'
@@ -71,17 +71,11 @@ const PROGRESS = 65_536
 
 export class Driver {
   readonly #host: Host
-  readonly #core: Core
-  readonly #handle: number
+  readonly #loop: Loop<Effect | Text>
   readonly #requests = new Map<number, AbortController>()
   readonly #tools = new Map<number, AbortController>()
   /** What a validator made of the arguments. */
   readonly #checkedArgs = new Map<number, unknown>()
-  readonly #queue: (Effect | Text)[] = []
-  #draining = false
-  #over = false
-  #timer: ReturnType<typeof setTimeout> | undefined
-  #timerDue = Infinity
   readonly #unwatch: (() => void) | undefined
   /** The turn's own: whoever resumes it need not know it. */
   #projectId: string | null
@@ -90,14 +84,25 @@ export class Driver {
   constructor(host: Host, restored: boolean, options: Record<string, unknown>) {
     this.#host = host
     this.#projectId = host.projectId
-    this.#core = core()
     const bytes = encode(JSON.stringify(options))
-    const make = (glue: Glue) => {
-      if (host.machine === 'request') return glue.request_new(bytes)
-      return restored ? glue.turn_restore(bytes) : glue.turn_new(bytes)
-    }
-    this.#handle = Number(answer(call(this.#core, make)))
-    this.#core.onFault.add(this.#fault)
+    this.#loop = new Loop(
+      {
+        make: (glue) => {
+          if (host.machine === 'request') return glue.request_new(bytes)
+          return restored ? glue.turn_restore(bytes) : glue.turn_new(bytes)
+        },
+        deadline: (glue, handle) => glue.turn_deadline(handle),
+        free: (glue, handle) => glue.turn_free(handle),
+      },
+      {
+        perform: (effect) => (Array.isArray(effect) ? this.#say(effect) : this.#perform(effect)),
+        due: () => this.send({ type: 'timer' }),
+        fault: (error) => {
+          this.#close()
+          host.onFault(error)
+        },
+      },
+    )
     const { keep } = options as { keep?: { owner: string } }
     // Whoever takes the turn over, to stop it perhaps, writes under another name.
     this.#unwatch = host.store?.watch?.(host.turn ?? '', (owner) => {
@@ -108,32 +113,7 @@ export class Driver {
   /** Reports a fact. */
   send(input: Record<string, unknown>): void {
     const bytes = encode(JSON.stringify(input))
-    this.#tell((glue) => glue.turn_handle(this.#handle, performance.now(), bytes))
-  }
-
-  #tell(work: (glue: Glue) => string): void {
-    if (this.#over) return
-    let text: string
-    try {
-      text = answer(call(this.#core, work))
-    } catch {
-      // A trap: `#fault` has settled the turn.
-      return
-    }
-    if (text !== '') this.#queue.push(...(JSON.parse(text) as (Effect | Text)[]))
-    this.#drain()
-  }
-
-  /** Does the effects in order, those that a callback causes behind those already due. */
-  #drain(): void {
-    if (this.#draining) return
-    this.#draining = true
-    for (let effect = this.#queue.shift(); effect; effect = this.#queue.shift()) {
-      if (Array.isArray(effect)) this.#say(effect)
-      else this.#perform(effect)
-    }
-    this.#draining = false
-    if (!this.#over) this.#schedule()
+    this.#loop.tell((glue, handle) => glue.turn_handle(handle, this.#loop.now(), bytes))
   }
 
   #say([phase, toolBatchId, seq, chunk]: Text): void {
@@ -172,35 +152,15 @@ export class Driver {
       case 'done':
         this.#close()
         this.#host.onDone(effect.result)
-        return this.#free()
+        return this.#loop.free()
     }
-  }
-
-  /** One timer for all deadlines; one that fires early costs less than resetting it per chunk. */
-  #schedule(): void {
-    let due: number
-    try {
-      due = call(this.#core, (glue) => glue.turn_deadline(this.#handle))
-    } catch {
-      return // A trap: `#fault` has settled the turn.
-    }
-    if (Number.isNaN(due) || due >= this.#timerDue) return
-    clearTimeout(this.#timer)
-    this.#timerDue = due
-    this.#timer = setTimeout(
-      () => {
-        this.#timerDue = Infinity
-        this.send({ type: 'timer' })
-      },
-      Math.max(0, due - performance.now()),
-    )
   }
 
   async #fetch(inference: number, attempt: number, body: ModelRequest): Promise<void> {
     const controller = new AbortController()
     this.#requests.set(inference, controller)
     // Bytes of an attempt that was given up must not reach the one that replaced it.
-    const current = () => !this.#over && this.#requests.get(inference) === controller
+    const current = () => !this.#loop.isOver && this.#requests.get(inference) === controller
     const say = (type: string, own?: Record<string, unknown>) => {
       if (current()) this.send({ type, inference, attempt, ...own })
     }
@@ -255,8 +215,8 @@ export class Driver {
       const { done, value } = await reader.read()
       if (!current()) return void reader.cancel().catch(() => {})
       if (done) return
-      this.#tell((glue) =>
-        glue.turn_bytes(this.#handle, performance.now(), inference, attempt, value),
+      this.#loop.tell((glue, handle) =>
+        glue.turn_bytes(handle, this.#loop.now(), inference, attempt, value),
       )
       await this.#room(inference, attempt, current)
     }
@@ -358,25 +318,9 @@ export class Driver {
     this.send({ type: 'tool_progress', call: id, data: JSON.parse(progress.text) as unknown })
   }
 
-  readonly #fault = (error: TurnlockError): void => {
-    this.#close()
-    this.#host.onFault(error)
-  }
-
-  #free(): void {
-    try {
-      call(this.#core, (glue) => glue.turn_free(this.#handle))
-    } catch {
-      // The turn is over; the instance is replaced, and other turns on it are told.
-    }
-  }
-
   #close(): void {
-    this.#over = true
-    this.#queue.length = 0
-    this.#core.onFault.delete(this.#fault)
+    this.#loop.close()
     this.#unwatch?.()
-    clearTimeout(this.#timer)
     for (const controller of [...this.#requests.values(), ...this.#tools.values()]) {
       controller.abort()
     }

@@ -1,7 +1,8 @@
 /** One turn, for a page or a worker. */
 import { Driver } from './driver.js'
 import { TurnlockError } from './errors.js'
-import { EventQueue, eventResponse, readable } from './events.js'
+import { eventResponse, readable } from './events.js'
+import { Feed } from './feed.js'
 import { keepOptions, turnKey, type Keep } from './kept.js'
 import type { Model } from './models/model.js'
 import { randomHex, randomId } from './random.js'
@@ -104,7 +105,7 @@ export class RunningTurn implements Turn {
   readonly requestId: string
   readonly result: Promise<TurnResult>
   readonly #host: TurnHost
-  readonly #queue = new EventQueue()
+  readonly #feed = new Feed<TurnEvent>()
   #driver: Driver | undefined
   #over = false
   /** What was asked for before there was a driver. */
@@ -131,8 +132,8 @@ export class RunningTurn implements Turn {
         ...{ model, tools, requestId, projectId: this.#host.projectId ?? null },
         onTrace: onTrace?.bind(this.#host),
         ...(store && { store, turn: turnKey(tenant, requestId) }),
-        onEvent: (event) => this.#queue.push(event),
-        room: () => (this.#queue.isFull ? this.#queue.moved() : undefined),
+        onEvent: (event) => this.#feed.push(event),
+        room: () => this.#feed.room(),
         onDone: (result) => this.#finish(result),
         onFault: (error) => this.fail(error),
       },
@@ -162,12 +163,12 @@ export class RunningTurn implements Turn {
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<TurnEvent, void, undefined> {
-    return this.#queue.read(() => this.cancel('the reader left'))
+    return this.#feed.read(() => this.cancel('the reader left'))
   }
 
   toReadableStream(): ReadableStream<TurnEvent> {
     const left = () => this.cancel('the reader left')
-    return readable(this.#queue.read(left, true), left)
+    return readable(this.#feed.read(left, true), left)
   }
 
   toResponse(init: ResponseInit = {}): Response {
@@ -179,19 +180,19 @@ export class RunningTurn implements Turn {
     this.#over = true
     this.#forget()
     this.#settle(result)
-    this.#queue.end()
+    this.#feed.end()
   }
 
   /** There is no core (any longer), so what it knew is put together from what it had shown. */
   fail(error: TurnlockError): void {
     if (this.#over) return
     const { code, message } = error
-    const { events } = this.#queue
+    const events = this.#feed.items
     const last = events.at(-1)
     const shown = events.map((event) => (event.type === 'text' ? event.chunk : '')).join('')
     const of = (event: TurnEvent): ToolResult[] =>
       event.type === 'tool_results' ? event.toolResults : []
-    this.#queue.push({
+    this.#feed.push({
       ...{ type: 'error', phase: last?.phase ?? 'tool_phase', requestId: this.requestId },
       ...{ projectId: last?.projectId ?? null, toolBatchId: last?.toolBatchId ?? 0 },
       ...{ seq: (last?.seq ?? 0) + 1, code, message },

@@ -137,7 +137,7 @@ class Running implements RunningBundle {
   readonly result: Promise<EvidenceBundle>
   readonly recording: BundleRecording | undefined
   readonly #driver: BundleDriver
-  readonly #feed: Feed<BundleEvent>
+  readonly #feed = new Feed<BundleEvent>()
   readonly #options: RunBundleOptions
   #settle!: (bundle: EvidenceBundle) => void
   #fail!: (error: TurnlockError) => void
@@ -151,7 +151,6 @@ class Running implements RunningBundle {
     const schema = replicateSchema(options.schema, options.jsonSchema)
     const text = coreOptions(options, schema.json)
     this.#options = options
-    this.#feed = new Feed(() => this.cancel('the reader left'))
     this.result = new Promise((resolve, reject) => {
       this.#settle = resolve
       this.#fail = reject
@@ -181,7 +180,7 @@ class Running implements RunningBundle {
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<BundleEvent, void, undefined> {
-    return this.#feed[Symbol.asyncIterator]()
+    return this.#feed.read(() => this.cancel('the reader left'))
   }
 
   #show(raw: BundleEvent): void {

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { answer, call, core, encode, type Core } from '../core.js'
+import { encode } from '../core.js'
+import { Loop } from '../loop.js'
 import type { TurnlockError } from '../errors.js'
 import { describe } from '../serialize.js'
 import { errorLine, strictJson } from './json.js'
@@ -64,52 +65,43 @@ export type Fact = [at: number, input: string, data: string | null]
 export class BundleDriver {
   readonly facts: Fact[] = []
   readonly #host: BundleHost
-  readonly #core: Core
-  readonly #handle: number
-  readonly #origin = performance.now()
+  readonly #loop: Loop<Effect>
   readonly #running = new Map<number, AbortController>()
-  readonly #queue: Effect[] = []
   readonly #record: boolean
-  #draining = false
-  #over = false
-  #timer: ReturnType<typeof setTimeout> | undefined
 
   /** @throws TurnlockError for options that the core refuses */
   constructor(host: BundleHost, options: string, record: boolean) {
     this.#host = host
     this.#record = record
-    this.#core = core()
+    const origin = performance.now()
     const bytes = encode(options)
-    this.#handle = Number(answer(call(this.#core, (glue) => glue.bundle_new(bytes))))
-    this.#core.onFault.add(this.#fault)
+    this.#loop = new Loop(
+      {
+        make: (glue) => glue.bundle_new(bytes),
+        deadline: (glue, handle) => glue.bundle_deadline(handle),
+        free: (glue, handle) => glue.bundle_free(handle),
+      },
+      {
+        perform: (effect) => this.#perform(effect),
+        now: () => performance.now() - origin,
+        due: () => this.send({ type: 'timer' }),
+        fault: (error) => {
+          this.#close()
+          host.onFault(error)
+        },
+      },
+    )
   }
 
   /** Reports a fact. */
   send(input: Record<string, unknown>, data?: string): void {
-    if (this.#over) return
+    if (this.#loop.isOver) return
     // Whole milliseconds, so that a recording says exactly what the core was told.
-    const at = Math.floor(performance.now() - this.#origin)
+    const at = Math.floor(this.#loop.now())
     const text = JSON.stringify(input)
     if (this.#record) this.facts.push([at, text, data ?? null])
-    let effects: string
-    try {
-      const [bytes, own] = [encode(text), encode(data ?? '')]
-      effects = answer(call(this.#core, (glue) => glue.bundle_handle(this.#handle, at, bytes, own)))
-    } catch {
-      return // A trap: `#fault` has told the host.
-    }
-    if (effects !== '') this.#queue.push(...(JSON.parse(effects) as Effect[]))
-    this.#drain()
-  }
-
-  #drain(): void {
-    if (this.#draining) return
-    this.#draining = true
-    for (let effect = this.#queue.shift(); effect; effect = this.#queue.shift()) {
-      this.#perform(effect)
-    }
-    this.#draining = false
-    if (!this.#over) this.#schedule()
+    const [bytes, own] = [encode(text), encode(data ?? '')]
+    this.#loop.tell((glue, handle) => glue.bundle_handle(handle, at, bytes, own))
   }
 
   #perform(effect: Effect): void {
@@ -123,7 +115,7 @@ export class BundleDriver {
         return void this.#running.delete(effect.replicate)
       case 'done':
         this.#close()
-        this.#free()
+        this.#loop.free()
         return this.#host.onDone()
     }
   }
@@ -155,38 +147,8 @@ export class BundleDriver {
     }
   }
 
-  #schedule(): void {
-    let due: number
-    try {
-      due = call(this.#core, (glue) => glue.bundle_deadline(this.#handle))
-    } catch {
-      return // A trap: `#fault` has told the host.
-    }
-    clearTimeout(this.#timer)
-    if (Number.isNaN(due)) return
-    const wait = Math.max(0, due - (performance.now() - this.#origin))
-    // Longer ones would fire at once; an early one asks again.
-    this.#timer = setTimeout(() => this.send({ type: 'timer' }), Math.min(wait, 2 ** 31 - 1))
-  }
-
-  readonly #fault = (error: TurnlockError): void => {
-    this.#close()
-    this.#host.onFault(error)
-  }
-
-  #free(): void {
-    try {
-      call(this.#core, (glue) => glue.bundle_free(this.#handle))
-    } catch {
-      // The bundle is over; the instance is replaced, and others on it are told.
-    }
-  }
-
   #close(): void {
-    this.#over = true
-    this.#queue.length = 0
-    this.#core.onFault.delete(this.#fault)
-    clearTimeout(this.#timer)
+    this.#loop.close()
     for (const controller of this.#running.values()) controller.abort()
     this.#running.clear()
   }

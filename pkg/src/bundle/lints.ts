@@ -58,7 +58,7 @@ export function runLints<I>(options: RunLintsOptions<I>): RunningLints {
     throw new TurnlockError('options.invalid', `\`lints.${name}\`: expected a function`)
   }
   const controller = new AbortController()
-  const feed = new Feed<FoundNit>(() => onAbort())
+  const feed = new Feed<FoundNit>()
   const report: LintReport = { nits: feed.items, lints: {}, errors: {} }
   const over = new Promise<void>((resolve) => {
     controller.signal.addEventListener('abort', () => resolve(), { once: true })
@@ -107,5 +107,5 @@ export function runLints<I>(options: RunLintsOptions<I>): RunningLints {
     feed.end()
     return report
   })
-  return { result, [Symbol.asyncIterator]: () => feed[Symbol.asyncIterator]() }
+  return { result, [Symbol.asyncIterator]: () => feed.read(() => onAbort()) }
 }

@@ -1,6 +1,6 @@
 /** A chain of steps for a complex query, for a page or a worker. */
 import { TurnlockError } from '../errors.js'
-import { EventLog } from './log.js'
+import { Feed } from '../feed.js'
 import { ChainDriver, type Callback } from './driver.js'
 import type { PatternStats } from './learn.js'
 import type {
@@ -102,7 +102,7 @@ const HOOKS = ['assess', 'classify', 'condition', 'replan'] as const
 
 class RunningChain implements Chain {
   readonly result: Promise<ChainResult>
-  readonly #log = new EventLog<ChainEvent>()
+  readonly #feed = new Feed<ChainEvent>()
   readonly #driver: ChainDriver
   readonly #options: RunChainOptions
   #settle!: (result: ChainResult) => void
@@ -129,7 +129,7 @@ class RunningChain implements Chain {
       {
         callbacks,
         cache,
-        onEvent: (event) => this.#log.push(event),
+        onEvent: (event) => this.#feed.push(event),
         onDone: (result) => this.#finish(result),
         onFault: ({ code, message }) => this.#fail({ code, message }),
       },
@@ -159,18 +159,18 @@ class RunningChain implements Chain {
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<ChainEvent, void, undefined> {
-    return this.#log.read(() => this.cancel('the reader left'))
+    return this.#feed.read(() => this.cancel('the reader left'))
   }
 
   #finish(result: ChainResult): void {
     this.#forget()
     this.#settle(result)
-    this.#log.end()
+    this.#feed.end()
   }
 
   /** There is no core any longer: what it knew is put together from what it had shown. */
   #fail(error: { code: string; message: string }): void {
-    const { events } = this.#log
+    const events = this.#feed.items
     const text = events.map((event) => (event.type === 'text' ? event.chunk : '')).join('')
     const planned = events.findLast((event) => 'plan' in event)
     const plan = planned && 'plan' in planned ? planned.plan : null
@@ -178,7 +178,7 @@ class RunningChain implements Chain {
       ...{ status: 'failed' as const, path: plan ? ('chain' as const) : ('simple' as const), text },
       ...{ stopped: null, fellBack: null, cost: 0, durationMs: 0, error },
     }
-    this.#log.push({ type: 'complete', seq: (events.at(-1)?.seq ?? 0) + 1, ...outcome })
+    this.#feed.push({ type: 'complete', seq: (events.at(-1)?.seq ?? 0) + 1, ...outcome })
     this.#finish({
       ...outcome,
       ...{ classification: null, plan, steps: [], refinements: [], completeness: null },

@@ -4,8 +4,9 @@
  *
  * @module
  */
-import { answer, call, core, encode, type Core } from '../core.js'
+import { encode } from '../core.js'
 import type { TurnlockError } from '../errors.js'
+import { Loop } from '../loop.js'
 import { describe } from '../serialize.js'
 import type { ChainCache, ChainEvent, ChainResult } from './types.js'
 
@@ -30,48 +31,34 @@ type Effect =
 
 export class ChainDriver {
   readonly #host: ChainHost
-  readonly #core: Core
-  readonly #handle: number
+  readonly #loop: Loop<Effect>
   readonly #calls = new Map<number, AbortController>()
-  readonly #queue: Effect[] = []
-  #draining = false
-  #over = false
-  #timer: ReturnType<typeof setTimeout> | undefined
 
   /** @throws TurnlockError for options that the core refuses */
   constructor(host: ChainHost, options: Record<string, unknown>) {
     this.#host = host
-    this.#core = core()
     const bytes = encode(JSON.stringify(options))
-    this.#handle = Number(answer(call(this.#core, (glue) => glue.chain_new(bytes))))
-    this.#core.onFault.add(this.#fault)
+    this.#loop = new Loop(
+      {
+        make: (glue) => glue.chain_new(bytes),
+        deadline: (glue, handle) => glue.chain_deadline(handle),
+        free: (glue, handle) => glue.chain_free(handle),
+      },
+      {
+        perform: (effect) => this.#perform(effect),
+        due: () => this.send({ type: 'timer' }),
+        fault: (error) => {
+          this.#close()
+          host.onFault(error)
+        },
+      },
+    )
   }
 
   /** Reports a fact. */
   send(input: Record<string, unknown>): void {
-    if (this.#over) return
     const bytes = encode(JSON.stringify(input))
-    let text: string
-    try {
-      text = answer(
-        call(this.#core, (glue) => glue.chain_handle(this.#handle, performance.now(), bytes)),
-      )
-    } catch {
-      return // A trap: `#fault` has settled the chain.
-    }
-    if (text !== '') this.#queue.push(...(JSON.parse(text) as Effect[]))
-    this.#drain()
-  }
-
-  /** Does the effects in order, those that a callback causes behind those already due. */
-  #drain(): void {
-    if (this.#draining) return
-    this.#draining = true
-    for (let effect = this.#queue.shift(); effect; effect = this.#queue.shift()) {
-      this.#perform(effect)
-    }
-    this.#draining = false
-    if (!this.#over) this.#schedule()
+    this.#loop.tell((glue, handle) => glue.chain_handle(handle, this.#loop.now(), bytes))
   }
 
   #perform(effect: Effect): void {
@@ -88,25 +75,8 @@ export class ChainDriver {
       case 'done':
         this.#close()
         this.#host.onDone(effect.result)
-        try {
-          call(this.#core, (glue) => glue.chain_free(this.#handle))
-        } catch {
-          // The chain is over; the instance is replaced.
-        }
+        return this.#loop.free()
     }
-  }
-
-  #schedule(): void {
-    let due: number
-    try {
-      due = call(this.#core, (glue) => glue.chain_deadline(this.#handle))
-    } catch {
-      return // A trap: `#fault` has settled the chain.
-    }
-    clearTimeout(this.#timer)
-    if (Number.isNaN(due)) return
-    const wait = Math.max(0, due - performance.now())
-    this.#timer = setTimeout(() => this.send({ type: 'timer' }), wait)
   }
 
   async #call(id: number, kind: string, body: Record<string, unknown>): Promise<void> {
@@ -161,16 +131,8 @@ export class ChainDriver {
     }
   }
 
-  readonly #fault = (error: TurnlockError): void => {
-    this.#close()
-    this.#host.onFault(error)
-  }
-
   #close(): void {
-    this.#over = true
-    this.#queue.length = 0
-    this.#core.onFault.delete(this.#fault)
-    clearTimeout(this.#timer)
+    this.#loop.close()
     for (const controller of this.#calls.values()) controller.abort()
     this.#calls.clear()
   }
