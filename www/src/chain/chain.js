@@ -50,11 +50,13 @@ const pause = (ms, signal) =>
   })
 
 /** A search that finds something, unless it is the one that is to fail. */
-async function search({ id, query, signal }) {
+async function search({ id, query, focus, signal }) {
+  // A step that refines may have nothing but what to look at.
+  const about = query || focus
   // Longer texts take longer, so that steps do not end in the order of their list.
-  await pause(150 + (query.length % 7) * 60, signal)
+  await pause(150 + (about.length % 7) * 60, signal)
   if (String(id) === byId('chain-fails').value.trim()) throw new Error('made to fail')
-  return [`what was found for “${short(query, 60)}”`]
+  return [`what was found for “${short(about, 60)}”`]
 }
 
 async function* words(text, signal) {
