@@ -272,3 +272,33 @@ test('names of turns are text that every part reads alike', async () => {
     'ü😀',
   )
 })
+
+test('an outcome of another turn is no approval', async () => {
+  const options = { readOnly: true, reuseMs: 60_000 }
+  const { store, resume, signature } = await waiting(options)
+  assert.equal((await resume().result).toolResults[0].status, 'ok')
+  const act = defineTool({
+    ...{ description: 'Acts', inputSchema: { type: 'object' }, needsApproval: true, ...options },
+    execute: () => 'acted',
+  })
+  const other = await collect(runTurn({ model, messages, tools: { act }, store, requestId: 'r2' }))
+  assert.deepEqual(
+    other.at(-1).approvals?.map((call) => call.signature),
+    [signature],
+  )
+})
+
+test('options of another type are misuse', () => {
+  const store = memoryStore()
+  for (const own of [
+    { tools: null },
+    { tools: 5 },
+    { signal: 5 },
+    { signal: null },
+    { onTrace: 5 },
+  ]) {
+    const options = { model, messages, requestId: 'r', store, ...own }
+    assert.throws(() => runTurn(options), { code: 'options.invalid' }, JSON.stringify(own))
+    assert.throws(() => resumeTurn(options), { code: 'options.invalid' }, JSON.stringify(own))
+  }
+})
