@@ -13,6 +13,10 @@ pub const JSON_BYTES: usize = 16 * 1024 * 1024;
 /// when parsed.
 pub const HISTORY_BYTES: usize = 64 * 1024 * 1024;
 
+/// Bytes of what a turn is restored from: its options as they were given are a text in it, of
+/// which escapes take twice the room, beside its batches, outcomes and events.
+pub const KEPT_BYTES: usize = 4 * HISTORY_BYTES;
+
 /// Bytes of the arguments of one tool call: 1 MiB. The longest in the corpora are under 20 KB.
 pub const ARGUMENTS_BYTES: usize = 1024 * 1024;
 

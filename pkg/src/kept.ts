@@ -45,6 +45,11 @@ export function turnKey(tenant: unknown, requestId: unknown): string {
   if (typeof requestId !== 'string' || requestId === '') {
     throw new TurnlockError('options.invalid', '`requestId`: expected the id of a turn')
   }
+  // Two of them would be the same text in the core.
+  if (/\p{Surrogate}/u.test(tenant + '\n' + requestId)) {
+    const what = 'expected text without lone surrogates'
+    throw new TurnlockError('options.invalid', `\`tenant\`, \`requestId\`: ${what}`)
+  }
   return JSON.stringify([tenant, requestId])
 }
 

@@ -113,7 +113,16 @@ export class RunningTurn implements Turn {
   #settle!: (result: TurnResult) => void
   #forget: () => void = () => {}
 
+  /** @throws TurnlockError `options.invalid` */
   constructor(host: TurnHost) {
+    const { signal, onTrace } = host
+    const wrong = (what: string) => new TurnlockError('options.invalid', what)
+    if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
+      throw wrong('`signal`: expected an AbortSignal')
+    }
+    if (onTrace !== undefined && typeof onTrace !== 'function') {
+      throw wrong('`onTrace`: expected a function')
+    }
     this.#host = host
     this.requestId = host.requestId
     this.result = new Promise((resolve) => (this.#settle = resolve))
@@ -215,6 +224,9 @@ export function checkModel(model: unknown): asserts model is Model {
 
 /** Tools as the core takes them. */
 export function wireTools(tools: Record<string, Tool> = {}): Record<string, unknown>[] {
+  if (typeof tools !== 'object' || tools === null) {
+    throw new TurnlockError('options.invalid', '`tools`: expected an object of tools by name')
+  }
   return Object.entries(tools).map(([name, tool]) => {
     if (typeof tool?.check !== 'function') {
       throw new TurnlockError(

@@ -239,3 +239,74 @@ test('seq means one event, also where text is not kept', async () => {
     [['cancelled', true]],
   )
 })
+
+test('an outcome is kept at once, and does not wait for the other calls of its batch', async () => {
+  const inner = memoryStore()
+  let keep
+  const kept = new Promise((resolve) => (keep = resolve))
+  const commit = (turn, commit) => {
+    if (commit.records.some(([name]) => name === 'outcome/1/c0')) keep()
+    return inner.commit(turn, commit)
+  }
+  let last
+  const execute = ({ n }) => n || new Promise((resolve) => (last = resolve))
+  const two = customModel(async function* ({ tools }) {
+    if (!tools?.length) return yield { type: 'text', text: 'Done.' }
+    for (const index of [0, 1]) {
+      yield { type: 'tool_call_start', index, id: `c${index}`, name: 'act' }
+      yield { type: 'tool_call_arguments', index, text: JSON.stringify({ n: 1 - index }) }
+    }
+  })
+  const act = defineTool({ description: 'Acts', inputSchema: { type: 'object' }, execute })
+  const turn = runTurn({
+    ...{ model: two, messages, tools: { act }, policy: { maxTools: 2 } },
+    ...{ store: { ...inner, commit }, keep: { leaseMs: 600_000 } },
+  })
+  await kept
+  last(2)
+  assert.equal((await turn.result).status, 'complete')
+})
+
+test('names of turns are text that every part reads alike', async () => {
+  const store = memoryStore()
+  for (const own of [{ requestId: 'r\ud800' }, { tenant: '\udfff' }, { requestId: '' }]) {
+    const options = { model, messages, requestId: 'r', store, ...own }
+    assert.throws(() => runTurn(options), { code: 'options.invalid' })
+    assert.throws(() => resumeTurn(options), { code: 'options.invalid' })
+    await assert.rejects(cancelTurn(options), { code: 'options.invalid' })
+  }
+  assert.equal(
+    (await runTurn({ model, messages, requestId: 'ü😀', store }).result).requestId,
+    'ü😀',
+  )
+})
+
+test('an outcome of another turn is no approval', async () => {
+  const options = { readOnly: true, reuseMs: 60_000 }
+  const { store, resume, signature } = await waiting(options)
+  assert.equal((await resume().result).toolResults[0].status, 'ok')
+  const act = defineTool({
+    ...{ description: 'Acts', inputSchema: { type: 'object' }, needsApproval: true, ...options },
+    execute: () => 'acted',
+  })
+  const other = await collect(runTurn({ model, messages, tools: { act }, store, requestId: 'r2' }))
+  assert.deepEqual(
+    other.at(-1).approvals?.map((call) => call.signature),
+    [signature],
+  )
+})
+
+test('options of another type are misuse', () => {
+  const store = memoryStore()
+  for (const own of [
+    { tools: null },
+    { tools: 5 },
+    { signal: 5 },
+    { signal: null },
+    { onTrace: 5 },
+  ]) {
+    const options = { model, messages, requestId: 'r', store, ...own }
+    assert.throws(() => runTurn(options), { code: 'options.invalid' }, JSON.stringify(own))
+    assert.throws(() => resumeTurn(options), { code: 'options.invalid' }, JSON.stringify(own))
+  }
+})

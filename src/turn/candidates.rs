@@ -196,9 +196,11 @@ impl Turn {
             Verdict::Valid { action, approval } => {
                 candidate.action = action;
                 if approval {
+                    // What another turn may have for it was approved there, not here.
                     candidate.approval = Approval::Needed;
+                } else {
+                    self.recall(&mut candidate);
                 }
-                self.recall(&mut candidate);
             }
             Verdict::Invalid { .. } => candidate.valid = false,
         }

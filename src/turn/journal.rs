@@ -289,6 +289,8 @@ impl Turn {
         let record = record(self);
         if let Some(journal) = &mut self.journal {
             journal.gathering.records.push(record);
+            // An outcome that is not kept is one that nobody knows, should this owner die.
+            journal.gathering.urgent = true;
         }
     }
 

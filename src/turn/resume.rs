@@ -54,7 +54,7 @@ impl Turn {
     /// # Errors
     /// Those of [`Options::parse`].
     pub fn restore(text: &[u8]) -> Result<Self, Error> {
-        let json = Json::parse_lossy(text, limits::HISTORY_BYTES)?.into_owned();
+        let json = Json::parse_lossy(text, limits::KEPT_BYTES)?.into_owned();
         let Json::Object(mut members) = json else { return Err(invalid("options", "an object")) };
         let at = members.iter().position(|(key, _)| key == "resume");
         let resume = at.map(|at| members.swap_remove(at).1);
