@@ -340,7 +340,7 @@ async function resumeInterrupted(host, client, requestId, seen) {
     if (response.status === 409) {
       // Its owner may still be alive, as far as anybody can know: a lease has to run out.
       await response.text()
-      await new Promise((resolve) => setTimeout(resolve, 500))
+      await new Promise((resolve) => setTimeout(resolve, 1000))
       continue
     }
     const { events } = await readEvents(response)
