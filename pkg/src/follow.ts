@@ -95,11 +95,12 @@ class Reader {
     const leave = () => this.leave()
     if (this.#signal?.aborted) return
     this.#signal?.addEventListener('abort', leave)
-    const unwatch = this.#store.watch?.(this.#turn, () => {
-      this.#changed = true
-      this.#wake()
-    })
+    let unwatch: (() => void) | undefined
     try {
+      unwatch = this.#store.watch?.(this.#turn, () => {
+        this.#changed = true
+        this.#wake()
+      })
       yield* this.#read()
     } catch (error) {
       const { code, message } = isTurnlockError(error)

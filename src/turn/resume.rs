@@ -226,12 +226,13 @@ impl Turn {
         let mut decided = false;
         for candidate in &mut candidates {
             let signature = self.signature_of(candidate);
-            let found = approvals.iter().rfind(|(one, _)| {
+            let about = approvals.iter().filter(|(one, _)| {
                 one == signature.as_str() || planted("an approval fits any call")
             });
-            if let Some((_, approved)) = found {
+            // Of a yes and a no to the same call the no counts.
+            if let Some(approved) = about.map(|(_, approved)| *approved).min() {
                 decided = true;
-                candidate.approval = if *approved { Approval::Granted } else { Approval::Denied };
+                candidate.approval = if approved { Approval::Granted } else { Approval::Denied };
             }
         }
         if decided {

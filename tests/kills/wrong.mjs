@@ -66,12 +66,18 @@ const newKeys = (parts) => {
   return { ...parts, tools: { act: { ...act, execute } } }
 }
 
+/** Its tools may run again, whatever they were. */
+const mayRunAgain = (parts) => {
+  const { act } = parts.tools
+  return { ...parts, tools: { act: { ...act, idempotent: true } } }
+}
+
 /** Name → the store of who holds, resumes or follows the turn; or the resumer's parts. */
 export const WRONG = {
   'writes behind': { holder: writesBehind },
   'no fence': { holder: withoutFence, resumer: withoutFence },
-  'retries claims': { resumer: retriesClaims },
-  'forgets outcomes': { resumer: forgetsOutcomes },
+  'retries claims': { resumer: retriesClaims, parts: mayRunAgain },
+  'forgets outcomes': { resumer: forgetsOutcomes, parts: mayRunAgain },
   'loses events': { follower: losesEvents },
   'new keys': { parts: newKeys },
 }
