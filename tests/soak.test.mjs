@@ -32,7 +32,8 @@ for (const [name, turns, open] of [
     })
     for (const { handles, instances } of seen) assert.deepEqual([handles, instances], [0, 1])
     const [early, ...later] = seen.map(({ pages }) => pages)
-    for (const pages of later) assert.equal(pages, early)
+    // One page may come late, as more turns happen to be open at once; a leak takes many.
+    for (const pages of later) assert.ok(pages <= early + 1, `${early} pages, then ${pages}`)
   })
 }
 
