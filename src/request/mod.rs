@@ -7,7 +7,7 @@
 //! ```
 //! Whatever goes wrong before the plan pass is recorded, and the plan is made without it.
 //! [`Pass`] is the machine, with the grammar of a [turn](crate::turn): [`Pass::handle`] takes a
-//! fact, [`Pass::poll`] gives the next effect. What it decides is written down in `DESIGN.md` §8,
+//! fact, [`Pass::poll`] gives the next effect. What it decides is written down in `DESIGN.md` §10,
 //! and pinned by `tests/requests`.
 
 mod calls;
