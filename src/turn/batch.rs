@@ -1,16 +1,15 @@
-//! The calls of one response: judged, executed together, settled.
+//! The calls of one response: judged, and started together.
 
-use super::candidates::{Approval, Candidate, Said, unique};
-use super::io::{Effect, Settled};
+use super::candidates::{Approval, Candidate, Said};
+use super::io::Effect;
 use super::machine::{State, Turn};
 use super::policy::ResultsAs;
-use super::prompt::{Answered, Context, Exchange};
+use super::prompt::{Answered, Context};
 use super::records;
-use crate::canon::Json;
 use crate::planted::planted;
 use crate::signature::Signature;
-use crate::tool::{self, Outcome, Refusal, Rules, Ruling, Status};
-use crate::trace::{CallView, EventKind, PhaseName, ResultView};
+use crate::tool::{self, Outcome, Refusal, Rules, Ruling};
+use crate::trace::{CallView, EventKind, PhaseName};
 
 /// Calls that are executed together.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,11 +80,11 @@ impl BatchCall {
     }
 
     /// Its outcome came from outside and is put on record.
-    fn has_record(&self) -> bool {
+    pub(super) fn has_record(&self) -> bool {
         matches!(self.kind, Kind::Run { .. } | Kind::Recalled { .. })
     }
 
-    fn is_replayed(&self) -> bool {
+    pub(super) fn is_replayed(&self) -> bool {
         matches!(self.kind, Kind::Replay { .. } | Kind::Recalled { .. })
     }
 
@@ -323,217 +322,9 @@ impl Turn {
         });
     }
 
-    pub(super) fn tool_settled(&mut self, call: u32, settled: Settled) {
-        let now = self.now;
-        let State::Running(batch) = &mut self.state else { return };
-        let late = planted("a late result changes the outcome");
-        let open = |one: &&mut BatchCall| one.call == call && (one.settled.is_none() || late);
-        let Some(one) = batch.calls.iter_mut().find(open) else { return };
-        let Kind::Run { limit, .. } = one.kind else { return };
-        let outcome = match settled {
-            Settled::Ok { text, bytes } => Outcome::returned(&text, bytes, limit),
-            Settled::Error { code, message } => {
-                Outcome::failed(Status::Error, &code, clip(message, limit))
-            }
-        };
-        one.settled = Some((outcome, now));
-        self.settle_replays();
-    }
-
-    /// Shown while the call runs; it changes nothing else.
-    pub(super) fn tool_progress(&mut self, call: u32, data: Json<'_>) {
-        let State::Running(batch) = &self.state else { return };
-        let open = |one: &&BatchCall| {
-            one.call == call && one.settled.is_none() && matches!(one.kind, Kind::Run { .. })
-        };
-        let Some(one) = batch.calls.iter().find(open) else { return };
-        let (tool_call_id, name) = (one.view.id.clone(), one.view.name.clone());
-        self.emit(EventKind::ToolProgress { tool_call_id, name, data: data.into_owned() });
-    }
-
-    pub(super) fn tools_timed_out(&mut self) {
-        let now = self.now;
-        let State::Running(batch) = &mut self.state else { return };
-        let all = now >= batch.total_deadline;
-        for one in batch.calls.iter_mut().filter(|one| one.settled.is_none()) {
-            let Kind::Run { deadline, timeout, .. } = one.kind else { continue };
-            if !all && now < deadline {
-                continue;
-            }
-            let waited = if now >= deadline { timeout } else { now.saturating_sub(one.since) };
-            let message = format!("no result within {waited} ms");
-            one.settled = Some((Outcome::failed(Status::Timeout, "tool.timeout", message), now));
-            self.effects.push_back(Effect::CancelTool { call: one.call, reason: "timeout" });
-        }
-        self.settle_replays();
-    }
-
-    /// Replays take their outcome as soon as it is known; then the batch may be over.
-    pub(super) fn settle_replays(&mut self) {
-        if self.settle_known() {
-            self.finish_batch();
-        }
-    }
-
-    /// Whether everything has settled.
-    pub(super) fn settle_known(&mut self) -> bool {
-        self.keep_outcomes();
-        let State::Running(batch) = &mut self.state else { return false };
-        for one in batch.calls.iter().filter(|one| one.has_record()) {
-            if let (Some(signature), Some((outcome, _))) = (one.signature(), &one.settled) {
-                self.record.ledger.settle(signature, one.call, outcome);
-            }
-        }
-        for one in batch.calls.iter_mut().filter(|one| one.settled.is_none()) {
-            if let Kind::Replay { signature } = &one.kind {
-                let known = self.record.ledger.outcome(signature);
-                one.settled = known.map(|outcome| (outcome.clone(), one.since));
-            }
-        }
-        batch.calls.iter().all(|one| one.settled.is_some())
-    }
-
-    /// Puts what has settled on record, once.
-    fn keep_outcomes(&mut self) {
-        if self.journal.is_none() {
-            return;
-        }
-        let State::Running(batch) = &mut self.state else { return };
-        let mut settled = Vec::new();
-        for one in batch.calls.iter_mut().filter(|one| one.has_record() && !one.kept) {
-            let Some((outcome, at)) = &one.settled else { continue };
-            one.kept = true;
-            let text = records::outcome(outcome, at.saturating_sub(one.since));
-            let fresh = matches!(one.kind, Kind::Run { .. }) && outcome.status == Status::Ok;
-            settled.push((one.view.clone(), text, fresh && !outcome.truncated));
-        }
-        for (view, text, reusable) in settled {
-            let tool = self.options.tools.find(&view.name);
-            if let Some(ttl) = tool.and_then(|tool| tool.reuse_ms).filter(|_| reusable) {
-                self.keep_reusable(self.reuse_key(&view.signature), text.clone(), ttl);
-            }
-            let batch = self.record.batch;
-            self.keep(|_| (records::outcome_name(batch, &view.id), text));
-        }
-    }
-
-    fn finish_batch(&mut self) {
-        let Some(batch) = self.close_batch() else { return };
-        let ran = |one: &&BatchCall| matches!(one.kind, Kind::Run { .. });
-        let executed = u32::try_from(batch.calls.iter().filter(ran).count()).unwrap_or(u32::MAX);
-        if self.record.awaiting.is_some() {
-            return self.await_approval();
-        }
-        match self.phase.name {
-            PhaseName::Tool => self.after_tools(executed),
-            PhaseName::Action => {
-                self.after_action(executed, true, batch.elsewhere);
-            }
-            PhaseName::Unified | PhaseName::Complete => self.after_step(),
-        }
-    }
-
-    /// Cancels what has not settled; the turn is about to end.
-    pub(super) fn cancel_batch(&mut self) {
-        let now = self.now;
-        let State::Running(batch) = &mut self.state else { return };
-        for one in batch.calls.iter_mut().filter(|one| one.settled.is_none()) {
-            one.settled = Some((cancelled(), now));
-            if matches!(one.kind, Kind::Run { .. }) {
-                self.effects.push_back(Effect::CancelTool { call: one.call, reason: "cancelled" });
-            }
-        }
-        self.keep_outcomes();
-        self.close_batch();
-    }
-
-    /// Shows and records the results of a batch in which everything has settled.
-    pub(super) fn close_batch(&mut self) -> Option<Batch> {
-        let State::Running(mut batch) = std::mem::replace(&mut self.state, State::Over) else {
-            return None;
-        };
-        self.record.tools_ms += self.now.saturating_sub(batch.since);
-        let mut results = Vec::new();
-        let mut answered = std::mem::take(&mut batch.prior);
-        for one in &batch.calls {
-            let Some((outcome, at)) = &one.settled else { continue };
-            match &one.kind {
-                Kind::Run { .. } | Kind::Recalled { .. } if self.boxed() => {
-                    let (name, args) = (&one.view.name, &one.view.args);
-                    let text = self.record.boxes.wrap(name, args, outcome, one.read_only);
-                    self.record.context.push(Context::System(text));
-                }
-                Kind::Replay { .. } if self.boxed() => {
-                    let notice = Refusal::Duplicate.notice(&[&one.view.name]);
-                    self.record.context.push(Context::System(notice));
-                }
-                _ => {}
-            }
-            answered.push(Answered { view: one.view.clone(), answer: outcome.for_model() });
-            results.push(ResultView {
-                tool_call_id: one.view.id.clone(),
-                name: one.view.name.clone(),
-                signature: one.view.signature.clone(),
-                outcome: outcome.clone(),
-                duration_ms: at.saturating_sub(one.since),
-                replayed: one.is_replayed(),
-            });
-        }
-        self.answer_exchange(&mut batch, answered);
-        if !results.is_empty() {
-            for result in &results {
-                self.trace_tool_result(result);
-            }
-            self.record.results.extend(results.iter().cloned());
-            self.emit(EventKind::ToolResults(results));
-        }
-        Some(*batch)
-    }
-
-    /// In histories with native results each call of a response needs its answer: the
-    /// exchange is added once all are there.
-    fn answer_exchange(&mut self, batch: &mut Batch, mut answered: Vec<Answered>) {
-        if self.phase.name != PhaseName::Unified {
-            for (refusal, views) in &batch.refusals {
-                answered.extend(views.iter().map(|view| Answered {
-                    view: view.clone(),
-                    answer: refusal.notice(&[&view.name]),
-                }));
-            }
-        }
-        if !batch.awaiting.is_empty() {
-            let candidates = std::mem::take(&mut batch.awaiting);
-            let said = batch.said.clone();
-            self.record.awaiting = Some(Awaiting { said, answered, candidates });
-        } else if !self.boxed() {
-            for call in &mut answered {
-                call.view.id = unique(std::mem::take(&mut call.view.id), &mut self.record.wire_ids);
-            }
-            let Said { reasoning, text } = batch.said.clone();
-            self.record.context.push(Context::Exchange(Exchange {
-                reasoning,
-                text,
-                calls: answered,
-            }));
-        }
-    }
-
     /// Whether results reach the model as boxes; else as the provider's own messages.
-    fn boxed(&self) -> bool {
+    pub(super) fn boxed(&self) -> bool {
         self.phase.name != PhaseName::Unified
             && self.options.policy.results_as == ResultsAs::SystemBox
     }
-}
-
-/// What comes of a call that nobody waits for any longer.
-pub(super) fn cancelled() -> Outcome {
-    let message = "the turn ended before the tool did";
-    Outcome::failed(Status::Cancelled, "tool.cancelled", message)
-}
-
-/// An error's text obeys the limit of results.
-fn clip(mut message: String, limit: u64) -> String {
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    message.truncate(message.floor_char_boundary(limit));
-    message
 }

@@ -26,6 +26,7 @@ pub(crate) mod read;
 mod records;
 mod resume;
 mod retry;
+mod settle;
 mod state;
 mod unified;
 mod wire;

@@ -7,13 +7,14 @@
 
 use sha2::{Digest, Sha256};
 
-use super::batch::{self, BatchCall, Kind};
+use super::batch::{BatchCall, Kind};
 use super::candidates::Approval;
 use super::journal::Journal;
 use super::machine::{Phase, State, Turn};
 use super::options::Options;
 use super::read::invalid;
 use super::records::{self, failure};
+use super::settle;
 use super::state::{KeptState, Point};
 use crate::canon::Json;
 use crate::error::Error;
@@ -193,7 +194,7 @@ impl Turn {
                         // They run elsewhere, if at all: nobody here can be told.
                         for one in &mut batch.calls {
                             if one.again {
-                                settle(one, batch::cancelled());
+                                settle(one, settle::cancelled());
                             } else {
                                 give_up(one);
                             }
