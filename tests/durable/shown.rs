@@ -97,7 +97,9 @@ impl World {
             if code == "turn.conflict" && current && stands {
                 wrong = Some(format!("leg {leg} lost its turn to nobody"));
             }
-            if self.plan.keeps_text() {
+            // A turn that expired may have begun anew, by a first commit that came late perhaps: what
+            // its old owner showed is then in no life that still stands.
+            if self.plan.keeps_text() && self.truth.lives[turn].len() == 1 {
                 let text =
                     |event: &Value| (event["type"] == "text").then(|| event["chunk"].clone());
                 let texts: String = events()

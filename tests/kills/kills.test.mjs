@@ -59,10 +59,7 @@ describe('twins that are wrong on purpose are convicted', lanes, () => {
 })
 
 describe('a receipt is on the disk before the receiver answers', () => {
-  for (const [early, lost] of [
-    ['', 0],
-    ['early', 8],
-  ]) {
+  for (const early of ['', 'early']) {
     test(early ? 'one that answers first is convicted' : 'killed at its answer', async () => {
       const folder = mkdtempSync(join(tmpdir(), 'turnlock-receiver-'))
       let missing = 0
@@ -75,7 +72,9 @@ describe('a receipt is on the disk before the receiver answers', () => {
         missing += 1 - lines(folder, `t${n}.receipts`).length
       }
       rmSync(folder, { recursive: true })
-      assert.equal(missing, lost)
+      // Whoever answers first may have been quick enough once or twice.
+      if (early) assert.ok(missing > 0)
+      else assert.equal(missing, 0)
     })
   }
 })

@@ -28,7 +28,7 @@ const server = createServer(async (request, response) => {
   const answer = () => response.end(JSON.stringify({ order: receipt.order }))
   if (early) {
     answer()
-    return void setTimeout(() => write(receipt), 5)
+    return void setTimeout(() => write(receipt), 50)
   }
   write(receipt)
   if (!hold) return void answer()
