@@ -49,5 +49,7 @@ pub use crate::planted::plant;
 #[doc(inline)]
 pub use crate::signature::Signature;
 
+#[cfg(feature = "client")]
+pub mod client;
 #[cfg(feature = "wasm")]
 pub mod wasm;
