@@ -80,6 +80,14 @@ impl Default for Policy {
 }
 
 impl Policy {
+    /// Reads the JSON of a host; fields that are left out, or null, keep their default.
+    ///
+    /// # Errors
+    /// `options.invalid` with the path of the field.
+    pub fn from_json(value: &Json<'_>) -> Result<Self, Error> {
+        parse(value)
+    }
+
     /// The JSON that hosts give, with every field.
     #[must_use]
     pub fn to_json(&self) -> Json<'static> {
