@@ -9,7 +9,7 @@ use futures::StreamExt;
 use futures::future::{AbortHandle, select};
 
 use super::clock;
-use super::drive::{Facts, Host, Machine, Tasks};
+use super::drive::{Facts, Host, Machine, Tasks, yield_now};
 use super::feed::Feed;
 use super::guard::{Guarded, guarded};
 use super::model::{Model, Opened};
@@ -375,6 +375,8 @@ impl<M: Asks> Asking<M> {
                         break;
                     }
                     deltas = rest;
+                    // A stream that is always ready must not keep the machine from hearing it.
+                    yield_now().await;
                     self.room(inference, attempt).await;
                 }
             }

@@ -97,6 +97,20 @@ impl Tasks {
     }
 }
 
+/// Lets everything else have its turn.
+pub(super) async fn yield_now() {
+    let mut yielded = false;
+    poll_fn(|cx| {
+        if yielded {
+            return Poll::Ready(());
+        }
+        yielded = true;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
 /// Drives a machine to its end.
 pub(super) async fn drive<M: Machine, H: Host<M>>(
     mut machine: M,

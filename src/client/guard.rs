@@ -2,7 +2,9 @@
 //!
 //! On stable Rust a panic on wasm32 is a trap: it unwinds to the JavaScript frame below and
 //! runs no destructor. So a callback is called through one such frame, `Reflect.apply`, which hands
-//! the trap on as an error. What the callback owned is leaked; everything below it goes on.
+//! the trap on as an error. What the callback owned is leaked; everything below it goes on. For the
+//! standard library the thread is panicking from then on: `std::thread::panicking()` is true, and
+//! no panic hook can be set any more.
 
 use std::future::Future;
 use std::pin::Pin;

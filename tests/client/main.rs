@@ -5,8 +5,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::string_slice)]
 
+mod callbacks;
 #[path = "../scenarios/lines.rs"]
 mod lines;
+mod many;
 mod site;
 mod turns;
 

@@ -17,6 +17,7 @@ const child = spawn(
       ...process.env,
       CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: join(bindgen, 'wasm-bindgen-test-runner'),
       CHROMEDRIVER: chromedriver,
+      TURNLOCK_PROVIDER: site.url,
       // Seconds; the tables take longer than the default of 20.
       WASM_BINDGEN_TEST_TIMEOUT: '600',
     },

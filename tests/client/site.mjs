@@ -1,6 +1,5 @@
-// What the tests of the Rust driver talk to: the scripted provider, and the tables beside it. On a
-// fixed port, since a wasm test gets no environment: `TURNLOCK_PROVIDER`, when it is built, says
-// another address.
+// What the tests of the Rust driver talk to: the scripted provider, and the tables beside it. A wasm
+// test gets no environment, so it is built with the address: the usual one, while it is free.
 import { createServer } from 'node:http'
 import {
   createSessions,
@@ -27,12 +26,14 @@ export async function serve() {
     const headers = { 'content-type': 'application/json', 'access-control-allow-origin': '*' }
     response.writeHead(200, headers).end(JSON.stringify(load()))
   })
-  const port = Number(new URL(process.env.TURNLOCK_PROVIDER ?? `http://x:${PORT}`).port)
-  await new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', resolve)
-  })
+  const listen = (port) =>
+    new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, '127.0.0.1', resolve)
+    })
+  await listen(PORT).catch(() => listen(0))
   return {
+    url: `http://127.0.0.1:${server.address().port}`,
     close() {
       server.closeAllConnections()
       return new Promise((resolve) => server.close(resolve))
