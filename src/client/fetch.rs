@@ -1,9 +1,13 @@
 //! Requests to a model, and the bytes of its response.
 
+use std::cell::Cell;
+use std::future::poll_fn;
 use std::rc::Rc;
+use std::task::{Poll, Waker};
 
 use gloo_net::http::{Headers, Method, Request, RequestBuilder, Response};
 use js_sys::{Function, Promise, Uint8Array};
+use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortController, ReadableStreamDefaultReader, ReadableStreamReadResult};
@@ -24,7 +28,7 @@ pub(super) struct Endpoint {
 pub(super) struct Answer {
     response: Response,
     /// Before `abort`: a reader is let go of before its request is.
-    reader: Option<ReadableStreamDefaultReader>,
+    body: Option<Body>,
     _abort: AbortOnDrop,
 }
 
@@ -53,7 +57,7 @@ impl Endpoint {
             .body(body)
             .map_err(drop)?;
         let response = self.send(request).await?;
-        Ok(Answer { response, reader: None, _abort: abort })
+        Ok(Answer { response, body: None, _abort: abort })
     }
 
     async fn send(&self, request: Request) -> Result<Response, ()> {
@@ -105,17 +109,70 @@ impl Answer {
 
     /// The next piece of the body; `None` at its end.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<u8>>, ()> {
-        if self.reader.is_none() {
-            let Some(body) = self.response.body() else { return Ok(None) };
-            self.reader = Some(body.get_reader().unchecked_into());
+        if self.body.is_none() {
+            let Some(stream) = self.response.body() else { return Ok(None) };
+            self.body = Some(Body::new(stream.get_reader().unchecked_into()));
         }
-        let Some(reader) = &self.reader else { return Ok(None) };
-        let read = JsFuture::from(reader.read()).await.map_err(drop)?;
-        let read: ReadableStreamReadResult = read.unchecked_into();
-        if read.get_done().unwrap_or(false) {
-            return Ok(None);
+        match &self.body {
+            Some(body) => body.next().await,
+            None => Ok(None),
         }
-        Ok(Some(read.get_value().unchecked_into::<Uint8Array>().to_vec()))
+    }
+}
+
+/// Reads a body. A future for each of its promises would make two closures for every piece; this
+/// keeps one pair.
+struct Body {
+    reader: ReadableStreamDefaultReader,
+    reading: Rc<Reading>,
+    callbacks: Rc<(Callback, Callback)>,
+}
+
+type Callback = Closure<dyn FnMut(JsValue)>;
+
+/// What a promise came to, and who waits for it.
+#[derive(Default)]
+struct Reading {
+    settled: Cell<Option<Result<ReadableStreamReadResult, ()>>>,
+    waker: Cell<Option<Waker>>,
+    /// While the promise is open: it calls back even where nobody waits any longer.
+    open: Cell<Option<Rc<(Callback, Callback)>>>,
+}
+
+impl Reading {
+    fn settle(&self, settled: Result<ReadableStreamReadResult, ()>) {
+        self.settled.set(Some(settled));
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+        drop(self.open.take());
+    }
+}
+
+impl Body {
+    fn new(reader: ReadableStreamDefaultReader) -> Self {
+        let reading = Rc::new(Reading::default());
+        let (read, failed) = (reading.clone(), reading.clone());
+        let callbacks = Rc::new((
+            Callback::new(move |value: JsValue| read.settle(Ok(value.unchecked_into()))),
+            Callback::new(move |_| failed.settle(Err(()))),
+        ));
+        Self { reader, reading, callbacks }
+    }
+
+    async fn next(&self) -> Result<Option<Vec<u8>>, ()> {
+        self.reading.open.set(Some(self.callbacks.clone()));
+        drop(self.reader.read().then2(&self.callbacks.0, &self.callbacks.1));
+        let settled = poll_fn(|cx| {
+            if let Some(settled) = self.reading.settled.take() {
+                return Poll::Ready(settled);
+            }
+            self.reading.waker.set(Some(cx.waker().clone()));
+            Poll::Pending
+        });
+        // At the end there is no value.
+        let value = settled.await?.get_value();
+        Ok((!value.is_undefined()).then(|| value.unchecked_into::<Uint8Array>().to_vec()))
     }
 }
 
