@@ -3,16 +3,19 @@
 
 mod indexed_db;
 mod memory;
+mod watchers;
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use futures::future::LocalBoxFuture;
 
+use crate::canon::write_string;
 use crate::store::{Answer, Commit, Kept};
 
-pub use indexed_db::IndexedDbStore;
-pub use memory::MemoryStore;
+pub use indexed_db::{IndexedDbStore, IndexedDbStoreOptions};
+pub use memory::{MemoryStore, MemoryStoreOptions};
 
 /// Keeps turns. Every method may be called at any time, also while others are under way.
 ///
@@ -127,6 +130,13 @@ impl StoreError {
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self { code: code.into(), message: message.into() }
     }
+
+    /// The failure of a commit that names a record that is there.
+    fn record_exists(name: &str) -> Self {
+        let mut message = String::from("the turn has a record ");
+        write_string(name, &mut message);
+        Self::new("store.record_exists", message)
+    }
 }
 
 impl std::fmt::Display for StoreError {
@@ -136,3 +146,9 @@ impl std::fmt::Display for StoreError {
 }
 
 impl std::error::Error for StoreError {}
+
+/// The name of a record that comes twice in one list.
+fn repeated_name(records: &[(String, String)]) -> Option<&str> {
+    let mut seen = BTreeSet::new();
+    records.iter().map(|(name, _)| name.as_str()).find(|name| !seen.insert(*name))
+}

@@ -1,0 +1,39 @@
+//! The stores of Rust hosts, in a real browser. Both keep the suite of the npm package's stores;
+//! what they share with those is proved in `tests/stores/rust.test.mjs`.
+#![cfg(all(target_arch = "wasm32", feature = "client"))]
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::indexing_slicing, unreachable_pub)]
+
+use wasm_bindgen_test::wasm_bindgen_test_configure;
+
+#[path = "client/conformance.rs"]
+mod conformance;
+#[path = "client/database.rs"]
+mod database;
+
+wasm_bindgen_test_configure!(run_in_browser);
+
+mod memory {
+    use std::rc::Rc;
+
+    use turnlock::client::store::{MemoryStore, Store};
+
+    thread_local! {
+        static SHARED: MemoryStore = MemoryStore::new();
+    }
+
+    crate::conformance::conformance!(|| -> Rc<dyn Store> {
+        Rc::new(SHARED.with(MemoryStore::clone))
+    });
+}
+
+mod indexed_db {
+    use std::rc::Rc;
+
+    use turnlock::client::store::Store;
+
+    use crate::database::store;
+
+    // Each store is a connection of its own.
+    crate::conformance::conformance!(|| -> Rc<dyn Store> { Rc::new(store("conformance")) });
+}
