@@ -49,6 +49,7 @@ const STEPS = {
     'cargo',
     ['test', '--locked', '--features', 'planted', '--test', 'durable', 'planted'],
   ],
+  'example (native)': [node, [...tap, 'tests/native-example.test.mjs']],
   'shell (Chromium)': ['cargo', ['test', '--test', 'browser', ...wasm, '--locked'], wasmTests],
   'package (Node)': [node, ['--test', '--test-reporter=tap', ...nodeTests('pkg/test')]],
   provider: [node, ['--test', '--test-reporter=tap', ...nodeTests('tests/provider')]],
