@@ -7,7 +7,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { root, setup } from './setup.mjs'
 
-const found = setup({ browser: true, redis: true })
+const found = setup({ browser: true, redis: true, hack: true })
 const { build } = await import('./build.mjs')
 await build(found, { trap: true })
 
@@ -31,24 +31,41 @@ const STORES = {
 const wasm = ['--target', 'wasm32-unknown-unknown']
 const strict = ['--', '-D', 'warnings']
 
+// No `--no-dev-deps`, which would rewrite Cargo.toml while other steps read it: dev-dependencies
+// lend no features to a library that is checked alone. `default` is empty; the two features that
+// are for tests alone go as one.
+const powerset = [
+  ...['hack', 'clippy', '--lib', '--locked', '--feature-powerset', '--exclude-features', 'default'],
+  ...['--group-features', 'planted,trap-test'],
+]
+
 /** Name → command, arguments, environment. */
 const STEPS = {
   'format (Rust)': ['cargo', ['fmt', '--check']],
   'format (TypeScript)': [node, ['node_modules/prettier/bin/prettier.cjs', '--check', '.']],
   'lint (native)': ['cargo', ['clippy', '--all-targets', '--locked', ...strict]],
   'lint (wasm)': ['cargo', ['clippy', '--all-targets', ...wasm, '--locked', ...strict]],
+  'features (native)': [found.hack, [...powerset, ...strict]],
+  'features (wasm)': [found.hack, [...powerset, ...wasm, ...strict]],
   'purity and dependencies': [node, ['scripts/purity.mjs']],
   documentation: [
     'cargo',
     ['doc', '--no-deps', '--document-private-items', '--all-features', '--locked'],
     { RUSTDOCFLAGS: '-D warnings' },
   ],
+  'documentation (published)': [
+    'cargo',
+    ['doc', '--no-deps', '--locked'],
+    { RUSTDOCFLAGS: '-D warnings' },
+  ],
+  crate: [node, ['scripts/crate.mjs']],
   size: [node, ['scripts/size.mjs', '--check']],
   'core (native)': ['cargo', ['test', '--locked']],
   'planted bugs': [
     'cargo',
     ['test', '--locked', '--features', 'planted', '--test', 'durable', 'planted'],
   ],
+  'example (native)': [node, [...tap, 'tests/native-example.test.mjs']],
   'shell (Chromium)': ['cargo', ['test', '--test', 'browser', ...wasm, '--locked'], wasmTests],
   'package (Node)': [node, ['--test', '--test-reporter=tap', ...nodeTests('pkg/test')]],
   provider: [node, ['--test', '--test-reporter=tap', ...nodeTests('tests/provider')]],
