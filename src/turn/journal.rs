@@ -282,13 +282,9 @@ impl Journal {
 
 impl Turn {
     /// Writes a record with the next commit.
-    pub(super) fn keep(&mut self, record: impl FnOnce(&Self) -> (String, String)) {
-        if self.journal.is_none() {
-            return;
-        }
-        let record = record(self);
+    pub(super) fn keep(&mut self, record: impl FnOnce() -> (String, String)) {
         if let Some(journal) = &mut self.journal {
-            journal.gathering.records.push(record);
+            journal.gathering.records.push(record());
             // An outcome that is not kept is one that nobody knows, should this owner die.
             journal.gathering.urgent = true;
         }
