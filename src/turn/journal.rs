@@ -188,10 +188,9 @@ impl Journal {
     }
 
     fn is_due(&self, now: u64) -> bool {
-        let gathering = &self.gathering;
-        let waits = gathering.state || !gathering.held.is_empty() || !gathering.records.is_empty();
-        self.flight.is_none()
-            && (gathering.urgent || gathering.state || (waits && now >= self.gathered()))
+        let Gathering { held, state, urgent, .. } = &self.gathering;
+        // Records make it urgent.
+        self.flight.is_none() && (*urgent || *state || (!held.is_empty() && now >= self.gathered()))
     }
 
     /// Makes the next commit out of what has gathered.
