@@ -207,16 +207,18 @@ impl Turn {
             }
             Resuming::Go { point, approvals } => (point, approvals),
         };
-        if point == Point::Action {
-            self.enter(PhaseName::Action);
-            return self.ask();
+        if point != Point::Action {
+            self.phase_started(true);
         }
-        self.phase_started(true);
         match point {
-            Point::Action | Point::Step => self.ask(),
+            Point::Action => {
+                self.enter(PhaseName::Action);
+                self.ask();
+            }
             Point::Ask => self.ask_again(1),
             Point::Awaiting => self.approve(&approvals),
             Point::Running => self.recover(),
+            Point::Step => self.ask(),
         }
     }
 
