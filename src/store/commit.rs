@@ -135,33 +135,37 @@ mod tests {
     use super::*;
     use crate::canon::Json;
 
+    /// The table that the package's `judge` and the script in Redis keep as well.
     #[test]
     fn the_rule() {
-        use Judgement::{Apply, Refuse, Repeated};
-        let stands = |owner: &str, revision, open| {
-            Some(Standing { owner: owner.to_owned(), revision, open })
-        };
-        #[rustfmt::skip]
-        let rows = [
-            // what stands,            owner, number, take over, judgement
-            (None,                     "a",   1,      false,     Apply),
-            (None,                     "a",   2,      true,      Refuse),
-            (stands("a", 1, true),     "a",   1,      false,     Repeated),
-            (stands("a", 1, true),     "b",   1,      false,     Refuse),
-            (stands("a", 1, true),     "b",   1,      true,      Refuse),
-            (stands("a", 1, true),     "a",   2,      false,     Apply),
-            (stands("a", 1, true),     "b",   2,      false,     Refuse),
-            (stands("a", 1, true),     "b",   2,      true,      Apply),
-            (stands("a", 1, true),     "a",   3,      false,     Refuse),
-            (stands("b", 2, true),     "a",   2,      false,     Refuse),
-            (stands("a", 1, false),    "a",   2,      false,     Refuse),
-            (stands("a", 1, false),    "b",   2,      true,      Refuse),
-            (stands("a", 1, false),    "a",   1,      false,     Repeated),
-        ];
-        for (stands, owner, revision, take_over, want) in rows {
-            let owner = owner.to_owned();
-            let commit = Commit { owner, revision, take_over, ..Commit::default() };
-            assert_eq!(judge(stands.as_ref(), &commit), want, "{stands:?} {commit:?}");
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stores/rule.json");
+        let text = std::fs::read(file).expect("the table");
+        let table = Json::parse(&text, text.len()).expect("JSON");
+        let rows = table.as_array().expect("rows");
+        assert!(rows.len() >= 19, "only {} rows", rows.len());
+        for row in rows {
+            let owner_of = |json: &Json<'_>| json.as_str().unwrap().to_owned();
+            let stands = row.get("stands").unwrap().as_array().map(|stands| match stands {
+                [owner, revision, open] => Standing {
+                    owner: owner_of(owner),
+                    revision: revision.as_u64().unwrap(),
+                    open: open.as_str() == Some("open"),
+                },
+                other => panic!("{other:?}"),
+            });
+            let commit = Commit {
+                owner: owner_of(row.get("owner").unwrap()),
+                revision: row.get("revision").unwrap().as_u64().unwrap(),
+                take_over: row.get("takeOver").unwrap().as_bool().unwrap(),
+                ..Commit::default()
+            };
+            let want = match row.get("judgement").unwrap().as_str() {
+                Some("apply") => Judgement::Apply,
+                Some("repeated") => Judgement::Repeated,
+                Some("refuse") => Judgement::Refuse,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(judge(stands.as_ref(), &commit), want, "{}", row.to_text());
         }
     }
 
