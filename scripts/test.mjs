@@ -5,6 +5,7 @@
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { report } from './failures.mjs'
 import { root, setup } from './setup.mjs'
 
 const found = setup({ browser: true, redis: true, hack: true })
@@ -60,6 +61,7 @@ const STEPS = {
   ],
   crate: [node, ['scripts/crate.mjs']],
   size: [node, ['scripts/size.mjs', '--check']],
+  'reports of failures': [node, [...tap, 'scripts/failures.test.mjs']],
   'core (native)': ['cargo', ['test', '--locked']],
   'planted bugs': [
     'cargo',
@@ -150,7 +152,7 @@ for (const [name, step] of Object.entries(STEPS)) {
   console.log(
     `${counts.failed ? 'FAILED' : 'ok'}  ${name}: ${counts.passed} passed, ${counts.failed} failed (${seconds} s)`,
   )
-  if (counts.failed) console.log(output.split('\n').slice(-150).join('\n'))
+  if (counts.failed) console.log(report(output))
 }
 console.log(`${passed} passed, ${failed} failed`)
 process.exit(failed ? 1 : 0)
