@@ -90,7 +90,11 @@
 //!
 //! # Rust in pages and workers
 //!
-//! <!-- Of the `client` feature: its paragraph goes here. -->
+//! With the feature `client` the module `client` drives the same machines on
+//! `wasm32-unknown-unknown`, over `fetch`: turns, bundles, tool-request passes and chains as streams
+//! of typed events, tools as async closures or JavaScript functions, turns kept in memory or in
+//! IndexedDB. `examples/rust-page` and `examples/rust-worker` of the repository are a page and a
+//! worker made with it.
 
 pub mod bundle;
 pub mod canon;
