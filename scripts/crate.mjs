@@ -24,7 +24,7 @@ const listed = cargo('package', '--list', '--allow-dirty', '--locked').out
 for (const file of listed) {
   if (!OWN.test(file) && !PAPERS.includes(file)) wrong.push(`the crate has ${file}`)
 }
-for (const file of [...PAPERS, 'src/lib.rs', 'examples/blocking/main.rs']) {
+for (const file of [...PAPERS, 'src/lib.rs', 'examples/blocking.rs']) {
   if (!listed.includes(file)) wrong.push(`the crate lacks ${file}`)
 }
 

@@ -42,8 +42,8 @@
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 //!
-//! A whole host, with HTTP, threads and a clock, is `examples/blocking` of this crate: the loop and
-//! its tool take under a hundred lines. No async runtime is needed, and none is in the way.
+//! A whole host, with HTTP, a tool and a clock, is `examples/blocking.rs` of this crate, under a
+//! hundred lines of code. No async runtime is needed, and none is in the way.
 //!
 //! # Contract: drain before you wait
 //!

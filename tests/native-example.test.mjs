@@ -1,4 +1,4 @@
-// `examples/blocking` as a real process against the scripted provider: the turn as a Rust server
+// `examples/blocking.rs` as a real process against the scripted provider: the turn as a Rust server
 // drives it, without an async runtime.
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'

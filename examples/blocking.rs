@@ -1,0 +1,111 @@
+//! A two-stage turn with one tool, over a plain blocking HTTP client:
+//! `BASE_URL=… API_KEY=… MODEL=… cargo run --example blocking "What is in notes.txt?"`
+#![cfg_attr(target_arch = "wasm32", no_main)]
+#![cfg(not(target_arch = "wasm32"))]
+
+use std::hash::{BuildHasher, RandomState};
+use std::io::{Read, Write, stdout};
+use std::time::{Duration, Instant};
+use std::{env, error::Error, fs, path::Path, process::ExitCode, thread};
+
+use turnlock::canon::Json;
+use turnlock::turn::{Effect, Input, Settled, Turn};
+
+#[expect(clippy::disallowed_methods, reason = "the clock is the host's")]
+fn main() -> Result<ExitCode, Box<dyn Error>> {
+    let question = Json::from(env::args().nth(1).ok_or("ask something")?).to_text();
+    // std keys this hasher with the system's randomness; a server would take `getrandom`.
+    let [id, one, two] = [1, 2, 3].map(|n| format!("{:016x}", RandomState::new().hash_one(n)));
+    let options = format!(
+        r#"{{ "dialect": "openai-chat", "requestId": "{id}", "secret": "{one}{two}",
+            "messages": [{{ "role": "user", "content": {question} }}],
+            "tools": [{{ "name": "read_file", "description": "Reads a file: {{ path }}.", "readOnly": true }}] }}"#
+    );
+    let mut turn = Turn::new(options.as_bytes())?;
+    let clock = Instant::now();
+    let now = || u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let (mut reading, mut bytes) = (None, [0; 8192]);
+    let mut words;
+    turn.handle(now(), Input::Start);
+    loop {
+        // What the turn wishes comes first; only when nothing is left, it is waited for a fact.
+        let fact = match turn.poll() {
+            Some(Effect::Fetch { inference, attempt, body }) => match ask(body) {
+                Ok((status, said, body)) => {
+                    (words, reading) = (said, Some((inference, attempt, body)));
+                    let (retry_after_ms, body) = (None, &*words);
+                    Input::ResponseHead { inference, attempt, status, retry_after_ms, body }
+                }
+                Err(error) => {
+                    words = error.to_string();
+                    Input::ResponseFailed { inference, attempt, message: &words }
+                }
+            },
+            Some(Effect::Abort { .. }) => {
+                reading = None; // Closes the connection.
+                continue;
+            }
+            Some(Effect::RunTool { call, name, args, .. }) => {
+                eprintln!("{name} {}", args.to_text());
+                Input::ToolSettled { call, settled: read_file(&args) }
+            }
+            Some(Effect::Emit(event)) => {
+                print!("{}", event.chunk().unwrap_or_default());
+                stdout().flush()?;
+                continue;
+            }
+            Some(Effect::Done { result }) => {
+                println!();
+                let failed = result.get("error").inspect(|error| eprintln!("{}", error.to_text()));
+                return Ok(ExitCode::from(u8::from(failed.is_some())));
+            }
+            Some(_) => continue, // Checks, a store and traces are not asked for by these options.
+            None => match reading.as_mut().map(|(n, m, body)| (*n, *m, body.read(&mut bytes))) {
+                Some((inference, attempt, Ok(length))) if length > 0 => {
+                    let bytes = bytes.get(..length).unwrap_or_default();
+                    Input::ResponseBytes { inference, attempt, bytes }
+                }
+                Some((inference, attempt, ended)) => {
+                    reading = None;
+                    let message = "the connection broke";
+                    let broken = Input::ResponseFailed { inference, attempt, message };
+                    ended.map_or(broken, |_| Input::ResponseEnded { inference, attempt })
+                }
+                None => {
+                    // To ask once more.
+                    let wait = turn.next_deadline().unwrap_or(0).saturating_sub(now());
+                    thread::sleep(Duration::from_millis(wait));
+                    Input::Timer
+                }
+            },
+        };
+        turn.handle(now(), fact);
+    }
+}
+
+/// The status of a response, with the words of a refusal, and its body.
+fn ask(mut body: Json<'static>) -> Result<(u16, String, impl Read), Box<dyn Error>> {
+    if let Json::Object(members) = &mut body {
+        let model = env::var("MODEL")?.into();
+        members.extend([("model".into(), model), ("stream".into(), true.into())]);
+    }
+    // One thread cannot wait for bytes and for a deadline: the client's own time-out ends a read.
+    let agent = ureq::Agent::config_builder().timeout_per_read(Some(Duration::from_secs(60)));
+    let agent = agent.http_status_as_error(false).build().new_agent();
+    let post = agent.post(env::var("BASE_URL")? + "/chat/completions");
+    let post = post.header("authorization", format!("Bearer {}", env::var("API_KEY")?));
+    let mut response = post.content_type("application/json").send(body.to_text())?;
+    let refusal = (!response.status().is_success()).then(|| response.body_mut().read_to_string());
+    let (status, words) = (response.status().as_u16(), refusal.transpose()?.unwrap_or_default());
+    Ok((status, words, response.into_body().into_reader()))
+}
+
+/// The tool. Reads in this folder only, whatever the model says.
+fn read_file(args: &Json<'_>) -> Settled {
+    let path = args.get("path").and_then(Json::as_str).map(Path::new);
+    let read = fs::read_to_string(path.and_then(Path::file_name).unwrap_or_default());
+    match read.map(|text| Json::from(text).to_text()) {
+        Ok(text) => Settled::Ok { bytes: text.len() as u64, text },
+        Err(error) => Settled::Error { code: "tool.threw".into(), message: error.to_string() },
+    }
+}
