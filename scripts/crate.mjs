@@ -37,7 +37,8 @@ if (readme !== readFileSync(join(root, 'pkg/README.md'), 'utf8')) {
 }
 
 // The tests stay here: they need corpora of megabytes that lie beside the project.
-const EXPECTED = /: (ignoring test `\w+` as `.*` is not included|aborting upload due to dry run|crate \S+ already exists)/
+const EXPECTED =
+  /: (ignoring test `\w+` as `.*` is not included|aborting upload due to dry run|crate \S+ already exists)/
 for (const line of cargo('publish', '--dry-run', '--allow-dirty', '--locked').warnings) {
   if (!EXPECTED.test(line)) wrong.push(line)
 }

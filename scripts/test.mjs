@@ -54,6 +54,11 @@ const STEPS = {
     ['doc', '--no-deps', '--document-private-items', '--all-features', '--locked'],
     { RUSTDOCFLAGS: '-D warnings' },
   ],
+  'documentation (wasm)': [
+    'cargo',
+    ['doc', '--no-deps', '--document-private-items', '--all-features', ...wasm, '--locked'],
+    { RUSTDOCFLAGS: '-D warnings' },
+  ],
   'documentation (published)': [
     'cargo',
     ['doc', '--no-deps', '--locked'],
