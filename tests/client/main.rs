@@ -7,6 +7,11 @@
 
 #[path = "../scenarios/lines.rs"]
 mod lines;
+#[path = "../requests/lines.rs"]
+mod pass_lines;
+mod passes;
+mod requests;
+mod searches;
 mod site;
 mod turns;
 
