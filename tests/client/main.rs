@@ -10,6 +10,7 @@ mod lines;
 #[path = "../requests/lines.rs"]
 mod pass_lines;
 mod passes;
+mod passes_kept;
 mod requests;
 mod searches;
 mod site;
