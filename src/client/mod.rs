@@ -53,6 +53,7 @@ mod fetch;
 mod guard;
 mod json;
 mod model;
+mod request;
 mod result;
 mod resume;
 pub mod store;
@@ -61,6 +62,12 @@ mod turn;
 
 pub use error::Error;
 pub use model::Model;
+pub use request::{
+    AskedCall, AuditedCall, AuditedInference, FellBack, PassCall, PassControl, PassError,
+    PassErrorDetails, PassEvent, PassEventKind, PassOptions, PassOutcome, PassPhase, PassPlace,
+    PassResult, PassToolResult, PlanAudit, RecordedCall, RejectedView, RunningPass, audit_tool_use,
+    inventory_tools, run_with_tool_requests,
+};
 pub use result::{FailureView, TokenUsage, ToolResult, TurnResult, TurnStatus};
 pub use resume::{Approval, ResumeOptions, cancel_turn, resume_turn};
 pub use tool::{Tool, ToolContext};

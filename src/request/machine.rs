@@ -88,8 +88,19 @@ impl Pass {
     /// # Errors
     /// Those of [`Options::parse`].
     pub fn new(options: &[u8]) -> Result<Self, Error> {
-        let options = Options::parse(options)?;
-        Ok(Self {
+        Ok(Self::with(Options::parse(options)?))
+    }
+
+    /// As [`Pass::new`], of JSON that has been read.
+    ///
+    /// # Errors
+    /// Those of [`Pass::new`] but `json.*`.
+    pub fn from_json(options: &Json<'static>) -> Result<Self, Error> {
+        Ok(Self::with(Options::from_json(options)?))
+    }
+
+    fn with(options: Options) -> Self {
+        Self {
             now: 0,
             started: 0,
             state: State::Idle,
@@ -108,7 +119,7 @@ impl Pass {
             },
             effects: VecDeque::new(),
             options,
-        })
+        }
     }
 
     /// Takes a fact. `now_ms` is the host's monotonic clock, from any origin; a step back is

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::limits;
 use crate::signature::hex;
 use crate::tool::{Dedupe, Registry};
-use crate::turn::read::{boolean, choice, invalid, long, text_of};
+use crate::turn::read::{boolean, choice, invalid, long, name_of, text_of};
 use crate::turn::read_tools;
 
 type Member = (Cow<'static, str>, Json<'static>);
@@ -64,6 +64,36 @@ impl Default for Policy {
     }
 }
 
+impl Policy {
+    /// Reads the JSON of a host; fields that are left out, or null, keep their default.
+    ///
+    /// # Errors
+    /// `options.invalid` with the path of the field.
+    pub fn from_json(value: &Json<'_>) -> Result<Self, Error> {
+        policy(value)
+    }
+
+    /// The JSON that hosts give, with every field; `allow` is null where every tool that only
+    /// reads may be asked for.
+    #[must_use]
+    pub fn to_json(&self) -> Json<'static> {
+        let names = |all: &Vec<String>| all.iter().map(|name| name.clone().into()).collect();
+        Json::object([
+            ("allow", self.allow.as_ref().map_or(Json::Null, |all| Json::Array(names(all)))),
+            ("channel", name_of(&CHANNELS, self.channel)),
+            ("maxIterations", Json::integer(self.max_iterations)),
+            ("maxReasonChars", Json::integer(self.max_reason_chars)),
+            ("maxToolCalls", Json::integer(self.max_tool_calls)),
+            ("maxToolResultBytes", Json::integer(self.max_tool_result_bytes)),
+            ("modelFirstByteMs", Json::integer(self.model_first_byte_ms)),
+            ("modelIdleMs", Json::integer(self.model_idle_ms)),
+            ("toolTimeoutMs", Json::integer(self.tool_timeout_ms)),
+            ("totalMs", Json::integer(self.total_ms)),
+            ("totalToolMs", Json::integer(self.total_tool_ms)),
+        ])
+    }
+}
+
 /// Everything a host says about a pass.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
@@ -109,7 +139,14 @@ impl Options {
     /// `json.*` for a text that is no JSON; `options.invalid` with the path of the option;
     /// `dialect.unknown`; `tool.invalid_name`, also for a tool that is called `request_tools`.
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
-        let json = Json::parse_lossy(text, limits::HISTORY_BYTES)?.into_owned();
+        Self::from_json(&Json::parse_lossy(text, limits::HISTORY_BYTES)?.into_owned())
+    }
+
+    /// As [`Options::parse`], of JSON that has been read.
+    ///
+    /// # Errors
+    /// Those of [`Options::parse`] but `json.*`.
+    pub fn from_json(json: &Json<'static>) -> Result<Self, Error> {
         let members = json.as_object().ok_or_else(|| invalid("options", "an object"))?;
         if let Some((key, _)) = members.iter().find(|(key, _)| !KNOWN.contains(&key.as_ref())) {
             return Err(invalid(key, "an option that exists"));
@@ -187,15 +224,12 @@ fn recorded(value: &Json<'_>) -> Result<Vec<Recorded>, Error> {
 }
 
 fn input(value: Option<Json<'static>>) -> Result<Json<'static>, Error> {
-    let Some(Json::Object(mut members)) = value else { return Err(invalid("input", "an object")) };
-    for (_, value) in members.iter_mut().filter(|(key, _)| key == "global_context") {
-        match value {
-            Json::Object(context) => context.retain(|(key, _)| key != "tool_results"),
-            Json::Null => {}
-            _ => return Err(invalid("input.global_context", "an object")),
-        }
+    let Some(Json::Object(members)) = value else { return Err(invalid("input", "an object")) };
+    let context = members.iter().find(|(key, _)| key == "global_context");
+    if context.is_some_and(|(_, value)| !matches!(value, Json::Object(_) | Json::Null)) {
+        return Err(invalid("input.global_context", "an object"));
     }
-    Ok(Json::Object(members))
+    Ok(planned_input(Json::Object(members), None))
 }
 
 fn tools(value: Option<Json<'static>>) -> Result<Registry, Error> {
@@ -223,12 +257,7 @@ fn policy(value: &Json<'_>) -> Result<Policy, Error> {
                 continue;
             }
             "channel" => {
-                let channels = [
-                    ("text", Channel::Text),
-                    ("structured", Channel::Structured),
-                    ("tool_call", Channel::ToolCall),
-                ];
-                policy.channel = choice(&path, value, &channels, "text, structured or tool_call")?;
+                policy.channel = choice(&path, value, &CHANNELS, "text, structured or tool_call")?;
                 continue;
             }
             "maxToolCalls" => (&mut policy.max_tool_calls, 0, MOST_CALLS),
@@ -246,6 +275,12 @@ fn policy(value: &Json<'_>) -> Result<Policy, Error> {
     }
     Ok(policy)
 }
+
+const CHANNELS: [(&str, Channel); 3] = [
+    ("text", Channel::Text),
+    ("structured", Channel::Structured),
+    ("tool_call", Channel::ToolCall),
+];
 
 const MOST_CALLS: u64 = 100;
 const MOST_REASON: u64 = 10_000;
@@ -277,4 +312,73 @@ impl super::ParsePolicy {
 /// The members of `global_context` that are there.
 pub(super) fn context_of<'a>(input: &'a Json<'static>) -> &'a [Member] {
     input.get("global_context").and_then(Json::as_object).unwrap_or_default()
+}
+
+/// The input as the plan pass has it: with `results` in `global_context.tool_results`, or without
+/// any there. Nothing is changed in what is no object.
+#[must_use]
+pub fn planned_input(input: Json<'static>, results: Option<Json<'static>>) -> Json<'static> {
+    let Json::Object(mut members) = input else { return input };
+    if let Some((_, context)) = members.iter_mut().find(|(key, _)| key == "global_context") {
+        if let Json::Object(context) = context {
+            context.retain(|(key, _)| key != "tool_results");
+        }
+        if let Some(results) = results {
+            if let Json::Object(context) = context {
+                context.push(("tool_results".into(), results));
+            } else {
+                *context = Json::object([("tool_results", results)]);
+            }
+        }
+    } else if let Some(results) = results {
+        members.push(("global_context".into(), Json::object([("tool_results", results)])));
+    }
+    Json::Object(members)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let all = Policy {
+            allow: Some(vec!["a".to_owned(), "b".to_owned()]),
+            max_tool_calls: 3,
+            max_iterations: 4,
+            tool_timeout_ms: 5,
+            total_tool_ms: 6,
+            max_tool_result_bytes: 7,
+            max_reason_chars: 8,
+            channel: Channel::ToolCall,
+            model_first_byte_ms: 9,
+            model_idle_ms: 10,
+            total_ms: 11,
+        };
+        let none = Policy { allow: Some(Vec::new()), channel: Channel::Structured, ..all.clone() };
+        for policy in [all, none, Policy::default()] {
+            assert_eq!(Policy::from_json(&policy.to_json()).unwrap(), policy);
+        }
+    }
+
+    #[test]
+    fn the_input_of_the_plan_pass() {
+        let read = |text: &'static str| Json::parse_str(text).unwrap();
+        let results = || Some(read("[1]"));
+        let cases = [
+            (r#"{"a":1}"#, results(), r#"{"a":1,"global_context":{"tool_results":[1]}}"#),
+            (r#"{"a":1}"#, None, r#"{"a":1}"#),
+            (
+                r#"{"global_context":{"tool_results":0,"x":1},"a":1}"#,
+                results(),
+                r#"{"global_context":{"x":1,"tool_results":[1]},"a":1}"#,
+            ),
+            (r#"{"global_context":{"tool_results":0}}"#, None, r#"{"global_context":{}}"#),
+            (r#"{"global_context":null}"#, None, r#"{"global_context":null}"#),
+            (r#"{"global_context":null}"#, results(), r#"{"global_context":{"tool_results":[1]}}"#),
+        ];
+        for (text, results, wanted) in cases {
+            assert_eq!(planned_input(read(text), results).to_text(), wanted, "{text}");
+        }
+    }
 }

@@ -62,6 +62,20 @@ impl Template {
     }
 }
 
+/// A text of a host's own, without a name: its id is `custom`.
+impl From<String> for Template {
+    fn from(text: String) -> Self {
+        Self { id: "custom".to_owned(), text }
+    }
+}
+
+/// As from a `String`.
+impl From<&str> for Template {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
 /// The shipped prompt of the request pass. The limit and the tools follow behind it.
 #[must_use]
 pub fn request() -> Template {

@@ -65,7 +65,32 @@ impl Reason {
             Self::UnknownTool => "unknown_tool",
         }
     }
+
+    /// The reason of a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        ALL.into_iter().find(|one| one.name() == name)
+    }
 }
+
+const ALL: [Reason; 16] = [
+    Reason::Ambiguous,
+    Reason::InvalidField,
+    Reason::MissingField,
+    Reason::NoJson,
+    Reason::NotAnObject,
+    Reason::Syntax,
+    Reason::TooLarge,
+    Reason::Truncated,
+    Reason::UnknownField,
+    Reason::Budget,
+    Reason::Duplicate,
+    Reason::InvalidArguments,
+    Reason::NotAllowed,
+    Reason::NotApproved,
+    Reason::NotReadOnly,
+    Reason::UnknownTool,
+];
 
 impl From<Refusal> for Reason {
     fn from(refusal: Refusal) -> Self {
@@ -118,5 +143,21 @@ impl Rejected {
             ("reason", self.reason.name().into()),
             ("detail", text(&self.detail)),
         ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for (at, reason) in ALL.into_iter().enumerate() {
+            // In the order of the type, so that none is left out.
+            assert_eq!(reason as usize, at);
+            assert_eq!(Reason::parse(reason.name()), Some(reason));
+        }
+        assert_eq!(Reason::UnknownTool as usize + 1, ALL.len());
+        assert_eq!(Reason::parse("no_reason"), None);
     }
 }

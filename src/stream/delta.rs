@@ -83,6 +83,14 @@ impl FinishReason {
             Self::Other => "other",
         }
     }
+
+    /// The reason of a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        use FinishReason::{ContentFilter, Error, Length, Other, Stop, ToolCalls};
+        let all = [Stop, Length, ToolCalls, ContentFilter, Error, Other];
+        all.into_iter().find(|one| one.name() == name)
+    }
 }
 
 /// What kind of failure a provider reports, as if it had been an HTTP status.
@@ -258,5 +266,18 @@ impl Delta {
             }
         }
         out.push('}');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FinishReason::{self, ContentFilter, Error, Length, Other, Stop, ToolCalls};
+
+    #[test]
+    fn what_is_written_is_read() {
+        for reason in [Stop, Length, ToolCalls, ContentFilter, Error, Other] {
+            assert_eq!(FinishReason::parse(reason.name()), Some(reason));
+        }
+        assert_eq!(FinishReason::parse("tired"), None);
     }
 }

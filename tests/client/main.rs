@@ -10,6 +10,12 @@ mod legs;
 #[path = "../scenarios/lines.rs"]
 mod lines;
 mod many;
+#[path = "../requests/lines.rs"]
+mod pass_lines;
+mod passes;
+mod passes_kept;
+mod requests;
+mod searches;
 mod site;
 mod turns;
 

@@ -8,6 +8,7 @@ import {
   loadRequests,
   loadScenarios,
 } from '../provider/server.mjs'
+import { searches } from '../requests/searches.mjs'
 
 const PORT = 41877
 
@@ -15,6 +16,7 @@ const TABLES = {
   '/tables/scenarios': () => [...loadScenarios().values()],
   '/tables/bundles': loadBundles,
   '/tables/requests': () => [...loadRequests().values()],
+  '/tables/searches': () => searches,
 }
 
 /** Starts it; `close` ends it. */

@@ -1,0 +1,314 @@
+//! The tool-request pass as a Rust host meets it: what the tables cannot say.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use futures::StreamExt;
+use futures::future::pending;
+use gloo_timers::future::TimeoutFuture;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use turnlock::client::{
+    Error, Model, PassError, PassEvent, PassEventKind, PassOptions, PassOutcome, RecordedCall,
+    Tool, run_with_tool_requests,
+};
+use turnlock::request::{Channel, Policy, Template, plan_prompt};
+use turnlock::stream::Delta;
+use turnlock::tool::Status;
+use wasm_bindgen_test::wasm_bindgen_test;
+
+use crate::requests::said;
+use crate::site;
+
+pub type Asked = Rc<RefCell<Vec<Value>>>;
+
+/// A model that says these texts, one a request, and what it was asked.
+fn scripted(texts: &[&str]) -> (Model, Asked) {
+    let left: VecDeque<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+    let (left, asked) = (RefCell::new(left), Asked::default());
+    let seen = asked.clone();
+    let model = Model::custom(move |request| {
+        seen.borrow_mut().push(request.to().unwrap());
+        let text = left.borrow_mut().pop_front().ok_or_else(|| "nothing left".to_owned());
+        futures::stream::iter([text.map(Delta::Text)])
+    });
+    (model, asked)
+}
+
+fn input() -> Value {
+    json!({ "symbol": "BTC", "global_context": { "regime": "calm" } })
+}
+
+/// A request for these calls.
+pub fn asks(calls: &[(&str, Value)]) -> String {
+    let call = |(name, params): &(&str, Value)| json!({ "tool_name": name, "params": params, "reason": "why" });
+    json!({ "tool_calls": calls.iter().map(call).collect::<Vec<_>>() }).to_string()
+}
+
+pub fn reads(name: &str, value: Value) -> Tool {
+    let run = move |_: Value, _| {
+        let value = value.clone();
+        async move { Ok::<_, String>(value) }
+    };
+    Tool::new(name, name, json!({ "type": "object" }), run).read_only()
+}
+
+pub fn with(texts: &[&str], tools: Vec<Tool>) -> (PassOptions, Asked) {
+    let (model, asked) = scripted(texts);
+    (PassOptions::new(model, input()).tools(tools), asked)
+}
+
+pub async fn events_of(options: PassOptions) -> Vec<PassEvent> {
+    run_with_tool_requests(options).unwrap().collect().await
+}
+
+/// Resolves when `is_so`; panics where that never comes.
+async fn until<F: Future<Output = bool>>(what: &str, is_so: impl Fn() -> F) {
+    for _ in 0..500 {
+        if is_so().await {
+            return;
+        }
+        TimeoutFuture::new(10).await;
+    }
+    panic!("{what}: never");
+}
+
+#[wasm_bindgen_test]
+async fn dropping_the_pass_closes_the_connection() {
+    for (at, script) in ["stall", "stall-head"].into_iter().enumerate() {
+        let session = format!("rust-passes-drop-{at}");
+        let model = site::model(&session, script, "openai-chat");
+        let pass = run_with_tool_requests(PassOptions::new(model, input())).unwrap();
+        until("a request", || async { site::requests(&session).await.len() == 1 }).await;
+        assert_eq!(site::requests(&session).await[0]["closedEarly"], false);
+        drop(pass);
+        until("closed", || async { site::requests(&session).await[0]["closedEarly"] == true })
+            .await;
+        assert_eq!(site::requests(&session).await.len(), 1);
+    }
+}
+
+#[wasm_bindgen_test]
+async fn dropping_what_waits_for_the_result_drops_the_tools_as_well() {
+    struct Alive(Rc<Cell<bool>>);
+    impl Drop for Alive {
+        fn drop(&mut self) {
+            self.0.set(false);
+        }
+    }
+    let alive = Rc::new(Cell::new(false));
+    let seen = alive.clone();
+    let run = move |_: Value, _| {
+        alive.set(true);
+        let alive = Alive(alive.clone());
+        async move {
+            let _alive = alive;
+            pending::<Result<(), String>>().await
+        }
+    };
+    let slow = Tool::new("slow", "slow", json!({ "type": "object" }), run).read_only();
+    let (options, asked) = with(&[&asks(&[("slow", json!({}))]), "{}"], vec![slow]);
+    let recorded = Rc::new(RefCell::new(Vec::new()));
+    let kept = recorded.clone();
+    let pass =
+        run_with_tool_requests(options.record(move |one| kept.borrow_mut().push(one))).unwrap();
+    let mut result = Box::pin(pass.result());
+    until("it runs", || async { seen.get() }).await;
+    assert!(futures::poll!(&mut result).is_pending());
+    drop(result);
+    until("it is dropped", || async { !seen.get() }).await;
+    assert_eq!(asked.borrow().len(), 1, "no plan is asked for");
+    assert_eq!(recorded.borrow().len(), 0, "what the end cut off is no record");
+}
+
+#[wasm_bindgen_test]
+async fn a_pass_is_cancelled_before_it_asks() {
+    let (options, asked) = with(&[], vec![]);
+    let pass = run_with_tool_requests(options).unwrap();
+    pass.control().cancel("enough");
+    let error = pass.result().await.unwrap_err();
+    assert_eq!((&*error.code, &*error.message), ("request.cancelled", "enough"));
+    assert_eq!(asked.borrow().len(), 0);
+}
+
+#[wasm_bindgen_test]
+async fn a_tool_that_panics_is_a_result_and_the_plan_is_made() {
+    #[allow(unreachable_code)]
+    let late = |_: Value, _| async move {
+        TimeoutFuture::new(1).await;
+        panic!("on purpose, later");
+        Ok::<(), String>(())
+    };
+    let schema = json!({ "type": "object" });
+    let now = |_: Value, _| -> std::future::Ready<Result<(), String>> { panic!("on purpose") };
+    let tools = vec![
+        Tool::new("now", "now", schema.clone(), now).read_only(),
+        Tool::new("late", "late", schema, late).read_only(),
+        reads("quote", Value::Null),
+    ];
+    let calls = [("now", json!({})), ("late", json!({})), ("quote", json!({}))];
+    let (options, asked) = with(&[&asks(&calls), r#"{"plan":1}"#], tools);
+    let policy = Policy { max_tool_calls: 3, ..Policy::default() };
+    let result = run_with_tool_requests(options.policy(policy)).unwrap().result().await.unwrap();
+    assert_eq!(result.plan, json!({ "plan": 1 }));
+    let statuses: Vec<_> = result.calls.iter().map(|call| call.status).collect();
+    assert_eq!(statuses, [Status::Error, Status::Error, Status::Ok]);
+    for one in &result.tool_results[..2] {
+        let PassOutcome::Error(error) = &one.outcome else { panic!("{one:?}") };
+        assert_eq!((&*error.code, &*error.message), ("tool.threw", "it panicked"));
+    }
+    assert_eq!(result.tool_results[2].outcome, PassOutcome::Result(Value::Null));
+    let given = &result.input["global_context"];
+    assert_eq!(given["tool_results"], serde_json::to_value(&result.tool_results).unwrap());
+    assert_eq!(given["tool_results"][2].get("result"), Some(&Value::Null));
+    assert_eq!(given["regime"], "calm");
+    assert_eq!(asked.borrow().len(), 2);
+}
+
+#[wasm_bindgen_test]
+fn misuse_is_an_error_and_nothing_is_asked() {
+    let (model, asked) = scripted(&[]);
+    let wrong = |input: Value, change: &dyn Fn(PassOptions) -> PassOptions| {
+        let options = change(PassOptions::new(model.clone(), input));
+        run_with_tool_requests(options).unwrap_err()
+    };
+    let same = |options: PassOptions| options;
+    assert_eq!(wrong(json!("text"), &same).code, "options.invalid");
+    assert_eq!(wrong(json!([]), &same).code, "options.invalid");
+    assert_eq!(wrong(json!({ "global_context": [] }), &same).code, "options.invalid");
+    let policy = Policy { max_iterations: 5, ..Policy::default() };
+    let error = wrong(input(), &|options| options.policy(policy.clone()));
+    assert_eq!(error.code, "options.invalid");
+    assert!(error.message.contains("maxIterations"), "{error}");
+    let error = wrong(input(), &|options| options.tool(reads("request_tools", Value::Null)));
+    assert_eq!(error.code, "tool.invalid_name");
+    let error = wrong(input(), &|options| options.record(|_| {}).replay([]));
+    assert_eq!((&*error.code, error.message.contains("`record`")), ("options.invalid", true));
+    let error = wrong(input(), &|options| options.record_in_result().replay([]));
+    assert_eq!(error.code, "options.invalid");
+    let broken = r#"{"signature":"x","status":"ok","result":1,"duration_ms":1,"truncated":false}"#;
+    let broken: RecordedCall = serde_json::from_str(broken).unwrap();
+    let error = wrong(input(), &|options| options.replay([broken.clone()]));
+    assert!(error.message.contains("replay[0]"), "{error}");
+    let no_json = PassOptions::new(
+        model.clone(),
+        [(vec![0_u8], 1)].into_iter().collect::<std::collections::BTreeMap<_, _>>(),
+    );
+    assert_eq!(run_with_tool_requests(no_json).unwrap_err().code, "json.not_serializable");
+    assert_eq!(asked.borrow().len(), 0);
+}
+
+#[wasm_bindgen_test]
+async fn prompts_of_the_host_are_used_and_traced() {
+    let (options, asked) = with(&[&asks(&[]), "plan"], vec![]);
+    let named = Template { id: "mine.v2".to_owned(), text: "Plan.".to_owned() };
+    let hash = named.hash();
+    let events = events_of(options.request_prompt("Ask.").plan_prompt(named)).await;
+    let systems: Vec<_> = asked.borrow().iter().map(|body| said(&body["messages"][0])).collect();
+    assert!(systems[0].starts_with("Ask.\n\nLimit: 2 calls. Tools:\n[]"), "{}", systems[0]);
+    assert_eq!(systems[1].trim(), "Plan.");
+    let used = |event: &PassEvent| match &event.kind {
+        PassEventKind::StrategistToolRequest { prompt_template_id: id, .. }
+        | PassEventKind::LlmCall { prompt_template_id: id, .. } => id.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(events.iter().map(used).collect::<Vec<_>>(), ["custom", "custom", "mine.v2"]);
+    let PassEventKind::LlmCall { prompt_template_hash, .. } = &events[2].kind else { panic!() };
+    assert_eq!((prompt_template_hash, plan_prompt().hash().len()), (&hash, 64));
+}
+
+#[wasm_bindgen_test]
+async fn the_channel_and_the_start_are_the_hosts() {
+    let (options, asked) = with(&[&asks(&[]), "{}"], vec![]);
+    let policy = Policy { channel: Channel::Structured, ..Policy::default() };
+    let options = options.policy(policy).started_at(5000).source("nightly");
+    let events = events_of(options.plan_id("p").run_id("r")).await;
+    let asked = asked.borrow();
+    assert!(asked[0].get("response_format").is_some() && asked[1].get("response_format").is_none());
+    for event in events {
+        assert_eq!(event.at, 5000 + event.at_ms);
+        let ids = (&*event.plan_id, &*event.run_id, &*event.source);
+        assert_eq!(ids, ("p", "r", "nightly"));
+    }
+}
+
+#[derive(Deserialize, Debug, PartialEq)]
+struct Sized {
+    size: u32,
+}
+
+const FENCED: &str = "Here:\n```json\n{\"size\": 1}\n```";
+
+async fn planned(answer: &str) -> turnlock::client::RunningPass {
+    let quote = vec![reads("quote", json!(42))];
+    let (options, _) = with(&[&asks(&[("quote", json!({}))]), answer], quote);
+    run_with_tool_requests(options.record_in_result()).unwrap()
+}
+
+/// What every refused plan has beside the reason.
+fn refused(error: &PassError, why: &str) {
+    assert_eq!(error.code, "plan.invalid");
+    assert!(error.message.contains(why), "{error}");
+    assert_eq!(error.details.text.as_deref(), Some("{\"size\": 1}"));
+    assert_eq!(error.details.tool_results[0].outcome, PassOutcome::Result(json!(42)));
+    assert_eq!((error.details.calls.len(), error.details.recorded.len()), (1, 1));
+}
+
+#[wasm_bindgen_test]
+async fn plans_of_the_hosts_own() {
+    let result = planned(FENCED).await.result_as::<Sized>().await.unwrap();
+    assert_eq!((result.plan, &*result.text), (Sized { size: 1 }, "{\"size\": 1}"));
+    assert_eq!(result.recorded.len(), 1);
+    let parse = |text: String| async move {
+        TimeoutFuture::new(1).await;
+        serde_json::from_str::<Sized>(&text)
+    };
+    assert_eq!(planned(FENCED).await.result_with(parse).await.unwrap().plan.size, 1);
+    assert_eq!(planned("Hold.").await.result().await.unwrap().plan, json!("Hold."));
+
+    refused(&planned(FENCED).await.result_as::<Vec<u8>>().await.unwrap_err(), "sequence");
+    let small = |_| async { Err::<(), _>("size is too small") };
+    refused(&planned(FENCED).await.result_with(small).await.unwrap_err(), "size is too small");
+    let panics = |_| -> std::future::Ready<Result<(), String>> { panic!("on purpose") };
+    refused(&planned(FENCED).await.result_with(panics).await.unwrap_err(), "it panicked");
+    let later = |text: String| async move {
+        TimeoutFuture::new(1).await;
+        assert!(text.is_empty(), "on purpose");
+        Ok::<_, String>(())
+    };
+    refused(&planned(FENCED).await.result_with(later).await.unwrap_err(), "it panicked");
+    // A code of its own stays.
+    let own =
+        |_| async { Err::<(), _>(Error { code: "mine.refused".into(), message: "no".to_owned() }) };
+    let error = planned(FENCED).await.result_with(own).await.unwrap_err();
+    assert_eq!(
+        (&*error.code, &*error.message, error.details.calls.len()),
+        ("mine.refused", "no", 0)
+    );
+}
+
+/// Reads anything, and panics.
+#[derive(Debug)]
+struct Bomb;
+
+impl<'de> Deserialize<'de> for Bomb {
+    fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        panic!("on purpose")
+    }
+}
+
+#[wasm_bindgen_test]
+async fn a_type_that_panics_is_a_refused_plan() {
+    refused(&planned(FENCED).await.result_as::<Bomb>().await.unwrap_err(), "it panicked");
+}
+
+#[wasm_bindgen_test]
+async fn a_failed_plan_pass_says_what_it_had() {
+    let session = "rust-passes-status";
+    let model = site::model(session, "server-error", "openai-chat");
+    let pass = run_with_tool_requests(PassOptions::new(model, input())).unwrap();
+    let error = pass.result().await.unwrap_err();
+    assert_eq!((&*error.code, error.details.status), ("model.status", Some(500)));
+    assert_eq!(site::requests(session).await.len(), 2, "one for the request, one for the plan");
+}

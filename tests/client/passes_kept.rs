@@ -1,0 +1,163 @@
+//! What is kept of a pass: records and their replay, events and what is taken out of them, the
+//! audit.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use futures::StreamExt;
+use serde_json::{Value, json};
+use turnlock::client::{PassOutcome, RecordedCall, Tool, audit_tool_use, run_with_tool_requests};
+use turnlock::request::Reason;
+use wasm_bindgen_test::wasm_bindgen_test;
+
+use crate::passes::{asks, events_of, reads, with};
+
+#[wasm_bindgen_test]
+async fn a_recorder_that_panics_costs_nothing() {
+    let quote =
+        vec![reads("quote", json!({ "b": 1, "a": [2.5, null] })), reads("other", Value::Null)];
+    let texts = [&*asks(&[("quote", json!({ "s": 1 })), ("other", json!({}))]), "{\"plan\":1}"];
+    let (options, _) = with(&texts, quote);
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let all = seen.clone();
+    let options = options.plan_id("p").record_in_result().record(move |one| {
+        all.borrow_mut().push(one);
+        panic!("disk full");
+    });
+    let result = run_with_tool_requests(options).unwrap().result().await.unwrap();
+    assert_eq!(result.plan, json!({ "plan": 1 }));
+    assert_eq!(*seen.borrow(), result.recorded);
+    let mut first = serde_json::to_value(&seen.borrow()[0]).unwrap();
+    assert!(first["duration_ms"].is_u64());
+    first.as_object_mut().unwrap().remove("duration_ms");
+    let json = turnlock::canon::Json::parse_str("{\"s\":1}").unwrap();
+    let signature = turnlock::Signature::new("quote", None, &json, None);
+    let wanted = json!({
+        "signature": signature.as_str(), "plan_id": "p", "tool_name": "quote",
+        "params": { "s": 1 }, "status": "ok", "result": { "b": 1, "a": [2.5, null] },
+        "truncated": false,
+    });
+    assert_eq!(first, wanted);
+    // `null` is a result, here as well.
+    let second = serde_json::to_string(&seen.borrow()[1]).unwrap();
+    assert!(second.contains("\"result\":null"), "{second}");
+    let back: RecordedCall = serde_json::from_str(&second).unwrap();
+    assert_eq!(back, seen.borrow()[1]);
+}
+
+#[wasm_bindgen_test]
+async fn of_several_records_the_plans_own_counts_else_the_last() {
+    let signature = turnlock::Signature::of_text("quote", None, b"{}", None).unwrap();
+    let entry = |plan: &str, result: u32| -> RecordedCall {
+        let entry = json!({
+            "signature": signature.as_str(), "plan_id": plan, "result": result,
+            "status": "ok", "duration_ms": 9, "truncated": false,
+        });
+        serde_json::from_value(entry).unwrap()
+    };
+    let all = [entry("a", 1), entry("b", 2), entry("c", 3)];
+    for (plan, wanted) in [("a", 1), ("b", 2), ("z", 3)] {
+        let calls = [("quote", json!({})), ("miss", json!({}))];
+        let live = Tool::new("miss", "miss", json!({ "type": "object" }), |_: Value, _| async {
+            panic!("a live call");
+            #[allow(unreachable_code)]
+            Ok::<(), String>(())
+        });
+        let tools = vec![reads("quote", json!(0)), live.read_only()];
+        let (options, _) = with(&[&asks(&calls), "{}"], tools);
+        let mut pass = run_with_tool_requests(options.plan_id(plan).replay(all.clone())).unwrap();
+        let mut events = Vec::new();
+        while let Some(event) = pass.next().await {
+            events.push(event);
+        }
+        let result = pass.result().await.unwrap();
+        assert_eq!(result.tool_results[0].outcome, PassOutcome::Result(json!(wanted)));
+        assert_eq!((result.calls[0].replayed, result.calls[1].replayed), (true, false));
+        let PassOutcome::Error(error) = &result.tool_results[1].outcome else { panic!() };
+        assert_eq!(error.code, "replay.miss");
+        let last = events.last().unwrap();
+        assert_eq!((last.at, &*last.source), (9, "backtest"));
+    }
+}
+
+const CANARY: &str = "sk-live-4f9a";
+
+async fn traced(redact: Option<fn(&str) -> String>) -> String {
+    let call = json!({ "key": CANARY, CANARY: [CANARY] });
+    let reason = format!("use {CANARY}");
+    let request =
+        json!({ "tool_calls": [{ "tool_name": "quote", "params": call, "reason": reason }] });
+    let quote = vec![reads("quote", json!({ CANARY: CANARY, "body": CANARY }))];
+    let (options, _) = with(&[&request.to_string(), "{}"], quote);
+    let options = match redact {
+        Some(redact) => options.redact(redact),
+        None => options,
+    };
+    let mut pass = run_with_tool_requests(options).unwrap();
+    let mut events = Vec::new();
+    while let Some(event) = pass.next().await {
+        events.push(event);
+    }
+    let result = pass.result().await.unwrap();
+    let PassOutcome::Result(quoted) = &result.tool_results[0].outcome else { panic!() };
+    assert_eq!(quoted["body"], CANARY, "the plan has the result as it is");
+    assert_eq!(events.len(), 4);
+    serde_json::to_string(&events).unwrap()
+}
+
+#[wasm_bindgen_test]
+async fn no_canary_reaches_the_events_and_where_redaction_panics_nothing_does() {
+    let plain = traced(None).await;
+    assert!(plain.contains(CANARY) && !plain.contains("\"body\":"), "{plain}");
+    let redacted = traced(Some(|text| text.replace(CANARY, "[key]"))).await;
+    assert!(!redacted.contains(CANARY) && redacted.contains("use [key]"), "{redacted}");
+    assert!(redacted.contains("\"[key]\":[\"[key]\"]"), "{redacted}");
+    let dropped = traced(Some(|_| panic!("on purpose"))).await;
+    assert!(!dropped.contains(CANARY) && dropped.contains("[redaction failed]"), "{dropped}");
+}
+
+#[wasm_bindgen_test]
+async fn rejections_are_redacted() {
+    // The name of an unknown member is the model's word.
+    let request = json!({ "tool_calls": [], CANARY: 1 }).to_string();
+    for (redact, found) in [(false, true), (true, false)] {
+        let (options, _) = with(&[&request, "{}"], vec![]);
+        let options =
+            if redact { options.redact(|text| text.replace(CANARY, "[key]")) } else { options };
+        let text = serde_json::to_string(&events_of(options).await).unwrap();
+        assert_eq!(text.contains(CANARY), found, "{text}");
+    }
+}
+
+#[wasm_bindgen_test]
+async fn the_audit_says_which_tool_when_why_and_with_what() {
+    let mut kept = Vec::new();
+    for plan in ["p1", "p2"] {
+        let quote = ("quote", json!({ "s": "BTC" }));
+        let calls = asks(&[quote.clone(), ("order", json!({})), quote]);
+        let order = Tool::new("order", "order", json!({ "type": "object" }), |_: Value, _| async {
+            Ok::<_, String>(1)
+        });
+        let tools = vec![reads("quote", json!({ "price": 42 })), order];
+        let (options, _) = with(&[if plan == "p1" { &calls } else { "no" }, "{}"], tools);
+        let options = options.plan_id(plan).run_id("r").source("nightly").started_at(5000);
+        kept.extend(events_of(options).await);
+    }
+    let audit = audit_tool_use(&kept, "p1");
+    assert_eq!((audit.run_id.as_deref(), audit.source.as_deref()), (Some("r"), Some("nightly")));
+    assert!(audit.rejected.is_empty());
+    let [used, blocked, again] = &audit.calls[..] else { panic!("{audit:?}") };
+    assert_eq!(
+        (&*used.tool_name, &used.params["s"], &*used.reason),
+        ("quote", &json!("BTC"), "why")
+    );
+    assert_eq!(used.status, "ok");
+    assert_eq!(used.result_summary.as_deref(), Some("object of 1 member (price), 12 bytes"));
+    assert!(used.requested_at >= 5000 && used.settled_at.unwrap() >= used.requested_at);
+    assert_eq!((blocked.status, blocked.refusal), ("blocked", Some(Reason::NotReadOnly)));
+    assert_eq!((again.status, again.duration_ms), ("skipped", None));
+    assert_eq!(audit.inferences.len(), 2);
+    let second = audit_tool_use(&kept, "p2");
+    assert_eq!((second.calls.len(), second.rejected[0].reason), (0, Reason::NoJson));
+    assert_eq!(audit_tool_use(&kept, "p3").run_id, None);
+}

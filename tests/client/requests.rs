@@ -1,0 +1,228 @@
+//! The tables of the tool-request pass: see tests/requests/README.md.
+
+use std::rc::Rc;
+
+use futures::{FutureExt, StreamExt};
+use serde_json::{Value, json};
+use turnlock::Signature;
+use turnlock::canon::Json;
+use turnlock::client::{PassOptions, RecordedCall, run_with_tool_requests};
+use turnlock::request::Policy;
+use wasm_bindgen_test::wasm_bindgen_test;
+
+use crate::pass_lines::{calls, rejected, results, trace};
+use crate::site;
+use crate::turns::{Die, Executed, tools};
+
+#[wasm_bindgen_test]
+async fn tables() {
+    let mut jobs = Vec::new();
+    for scenario in site::tables("requests").await {
+        let scenario = Rc::new(scenario);
+        let dialects = match scenario["dialect"].as_str() {
+            Some(dialect) => vec![dialect.to_owned()],
+            None => vec!["openai-chat".to_owned(), "anthropic".to_owned()],
+        };
+        jobs.extend(dialects.into_iter().map(|dialect| (scenario.clone(), dialect)));
+    }
+    let jobs = jobs.into_iter().enumerate().map(|(at, (scenario, dialect))| async move {
+        let session = format!("rust-requests-{at}");
+        let played = play(&scenario, &dialect, &session).await;
+        played.map_err(|why| format!("{} [{dialect}]\n  {why}", scenario["name"]))
+    });
+    site::play_all(jobs).await;
+}
+
+/// What came of one pass.
+#[derive(PartialEq)]
+struct Played {
+    /// Its result, or its error and what that had.
+    result: Value,
+    events: Vec<Value>,
+    executed: Vec<String>,
+    requests: Vec<Value>,
+    recorded: Vec<RecordedCall>,
+}
+
+/// As the table says; then what was recorded is replayed, twice.
+async fn play(scenario: &Rc<Value>, dialect: &str, session: &str) -> Result<(), String> {
+    let given = scenario["replay"].as_array().map(|all| all.iter().map(recorded_call).collect());
+    let live = pass(scenario, dialect, session, given.clone()).await?;
+    judge(scenario, dialect, &live)?;
+    if scenario.get("cancel").is_some() {
+        return Ok(());
+    }
+    // As it would come back from where it was kept.
+    let kept = serde_json::to_string(&live.recorded).unwrap();
+    let again = given.unwrap_or_else(|| serde_json::from_str(&kept).unwrap());
+    let one = pass(scenario, dialect, &format!("{session}-one"), Some(again.clone())).await?;
+    let two = pass(scenario, dialect, &format!("{session}-two"), Some(again)).await?;
+    if one != two {
+        return Err(format!("two replays differ: {} {}", one.result, two.result));
+    }
+    if !one.executed.is_empty() || !one.recorded.is_empty() {
+        return Err(format!("a replay ran {:?}", one.executed));
+    }
+    let same = |what: &str, a: Value, b: Value| {
+        if a == b { Ok(()) } else { Err(format!("{what}: live\n    {a}\n  replayed\n    {b}")) }
+    };
+    for key in ["plan", "toolResults", "rejected", "text"] {
+        same(key, live.result[key].clone(), one.result[key].clone())?;
+    }
+    same("requests", sent(&live), sent(&one))
+}
+
+/// A recording as a table writes it, with signatures instead of calls.
+fn recorded_call(entry: &Value) -> RecordedCall {
+    let params = entry["params"].to_string();
+    let tool = entry["tool_name"].as_str().unwrap();
+    let signature = Signature::of_text(tool, None, params.as_bytes(), None).unwrap();
+    let mut entry = entry.clone();
+    entry["signature"] = signature.as_str().into();
+    serde_json::from_value(entry).unwrap()
+}
+
+/// The bodies of requests, as text, without the secrets of their boxes.
+fn sent(played: &Played) -> Value {
+    let masked = |request: &Value| {
+        let text = request["body"].to_string();
+        let mut pieces = text.split("TOOL RESULT ");
+        let mut out = pieces.next().unwrap().to_owned();
+        for piece in pieces {
+            let secret = piece.len() > 32 && piece[..32].bytes().all(|b| b.is_ascii_hexdigit());
+            out.push_str("TOOL RESULT ");
+            out.push_str(if secret { &piece[32..] } else { piece });
+        }
+        Value::from(out)
+    };
+    played.requests.iter().map(masked).collect()
+}
+
+async fn pass(
+    scenario: &Rc<Value>,
+    dialect: &str,
+    session: &str,
+    replay: Option<Vec<RecordedCall>>,
+) -> Result<Played, String> {
+    let script = format!("scenario:{}", scenario["name"].as_str().unwrap());
+    let retries = scenario["maxRetries"].as_u64().unwrap_or(0);
+    let model = site::model(session, &script, dialect).max_retries(u32::try_from(retries).unwrap());
+    let executed = Executed::default();
+    let nobody: Die = Rc::new(|| futures::future::pending().boxed_local());
+    let input = match &scenario["input"] {
+        Value::Null => json!({ "symbol": "BTC", "global_context": { "regime": "calm" } }),
+        input => input.clone(),
+    };
+    let mut options = PassOptions::new(model, input)
+        .tools(tools(scenario, &executed, &nobody))
+        .policy(scenario.get("policy").map_or_else(Policy::default, |policy| {
+            let policy = Json::parse_str(&policy.to_string()).unwrap().into_owned();
+            Policy::from_json(&policy).unwrap()
+        }));
+    let is_replay = replay.is_some();
+    options = match replay {
+        Some(recorded) => options.replay(recorded),
+        None => options.plan_id("plan-1").run_id("run-1").record_in_result(),
+    };
+    let mut pass = run_with_tool_requests(options).map_err(|error| error.to_string())?;
+    let mut events = Vec::new();
+    while let Some(event) = pass.next().await {
+        let source = if is_replay { "backtest" } else { "paper" };
+        let fits = event.source == source
+            && event.request_id == event.run_id
+            && event.project_id.is_none()
+            && (is_replay || (event.plan_id == "plan-1" && event.run_id == "run-1"))
+            && (event.at == event.at_ms) == is_replay;
+        if !fits {
+            return Err(format!("the envelope of {event:?}"));
+        }
+        let event = serde_json::to_value(event).unwrap();
+        if event["type"] == scenario["cancel"] {
+            pass.cancel("user");
+        }
+        events.push(event);
+    }
+    let (result, recorded) = match pass.result().await {
+        Ok(mut result) => {
+            let recorded = std::mem::take(&mut result.recorded);
+            (serde_json::to_value(result).unwrap(), recorded)
+        }
+        Err(error) => {
+            let details = *error.details;
+            let result = json!({
+                "error": error.code, "plan": null, "calls": details.calls,
+                "toolResults": details.tool_results, "rejected": details.rejected,
+            });
+            (result, details.recorded)
+        }
+    };
+    let executed = executed.borrow().clone();
+    Ok(Played { result, events, executed, requests: bodies(session).await, recorded })
+}
+
+/// Of the requests of a session, what does not change with the runtime.
+async fn bodies(session: &str) -> Vec<Value> {
+    let all = site::requests(session).await;
+    all.iter().map(|one| json!({ "body": one["body"] })).collect()
+}
+
+/// Whether what happened is what was wanted.
+fn judge(scenario: &Value, dialect: &str, played: &Played) -> Result<(), String> {
+    let Played { result, events, executed, requests, .. } = played;
+    let got = json!({
+        "plan": result["plan"], "error": result["error"], "executed": executed,
+        "calls": calls(result), "results": results(result),
+        "rejected": rejected(&result["rejected"]), "trace": trace(events),
+        "fellBack": result["fellBack"], "usage": result["usage"],
+    });
+    for (key, want) in scenario["expect"].as_object().unwrap() {
+        // A pass without a plan says what it had, not how it would have gone on.
+        let left_out = result.get("error").is_some() && result.get(key).is_none();
+        if key == "requests" || (left_out && ["fellBack", "usage"].contains(&key.as_str())) {
+            continue;
+        }
+        if got[key] != *want {
+            return Err(format!("{key}: wanted\n    {want}\n  got\n    {}", got[key]));
+        }
+    }
+    for request in requests {
+        site::acceptable(&request["body"], dialect)?;
+    }
+    if requests.len() != scenario["model"].as_array().unwrap().len() {
+        return Err(format!("{} requests were made", requests.len()));
+    }
+    let wanted = scenario["expect"]["requests"].as_array().into_iter().flatten();
+    wanted.enumerate().try_for_each(|(at, want)| check_request(&requests[at]["body"], want, at + 1))
+}
+
+fn check_request(body: &Value, want: &Value, number: usize) -> Result<(), String> {
+    let name = |tool: &Value| tool.get("function").unwrap_or(tool)["name"].clone();
+    let names: Value = body["tools"].as_array().into_iter().flatten().map(name).collect();
+    if want.get("tools").is_some_and(|tools| *tools != names) {
+        return Err(format!("request {number} offers {names}"));
+    }
+    // What the model reads, whatever its wire is.
+    let read = format!("{}\n{}", said(&body["system"]), said(&body["messages"]));
+    let parts =
+        |key: &str| want[key].as_array().into_iter().flatten().map(|part| part.as_str().unwrap());
+    if let Some(part) = parts("has").find(|part| !read.contains(part)) {
+        return Err(format!("request {number} lacks {part}: {read}"));
+    }
+    if let Some(part) = parts("lacks").find(|part| read.contains(part)) {
+        return Err(format!("request {number} has {part}: {read}"));
+    }
+    Ok(())
+}
+
+/// All text of a part of a request.
+pub fn said(part: &Value) -> String {
+    match part {
+        Value::String(text) => text.clone(),
+        Value::Array(all) => all.iter().map(said).collect::<Vec<_>>().join("\n"),
+        Value::Object(members) => {
+            let texts = ["content", "text"].iter().filter_map(|key| members.get(*key));
+            texts.map(said).collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
