@@ -11,7 +11,22 @@ const spec = JSON.parse(process.argv[2])
 const { landmark, signal, form, hops, port } = spec
 const client = new Redis({ port })
 
+/**
+ * What the answer waits for. Behind a commit that takes its time the outcome would be kept together
+ * with the answer, and the turn be over, or its outcome not kept, at the landmark.
+ */
+const gate = {
+  'tool returned': 'outcome in flight',
+  'outcome in flight': 'outcome in flight',
+  'outcome kept': 'outcome in flight',
+  'in the answer': 'outcome kept',
+}[landmark]
+let open
+const opened = new Promise((resolve) => (open = resolve))
+
 const at = async (here) => {
+  if (here === gate) open()
+  if (here === 'answer asked for' && gate) await opened
   if (here !== landmark) return
   // On its way, for some part of a round trip.
   if (here.endsWith('in flight')) {
