@@ -11,6 +11,7 @@ mod json;
 mod model;
 mod result;
 mod resume;
+mod schema;
 pub mod store;
 mod tool;
 mod turn;

@@ -17,6 +17,7 @@ use web_sys::{AbortController, AbortSignal};
 use super::error::Error;
 use super::guard::{Guarded, describe, guarded};
 use super::json::to_json;
+use super::schema::Validator;
 use crate::canon::Json;
 use crate::tool::{Dedupe, ToolSpec};
 use crate::turn::{Settled, Verdict};
@@ -212,8 +213,8 @@ impl Tool {
         };
         match to_json(schema) {
             Ok(schema) => {
-                match validator(&schema) {
-                    Ok(check) => tool.checks.extend(check),
+                match Validator::of(&schema) {
+                    Ok(validator) => tool.checks.extend(validator.map(checks)),
                     Err(why) => {
                         let why = format!("`{}`: {why}", tool.spec.name);
                         tool.wrong = Some(Error::new("tool.invalid_schema", why));
@@ -348,6 +349,14 @@ impl Tool {
     }
 }
 
+/// Says at most five things, as the npm package does.
+fn checks(validator: Validator) -> Check {
+    Rc::new(move |args| {
+        let errors = validator.errors(args, 5);
+        if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
+    })
+}
+
 pub(super) fn failed(code: &str, message: &str) -> Settled {
     Settled::Error { code: code.to_owned(), message: message.to_owned() }
 }
@@ -423,26 +432,4 @@ fn returned_js(value: &JsValue) -> Settled {
         },
         Err(thrown) => unserializable(&describe(&thrown)),
     }
-}
-
-#[cfg(not(feature = "jsonschema"))]
-fn validator(_: &Json<'static>) -> Result<Option<Check>, String> {
-    Ok(None)
-}
-
-/// Compiled once; says at most five things, as the npm package does.
-#[cfg(feature = "jsonschema")]
-fn validator(schema: &Json<'static>) -> Result<Option<Check>, String> {
-    let schema: serde_json::Value = schema.to().map_err(|error| error.to_string())?;
-    if !schema.is_object() {
-        return Err("expected a JSON Schema object".to_owned());
-    }
-    let validator = jsonschema::validator_for(&schema).map_err(|error| error.to_string())?;
-    Ok(Some(Rc::new(move |args| {
-        let args: serde_json::Value = args.to().map_err(|error| error.to_string())?;
-        let say =
-            |error: jsonschema::ValidationError<'_>| format!("#{}: {error}", error.instance_path());
-        let errors: Vec<String> = validator.iter_errors(&args).take(5).map(say).collect();
-        if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
-    })))
 }
