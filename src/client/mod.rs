@@ -1,6 +1,7 @@
 //! The driver for Rust hosts: pages and workers on `wasm32-unknown-unknown`.
 
 mod asks;
+pub mod bundle;
 mod clock;
 mod drive;
 mod error;
@@ -16,6 +17,7 @@ pub mod store;
 mod tool;
 mod turn;
 
+pub use bundle::{BundleOptions, RunningBundle, bundle_tool, run_bundle};
 pub use error::Error;
 pub use model::Model;
 pub use result::{FailureView, TokenUsage, ToolResult, TurnResult, TurnStatus};

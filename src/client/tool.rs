@@ -25,7 +25,7 @@ use crate::turn::{Settled, Verdict};
 type Check = Rc<dyn Fn(&Json<'static>) -> Result<(), String>>;
 type Action = Rc<dyn Fn(&Json<'static>) -> Option<String>>;
 type Approval = Rc<dyn Fn(&Json<'static>) -> bool>;
-type Run = Rc<dyn Fn(Json<'static>, ToolContext) -> LocalBoxFuture<'static, Settled>>;
+pub(super) type Run = Rc<dyn Fn(Json<'static>, ToolContext) -> LocalBoxFuture<'static, Settled>>;
 
 /// A tool: an async Rust closure, or a JavaScript function.
 ///
@@ -116,13 +116,22 @@ impl ToolContext {
 pub(super) struct Abort(Rc<OnceCell<Option<AbortController>>>);
 
 impl Abort {
-    fn signal(&self) -> Option<AbortSignal> {
+    pub(super) fn signal(&self) -> Option<AbortSignal> {
         self.0.get_or_init(|| AbortController::new().ok()).as_ref().map(AbortController::signal)
     }
 
     pub(super) fn abort(&self) {
         if let Some(Some(controller)) = self.0.get() {
             controller.abort();
+        }
+    }
+
+    /// As `abort`, with an `AbortError` that says why.
+    pub(super) fn abort_because(&self, why: &str) {
+        if let Some(Some(controller)) = self.0.get() {
+            let error = js_sys::Error::new(why);
+            error.set_name("AbortError");
+            controller.abort_with_reason(&error);
         }
     }
 }
@@ -171,11 +180,8 @@ impl Tool {
                 }
             })
         });
-        let mut tool = Self::of(name.into(), description.into(), &schema, run);
         // The schema's words are better than serde's: they come first.
-        tool.checks
-            .push(Rc::new(|args| args.to::<A>().map(drop).map_err(|error| error.to_string())));
-        tool
+        Self::of(name.into(), description.into(), &schema, run).takes::<A>()
     }
 
     /// A tool from a JavaScript function `(args, context) => value`, or a promise of one: what the
@@ -196,7 +202,7 @@ impl Tool {
         Self::of(name.into(), description.into(), &schema, run)
     }
 
-    fn of(name: String, description: String, schema: &impl Serialize, run: Run) -> Self {
+    pub(super) fn of(name: String, description: String, schema: &impl Serialize, run: Run) -> Self {
         let mut spec = ToolSpec::new(name);
         spec.description = description;
         spec.checks = true;
@@ -306,6 +312,19 @@ impl Tool {
         self
     }
 
+    /// Arguments that `A` cannot be read from are refused.
+    pub(super) fn takes<A: DeserializeOwned>(mut self) -> Self {
+        self.checks
+            .push(Rc::new(|args| args.to::<A>().map(drop).map_err(|error| error.to_string())));
+        self
+    }
+
+    /// It was misused, which is told when it is used.
+    pub(super) fn misused(mut self, wrong: Error) -> Self {
+        self.wrong.get_or_insert(wrong);
+        self
+    }
+
     pub(super) fn name(&self) -> &str {
         &self.spec.name
     }
@@ -369,7 +388,7 @@ fn returned(value: &impl Serialize) -> Settled {
     }
 }
 
-fn text_of(text: String) -> Settled {
+pub(super) fn text_of(text: String) -> Settled {
     let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
     Settled::Ok { text, bytes }
 }

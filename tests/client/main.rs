@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::string_slice)]
 
+mod bundles;
+mod evidence;
 #[path = "../scenarios/lines.rs"]
 mod lines;
 mod site;
