@@ -131,7 +131,7 @@ impl Player {
         }
         let recording = running.recording().unwrap();
         let bundle = running.result().await.unwrap();
-        let again = replay_bundle(&recording).unwrap();
+        let again = replay_bundle(&recording).map_err(|error| error.to_string())?;
         let same = |a: String, b: String| {
             if a == b { Ok(()) } else { Err(format!("the replay gives {b}\n  for {a}")) }
         };
