@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import test from 'node:test'
 import fc from 'fast-check'
 import {
+  BUNDLE_HINT,
   bundleTool,
   combineOutputs,
   customModel,
@@ -442,6 +443,27 @@ test('a tool tells how far it is, and says nothing that has no JSON', async () =
   )
   late({ step: 2 }) // nobody listens any more
   assert.equal((await turn.result).status, 'complete')
+})
+
+test('tools of bundles are the same in Rust', async () => {
+  const rust = readFileSync(new URL('../../src/client/bundle/tool.rs', import.meta.url), 'utf8')
+  const [, hint] = /BUNDLE_HINT: &str = "((?:[^"\\]|\\\n)*)"/.exec(rust)
+  assert.equal(hint.replaceAll(/\\\n\s*/g, ''), BUNDLE_HINT)
+  const number = (text) => Number(text.replaceAll('_', ''))
+  const constant = (name) => number(new RegExp(`${name}: \\w+ = ([\\d_]+)`).exec(rust)[1])
+  const [, list] = /LIMITS: [^=]+=([^;]+);/.exec(rust)
+  const limits = Object.fromEntries(
+    Array.from(list.matchAll(/"(\w+)", ([\d_]+)/g), ([, name, most]) => [name, number(most)]),
+  )
+  const replicate = says(1)
+  const tool = bundleTool({ name: 'judge', replicate })
+  const { meta } = await tool.execute({}, {})
+  assert.deepEqual(limits, meta.limits)
+  assert.deepEqual(meta.budget, { seconds: constant('SECONDS') })
+  assert.equal(tool.timeoutMs, meta.budget.seconds * 1000 + constant('GRACE_MS'))
+  assert.equal(tool.maxResultBytes, 4 * limits.max_bytes)
+  const small = bundleTool({ name: 'judge', replicate, limits: { max_bytes: 1 } })
+  assert.equal(small.maxResultBytes, constant('RESULT_BYTES'))
 })
 
 test('outputs are combined by kind, never merged', () => {

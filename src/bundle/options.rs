@@ -19,6 +19,25 @@ pub enum Stop {
     Never,
 }
 
+impl Stop {
+    /// The rule of a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        let all = [Self::Agreement, Self::MajorityLock, Self::Never];
+        all.into_iter().find(|one| one.name() == name)
+    }
+
+    /// The name in options and metadata.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Agreement => "agreement",
+            Self::MajorityLock => "majority_lock",
+            Self::Never => "never",
+        }
+    }
+}
+
 /// Everything a host says about a bundle.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -130,10 +149,9 @@ impl Options {
             return Err(invalid("budget.cost", "`prices` beside it"));
         }
         let stop = match at.text("stop")? {
-            None | Some("agreement") => Stop::Agreement,
-            Some("majority_lock") => Stop::MajorityLock,
-            Some("never") => Stop::Never,
-            Some(_) => return Err(invalid("stop", "agreement, majority_lock or never")),
+            None => Stop::Agreement,
+            Some(name) => Stop::parse(name)
+                .ok_or_else(|| invalid("stop", "agreement, majority_lock or never"))?,
         };
         let options = Self {
             seeds: seeds(json.get("seeds"), k)?,

@@ -2,7 +2,6 @@
 
 use super::io::Effect;
 use super::machine::{Bundle, Status};
-use super::options::Stop;
 use super::usage::micro_dollars;
 use crate::canon::{Json, number_text, write_string};
 
@@ -42,11 +41,6 @@ impl Bundle {
                 ("duration_ms", Json::integer(end.saturating_sub(one.since))),
             ])
         });
-        let stop = match options.stop {
-            Stop::Agreement => "agreement",
-            Stop::MajorityLock => "majority_lock",
-            Stop::Never => "never",
-        };
         let mut meta = vec![
             ("task".into(), options.task.clone().into()),
             ("k".into(), size(options.k)),
@@ -60,7 +54,7 @@ impl Bundle {
             ("epsilon".into(), Json::Number(number_text(options.rules.epsilon).into())),
             ("must_agree".into(), list(&options.rules.must_agree)),
             ("null_is_missing".into(), self.evidence.comparer.null_is_missing().into()),
-            ("stop".into(), stop.into()),
+            ("stop".into(), options.stop.name().into()),
             ("parallel".into(), size(options.parallel)),
             ("concurrency".into(), size(options.concurrency)),
             ("retries".into(), Json::integer(u64::from(options.retries))),

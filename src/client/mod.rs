@@ -45,6 +45,7 @@
 //! - Misuse is an [`Error`] at once, with the npm package's stable codes.
 
 mod asks;
+pub mod bundle;
 mod clock;
 mod drive;
 mod error;
@@ -56,10 +57,12 @@ mod model;
 mod request;
 mod result;
 mod resume;
+mod schema;
 pub mod store;
 mod tool;
 mod turn;
 
+pub use bundle::{BundleOptions, RunningBundle, bundle_tool, run_bundle};
 pub use error::Error;
 pub use model::Model;
 pub use request::{

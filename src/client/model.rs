@@ -192,6 +192,24 @@ impl Model {
         self.change(|http| http.endpoint.fetch = Some(Rc::new(fetch)))
     }
 
+    /// With a seed, where the wire has a field for it.
+    pub(super) fn seeded(&self, seed: i64) -> Self {
+        let field = match self.dialect {
+            Dialect::OpenAiChat => "seed",
+            Dialect::Mistral => "random_seed",
+            _ => return self.clone(),
+        };
+        let Source::Custom(generate) = &self.source else { return self.clone().body(field, seed) };
+        let generate = generate.clone();
+        let source: Custom = Rc::new(move |mut request| {
+            if let Json::Object(members) = &mut request {
+                members.push((field.into(), Json::Number(seed.to_string().into())));
+            }
+            generate(request)
+        });
+        Self { source: Source::Custom(source), ..self.clone() }
+    }
+
     /// What is wrong with what the host said.
     pub(super) fn checked(&self) -> Result<(), Error> {
         if let Some(wrong) = &self.wrong {

@@ -17,6 +17,7 @@ use web_sys::{AbortController, AbortSignal};
 use super::error::Error;
 use super::guard::{Guarded, describe, guarded};
 use super::json::to_json;
+use super::schema::Validator;
 use crate::canon::Json;
 use crate::tool::{Dedupe, ToolSpec};
 use crate::turn::{Settled, Verdict};
@@ -24,7 +25,7 @@ use crate::turn::{Settled, Verdict};
 type Check = Rc<dyn Fn(&Json<'static>) -> Result<(), String>>;
 type Action = Rc<dyn Fn(&Json<'static>) -> Option<String>>;
 type Approval = Rc<dyn Fn(&Json<'static>) -> bool>;
-type Run = Rc<dyn Fn(Json<'static>, ToolContext) -> LocalBoxFuture<'static, Settled>>;
+pub(super) type Run = Rc<dyn Fn(Json<'static>, ToolContext) -> LocalBoxFuture<'static, Settled>>;
 
 /// A tool: an async Rust closure, or a JavaScript function.
 ///
@@ -115,13 +116,22 @@ impl ToolContext {
 pub(super) struct Abort(Rc<OnceCell<Option<AbortController>>>);
 
 impl Abort {
-    fn signal(&self) -> Option<AbortSignal> {
+    pub(super) fn signal(&self) -> Option<AbortSignal> {
         self.0.get_or_init(|| AbortController::new().ok()).as_ref().map(AbortController::signal)
     }
 
     pub(super) fn abort(&self) {
         if let Some(Some(controller)) = self.0.get() {
             controller.abort();
+        }
+    }
+
+    /// As `abort`, with an `AbortError` that says why.
+    pub(super) fn abort_because(&self, why: &str) {
+        if let Some(Some(controller)) = self.0.get() {
+            let error = js_sys::Error::new(why);
+            error.set_name("AbortError");
+            controller.abort_with_reason(&error);
         }
     }
 }
@@ -170,11 +180,8 @@ impl Tool {
                 }
             })
         });
-        let mut tool = Self::of(name.into(), description.into(), &schema, run);
         // The schema's words are better than serde's: they come first.
-        tool.checks
-            .push(Rc::new(|args| args.to::<A>().map(drop).map_err(|error| error.to_string())));
-        tool
+        Self::of(name.into(), description.into(), &schema, run).takes::<A>()
     }
 
     /// A tool from a JavaScript function `(args, context) => value`, or a promise of one: what the
@@ -195,7 +202,7 @@ impl Tool {
         Self::of(name.into(), description.into(), &schema, run)
     }
 
-    fn of(name: String, description: String, schema: &impl Serialize, run: Run) -> Self {
+    pub(super) fn of(name: String, description: String, schema: &impl Serialize, run: Run) -> Self {
         let mut spec = ToolSpec::new(name);
         spec.description = description;
         spec.checks = true;
@@ -212,8 +219,8 @@ impl Tool {
         };
         match to_json(schema) {
             Ok(schema) => {
-                match validator(&schema) {
-                    Ok(check) => tool.checks.extend(check),
+                match Validator::of(&schema) {
+                    Ok(validator) => tool.checks.extend(validator.map(checks)),
                     Err(why) => {
                         let why = format!("`{}`: {why}", tool.spec.name);
                         tool.wrong = Some(Error::new("tool.invalid_schema", why));
@@ -305,6 +312,19 @@ impl Tool {
         self
     }
 
+    /// Arguments that `A` cannot be read from are refused.
+    pub(super) fn takes<A: DeserializeOwned>(mut self) -> Self {
+        self.checks
+            .push(Rc::new(|args| args.to::<A>().map(drop).map_err(|error| error.to_string())));
+        self
+    }
+
+    /// It was misused, which is told when it is used.
+    pub(super) fn misused(mut self, wrong: Error) -> Self {
+        self.wrong.get_or_insert(wrong);
+        self
+    }
+
     pub(super) fn name(&self) -> &str {
         &self.spec.name
     }
@@ -348,6 +368,14 @@ impl Tool {
     }
 }
 
+/// Says at most five things, as the npm package does.
+fn checks(validator: Validator) -> Check {
+    Rc::new(move |args| {
+        let errors = validator.errors(args, 5);
+        if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
+    })
+}
+
 pub(super) fn failed(code: &str, message: &str) -> Settled {
     Settled::Error { code: code.to_owned(), message: message.to_owned() }
 }
@@ -360,7 +388,7 @@ fn returned(value: &impl Serialize) -> Settled {
     }
 }
 
-fn text_of(text: String) -> Settled {
+pub(super) fn text_of(text: String) -> Settled {
     let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
     Settled::Ok { text, bytes }
 }
@@ -423,26 +451,4 @@ fn returned_js(value: &JsValue) -> Settled {
         },
         Err(thrown) => unserializable(&describe(&thrown)),
     }
-}
-
-#[cfg(not(feature = "jsonschema"))]
-fn validator(_: &Json<'static>) -> Result<Option<Check>, String> {
-    Ok(None)
-}
-
-/// Compiled once; says at most five things, as the npm package does.
-#[cfg(feature = "jsonschema")]
-fn validator(schema: &Json<'static>) -> Result<Option<Check>, String> {
-    let schema: serde_json::Value = schema.to().map_err(|error| error.to_string())?;
-    if !schema.is_object() {
-        return Err("expected a JSON Schema object".to_owned());
-    }
-    let validator = jsonschema::validator_for(&schema).map_err(|error| error.to_string())?;
-    Ok(Some(Rc::new(move |args| {
-        let args: serde_json::Value = args.to().map_err(|error| error.to_string())?;
-        let say =
-            |error: jsonschema::ValidationError<'_>| format!("#{}: {error}", error.instance_path());
-        let errors: Vec<String> = validator.iter_errors(&args).take(5).map(say).collect();
-        if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
-    })))
 }

@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::handles::BUNDLES;
 use super::{failure, wire};
-use crate::bundle::{self, Bundle, Effect, Evidence, Input, Outcome, SummaryOptions, Tokens};
+use crate::bundle::{self, Bundle, Effect, Evidence, Input, SummaryOptions};
 use crate::canon::{Json, number_text};
 use crate::error::Error;
 use crate::limits;
@@ -88,7 +88,7 @@ pub fn bundle_new(options: &[u8]) -> String {
 #[must_use]
 pub fn bundle_handle(handle: u32, now_ms: f64, input: &[u8], data: &[u8]) -> String {
     let parsed = Json::parse_lossy(input, limits::JSON_BYTES).map_err(Error::from);
-    let input = parsed.as_ref().map_err(Clone::clone).and_then(|json| read(json, data));
+    let input = parsed.as_ref().map_err(Clone::clone).and_then(|json| Input::from_json(json, data));
     let input = match input {
         Ok(input) => input,
         Err(error) => return failure(&error),
@@ -126,37 +126,6 @@ fn split(lines: &[u8]) -> Result<impl Iterator<Item = &[u8]>, Error> {
 fn texts(list: Option<&Json<'_>>) -> Vec<String> {
     let list = list.and_then(Json::as_array).unwrap_or_default();
     list.iter().filter_map(Json::as_str).map(str::to_owned).collect()
-}
-
-/// One of the inputs that `pkg/src/bundle/driver.ts` sends.
-fn read<'a>(json: &'a Json<'a>, data: &'a [u8]) -> Result<Input<'a>, Error> {
-    let text = |key: &str| json.get(key).and_then(Json::as_str);
-    let wrong = |option: &str| Error::Options { option: option.to_owned(), expected: "a fact" };
-    let number = |key| json.get(key).and_then(Json::as_u64).ok_or_else(|| wrong(key));
-    let replicate = || usize::try_from(number("replicate")?).map_err(|_| wrong("replicate"));
-    let attempt = || u32::try_from(number("attempt")?).map_err(|_| wrong("attempt"));
-    let tokens = json.get("usage").filter(|usage| !usage.is_null()).map(Tokens::read);
-    Ok(match text("type").unwrap_or_default() {
-        "start" => Input::Start,
-        "timer" => Input::Timer,
-        "cancel" => Input::Cancel { reason: text("reason").unwrap_or_default() },
-        "usage" => Input::Usage {
-            replicate: replicate()?,
-            attempt: attempt()?,
-            tokens: tokens.unwrap_or_default(),
-        },
-        "settled" => Input::Settled {
-            replicate: replicate()?,
-            attempt: attempt()?,
-            outcome: match text("failed") {
-                Some(message) => Outcome::Failed { message: message.to_owned() },
-                None => Outcome::Data { json: data, errors: texts(json.get("errors")) },
-            },
-            tokens,
-            model: text("model"),
-        },
-        _ => return Err(wrong("type")),
-    })
 }
 
 fn effects(effects: impl Iterator<Item = Effect>) -> String {

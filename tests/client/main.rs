@@ -7,6 +7,8 @@
 
 mod callbacks;
 mod legs;
+mod bundles;
+mod evidence;
 #[path = "../scenarios/lines.rs"]
 mod lines;
 mod many;

@@ -1,0 +1,355 @@
+//! Bundles of the host's own replicates: what the tables leave open.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::rc::Rc;
+
+use futures::StreamExt;
+use futures::future::pending;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Value, json};
+use turnlock::client::bundle::{
+    BundleEventKind, BundleLimits, BundleOptions, EvidenceBundle, ModelReplicateOptions, Replicate,
+    ReplicateContext, ReplicateError, ReplicateLimits, ReplicateStatus, Stop, Stopped,
+    TurnReplicateOptions, bundle_tool, replay_bundle_redacted, replicate_by_model,
+    replicate_by_turn, run_bundle,
+};
+use turnlock::client::{Model, TokenUsage, TurnOptions, run_turn};
+use turnlock::stream::{Delta, FinishReason, Usage};
+use wasm_bindgen_test::wasm_bindgen_test;
+
+use crate::bundles::{closes, model};
+use crate::site;
+
+async fn ended(options: BundleOptions) -> EvidenceBundle {
+    run_bundle(options).unwrap().result().await.unwrap()
+}
+
+fn number(context: &ReplicateContext) -> usize {
+    context.id[1..].parse().unwrap()
+}
+
+/// Waits until the provider was asked.
+async fn asked(session: &str) {
+    for _ in 0..200 {
+        if !site::requests(session).await.is_empty() {
+            return;
+        }
+        gloo_timers::future::TimeoutFuture::new(20).await;
+    }
+    panic!("{session} was not asked");
+}
+
+/// Whose connection hangs, before and behind its head.
+const HANGS: [&str; 2] = ["r2", "r3"];
+
+fn hanging(session: &'static str) -> BundleOptions {
+    BundleOptions::new("t", move |context| {
+        let model = model(
+            &format!("{session}-{}", context.id),
+            "the host cancels",
+            HANGS[number(&context) % 2],
+        );
+        replicate_by_model(ModelReplicateOptions::new(model, "go")).unwrap()(context)
+    })
+    .stop(Stop::Never)
+}
+
+fn sessions(session: &str) -> Vec<String> {
+    (1..=3).map(|at| format!("{session}-r{at}-{}", HANGS[at % 2])).collect()
+}
+
+#[wasm_bindgen_test]
+async fn dropping_a_bundle_closes_every_connection() {
+    let mut running = run_bundle(hanging("rust-bundle-drop")).unwrap();
+    assert!(running.next().await.is_some());
+    for session in sessions("rust-bundle-drop") {
+        asked(&session).await;
+    }
+    drop(running);
+    for session in sessions("rust-bundle-drop") {
+        closes(&session).await.unwrap();
+    }
+}
+
+#[wasm_bindgen_test]
+async fn cancelling_the_turn_closes_those_of_its_bundle() {
+    let judge = bundle_tool(
+        "judge",
+        "",
+        json!({ "type": "object" }),
+        |_: Value, context: ReplicateContext| {
+            let session = format!("rust-bundle-turn-{}", context.id);
+            let model = model(&session, "the host cancels", HANGS[number(&context) % 2]);
+            replicate_by_model(ModelReplicateOptions::new(model, "go")).unwrap()(context)
+        },
+        |bundle| bundle.stop(Stop::Never),
+    );
+    let own = model("rust-bundle-turn", "a tool of a turn", "turn");
+    let messages = json!([{ "role": "user", "content": "go" }]);
+    let turn = run_turn(TurnOptions::new(own, messages).tool(judge)).unwrap();
+    for session in sessions("rust-bundle-turn") {
+        asked(&session).await;
+    }
+    turn.cancel("user");
+    for session in sessions("rust-bundle-turn") {
+        closes(&session).await.unwrap();
+    }
+}
+
+/// Its words and its JSON panic.
+struct Hostile;
+
+impl fmt::Display for Hostile {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        panic!("no words")
+    }
+}
+
+impl Serialize for Hostile {
+    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        panic!("no JSON")
+    }
+}
+
+#[wasm_bindgen_test]
+async fn what_gives_no_json_is_evidence_and_the_bundle_goes_on() {
+    let said = [
+        ("it panicked", ReplicateStatus::Error),
+        ("it panicked", ReplicateStatus::Error),
+        ("it panicked", ReplicateStatus::Error),
+        ("it panicked", ReplicateStatus::Error),
+        ("it panicked", ReplicateStatus::Invalid),
+        ("json.not_serializable: the value has no JSON: NaN", ReplicateStatus::Error),
+        ("json.not_serializable", ReplicateStatus::Error),
+        ("json.too_deep", ReplicateStatus::Invalid),
+        ("json.too_large", ReplicateStatus::Invalid),
+        ("refused", ReplicateStatus::Error),
+    ];
+    let options = BundleOptions::new("t", |context: ReplicateContext| {
+        let number = number(&context);
+        assert!(number != 1, "in making it");
+        async move {
+            assert!(number != 2, "in running it");
+            gloo_timers::future::TimeoutFuture::new(1).await;
+            Ok(Replicate::new(match number {
+                3 => return Ok(Replicate::new(Hostile)),
+                4 => return Err(ReplicateError::from(Hostile)),
+                6 => return Ok(Replicate::new([f64::NAN])),
+                7 => return Ok(Replicate::new(std::collections::BTreeMap::from([((), 1)]))),
+                8 => (0..200).fold(json!(1), |deep, _| json!([deep])),
+                9 => json!("x".repeat(5_000_000)),
+                10 => return Err(ReplicateError::new("refused")),
+                _ => json!({ "a": number / 6 }),
+            }))
+        }
+    });
+    let options = options.k(12).stop(Stop::Never).check(|data: Value| {
+        assert!(data["a"] != 0, "in checking it");
+        Ok(())
+    });
+    let bundle = ended(options).await;
+    for (at, (words, status)) in said.iter().enumerate() {
+        let one = &bundle.replicates[at];
+        assert!(one.quality.errors[0].starts_with(words), "{at}: {:?}", one.quality);
+        assert_eq!(bundle.meta.per_replicate[at].status, *status, "{at}");
+    }
+    assert_eq!((bundle.summary.valid_count, bundle.summary.confidence), (2, Some(0.5)));
+    assert_eq!(bundle.meta.stopped, Stopped::Full);
+}
+
+#[derive(Deserialize)]
+struct Labelled {
+    n: i64,
+}
+
+#[wasm_bindgen_test]
+async fn data_that_does_not_fit_is_kept_with_what_speaks_against_it() {
+    let options = || {
+        BundleOptions::new("t", |context: ReplicateContext| async move {
+            let n = if context.id == "r1" { json!("one") } else { json!(1) };
+            Ok::<_, ReplicateError>(Replicate::new(json!({ "n": n })))
+        })
+    };
+    let schema = json!({ "properties": { "n": { "type": "integer" } }, "required": ["n"] });
+    for options in [
+        options().schema(schema),
+        options().typed::<Labelled>(),
+        options().check(|one: Labelled| if one.n == 1 { Ok(()) } else { Err("n".to_owned()) }),
+    ] {
+        let EvidenceBundle { replicates, summary, .. } = ended(options).await;
+        assert_eq!(replicates[0].data, Some(json!({ "n": "one" })));
+        assert!(!replicates[0].quality.valid && !replicates[0].quality.errors.is_empty());
+        assert_eq!(summary.consensus["/n"], 1);
+        let last = summary.disagreements[0].values.last().unwrap();
+        assert!(last.invalid && last.value == "one" && last.replicates == [0], "{last:?}");
+    }
+}
+
+#[wasm_bindgen_test]
+fn misuse_is_told_before_any_replicate_starts() {
+    let options =
+        || BundleOptions::new("t", |_| async { Ok::<_, ReplicateError>(Replicate::new(1)) });
+    for (options, option) in [
+        (options().k(0), "k"),
+        (options().epsilon(f64::NAN), "epsilon"),
+        (options().weights([0.0; 3]), "weights"),
+        (options().seeds([1, 1]), "seeds"),
+        (options().schema(7), "schema"),
+        (options().schema(json!({ "type": "nonsense" })), "schema"),
+        (options().must_agree(["label"]), "must_agree"),
+        (options().limits(BundleLimits::default()).task(""), "task"),
+        (
+            options().per_replicate(ReplicateLimits { tokens: Some(0), seconds: None }),
+            "perReplicate.tokens",
+        ),
+    ] {
+        let error = run_bundle(options).unwrap_err();
+        let named = error.message.contains(&format!("`{option}`"));
+        assert!(error.code == "options.invalid" && named, "{error}");
+    }
+    let asked = Model::openai_chat("", "m");
+    assert!(replicate_by_model(ModelReplicateOptions::new(asked, "go")).is_err());
+    let tool = bundle_tool(
+        "judge",
+        "",
+        json!({ "type": "object" }),
+        |_: Value, _| async { Ok::<_, ReplicateError>(Replicate::new(1)) },
+        |bundle| bundle.k(0),
+    );
+    let model = Model::openai_chat("/v1", "m");
+    let error = run_turn(TurnOptions::new(model, json!([])).tool(tool)).unwrap_err();
+    assert!(error.message.contains("`k`"), "{error}");
+}
+
+#[wasm_bindgen_test]
+async fn redaction_runs_before_anything_leaves() {
+    let secret = |text: &str| text.contains("sk-");
+    let redact = |text: &str| text.replace("sk-", "[key]");
+    let options = || {
+        BundleOptions::new("t", |context: ReplicateContext| async move {
+            if context.id == "r3" {
+                return Err("refused sk-12345");
+            }
+            let id = context.id;
+            Ok(Replicate::new(json!({ "sk-name": format!("sk-{id}"), "tokens": ["sk-x"], "n": 1 })))
+        })
+    };
+    let mut running = run_bundle(options().redact(redact).record()).unwrap();
+    let control = running.control();
+    let mut events = Vec::new();
+    while let Some(event) = running.next().await {
+        events.push(event);
+    }
+    assert!(!secret(&serde_json::to_string(&events).unwrap()));
+    let bundle = running.result().await.unwrap();
+    assert_eq!(
+        bundle.replicates[0].data,
+        Some(json!({ "[key]name": "[key]r1", "tokens": ["[key]x"], "n": 1 }))
+    );
+    // The numbers are those of the data as it came: the two texts differ.
+    assert!(bundle.summary.confidence < Some(1.0));
+    let recording = control.recording().unwrap();
+    assert!(secret(&serde_json::to_string(&recording).unwrap()));
+    let again = replay_bundle_redacted(&recording, redact).unwrap();
+    assert_eq!((again.events, again.result), (events, bundle));
+    let failing = ended(options().redact(|_| panic!("no"))).await;
+    let text = serde_json::to_string(&failing.replicates).unwrap();
+    assert!(!secret(&text) && text.contains("[redaction failed]"), "{text}");
+}
+
+/// Says when it is dropped.
+struct Dropped(Rc<Cell<bool>>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.set(true);
+    }
+}
+
+#[wasm_bindgen_test]
+async fn a_straggler_is_told_and_dropped() {
+    let (reasons, dropped) = (Rc::new(RefCell::new(Vec::new())), Rc::new(Cell::new(false)));
+    let (seen, gone) = (reasons.clone(), dropped.clone());
+    let options = BundleOptions::new("t", move |context: ReplicateContext| {
+        let (seen, gone) = (seen.clone(), Dropped(gone.clone()));
+        async move {
+            if context.id != "r3" {
+                std::mem::forget(gone);
+                return Ok::<_, ReplicateError>(Replicate::new(1));
+            }
+            let _gone = gone;
+            seen.borrow_mut().push(context.signal().unwrap());
+            pending().await
+        }
+    });
+    let bundle = ended(options.parallel(3)).await;
+    assert_eq!(bundle.meta.stopped, Stopped::Early);
+    assert!(dropped.get(), "its future is dropped");
+    let signal = &reasons.borrow()[0];
+    let message = js_sys::Error::from(signal.reason()).message();
+    assert!(signal.aborted() && message == "early", "{message}");
+}
+
+#[wasm_bindgen_test]
+async fn a_ceiling_of_tokens_holds_while_a_replicate_runs() {
+    let total = |total_tokens| TokenUsage { total_tokens, ..TokenUsage::default() };
+    let options = BundleOptions::new("t", move |context: ReplicateContext| async move {
+        if context.id != "r1" {
+            return Ok::<_, ReplicateError>(Replicate::new(1).usage(total(5)));
+        }
+        context.report(total(50));
+        context.report(total(101));
+        pending().await
+    });
+    let limits = ReplicateLimits { tokens: Some(100), seconds: None };
+    let bundle = ended(options.k(2).per_replicate(limits)).await;
+    let used: Vec<_> = bundle.meta.per_replicate.iter().collect();
+    assert_eq!(used[0].status, ReplicateStatus::TokenLimit);
+    assert_eq!(
+        used.iter().map(|one| one.usage.unwrap().total_tokens).collect::<Vec<_>>(),
+        [101, 5]
+    );
+}
+
+#[wasm_bindgen_test]
+async fn replicates_by_model_and_by_turn() {
+    let requests = Rc::new(RefCell::new(Vec::<Value>::new()));
+    let seen = requests.clone();
+    let model = Model::custom(move |request| {
+        let request: Value = request.to().unwrap();
+        let text = format!("{{\"seed\":{}}}", request["seed"]);
+        seen.borrow_mut().push(request);
+        let usage = Usage { input_tokens: Some(7), output_tokens: Some(2), ..Usage::default() };
+        let finish = Delta::Finish { reason: FinishReason::Stop, raw: "stop".to_owned() };
+        futures::stream::iter([Ok(Delta::Text(text)), Ok(Delta::Usage(usage)), Ok(finish)])
+    });
+    let by_model = ModelReplicateOptions::new(model, "Judge {{text}} by {{ rules }}.")
+        .system("You are {{who}}.")
+        .input(json!({ "text": "it", "rules": [1], "who": "strict" }));
+    let by_model = replicate_by_model(by_model).unwrap();
+    let bundle = ended(BundleOptions::new("t", by_model).k(2).stop(Stop::Never)).await;
+    let data: Vec<_> = bundle.replicates.iter().map(|one| one.data.clone().unwrap()).collect();
+    assert_eq!(data, [json!({ "seed": 11 }), json!({ "seed": 23 })]);
+    assert_eq!(bundle.meta.usage.total_tokens, 18);
+    let messages = requests.borrow()[0]["messages"].clone();
+    let wanted = json!([
+        { "role": "system", "content": "You are strict." },
+        { "role": "user", "content": "Judge it by [1]." },
+    ]);
+    assert_eq!(messages, wanted);
+    let failing = Model::custom(|_| futures::stream::iter([Err("no model".to_owned())]));
+    let by_turn = TurnReplicateOptions::each(
+        failing,
+        |context| json!([{ "role": "user", "content": context.id }]),
+    );
+    let by_turn = replicate_by_turn(by_turn).unwrap();
+    let mut running = run_bundle(BundleOptions::new("t", by_turn).k(1)).unwrap();
+    let mut why = String::new();
+    while let Some(event) = running.next().await {
+        if let BundleEventKind::ReplicateDone { quality, .. } = event.kind {
+            why = quality.errors[0].clone();
+        }
+    }
+    assert!(why.starts_with("model.") && why.contains("no model"), "{why}");
+}
