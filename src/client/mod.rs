@@ -1,6 +1,7 @@
 //! The driver for Rust hosts: pages and workers on `wasm32-unknown-unknown`.
 
 mod asks;
+pub mod chain;
 mod clock;
 mod drive;
 mod error;
@@ -15,6 +16,7 @@ pub mod store;
 mod tool;
 mod turn;
 
+pub use chain::{ChainEvent, ChainOptions, ChainResult, RunningChain, run_chain};
 pub use error::Error;
 pub use model::Model;
 pub use result::{FailureView, TokenUsage, ToolResult, TurnResult, TurnStatus};

@@ -115,7 +115,7 @@ impl ToolContext {
 pub(super) struct Abort(Rc<OnceCell<Option<AbortController>>>);
 
 impl Abort {
-    fn signal(&self) -> Option<AbortSignal> {
+    pub(super) fn signal(&self) -> Option<AbortSignal> {
         self.0.get_or_init(|| AbortController::new().ok()).as_ref().map(AbortController::signal)
     }
 

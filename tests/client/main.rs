@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::string_slice)]
 
+mod chains;
 #[path = "../scenarios/lines.rs"]
 mod lines;
 mod site;
