@@ -194,6 +194,34 @@ async fn dropping_a_chain_drops_every_callback() {
 }
 
 #[wasm_bindgen_test]
+async fn a_call_that_takes_too_long_is_dropped() {
+    let trouble = Trouble::new("search", What::Hang);
+    let (hangs, dropped) = (trouble.clone(), trouble.dropped.clone());
+    let plan = json!([
+        { "id": 1, "type": "search", "query": "slow" },
+        { "id": 2, "type": "search", "query": "quick" },
+    ]);
+    let options = ChainOptions::new(
+        "Compare the two.",
+        async |_| Err::<Text, _>("not asked"),
+        async move |_| Ok::<_, StepError>(plan.clone()),
+        async move |context: StepContext| {
+            if context.query == "slow" {
+                hangs.pass("search").await;
+            }
+            Ok::<_, StepError>([context.query])
+        },
+        // While the chain goes on.
+        async move |_| Ok::<_, StepError>(format!("{} dropped", dropped.get())),
+    )
+    .classify(async |_| Ok::<_, StepError>(Complexity::Complex))
+    .limits(Limits { step_ms: 30, max_retries: 0, ..Limits::default() });
+    let result = run(options).await.result;
+    assert_eq!(result.text, "1 dropped");
+    assert_eq!(failures(&result)["1"], "chain.timeout");
+}
+
+#[wasm_bindgen_test]
 async fn dropping_a_chain_closes_its_connections() {
     let session = "rust-chain-drop";
     let plan = json!([
