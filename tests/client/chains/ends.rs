@@ -453,6 +453,29 @@ async fn a_value_that_is_null_is_a_result() {
 }
 
 #[wasm_bindgen_test]
+async fn a_search_refines_where_nothing_else_does() {
+    let plan = json!({
+        "pattern": "sequential",
+        "steps": [
+            { "id": 1, "type": "search", "query": "x" },
+            { "id": 2, "type": "refine", "focus": "y" },
+        ],
+    });
+    let options = ChainOptions::new(
+        "Compare the two.",
+        async |_| Err::<Text, _>("not asked"),
+        async move |_| Ok::<_, StepError>(plan.clone()),
+        async |context: StepContext| {
+            Ok::<_, StepError>(format!("{} from {}", context.focus, context.inputs.len()))
+        },
+        async |_| Ok::<_, StepError>("done"),
+    )
+    .classify(async |_| Ok::<_, StepError>(Complexity::Complex));
+    let result = run(options).await.result;
+    assert_eq!(result.steps[1].result, Some(json!("y from 1")));
+}
+
+#[wasm_bindgen_test]
 async fn options_out_of_range_are_refused() {
     let options = |query: &str| {
         ChainOptions::new(
