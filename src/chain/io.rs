@@ -64,7 +64,8 @@ pub enum Input<'a> {
         call: u32,
         /// The JSON text of its value.
         value: &'a str,
-        /// What it cost, in the host's unit, if it said so.
+        /// What it cost, in the host's unit, if it said so. Default: the number in the value's
+        /// `cost`.
         cost: Option<f64>,
     },
     /// A call failed.

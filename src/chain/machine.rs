@@ -135,8 +135,10 @@ impl Chain {
             Input::Start => self.start(),
             Input::Chunk { call, text } => self.chunk(call, text),
             Input::Returned { call, value, cost } => {
-                if let Some(call) = self.settle(call, cost) {
-                    match Json::parse_lossy(value.as_bytes(), limits::STEP_RESULT_BYTES) {
+                let value = Json::parse_lossy(value.as_bytes(), limits::STEP_RESULT_BYTES);
+                let inside = || value.as_ref().ok()?.get("cost")?.as_f64();
+                if let Some(call) = self.settle(call, cost.or_else(inside)) {
+                    match value {
                         Ok(value) => self.returned(call, value.into_owned()),
                         Err(error) => {
                             let code = match error {

@@ -1,5 +1,7 @@
 //! What a host says about a chain before it starts.
 
+use std::ops::RangeInclusive;
+
 use super::classify::ClassifierOptions;
 use super::io::CallKind;
 use super::learn::Learned;
@@ -129,6 +131,54 @@ pub struct Options {
 }
 
 impl Options {
+    /// The defaults, for a query. [`Chain::with`](super::Chain::with) takes what
+    /// [`checked`](Options::checked) has seen.
+    #[must_use]
+    pub fn new(query: impl Into<String>) -> Self {
+        Self {
+            query: query.into(),
+            enabled: true,
+            limits: Limits::default(),
+            costs: Costs::default(),
+            hooks: Hooks::default(),
+            plan: PlanLimits {
+                // More than are run: those that are run first may be enough.
+                max_steps: limits::PLAN_STEPS,
+                ..PlanLimits::default()
+            },
+            classifier: ClassifierOptions::default(),
+            model: String::new(),
+            learned: None,
+        }
+    }
+
+    /// The same, if every value is in range; the query trimmed, words in lower case, and a plan's
+    /// conditions left to the host where it decides about them.
+    ///
+    /// # Errors
+    /// `options.invalid`
+    pub fn checked(mut self) -> Result<Self, Error> {
+        self.query = self.query.trim().to_owned();
+        if self.query.is_empty() {
+            return Err(invalid("query", "a text"));
+        }
+        self.limits.check()?;
+        self.costs.check()?;
+        if self.plan.patterns.is_empty() {
+            return Err(invalid("patterns", PATTERNS));
+        }
+        self.plan.conditions = !self.hooks.condition;
+        self.classifier = self.classifier.checked()?;
+        if let Some((_, enough)) = &mut self.learned {
+            *enough = (*enough).max(1);
+        }
+        let least = self.costs.answer.max(self.costs.synthesize);
+        if self.limits.max_cost < least {
+            return Err(invalid("limits.maxCost", "at least the cost of the answer"));
+        }
+        Ok(self)
+    }
+
     /// Reads `{ query, enabled?, limits?, costs?, hooks?, patterns?, classifier?, model?,
     /// learned?: { state, enough } }`. What is left out, or null, keeps its default.
     ///
@@ -136,19 +186,10 @@ impl Options {
     /// `options.invalid`, the `json.*` codes.
     pub fn parse(json: &[u8]) -> Result<Self, Error> {
         let json = Json::parse_lossy(json, limits::JSON_BYTES)?;
-        let query = json.get("query").and_then(Json::as_str).map(str::trim);
-        let query = query.filter(|query| !query.is_empty());
-        let mut options = Self {
-            query: query.ok_or_else(|| invalid("query", "a text"))?.to_owned(),
-            enabled: flag(&json, "enabled")?.unwrap_or(true),
-            limits: Limits::default(),
-            costs: Costs::default(),
-            hooks: Hooks::default(),
-            plan: PlanLimits::default(),
-            classifier: ClassifierOptions::default(),
-            model: json.get("model").and_then(Json::as_str).unwrap_or("").to_owned(),
-            learned: None,
-        };
+        let query = json.get("query").and_then(Json::as_str);
+        let mut options = Self::new(query.unwrap_or_default());
+        options.enabled = flag(&json, "enabled")?.unwrap_or(true);
+        json.get("model").and_then(Json::as_str).unwrap_or("").clone_into(&mut options.model);
         each(&json, "limits", |key, value, path| options.limits.set(key, value, path))?;
         each(&json, "costs", |key, value, path| {
             let kinds = [
@@ -161,7 +202,8 @@ impl Options {
             ];
             let kind = kinds.into_iter().find(|(name, _)| *name == key).map(|(_, kind)| kind);
             let place = kind.and_then(|kind| options.costs.of(kind));
-            *place.ok_or_else(|| invalid(path, "a call that exists"))? = amount(path, value)?;
+            *place.ok_or_else(|| invalid(path, "a call that exists"))? =
+                number(path, value, AMOUNT)?;
             Ok(())
         })?;
         each(&json, "hooks", |key, value, path| {
@@ -176,56 +218,81 @@ impl Options {
             }
             Ok(())
         })?;
-        options.plan = PlanLimits {
-            // More than are run: those that are run first may be enough.
-            max_steps: limits::PLAN_STEPS,
-            patterns: patterns(&json)?,
-            conditions: !options.hooks.condition,
-        };
+        options.plan.patterns = patterns(&json)?;
         options.classifier = classifier(json.get("classifier"))?;
         if let Some(learned) = json.get("learned").filter(|learned| !learned.is_null()) {
-            let enough = learned.get("enough").and_then(Json::as_u64).unwrap_or(20).max(1);
+            let enough = learned.get("enough").and_then(Json::as_u64).unwrap_or(20);
             let state = learned.get("state").unwrap_or(&Json::Null);
             options.learned = Some((Learned::from_json(state), enough));
         }
-        let least = options.costs.answer.max(options.costs.synthesize);
-        if options.limits.max_cost < least {
-            return Err(invalid("limits.maxCost", "at least the cost of the answer"));
-        }
-        Ok(options)
+        options.checked()
     }
 }
 
 impl Limits {
     fn set(&mut self, key: &str, value: &Json<'_>, path: &str) -> Result<(), Error> {
-        const MS: u64 = 24 * 60 * 60 * 1000;
-        let whole = |least: u64, most: u64| {
-            let found = value.as_u64().filter(|number| (least..=most).contains(number));
-            found.ok_or_else(|| invalid(path, "a whole number in range"))
-        };
+        let whole = || value.as_u64().ok_or_else(|| invalid(path, WHOLE));
         let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        let share = || {
-            let found = value.as_f64().filter(|number| (0.0..=1.0).contains(number));
-            found.ok_or_else(|| invalid(path, "a number from 0 to 1"))
-        };
-        let most_steps = u64::try_from(limits::PLAN_STEPS).unwrap_or(u64::MAX);
         match key {
-            "maxSteps" => self.max_steps = size(whole(1, most_steps)?),
-            "maxCost" => self.max_cost = amount(path, value)?,
-            "completeness" => self.completeness = share()?,
-            "diminishing" => self.diminishing = share()?,
-            "maxParallel" => self.max_parallel = size(whole(1, most_steps)?),
-            "maxRetries" => self.max_retries = u32::try_from(whole(0, 10)?).unwrap_or(10),
-            "retryMs" => self.retry_ms = whole(0, MS)?,
-            "stepMs" => self.step_ms = whole(1, MS)?,
-            "planMs" => self.plan_ms = whole(1, MS)?,
-            "totalMs" => self.total_ms = whole(1, MS)?,
-            "answerMs" => self.answer_ms = whole(1, MS)?,
-            "cacheMs" => self.cache_ms = whole(0, 365 * MS)?,
+            "maxSteps" => self.max_steps = size(whole()?),
+            "maxCost" => self.max_cost = number(path, value, AMOUNT)?,
+            "completeness" => self.completeness = number(path, value, SHARE)?,
+            "diminishing" => self.diminishing = number(path, value, SHARE)?,
+            "maxParallel" => self.max_parallel = size(whole()?),
+            "maxRetries" => self.max_retries = u32::try_from(whole()?).unwrap_or(u32::MAX),
+            "retryMs" => self.retry_ms = whole()?,
+            "stepMs" => self.step_ms = whole()?,
+            "planMs" => self.plan_ms = whole()?,
+            "totalMs" => self.total_ms = whole()?,
+            "answerMs" => self.answer_ms = whole()?,
+            "cacheMs" => self.cache_ms = whole()?,
             _ => return Err(invalid(path, "a limit that exists")),
         }
         Ok(())
     }
+
+    fn check(&self) -> Result<(), Error> {
+        const DAY: u64 = 24 * 60 * 60 * 1000;
+        const STEPS: RangeInclusive<usize> = 1..=limits::PLAN_STEPS;
+        const SHARES: RangeInclusive<f64> = 0.0..=1.0;
+        let times = 1..=DAY;
+        let fits = [
+            ("limits.maxSteps", STEPS.contains(&self.max_steps), WHOLE),
+            // Not NaN.
+            ("limits.maxCost", self.max_cost >= 0.0, AMOUNT),
+            ("limits.completeness", SHARES.contains(&self.completeness), SHARE),
+            ("limits.diminishing", SHARES.contains(&self.diminishing), SHARE),
+            ("limits.maxParallel", STEPS.contains(&self.max_parallel), WHOLE),
+            ("limits.maxRetries", self.max_retries <= 10, WHOLE),
+            ("limits.retryMs", self.retry_ms <= DAY, WHOLE),
+            ("limits.stepMs", times.contains(&self.step_ms), WHOLE),
+            ("limits.planMs", times.contains(&self.plan_ms), WHOLE),
+            ("limits.totalMs", times.contains(&self.total_ms), WHOLE),
+            ("limits.answerMs", times.contains(&self.answer_ms), WHOLE),
+            ("limits.cacheMs", self.cache_ms <= 365 * DAY, WHOLE),
+        ];
+        in_range(&fits)
+    }
+}
+
+impl Costs {
+    fn check(&self) -> Result<(), Error> {
+        let fits = |cost: f64| cost.is_finite() && cost >= 0.0;
+        in_range(&[
+            ("costs.answer", fits(self.answer), AMOUNT),
+            ("costs.assess", fits(self.assess), AMOUNT),
+            ("costs.plan", fits(self.plan), AMOUNT),
+            ("costs.refine", fits(self.refine), AMOUNT),
+            ("costs.search", fits(self.search), AMOUNT),
+            ("costs.synthesize", fits(self.synthesize), AMOUNT),
+        ])
+    }
+}
+
+/// The first that does not fit.
+fn in_range(fits: &[(&str, bool, &'static str)]) -> Result<(), Error> {
+    let wrong = fits.iter().find(|(_, fits, _)| !fits);
+    wrong.map_or(Ok(()), |(path, _, expected)| Err(invalid(path, expected)))
 }
 
 impl PlanLimits {
@@ -252,7 +319,15 @@ impl ClassifierOptions {
     /// # Errors
     /// `options.invalid`
     pub fn parse(json: &Json<'_>) -> Result<Self, Error> {
-        classifier(Some(json))
+        classifier(Some(json))?.checked()
+    }
+
+    fn checked(mut self) -> Result<Self, Error> {
+        if !(0.0..=1.0).contains(&self.threshold) {
+            return Err(invalid("threshold", SHARE));
+        }
+        self.indicators.iter_mut().for_each(|word| word.make_ascii_lowercase());
+        Ok(self)
     }
 }
 
@@ -260,12 +335,11 @@ fn classifier(json: Option<&Json<'_>>) -> Result<ClassifierOptions, Error> {
     let mut options = ClassifierOptions::default();
     let Some(json) = json else { return Ok(options) };
     if let Some(threshold) = json.get("threshold").filter(|given| !given.is_null()) {
-        let given = threshold.as_f64().filter(|given| (0.0..=1.0).contains(given));
-        options.threshold = given.ok_or_else(|| invalid("threshold", "a number from 0 to 1"))?;
+        options.threshold = number("threshold", threshold, SHARE)?;
     }
     if let Some(words) = json.get("indicators").filter(|given| !given.is_null()) {
         let words = words.as_array().ok_or_else(|| invalid("indicators", "an array of words"))?;
-        let word = |word: &Json<'_>| word.as_str().map(str::to_ascii_lowercase);
+        let word = |word: &Json<'_>| word.as_str().map(str::to_owned);
         let words = words.iter().map(word).collect::<Option<_>>();
         options.indicators = words.ok_or_else(|| invalid("indicators", "an array of words"))?;
     }
@@ -279,9 +353,7 @@ fn patterns(json: &Json<'_>) -> Result<Vec<Pattern>, Error> {
     let names = given.as_array().unwrap_or_default().iter();
     let known =
         names.map(|name| name.as_str().and_then(Pattern::parse)).collect::<Option<Vec<_>>>();
-    known
-        .filter(|known| !known.is_empty())
-        .ok_or_else(|| invalid("patterns", "a list of sequential, parallel and conditional"))
+    known.filter(|known| !known.is_empty()).ok_or_else(|| invalid("patterns", PATTERNS))
 }
 
 fn each(
@@ -304,11 +376,94 @@ fn flag(json: &Json<'_>, key: &str) -> Result<Option<bool>, Error> {
     }
 }
 
-fn amount(path: &str, value: &Json<'_>) -> Result<f64, Error> {
-    let found = value.as_f64().filter(|number| number.is_finite() && *number >= 0.0);
-    found.ok_or_else(|| invalid(path, "a number, at least 0"))
+fn number(path: &str, value: &Json<'_>, expected: &'static str) -> Result<f64, Error> {
+    value.as_f64().filter(|number| number.is_finite()).ok_or_else(|| invalid(path, expected))
 }
+
+const AMOUNT: &str = "a number, at least 0";
+const PATTERNS: &str = "a list of sequential, parallel and conditional";
+const SHARE: &str = "a number from 0 to 1";
+const WHOLE: &str = "a whole number in range";
 
 fn invalid(option: &str, expected: &'static str) -> Error {
     Error::Options { option: option.to_owned(), expected }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(own: &str) -> Result<Options, Error> {
+        Options::parse(format!(r#"{{ "query": " Why? "{own} }}"#).as_bytes())
+    }
+
+    #[test]
+    fn typed_and_read_are_the_same() {
+        assert_eq!(Options::new(" Why? ").checked(), parse(""));
+        let given = Options {
+            enabled: false,
+            limits: Limits { max_steps: 3, max_cost: 4.5, diminishing: 0.0, ..Limits::default() },
+            costs: Costs { answer: 1.0, plan: 0.5, ..Costs::default() },
+            hooks: Hooks { condition: true, cache: true, ..Hooks::default() },
+            classifier: ClassifierOptions { threshold: 0.25, indicators: vec!["Recall".into()] },
+            model: "index-2".into(),
+            learned: Some((Learned::default(), 0)),
+            ..Options::new("Why?")
+        };
+        let given = Options {
+            plan: PlanLimits { patterns: vec![Pattern::Parallel], ..given.plan },
+            ..given
+        };
+        let read = parse(
+            r#", "enabled": false, "limits": { "maxSteps": 3, "maxCost": 4.5, "diminishing": 0 },
+            "costs": { "answer": 1, "plan": 0.5 }, "hooks": { "condition": true, "cache": true },
+            "classifier": { "threshold": 0.25, "indicators": ["Recall"] }, "model": "index-2",
+            "learned": { "state": null, "enough": 0 }, "patterns": ["parallel"]"#,
+        );
+        let given = given.checked();
+        assert_eq!(given, read);
+        let given = given.unwrap();
+        assert_eq!(given.classifier.indicators, ["recall"]);
+        assert!(!given.plan.conditions, "left to the host");
+        assert_eq!(given.learned.unwrap().1, 1);
+    }
+
+    #[test]
+    fn out_of_range_however_it_is_given() {
+        let refused = |own: &str, change: fn(&mut Options)| {
+            let mut typed = Options::new("Why?");
+            change(&mut typed);
+            let error = typed.checked().unwrap_err();
+            assert_eq!(error.code(), "options.invalid");
+            if !own.is_empty() {
+                assert_eq!(parse(&format!(", {own}")).unwrap_err(), error, "{own}");
+            }
+        };
+        refused(r#""limits": { "maxSteps": 0 }"#, |one| one.limits.max_steps = 0);
+        refused(r#""limits": { "maxSteps": 65 }"#, |one| one.limits.max_steps = 65);
+        refused(r#""limits": { "maxParallel": 0 }"#, |one| one.limits.max_parallel = 0);
+        refused(r#""limits": { "maxRetries": 11 }"#, |one| one.limits.max_retries = 11);
+        refused(r#""limits": { "retryMs": 86400001 }"#, |one| one.limits.retry_ms = 86_400_001);
+        refused(r#""limits": { "stepMs": 0 }"#, |one| one.limits.step_ms = 0);
+        refused(r#""limits": { "planMs": 0 }"#, |one| one.limits.plan_ms = 0);
+        refused(r#""limits": { "totalMs": 0 }"#, |one| one.limits.total_ms = 0);
+        refused(r#""limits": { "answerMs": 0 }"#, |one| one.limits.answer_ms = 0);
+        refused(r#""limits": { "cacheMs": 31536000001 }"#, |one| {
+            one.limits.cache_ms = 31_536_000_001;
+        });
+        refused(r#""limits": { "completeness": 1.5 }"#, |one| one.limits.completeness = 1.5);
+        refused(r#""limits": { "diminishing": -1 }"#, |one| one.limits.diminishing = -1.0);
+        refused(r#""limits": { "maxCost": -1 }"#, |one| one.limits.max_cost = -1.0);
+        refused("", |one| one.limits.max_cost = f64::NAN);
+        refused("", |one| one.costs.search = f64::INFINITY);
+        refused(r#""costs": { "refine": -1 }"#, |one| one.costs.refine = -1.0);
+        refused(r#""classifier": { "threshold": 2 }"#, |one| one.classifier.threshold = 2.0);
+        refused(r#""patterns": []"#, |one| one.plan.patterns.clear());
+        refused(r#""limits": { "maxCost": 1 }, "costs": { "synthesize": 2 }"#, |one| {
+            one.limits.max_cost = 1.0;
+            one.costs.synthesize = 2.0;
+        });
+        refused("", |one| one.query = "  ".into());
+        assert_eq!(Options::parse(b"{}"), Options::new(" ").checked());
+    }
 }

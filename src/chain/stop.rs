@@ -18,6 +18,16 @@ pub enum Stop {
 }
 
 impl Stop {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Cancelled,
+        Self::Complete,
+        Self::DiminishingReturns,
+        Self::MaxCost,
+        Self::MaxSteps,
+        Self::PlanFinished,
+    ];
+
     /// The name in events.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -29,6 +39,12 @@ impl Stop {
             Self::MaxSteps => "max_steps",
             Self::PlanFinished => "plan_finished",
         }
+    }
+
+    /// The reason of that name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|stop| stop.name() == name)
     }
 }
 

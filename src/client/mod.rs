@@ -46,6 +46,7 @@
 
 mod asks;
 pub mod bundle;
+pub mod chain;
 mod clock;
 mod drive;
 mod error;
@@ -63,6 +64,7 @@ mod tool;
 mod turn;
 
 pub use bundle::{BundleOptions, RunningBundle, bundle_tool, run_bundle};
+pub use chain::{ChainEvent, ChainOptions, ChainResult, RunningChain, run_chain};
 pub use error::Error;
 pub use model::Model;
 pub use request::{

@@ -5,10 +5,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::string_slice)]
 
-mod callbacks;
-mod legs;
 mod bundles;
+mod callbacks;
+mod chains;
 mod evidence;
+mod legs;
 #[path = "../scenarios/lines.rs"]
 mod lines;
 mod many;

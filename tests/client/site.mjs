@@ -1,6 +1,9 @@
 // What the tests of the Rust driver talk to: the scripted provider, and the tables beside it. A wasm
 // test gets no environment, so it is built with the address: the usual one, while it is free.
 import { createServer } from 'node:http'
+import { fileURLToPath } from 'node:url'
+import { buildSync } from 'esbuild'
+import { library, tables as chains } from '../chain/run.mjs'
 import {
   createSessions,
   listener,
@@ -15,8 +18,18 @@ const PORT = 41877
 const TABLES = {
   '/tables/scenarios': () => [...loadScenarios().values()],
   '/tables/bundles': loadBundles,
+  '/tables/chains': chains,
+  '/tables/library': library,
+  // The search over it, as a script that makes `library` of its exports.
+  '/tables/library.js': () => script('../chain/library.mjs', 'library'),
   '/tables/requests': () => [...loadRequests().values()],
   '/tables/searches': () => searches,
+}
+
+function script(path, globalName) {
+  const entry = fileURLToPath(new URL(path, import.meta.url))
+  const options = { bundle: true, write: false, format: 'iife', globalName }
+  return buildSync({ ...options, entryPoints: [entry] }).outputFiles[0].text
 }
 
 /** Starts it; `close` ends it. */

@@ -99,8 +99,6 @@ export class ChainDriver {
         }
         say('returned', { value: 'null', cost })
       } else {
-        const said = (made as { cost?: unknown } | null)?.cost
-        if (cost === undefined && typeof said === 'number') cost = said
         say('returned', { value: JSON.stringify(made) ?? 'null', cost })
       }
     } catch (error) {

@@ -71,7 +71,9 @@ impl StepKind {
         }
     }
 
-    fn parse(name: &str) -> Option<Self> {
+    /// The kind of that name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
         [Self::Refine, Self::Search, Self::Synthesize].into_iter().find(|kind| kind.name() == name)
     }
 }

@@ -1,0 +1,504 @@
+//! Chains that are dropped, callbacks that panic, and what callbacks may give.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use futures::future::LocalBoxFuture;
+use futures::{FutureExt, StreamExt, future, stream};
+use gloo_net::http::Request;
+use gloo_timers::future::TimeoutFuture;
+use serde_json::{Value, json};
+use turnlock::chain::{Costs, Limits, Stop};
+use turnlock::client::chain::{
+    CacheEntry, ChainCache, ChainEventKind, ChainOptions, ChainPath, ChainResult, ChainStatus,
+    Classifier, Complexity, MemoryCache, StepContext, StepError, StepStatus, SynthesisContext,
+    Text, run_chain,
+};
+use wasm_bindgen_test::wasm_bindgen_test;
+
+use crate::site;
+
+/// Every callback, by the name that the core has for it, and the two halves of the cache.
+const KINDS: [&str; 11] = [
+    "answer",
+    "plan",
+    "search",
+    "refine",
+    "synthesize",
+    "classify",
+    "assess",
+    "condition",
+    "replan",
+    "get",
+    "set",
+];
+
+/// What happens in the callback `at`.
+#[derive(Clone)]
+struct Trouble {
+    at: &'static str,
+    what: What,
+    entered: Rc<Cell<u32>>,
+    dropped: Rc<Cell<u32>>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum What {
+    Hang,
+    /// Hangs; its destructor panics.
+    HangBadly,
+    Panic,
+    PanicLater,
+}
+
+impl Trouble {
+    fn new(at: &'static str, what: What) -> Self {
+        let (entered, dropped) = Default::default();
+        Self { at, what, entered, dropped }
+    }
+
+    async fn pass(&self, kind: &str) {
+        if kind != self.at {
+            return;
+        }
+        self.entered.set(self.entered.get() + 1);
+        match self.what {
+            What::Panic => panic!("planned: {kind}"),
+            What::PanicLater => {
+                TimeoutFuture::new(0).await;
+                panic!("planned, later: {kind}");
+            }
+            What::Hang | What::HangBadly => {
+                let _guard = Guard(self.clone());
+                future::pending().await
+            }
+        }
+    }
+}
+
+struct Guard(Trouble);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.dropped.set(self.0.dropped.get() + 1);
+        assert!(self.0.what != What::HangBadly, "planned: a destructor");
+    }
+}
+
+struct TroubledCache(MemoryCache, Trouble);
+
+impl ChainCache for TroubledCache {
+    fn get<'a>(&'a self, key: &'a str) -> LocalBoxFuture<'a, Option<CacheEntry>> {
+        async move {
+            self.1.pass("get").await;
+            self.0.get(key).await
+        }
+        .boxed_local()
+    }
+
+    fn set<'a>(&'a self, key: &'a str, entry: CacheEntry) -> LocalBoxFuture<'a, ()> {
+        async move {
+            self.1.pass("set").await;
+            self.0.set(key, entry).await;
+        }
+        .boxed_local()
+    }
+}
+
+/// Every callback there is; steps a, b (conditional) and c (a refinement).
+fn troubled(trouble: &Trouble) -> ChainOptions {
+    let [answer, plan, search, refine, synthesize, classify, assess, condition, replan] =
+        std::array::from_fn(|_| trouble.clone());
+    let said = if trouble.at == "answer" { Complexity::Simple } else { Complexity::Complex };
+    ChainOptions::new(
+        "Compare the two.",
+        async move |_| {
+            answer.pass("answer").await;
+            Ok::<_, StepError>("from memory")
+        },
+        async move |_| {
+            plan.pass("plan").await;
+            Ok::<_, StepError>(json!([
+                { "id": "a", "type": "search", "query": "a" },
+                { "id": "b", "type": "search", "query": "b", "depends_on": ["a"], "when": "so" },
+                { "id": "c", "type": "refine", "depends_on": ["a"] },
+            ]))
+        },
+        async move |context: StepContext| {
+            search.pass("search").await;
+            Ok::<_, StepError>([context.query])
+        },
+        async move |_| {
+            synthesize.pass("synthesize").await;
+            Ok::<_, StepError>("from results")
+        },
+    )
+    .refine(async move |_| {
+        refine.pass("refine").await;
+        Ok::<_, StepError>("short")
+    })
+    .classify(async move |_| {
+        classify.pass("classify").await;
+        Ok::<_, StepError>(said)
+    })
+    .assess(async move |_| {
+        assess.pass("assess").await;
+        Ok::<_, StepError>(0.5)
+    })
+    .condition(async move |_| {
+        condition.pass("condition").await;
+        Ok::<_, StepError>(true)
+    })
+    .replan(async move |_| {
+        replan.pass("replan").await;
+        Ok::<_, StepError>(None::<Value>)
+    })
+    .cache(TroubledCache(MemoryCache::new(), trouble.clone()))
+    .limits(Limits { retry_ms: 0, diminishing: 0.0, ..Limits::default() })
+}
+
+/// Waits for what must come.
+async fn until(mut holds: impl AsyncFnMut() -> bool, what: &str) {
+    for _ in 0..500 {
+        if holds().await {
+            return;
+        }
+        TimeoutFuture::new(10).await;
+    }
+    panic!("never: {what}");
+}
+
+#[wasm_bindgen_test]
+async fn dropping_a_chain_drops_every_callback() {
+    for what in [What::Hang, What::HangBadly] {
+        // A write to the cache is finished.
+        for at in KINDS.into_iter().filter(|at| *at != "set") {
+            let trouble = Trouble::new(at, what);
+            let mut chain = run_chain(troubled(&trouble)).unwrap();
+            let reading = async {
+                while chain.next().await.is_some() {}
+                panic!("{at} did not hang");
+            };
+            let entered = until(async || trouble.entered.get() == 1, at);
+            future::select(Box::pin(reading), Box::pin(entered)).await;
+            assert_eq!(trouble.dropped.get(), 0, "{at}");
+            drop(chain);
+            until(async || trouble.dropped.get() == 1, at).await;
+            if what == What::Hang {
+                // Callbacks are gone, and what they own.
+                until(async || Rc::strong_count(&trouble.entered) == 1, at).await;
+            }
+        }
+    }
+}
+
+#[wasm_bindgen_test]
+async fn a_call_that_takes_too_long_is_dropped() {
+    let trouble = Trouble::new("search", What::Hang);
+    let (hangs, dropped) = (trouble.clone(), trouble.dropped.clone());
+    let plan = json!([
+        { "id": 1, "type": "search", "query": "slow" },
+        { "id": 2, "type": "search", "query": "quick" },
+    ]);
+    let options = ChainOptions::new(
+        "Compare the two.",
+        async |_| Err::<Text, _>("not asked"),
+        async move |_| Ok::<_, StepError>(plan.clone()),
+        async move |context: StepContext| {
+            if context.query == "slow" {
+                hangs.pass("search").await;
+            }
+            Ok::<_, StepError>([context.query])
+        },
+        // While the chain goes on.
+        async move |_| Ok::<_, StepError>(format!("{} dropped", dropped.get())),
+    )
+    .classify(async |_| Ok::<_, StepError>(Complexity::Complex))
+    .limits(Limits { step_ms: 30, max_retries: 0, ..Limits::default() });
+    let result = run(options).await.result;
+    assert_eq!(result.text, "1 dropped");
+    assert_eq!(failures(&result)["1"], "chain.timeout");
+}
+
+#[wasm_bindgen_test]
+async fn dropping_a_chain_closes_its_connections() {
+    let session = "rust-chain-drop";
+    let plan = json!([
+        { "id": 1, "type": "search", "query": "stall" },
+        { "id": 2, "type": "search", "query": "stall-head" },
+    ]);
+    let options = ChainOptions::new(
+        "Compare the two.",
+        async |_| Err::<Text, _>("not asked"),
+        async move |_| Ok::<_, StepError>(plan.clone()),
+        async move |context: StepContext| {
+            let url = format!("{}/s/{session}/{}/v1/chat/completions", site::URL, context.query);
+            let signal = context.signal();
+            let body = json!({ "model": "x", "messages": [{ "role": "user", "content": "go" }] });
+            let request =
+                Request::post(&url).abort_signal(signal.as_ref()).body(body.to_string())?;
+            Ok::<_, StepError>(request.send().await?.text().await?)
+        },
+        async |_| Err::<Text, _>("not asked"),
+    )
+    .classify(async |_| Ok::<_, StepError>(Complexity::Complex));
+    let chain = run_chain(options).unwrap();
+    until(async || site::requests(session).await.len() == 2, "two requests").await;
+    let closed = async || {
+        let requests = site::requests(session).await;
+        requests.iter().filter(|request| request["closedEarly"] == true).count()
+    };
+    assert_eq!(closed().await, 0);
+    drop(chain);
+    until(async || closed().await == 2, "both are closed").await;
+}
+
+struct Ended {
+    result: ChainResult,
+    classifier: Option<Classifier>,
+}
+
+async fn run(options: ChainOptions) -> Ended {
+    let mut chain = run_chain(options).unwrap();
+    let (mut classifier, mut ends) = (None, 0);
+    while let Some(event) = chain.next().await {
+        match event.kind {
+            ChainEventKind::Classified { by, .. } => classifier = Some(by),
+            ChainEventKind::Complete(_) => ends += 1,
+            _ => {}
+        }
+    }
+    assert_eq!(ends, 1);
+    Ended { result: chain.result().await, classifier }
+}
+
+fn failures(result: &ChainResult) -> BTreeMap<String, String> {
+    let failed = result.steps.iter().filter_map(|step| Some((&step.id, step.error.as_ref()?)));
+    failed.map(|(id, error)| (id.to_string(), error.code.clone())).collect()
+}
+
+#[wasm_bindgen_test]
+async fn a_panic_is_the_failure_of_its_call() {
+    for (at, what) in KINDS.into_iter().flat_map(|at| [(at, What::Panic), (at, What::PanicLater)]) {
+        let trouble = Trouble::new(at, what);
+        let Ended { result, classifier } = run(troubled(&trouble)).await;
+        let code =
+            |error: Option<&turnlock::client::FailureView>| error.map(|one| one.code.clone());
+        let failed: Vec<_> = failures(&result).into_iter().collect();
+        let pairs: Vec<(&str, &str)> =
+            failed.iter().map(|(id, code)| (id.as_str(), code.as_str())).collect();
+        let threw = format!("{at}.threw");
+        let expected: &[(&str, &str)] = match at {
+            "search" => &[("a", "search.threw")],
+            "refine" => &[("c", "refine.threw")],
+            "condition" => &[("b", "condition.threw")],
+            "synthesize" => &[("synthesis", "synthesize.threw")],
+            _ => &[],
+        };
+        assert_eq!(pairs, expected, "{at}");
+        match at {
+            "answer" | "synthesize" => {
+                assert_eq!(result.status, ChainStatus::Failed, "{at}");
+                assert_eq!(code(result.error.as_ref()), Some(threw));
+                assert_eq!(trouble.entered.get(), 2, "{at} is tried again");
+            }
+            "plan" => assert_eq!(code(result.fell_back.as_ref()).as_deref(), Some("plan.failed")),
+            "search" => {
+                assert_eq!(code(result.fell_back.as_ref()).as_deref(), Some("chain.no_results"));
+            }
+            "classify" => assert_eq!(classifier, Some(Classifier::Core)),
+            "assess" => assert_eq!(result.completeness, None),
+            _ => assert_eq!(result.status, ChainStatus::Complete, "{at}"),
+        }
+        if at != "assess" && result.path == ChainPath::Chain {
+            assert_eq!(result.completeness, Some(0.5), "{at}");
+        }
+        assert!(trouble.entered.get() > 0, "{at} was not called");
+    }
+}
+
+/// One search and a synthesis.
+fn searching<R: serde::Serialize + 'static, E: Into<StepError> + 'static>(
+    search: impl AsyncFn(StepContext) -> Result<R, E> + 'static,
+    synthesize: impl AsyncFn(SynthesisContext) -> Result<Text, StepError> + 'static,
+) -> ChainOptions {
+    ChainOptions::new(
+        "Compare the two.",
+        async |_| Ok::<_, StepError>("from memory"),
+        async |_| {
+            Ok::<_, StepError>(json!([{ "id": 1, "type": "search", "query": "Cafe\u{301}" }]))
+        },
+        search,
+        synthesize,
+    )
+    .classify(async |_| Ok::<_, StepError>(Complexity::Complex))
+    .limits(Limits { retry_ms: 0, ..Limits::default() })
+}
+
+struct Unsayable;
+
+impl std::fmt::Display for Unsayable {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        panic!("planned: words of an error")
+    }
+}
+
+struct Unwritable;
+
+impl serde::Serialize for Unwritable {
+    fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        panic!("planned: a value")
+    }
+}
+
+#[wasm_bindgen_test]
+async fn what_cannot_be_said_or_written() {
+    let fail = async |_: SynthesisContext| Ok(Text::from("x"));
+    let ended = run(searching(async |_| Err::<Value, _>(Unsayable), fail)).await.result;
+    assert_eq!(failures(&ended)["1"], "search.threw");
+    assert_eq!(ended.steps[0].attempts, 2);
+    let ended = run(searching(async |_| Ok::<_, StepError>(Unwritable), fail)).await.result;
+    assert_eq!(failures(&ended)["1"], "search.threw");
+    // Keys that are no texts; whoever made it makes it again.
+    let map = || BTreeMap::from([((1, 2), 3)]);
+    let ended = run(searching(async move |_| Ok::<_, StepError>(map()), fail)).await.result;
+    assert_eq!(failures(&ended)["1"], "json.not_serializable");
+    assert_eq!(ended.steps[0].attempts, 1);
+    let own = async |_| Err::<Value, _>(StepError::new("no").code("index.gone").fatal());
+    let ended = run(searching(own, fail)).await.result;
+    assert_eq!((failures(&ended)["1"].as_str(), ended.steps[0].attempts), ("index.gone", 1));
+    assert_eq!(ended.steps[0].error.as_ref().unwrap().message, "no");
+}
+
+#[wasm_bindgen_test]
+async fn a_result_as_deep_as_the_core_takes() {
+    let deep = (0..127).fold(json!("found"), |inside, _| json!([inside]));
+    let given = deep.clone();
+    let seen = Rc::new(RefCell::new(Value::Null));
+    let saw = seen.clone();
+    let options = searching(
+        async move |_| Ok::<_, StepError>(given.clone()),
+        async move |context| {
+            saw.replace(context.results[0].result.clone());
+            Ok("read".into())
+        },
+    );
+    let result = run(options).await.result;
+    assert_eq!(result.text, "read");
+    assert_eq!(result.steps[0].result.as_ref(), Some(&deep));
+    assert_eq!(*seen.borrow(), deep);
+}
+
+#[wasm_bindgen_test]
+async fn text_that_breaks_off() {
+    for panics in [false, true] {
+        let options = searching(
+            async |context: StepContext| Ok::<_, StepError>([context.query]),
+            async move |_| {
+                let pieces = stream::iter(["First ", "second"]).map(move |piece| {
+                    assert!(!panics || piece == "First ", "planned: a piece");
+                    if piece == "First " { Ok(piece) } else { Err("the line went dead") }
+                });
+                Ok(Text::stream(pieces))
+            },
+        );
+        let result = run(options).await.result;
+        assert_eq!((result.status, result.text.as_str()), (ChainStatus::Failed, "First "));
+        assert_eq!(result.error.unwrap().code, "synthesize.threw");
+        assert_eq!(result.steps[1].attempts, 1, "not behind a word that was shown");
+    }
+}
+
+#[wasm_bindgen_test]
+async fn text_without_end() {
+    let options = searching(
+        async |context: StepContext| Ok::<_, StepError>([context.query]),
+        async |_| Ok(Text::stream(stream::repeat("more ").map(Ok::<_, StepError>))),
+    );
+    let mut chain = run_chain(options).unwrap();
+    while let Some(event) = chain.next().await {
+        if event.chunk().is_some() {
+            chain.cancel("enough");
+        }
+    }
+    let result = chain.result().await;
+    assert_eq!((result.status, result.stopped), (ChainStatus::Cancelled, Some(Stop::Cancelled)));
+    assert!(result.text.starts_with("more ") && result.text.len() < 1000, "{}", result.text.len());
+}
+
+#[wasm_bindgen_test]
+async fn keys_are_those_of_the_npm_package() {
+    let cache = MemoryCache::new();
+    let options = searching(
+        async |context: StepContext| Ok::<_, StepError>([context.query]),
+        async |_| Ok("x".into()),
+    );
+    let result = run(options.cache(cache.clone()).model("index")).await.result;
+    assert_eq!(result.steps[0].status, StepStatus::Done);
+    let keys: Vec<_> = cache.entries().into_keys().collect();
+    let key = r#"{"focus":"","inputs":[],"model":"index","query":"Café","type":"search"}"#;
+    assert_eq!(keys, [key], "in normal form C");
+    let entry = serde_json::to_value(&cache.entries()[key]).unwrap();
+    let members: Vec<_> = entry.as_object().unwrap().keys().cloned().collect();
+    assert_eq!(members, ["value", "storedAt"]);
+}
+
+#[wasm_bindgen_test]
+async fn a_value_that_is_null_is_a_result() {
+    let options =
+        searching(async |_| Ok::<_, StepError>(None::<u32>), async |_| Ok("nothing".into()));
+    let result = run(options).await.result;
+    assert_eq!(result.steps[0].result, Some(Value::Null));
+}
+
+#[wasm_bindgen_test]
+async fn a_search_refines_where_nothing_else_does() {
+    let plan = json!({
+        "pattern": "sequential",
+        "steps": [
+            { "id": 1, "type": "search", "query": "x" },
+            { "id": 2, "type": "refine", "focus": "y" },
+        ],
+    });
+    let options = ChainOptions::new(
+        "Compare the two.",
+        async |_| Err::<Text, _>("not asked"),
+        async move |_| Ok::<_, StepError>(plan.clone()),
+        async |context: StepContext| {
+            Ok::<_, StepError>(format!("{} from {}", context.focus, context.inputs.len()))
+        },
+        async |_| Ok::<_, StepError>("done"),
+    )
+    .classify(async |_| Ok::<_, StepError>(Complexity::Complex));
+    let result = run(options).await.result;
+    assert_eq!(result.steps[1].result, Some(json!("y from 1")));
+}
+
+#[wasm_bindgen_test]
+async fn options_out_of_range_are_refused() {
+    let options = |query: &str| {
+        ChainOptions::new(
+            query,
+            async |_| Ok::<_, StepError>("x"),
+            async |_| Ok::<_, StepError>(()),
+            async |_| Ok::<_, StepError>(()),
+            async |_| Ok::<_, StepError>("x"),
+        )
+    };
+    let steps = Limits { max_steps: 0, ..Limits::default() };
+    let cost = Costs { search: f64::NAN, ..Costs::default() };
+    let refused = [
+        (options("  "), "query"),
+        (options("x").limits(steps), "limits.maxSteps"),
+        (options("x").costs(cost), "costs.search"),
+        (options("x").patterns([]), "patterns"),
+    ];
+    for (options, named) in refused {
+        let error = run_chain(options).unwrap_err();
+        assert_eq!(error.code, "options.invalid");
+        assert!(error.message.contains(named), "{error}");
+    }
+    let result = run(options("x").enabled(false)).await.result;
+    assert_eq!((result.path, result.classification), (ChainPath::Simple, None));
+}

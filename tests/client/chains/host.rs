@@ -1,0 +1,289 @@
+//! The callbacks of a scenario.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use futures::FutureExt;
+use futures::channel::oneshot;
+use futures::future::Shared;
+use futures::stream;
+use gloo_timers::future::TimeoutFuture;
+use serde_json::{Value, json};
+use turnlock::chain::{ClassifierOptions, Costs, Limits, Pattern};
+use turnlock::client::chain::{
+    AnswerContext, CacheEntry, ChainOptions, Complexity, MemoryCache, StepContext, StepError,
+    StepId, SynthesisContext, Text,
+};
+use wasm_bindgen_futures::spawn_local;
+
+use crate::lines::canonical;
+
+const QUERY: &str = "Compare the two, and say which one came first.";
+
+#[derive(Clone)]
+pub struct Host {
+    scenario: Rc<Value>,
+    /// How often each callback was called.
+    pub asked: Rc<RefCell<BTreeMap<&'static str, usize>>>,
+    counts: Rc<RefCell<BTreeMap<String, u64>>>,
+    gates: Rc<RefCell<BTreeMap<String, Gate>>>,
+    cache: Option<MemoryCache>,
+}
+
+/// Opened when the step has settled.
+struct Gate {
+    tell: Option<oneshot::Sender<()>>,
+    open: Shared<oneshot::Receiver<()>>,
+}
+
+impl Host {
+    pub fn new(scenario: Rc<Value>) -> Self {
+        let entry = |entry: &Value| {
+            let now = js_sys::Date::now() as u64;
+            let stored_at = now - entry["ageMs"].as_u64().unwrap();
+            (canonical(&entry["key"]), CacheEntry { value: entry["value"].clone(), stored_at })
+        };
+        let cache = scenario["cache"].as_array().map(|all| all.iter().map(entry).collect());
+        let (asked, counts, gates) = Default::default();
+        Self { scenario, asked, counts, gates, cache }
+    }
+
+    pub fn options(&self) -> ChainOptions {
+        let query = self.scenario["query"].as_str().unwrap_or(QUERY);
+        let [answer, plan, search, synthesize] = std::array::from_fn(|_| self.clone());
+        let mut options = ChainOptions::new(
+            query,
+            async move |context: AnswerContext| answer.answer(&context),
+            async move |_| plan.plan().await,
+            async move |context: StepContext| search.searched("search", &context).await,
+            async move |context: SynthesisContext| synthesize.synthesize(&context).await,
+        );
+        let host = self.clone();
+        options = options
+            .refine(async move |context: StepContext| host.searched("refine", &context).await);
+        if let Some(cache) = &self.cache {
+            options = options.cache(cache.clone());
+        }
+        if self.scenario.get("classify").is_none_or(|given| !given.is_null()) {
+            let host = self.clone();
+            options = options.classify(async move |_| {
+                host.next("classify");
+                Ok::<_, StepError>(match host.scenario["classify"].as_str() {
+                    Some("simple") => Complexity::Simple,
+                    None | Some("complex") => Complexity::Complex,
+                    Some(other) => panic!("{other}"),
+                })
+            });
+        }
+        if let Some(said) = self.scenario["assess"].as_array().cloned() {
+            let host = self.clone();
+            options = options.assess(async move |_| {
+                let at = host.next("assess").min(said.len() - 1);
+                Ok::<_, StepError>(said[at].as_f64().unwrap())
+            });
+        }
+        if let Some(said) = self.scenario["replan"].as_array().cloned() {
+            let host = self.clone();
+            options = options.replan(async move |_| {
+                let steps = said.get(host.next("replan")).cloned();
+                Ok::<_, StepError>(steps.filter(|steps| !steps.is_null()))
+            });
+        }
+        if self.scenario["condition"].is_object() {
+            let host = self.clone();
+            options = options.condition(async move |context| {
+                host.next("condition");
+                let decided = &host.scenario["condition"][context.id.to_string()];
+                Ok::<_, StepError>(decided.as_bool().unwrap())
+            });
+        }
+        given(options, &self.scenario["options"])
+    }
+
+    /// Keys that should be in the cache and are not.
+    pub fn forgotten(&self) -> Vec<String> {
+        let kept = self.scenario["kept"].as_array().into_iter().flatten().map(canonical);
+        let entries = self.cache.as_ref().map(MemoryCache::entries).unwrap_or_default();
+        kept.filter(|key| !entries.contains_key(key))
+            .map(|key| format!("not kept: {key}"))
+            .collect()
+    }
+
+    /// Calls before this one.
+    fn next(&self, kind: &'static str) -> usize {
+        let mut asked = self.asked.borrow_mut();
+        let count = asked.entry(kind).or_default();
+        *count += 1;
+        *count - 1
+    }
+
+    fn answer(&self, context: &AnswerContext) -> Result<Text, StepError> {
+        assert!(!context.query.is_empty());
+        Ok(self.write("answer", &[], &[]))
+    }
+
+    async fn plan(&self) -> Result<Value, StepError> {
+        self.next("plan");
+        let plan = &self.scenario["plan"];
+        if let Some(why) = plan["fails"].as_str() {
+            return Err(why.into());
+        }
+        if plan["hangs"] == true {
+            futures::future::pending::<()>().await;
+        }
+        Ok(plan.clone())
+    }
+
+    async fn searched(
+        &self,
+        kind: &'static str,
+        context: &StepContext,
+    ) -> Result<Value, StepError> {
+        self.step(kind, &context.id, &context.query).await
+    }
+
+    async fn synthesize(&self, context: &SynthesisContext) -> Result<Text, StepError> {
+        if context.is_final {
+            let results: Vec<_> = context.results.iter().map(|one| one.id.clone()).collect();
+            let missing: Vec<_> = context.missing.iter().map(|one| one.id.clone()).collect();
+            return Ok(self.write("synthesize", &results, &missing));
+        }
+        let value = self.step("synthesize", &context.id, &context.task).await?;
+        Ok(value.as_str().map_or_else(|| value.to_string(), str::to_owned).into())
+    }
+
+    async fn step(&self, kind: &'static str, id: &StepId, query: &str) -> Result<Value, StepError> {
+        self.next(kind);
+        let id = id.to_string();
+        let call = &self.scenario["calls"][&id];
+        let n = {
+            let mut counts = self.counts.borrow_mut();
+            let count = counts.entry(id.clone()).or_default();
+            *count += 1;
+            *count - 1
+        };
+        if call["hangs"] == true {
+            futures::future::pending::<()>().await;
+        }
+        for other in call["after"].as_array().into_iter().flatten() {
+            let open = self.gate(other.as_str().unwrap(), |gate| gate.open.clone());
+            open.await.unwrap();
+        }
+        let (host, opened) = (self.clone(), id.clone());
+        // Behind everything that this settles.
+        spawn_local(async move {
+            TimeoutFuture::new(0).await;
+            if let Some(tell) = host.gate(&opened, |gate| gate.tell.take()) {
+                let _ = tell.send(());
+            }
+        });
+        if let Some(why) = call["fails"].as_str()
+            && n < call["times"].as_u64().unwrap_or(u64::MAX)
+        {
+            let error = StepError::new(why);
+            return Err(if call["retryable"] == false { error.fatal() } else { error });
+        }
+        let default = || json!([format!("{id}: {query}")]);
+        Ok(call.get("returns").cloned().unwrap_or_else(default))
+    }
+
+    fn gate<R>(&self, id: &str, of: impl FnOnce(&mut Gate) -> R) -> R {
+        let mut gates = self.gates.borrow_mut();
+        of(gates.entry(id.to_owned()).or_insert_with(|| {
+            let (tell, open) = oneshot::channel();
+            Gate { tell: Some(tell), open: open.shared() }
+        }))
+    }
+
+    fn write(&self, kind: &'static str, results: &[StepId], missing: &[StepId]) -> Text {
+        let n = self.next(kind) as u64;
+        let script = &self.scenario[kind];
+        if let Some(why) = script["fails"].as_str()
+            && n < script["times"].as_u64().unwrap_or(u64::MAX)
+        {
+            return Text::stream(stream::iter([Err::<String, _>(why.to_owned())]));
+        }
+        if let Some(pieces) = script.as_array().cloned() {
+            return Text::stream(stream::unfold(0, move |at| {
+                let piece = pieces.get(at).map(|piece| piece.as_str().unwrap().to_owned());
+                async move {
+                    if at > 0 {
+                        TimeoutFuture::new(0).await;
+                    }
+                    piece.map(|piece| (Ok::<_, StepError>(piece), at + 1))
+                }
+            }));
+        }
+        let ids =
+            |list: &[StepId]| list.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        let without = match missing {
+            [] => String::new(),
+            missing => format!(" without {}", ids(missing)),
+        };
+        format!("from {}{without}", ids(results)).into()
+    }
+}
+
+/// Options of a table.
+fn given(mut options: ChainOptions, table: &Value) -> ChainOptions {
+    for (key, value) in table.as_object().into_iter().flatten() {
+        options = match key.as_str() {
+            "limits" => options.limits(limits(value)),
+            "costs" => options.costs(costs(value)),
+            "patterns" => {
+                let names = value.as_array().unwrap().iter();
+                options.patterns(names.map(|name| Pattern::parse(name.as_str().unwrap()).unwrap()))
+            }
+            "model" => options.model(value.as_str().unwrap()),
+            "enabled" => options.enabled(value.as_bool().unwrap()),
+            "classifier" => {
+                let threshold = value["threshold"].as_f64().unwrap_or(0.5);
+                options.classifier(ClassifierOptions { threshold, ..ClassifierOptions::default() })
+            }
+            other => panic!("option {other}"),
+        };
+    }
+    options
+}
+
+fn limits(table: &Value) -> Limits {
+    let mut limits = Limits::default();
+    for (key, value) in table.as_object().unwrap() {
+        let whole = || value.as_u64().unwrap();
+        let size = || usize::try_from(whole()).unwrap();
+        match key.as_str() {
+            "maxSteps" => limits.max_steps = size(),
+            "maxCost" => limits.max_cost = value.as_f64().unwrap(),
+            "completeness" => limits.completeness = value.as_f64().unwrap(),
+            "diminishing" => limits.diminishing = value.as_f64().unwrap(),
+            "maxParallel" => limits.max_parallel = size(),
+            "maxRetries" => limits.max_retries = u32::try_from(whole()).unwrap(),
+            "retryMs" => limits.retry_ms = whole(),
+            "stepMs" => limits.step_ms = whole(),
+            "planMs" => limits.plan_ms = whole(),
+            "totalMs" => limits.total_ms = whole(),
+            "answerMs" => limits.answer_ms = whole(),
+            "cacheMs" => limits.cache_ms = whole(),
+            other => panic!("limit {other}"),
+        }
+    }
+    limits
+}
+
+fn costs(table: &Value) -> Costs {
+    let mut costs = Costs::default();
+    for (key, value) in table.as_object().unwrap() {
+        let place = match key.as_str() {
+            "answer" => &mut costs.answer,
+            "assess" => &mut costs.assess,
+            "plan" => &mut costs.plan,
+            "refine" => &mut costs.refine,
+            "search" => &mut costs.search,
+            "synthesize" => &mut costs.synthesize,
+            other => panic!("cost {other}"),
+        };
+        *place = value.as_f64().unwrap();
+    }
+    costs
+}

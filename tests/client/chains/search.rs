@@ -1,0 +1,305 @@
+//! Chains end to end, as tests/chain/search.mjs has them: scripted models over HTTP, and the same
+//! full-text search (MiniSearch, in JavaScript) over the same documents.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use futures::stream;
+use futures::{StreamExt, future};
+use gloo_net::http::Request;
+use gloo_timers::future::TimeoutFuture;
+use js_sys::{Function, JSON, Reflect};
+use serde_json::{Value, json};
+use turnlock::chain::{Pattern, Stop};
+use turnlock::client::chain::{
+    AnswerContext, ChainOptions, ChainPath, ChainResult, ChainStatus, Complexity, MemoryCache,
+    PatternStats, PlanContext, StepContext, StepError, StepStatus, SynthesisContext, Text,
+    run_chain,
+};
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_test::wasm_bindgen_test;
+use web_sys::AbortSignal;
+
+use super::invariants;
+use crate::site;
+
+const COMPARE: &str = "Compare the Ashby lighthouse and the Corran lighthouse: which one is older, \
+                       and who built each?";
+const FOLLOW: &str =
+    "Who built the lighthouse on the island where the writer of The Long Tide was born?";
+const INVESTIGATE: &str =
+    "Investigate the Halcyon lamp oil: was it recalled, and if so, what was the cause of it?";
+
+/// One call of a model of tests/provider/chains.mjs, as pieces of text.
+async fn ask(
+    session: &str,
+    model: &str,
+    content: &str,
+    signal: Option<AbortSignal>,
+) -> Result<Vec<String>, StepError> {
+    let url = format!("{}/s/{session}/chain%3A{model}/v1/chat/completions", site::URL);
+    let body = json!({
+        "model": model, "stream": true, "messages": [{ "role": "user", "content": content }],
+    });
+    let request = Request::post(&url).header("content-type", "application/json");
+    let response = request.abort_signal(signal.as_ref()).body(body.to_string())?.send().await?;
+    if !response.ok() {
+        return Err(StepError::new(format!("the model answered {}", response.status())));
+    }
+    let text = response.text().await?;
+    let lines = text.lines().filter_map(|line| line.strip_prefix("data: "));
+    let pieces = lines.filter(|line| line.starts_with('{')).map(|line| {
+        let chunk: Value = serde_json::from_str(line).unwrap();
+        chunk["choices"][0]["delta"]["content"].as_str().unwrap_or_default().to_owned()
+    });
+    Ok(pieces.collect())
+}
+
+async fn written(
+    session: &str,
+    content: &str,
+    signal: Option<AbortSignal>,
+) -> Result<Text, StepError> {
+    let pieces = ask(session, "writer", content, signal).await?;
+    Ok(Text::stream(stream::iter(pieces).map(Ok::<_, StepError>)))
+}
+
+/// `createSearch` of tests/chain/library.mjs over the texts of its folder.
+#[derive(Clone)]
+struct Library(Rc<Function>);
+
+impl Library {
+    async fn open() -> Self {
+        let script = site::get("/tables/library.js").await;
+        let body = format!("{}\nreturn library.createSearch", script.as_str().unwrap());
+        let create: Function =
+            Function::new_no_args(&body).call0(&JsValue::UNDEFINED).unwrap().unchecked_into();
+        let documents = site::get("/tables/library").await;
+        assert!(documents.as_array().unwrap().len() > 5);
+        let documents = JSON::parse(&documents.to_string()).unwrap();
+        let search = create.call1(&JsValue::UNDEFINED, &documents).unwrap();
+        Self(Rc::new(search.unchecked_into()))
+    }
+
+    fn search(&self, query: &str) -> Value {
+        let found = self.0.call1(&JsValue::UNDEFINED, &query.into()).unwrap();
+        serde_json::from_str(&String::from(JSON::stringify(&found).unwrap())).unwrap()
+    }
+}
+
+/// What a synthesis is told: the query, and each document that was found, once.
+fn report(context: &SynthesisContext) -> String {
+    let mut found = Vec::<(String, String)>::new();
+    for document in context.results.iter().filter_map(|one| one.result.as_array()).flatten() {
+        let part = |key: &str| document[key].as_str().unwrap().to_owned();
+        if found.iter().all(|(id, _)| *id != part("id")) {
+            found.push((part("id"), part("text")));
+        }
+    }
+    let lines: Vec<_> = found.iter().map(|(id, text)| format!("[{id}] {text}")).collect();
+    format!("{}\n\n{}", context.query, lines.join("\n"))
+}
+
+/// What a small model would do: the focus says what to take out of the results.
+fn refined(context: &StepContext) -> String {
+    let items = context.inputs.iter().filter_map(|one| one.result.as_array()).flatten();
+    let text: Vec<_> = items.map(|item| item["text"].as_str().unwrap()).collect();
+    let focus = js_sys::RegExp::new(&context.focus, "");
+    let found = focus.exec(&text.join(" "));
+    found.and_then(|groups| groups.get(1).as_string()).unwrap_or_default()
+}
+
+type Searched = Rc<RefCell<Vec<String>>>;
+
+/// Models behind the provider, a search over the library; `searched` is filled.
+fn host(query: &str, session: &str, library: &Library, searched: &Searched) -> ChainOptions {
+    let [answerer, planner, writer] = std::array::from_fn(|_| session.to_owned());
+    let (library, searched) = (library.clone(), searched.clone());
+    ChainOptions::new(
+        query,
+        async move |context: AnswerContext| {
+            written(&answerer, &context.query, context.signal()).await
+        },
+        async move |context: PlanContext| {
+            let pieces = ask(&planner, "planner", &context.prompt, context.signal()).await;
+            pieces.map(|pieces| pieces.concat())
+        },
+        async move |context: StepContext| {
+            searched.borrow_mut().push(context.query.clone());
+            Ok::<_, StepError>(library.search(&context.query))
+        },
+        async move |context: SynthesisContext| {
+            written(&writer, &report(&context), context.signal()).await
+        },
+    )
+    .refine(async |context: StepContext| Ok::<_, StepError>(refined(&context)))
+}
+
+struct Ran {
+    events: Vec<Value>,
+    result: ChainResult,
+}
+
+async fn run(options: ChainOptions) -> Ran {
+    let mut chain = run_chain(options).unwrap();
+    let mut events = Vec::new();
+    while let Some(event) = chain.next().await {
+        events.push(serde_json::to_value(&event).unwrap());
+    }
+    let result = chain.result().await;
+    assert_eq!(invariants(&events, &result), Vec::<String>::new());
+    Ran { events, result }
+}
+
+#[wasm_bindgen_test]
+async fn a_comparison_searches_side_by_side() {
+    let session = "rust-chain-compare";
+    let library = Library::open().await;
+    let Ran { events, result } = run(host(COMPARE, session, &library, &Searched::default())).await;
+    assert_eq!((result.path, result.stopped), (ChainPath::Chain, Some(Stop::PlanFinished)));
+    let at = |kind: &str, id: u64| {
+        events.iter().position(|event| event["type"] == kind && event["id"] == id).unwrap()
+    };
+    assert!(at("step_started", 2) < at("step_done", 1));
+    for fact in ["1843", "Ida Thorne", "1861", "Samuel Okoye"] {
+        assert!(result.text.contains(fact), "{fact} is not in: {}", result.text);
+    }
+    assert_eq!(site::requests(session).await.len(), 2, "a plan and a synthesis");
+}
+
+#[wasm_bindgen_test]
+async fn a_chain_follows_what_it_finds() {
+    let (session, searched) = ("rust-chain-follow", Searched::default());
+    let library = Library::open().await;
+    let Ran { result, .. } = run(host(FOLLOW, session, &library, &searched)).await;
+    assert_eq!(searched.borrow()[1], "lighthouse built engineer Veyra");
+    assert!(result.text.contains("Ida Thorne"), "{}", result.text);
+    assert_eq!(result.steps.len(), 4);
+    assert!(result.steps.iter().all(|step| step.status == StepStatus::Done));
+    assert_eq!(site::requests(session).await.len(), 2);
+}
+
+#[wasm_bindgen_test]
+async fn a_condition_picks_the_way() {
+    let library = Library::open().await;
+    let options = host(INVESTIGATE, "rust-chain-way", &library, &Searched::default());
+    let Ran { result, .. } = run(options).await;
+    let status = |id: u64| result.steps.iter().find(|step| step.id == id.into()).unwrap().status;
+    assert_eq!((status(2), status(3)), (StepStatus::Done, StepStatus::Skipped));
+    assert!(result.text.contains("supplier"), "{}", result.text);
+}
+
+#[wasm_bindgen_test]
+async fn a_simple_query_is_one_request() {
+    let (session, searched) = ("rust-chain-simple", Searched::default());
+    let library = Library::open().await;
+    let Ran { result, .. } = run(host("What is a causeway?", session, &library, &searched)).await;
+    assert_eq!(result.path, ChainPath::Simple);
+    assert!(searched.borrow().is_empty());
+    assert_eq!(site::requests(session).await.len(), 1);
+}
+
+#[wasm_bindgen_test]
+async fn a_planner_without_a_plan() {
+    let session = "rust-chain-unplanned";
+    let query = "Compare the tax rules of Veyra and Stell and how they have changed since 1900.";
+    let library = Library::open().await;
+    let Ran { result, .. } = run(host(query, session, &library, &Searched::default())).await;
+    assert_eq!(result.path, ChainPath::Simple);
+    assert_eq!(result.fell_back.unwrap().code, "plan.syntax");
+    assert_eq!(site::requests(session).await.len(), 2, "the planner, then the answer");
+}
+
+#[wasm_bindgen_test]
+async fn what_was_searched_is_not_searched_again() {
+    let (session, cache) = ("rust-chain-cache", MemoryCache::new());
+    let library = Library::open().await;
+    let play = async || {
+        let searched = Searched::default();
+        let options = host(COMPARE, session, &library, &searched).cache(cache.clone());
+        let Ran { result, .. } = run(options).await;
+        let count = searched.borrow().len();
+        (result, count)
+    };
+    let (first, searches) = play().await;
+    assert_eq!(searches, 2);
+    // Another life of the page.
+    let kept = serde_json::to_string(&cache.entries()).unwrap();
+    let entries: std::collections::BTreeMap<String, _> = serde_json::from_str(&kept).unwrap();
+    assert_eq!(entries.into_iter().collect::<MemoryCache>().entries(), cache.entries());
+    let (second, searches) = play().await;
+    assert_eq!(searches, 0);
+    assert_eq!(second.steps.iter().filter(|step| step.cached).count(), 2);
+    assert_eq!(first.text, second.text);
+}
+
+#[wasm_bindgen_test]
+async fn cancelled_in_the_middle() {
+    let told = Rc::new(Cell::new(0));
+    let heard = told.clone();
+    let control = Rc::new(RefCell::new(None::<turnlock::client::chain::ChainControl>));
+    let cancels = control.clone();
+    let session = "rust-chain-cancel";
+    let options = ChainOptions::new(
+        COMPARE,
+        async |_| Err::<Text, _>("not asked"),
+        async move |context: PlanContext| {
+            let pieces = ask(session, "planner", &context.prompt, context.signal()).await;
+            pieces.map(|pieces| pieces.concat())
+        },
+        async move |context: StepContext| {
+            let heard = heard.clone();
+            let note = Closure::once_into_js(move || heard.set(heard.get() + 1));
+            let signal = context.signal().unwrap();
+            Reflect::set(&signal, &"onabort".into(), &note).unwrap();
+            TimeoutFuture::new(0).await;
+            cancels.borrow().as_ref().unwrap().cancel("enough");
+            future::pending::<Result<Value, StepError>>().await
+        },
+        async |_| Err::<Text, _>("not asked"),
+    );
+    let chain = run_chain(options).unwrap();
+    control.replace(Some(chain.control()));
+    let result = chain.result().await;
+    assert_eq!((result.status, result.stopped), (ChainStatus::Cancelled, Some(Stop::Cancelled)));
+    assert_eq!(result.error.unwrap().message, "enough");
+    assert_eq!(told.get(), 2, "both searches are told");
+}
+
+#[wasm_bindgen_test]
+async fn feedback_is_counted_by_pattern() {
+    let stats = PatternStats::new();
+    let plan = json!({
+        "pattern": "parallel",
+        "steps": [
+            { "id": 1, "type": "search", "query": "x" },
+            { "id": 2, "type": "search", "query": "y" },
+        ],
+    });
+    let options = ChainOptions::new(
+        COMPARE,
+        async |_| Ok::<_, StepError>("x"),
+        async move |_| Ok::<_, StepError>(plan.clone()),
+        async |context: StepContext| Ok::<_, StepError>([context.query]),
+        async |context: SynthesisContext| {
+            context.spend(1.5);
+            context.spend(1.0);
+            Ok::<_, StepError>("done")
+        },
+    )
+    .classify(async |_| Ok::<_, StepError>(Complexity::Complex))
+    .feedback(stats.clone());
+    let chain = run_chain(options).unwrap();
+    let control = chain.control();
+    control.feedback(true).await;
+    drop(chain);
+    control.feedback(false).await;
+    let parallel = stats.of(Pattern::Parallel);
+    assert_eq!((parallel.n, parallel.successes), (1, 1));
+    assert!((parallel.cost - 2.5).abs() < 1e-9, "what was spent adds up");
+    assert_eq!(stats.choose(&Pattern::ALL), None, "nothing is chosen without data");
+    let restored = PatternStats::restore(&stats.export()).unwrap();
+    assert_eq!(restored.export(), stats.export());
+    assert_eq!(restored.of(Pattern::Parallel), parallel);
+}
