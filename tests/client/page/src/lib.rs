@@ -1,0 +1,3 @@
+//! The stores of Rust hosts, for the scripts of a page.
+
+mod store;
