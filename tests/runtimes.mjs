@@ -48,7 +48,7 @@ const RUNTIMES = {
 
   async chromium(folder, url, jobs) {
     const { launch } = await import('./browser.mjs')
-    const site = await serve()
+    const site = await serveRepository()
     const browser = await launch()
     try {
       const page = await browser.newPage()
@@ -82,10 +82,13 @@ async function playInBatches(jobs, play) {
   return all
 }
 
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript' }
+const TYPES = {
+  ...{ '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript' },
+  '.wasm': 'application/wasm',
+}
 
 /** The repository as a site, for a page that imports from it. */
-async function serve() {
+export async function serveRepository() {
   const server = createServer((request, response) => {
     const path = join(root, new URL(request.url, 'http://x').pathname)
     if (!path.startsWith(root) || !existsSync(path)) return response.writeHead(404).end()

@@ -1,7 +1,5 @@
 //! The host's clock, timers and randomness.
 
-use std::time::Duration;
-
 use gloo_timers::future::TimeoutFuture;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -17,9 +15,10 @@ pub(super) fn now() -> f64 {
     performance_now()
 }
 
-/// Milliseconds since 1970.
-pub(super) fn unix_ms() -> f64 {
-    js_sys::Date::now()
+/// As [`now`], for a machine.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a clock fits")]
+pub(super) fn whole_now() -> u64 {
+    now() as u64
 }
 
 /// Longer timers would fire at once.
@@ -29,11 +28,6 @@ const LONGEST_TIMER: f64 = 2_147_483_647.0;
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within limits")]
 pub(super) fn sleep(ms: f64) -> TimeoutFuture {
     TimeoutFuture::new(ms.clamp(0.0, LONGEST_TIMER).ceil() as u32)
-}
-
-/// Sleeps for a duration.
-pub(super) fn sleep_for(duration: Duration) -> TimeoutFuture {
-    sleep(duration.as_secs_f64() * 1000.0)
 }
 
 /// `bytes` random bytes of the host, in lower-case hex.

@@ -41,9 +41,43 @@ impl Kept {
         })
     }
 
+    /// The JSON that [`Kept::read`] reads.
+    #[must_use]
+    pub fn to_json(&self) -> Json<'static> {
+        let record = |(name, text): &(String, String)| {
+            Json::Array(vec![name.clone().into(), text.clone().into()])
+        };
+        Json::object([
+            ("revision", Json::integer(self.revision)),
+            ("open", self.open.into()),
+            ("idleMs", self.idle_ms.map_or(Json::Null, Json::integer)),
+            ("state", self.state.clone().into()),
+            ("records", Json::Array(self.records.iter().map(record).collect())),
+        ])
+    }
+
     /// The text of a record.
     #[must_use]
     pub fn record(&self, name: &str) -> Option<&str> {
         self.records.iter().find(|(one, _)| one == name).map(|(_, text)| text.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for idle_ms in [None, Some(7)] {
+            let kept = Kept {
+                revision: 3,
+                idle_ms,
+                open: true,
+                state: "{}".to_owned(),
+                records: vec![("a".to_owned(), "\"".to_owned())],
+            };
+            assert_eq!(Kept::read(&kept.to_json()), Some(kept));
+        }
     }
 }

@@ -11,6 +11,7 @@ use super::options::{Mode, Options};
 use super::prompt::{Context, History};
 use super::resume::Resuming;
 use super::state::{End, Point};
+use crate::canon::Json;
 use crate::error::Error;
 use crate::stream::Usage;
 use crate::tool::{BoxMaker, Ledger};
@@ -122,6 +123,14 @@ impl Turn {
     /// element that is no message.
     pub fn new(options: &[u8]) -> Result<Self, Error> {
         Self::with(Options::parse(options)?)
+    }
+
+    /// As [`Turn::new`], of JSON that has been read.
+    ///
+    /// # Errors
+    /// Those of [`Turn::new`] but `json.*`.
+    pub fn from_json(options: Json<'static>) -> Result<Self, Error> {
+        Self::with(Options::from_json(options)?)
     }
 
     pub(super) fn with(mut options: Options) -> Result<Self, Error> {

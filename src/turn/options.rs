@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::policy::{self, Policy};
-use super::read::{boolean, choice, invalid, long, number, text_of};
+use super::read::{boolean, choice, invalid, long, name_of, number, text_of};
 use crate::canon::Json;
 use crate::dialect::Dialect;
 use crate::error::Error;
@@ -69,6 +69,38 @@ pub struct Keep {
     pub gather_ms: u64,
 }
 
+impl Default for Keep {
+    fn default() -> Self {
+        Self {
+            owner: String::new(),
+            tenant: String::new(),
+            events: 10_000,
+            bytes: 4 * 1024 * 1024,
+            ttl_ms: DAY,
+            lease_ms: 15_000,
+            gather_ms: 25,
+        }
+    }
+}
+
+impl Keep {
+    /// The JSON that hosts give, with every field.
+    #[must_use]
+    pub fn to_json(&self) -> Json<'static> {
+        Json::object([
+            ("owner", self.owner.clone().into()),
+            ("tenant", self.tenant.clone().into()),
+            ("events", Json::integer(self.events)),
+            ("bytes", Json::integer(self.bytes)),
+            ("ttlMs", Json::integer(self.ttl_ms)),
+            ("leaseMs", Json::integer(self.lease_ms)),
+            ("gatherMs", Json::integer(self.gather_ms)),
+        ])
+    }
+}
+
+const DAY: u64 = 24 * 60 * 60 * 1000;
+
 impl Options {
     /// Reads the options of a host:
     /// `{ dialect, mode?, policy?, messages, tools?, requestId, projectId?, conversationId?, secret, maxRetries?, trace?, keep? }`.
@@ -78,10 +110,15 @@ impl Options {
     /// for what is missing, unknown, of the wrong type or out of range; `dialect.unknown`;
     /// `tool.invalid_name`.
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
-        let Json::Object(members) = Json::parse_lossy(text, limits::HISTORY_BYTES)?.into_owned()
-        else {
-            return Err(invalid("options", "an object"));
-        };
+        Self::from_json(Json::parse_lossy(text, limits::HISTORY_BYTES)?.into_owned())
+    }
+
+    /// As [`Options::parse`], of JSON that has been read.
+    ///
+    /// # Errors
+    /// Those of [`Options::parse`] but `json.*`.
+    pub fn from_json(options: Json<'static>) -> Result<Self, Error> {
+        let Json::Object(members) = options else { return Err(invalid("options", "an object")) };
         Self::read(members, false)
     }
 
@@ -219,17 +256,8 @@ fn given(members: &[Member]) -> Option<String> {
 }
 
 fn keep(value: &Json<'_>) -> Result<Keep, Error> {
-    const DAY: u64 = 24 * 60 * 60 * 1000;
     let members = value.as_object().ok_or_else(|| invalid("keep", "an object"))?;
-    let mut keep = Keep {
-        owner: String::new(),
-        tenant: String::new(),
-        events: 10_000,
-        bytes: 4 * 1024 * 1024,
-        ttl_ms: DAY,
-        lease_ms: 15_000,
-        gather_ms: 25,
-    };
+    let mut keep = Keep::default();
     for (key, value) in members {
         let path = format!("keep.{key}");
         if value.is_null() {
@@ -254,6 +282,29 @@ fn keep(value: &Json<'_>) -> Result<Keep, Error> {
         return Err(invalid("keep.ttlMs", "at least as long as keep.leaseMs"));
     }
     Ok(keep)
+}
+
+const DEDUPE: [(&str, Dedupe); 3] =
+    [("allow", Dedupe::Allow), ("block", Dedupe::Block), ("replay", Dedupe::Replay)];
+
+impl ToolSpec {
+    /// The JSON that hosts give, with every field that has a value.
+    #[must_use]
+    pub fn to_json(&self) -> Json<'static> {
+        let number = |n: Option<u64>| n.map_or(Json::Null, Json::integer);
+        Json::object([
+            ("name", self.name.clone().into()),
+            ("description", self.description.clone().into()),
+            ("inputSchema", self.input_schema.clone()),
+            ("readOnly", self.read_only.into()),
+            ("idempotent", self.idempotent.into()),
+            ("dedupe", name_of(&DEDUPE, self.dedupe)),
+            ("timeoutMs", number(self.timeout_ms)),
+            ("maxResultBytes", number(self.max_result_bytes)),
+            ("checks", self.checks.into()),
+            ("reuseMs", number(self.reuse_ms)),
+        ])
+    }
 }
 
 /// Reads a host's tools: an array of `{ name, description?, inputSchema?, readOnly?, … }`.
@@ -281,12 +332,7 @@ fn tool(index: usize, value: Json<'static>) -> Result<ToolSpec, Error> {
             "readOnly" => spec.read_only = boolean(&path, &value)?,
             "idempotent" => spec.idempotent = boolean(&path, &value)?,
             "dedupe" => {
-                let names = [
-                    ("allow", Dedupe::Allow),
-                    ("block", Dedupe::Block),
-                    ("replay", Dedupe::Replay),
-                ];
-                dedupe = Some(choice(&path, &value, &names, "block, replay or allow")?);
+                dedupe = Some(choice(&path, &value, &DEDUPE, "block, replay or allow")?);
             }
             "timeoutMs" => spec.timeout_ms = Some(long(&path, &value, 1, u64::MAX)?),
             "maxResultBytes" => spec.max_result_bytes = Some(long(&path, &value, 1, u64::MAX)?),
@@ -323,6 +369,33 @@ mod tests {
         let tools = parse(r#","tools":[{"name":"a","readOnly":true},{"name":"b"}]"#).unwrap().tools;
         let dedupe: Vec<_> = tools.all().iter().map(|tool| tool.dedupe).collect();
         assert_eq!(dedupe, [Dedupe::Replay, Dedupe::Block]);
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let kept = Keep {
+            owner: SECRET.to_owned(),
+            tenant: "t".to_owned(),
+            events: 1,
+            bytes: 2,
+            ttl_ms: 300,
+            lease_ms: 200,
+            gather_ms: 5,
+        };
+        assert_eq!(keep(&kept.to_json()).unwrap(), kept);
+        let mut spec = ToolSpec::new("list");
+        spec.description = "d".to_owned();
+        spec.read_only = true;
+        spec.idempotent = true;
+        spec.dedupe = Dedupe::Allow;
+        spec.timeout_ms = Some(7);
+        spec.checks = true;
+        for reuse_ms in [None, Some(9)] {
+            spec.max_result_bytes = reuse_ms;
+            spec.reuse_ms = reuse_ms;
+            let read = tools(Json::Array(vec![spec.to_json()])).unwrap();
+            assert_eq!(read, [spec.clone()]);
+        }
     }
 
     #[test]

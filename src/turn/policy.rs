@@ -1,6 +1,6 @@
 //! The limits and switches of one turn.
 
-use super::read::{boolean, choice, invalid, long, number, text_of};
+use super::read::{boolean, choice, invalid, long, name_of, number, text_of};
 use crate::canon::Json;
 use crate::error::Error;
 use crate::limits;
@@ -79,6 +79,45 @@ impl Default for Policy {
     }
 }
 
+impl Policy {
+    /// Reads the JSON of a host; fields that are left out, or null, keep their default.
+    ///
+    /// # Errors
+    /// `options.invalid` with the path of the field.
+    pub fn from_json(value: &Json<'_>) -> Result<Self, Error> {
+        parse(value)
+    }
+
+    /// The JSON that hosts give, with every field.
+    #[must_use]
+    pub fn to_json(&self) -> Json<'static> {
+        let number = |n: u32| Json::integer(u64::from(n));
+        let names = self.action_tools.iter().map(|name| name.clone().into()).collect();
+        Json::object([
+            ("maxTools", number(self.max_tools)),
+            ("freeze", name_of(&FREEZE, self.freeze)),
+            ("actionTools", Json::Array(names)),
+            ("actionMaxTools", number(self.action_max_tools)),
+            ("maxCycles", number(self.max_cycles)),
+            ("pauseAfterTools", self.pause_after_tools.into()),
+            ("toolTimeoutMs", Json::integer(self.tool_timeout_ms)),
+            ("toolsTotalMs", Json::integer(self.tools_total_ms)),
+            ("modelFirstByteMs", Json::integer(self.model_first_byte_ms)),
+            ("modelIdleMs", Json::integer(self.model_idle_ms)),
+            ("turnMs", Json::integer(self.turn_ms)),
+            ("maxToolResultBytes", Json::integer(self.max_tool_result_bytes)),
+            ("maxSteps", number(self.max_steps)),
+            ("resultsAs", name_of(&RESULTS_AS, self.results_as)),
+        ])
+    }
+}
+
+const FREEZE: [(&str, Freeze); 3] =
+    [("auto", Freeze::Auto), ("batch", Freeze::Batch), ("first_call", Freeze::FirstCall)];
+
+const RESULTS_AS: [(&str, ResultsAs); 2] =
+    [("native", ResultsAs::Native), ("system_box", ResultsAs::SystemBox)];
+
 /// Reads what a host gives; fields that are left out, or null, keep their default.
 pub(super) fn parse(value: &Json<'_>) -> Result<Policy, Error> {
     const MS: u64 = 24 * 60 * 60 * 1000;
@@ -92,16 +131,7 @@ pub(super) fn parse(value: &Json<'_>) -> Result<Policy, Error> {
         match key.as_ref() {
             "maxTools" => policy.max_tools = number(&path, value, 0, 1000)?,
             "freeze" => {
-                policy.freeze = choice(
-                    &path,
-                    value,
-                    &[
-                        ("auto", Freeze::Auto),
-                        ("batch", Freeze::Batch),
-                        ("first_call", Freeze::FirstCall),
-                    ],
-                    "auto, first_call or batch",
-                )?;
+                policy.freeze = choice(&path, value, &FREEZE, "auto, first_call or batch")?;
             }
             "actionTools" => {
                 let names = value.as_array().ok_or_else(|| invalid(&path, "an array of names"))?;
@@ -123,15 +153,38 @@ pub(super) fn parse(value: &Json<'_>) -> Result<Policy, Error> {
             }
             "maxSteps" => policy.max_steps = number(&path, value, 1, 1000)?,
             "resultsAs" => {
-                policy.results_as = choice(
-                    &path,
-                    value,
-                    &[("native", ResultsAs::Native), ("system_box", ResultsAs::SystemBox)],
-                    "system_box or native",
-                )?;
+                policy.results_as = choice(&path, value, &RESULTS_AS, "system_box or native")?;
             }
             _ => return Err(invalid(&path, "a policy field that exists")),
         }
     }
     Ok(policy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let all = Policy {
+            max_tools: 3,
+            freeze: Freeze::FirstCall,
+            action_tools: vec!["a".to_owned()],
+            action_max_tools: 2,
+            max_cycles: 2,
+            pause_after_tools: true,
+            tool_timeout_ms: 11,
+            tools_total_ms: 12,
+            model_first_byte_ms: 13,
+            model_idle_ms: 14,
+            turn_ms: 15,
+            max_tool_result_bytes: 16,
+            max_steps: 17,
+            results_as: ResultsAs::Native,
+        };
+        for policy in [all, Policy::default()] {
+            assert_eq!(parse(&policy.to_json()).unwrap(), policy);
+        }
+    }
 }

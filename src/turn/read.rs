@@ -37,3 +37,8 @@ pub(crate) fn choice<T: Copy>(
     let found = names.iter().find_map(|(known, choice)| (*known == name).then_some(*choice));
     found.ok_or_else(|| invalid(path, expected))
 }
+
+/// The other way round.
+pub(crate) fn name_of<T: PartialEq>(names: &[(&'static str, T)], choice: T) -> Json<'static> {
+    names.iter().find(|(_, one)| *one == choice).map_or(Json::Null, |(name, _)| (*name).into())
+}

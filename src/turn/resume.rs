@@ -55,8 +55,17 @@ impl Turn {
     /// # Errors
     /// Those of [`Options::parse`].
     pub fn restore(text: &[u8]) -> Result<Self, Error> {
-        let json = Json::parse_lossy(text, limits::KEPT_BYTES)?.into_owned();
-        let Json::Object(mut members) = json else { return Err(invalid("options", "an object")) };
+        Self::restore_json(Json::parse_lossy(text, limits::KEPT_BYTES)?.into_owned())
+    }
+
+    /// As [`Turn::restore`], of JSON that has been read.
+    ///
+    /// # Errors
+    /// Those of [`Turn::restore`] but `json.*`.
+    pub fn restore_json(options: Json<'static>) -> Result<Self, Error> {
+        let Json::Object(mut members) = options else {
+            return Err(invalid("options", "an object"));
+        };
         let at = members.iter().position(|(key, _)| key == "resume");
         let resume = at.map(|at| members.swap_remove(at).1);
         let resume = resume.ok_or_else(|| invalid("resume", "an object"))?;

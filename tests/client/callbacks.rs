@@ -1,0 +1,353 @@
+//! What a host's callbacks may do wrong, and what it means to leave.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use futures::{FutureExt, StreamExt, stream};
+use gloo_timers::future::TimeoutFuture;
+use serde_json::{Value, json};
+use turnlock::client::{Model, Tool, TurnOptions, TurnResult, TurnStatus, run_turn};
+use turnlock::stream::Delta;
+use turnlock::trace::EventKind;
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_test::{console_log, wasm_bindgen_test};
+
+use crate::site;
+
+fn go() -> Value {
+    json!([{ "role": "user", "content": "go" }])
+}
+
+fn any() -> Value {
+    json!({ "type": "object" })
+}
+
+/// A model that calls `name` once and then says "done".
+pub fn calls_once(name: &'static str) -> Model {
+    Model::custom(move |request| {
+        let text = request.to_text();
+        let answered = text.contains("TOOL RESULT") || text.contains(" did not run");
+        let deltas = if answered {
+            vec![Delta::Text("done".to_owned())]
+        } else {
+            vec![
+                Delta::ToolCallStart { index: 0, id: "c1".to_owned(), name: name.to_owned() },
+                Delta::ToolCallArguments { index: 0, text: "{\"n\":1}".to_owned() },
+                Delta::ToolCallEnd { index: 0 },
+            ]
+        };
+        stream::iter(deltas.into_iter().map(Ok))
+    })
+}
+
+async fn outcome(tool: Tool) -> TurnResult {
+    let turn = run_turn(TurnOptions::new(calls_once("tool"), go()).tool(tool)).unwrap();
+    turn.result().await
+}
+
+fn assert_error(result: &TurnResult, code: &str, words: &str) {
+    assert_eq!((result.status, result.text.as_str()), (TurnStatus::Complete, "done"));
+    let [only] = result.tool_results.as_slice() else { panic!("{result:?}") };
+    let error = only.error.as_ref().unwrap();
+    assert_eq!(error.code, code);
+    assert!(error.message.contains(words), "{error:?}");
+}
+
+/// Panics that are wanted take a line each, not a screen.
+fn quiet() {
+    // Behind the first one that was caught the hook cannot be changed.
+    if !std::thread::panicking() {
+        std::panic::set_hook(Box::new(|info| console_log!("{info}")));
+    }
+}
+
+#[wasm_bindgen_test]
+async fn a_panic_in_a_tool_is_a_tool_error() {
+    quiet();
+    // At once, behind an await, while its future is made, deep in the stack, and again and again.
+    for depth in 0..5_u32 {
+        fn deep(depth: u32) -> u32 {
+            assert!(depth != 0, "the bottom");
+            deep(std::hint::black_box(depth - 1)) + 1
+        }
+        let at_once = Tool::new("tool", "", any(), |_: Value, _| async {
+            let none: Option<u32> = std::hint::black_box(None);
+            none.expect("nothing here");
+            Ok::<_, String>(1)
+        });
+        assert_error(&outcome(at_once).await, "tool.threw", "panicked");
+        let later = Tool::new("tool", "", any(), move |_: Value, _| async move {
+            TimeoutFuture::new(0).await;
+            Ok::<_, String>(deep(depth))
+        });
+        assert_error(&outcome(later).await, "tool.threw", "panicked");
+        let making = Tool::new("tool", "", any(), |_: Value, _| {
+            let list: Vec<u32> = Vec::new();
+            let first = list[std::hint::black_box(0)];
+            async move { Ok::<_, String>(first) }
+        });
+        assert_error(&outcome(making).await, "tool.threw", "panicked");
+    }
+}
+
+#[wasm_bindgen_test]
+async fn panics_elsewhere_end_there() {
+    quiet();
+    let fine = || Tool::new("tool", "", any(), |_: Value, _| async { Ok::<_, String>(1) });
+    let checked = fine().check(|args: Value| {
+        assert_eq!(args["n"], 2, "no such n");
+        Ok(())
+    });
+    let turn = TurnOptions::new(calls_once("tool"), go()).tool(checked);
+    let result = run_turn(turn).unwrap().result().await;
+    assert_eq!((result.status, result.tool_results.len()), (TurnStatus::Complete, 0));
+    assert_eq!(result.blocked_signatures.len(), 1);
+
+    let traced = TurnOptions::new(calls_once("tool"), go()).tool(fine());
+    let result = run_turn(traced.on_trace(|_| panic!("a sink"))).unwrap().result().await;
+    assert_eq!((result.status, result.tool_results.len()), (TurnStatus::Complete, 1));
+
+    let model = Model::custom(|_| stream::once(async { panic!("a model") }));
+    let result = run_turn(TurnOptions::new(model, go())).unwrap().result().await;
+    assert_eq!(result.error.unwrap().code, "model.unreachable");
+
+    struct Grenade;
+    impl Drop for Grenade {
+        fn drop(&mut self) {
+            assert_eq!(std::hint::black_box(1), 2, "a destructor");
+        }
+    }
+    let dropped = Tool::new("tool", "", any(), |_: Value, _| async {
+        let grenade = Grenade;
+        futures::future::pending::<()>().await;
+        drop(grenade);
+        Ok::<_, String>(1)
+    });
+    let result = outcome(dropped.timeout_ms(5)).await;
+    assert_eq!(result.tool_results[0].status, "timeout");
+}
+
+#[wasm_bindgen_test]
+async fn errors_of_tools_are_told() {
+    let words = Tool::new("tool", "", any(), |_: Value, _| async { Err::<u8, _>("disk on fire") });
+    assert_error(&outcome(words).await, "tool.threw", "disk on fire");
+    let function = |body: &str| js_sys::Function::new_with_args("args, context", body);
+    let thrown = Tool::js("tool", "", any(), function("throw new Error('no ' + args.n)"));
+    assert_error(&outcome(thrown).await, "tool.threw", "no 1");
+    let rejected = Tool::js("tool", "", any(), function("return Promise.reject('later')"));
+    assert_error(&outcome(rejected).await, "tool.threw", "later");
+    let told = Tool::js(
+        "tool",
+        "",
+        any(),
+        function(
+            "return { ...context, signal: context.signal.aborted, report: typeof context.report }",
+        ),
+    );
+    let result = outcome(told).await;
+    let said = result.tool_results[0].result.clone().unwrap();
+    assert_eq!(said["requestId"], result.request_id);
+    let fields = ["toolBatchId", "toolCallId", "projectId", "signal", "report"];
+    let fields: Vec<_> = fields.iter().map(|field| said[*field].clone()).collect();
+    assert_eq!(json!(fields), json!([1, "c1", null, false, "function"]));
+    assert!(said["idempotencyKey"].as_str().unwrap().len() > 20);
+}
+
+#[wasm_bindgen_test]
+async fn tools_say_how_far_they_are() {
+    let rust = Tool::new("tool", "", any(), |_: Value, context| async move {
+        context.report(&json!({ "done": 1 }));
+        TimeoutFuture::new(1).await;
+        context.report(&"x".repeat(70_000));
+        Ok::<_, String>(2)
+    });
+    let body = "context.report({ done: 1 }); await null; context.report(() => 1); return 2";
+    let body = format!("return (async () => {{ {body} }})()");
+    let function = js_sys::Function::new_with_args("args, context", &body);
+    for tool in [rust, Tool::js("tool", "", any(), function)] {
+        let turn = run_turn(TurnOptions::new(calls_once("tool"), go()).tool(tool)).unwrap();
+        let said: Vec<_> = turn
+            .filter_map(|event| async move {
+                match event.kind {
+                    EventKind::ToolProgress { data, .. } => Some(data.to_text()),
+                    _ => None,
+                }
+            })
+            .collect()
+            .await;
+        assert_eq!(said, ["{\"done\":1}"]);
+    }
+}
+
+/// Sets its flag when it is dropped.
+struct Dropped(Rc<Cell<bool>>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.set(true);
+    }
+}
+
+async fn until(what: &str, mut done: impl AsyncFnMut() -> bool) {
+    for _ in 0..500 {
+        if done().await {
+            return;
+        }
+        TimeoutFuture::new(10).await;
+    }
+    panic!("still not: {what}");
+}
+
+#[wasm_bindgen_test]
+async fn leaving_cancels_what_is_under_way() {
+    // A response that never ends.
+    let session = "rust-left-response";
+    let mut turn =
+        run_turn(TurnOptions::new(site::model(session, "stall", "openai-chat"), go())).unwrap();
+    while let Some(event) = turn.next().await {
+        if event.chunk().is_some() {
+            break;
+        }
+    }
+    assert_eq!(site::requests(session).await[0]["closedEarly"], false);
+    drop(turn);
+    until("the connection closes", async || {
+        site::requests(session).await[0]["closedEarly"] == true
+    })
+    .await;
+
+    // Tools of both kinds.
+    let gone = Rc::new(Cell::new(false));
+    let flag = gone.clone();
+    let hangs = Tool::new("tool", "", any(), move |_: Value, _| {
+        let dropped = Dropped(flag.clone());
+        async move {
+            futures::future::pending::<()>().await;
+            drop(dropped);
+            Ok::<_, String>(1)
+        }
+    });
+    leave_in_tool(hangs).await;
+    until("the tool's future is dropped", async || gone.get()).await;
+
+    let told = Rc::new(Cell::new(false));
+    let flag = told.clone();
+    let tell = Closure::<dyn Fn()>::new(move || flag.set(true));
+    let make = js_sys::Function::new_with_args(
+        "tell",
+        "return (_, { signal }) => new Promise(() => signal.addEventListener('abort', tell))",
+    );
+    let function = make.call1(&JsValue::UNDEFINED, tell.as_ref()).unwrap();
+    leave_in_tool(Tool::js("tool", "", any(), function.unchecked_into())).await;
+    until("the tool's signal is aborted", async || told.get()).await;
+}
+
+/// Drops a turn whose tool runs.
+async fn leave_in_tool(tool: Tool) {
+    let mut turn = run_turn(TurnOptions::new(calls_once("tool"), go()).tool(tool)).unwrap();
+    while let Some(event) = turn.next().await {
+        if matches!(event.kind, EventKind::ToolCalls(_)) {
+            TimeoutFuture::new(1).await;
+            return;
+        }
+    }
+    panic!("the tool did not run");
+}
+
+#[wasm_bindgen_test]
+async fn whoever_waits_for_the_result_alone_gets_it() {
+    let turn =
+        run_turn(TurnOptions::new(site::model("rust-result", "one-call", "anthropic"), go()).tool(
+            Tool::new("list_files", "", any(), |_: Value, _| async { Ok::<_, String>(["a.txt"]) }),
+        ))
+        .unwrap();
+    let result = turn.result().await;
+    assert_eq!(result.status, TurnStatus::Complete);
+    assert_eq!(result.tool_results[0].result, Some(json!(["a.txt"])));
+    assert!(result.text.contains("a.txt"), "{}", result.text);
+    // And dropping that wait cancels.
+    let session = "rust-left-result";
+    let turn =
+        run_turn(TurnOptions::new(site::model(session, "stall", "openai-chat"), go())).unwrap();
+    let mut waiting = Box::pin(turn.result());
+    until("the request is there", async || {
+        assert!((&mut waiting).now_or_never().is_none());
+        !site::requests(session).await.is_empty()
+    })
+    .await;
+    drop(waiting);
+    until("the connection closes", async || {
+        site::requests(session).await[0]["closedEarly"] == true
+    })
+    .await;
+}
+
+#[wasm_bindgen_test]
+async fn a_slow_reader_holds_the_model_back() {
+    let made = Rc::new(Cell::new(0_u32));
+    let count = made.clone();
+    let model = Model::custom(move |_| {
+        let count = count.clone();
+        stream::iter(0..10_000).then(move |n| {
+            count.set(n + 1);
+            async move { Ok(Delta::Text(format!("{n} "))) }
+        })
+    });
+    let mut turn = run_turn(TurnOptions::new(model, go())).unwrap();
+    // Reads a little, and then nothing for a while.
+    for _ in 0..3 {
+        turn.next().await.unwrap();
+    }
+    TimeoutFuture::new(50).await;
+    let behind = made.get();
+    assert!((200..400).contains(&behind), "{behind}");
+    let rest =
+        turn.by_ref().filter(|event| futures::future::ready(event.chunk().is_some())).count();
+    assert!(rest.await >= 9_990);
+    assert_eq!(turn.result().await.status, TurnStatus::Complete);
+}
+
+#[wasm_bindgen_test]
+async fn a_host_may_bring_its_fetch() {
+    let seen = Rc::new(Cell::new(0));
+    let count = seen.clone();
+    let fetch = Closure::<dyn Fn(JsValue) -> JsValue>::new(move |request: JsValue| {
+        count.set(count.get() + 1);
+        let make = js_sys::Function::new_with_args("request", "return fetch(request)");
+        make.call1(&JsValue::UNDEFINED, &request).unwrap()
+    });
+    let own: js_sys::Function = fetch.as_ref().unchecked_ref::<js_sys::Function>().clone();
+    let model = site::model("rust-fetch", "answer", "openai-chat").fetch(own);
+    let result = run_turn(TurnOptions::new(model, go())).unwrap().result().await;
+    assert_eq!((result.status, seen.get()), (TurnStatus::Complete, 1));
+    let refuses = js_sys::Function::new_no_args("throw new Error('https://key@host/')");
+    let model = site::model("rust-fetch-2", "answer", "openai-chat").fetch(refuses);
+    let error = run_turn(TurnOptions::new(model, go())).unwrap().result().await.error.unwrap();
+    assert_eq!(error.code, "model.unreachable");
+    assert!(!error.message.contains("key"), "{error:?}");
+}
+
+#[wasm_bindgen_test]
+fn misuse_is_told_at_once() {
+    let fine = || calls_once("tool");
+    let tool = |name: &str| Tool::new(name, "", any(), |_: Value, _| async { Ok::<_, String>(1) });
+    let code = |options: TurnOptions| run_turn(options).unwrap_err().code;
+    assert_eq!(code(TurnOptions::new(fine(), json!([]))), "options.invalid");
+    assert_eq!(code(TurnOptions::new(fine(), json!("hello"))), "options.invalid");
+    assert_eq!(code(TurnOptions::new(fine(), json!([{ "what": 1 }]))), "message.unknown_shape");
+    assert_eq!(code(TurnOptions::new(fine(), go()).request_id("")), "options.invalid");
+    assert_eq!(code(TurnOptions::new(fine(), go()).tool(tool("a b"))), "tool.invalid_name");
+    let twice = TurnOptions::new(fine(), go()).tools([tool("a"), tool("A")]);
+    assert_eq!(code(twice), "tool.invalid_name");
+    let schema = Tool::js("a", "", json!(7), js_sys::Function::new_no_args(""));
+    assert_eq!(code(TurnOptions::new(fine(), go()).tool(schema)), "tool.invalid_schema");
+    let schema = Tool::js("a", "", json!({ "type": "strng" }), js_sys::Function::new_no_args(""));
+    assert_eq!(code(TurnOptions::new(fine(), go()).tool(schema)), "tool.invalid_schema");
+    let asks = TurnOptions::new(fine(), go()).tool(tool("a").needs_approval());
+    assert_eq!(code(asks), "options.invalid");
+    let none = Model::openai_chat("", "m");
+    assert_eq!(code(TurnOptions::new(none, go())), "options.invalid");
+    let keys = std::collections::BTreeMap::from([((1, 2), 3)]);
+    assert_eq!(code(TurnOptions::new(fine(), [keys])), "json.not_serializable");
+}

@@ -1,0 +1,15 @@
+//! The driver for Rust hosts, in a real browser, against the scripted provider over real `fetch`.
+//! Run by `tests/client/run.mjs`, which serves the provider and the tables.
+#![cfg(all(target_arch = "wasm32", feature = "client", feature = "jsonschema"))]
+#![allow(missing_docs, unreachable_pub, missing_debug_implementations, unnameable_types)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::string_slice)]
+
+mod callbacks;
+#[path = "../scenarios/lines.rs"]
+mod lines;
+mod many;
+mod site;
+mod turns;
+
+wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);

@@ -1,0 +1,101 @@
+//! Many turns: at once, and one behind the other.
+
+use futures::future::join_all;
+use futures::{StreamExt, stream};
+use serde_json::{Value, json};
+use turnlock::client::{Tool, TurnOptions, TurnStatus, run_turn};
+use wasm_bindgen::JsCast;
+use wasm_bindgen_test::{console_log, wasm_bindgen_test};
+
+use crate::callbacks::calls_once;
+use crate::site;
+
+fn go() -> Value {
+    json!([{ "role": "user", "content": "go" }])
+}
+
+#[wasm_bindgen_test]
+async fn a_hundred_turns_at_once() {
+    let turns = (0..100_u32).map(|n| async move {
+        let dialect = if n % 2 == 0 { "openai-chat" } else { "anthropic" };
+        let session = format!("rust-at-once-{n}");
+        let files = Tool::new(
+            "list_files",
+            "",
+            json!({ "type": "object" }),
+            move |_: Value, _| async move { Ok::<_, String>([format!("file-{n}.txt")]) },
+        );
+        let model = site::model(&session, "one-call", dialect);
+        let mut turn = run_turn(TurnOptions::new(model, go()).tool(files)).unwrap();
+        let mut text = String::new();
+        let mut seq = 0;
+        while let Some(event) = turn.next().await {
+            seq += 1;
+            assert_eq!(event.seq, seq);
+            text.push_str(event.chunk().unwrap_or_default());
+        }
+        let result = turn.result().await;
+        assert_eq!(result.status, TurnStatus::Complete);
+        assert_eq!(result.full_content, text);
+        assert!(result.text.contains(&format!("file-{n}.txt")), "{}", result.text);
+        assert_eq!(site::requests(&session).await.len(), 2);
+    });
+    join_all(turns).await;
+}
+
+/// Pages of 64 KiB.
+fn pages() -> u32 {
+    let memory: js_sys::WebAssembly::Memory = wasm_bindgen::memory().unchecked_into();
+    memory.buffer().unchecked_into::<js_sys::ArrayBuffer>().byte_length() / 65_536
+}
+
+/// JavaScript values that Rust holds: promises, closures, controllers, readers.
+fn handles() -> u32 {
+    wasm_bindgen::externref_heap_live_count()
+}
+
+/// One turn with a call; every fourth over HTTP, every third with a tool in JavaScript, some left
+/// in the middle.
+async fn one(n: u32) {
+    let function = js_sys::Function::new_no_args("return new Promise((r) => setTimeout(r, 0, 7))");
+    let name = if n.is_multiple_of(4) { "list_files" } else { "tool" };
+    let schema = json!({ "type": "object" });
+    let tool = match n % 3 {
+        0 => Tool::js(name, "", schema, function),
+        _ => Tool::new(name, "", schema, |_: Value, _| async { Ok::<_, String>("x".repeat(500)) }),
+    };
+    // Few sessions: the provider forgets the rest, and the test is about this side.
+    let model = match n % 4 {
+        0 => site::model(&format!("rust-leak-{n}"), "one-call", "openai-chat"),
+        _ => calls_once("tool"),
+    };
+    let turn = TurnOptions::new(model, go()).tool(tool).on_trace(|_| ());
+    let mut turn = run_turn(turn).unwrap();
+    if n.is_multiple_of(7) {
+        turn.next().await.unwrap();
+        return;
+    }
+    while turn.next().await.is_some() {}
+    assert_eq!(turn.result().await.status, TurnStatus::Complete);
+}
+
+#[wasm_bindgen_test]
+async fn ten_thousand_turns_leave_nothing() {
+    let play =
+        |range: std::ops::Range<u32>| stream::iter(range).map(one).buffer_unordered(8).count();
+    play(0..1000).await;
+    settle().await;
+    let before = (pages(), handles());
+    play(1000..10_000).await;
+    settle().await;
+    let after = (pages(), handles());
+    console_log!("pages, handles: {before:?}, then {after:?}");
+    // A hundred bytes a turn would be 14 pages.
+    assert!(after.0 <= before.0 + 1, "{before:?} {after:?}");
+    assert!(after.1 <= before.1, "{before:?} {after:?}");
+}
+
+/// What was left in the middle ends behind its event.
+async fn settle() {
+    gloo_timers::future::TimeoutFuture::new(200).await;
+}

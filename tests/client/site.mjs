@@ -1,0 +1,42 @@
+// What the tests of the Rust driver talk to: the scripted provider, and the tables beside it. A wasm
+// test gets no environment, so it is built with the address: the usual one, while it is free.
+import { createServer } from 'node:http'
+import {
+  createSessions,
+  listener,
+  loadBundles,
+  loadRequests,
+  loadScenarios,
+} from '../provider/server.mjs'
+
+const PORT = 41877
+
+const TABLES = {
+  '/tables/scenarios': () => [...loadScenarios().values()],
+  '/tables/bundles': loadBundles,
+  '/tables/requests': () => [...loadRequests().values()],
+}
+
+/** Starts it; `close` ends it. */
+export async function serve() {
+  const provider = listener(createSessions())
+  const server = createServer((request, response) => {
+    const load = TABLES[request.url]
+    if (!load) return provider(request, response)
+    const headers = { 'content-type': 'application/json', 'access-control-allow-origin': '*' }
+    response.writeHead(200, headers).end(JSON.stringify(load()))
+  })
+  const listen = (port) =>
+    new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, '127.0.0.1', resolve)
+    })
+  await listen(PORT).catch(() => listen(0))
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    close() {
+      server.closeAllConnections()
+      return new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

@@ -1,0 +1,103 @@
+//! The scripted provider, and the tables.
+
+use futures::StreamExt;
+use gloo_net::http::Request;
+use serde_json::Value;
+use turnlock::Dialect;
+use turnlock::canon::Json;
+use turnlock::client::Model;
+
+/// Where `tests/client/site.mjs` listens.
+pub const URL: &str = match option_env!("TURNLOCK_PROVIDER") {
+    Some(url) => url,
+    None => "http://127.0.0.1:41877",
+};
+
+/// Chromium opens six connections to one host.
+const LANES: usize = 5;
+
+pub async fn get(path: &str) -> Value {
+    let answer = Request::get(&format!("{URL}{path}")).send().await.unwrap();
+    serde_json::from_str(&answer.text().await.unwrap()).unwrap()
+}
+
+/// All scenarios of a folder of tables.
+pub async fn tables(folder: &str) -> Vec<Value> {
+    let tables = get(&format!("/tables/{folder}")).await;
+    let tables = tables.as_array().unwrap().clone();
+    assert!(tables.len() > 20, "only {} of {folder}", tables.len());
+    tables
+}
+
+/// What the provider was asked in a session, in order.
+pub async fn requests(session: &str) -> Vec<Value> {
+    get(&format!("/s/{session}/requests")).await.as_array().unwrap().clone()
+}
+
+/// A model of the scripted provider.
+pub fn model(session: &str, script: &str, dialect: &str) -> Model {
+    let script = String::from(js_sys::encode_uri_component(script));
+    let base = format!("{URL}/s/{session}/{script}/v1");
+    let model = match dialect {
+        "anthropic" => Model::anthropic("scripted").base_url(base),
+        other => Model::openai_chat(base, "scripted").dialect(Dialect::parse(other).unwrap()),
+    };
+    model.api_key("secret").max_retries(0)
+}
+
+/// Plays many at a time; panics with all that is wrong.
+pub async fn play_all<F>(jobs: impl IntoIterator<Item = F>)
+where
+    F: Future<Output = Result<(), String>>,
+{
+    let played: Vec<_> = futures::stream::iter(jobs).buffer_unordered(LANES).collect().await;
+    let count = played.len();
+    let failures: Vec<_> = played.into_iter().filter_map(Result::err).collect();
+    assert!(
+        failures.is_empty(),
+        "\n\n{}\n{} of {count} failed",
+        failures.join("\n\n"),
+        failures.len()
+    );
+    wasm_bindgen_test::console_log!("{count} plays");
+}
+
+/// Whether a request is one that its provider takes.
+pub fn acceptable(body: &Value, dialect: &str) -> Result<(), String> {
+    let Some(messages) = body["messages"].as_array() else { return Ok(()) };
+    let read = |one: &Value| Json::parse_str(&one.to_string()).unwrap().into_owned();
+    let dialect = Dialect::parse(dialect).unwrap();
+    let violations = turnlock::message::diagnose(messages.iter().map(read), dialect).unwrap();
+    if violations.is_empty() { Ok(()) } else { Err(format!("refused: {violations:?} {body}")) }
+}
+
+/// Whether requests offered and said what was wanted.
+pub fn check_requests(requests: &[Value], wanted: &Value) -> Result<(), String> {
+    for (at, want) in wanted.as_array().into_iter().flatten().enumerate() {
+        if want.is_null() {
+            continue;
+        }
+        let at_request = format!("request {}", at + 1);
+        let Some(got) = requests.get(at) else { return Err(format!("{at_request} was not made")) };
+        let body = &got["body"];
+        let name = |tool: &Value| tool.get("function").unwrap_or(tool)["name"].clone();
+        let names: Value = body["tools"].as_array().into_iter().flatten().map(name).collect();
+        if want.get("tools").is_some_and(|tools| *tools != names) {
+            return Err(format!("{at_request} offers {names}"));
+        }
+        let choice = body["tool_choice"].get("type").unwrap_or_else(|| &body["tool_choice"]);
+        if want.get("choice").is_some_and(|want| want != choice) {
+            return Err(format!("tool choice of {at_request}: {choice}"));
+        }
+        let text = body.to_string();
+        let parts =
+            |key: &str| want[key].as_array().into_iter().flatten().map(|p| p.as_str().unwrap());
+        if let Some(part) = parts("has").find(|part| !text.contains(part)) {
+            return Err(format!("{at_request} lacks {part}: {text}"));
+        }
+        if let Some(part) = parts("lacks").find(|part| text.contains(part)) {
+            return Err(format!("{at_request} has {part}: {text}"));
+        }
+    }
+    Ok(())
+}

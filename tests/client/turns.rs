@@ -1,0 +1,284 @@
+//! The scenario tables of turns: see tests/scenarios/README.md.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use futures::future::LocalBoxFuture;
+use futures::{FutureExt, StreamExt};
+use serde_json::{Value, json};
+use turnlock::canon::Json;
+use turnlock::client::{Control, Model, Tool, TurnOptions, TurnResult, run_turn};
+use turnlock::tool::Dedupe;
+use turnlock::turn::{Mode, Policy};
+use wasm_bindgen_test::wasm_bindgen_test;
+
+use crate::lines::{Reduction, canonical};
+use crate::site;
+
+pub const TERMINAL: [&str; 4] = ["complete", "paused", "cancelled", "error"];
+
+pub type Executed = Rc<RefCell<Vec<String>>>;
+/// Ends the simulated process.
+pub type Die = Rc<dyn Fn() -> LocalBoxFuture<'static, ()>>;
+
+#[wasm_bindgen_test]
+async fn tables() {
+    let mut jobs = Vec::new();
+    for scenario in site::tables("scenarios").await {
+        let scenario = Rc::new(scenario);
+        let dialects = match scenario["dialect"].as_str() {
+            Some(dialect) => vec![dialect.to_owned()],
+            None => vec!["openai-chat".to_owned(), "anthropic".to_owned()],
+        };
+        jobs.extend(dialects.into_iter().map(|dialect| (scenario.clone(), dialect)));
+    }
+    let jobs = jobs.into_iter().enumerate().map(|(at, (scenario, dialect))| async move {
+        let session = format!("rust-turns-{at}");
+        let played = play(scenario.clone(), &dialect, &session).await;
+        played.map_err(|why| format!("{} [{dialect}]\n  {why}", scenario["name"]))
+    });
+    site::play_all(jobs).await;
+}
+
+async fn play(scenario: Rc<Value>, dialect: &str, session: &str) -> Result<(), String> {
+    let script = format!("scenario:{}", scenario["name"].as_str().unwrap());
+    let model = site::model(session, &script, dialect);
+    let retries = scenario["maxRetries"].as_u64().unwrap_or(0);
+    let model = model.max_retries(u32::try_from(retries).unwrap());
+    if scenario["store"] == true {
+        return Ok(());
+    }
+    play_once(&scenario, model, session).await?;
+    let requests = site::requests(session).await;
+    // Whatever the history was, every request is one that the provider takes.
+    for request in &requests {
+        site::acceptable(&request["body"], dialect)?;
+    }
+    let scripted = scenario["model"].as_array().unwrap().len();
+    // A turn that is cancelled at once may end before its request has left.
+    let early = scenario["expect"]["status"] == "cancelled" && requests.len() < scripted;
+    if early || requests.len() == scripted {
+        return Ok(());
+    }
+    Err(format!("{} requests were made", requests.len()))
+}
+
+async fn play_once(scenario: &Rc<Value>, model: Model, session: &str) -> Result<(), String> {
+    let executed = Executed::default();
+    let nobody: Die = Rc::new(|| futures::future::pending().boxed_local());
+    let options = given(scenario, model).tools(tools(scenario, &executed, &nobody));
+    let mut turn = run_turn(options).map_err(|error| error.to_string())?;
+    let control = turn.control();
+    let mut counts = BTreeMap::new();
+    let mut events = Vec::new();
+    while let Some(event) = turn.next().await {
+        let event: Value = event.to_json().to().unwrap();
+        intervene(&control, &scenario["facts"], &event, &mut counts);
+        events.push(event);
+    }
+    let result = turn.result().await;
+    invariants(scenario, &events)?;
+    let mut reduction = Reduction { scenario, known: BTreeMap::new(), lines: Vec::new() };
+    events.iter().for_each(|event| reduction.event(event));
+    let requests = site::requests(session).await;
+    let executed = executed.borrow().clone();
+    met(&scenario["expect"], &reduction.lines, &executed, Some(&result), &requests)
+}
+
+/// What a scenario says of a new turn.
+pub fn given(scenario: &Value, model: Model) -> TurnOptions {
+    let messages = match &scenario["messages"] {
+        Value::Null => json!([{ "role": "user", "content": "go" }]),
+        messages => messages.clone(),
+    };
+    let mut options = TurnOptions::new(model, messages).request_id("request-1");
+    if let Some(project) = scenario["projectId"].as_str() {
+        options = options.project_id(project);
+    }
+    if scenario["mode"] == "unified" {
+        options = options.mode(Mode::Unified);
+    }
+    if let Some(policy) = scenario.get("policy") {
+        let policy = Json::parse_str(&policy.to_string()).unwrap().into_owned();
+        options = options.policy(Policy::from_json(&policy).unwrap());
+    }
+    options
+}
+
+pub fn tools(scenario: &Rc<Value>, executed: &Executed, die: &Die) -> Vec<Tool> {
+    let all = scenario["tools"].as_object().into_iter().flatten();
+    all.map(|(name, tool)| tool_of(name, tool, executed.clone(), die.clone())).collect()
+}
+
+/// A tool that behaves as the table says.
+fn tool_of(name: &str, table: &Value, executed: Executed, die: Die) -> Tool {
+    let schema = table.get("schema").cloned().unwrap_or_else(|| json!({ "type": "object" }));
+    let mut tool = match table["special"].as_str() {
+        Some(special) => js_tool(name, schema, special, &executed),
+        None => rust_tool(name, schema, table.clone(), executed, die),
+    };
+    let whole = |key: &str| table[key].as_u64();
+    if table["readOnly"] == true {
+        tool = tool.read_only();
+    }
+    if table["idempotent"] == true {
+        tool = tool.idempotent();
+    }
+    tool = match table["dedupe"].as_str() {
+        Some("allow") => tool.dedupe(Dedupe::Allow),
+        Some("block") => tool.dedupe(Dedupe::Block),
+        Some("replay") => tool.dedupe(Dedupe::Replay),
+        _ => tool,
+    };
+    if let Some(ms) = whole("timeoutMs") {
+        tool = tool.timeout_ms(ms);
+    }
+    if let Some(bytes) = whole("maxResultBytes") {
+        tool = tool.max_result_bytes(bytes);
+    }
+    if let Some(ms) = whole("reuseMs") {
+        tool = tool.reuse_ms(ms);
+    }
+    if table["needsApproval"] == true {
+        tool = tool.needs_approval();
+    }
+    if let Some(key) = table["action"].as_str() {
+        let key = key.to_owned();
+        tool = tool.action(move |args: Value| {
+            // As `String(value)`.
+            args[&key].as_str().map_or_else(|| args[&key].to_string(), str::to_owned)
+        });
+    }
+    tool
+}
+
+fn rust_tool(name: &str, schema: Value, table: Value, executed: Executed, die: Die) -> Tool {
+    let said = name.to_owned();
+    Tool::new(name, name, schema, move |args: Value, _| {
+        executed.borrow_mut().push(format!("{said} {}", canonical(&args)));
+        let starts =
+            executed.borrow().iter().filter(|one| one.starts_with(&format!("{said} "))).count();
+        let (table, die) = (table.clone(), die.clone());
+        async move {
+            if starts as u64 <= table["crashes"].as_u64().unwrap_or(0) {
+                die().await;
+            }
+            if table["hangs"] == true {
+                futures::future::pending::<()>().await;
+            }
+            if let Some(why) = table["throws"].as_str() {
+                return Err(why.to_owned());
+            }
+            if let Some(text) = table.get("returnsText") {
+                let times = usize::try_from(text["times"].as_u64().unwrap()).unwrap();
+                return Ok(json!(text["repeat"].as_str().unwrap().repeat(times)));
+            }
+            Ok(table["returns"].clone())
+        }
+    })
+}
+
+/// What only JavaScript can return.
+fn js_tool(name: &str, schema: Value, special: &str, executed: &Executed) -> Tool {
+    use wasm_bindgen::JsCast;
+    use wasm_bindgen::closure::Closure;
+    let body = match special {
+        "undefined" => "return undefined",
+        "cycle" => "const ring = {}; ring.self = ring; return ring",
+        "bigint" => "return { big: 1n }",
+        _ => "return () => 1",
+    };
+    let (said, executed) = (name.to_owned(), executed.clone());
+    let note = Closure::<dyn Fn(String)>::new(move |args: String| {
+        let args: Value = serde_json::from_str(&args).unwrap();
+        executed.borrow_mut().push(format!("{said} {}", canonical(&args)));
+    });
+    let make = js_sys::Function::new_with_args(
+        "note",
+        &format!("return (args) => {{ note(JSON.stringify(args)); {body} }}"),
+    );
+    let note = note.into_js_value();
+    let function = make.call1(&wasm_bindgen::JsValue::UNDEFINED, &note).unwrap();
+    Tool::js(name, name, schema, function.unchecked_into())
+}
+
+/// Pauses or cancels where the table says.
+pub fn intervene(
+    control: &Control,
+    facts: &Value,
+    event: &Value,
+    counts: &mut BTreeMap<String, u64>,
+) {
+    let kind = event["type"].as_str().unwrap();
+    let count = counts.entry(kind.to_owned()).or_default();
+    *count += 1;
+    for fact in facts.as_array().into_iter().flatten() {
+        if fact["after"] != kind || fact["nth"].as_u64().unwrap_or(1) != *count {
+            continue;
+        }
+        match fact["do"].as_str() {
+            Some("cancel") => control.cancel(fact["reason"].as_str().unwrap_or_default()),
+            _ => control.pause(),
+        }
+    }
+}
+
+fn invariants(scenario: &Value, events: &[Value]) -> Result<(), String> {
+    let order = |event: &Value| match event["phase"].as_str().unwrap() {
+        "tool_phase" | "unified" => 0,
+        "action_phase" => 1,
+        _ => 2,
+    };
+    let mut last = 0;
+    for (at, event) in events.iter().enumerate() {
+        let kind = event["type"].as_str().unwrap();
+        let ends = TERMINAL.contains(&kind) == (at + 1 == events.len());
+        let fits = event["seq"].as_u64() == Some(at as u64 + 1)
+            && event["requestId"] == "request-1"
+            && event["projectId"] == scenario["projectId"]
+            && ends
+            && (order(event) >= last || kind == "phase_start");
+        if !fits {
+            return Err(format!("event {at} of {events:?}"));
+        }
+        last = order(event);
+    }
+    Ok(())
+}
+
+/// Whether what happened is what was wanted.
+pub fn met(
+    expect: &Value,
+    lines: &[String],
+    executed: &[String],
+    result: Option<&TurnResult>,
+    requests: &[Value],
+) -> Result<(), String> {
+    let list = |lines: &[String]| lines.iter().map(|l| format!("    {l}\n")).collect::<String>();
+    let wanted: Vec<String> = expect["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|l| l.as_str().unwrap().to_owned())
+        .collect();
+    if lines != wanted {
+        return Err(format!("wanted\n{}  got\n{}", list(&wanted), list(lines)));
+    }
+    let same = |what: &str, want: Option<&Value>, got: Value| match want {
+        Some(want) if *want != got => Err(format!("{what}: wanted {want}, got {got}")),
+        _ => Ok(()),
+    };
+    same("executed", expect.get("executed"), json!(executed))?;
+    site::check_requests(requests, &expect["requests"])?;
+    let Some(result) = result else { return Ok(()) };
+    let result = serde_json::to_value(result).unwrap();
+    for key in ["status", "text"] {
+        same(key, expect.get(key), result[key].clone())?;
+    }
+    for (key, want) in expect["usage"].as_object().into_iter().flatten() {
+        same(key, Some(want), result["usage"][key].clone())?;
+    }
+    let codes = result["repairs"].as_array().unwrap().iter().map(|one| one["code"].clone());
+    same("repairs", expect.get("repairs"), codes.collect())
+}
