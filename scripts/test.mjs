@@ -27,7 +27,7 @@ const STORES = {
   node: stores('memory', 'faulty', 'redis'),
   workerd: stores('durable-object'),
   chromium: stores('indexeddb'),
-  rust: stores('rust'),
+  rust: stores('rust', 'rust-turns'),
 }
 const wasm = ['--target', 'wasm32-unknown-unknown']
 const client = ['--features', 'client', '--locked']

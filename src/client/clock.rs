@@ -21,6 +21,11 @@ pub(super) fn whole_now() -> u64 {
     now() as u64
 }
 
+/// Milliseconds since 1970: the clock of what outlives the page.
+pub(super) fn unix_ms() -> f64 {
+    js_sys::Date::now()
+}
+
 /// Longer timers would fire at once.
 const LONGEST_TIMER: f64 = 2_147_483_647.0;
 

@@ -1,3 +1,4 @@
-//! The stores of Rust hosts, for the scripts of a page.
+//! The stores and turns of Rust hosts, for the scripts of a page.
 
 mod store;
+mod turn;
