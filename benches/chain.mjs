@@ -2,14 +2,13 @@
 // scripted models and the same search; and the time of `classifyQuery`. npm run bench:chain
 import { readFileSync } from 'node:fs'
 import { classifyQuery, defineTool, openaiChat, runChain, runTurn } from 'turnlock'
+import { documents } from '../tests/chain/documents.mjs'
 import { chainHost, createSearch } from '../tests/chain/library.mjs'
-import { library } from '../tests/chain/run.mjs'
 import { QUERIES } from '../tests/provider/chains.mjs'
 import { createProvider } from '../tests/provider/server.mjs'
 
 /** About four characters a token, for both alike. */
 const tokens = (text) => Math.ceil(text.length / 4)
-const documents = library()
 const provider = await createProvider()
 const { url } = provider
 

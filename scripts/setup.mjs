@@ -71,6 +71,24 @@ function findBindgen() {
   return local
 }
 
+/** Checks every combination of features. */
+const HACK = '0.6.46'
+
+/** A `cargo-hack` of that version. */
+function findHack() {
+  const local = join(tools, `cargo-hack-${HACK}`, 'bin')
+  const name = windows ? 'cargo-hack.exe' : 'cargo-hack'
+  const places = [local, ...(process.env.PATH ?? '').split(windows ? ';' : ':')]
+  const binaries = places.map((place) => join(place, name)).filter((binary) => existsSync(binary))
+  const there = binaries.find((binary) => output(binary, 'hack', '--version')?.endsWith(` ${HACK}`))
+  if (there) return there
+  step(
+    `installing cargo-hack ${HACK} (a minute, once)`,
+    ...['cargo', 'install', 'cargo-hack', '--version', HACK, '--locked', '--root', dirname(local)],
+  )
+  return join(local, name)
+}
+
 function checkPackages() {
   const stamp = join(root, 'node_modules', '.setup')
   const lock = join(root, 'package-lock.json')
@@ -100,15 +118,15 @@ function checkRedis() {
   if (!output('redis-server', '--version')) install('Redis', 'redis-server')
 }
 
-/** Checks everything; `browser` and `redis` only where tests need them. */
-export function setup({ browser = false, redis = false } = {}) {
+/** Checks everything; `browser`, `redis` and `hack` only where tests need them. */
+export function setup({ browser = false, redis = false, hack = false } = {}) {
   checkNode()
   checkRust()
   mkdirSync(tools, { recursive: true })
   const bindgen = findBindgen()
   checkPackages()
   if (redis) checkRedis()
-  return { bindgen, ...(browser ? checkBrowser() : {}) }
+  return { bindgen, ...(hack && { hack: findHack() }), ...(browser ? checkBrowser() : {}) }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -5,9 +5,10 @@
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { report } from './failures.mjs'
 import { root, setup } from './setup.mjs'
 
-const found = setup({ browser: true, redis: true })
+const found = setup({ browser: true, redis: true, hack: true })
 const { build } = await import('./build.mjs')
 await build(found, { trap: true, page: true })
 
@@ -33,6 +34,14 @@ const wasm = ['--target', 'wasm32-unknown-unknown']
 const client = ['--features', 'client', '--locked']
 const strict = ['--', '-D', 'warnings']
 
+// No `--no-dev-deps`, which would rewrite Cargo.toml while other steps read it: dev-dependencies
+// lend no features to a library that is checked alone. `default` is empty; the two features that
+// are for tests alone go as one.
+const powerset = [
+  ...['hack', 'clippy', '--lib', '--locked', '--feature-powerset', '--exclude-features', 'default'],
+  ...['--group-features', 'planted,trap-test'],
+]
+
 /** Name → command, arguments, environment. */
 const STEPS = {
   'format (Rust)': ['cargo', ['fmt', '--all', '--check']],
@@ -43,18 +52,28 @@ const STEPS = {
     'cargo',
     ['clippy', '--workspace', '--all-targets', ...wasm, ...client, ...strict],
   ],
+  'features (native)': [found.hack, [...powerset, ...strict]],
+  'features (wasm)': [found.hack, [...powerset, ...wasm, ...strict]],
   'purity and dependencies': [node, ['scripts/purity.mjs']],
   documentation: [
     'cargo',
     ['doc', '--no-deps', '--document-private-items', '--all-features', '--locked'],
     { RUSTDOCFLAGS: '-D warnings' },
   ],
+  'documentation (published)': [
+    'cargo',
+    ['doc', '--no-deps', '--locked'],
+    { RUSTDOCFLAGS: '-D warnings' },
+  ],
+  crate: [node, ['scripts/crate.mjs']],
   size: [node, ['scripts/size.mjs', '--check']],
+  'reports of failures': [node, [...tap, 'scripts/failures.test.mjs']],
   'core (native)': ['cargo', ['test', '--locked']],
   'planted bugs': [
     'cargo',
     ['test', '--locked', '--features', 'planted', '--test', 'durable', 'planted'],
   ],
+  'example (native)': [node, [...tap, 'tests/native-example.test.mjs']],
   'shell (Chromium)': ['cargo', ['test', '--test', 'browser', ...wasm, '--locked'], wasmTests],
   'package (Node)': [node, ['--test', '--test-reporter=tap', ...nodeTests('pkg/test')]],
   provider: [node, ['--test', '--test-reporter=tap', ...nodeTests('tests/provider')]],
@@ -146,7 +165,7 @@ for (const [name, step] of Object.entries(STEPS)) {
   console.log(
     `${counts.failed ? 'FAILED' : 'ok'}  ${name}: ${counts.passed} passed, ${counts.failed} failed (${seconds} s)`,
   )
-  if (counts.failed) console.log(output.split('\n').slice(-150).join('\n'))
+  if (counts.failed) console.log(report(output))
 }
 console.log(`${passed} passed, ${failed} failed`)
 process.exit(failed ? 1 : 0)

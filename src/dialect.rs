@@ -1,4 +1,14 @@
 //! The names of the provider wires.
+//!
+//! ```
+//! use turnlock::Dialect;
+//!
+//! assert_eq!(Dialect::parse("deepseek")?, Dialect::DeepSeek);
+//! assert_eq!(Dialect::DeepSeek.name(), "deepseek");
+//! assert_eq!(Dialect::parse("telex").unwrap_err().code(), "dialect.unknown");
+//! assert_eq!(Dialect::ALL.len(), 13);
+//! # Ok::<(), turnlock::Error>(())
+//! ```
 
 use crate::error::Error;
 

@@ -1,4 +1,14 @@
 //! One error for callers that mix modules, and the stable table of codes.
+//!
+//! ```
+//! use turnlock::Error;
+//! use turnlock::turn::Options;
+//!
+//! let error = Options::parse(br#"{ "policy": { "maxTools": -1 } }"#).unwrap_err();
+//! assert_eq!(error.code(), "options.invalid");
+//! assert!(matches!(&error, Error::Options { option, .. } if option == "policy.maxTools"));
+//! assert!(error.to_string().contains("policy.maxTools"));
+//! ```
 
 use std::fmt;
 

@@ -1,6 +1,16 @@
 //! Every limit of the core, with its unit, its default and where it came from.
 //!
 //! Anything that grows with input is capped by a constant here or by a field of
+//!
+//! ```
+//! use turnlock::{canonicalize, limits};
+//!
+//! let depth = limits::JSON_DEPTH as usize;
+//! let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+//! assert!(canonicalize(nested(depth).as_bytes()).is_ok());
+//! let error = canonicalize(nested(depth + 1).as_bytes()).unwrap_err();
+//! assert_eq!(error.code(), "json.too_deep");
+//! ```
 //! [`Policy`](crate::turn::Policy).
 
 /// Nesting depth of a JSON value. serde_json's own default; a wasm stack dies near 4 000.

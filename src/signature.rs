@@ -1,4 +1,15 @@
 //! What makes two tool calls the same call.
+//!
+//! ```
+//! use turnlock::Signature;
+//!
+//! let of = |args: &str| Signature::of_text("read_file", None, args.as_bytes(), None);
+//! let first = of(r#"{"path":"notes.txt","page":1}"#)?;
+//! assert_eq!(of(r#"{ "page": 1.0, "path": "notes.txt" }"#)?, first, "the same call");
+//! assert_ne!(of(r#"{"path":"notes.txt","page":2}"#)?, first);
+//! assert_eq!(first.as_str().len(), 64);
+//! # Ok::<(), turnlock::Error>(())
+//! ```
 
 use sha2::{Digest, Sha256};
 

@@ -12,8 +12,6 @@ mod crash;
 mod host;
 #[path = "durable/leg.rs"]
 mod leg;
-#[path = "scenarios/misfit.rs"]
-mod misfits;
 #[path = "durable/mishaps.rs"]
 mod mishaps;
 #[path = "durable/model.rs"]
@@ -36,5 +34,3 @@ mod swarm;
 mod truth;
 #[path = "durable/world.rs"]
 mod world;
-
-use misfits::misfit;

@@ -7,23 +7,14 @@
 mod common;
 #[path = "requests/lines.rs"]
 mod lines;
-#[path = "scenarios/misfit.rs"]
-mod misfits;
 #[path = "requests/parse.rs"]
 mod parse;
 #[path = "requests/random.rs"]
 mod random;
-#[allow(dead_code)]
-#[path = "scenarios/sim.rs"]
-mod scenarios_sim;
 #[path = "requests/sim.rs"]
 mod sim;
-#[allow(dead_code)]
-#[path = "durable/store.rs"]
-mod store;
 
 use common::Random;
-use misfits::misfit;
 use serde_json::{Value, json};
 use sim::Sim;
 
@@ -93,30 +84,7 @@ pub fn said(part: &Value) -> String {
 fn tables() {
     let scenarios = common::tables("tests/requests");
     assert!(scenarios.len() >= 30, "only {} scenarios", scenarios.len());
-    let mut failures = Vec::new();
-    let mut names = std::collections::BTreeSet::new();
-    for scenario in &scenarios {
-        let name = scenario["name"].as_str().unwrap();
-        assert!(names.insert(name), "`{name}` stands twice");
-        let dialects = match scenario["dialect"].as_str() {
-            Some(dialect) => vec![dialect],
-            None => vec!["openai-chat", "anthropic"],
-        };
-        for dialect in dialects {
-            // Whole, and under twenty seeded schedules.
-            for seed in std::iter::once(None).chain((1..=20).map(|n| Some(n * 7_919))) {
-                let played = std::panic::catch_unwind(|| play(scenario, dialect, seed));
-                let failure = match played {
-                    Ok(Ok(())) => continue,
-                    Ok(Err(failure)) => failure,
-                    Err(_) => "panicked, see above".to_owned(),
-                };
-                failures.push(format!("{name} [{dialect}, seed {seed:?}]\n  {failure}"));
-                break;
-            }
-        }
-    }
-    assert!(failures.is_empty(), "\n\n{}\n{} failed", failures.join("\n\n"), failures.len());
+    common::play_tables(&scenarios, play);
 }
 
 /// A duration is the time that the call took, and all calls of a pass share one time: a second

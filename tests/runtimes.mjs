@@ -1,6 +1,5 @@
 // Plays tables through the built package in Node, workerd and Chromium. A folder of tables has
-// `play.mjs` with `playAll(host, jobs)`, `worker.mjs` that calls it inside workerd, and
-// `page.html` for a page that imports it.
+// `play.mjs` with `playAll(host, jobs)`, which worker.mjs calls inside workerd and a page imports.
 import { createServer } from 'node:http'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, extname, join } from 'node:path'
@@ -21,7 +20,8 @@ const RUNTIMES = {
     const { build } = await import('esbuild')
     // As wrangler does: the `workerd` condition, and wasm as a module beside the script.
     const bundle = await build({
-      ...{ entryPoints: [join(root, folder, 'worker.mjs')], bundle: true, write: false },
+      ...{ entryPoints: [join(root, 'tests/worker.mjs')], bundle: true, write: false },
+      alias: { tables: join(root, folder, 'play.mjs') },
       ...{ conditions: ['workerd', 'worker', 'browser'], target: 'es2022', outdir: '/' },
       ...{ loader: { '.wasm': 'copy' }, assetNames: '[name]', format: 'esm' },
     })
@@ -53,7 +53,7 @@ const RUNTIMES = {
     try {
       const page = await browser.newPage()
       page.on('pageerror', (error) => console.error(`chromium: ${error}`))
-      await page.goto(`${site.url}/${folder}/page.html`)
+      await page.goto(`${site.url}/tests/page.html`)
       return await page.evaluate(
         async ([suite, provider, tables]) => {
           const [turnlock, { playAll }] = await Promise.all([import('turnlock'), import(suite)])
@@ -74,7 +74,7 @@ async function playInBatches(jobs, play) {
   const all = { passed: 0, failed: 0, failures: [] }
   const batches = Array.from({ length: 8 }, (_, lane) => jobs.filter((__, at) => at % 8 === lane))
   for (const [lane, batch] of batches.entries()) {
-    const { passed, failed, failures } = await play({ lane, scenarios: batch })
+    const { passed, failed, failures } = await play({ lane, jobs: batch })
     all.passed += passed
     all.failed += failed
     all.failures.push(...failures)
@@ -86,6 +86,9 @@ const TYPES = {
   ...{ '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript' },
   '.wasm': 'application/wasm',
 }
+
+/** A failure as scripts/failures.mjs finds it: whatever belongs to it is indented. */
+export const notOk = (failure) => `not ok - ${failure.replaceAll('\n', '\n  ')}`
 
 /** The repository as a site, for a page that imports from it. */
 export async function serveRepository() {
@@ -112,7 +115,7 @@ export async function playEverywhere(folder, jobs, names) {
   let [passed, failed] = [0, 0]
   for (const name of names.length ? names : Object.keys(RUNTIMES)) {
     const played = await RUNTIMES[name](folder, provider.url, jobs)
-    for (const failure of played.failures) console.log(`\n${failure}`)
+    for (const failure of played.failures) console.log(notOk(failure))
     console.log(`${folder} in ${name}: ${played.passed} passed, ${played.failed} failed`)
     passed += played.passed
     failed += played.failed

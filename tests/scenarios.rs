@@ -9,8 +9,6 @@ mod common;
 mod legs;
 #[path = "scenarios/lines.rs"]
 mod lines;
-#[path = "scenarios/misfit.rs"]
-mod misfits;
 #[path = "scenarios/rules.rs"]
 mod rules;
 #[path = "scenarios/sim.rs"]
@@ -24,7 +22,6 @@ use std::collections::BTreeMap;
 
 use common::Random;
 use lines::Reduction;
-use misfits::misfit;
 use rules::{invariants, random_scenario, requests, rules};
 use serde_json::{Value, json};
 use sim::{Sim, options};
@@ -94,30 +91,7 @@ fn met(sim: &Sim<'_>, lines: &[String], expect: &Value) -> Result<(), String> {
 fn tables() {
     let scenarios = common::scenarios();
     assert!(scenarios.len() >= 40, "only {} scenarios", scenarios.len());
-    let mut failures = Vec::new();
-    let mut names = std::collections::BTreeSet::new();
-    for scenario in &scenarios {
-        let name = scenario["name"].as_str().unwrap();
-        assert!(names.insert(name), "`{name}` stands twice");
-        let dialects = match scenario["dialect"].as_str() {
-            Some(dialect) => vec![dialect],
-            None => vec!["openai-chat", "anthropic"],
-        };
-        for dialect in dialects {
-            // Whole, and under twenty seeded schedules.
-            for seed in std::iter::once(None).chain((1..=20).map(|n| Some(n * 7_919))) {
-                let played = std::panic::catch_unwind(|| play(scenario, dialect, seed));
-                let failure = match played {
-                    Ok(Ok(())) => continue,
-                    Ok(Err(failure)) => failure,
-                    Err(_) => "panicked, see above".to_owned(),
-                };
-                failures.push(format!("{name} [{dialect}, seed {seed:?}]\n  {failure}"));
-                break;
-            }
-        }
-    }
-    assert!(failures.is_empty(), "\n\n{}\n{} failed", failures.join("\n\n"), failures.len());
+    common::play_tables(&scenarios, play);
 }
 
 /// Arguments that parse are not enough: without its end a call may be the half of another.

@@ -11,6 +11,18 @@ use crate::canon::{Json, push_token};
 use crate::stats::sort_by;
 
 /// The patch that makes `target` of `base`, as a JSON array.
+///
+/// ```
+/// use turnlock::bundle::{apply, diff};
+/// use turnlock::canon::Json;
+///
+/// let base = Json::parse_str(r#"{"label":"reject","risk":0.8}"#)?;
+/// let target = Json::parse_str(r#"{"label":"reject","risk":0.9}"#)?;
+/// let patch = diff(&base, &target);
+/// assert_eq!(patch.to_text(), r#"[{"op":"replace","path":"/risk","value":0.9}]"#);
+/// assert_eq!(apply(&base, &patch), Some(target));
+/// # Ok::<(), turnlock::Error>(())
+/// ```
 #[must_use]
 pub fn diff(base: &Json<'_>, target: &Json<'_>) -> Json<'static> {
     let mut writer = Writer { ops: Vec::new(), path: String::new() };

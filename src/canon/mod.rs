@@ -5,6 +5,21 @@
 //! of a turn can never disagree about it. It refuses what [I-JSON] refuses
 //! (duplicate keys, lone surrogates) and what would exhaust memory or stack.
 //!
+//! ```
+//! use turnlock::canon::{Json, canonicalize};
+//!
+//! // One value, one text: key order, white space and the spelling of numbers are gone.
+//! assert_eq!(canonicalize(br#"{ "b": 1.0, "a": [1e2, "\u00e9"] }"#)?, r#"{"a":[100,"é"],"b":1}"#);
+//! // What two readers could take for two things is refused.
+//! assert_eq!(canonicalize(br#"{"a":1,"a":2}"#).unwrap_err().code(), "json.duplicate_key");
+//!
+//! let call = Json::parse_str(r#"{"path":"notes.txt","lines":[1,20]}"#)?;
+//! assert_eq!(call.get("path").and_then(Json::as_str), Some("notes.txt"));
+//! let made = Json::object([("ok", true.into()), ("path", "notes.txt".into())]);
+//! assert_eq!(made.to_text(), r#"{"ok":true,"path":"notes.txt"}"#);
+//! # Ok::<(), turnlock::Error>(())
+//! ```
+//!
 //! [RFC 8785]: https://www.rfc-editor.org/rfc/rfc8785
 //! [I-JSON]: https://www.rfc-editor.org/rfc/rfc7493
 
@@ -25,6 +40,15 @@ pub use write::{write_json, write_string};
 use crate::limits;
 
 /// The value that an RFC 6901 pointer leads to.
+///
+/// ```
+/// use turnlock::canon::{Json, pointer};
+///
+/// let answer = Json::parse_str(r#"{"files":[{"name":"a/b"}]}"#)?;
+/// assert_eq!(pointer(&answer, "/files/0/name"), Some(&"a/b".into()));
+/// assert_eq!(pointer(&answer, "/files/1"), None);
+/// # Ok::<(), turnlock::Error>(())
+/// ```
 #[must_use]
 pub fn pointer<'a, 'j>(root: &'a Json<'j>, pointer: &str) -> Option<&'a Json<'j>> {
     if pointer.is_empty() {

@@ -13,6 +13,25 @@
 //!
 //! The grammar is that of [`turn`](crate::turn): drain before you wait; late, repeated and unknown
 //! facts change nothing.
+//!
+//! ```
+//! use turnlock::chain::classify::classify;
+//! use turnlock::chain::{ClassifierOptions, Plan, PlanLimits, waves};
+//!
+//! let asked = |query| classify(query, &ClassifierOptions::default());
+//! assert!(!asked("What is a causeway?").complex);
+//! assert!(asked("Compare the tax rules of Ohio and Texas for small software companies.").complex);
+//!
+//! let answer = r#"Here is my plan:
+//! {"reasoning":"Two states, then both.","pattern":"parallel","steps":[
+//!     {"id":1,"type":"search","query":"tax rules Ohio","depends_on":[]},
+//!     {"id":2,"type":"search","query":"tax rules Texas","depends_on":[]}]}"#;
+//! let plan = Plan::parse(answer, &PlanLimits::default())?;
+//! assert!(plan.repairs.iter().any(|repair| repair.code == "synthesis_added"));
+//! // What can start together: both searches, then the answer.
+//! assert_eq!(waves(&plan.steps)?, [vec![0, 1], vec![2]]);
+//! # Ok::<(), turnlock::chain::PlanError>(())
+//! ```
 
 pub mod classify;
 pub mod condition;

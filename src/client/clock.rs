@@ -1,5 +1,7 @@
 //! The host's clock, timers and randomness.
 
+use std::time::Duration;
+
 use gloo_timers::future::TimeoutFuture;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -21,7 +23,7 @@ pub(super) fn whole_now() -> u64 {
     now() as u64
 }
 
-/// Milliseconds since 1970: the clock of what outlives the page.
+/// Milliseconds since 1970.
 pub(super) fn unix_ms() -> f64 {
     js_sys::Date::now()
 }
@@ -33,6 +35,11 @@ const LONGEST_TIMER: f64 = 2_147_483_647.0;
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within limits")]
 pub(super) fn sleep(ms: f64) -> TimeoutFuture {
     TimeoutFuture::new(ms.clamp(0.0, LONGEST_TIMER).ceil() as u32)
+}
+
+/// Sleeps for a duration.
+pub(super) fn sleep_for(duration: Duration) -> TimeoutFuture {
+    sleep(duration.as_secs_f64() * 1000.0)
 }
 
 /// `bytes` random bytes of the host, in lower-case hex.

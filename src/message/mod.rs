@@ -12,6 +12,29 @@
 //! reported; what changes only the words (camelCase for `snake_case`) is not a change. Nothing the
 //! user said is lost or moved before something else that was said, and no result is made up that
 //! says that a call went well.
+//!
+//! What a provider would refuse, and the same history as it takes it:
+//!
+//! ```
+//! use turnlock::Dialect;
+//! use turnlock::canon::Json;
+//! use turnlock::message::{History, Options, diagnose};
+//!
+//! let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function",
+//!     "function":{"name":"search","arguments":"{}"}}]}"#;
+//! let asked = r#"{"role":"user","content":"cats?"}"#;
+//! let said = [asked, call, asked].map(|text| Json::parse_str(text).unwrap());
+//! let refused = diagnose(said.clone(), Dialect::OpenAiChat)?;
+//! assert_eq!(refused[0].code, "TOOL_CALL_UNANSWERED");
+//!
+//! // A history that grows is read once, element by element.
+//! let mut history = History::new(Options::new(Dialect::OpenAiChat));
+//! history.append(said)?;
+//! let made = history.normalized();
+//! assert_eq!(made.repairs[0].action, "synthesized", "the call is answered as interrupted");
+//! assert!(diagnose(made.messages, Dialect::OpenAiChat)?.is_empty());
+//! # Ok::<(), turnlock::Error>(())
+//! ```
 
 mod args;
 mod arrange;
@@ -69,6 +92,18 @@ pub fn normalize<'a>(
 }
 
 /// What the provider would refuse of these messages as they are; nothing if it takes them.
+///
+/// ```
+/// use turnlock::Dialect;
+/// use turnlock::canon::Json;
+/// use turnlock::message::diagnose;
+///
+/// let said = Json::parse_str(r#"{"role":"assistant","content":"Welcome."}"#)?;
+/// assert!(diagnose([said.clone()], Dialect::OpenAiChat)?.is_empty());
+/// let refused = diagnose([said], Dialect::Anthropic)?;
+/// assert_eq!(refused[0].code, "FIRST_MESSAGE_ROLE");
+/// # Ok::<(), turnlock::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`normalize`].

@@ -11,6 +11,16 @@ use crate::signature::hex;
 /// The id of the thread of a conversation: the same in every run, another for every
 /// conversation and namespace. A UUID of version 8 (RFC 9562 §5.8) over a SHA-256.
 ///
+/// ```
+/// use turnlock::message::thread_id;
+///
+/// let thread = thread_id("chat-17", Some("production"))?;
+/// assert_eq!(thread, thread_id("chat-17", Some("production"))?);
+/// assert_ne!(thread, thread_id("chat-17", Some("staging"))?);
+/// assert_eq!(thread.len(), 36);
+/// # Ok::<(), turnlock::Error>(())
+/// ```
+///
 /// # Errors
 /// `options.invalid` if the conversation has no id.
 pub fn thread_id(conversation_id: &str, namespace: Option<&str>) -> Result<String, Error> {

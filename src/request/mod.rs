@@ -9,6 +9,26 @@
 //! [`Pass`] is the machine, with the grammar of a [turn](crate::turn): [`Pass::handle`] takes a
 //! fact, [`Pass::poll`] gives the next effect. What it decides is written down in `DESIGN.md` §10,
 //! and pinned by `tests/requests`.
+//!
+//! What a request may be can be used alone:
+//!
+//! ```
+//! use turnlock::request::{ParsePolicy, Reason, lint_prompt, parse_tool_request};
+//!
+//! let said = r#"{"tool_calls":[
+//!     {"tool_name":"search","params":{"q":"tides"},"reason":"no tide table"},
+//!     {"tool_name":"place_order","params":{},"reason":"the market moves"}]}"#;
+//! let policy =
+//!     ParsePolicy { allow: vec!["search".to_owned()], max_tool_calls: 2, max_reason_chars: 200 };
+//! let request = parse_tool_request(said, &policy);
+//! assert!(request.valid);
+//! let (call, signature) = &request.tool_calls[0];
+//! assert_eq!((call.tool_name.as_str(), signature.as_str().len()), ("search", 64));
+//! assert_eq!(request.rejected[0].reason, Reason::NotAllowed);
+//!
+//! let lints = lint_prompt("See rules.txt for `global_context.tool_results`, if there are any.");
+//! assert_eq!((lints[0].code, lints[0].found.as_str()), ("prompt.file_path", "rules.txt"));
+//! ```
 
 mod calls;
 mod inference;

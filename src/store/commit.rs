@@ -1,6 +1,6 @@
 //! One write to a store, and the rule by which a store takes it.
 
-use crate::canon::{Json, write_string};
+use crate::canon::write_string;
 
 /// One write: all of it is kept, or nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -88,36 +88,9 @@ pub enum Answer {
 }
 
 impl Commit {
-    /// The JSON that a host's store takes; see `pkg/src/stores/store.ts`.
-    #[must_use]
-    pub fn to_json(&self) -> Json<'static> {
-        let text = |text: &String| Json::String(text.clone().into());
-        let record = |(name, value): &(String, String)| Json::Array(vec![text(name), text(value)]);
-        let reusable = |(key, value, ttl): &(String, String, u64)| {
-            Json::Array(vec![text(key), text(value), Json::integer(*ttl)])
-        };
-        let events = self.events.as_ref().map_or(Json::Null, |(last, events)| {
-            Json::object([("last", Json::integer(*last)), ("text", text(events))])
-        });
-        Json::object([
-            ("owner", text(&self.owner)),
-            ("revision", Json::integer(self.revision)),
-            ("takeOver", self.take_over.into()),
-            ("open", self.open.into()),
-            ("state", self.state.as_ref().map_or(Json::Null, text)),
-            ("records", Json::Array(self.records.iter().map(record).collect())),
-            ("events", events),
-            ("forget", Json::integer(self.forget)),
-            ("reusable", Json::Array(self.reusable.iter().map(reusable).collect())),
-            ("ttlMs", Json::integer(self.ttl_ms)),
-        ])
-    }
-
-    /// Appends the JSON of [`Commit::to_json`] without a tree: it holds long texts.
+    /// Appends the JSON that a host's store takes; see `pkg/src/stores/store.ts`. Without a tree:
+    /// it holds long texts.
     pub fn write_json(&self, out: &mut String) {
-        if !(self.records.is_empty() && self.reusable.is_empty()) {
-            return self.to_json().write(out);
-        }
         out.push_str("{\"owner\":");
         write_string(&self.owner, out);
         out.push_str(&format!(
@@ -128,7 +101,15 @@ impl Commit {
             Some(state) => write_string(state, out),
             None => out.push_str("null"),
         }
-        out.push_str(",\"records\":[],\"events\":");
+        out.push_str(",\"records\":[");
+        for (at, (name, text)) in self.records.iter().enumerate() {
+            out.push_str(if at == 0 { "[" } else { ",[" });
+            write_string(name, out);
+            out.push(',');
+            write_string(text, out);
+            out.push(']');
+        }
+        out.push_str("],\"events\":");
         match &self.events {
             Some((last, events)) => {
                 out.push_str(&format!("{{\"last\":{last},\"text\":"));
@@ -137,64 +118,119 @@ impl Commit {
             }
             None => out.push_str("null"),
         }
-        let (forget, ttl) = (self.forget, self.ttl_ms);
-        out.push_str(&format!(",\"forget\":{forget},\"reusable\":[],\"ttlMs\":{ttl}}}"));
+        out.push_str(&format!(",\"forget\":{},\"reusable\":[", self.forget));
+        for (at, (key, text, ttl)) in self.reusable.iter().enumerate() {
+            out.push_str(if at == 0 { "[" } else { ",[" });
+            write_string(key, out);
+            out.push(',');
+            write_string(text, out);
+            out.push_str(&format!(",{ttl}]"));
+        }
+        out.push_str(&format!("],\"ttlMs\":{}}}", self.ttl_ms));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::canon::Json;
 
+    /// The table that the package's `judge` and the script in Redis keep as well.
     #[test]
     fn the_rule() {
-        use Judgement::{Apply, Refuse, Repeated};
-        let stands = |owner: &str, revision, open| {
-            Some(Standing { owner: owner.to_owned(), revision, open })
-        };
-        #[rustfmt::skip]
-        let rows = [
-            // what stands,            owner, number, take over, judgement
-            (None,                     "a",   1,      false,     Apply),
-            (None,                     "a",   2,      true,      Refuse),
-            (stands("a", 1, true),     "a",   1,      false,     Repeated),
-            (stands("a", 1, true),     "b",   1,      false,     Refuse),
-            (stands("a", 1, true),     "b",   1,      true,      Refuse),
-            (stands("a", 1, true),     "a",   2,      false,     Apply),
-            (stands("a", 1, true),     "b",   2,      false,     Refuse),
-            (stands("a", 1, true),     "b",   2,      true,      Apply),
-            (stands("a", 1, true),     "a",   3,      false,     Refuse),
-            (stands("b", 2, true),     "a",   2,      false,     Refuse),
-            (stands("a", 1, false),    "a",   2,      false,     Refuse),
-            (stands("a", 1, false),    "b",   2,      true,      Refuse),
-            (stands("a", 1, false),    "a",   1,      false,     Repeated),
-        ];
-        for (stands, owner, revision, take_over, want) in rows {
-            let owner = owner.to_owned();
-            let commit = Commit { owner, revision, take_over, ..Commit::default() };
-            assert_eq!(judge(stands.as_ref(), &commit), want, "{stands:?} {commit:?}");
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stores/rule.json");
+        let text = std::fs::read(file).expect("the table");
+        let table = Json::parse(&text, text.len()).expect("JSON");
+        let rows = table.as_array().expect("rows");
+        assert!(rows.len() >= 19, "only {} rows", rows.len());
+        for row in rows {
+            let owner_of = |json: &Json<'_>| json.as_str().unwrap().to_owned();
+            let stands = row.get("stands").unwrap().as_array().map(|stands| match stands {
+                [owner, revision, open] => Standing {
+                    owner: owner_of(owner),
+                    revision: revision.as_u64().unwrap(),
+                    open: open.as_str() == Some("open"),
+                },
+                other => panic!("{other:?}"),
+            });
+            let commit = Commit {
+                owner: owner_of(row.get("owner").unwrap()),
+                revision: row.get("revision").unwrap().as_u64().unwrap(),
+                take_over: row.get("takeOver").unwrap().as_bool().unwrap(),
+                ..Commit::default()
+            };
+            let want = match row.get("judgement").unwrap().as_str() {
+                Some("apply") => Judgement::Apply,
+                Some("repeated") => Judgement::Repeated,
+                Some("refuse") => Judgement::Refuse,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(judge(stands.as_ref(), &commit), want, "{}", row.to_text());
         }
     }
 
+    /// What was written, read back and written as a tree.
+    fn read_back(commit: &Commit) -> String {
+        let mut text = String::new();
+        commit.write_json(&mut text);
+        let json = Json::parse(text.as_bytes(), text.len()).expect("JSON");
+        assert_eq!(json.to_text(), text, "no white space, and the members in their order");
+        text
+    }
+
     #[test]
-    fn both_writers_agree() {
-        let mut commit = Commit {
-            owner: "o\"".to_owned(),
+    fn an_empty_commit_as_json() {
+        let commit = Commit { owner: "o".to_owned(), revision: 2, ..Commit::default() };
+        let want = concat!(
+            r#"{"owner":"o","revision":2,"takeOver":false,"open":false,"state":null,"records":[],"#,
+            r#""events":null,"forget":0,"reusable":[],"ttlMs":0}"#,
+        );
+        assert_eq!(read_back(&commit), want);
+    }
+
+    #[test]
+    fn a_full_commit_as_json() {
+        let odd = |text: &str| format!("{text}\"\\\u{1}é");
+        let commit = Commit {
+            owner: odd("o"),
             revision: 7,
             take_over: true,
             open: true,
-            state: Some("{\"a\":\"\u{1}\"}".to_owned()),
-            events: Some((9, "[1]".to_owned())),
+            state: Some(odd("{}")),
+            records: vec![(odd("a"), odd("1")), ("b".to_owned(), String::new())],
+            events: Some((9, odd("[1]"))),
             forget: 3,
+            reusable: vec![(odd("k"), odd("v"), 4), ("l".to_owned(), "w".to_owned(), 6)],
             ttl_ms: 5,
-            ..Commit::default()
         };
-        for _ in 0..2 {
-            let mut out = String::new();
-            commit.write_json(&mut out);
-            assert_eq!(out, commit.to_json().to_text());
-            commit.state = None;
-            commit.events = None;
-        }
+        let text = read_back(&commit);
+        let json = Json::parse(text.as_bytes(), text.len()).unwrap();
+        let string = |text: &str| Json::from(text.to_owned());
+        let list = Json::Array;
+        let want = [
+            ("owner", string(&odd("o"))),
+            ("revision", Json::integer(7)),
+            ("takeOver", true.into()),
+            ("open", true.into()),
+            ("state", string(&odd("{}"))),
+            (
+                "records",
+                list(vec![
+                    list(vec![string(&odd("a")), string(&odd("1"))]),
+                    list(vec![string("b"), string("")]),
+                ]),
+            ),
+            ("events", Json::object([("last", Json::integer(9)), ("text", string(&odd("[1]")))])),
+            ("forget", Json::integer(3)),
+            (
+                "reusable",
+                list(vec![
+                    list(vec![string(&odd("k")), string(&odd("v")), Json::integer(4)]),
+                    list(vec![string("l"), string("w"), Json::integer(6)]),
+                ]),
+            ),
+            ("ttlMs", Json::integer(5)),
+        ];
+        assert_eq!(json, Json::object(want));
     }
 }

@@ -9,6 +9,20 @@
 //!   late it wakes;
 //! - a commit that is repeated because its answer was lost is recognised, and written once;
 //! - *records* (a batch of calls, a claim, an outcome) are written once and never changed.
+//!
+//! ```
+//! use turnlock::store::{Commit, Judgement, Standing, judge};
+//!
+//! let first = Commit { owner: "tab-1".into(), revision: 1, open: true, ..Commit::default() };
+//! assert_eq!(judge(None, &first), Judgement::Apply);
+//!
+//! let stands = Standing { owner: "tab-1".into(), revision: 1, open: true };
+//! assert_eq!(judge(Some(&stands), &first), Judgement::Repeated, "its answer was lost");
+//! let other = Commit { owner: "tab-2".into(), revision: 2, open: true, ..Commit::default() };
+//! assert_eq!(judge(Some(&stands), &other), Judgement::Refuse);
+//! let taken = Commit { take_over: true, ..other };
+//! assert_eq!(judge(Some(&stands), &taken), Judgement::Apply);
+//! ```
 
 mod commit;
 mod kept;

@@ -1,4 +1,31 @@
 //! Provider bytes in, [`Delta`]s out. Any split of the bytes gives the same deltas.
+//!
+//! ```
+//! use turnlock::Dialect;
+//! use turnlock::stream::{Decoder, FinishReason, Response};
+//!
+//! let body = br#"data: {"choices":[{"index":0,"delta":{"content":"Hel"}}]}
+//!
+//! data: {"choices":[{"index":0,"delta":{"content":"lo."},"finish_reason":"stop"}]}
+//!
+//! data: [DONE]
+//!
+//! "#;
+//! let mut decoder = Decoder::new(Dialect::OpenAiChat)?;
+//! let mut deltas = Vec::new();
+//! for chunk in body.chunks(7) {
+//!     decoder.feed(chunk, &mut deltas);
+//! }
+//! decoder.end(&mut deltas);
+//!
+//! let mut response = Response::default();
+//! for delta in &deltas {
+//!     response.take(delta).map_err(|error| error.message)?;
+//! }
+//! assert_eq!(response.text, "Hello.");
+//! assert_eq!(response.finish, Some((FinishReason::Stop, "stop".to_owned())));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod assemble;
 mod classify;

@@ -26,6 +26,18 @@ pub struct EventTooLarge {
 }
 
 /// Turns chunks into events.
+///
+/// ```
+/// use turnlock::stream::SseDecoder;
+///
+/// let mut seen = Vec::new();
+/// let mut decoder = SseDecoder::new(1024);
+/// for chunk in ["event: ping\nda", "ta: 1\n", "\n"] {
+///     decoder.feed(chunk.as_bytes(), |it| seen.push(format!("{}={}", it.event, it.data)))?;
+/// }
+/// assert_eq!(seen, ["ping=1"]);
+/// # Ok::<(), turnlock::stream::EventTooLarge>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseDecoder {
     limit: usize,

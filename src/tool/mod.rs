@@ -1,4 +1,35 @@
 //! Tools and the rules for calling them. Every machine judges calls here.
+//!
+//! A call is judged by the rules of its phase and by what was executed before:
+//!
+//! ```
+//! use turnlock::Signature;
+//! use turnlock::canon::Json;
+//! use turnlock::tool::{Dedupe, Ledger, Outcome, Registry, ToolSpec};
+//! use turnlock::tool::{Refusal, Rules, Ruling, judge};
+//!
+//! let tools = Registry::new(vec![ToolSpec {
+//!     read_only: true,
+//!     dedupe: Dedupe::Replay,
+//!     ..ToolSpec::new("read_file")
+//! }])?;
+//! let rules = Rules { tools_on: true, allow: None, budget: 1 };
+//! let args = Json::parse_str(r#"{"path":"notes.txt"}"#)?;
+//! let call = Signature::new("read_file", None, &args, None);
+//! let mut ledger = Ledger::default();
+//! let ruling = judge(tools.find("read_file"), true, false, &call, &rules, &ledger);
+//! assert_eq!(ruling, Ruling::Execute);
+//! ledger.accept(call.clone(), 1);
+//! ledger.settle(&call, 1, &Outcome::returned("\"Buy milk.\"", 11, 65_536));
+//!
+//! // The budget is spent now; but this call was executed, and reading again gives the same.
+//! let spent = Rules { budget: 0, ..rules };
+//! let ruling = judge(tools.find("read_file"), true, false, &call, &spent, &ledger);
+//! assert_eq!(ruling, Ruling::Replay(1));
+//! let unknown = judge(tools.find("rm"), true, false, &call, &spent, &ledger);
+//! assert_eq!(unknown, Ruling::Refuse(Refusal::UnknownTool));
+//! # Ok::<(), turnlock::Error>(())
+//! ```
 
 mod boxes;
 mod judge;

@@ -1,4 +1,32 @@
 //! What a turn shows and records: events for the user, trace events for who audits.
+//!
+//! ```
+//! use turnlock::canon::Json;
+//! use turnlock::trace::EventKind;
+//! use turnlock::turn::{Effect, Input, Turn};
+//!
+//! let mut turn = Turn::new(
+//!     br#"{ "dialect": "openai-chat", "requestId": "r1",
+//!         "secret": "0123456789abcdef0123456789abcdef",
+//!         "messages": [{ "role": "user", "content": "hi" }] }"#,
+//! )?;
+//! turn.handle(0, Input::Start);
+//! turn.handle(0, Input::Cancel { reason: "the tab was closed" });
+//! let mut last = None;
+//! while let Some(effect) = turn.poll() {
+//!     if let Effect::Emit(event) = effect {
+//!         last = Some(event);
+//!     }
+//! }
+//! let event = last.unwrap();
+//! let EventKind::Cancelled { reason } = &event.kind else { panic!("{event:?}") };
+//! assert_eq!(reason, "the tab was closed");
+//! // As it goes over HTTP:
+//! let json = event.to_json();
+//! assert_eq!(json.get("type").and_then(Json::as_str), Some("cancelled"));
+//! assert_eq!(json.get("requestId").and_then(Json::as_str), Some("r1"));
+//! # Ok::<(), turnlock::Error>(())
+//! ```
 
 mod event;
 

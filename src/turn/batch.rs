@@ -238,7 +238,7 @@ impl Turn {
         self.record.decided += 1;
         self.announce(&batch);
         let (phase, cycle, decided) = (self.phase.name, self.cycle, self.record.decided);
-        self.keep(|_| (records::batch_name(decided), records::batch(&batch, phase, cycle)));
+        self.keep(|| (records::batch_name(decided), records::batch(&batch, phase, cycle)));
         self.state_changed();
         self.state = State::Running(Box::new(batch));
     }
@@ -309,7 +309,7 @@ impl Turn {
         let key = self.idempotency_key(place, signature);
         let (batch, epoch) = (self.record.batch, self.record.epoch);
         if !planted("a start without a claim") {
-            self.keep(|_| (records::claim_name(batch, epoch, &call.view.id), records::claim(&key)));
+            self.keep(|| (records::claim_name(batch, epoch, &call.view.id), records::claim(&key)));
         }
         self.effects.push_back(Effect::RunTool {
             call: call.call,

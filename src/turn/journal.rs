@@ -188,10 +188,9 @@ impl Journal {
     }
 
     fn is_due(&self, now: u64) -> bool {
-        let gathering = &self.gathering;
-        let waits = gathering.state || !gathering.held.is_empty() || !gathering.records.is_empty();
-        self.flight.is_none()
-            && (gathering.urgent || gathering.state || (waits && now >= self.gathered()))
+        let Gathering { held, state, urgent, .. } = &self.gathering;
+        // Records make it urgent.
+        self.flight.is_none() && (*urgent || *state || (!held.is_empty() && now >= self.gathered()))
     }
 
     /// Makes the next commit out of what has gathered.
@@ -282,13 +281,9 @@ impl Journal {
 
 impl Turn {
     /// Writes a record with the next commit.
-    pub(super) fn keep(&mut self, record: impl FnOnce(&Self) -> (String, String)) {
-        if self.journal.is_none() {
-            return;
-        }
-        let record = record(self);
+    pub(super) fn keep(&mut self, record: impl FnOnce() -> (String, String)) {
         if let Some(journal) = &mut self.journal {
-            journal.gathering.records.push(record);
+            journal.gathering.records.push(record());
             // An outcome that is not kept is one that nobody knows, should this owner die.
             journal.gathering.urgent = true;
         }

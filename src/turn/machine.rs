@@ -275,7 +275,7 @@ impl Turn {
                 return self.resume(resuming);
             }
             if let Some(given) = self.options.given.take() {
-                self.keep(|_| ("turn".to_owned(), given));
+                self.keep(|| ("turn".to_owned(), given));
             }
             self.enter(self.phase.name);
             self.ask();

@@ -10,6 +10,64 @@
 //! [`Turn`] is the machine: [`Turn::handle`] takes a fact, [`Turn::poll`] gives the next
 //! effect, [`Turn::next_deadline`] says how long the host may wait. What it decides is
 //! written down in `DESIGN.md` §7, and pinned by `tests/scenarios`.
+//!
+//! A whole turn: one call of a tool, then the answer. A host that has a network tells
+//! [`Input::ResponseBytes`] as they come; this one has a model that speaks in deltas.
+//!
+//! ```
+//! use std::collections::VecDeque;
+//! use turnlock::stream::{Delta, FinishReason};
+//! use turnlock::turn::{Effect, Input, Settled, Turn};
+//!
+//! let mut turn = Turn::new(
+//!     br#"{ "dialect": "openai-chat", "requestId": "r1",
+//!         "secret": "0123456789abcdef0123456789abcdef",
+//!         "messages": [{ "role": "user", "content": "What is in notes.txt?" }],
+//!         "tools": [{ "name": "read_file", "readOnly": true }] }"#,
+//! )?;
+//! let call = || vec![
+//!     Delta::ToolCallStart { index: 0, id: "c1".into(), name: "read_file".into() },
+//!     Delta::ToolCallArguments { index: 0, text: r#"{"path":"notes.txt"}"#.into() },
+//!     Delta::ToolCallEnd { index: 0 },
+//! ];
+//! let answer = || vec![
+//!     Delta::Text("Milk is on the list.".into()),
+//!     Delta::Finish { reason: FinishReason::Stop, raw: "stop".into() },
+//! ];
+//!
+//! let mut facts = VecDeque::from([Input::Start]);
+//! let (mut now_ms, mut shown, mut runs, mut status) = (0, String::new(), 0, None);
+//! while let Some(fact) = facts.pop_front() {
+//!     now_ms += 1; // a host reads its clock
+//!     turn.handle(now_ms, fact);
+//!     while let Some(effect) = turn.poll() {
+//!         match effect {
+//!             Effect::Fetch { inference, attempt, body } => {
+//!                 assert!(body.get("messages").is_some());
+//!                 let deltas = if inference == 1 { call() } else { answer() };
+//!                 facts.push_back(Input::Deltas { inference, attempt, deltas });
+//!                 facts.push_back(Input::ResponseEnded { inference, attempt });
+//!             }
+//!             Effect::RunTool { call, .. } => {
+//!                 runs += 1;
+//!                 let settled = Settled::Ok { text: r#""Buy milk.""#.into(), bytes: 11 };
+//!                 facts.push_back(Input::ToolSettled { call, settled });
+//!             }
+//!             Effect::Emit(event) => shown.push_str(event.chunk().unwrap_or_default()),
+//!             Effect::Done { result } => {
+//!                 let said = result.get("status").and_then(|status| status.as_str());
+//!                 status = said.map(str::to_owned);
+//!             }
+//!             _ => {} // an aborted response, say
+//!         }
+//!     }
+//!     // With nothing to tell, a host waits no longer than this, and tells `Input::Timer`.
+//!     assert_eq!(turn.next_deadline().is_none(), status.is_some());
+//! }
+//! assert_eq!((shown.as_str(), runs), ("Milk is on the list.", 1));
+//! assert_eq!(status.as_deref(), Some("complete"));
+//! # Ok::<(), turnlock::Error>(())
+//! ```
 
 mod action;
 mod asking;

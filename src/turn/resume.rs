@@ -216,16 +216,18 @@ impl Turn {
             }
             Resuming::Go { point, approvals } => (point, approvals),
         };
-        if point == Point::Action {
-            self.enter(PhaseName::Action);
-            return self.ask();
+        if point != Point::Action {
+            self.phase_started(true);
         }
-        self.phase_started(true);
         match point {
-            Point::Action | Point::Step => self.ask(),
+            Point::Action => {
+                self.enter(PhaseName::Action);
+                self.ask();
+            }
             Point::Ask => self.ask_again(1),
             Point::Awaiting => self.approve(&approvals),
             Point::Running => self.recover(),
+            Point::Step => self.ask(),
         }
     }
 
@@ -284,14 +286,13 @@ impl Turn {
     /// The same whenever this call is started: what performs an effect can recognise it by it.
     pub(super) fn idempotency_key(&self, place: usize, signature: &Signature) -> String {
         let tenant = self.options.keep.as_ref().map_or("", |keep| keep.tenant.as_str());
-        let number = |n: u64| Json::integer(n);
         let tenant =
             if planted("each start has its own key") { &self.options.secret } else { tenant };
         let parts = Json::Array(vec![
             tenant.to_owned().into(),
             self.options.request_id.to_string().into(),
-            number(u64::from(self.record.batch)),
-            number(u64::try_from(place).unwrap_or(u64::MAX)),
+            Json::integer(u64::from(self.record.batch)),
+            Json::integer(u64::try_from(place).unwrap_or(u64::MAX)),
             signature.as_str().to_owned().into(),
         ]);
         hex(&Sha256::digest(parts.to_text().as_bytes()))

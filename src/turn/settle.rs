@@ -102,7 +102,7 @@ impl Turn {
                 self.keep_reusable(self.reuse_key(&view.signature), text.clone(), ttl);
             }
             let batch = self.record.batch;
-            self.keep(|_| (records::outcome_name(batch, &view.id), text));
+            self.keep(|| (records::outcome_name(batch, &view.id), text));
         }
     }
 

@@ -1,5 +1,6 @@
 // Plays the tables of this folder through the public package, every replicate a model call to the
 // scripted provider over HTTP. Runs in any JavaScript runtime: no `node:` import here.
+import { playInLanes } from '../lanes.mjs'
 
 function assert(fact, what) {
   if (!fact) throw new Error(what)
@@ -177,23 +178,11 @@ async function inTurn({ turnlock, model, replicate, options, take }) {
   return { bundle: turnlock.expandBundle(result) }
 }
 
-/** Plays many; counts and tells. */
-export async function playAll({ turnlock, url, runtime }, scenarios) {
+/** Plays many. */
+export function playAll({ turnlock, url, runtime }, scenarios) {
   // A bundle holds several connections at once, of which other runtimes have six.
   const lanes = runtime === 'node' ? 4 : 1
-  let passed = 0
-  const failures = []
-  const next = scenarios.entries()
-  const work = async () => {
-    for (const [at, scenario] of next) {
-      try {
-        await playBundle({ turnlock, url, session: `bundle-${runtime}-${at}` }, scenario)
-        passed++
-      } catch (error) {
-        failures.push(`${scenario.name} [${runtime}]\n  ${error.message}`)
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: lanes }, work))
-  return { passed, failed: failures.length, failures }
+  return playInLanes({ runtime, lanes }, scenarios, (scenario, at) =>
+    playBundle({ turnlock, url, session: `bundle-${runtime}-${at}` }, scenario),
+  )
 }

@@ -1,18 +1,17 @@
 // Plays chain tables (README.md) through the package. Web standards only: it runs in Node, workerd
 // and Chromium.
 
-/** @returns {Promise<{ passed: number, failed: number, failures: string[] }>} */
-export async function playAll(turnlock, scenarios) {
-  const all = { passed: 0, failed: 0, failures: [] }
-  for (const scenario of scenarios) {
-    const wrong = await play(turnlock, scenario).catch((error) => [String(error?.stack ?? error)])
-    if (wrong.length === 0) all.passed++
-    else {
-      all.failed++
-      all.failures.push(`${scenario.name}: ${scenario.why}\n  ${wrong.join('\n  ')}`)
-    }
-  }
-  return all
+import { playInLanes } from '../lanes.mjs'
+import { playSearch } from './search.mjs'
+
+/** Plays scenarios, and the searches among them, one behind the other. */
+export function playAll({ turnlock, url, runtime }, jobs) {
+  return playInLanes({ runtime, lanes: 1 }, jobs, async (job) => {
+    const wrong = job.documents
+      ? await playSearch(turnlock, { ...job, url, runtime })
+      : await play(turnlock, job)
+    if (wrong.length) throw new Error([job.why, ...wrong].filter(Boolean).join('\n  '))
+  })
 }
 
 const QUERY = 'Compare the two, and say which one came first.'

@@ -7,36 +7,27 @@ const [COMPARE, FOLLOW, INVESTIGATE] = [
   'Investigate the Halcyon lamp oil: was it recalled, and if so, what was the cause of it?',
 ]
 
-/** @returns {Promise<{ passed: number, failed: number, failures: string[] }>} */
-export async function searchAll(turnlock, { url, documents, runtime }) {
-  const all = { passed: 0, failed: 0, failures: [] }
-  for (const [name, test] of Object.entries(TESTS)) {
-    const session = `chain-${runtime}-${name.replaceAll(/\W/g, '-')}`
-    const wrong = []
-    const check = (ok, what) => ok || wrong.push(what)
-    const run = async (query, own = {}) => {
-      const searched = []
-      const host = { ...chainHost({ url, session, documents, searched }), ...own, query }
-      const chain = turnlock.runChain(host)
-      const events = []
-      for await (const event of chain) events.push(event)
-      const result = await chain.result
-      check(events.filter(({ type }) => type === 'complete').length === 1, 'one terminal event')
-      check(events.at(-1)?.type === 'complete', 'the terminal event comes last')
-      const text = events.map((event) => (event.type === 'text' ? event.chunk : '')).join('')
-      check(text === result.text, 'the text is what was streamed')
-      return { events, result, searched }
-    }
-    const requests = async () => (await fetch(`${url}/s/${session}/requests`)).json()
-    try {
-      await test({ run, check, requests, turnlock })
-    } catch (error) {
-      wrong.push(String(error?.stack ?? error))
-    }
-    if (wrong.length) all.failures.push(`${name}\n  ${wrong.join('\n  ')}`)
-    all[wrong.length ? 'failed' : 'passed']++
+/** Plays one of the tests below; says what is wrong. */
+export async function playSearch(turnlock, { name, url, documents, runtime }) {
+  const session = `chain-${runtime}-${name.replaceAll(/\W/g, '-')}`
+  const wrong = []
+  const check = (ok, what) => ok || wrong.push(what)
+  const run = async (query, own = {}) => {
+    const searched = []
+    const host = { ...chainHost({ url, session, documents, searched }), ...own, query }
+    const chain = turnlock.runChain(host)
+    const events = []
+    for await (const event of chain) events.push(event)
+    const result = await chain.result
+    check(events.filter(({ type }) => type === 'complete').length === 1, 'one terminal event')
+    check(events.at(-1)?.type === 'complete', 'the terminal event comes last')
+    const text = events.map((event) => (event.type === 'text' ? event.chunk : '')).join('')
+    check(text === result.text, 'the text is what was streamed')
+    return { events, result, searched }
   }
-  return all
+  const requests = async () => (await fetch(`${url}/s/${session}/requests`)).json()
+  await TESTS[name]({ run, check, requests, turnlock })
+  return wrong
 }
 
 const TESTS = {
@@ -129,3 +120,6 @@ const NO_MODEL = {
   search: ({ query }) => [query],
   synthesize: () => 'done',
 }
+
+/** Their names. */
+export const SEARCHES = Object.keys(TESTS)

@@ -6,6 +6,7 @@
 #![allow(clippy::string_slice)]
 
 mod callbacks;
+mod legs;
 #[path = "../scenarios/lines.rs"]
 mod lines;
 mod many;

@@ -14,7 +14,7 @@ use turnlock::turn::{Mode, Policy};
 use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::lines::{Reduction, canonical};
-use crate::site;
+use crate::{legs, site};
 
 pub const TERMINAL: [&str; 4] = ["complete", "paused", "cancelled", "error"];
 
@@ -47,9 +47,10 @@ async fn play(scenario: Rc<Value>, dialect: &str, session: &str) -> Result<(), S
     let retries = scenario["maxRetries"].as_u64().unwrap_or(0);
     let model = model.max_retries(u32::try_from(retries).unwrap());
     if scenario["store"] == true {
-        return Ok(());
+        legs::play(&scenario, &model, session).await?;
+    } else {
+        play_once(&scenario, model, session).await?;
     }
-    play_once(&scenario, model, session).await?;
     let requests = site::requests(session).await;
     // Whatever the history was, every request is one that the provider takes.
     for request in &requests {

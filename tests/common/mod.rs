@@ -1,6 +1,8 @@
 //! What the native tests share: scenario tables, and a model's answer as wire bytes.
 #![allow(dead_code, unreachable_pub, missing_docs)]
 
+pub mod facts;
+
 use std::fs;
 use std::path::PathBuf;
 
@@ -206,4 +208,35 @@ impl Random {
     pub fn below(&mut self, n: usize) -> usize {
         usize::try_from(self.next() % u64::try_from(n.max(1)).unwrap()).unwrap()
     }
+}
+
+/// Plays each scenario on both wires, or on the one it names: whole, and under twenty seeded
+/// schedules.
+pub fn play_tables(
+    scenarios: &[Value],
+    play: impl Fn(&Value, &str, Option<u64>) -> Result<(), String> + std::panic::RefUnwindSafe,
+) {
+    let mut failures = Vec::new();
+    let mut names = std::collections::BTreeSet::new();
+    for scenario in scenarios {
+        let name = scenario["name"].as_str().unwrap();
+        assert!(names.insert(name), "`{name}` stands twice");
+        let dialects = match scenario["dialect"].as_str() {
+            Some(dialect) => vec![dialect],
+            None => vec!["openai-chat", "anthropic"],
+        };
+        for dialect in dialects {
+            for seed in std::iter::once(None).chain((1..=20).map(|n| Some(n * 7_919))) {
+                let played = std::panic::catch_unwind(|| play(scenario, dialect, seed));
+                let failure = match played {
+                    Ok(Ok(())) => continue,
+                    Ok(Err(failure)) => failure,
+                    Err(_) => "panicked, see above".to_owned(),
+                };
+                failures.push(format!("{name} [{dialect}, seed {seed:?}]\n  {failure}"));
+                break;
+            }
+        }
+    }
+    assert!(failures.is_empty(), "\n\n{}\n{} failed", failures.join("\n\n"), failures.len());
 }

@@ -7,8 +7,8 @@ use turnlock::canon::Json;
 use turnlock::store::{Answer, Commit};
 use turnlock::turn::{Effect, Settled, Verdict};
 
+use crate::common::facts::misfit;
 use crate::leg::Fact;
-use crate::misfit;
 use crate::plan::Fault;
 use crate::truth::Start;
 use crate::world::{Run, What, World};

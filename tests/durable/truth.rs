@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use turnlock::canon::Json;
 use turnlock::store::Commit;
 
-use crate::misfit;
+use crate::common::facts::misfit;
 use crate::plan::Plan;
 
 /// An event that is kept.

@@ -54,7 +54,8 @@ test('the classification follows what is written; a simple question needs no pla
 })
 
 test('stopped by the user', async () => {
-  const step = (id) => ({ id, type: 'search', query: `part ${id}` })
+  // By its length each takes half a second, so that all together take longer than any click.
+  const step = (id) => ({ id, type: 'search', query: `part ${id}`.padEnd(13, '.') })
   const steps = Array.from({ length: 40 }, (_, at) => step(at + 1))
   await page.fill('#chain-plan', JSON.stringify({ pattern: 'sequential', steps }))
   await page.fill('#chain-steps', '40')

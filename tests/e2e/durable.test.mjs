@@ -11,10 +11,10 @@ beforeEach(() => {
 
 const NOTE = 'To Ada: The engine is next.'
 
-const send = async (behaviour, set = async () => {}) => {
-  await page.selectOption('#behaviour', behaviour)
+const send = async (behaviour, set = async () => {}, on = page) => {
+  await on.selectOption('#behaviour', behaviour)
   await set()
-  await page.click('#send')
+  await on.click('#send')
 }
 const reload = async () => {
   await page.reload()
@@ -30,12 +30,29 @@ const texts = (selector, on = page) => on.locator(selector).allTextContents()
 const ran = (text, on = page) => on.locator('#runs li', { hasText: text }).waitFor()
 const runs = (on = page) => texts('#runs li', on)
 const notes = (on = page) => texts('#notes li', on)
+/** Other tabs are told of it, in their own time. */
+const noted = (on = page) =>
+  on.locator('#notes li', { hasText: NOTE }).waitFor({ state: 'attached' })
 const answer = (on = page) => on.locator('.message.assistant').last().innerText()
 const LISTED_ONCE = ['list_files: 1 started, 1 finished']
 
-const pause = () => send('one-call', () => page.check('#policy-pauseAfterTools'))
+const pause = (on = page) => send('one-call', () => on.check('#policy-pauseAfterTools'), on)
 const askForNote = () => send('read-then-note', () => page.fill('#policy-actionTools', 'send_note'))
-/** The model falls silent in the middle of its answer, and waits there. */
+/** Each call takes until it is let go, however long the test needs; gives what lets it go. */
+const holdTools = async () => {
+  const held = 86_400_000
+  await page.evaluate((held) => {
+    const set = globalThis.setTimeout
+    globalThis.setTimeout = (work, ms, ...rest) => {
+      if (ms === held) globalThis.letGo = work
+      else return set(work, ms, ...rest)
+    }
+  }, held)
+  await page.fill('#toolMs', String(held))
+  return () => page.evaluate(() => globalThis.letGo())
+}
+/** The model falls silent in the middle of its answer, and nobody loses patience with it. */
+const fallSilent = () => send('falls-silent', () => page.fill('#policy-modelIdleMs', '86400000'))
 const halfAnswered = async (on = page) => {
   await on.locator('.message.assistant', { hasText: 'From the tool results I can' }).waitFor()
 }
@@ -65,10 +82,11 @@ test('pause, reload, resume: the tool ran once', async () => {
 })
 
 test('the button pauses a turn whose tool is under way', async () => {
-  await page.fill('#toolMs', '500')
+  const letGo = await holdTools()
   await send('one-call')
   await ran('1 started, 0 finished')
   await page.click('#pause')
+  await letGo()
   await decision('Paused behind the tools')
   await choose('Resume')
   await completed()
@@ -109,7 +127,7 @@ test('approval, refuse: the call does not run, and the turn answers', async () =
 })
 
 test('a reload in the middle of the answer: the turn goes on by itself', async () => {
-  await send('falls-silent')
+  await fallSilent()
   await halfAnswered()
   await reload()
   await completed()
@@ -146,7 +164,7 @@ test('a reload in the middle of a tool with an effect: unknown, and not run agai
 })
 
 test('stop: the stream ends, and no resume is possible', async () => {
-  await send('falls-silent')
+  await fallSilent()
   await halfAnswered()
   const turn = await remembered()
   await page.click('#stop')
@@ -207,8 +225,9 @@ test('two tabs approve at once: the note is sent once', async () => {
   await Promise.all([page.evaluate(approve), other.evaluate(approve)])
   for (const tab of [page, other]) {
     await completed(tab)
+    await noted(tab)
     assert.deepEqual(await notes(tab), [NOTE])
-    assert.equal((await runs(tab)).at(-1), 'send_note: 1 started, 1 finished')
+    await ran('send_note: 1 started, 1 finished', tab)
   }
   await other.close()
   await reload()
@@ -217,17 +236,18 @@ test('two tabs approve at once: the note is sent once', async () => {
 
 test('a second tab reads along from the start, and can stop the turn', async () => {
   const other = await visit.open(page.context())
-  await send('falls-silent')
+  await fallSilent()
   await halfAnswered()
   await halfAnswered(other)
   assert.equal(await other.isDisabled('#pause'), true)
   await other.click('#stop')
   for (const tab of [page, other]) await row('Cancelled: stopped by the user', tab)
+  await ran('list_files: 1 started, 1 finished', other)
   assert.deepEqual(await runs(other), LISTED_ONCE)
 })
 
 test('a tab is closed: the one that read along goes on', async () => {
-  await send('falls-silent')
+  await fallSilent()
   await halfAnswered()
   const other = await visit.open(page.context())
   await halfAnswered(other)
@@ -238,7 +258,8 @@ test('a tab is closed: the one that read along goes on', async () => {
 })
 
 test('a model that failed is asked again, from what the tools found', async () => {
-  await page.fill('#policy-modelIdleMs', '200')
+  // Of this silence, and not of one that a busy machine makes.
+  await page.fill('#policy-modelIdleMs', '4000')
   await send('falls-silent')
   await decision('Not answered')
   await row('Error model.timeout')
@@ -291,10 +312,63 @@ test('clear stops what waits, in every tab', async () => {
   await page.click('#clear')
   await page.locator('#decision').waitFor({ state: 'hidden' })
   await decision('Stopped', other)
-  await other.click('#send')
-  await completed(other)
-  await completed()
+  // Waiting for each other: a tab that is late finds no turn to read along with.
+  await pause(other)
+  for (const tab of [page, other]) await decision('Paused behind the tools', tab)
+  await choose('Resume')
+  for (const tab of [page, other]) await completed(tab)
   assert.deepEqual(await texts('.message.user'), ['What is in my files?'])
+})
+
+test('a tab that sees one half of what another remembered says nothing twice', async () => {
+  const other = await visit.open(page.context())
+  // What it knows of the turn is as old as when the turn began; of the history it knows all.
+  await other.evaluate(() => {
+    const { getItem } = Storage.prototype
+    let old
+    Storage.prototype.getItem = function (key) {
+      const now = getItem.call(this, key)
+      if (key !== 'turnlock-page:turn') return now
+      return (old = now ?? old)
+    }
+  })
+  await fallSilent()
+  await halfAnswered(other)
+  await page.click('#stop')
+  for (const tab of [page, other]) await decision('Stopped', tab)
+  await other.close()
+  await reload()
+  assert.equal((await texts('.message.user')).length, 1)
+})
+
+test('a tab that hears of a turn when it is over shows what was said', async () => {
+  // It hears of everything later, as one whose process has no time.
+  await page.addInitScript(() => {
+    globalThis.late = []
+    addEventListener('storage', (event) => {
+      if (!globalThis.late) return
+      globalThis.late.push(event.key)
+      event.stopImmediatePropagation()
+    })
+  })
+  await reload()
+  const other = await visit.open(page.context())
+  await send('answer', undefined, other)
+  await completed(other)
+  await page.waitForFunction(
+    () => globalThis.late.includes('turnlock-page:history') && !localStorage['turnlock-page:turn'],
+  )
+  await page.evaluate(() => {
+    const { late } = globalThis
+    globalThis.late = undefined
+    for (const key of late) dispatchEvent(new StorageEvent('storage', { key }))
+  })
+  await page.locator('.message.user', { hasText: 'What is in my files?' }).waitFor()
+  for (const tab of [page, other]) {
+    assert.deepEqual(await texts('.message.user', tab), ['What is in my files?'])
+    assert.match(await answer(tab), /without any tool/)
+  }
+  assert.equal(await page.isVisible('#decision'), false)
 })
 
 test('by keyboard, and on a phone', async () => {

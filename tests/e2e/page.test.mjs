@@ -16,6 +16,11 @@ const send = async (behaviour, set = async () => {}) => {
   await set()
   await page.click('#composer [type=submit]')
 }
+/** A model that falls silent, with all the patience that a slow machine needs. */
+const stall = async () => {
+  await page.selectOption('#behaviour', 'stall')
+  await page.fill('#policy-modelIdleMs', '86400000')
+}
 const ended = () => page.waitForSelector('#timeline .end, #timeline .bad >> nth=0')
 const fact = async (name) => {
   await page.waitForSelector('#facts li')
@@ -79,7 +84,7 @@ test('the same model in both modes, side by side', async () => {
 })
 
 test('a comparison can be stopped', async () => {
-  await page.selectOption('#behaviour', 'stall')
+  await stall()
   await page.click('#compare')
   await page.waitForSelector('#staged .said')
   await page.waitForSelector('#unified .said')
@@ -107,7 +112,7 @@ test('one turn at a time, and no empty message', async () => {
   await page.press('#prompt', 'Enter')
   assert.match(await page.textContent('#status'), /Write a message first/)
   await page.fill('#prompt', 'go')
-  await page.selectOption('#behaviour', 'stall')
+  await stall()
   await page.press('#prompt', 'Enter')
   await page.waitForSelector('#timeline .said')
   await page.press('#prompt', 'Enter')
@@ -117,7 +122,7 @@ test('one turn at a time, and no empty message', async () => {
 })
 
 test('by keyboard: the focus goes to Stop while a turn runs, and comes back', async () => {
-  await page.selectOption('#behaviour', 'stall')
+  await stall()
   await page.focus('#composer [type=submit]')
   await page.keyboard.press('Enter')
   await page.waitForSelector('#stop:focus')
@@ -165,7 +170,7 @@ test('unified mode on the other wire', async () => {
 })
 
 test('stop', async () => {
-  await send('stall')
+  await send('stall', stall)
   await page.waitForSelector('#timeline .said')
   await page.click('#stop')
   await page.waitForSelector('#timeline .bad')

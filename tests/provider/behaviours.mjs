@@ -212,6 +212,19 @@ export const BEHAVIOURS = {
     play: (_, before) =>
       before.length ? { text: words('Here I am. ') } : { status: 429, retryAfterMs: 20 },
   },
+  'fails-once': {
+    about: 'Fails once (500), then calls one tool and answers from its result.',
+    play(seen, before) {
+      if (!before.length) return { status: 500 }
+      return seen.canCall && !seen.results.length
+        ? { calls: [call('read_file', { path: 'notes.txt' })] }
+        : answer(seen)
+    },
+  },
+  'always-401': {
+    about: 'Knows no such key (401).',
+    play: () => ({ status: 401, message: 'no such key' }),
+  },
   'always-429': {
     about: 'Too busy every time (429).',
     play: () => ({ status: 429, retryAfterMs: 5 }),

@@ -135,7 +135,8 @@ for (const wire of WIRES) {
   })
 
   test(`failures: status, in-stream, bytes that are no stream (${wire})`, async () => {
-    for (const [script, status] of Object.entries({ 'always-429': 429, 'server-error': 500 })) {
+    const always = { 'always-401': 401, 'always-429': 429, 'server-error': 500 }
+    for (const [script, status] of Object.entries(always)) {
       const response = await ask(script, { wire })
       assert.equal(response.status, status)
       assert.ok((await response.json()).error.message)
@@ -144,6 +145,9 @@ for (const wire of WIRES) {
     const busy = await ask('rate-limited', { wire, session })
     assert.deepEqual([busy.status, busy.headers.get('retry-after')], [429, '1'])
     assert.equal((await ask('rate-limited', { wire, session })).status, 200)
+    const once = fresh()
+    assert.equal((await ask('fails-once', { wire, session: once })).status, 500)
+    assert.equal((await say('fails-once', { wire, session: once })).calls[0].name, 'read_file')
     const error = events(await (await ask('error-event', { wire })).text()).at(-1)
     assert.equal(error.error.type, 'overloaded_error')
     await assert.rejects(say('malformed', { wire }), SyntaxError)

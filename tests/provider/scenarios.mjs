@@ -1,17 +1,28 @@
 // The scenario tables as scripts: the n-th request plays the n-th entry.
 import { readdirSync, readFileSync } from 'node:fs'
 
-function load(name) {
+function tables(name) {
   const folder = new URL(`../${name}/`, import.meta.url)
-  const tables = readdirSync(folder).filter((file) => file.endsWith('.json'))
   const read = (file) => JSON.parse(readFileSync(new URL(file, folder), 'utf8'))
-  return new Map(tables.flatMap(read).map((scenario) => [scenario.name, scenario]))
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.json'))
+    .flatMap(read)
 }
+
+const load = (name) => new Map(tables(name).map((scenario) => [scenario.name, scenario]))
 
 /** Every scenario of the tables of turns, by name. */
 export const loadScenarios = () => load('scenarios')
 /** Every scenario of the tables of the tool-request pass. */
 export const loadRequests = () => load('requests')
+
+/** The chain tables. */
+export function loadChains() {
+  const scenarios = tables('chain')
+  const names = new Set(scenarios.map(({ name }) => name))
+  if (names.size !== scenarios.length) throw new Error('a name stands twice')
+  return scenarios
+}
 
 let known
 

@@ -13,7 +13,7 @@
 import { createServer } from 'node:http'
 import { createSessions } from './sessions.mjs'
 
-export { loadBundles, loadRequests, loadScenarios } from './scenarios.mjs'
+export { loadBundles, loadChains, loadRequests, loadScenarios } from './scenarios.mjs'
 export { createSessions } from './sessions.mjs'
 
 /**

@@ -1,5 +1,6 @@
 // Plays one pass through the public package, against the scripted provider over HTTP. Runs in
 // any JavaScript runtime: no `node:` import here. See README.md for the form of the tables.
+import { byDialect, playInLanes } from '../lanes.mjs'
 import { playSearch } from './search.mjs'
 
 function assert(fact, what) {
@@ -171,28 +172,10 @@ async function playPass({ turnlock, url, session, dialect }, scenario) {
   checkRequests(requests, wanted)
 }
 
-/** Plays many, in both dialects where one is not named; counts and tells. */
-export async function playAll({ turnlock, url, runtime, lanes = 8 }, scenarios) {
-  const jobs = scenarios.flatMap((scenario) =>
-    (scenario.dialect ? [scenario.dialect] : ['openai-chat', 'anthropic']).map((dialect) => ({
-      scenario,
-      dialect,
-    })),
-  )
-  let passed = 0
-  const failures = []
-  const next = jobs.entries()
-  const work = async () => {
-    for (const [at, { scenario, dialect }] of next) {
-      try {
-        const play = scenario.search ? playSearch : playPass
-        await play({ turnlock, url, session: `${runtime}-${at}`, dialect }, scenario)
-        passed++
-      } catch (error) {
-        failures.push(`${scenario.name} [${runtime}, ${dialect}]\n  ${error.message}`)
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: lanes }, work))
-  return { passed, failed: failures.length, failures }
+/** Plays many, in both dialects where one is not named. */
+export function playAll({ turnlock, url, ...host }, scenarios) {
+  return playInLanes(host, byDialect(scenarios), ({ scenario, dialect }, at) => {
+    const play = scenario.search ? playSearch : playPass
+    return play({ turnlock, url, session: `${host.runtime}-${at}`, dialect }, scenario)
+  })
 }

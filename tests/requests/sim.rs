@@ -6,11 +6,10 @@ use serde_json::{Value, json};
 use turnlock::canon::Json;
 use turnlock::request::Pass;
 use turnlock::signature::Signature;
-use turnlock::turn::{Effect, Input, Settled, Verdict};
+use turnlock::turn::{Effect, Input, Verdict};
 
-use crate::common::{self, Random};
-use crate::misfit;
-use crate::scenarios_sim::Fact;
+use crate::common::Random;
+use crate::common::facts::{Fact, accepted, cut, misfit, response, settled};
 
 pub struct Sim<'a> {
     pub scenario: &'a Value,
@@ -150,14 +149,8 @@ impl<'a> Sim<'a> {
         match effect {
             Effect::Fetch { inference, attempt, body } => self.fetch(inference, attempt, &body),
             Effect::Abort { inference } => {
-                let of = |fact: &Fact| match fact {
-                    Fact::Bytes { inference, .. }
-                    | Fact::Head { inference, .. }
-                    | Fact::Ended { inference, .. }
-                    | Fact::Broken { inference, .. } => Some(*inference),
-                    _ => None,
-                };
-                self.lanes.retain(|lane| lane.front().and_then(of) != Some(inference));
+                let of = |lane: &VecDeque<Fact>| lane.front().and_then(Fact::inference);
+                self.lanes.retain(|lane| of(lane) != Some(inference));
             }
             Effect::Check { call, name, args } => {
                 let args: Value = serde_json::from_str(&args.to_text()).unwrap();
@@ -174,9 +167,7 @@ impl<'a> Sim<'a> {
             Effect::RunTool { call, name, args, .. } => self.run_tool(call, &name, &args),
             Effect::CancelTool { call, .. } => {
                 assert!(self.open_tools.remove(&call), "a tool that is not running");
-                // It settles all the same, too late.
-                let settled = Settled::Ok { text: "\"late\"".to_owned(), bytes: 6 };
-                self.lanes.push(VecDeque::from([Fact::Settled { call, settled }]));
+                self.lanes.push(VecDeque::from([Fact::late(call)]));
             }
             Effect::Trace(event) => self.trace(&event),
             Effect::Done { result } => {
@@ -195,60 +186,16 @@ impl<'a> Sim<'a> {
             entry["text"] = json!([says.to_string()]);
         }
         self.requests.push(serde_json::from_str(&body.to_text()).unwrap());
-        let Some(Json::Array(messages)) = body.get("messages") else { panic!("no messages") };
-        let dialect = turnlock::Dialect::parse(self.dialect).unwrap();
-        let violations = turnlock::message::diagnose(messages.iter().cloned(), dialect).unwrap();
-        assert!(violations.is_empty(), "{violations:?}: {}", body.to_text());
-        let mut lane = VecDeque::new();
-        if let Some(status) = entry["status"].as_u64() {
-            let status = u16::try_from(status).unwrap();
-            let retry = entry["retryAfterMs"].as_u64();
-            lane.push_back(Fact::Head { inference, attempt, status, retry });
-        } else if entry["then"] != "stall_head" {
-            lane.push_back(Fact::Head { inference, attempt, status: 200, retry: None });
-            for bytes in self.cut(common::render(&entry, self.dialect)) {
-                lane.push_back(Fact::Bytes { inference, attempt, bytes });
-            }
-            match entry["then"].as_str() {
-                Some("stall") => {}
-                Some("cut") => lane.push_back(Fact::Broken { inference, attempt }),
-                _ => lane.push_back(Fact::Ended { inference, attempt }),
-            }
-        }
-        self.lanes.push(lane);
-    }
-
-    fn cut(&mut self, bytes: Vec<u8>) -> Vec<Vec<u8>> {
-        let Some(random) = &mut self.random else { return vec![bytes] };
-        let longest = [1, 7, 64, 400][random.below(4)];
-        let mut rest = &bytes[..];
-        let mut chunks = Vec::new();
-        while !rest.is_empty() {
-            let (head, tail) = rest.split_at((1 + random.below(longest)).min(rest.len()));
-            chunks.push(head.to_vec());
-            rest = tail;
-        }
-        chunks
+        accepted(body, self.dialect);
+        let cut = |bytes| cut(&mut self.random, bytes);
+        self.lanes.push(response(&entry, self.dialect, (inference, attempt), cut));
     }
 
     fn run_tool(&mut self, call: u32, name: &str, args: &Json<'static>) {
         self.executed.push(format!("{name} {}", args.to_canonical()));
         assert!(self.open_tools.insert(call), "started twice");
         let tool = &self.scenario["tools"][name];
-        let ok = |text: String| Settled::Ok { bytes: text.len() as u64, text };
-        let settled = if tool["hangs"] == true {
-            return;
-        } else if let Some(message) = tool["throws"].as_str() {
-            Settled::Error { code: "tool.threw".to_owned(), message: message.to_owned() }
-        } else if let Some(text) = tool["returnsText"].as_object() {
-            let times = usize::try_from(text["times"].as_u64().unwrap()).unwrap();
-            ok(Value::from(text["repeat"].as_str().unwrap().repeat(times)).to_string())
-        } else if tool["special"].is_string() {
-            let (code, message) = ("tool.unserializable".to_owned(), "no JSON".to_owned());
-            Settled::Error { code, message }
-        } else {
-            ok(tool["returns"].to_string())
-        };
+        let Some(settled) = settled(tool) else { return };
         self.lanes.push(VecDeque::from([Fact::Settled { call, settled }]));
     }
 

@@ -2,6 +2,7 @@
 // Runs in any JavaScript runtime: no `node:` import here.
 //
 // See README.md for the form of the tables and of the lines.
+import { byDialect, playInLanes } from '../lanes.mjs'
 
 const TERMINAL = ['complete', 'paused', 'cancelled', 'error']
 const ORDER = { tool_phase: 0, unified: 0, action_phase: 1, complete: 2 }
@@ -382,27 +383,9 @@ async function playLegs({ turnlock, model, asked }, scenario) {
   }
 }
 
-/** Plays many, in both dialects where a scenario does not name one; counts and tells. */
-export async function playAll({ turnlock, url, runtime, lanes = 8 }, scenarios) {
-  const jobs = scenarios.flatMap((scenario) =>
-    (scenario.dialect ? [scenario.dialect] : ['openai-chat', 'anthropic']).map((dialect) => ({
-      scenario,
-      dialect,
-    })),
+/** Plays many, in both dialects where a scenario does not name one. */
+export function playAll({ turnlock, url, ...host }, scenarios) {
+  return playInLanes(host, byDialect(scenarios), ({ scenario, dialect }, at) =>
+    playScenario({ turnlock, url, session: `${host.runtime}-${at}`, dialect }, scenario),
   )
-  let passed = 0
-  const failures = []
-  const next = jobs.entries()
-  const work = async () => {
-    for (const [at, { scenario, dialect }] of next) {
-      try {
-        await playScenario({ turnlock, url, session: `${runtime}-${at}`, dialect }, scenario)
-        passed++
-      } catch (error) {
-        failures.push(`${scenario.name} [${runtime}, ${dialect}]\n  ${error.message}`)
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: lanes }, work))
-  return { passed, failed: failures.length, failures }
 }

@@ -4,69 +4,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Value, json};
 use turnlock::canon::Json;
-use turnlock::store::Answer;
-use turnlock::turn::{Effect, Input, Settled, Turn, Verdict};
+use turnlock::turn::{Effect, Input, Turn, Verdict};
 
-use crate::common::{self, Random};
-use crate::misfit;
+use crate::common::Random;
+use crate::common::facts::{Fact, accepted, cut, misfit, response, settled};
 use crate::store::Store;
-
-/// A fact on its way to the machine.
-#[derive(Debug, Clone)]
-pub enum Fact {
-    Head { inference: u32, attempt: u32, status: u16, retry: Option<u64> },
-    Bytes { inference: u32, attempt: u32, bytes: Vec<u8> },
-    Ended { inference: u32, attempt: u32 },
-    Broken { inference: u32, attempt: u32 },
-    Checked { call: u32, verdict: Verdict },
-    Settled { call: u32, settled: Settled },
-    Stored { revision: u64, attempt: u32, answer: Answer },
-    Recalled { call: u32, found: Option<(String, u64)> },
-    Timer,
-    Pause,
-    Cancel(String),
-}
-
-impl Fact {
-    pub fn input(&self) -> Input<'_> {
-        match self {
-            Self::Head { inference, attempt, status, retry } => Input::ResponseHead {
-                inference: *inference,
-                attempt: *attempt,
-                status: *status,
-                retry_after_ms: *retry,
-                body: r#"{"error":{"message":"scripted failure"}}"#,
-            },
-            Self::Bytes { inference, attempt, bytes } => {
-                Input::ResponseBytes { inference: *inference, attempt: *attempt, bytes }
-            }
-            Self::Ended { inference, attempt } => {
-                Input::ResponseEnded { inference: *inference, attempt: *attempt }
-            }
-            Self::Broken { inference, attempt } => Input::ResponseFailed {
-                inference: *inference,
-                attempt: *attempt,
-                message: "the connection broke",
-            },
-            Self::Checked { call, verdict } => {
-                Input::Checked { call: *call, verdict: verdict.clone() }
-            }
-            Self::Settled { call, settled } => {
-                Input::ToolSettled { call: *call, settled: settled.clone() }
-            }
-            Self::Stored { revision, attempt, answer } => {
-                Input::Stored { revision: *revision, attempt: *attempt, answer: answer.clone() }
-            }
-            Self::Recalled { call, found } => Input::Recalled {
-                call: *call,
-                found: found.as_ref().map(|(text, age)| (text.as_str(), *age)),
-            },
-            Self::Timer => Input::Timer,
-            Self::Pause => Input::Pause,
-            Self::Cancel(reason) => Input::Cancel { reason },
-        }
-    }
-}
 
 /// The host: plays the scenario's model and tools.
 pub struct Sim<'a> {
@@ -232,22 +174,14 @@ impl<'a> Sim<'a> {
         match effect {
             Effect::Fetch { inference, attempt, body } => self.fetch(inference, attempt, &body),
             Effect::Abort { inference } => {
-                let of = |fact: &Fact| match fact {
-                    Fact::Bytes { inference, .. }
-                    | Fact::Head { inference, .. }
-                    | Fact::Ended { inference, .. }
-                    | Fact::Broken { inference, .. } => Some(*inference),
-                    _ => None,
-                };
-                self.lanes.retain(|lane| lane.front().and_then(of) != Some(inference));
+                let of = |lane: &VecDeque<Fact>| lane.front().and_then(Fact::inference);
+                self.lanes.retain(|lane| of(lane) != Some(inference));
             }
             Effect::Check { call, name, args } => self.check(call, &name, &args),
             Effect::RunTool { call, name, args, .. } => self.run_tool(call, &name, &args),
             Effect::CancelTool { call, .. } => {
                 assert!(self.open_tools.remove(&call).is_some(), "a tool that is not running");
-                // It settles all the same, too late.
-                let settled = Settled::Ok { text: "\"late\"".to_owned(), bytes: 6 };
-                self.lanes.push(VecDeque::from([Fact::Settled { call, settled }]));
+                self.lanes.push(VecDeque::from([Fact::late(call)]));
             }
             Effect::Commit { attempt, commit } => {
                 let (store, key) = self.kept.as_mut().expect("a turn without a store");
@@ -275,41 +209,9 @@ impl<'a> Sim<'a> {
         let entry = self.scenario["model"][self.asked + self.requests.len()].clone();
         assert!(!entry.is_null(), "an unforeseen request: {}", body.to_text());
         self.requests.push(serde_json::from_str(&body.to_text()).unwrap());
-        // Whatever the history was, every request is one that the provider takes.
-        let Some(Json::Array(messages)) = body.get("messages") else { panic!("no messages") };
-        let dialect = turnlock::Dialect::parse(self.dialect).unwrap();
-        let violations = turnlock::message::diagnose(messages.iter().cloned(), dialect).unwrap();
-        assert!(violations.is_empty(), "{violations:?}: {}", body.to_text());
-        let mut lane = VecDeque::new();
-        if let Some(status) = entry["status"].as_u64() {
-            let status = u16::try_from(status).unwrap();
-            let retry = entry["retryAfterMs"].as_u64();
-            lane.push_back(Fact::Head { inference, attempt, status, retry });
-        } else if entry["then"] != "stall_head" {
-            lane.push_back(Fact::Head { inference, attempt, status: 200, retry: None });
-            for bytes in self.cut(common::render(&entry, self.dialect)) {
-                lane.push_back(Fact::Bytes { inference, attempt, bytes });
-            }
-            match entry["then"].as_str() {
-                Some("stall") => {}
-                Some("cut") => lane.push_back(Fact::Broken { inference, attempt }),
-                _ => lane.push_back(Fact::Ended { inference, attempt }),
-            }
-        }
-        self.lanes.push(lane);
-    }
-
-    pub fn cut(&mut self, bytes: Vec<u8>) -> Vec<Vec<u8>> {
-        let Some(random) = &mut self.random else { return vec![bytes] };
-        let longest = [1, 7, 64, 400][random.below(4)];
-        let mut rest = &bytes[..];
-        let mut chunks = Vec::new();
-        while !rest.is_empty() {
-            let (head, tail) = rest.split_at((1 + random.below(longest)).min(rest.len()));
-            chunks.push(head.to_vec());
-            rest = tail;
-        }
-        chunks
+        accepted(body, self.dialect);
+        let cut = |bytes| cut(&mut self.random, bytes);
+        self.lanes.push(response(&entry, self.dialect, (inference, attempt), cut));
     }
 
     pub fn check(&mut self, call: u32, name: &str, args: &Json<'static>) {
@@ -339,25 +241,7 @@ impl<'a> Sim<'a> {
             self.crashed = true;
             return;
         }
-        let ok = |text: String| Settled::Ok { bytes: text.len() as u64, text };
-        let error = |code: &str, message: &str| Settled::Error {
-            code: code.to_owned(),
-            message: message.to_owned(),
-        };
-        let settled = if tool["hangs"] == true {
-            return;
-        } else if let Some(message) = tool["throws"].as_str() {
-            error("tool.threw", message)
-        } else if let Some(text) = tool["returnsText"].as_object() {
-            let times = usize::try_from(text["times"].as_u64().unwrap()).unwrap();
-            ok(Value::from(text["repeat"].as_str().unwrap().repeat(times)).to_string())
-        } else {
-            match tool["special"].as_str() {
-                Some("undefined") => ok("null".to_owned()),
-                Some(_) => error("tool.unserializable", "no JSON"),
-                None => ok(tool["returns"].to_string()),
-            }
-        };
+        let Some(settled) = settled(tool) else { return };
         self.lanes.push(VecDeque::from([Fact::Settled { call, settled }]));
     }
 

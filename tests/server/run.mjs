@@ -4,6 +4,7 @@ import { createProvider } from '../provider/server.mjs'
 import { createReceiver } from './client.mjs'
 import { example } from './example.mjs'
 import { guards } from './guards.mjs'
+import { notOk } from '../runtimes.mjs'
 import { routes } from './routes.mjs'
 import { runtimes } from './runtimes.mjs'
 import { streams } from './streams.mjs'
@@ -38,7 +39,7 @@ for (const name of names.length ? names : Object.keys(runtimes)) {
       passed += 1
     } catch (error) {
       failed += 1
-      console.log(`\n${name}: ${title}\n${error.stack}`)
+      console.log(notOk(`${name}: ${title}\n${error.stack}`))
     }
   }
   await host.close()

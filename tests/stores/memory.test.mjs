@@ -4,12 +4,22 @@ import { runInNewContext } from 'node:vm'
 import test from 'node:test'
 import { checkStore, defineTool, memoryStore, runTurn } from 'turnlock'
 import { scriptedModel, storeConformance } from 'turnlock/testing'
+import { judge } from '../../pkg/dist/stores/store.js'
 import { commitOf, HOUR } from './commits.mjs'
+import { playRule, RULE } from './rule.mjs'
 
 const code = (wanted) => (error) => error.name === 'TurnlockError' && error.code === wanted
 
 const shared = memoryStore()
 for (const { name, run } of storeConformance(() => shared)) test(`memory: ${name}`, run)
+
+test('the rule, as the package judges', () => {
+  for (const { name, stands, commit, judgement } of RULE) {
+    assert.equal(judge(stands ?? undefined, commit), judgement, name)
+  }
+})
+
+test('memory: the rule', () => playRule(memoryStore()))
 
 test('memory: the turn that was over first makes room; with all open, a new one fails', async () => {
   const store = memoryStore({ maxTurns: 3 })

@@ -8,6 +8,7 @@ import { redisStore } from 'turnlock/stores/redis'
 import { storeConformance } from 'turnlock/testing'
 import { commitOf, HOUR } from './commits.mjs'
 import { startRedis } from './redis-server.mjs'
+import { playRule } from './rule.mjs'
 
 const code = (wanted) => (error) => error.name === 'TurnlockError' && error.code === wanted
 
@@ -124,6 +125,8 @@ describe('Redis', () => {
       assert.throws(() => redisStore(wrong), code('options.invalid'))
     }
   })
+
+  test('the rule, as the script on the server judges', async () => playRule(await bench.store()))
 
   test('a server that forgot its scripts gets them again', async () => {
     const client = await bench.connect(CLIENTS.ioredis)

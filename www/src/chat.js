@@ -11,6 +11,9 @@ import { countRunsOf, tools } from './tools.js'
 const OWN = /^(turn\.(conflict|cancelled|not_found|interrupted|events_gone)|store\.)/
 const isOwn = ({ type, code }) => type === 'error' && OWN.test(code)
 
+/** The turn that the last message of the history is of. */
+const lastTold = () => recall('history', []).at(-1)?.turn
+
 /** The messages of the page. */
 export class Chat {
   /** Whether the turn waits for a decision, so that nothing else is to be said. */
@@ -25,6 +28,8 @@ export class Chat {
   #open = false
   /** The last event of it that was shown. */
   #last
+  /** The turn that was the last one of the history when it was shown. */
+  #told
   /** Where text goes, and the pieces of it: a void one was cut off and asked for again. */
   #bubble
   #pieces = []
@@ -46,6 +51,7 @@ export class Chat {
     this.#list.replaceChildren()
     const history = recall('history', [])
     for (const { role, content } of history) this.#say(role, content)
+    this.#told = lastTold()
     const hint =
       'Send a message, or pick one of the cases above. With “loop” the model asks for the same tool again and again; see how the turn still ends with an answer.'
     if (!history.length) this.#list.append(element('p', { className: 'hint' }, hint))
@@ -66,7 +72,8 @@ export class Chat {
     // One that failed and might be tried again is left as it is.
     if (this.#open) this.#settle()
     const { mode, policy, place } = choices()
-    const messages = [...recall('history', []), { role: 'user', content: text }]
+    const said = recall('history', []).map(({ role, content }) => ({ role, content }))
+    const messages = [...said, { role: 'user', content: text }]
     const turn = runTurn({ model: modelAt(place), mode, policy, messages, tools, store })
     countRunsOf(turn.requestId)
     this.#begin({ id: turn.requestId, leg: 0, text, mode, policy, place })
@@ -79,6 +86,11 @@ export class Chat {
     const turn = recall('turn')
     if (!turn) return this.#open
     return turn.leg > 0 && (turn.id !== this.#turn?.id || turn.leg !== this.#turn.leg)
+  }
+
+  /** Whether a turn of another tab began and ended while this one heard nothing. */
+  get hasMissed() {
+    return lastTold() !== this.#told
   }
 
   /** Reads the turn that is remembered: all of it, or what has come since. */
@@ -293,11 +305,16 @@ export class Chat {
     const content = said.map((piece) => piece.textContent).join('')
     const answer = content && { role: 'assistant', content }
     if (!content) this.#say('hint', `(no text; ${this.#last?.type ?? 'nothing'})`)
-    // Another tab may have done it.
-    if (recall('turn')?.id !== id) return
-    const added = [{ role: 'user', content: text }, answer].filter(Boolean)
-    remember('history', [...recall('history', []), ...added])
-    remember('turn', undefined)
+    // Another tab may have done it, or the first half of it.
+    if (recall('turn')?.id === id) {
+      if (lastTold() !== id) {
+        const added = [{ role: 'user', content: text }, answer].filter(Boolean)
+        const marked = added.map((message) => ({ ...message, turn: id }))
+        remember('history', [...recall('history', []), ...marked])
+      }
+      remember('turn', undefined)
+    }
+    this.#told = lastTold()
   }
 
   #say(role, text = '') {

@@ -67,7 +67,9 @@ async function alone(work, status = 'The model is at work…') {
 
 /** Reads what another tab has done. */
 function keepUp() {
-  if (!busy && chat.isBehind) void alone((started) => chat.catchUp(started), 'Reading along…')
+  if (busy) return
+  if (chat.isBehind) void alone((started) => chat.catchUp(started), 'Reading along…')
+  else if (chat.hasMissed) chat.show()
 }
 
 function show() {
@@ -143,9 +145,7 @@ byId('settings').addEventListener('submit', (event) => event.preventDefault())
 
 onRemembered((key, elsewhere) => {
   show()
-  if (!elsewhere || busy) return
-  if (key === 'history' && !recall(key)) chat.show()
-  keepUp()
+  if (elsewhere) keepUp()
 })
 
 await setUp()

@@ -2,11 +2,12 @@
 import { answer, call, core, encode } from '../core.js'
 import { TurnlockError } from '../errors.js'
 import { Feed } from '../feed.js'
+import type { Redact } from '../redact.js'
 import type { JsonSchema, StandardSchema } from '../tools.js'
 import { BundleDriver, type Fact, type RunReplicate } from './driver.js'
 import { normalized, quietly, type EventManager } from './events.js'
 import { strictJson } from './json.js'
-import { redactEvent, type Redact } from './redact.js'
+import { redactEvent } from './redact.js'
 import { replicateSchema } from './schema.js'
 import type {
   BundleBudget,

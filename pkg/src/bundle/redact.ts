@@ -1,8 +1,6 @@
 /** The last thing before an event or a bundle leaves: a host's redaction of every text in it. */
+import { deep, guarded, type Redact } from '../redact.js'
 import type { BundleEvent, BundleReplicate, BundleSummary, Quality } from './types.js'
-
-/** Gives back what may be shown of a text. */
-export type Redact = (text: string) => string
 
 /**
  * An event with every text redacted that replicates or errors brought, names of their members
@@ -76,25 +74,5 @@ function ofSummary(summary: BundleSummary, hide: Redact): BundleSummary {
         ...{ ...one, field: hide(one.field), member: hide(one.member) },
       })),
     }),
-  }
-}
-
-function deep(value: unknown, hide: Redact): unknown {
-  if (typeof value === 'string') return hide(value)
-  if (Array.isArray(value)) return value.map((item) => deep(item, hide))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [hide(name), deep(item, hide)]),
-  )
-}
-
-/** A redaction that fails lets nothing through. */
-function guarded(redact: Redact): Redact {
-  return (text) => {
-    try {
-      return String(redact(text))
-    } catch {
-      return '[redaction failed]'
-    }
   }
 }

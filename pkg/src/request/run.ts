@@ -4,12 +4,13 @@ import { isTurnlockError, TurnlockError } from '../errors.js'
 import type { Model } from '../models/model.js'
 import { stringify } from '../pure.js'
 import { randomHex, randomId } from '../random.js'
+import type { Redact } from '../redact.js'
 import { describe } from '../serialize.js'
 import type { Tool } from '../tools.js'
 import { abortReason, checkModel, wireTools } from '../turn.js'
 import type { TraceEvent, Usage } from '../types.js'
 import type { PromptTemplate } from './pure.js'
-import { redacted, type Redact } from './redact.js'
+import { redacted } from './redact.js'
 import type {
   PassCall,
   PassToolResult,

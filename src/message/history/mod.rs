@@ -1,5 +1,8 @@
 //! A history that grows: what was appended is read once, and only its end is arranged again.
 
+mod calls;
+mod results;
+mod say;
 mod take;
 mod told;
 

@@ -1,0 +1,47 @@
+// What goes to the crate registry: the files that belong there, no warning, links that lead
+// somewhere, and a package that builds by itself. Nothing is published.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from './setup.mjs'
+
+const wrong = []
+
+function cargo(...args) {
+  const { status, stdout, stderr } = spawnSync('cargo', args, { cwd: root, encoding: 'utf8' })
+  if (status !== 0) {
+    console.error(stderr)
+    process.exit(1)
+  }
+  return { out: stdout.trim().split('\n'), warnings: stderr.match(/^warning: .*$/gm) ?? [] }
+}
+
+const OWN =
+  /^(src\/.*\.(rs|bin)|examples\/blocking\/.*\.rs|\.cargo_vcs_info\.json|Cargo\.(lock|toml(\.orig)?))$/
+const PAPERS = ['README.md', 'DESIGN.md', 'BENCHMARKS.md', 'CHANGELOG.md', 'LICENSE']
+// Work that is not committed is packaged as it is.
+const listed = cargo('package', '--list', '--allow-dirty', '--locked').out
+for (const file of listed) {
+  if (!OWN.test(file) && !PAPERS.includes(file)) wrong.push(`the crate has ${file}`)
+}
+for (const file of [...PAPERS, 'src/lib.rs', 'examples/blocking/main.rs']) {
+  if (!listed.includes(file)) wrong.push(`the crate lacks ${file}`)
+}
+
+const readme = readFileSync(join(root, 'README.md'), 'utf8')
+for (const [, to] of readme.matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
+  if (!existsSync(join(root, to))) wrong.push(`README.md links to ${to}`)
+}
+if (readme !== readFileSync(join(root, 'pkg/README.md'), 'utf8')) {
+  wrong.push('pkg/README.md is not README.md')
+}
+
+// The tests stay here: they need corpora of megabytes that lie beside the project.
+const EXPECTED =
+  /: (ignoring test `\w+` as `.*` is not included|aborting upload due to dry run|crate \S+ already exists)/
+for (const line of cargo('publish', '--dry-run', '--allow-dirty', '--locked').warnings) {
+  if (!EXPECTED.test(line)) wrong.push(line)
+}
+
+for (const line of wrong) console.error(line)
+process.exit(wrong.length ? 1 : 0)

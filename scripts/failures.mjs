@@ -1,0 +1,49 @@
+// What failed, out of a runner's output: a log that is cut must not lose the names.
+
+/** Lines shown of one failure, of all failures of a step, and of the end of its output. */
+const [ONE, ALL, TAIL] = [80, 600, 60]
+
+/** A line that begins a failure: TAP's, and that of our own players. */
+const NOT_OK = /^( *)not ok\b/
+
+/**
+ * The failures in the output of a step, each as its lines: of TAP and of our players `not ok` with
+ * all that is indented below it, of cargo the sections between `failures:` and its result.
+ */
+export function failuresIn(output) {
+  const lines = output.split('\n')
+  const found = []
+  for (let at = 0; at < lines.length; at++) {
+    const indent = NOT_OK.exec(lines[at])?.[1].length
+    const cargo = lines[at] === 'failures:'
+    if (indent === undefined && !cargo) continue
+    const inside = cargo
+      ? (line) => !line.startsWith('test result:')
+      : (line) => line.trim() === '' || /^ */.exec(line)[0].length > indent
+    let end = at + 1
+    while (end < lines.length && inside(lines[end])) end++
+    found.push(lines.slice(at, end))
+    at = end - 1
+  }
+  return found
+}
+
+/** The end stays: there cargo has the names. */
+const cut = (lines, most, end = 10) =>
+  lines.length > most
+    ? [...lines.slice(0, most - end), `  … ${lines.length - most} lines …`, ...lines.slice(-end)]
+    : lines
+
+/** What to print of a step that failed: its failures, then the end of its output. */
+export function report(output) {
+  const failures = failuresIn(output)
+  // The names of all, however many there are.
+  const names = failures.map(([first]) => first.trim())
+  const shown = cut(
+    failures.flatMap((lines) => [...cut(lines, ONE), '']),
+    ALL,
+  )
+  const more = shown.length > ALL ? ['Failed:', ...names] : []
+  const tail = output.split('\n').slice(-TAIL)
+  return [...shown, ...more, `--- the last ${tail.length} lines:`, ...tail].join('\n')
+}

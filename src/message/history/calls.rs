@@ -1,0 +1,125 @@
+//! Calls: where they stand, and what they are found by.
+
+use std::borrow::Cow;
+
+use super::super::ids::Reasons;
+use super::super::model::{Args, Call, Entry, Marks, Part, Speaker, ToolResult};
+use super::super::pair::{Place, by_name};
+use super::super::report::Finding;
+use super::super::rules::Ids;
+use super::History;
+
+impl<'a> History<'a> {
+    /// A call that is an element of its own joins the calls before it.
+    pub(super) fn call(&mut self, mut call: Call<'a>, marks: Marks) {
+        let at = self.entries.len();
+        let joins = self.entries.last().is_some_and(|last| {
+            last.speaker == Speaker::Assistant
+                && (last.open
+                    || last.marks.meets(Marks::RESPONSES) && marks.meets(Marks::RESPONSES))
+                && last.answered.is_none()
+                // What the provider runs itself stands alone.
+                && !matches!(last.parts.last(), Some(Part::Native { .. }))
+        });
+        if !joins {
+            let mut entry = Entry::new(Speaker::Assistant, call.index);
+            entry.marks = marks;
+            entry.open = true;
+            entry.parts.push(Part::call(call));
+            return self.say(entry);
+        }
+        self.shape(marks, call.index);
+        if self.rules.own.meets(Marks::RESPONSES) && self.used_again(&call.extra, call.index) {
+            call.extra.retain(|(key, _)| key != "id");
+        }
+        let id = self.name_call(&mut call);
+        let index = call.index;
+        let Some(last) = self.entries.last_mut() else { return };
+        let place = (at - 1, last.parts.len());
+        last.marks.add(marks);
+        last.parts.push(Part::call(call));
+        if self.called.replace(place.0) != Some(place.0) {
+            self.open_from = 0;
+        }
+        if let Some(result) = self.pairs.call(id, place) {
+            self.early(result, place, index);
+        }
+    }
+
+    pub(super) fn early(&mut self, result: ToolResult<'a>, place: Place, index: usize) {
+        if let Some(at) = result.kept
+            && let Some(entry) = self.entries.get_mut(at)
+        {
+            // Its call is here after all.
+            entry.gone = true;
+            self.arranger.rewind(at);
+        }
+        let finding = Finding::new("TOOL_RESULT_BEFORE_CALL", "moved", result.index);
+        let id = self.call_at(place).map(|call| call.id.to_string()).unwrap_or_default();
+        self.read.push(finding.call(&id).done(format!("moved behind the call of element {index}")));
+        self.settle(place, result);
+    }
+
+    pub(super) fn settle(&mut self, place: Place, result: ToolResult<'a>) {
+        if let Some(entry) = self.entries.get_mut(place.0) {
+            entry.answered = entry.answered.max(Some(place.1));
+        }
+        if let Some(call) = self.call_at(place) {
+            call.result = Some(result);
+        }
+    }
+
+    /// Arguments that came before their call.
+    fn take_early_args(&mut self, call: &mut Call<'a>) {
+        let early = self.index.find(&call.id).and_then(|id| self.early_args.get_mut(id));
+        if let Some((_, text)) = early.and_then(Option::take) {
+            call.args = Args::Text(text.into());
+        }
+    }
+
+    /// Gives a call its id; the number of what it is found by: its own id, or its tool.
+    pub(super) fn name_call(&mut self, call: &mut Call<'a>) -> usize {
+        self.take_early_args(call);
+        let number = self.index.number(&key(call));
+        let (wire_id, reasons) = self.ids.assign(&call.id, number, self.rules.ids, &mut self.index);
+        let Reasons { missing, duplicate, form } = reasons;
+        let length = matches!(self.rules.ids, Ids::Length(_));
+        let none = self.rules.ids == Ids::None;
+        let within = duplicate && self.twice(call, number);
+        for (is, code) in [
+            (missing && !self.rules.ids_optional, "TOOL_CALL_ID_MISSING"),
+            (duplicate, "TOOL_CALL_ID_DUPLICATE"),
+            (form && length, "TOOL_CALL_ID_LENGTH"),
+            (form && !length, "TOOL_CALL_ID_FORMAT"),
+        ] {
+            if is {
+                let finding = Finding::new(code, "renamed", call.index).call(&call.id);
+                let finding = if none { finding } else { finding.done(format!("now {wire_id}")) };
+                // Providers take an id again in a later message; within one none does.
+                let taken = code == "TOOL_CALL_ID_DUPLICATE" && !within;
+                self.read.push(finding.risk_if(none || taken));
+            }
+        }
+        if call.thought_signature.is_some() && !self.signed {
+            self.signed = true;
+            self.arranger.rewind(self.turn);
+        }
+        call.wire_id = wire_id;
+        call.wire_name = self.names.assign(&call.name, self.rules.names);
+        number
+    }
+
+    /// Whether the id of a call is that of another one of the same element.
+    fn twice(&self, call: &Call<'a>, id: usize) -> bool {
+        match self.pairs.last_of(id) {
+            Some((entry, _)) if entry == self.entries.len() => true,
+            Some((entry, _)) => self.entries.get(entry).is_some_and(|e| e.index == call.index),
+            None => false,
+        }
+    }
+}
+
+/// By what a call is found: its id, or its tool where it has none.
+pub(super) fn key<'k>(call: &'k Call<'_>) -> Cow<'k, str> {
+    if call.id.is_empty() { Cow::Owned(by_name(&call.name)) } else { Cow::Borrowed(&call.id) }
+}

@@ -1,0 +1,133 @@
+//! Results: which call each of them answers.
+
+use super::super::model::{Call, Content, Entry, Marks, Part, Speaker, ToolResult};
+use super::super::options::Strategy;
+use super::super::pair::{Answers, Place, by_name};
+use super::super::report::Finding;
+use super::super::rules::{Ids, Results};
+use super::calls::key;
+use super::{History, INTERRUPTED};
+
+impl<'a> History<'a> {
+    pub(super) fn result(&mut self, id: &str, result: ToolResult<'a>) {
+        self.shape(result.marks, result.index);
+        if result.behind && self.rules.results == Results::WithUser {
+            let finding = Finding::new("TOOL_RESULT_TEXT_FIRST", "moved", result.index);
+            self.read.push(finding.call(id).spelling());
+        }
+        let named;
+        let key = if id.is_empty() {
+            named = by_name(&result.name);
+            &named
+        } else {
+            id
+        };
+        let number = self.index.number(key);
+        let mut answers = self.pairs.result(number, self.turn);
+        if !matches!(answers, Answers::Call(_))
+            && let Some(place) = self.by_place(id, &result.name)
+        {
+            answers = Answers::Call(place);
+        }
+        match answers {
+            Answers::Call(place) => self.answer(place, result),
+            Answers::Again(place) => self.again(place, result),
+            Answers::Nothing if self.elsewhere(&result) => {
+                let kept = Some(self.entries.len());
+                self.pairs.wait(number, key, ToolResult { kept, ..result.clone() });
+                self.keep(result);
+            }
+            // By its name alone a result would be given to whatever is called next.
+            Answers::Nothing if id.is_empty() => self.pairs.orphan(result),
+            Answers::Nothing => self.pairs.wait(number, key, result),
+        }
+    }
+
+    /// Whether the call of an item may be known to the provider only: the input goes on from a
+    /// response or a conversation that it keeps, or refers to its items.
+    fn elsewhere(&self, result: &ToolResult<'a>) -> bool {
+        result.item.is_some()
+            && self.options.strategy == Strategy::Reconstruct
+            && self.rules.own.meets(Marks::RESPONSES)
+            && self.marks.within(self.rules.own)
+            && (self.references || self.called.is_none())
+    }
+
+    fn keep(&mut self, result: ToolResult<'a>) {
+        let mut entry = Entry::new(Speaker::Assistant, result.index);
+        let marks = Marks::RESPONSES;
+        entry.marks = marks;
+        if let Some(block) = result.item {
+            entry.parts.push(Part::Native { marks, block: *block });
+        }
+        self.say(entry);
+    }
+
+    /// A result without an id belongs to a call of its tool in the last message that has calls,
+    /// or else to the first there that has none.
+    fn by_place(&mut self, id: &str, name: &str) -> Option<Place> {
+        let at = self.called?;
+        let entry = self.entries.get(at)?;
+        let open = |part: &Part<'a>| matches!(part, Part::Call(call) if call.result.is_none());
+        // Only the next of them are looked at: who has thousands of calls gives them ids.
+        let parts = entry.parts.iter().enumerate().skip(self.open_from);
+        let mut waiting =
+            parts.filter(|(_, part)| open(part)).take(256).filter_map(|(at, part)| match part {
+                Part::Call(call) => Some((at, call.as_ref())),
+                _ => None,
+            });
+        let first = waiting.next();
+        let named = |(_, call): &(usize, &Call<'a>)| {
+            call.name == name && (id.is_empty() || call.id.is_empty())
+        };
+        let same = first.filter(named).or_else(|| waiting.find(named));
+        // The call has no id, and the result that it was given has one; or none of them has.
+        let (part, found) = if id.is_empty() { same.or(first) } else { same }?;
+        let place = (at, part);
+        if let Some((first, _)) = first {
+            self.open_from = first;
+        }
+        let id = self.index.find(&key(found));
+        self.pairs.settled(id?, place);
+        Some(place)
+    }
+
+    fn answer(&mut self, place: Place, result: ToolResult<'a>) {
+        let last = self.entries.len().saturating_sub(1);
+        let between = place.0 != last;
+        let behind = self.entries.get(place.0).and_then(|entry| entry.answered);
+        let after = behind.is_some_and(|last| last > place.1);
+        let rules = self.rules;
+        let named = self.call_at(place).is_some_and(|call| !call.id.is_empty());
+        for (is, code, free) in [
+            (between, "TOOL_RESULT_NOT_ADJACENT", rules.own.meets(Marks::RESPONSES)),
+            (after, "TOOL_RESULT_ORDER", (rules.ids != Ids::None || named) && !rules.bridge),
+        ] {
+            if is {
+                let id = self.call_at(place).map(|call| call.id.to_string()).unwrap_or_default();
+                let finding = Finding::new(code, "moved", result.index).call(&id);
+                self.read.push(finding.risk_if(free));
+            }
+        }
+        self.settle(place, result);
+        self.arranger.rewind(place.0);
+    }
+
+    /// The last result wins, unless it only says that there was none.
+    fn again(&mut self, place: Place, result: ToolResult<'a>) {
+        let made_up = |result: &ToolResult<'_>| matches!(&result.content, Content::Text(text) if text.as_str() == Some(INTERRUPTED));
+        let mut dropped = result.index;
+        let mut id = String::new();
+        if let Some(call) = self.call_at(place) {
+            id = call.id.to_string();
+            match &mut call.result {
+                Some(_) if made_up(&result) => {}
+                Some(kept) => dropped = std::mem::replace(kept, result).index,
+                kept => *kept = Some(result),
+            }
+        }
+        let finding = Finding::new("TOOL_RESULT_DUPLICATE", "dropped", dropped);
+        self.read.push(finding.call(&id));
+        self.arranger.rewind(place.0);
+    }
+}

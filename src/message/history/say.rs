@@ -1,0 +1,184 @@
+//! What is said: an entry that follows, or goes on with the last one.
+
+use std::borrow::Cow;
+
+use super::super::model::{Entry, Marks, Part, Reasoning, Speaker};
+use super::super::options::Strategy;
+use super::super::report::Finding;
+use super::super::rules::System;
+use super::History;
+use super::take::by_message;
+use crate::canon::Json;
+
+impl<'a> History<'a> {
+    pub(super) fn say(&mut self, mut entry: Entry<'a>) {
+        self.shape(entry.marks, entry.index);
+        if let Some(last) = self.entries.last_mut()
+            && self.rules.own.meets(Marks::RESPONSES)
+            && last.marks.meets(Marks::RESPONSES)
+            && entry.speaker == Speaker::Assistant
+            && !entry.listed
+            && entry.extra.is_empty()
+            && entry.id.is_none()
+            && matches!(last.parts.last(), Some(Part::Call(_)))
+            && last.answered.is_none()
+            && entry.calls().next().is_none()
+        {
+            // An item between calls and their outputs.
+            last.parts.append(&mut entry.parts);
+            return;
+        }
+        let thinks = |entry: &Entry<'_>| {
+            let thought = |part: Option<&Part<'_>>| matches!(part, Some(Part::Reasoning(_)));
+            entry.marks.meets(Marks::RESPONSES)
+                && thought(entry.parts.first())
+                && thought(entry.parts.last())
+        };
+        if let Some(last) = self.entries.last_mut()
+            && thinks(last)
+            && thinks(&entry)
+        {
+            // Items of reasoning lead to the same item.
+            last.parts.append(&mut entry.parts);
+            return;
+        }
+        let at = self.entries.len();
+        let index = entry.index;
+        let mut early = Vec::new();
+        let (mut called, mut answered) = (false, None);
+        if self.rules.own.meets(Marks::RESPONSES) {
+            self.item_ids(&mut entry);
+        }
+        for (part, one) in entry.parts.iter_mut().enumerate() {
+            let Part::Call(call) = one else { continue };
+            called = true;
+            let id = self.name_call(call);
+            if call.result.is_some() {
+                self.pairs.settled(id, (at, part));
+                answered = Some(part);
+            } else if let Some(result) = self.pairs.call(id, (at, part)) {
+                early.push((part, result));
+            }
+        }
+        entry.answered = answered;
+        if called {
+            self.called = Some(at);
+            self.open_from = 0;
+        }
+        if let Some(id) = &entry.id {
+            let number = self.index.number(&by_message(id));
+            if number >= self.named.len() {
+                self.named.resize(number + 1, None);
+            }
+            if let Some(named) = self.named.get_mut(number) {
+                *named = Some(at);
+            }
+        }
+        self.references |= entry.parts.iter().any(|part| match part {
+            Part::Native { marks, block } => {
+                let kind = block.get("type").and_then(Json::as_str);
+                marks.meets(Marks::RESPONSES) && kind.is_none_or(|kind| kind == "item_reference")
+            }
+            _ => false,
+        });
+        let leads = matches!(entry.speaker, Speaker::System | Speaker::Developer);
+        let leading = self
+            .entries
+            .last()
+            .is_none_or(|last| matches!(last.speaker, Speaker::System | Speaker::Developer));
+        if leads && leading && self.rules.system == System::Apart {
+            // It is put beside the messages; one that does not lead is reported by what is done.
+            let finding = Finding::new("SYSTEM_POSITION", "moved", index);
+            self.read.push(finding.spelling());
+        }
+        self.entries.push(entry);
+        self.spoke(at);
+        for (part, result) in early {
+            self.early(result, (at, part), index);
+        }
+    }
+
+    /// What depends on entry `at` saying something: entries before it, and whose turn it is.
+    pub(super) fn spoke(&mut self, at: usize) {
+        if let Some(undecided) = self.undecided {
+            self.arranger.rewind(undecided);
+        }
+        let Some(entry) = self.entries.get(at) else { return };
+        let says = entry.says(self.options.strategy != Strategy::Reconstruct, self.rules.own);
+        let instructs = matches!(entry.speaker, Speaker::System | Speaker::Developer);
+        let user = entry.speaker == Speaker::User;
+        if !says || instructs && self.options.system_anywhere {
+            if !entry.parts.is_empty() {
+                self.undecided = self.undecided.or(Some(at));
+            }
+            return;
+        }
+        if self.undecided.is_some_and(|undecided| undecided <= at) {
+            self.undecided = None;
+        }
+        if user && at > self.turn {
+            // Gemini wants signatures of the current turn only.
+            if self.signatures() {
+                self.arranger.rewind(self.turn);
+            }
+            self.turn = at;
+        }
+    }
+
+    /// Responses refuses an item whose id another has: a message and a call go without, and of
+    /// items that only the provider knows the second is left out.
+    fn item_ids(&mut self, entry: &mut Entry<'a>) {
+        let index = entry.index;
+        let message = self.used_again(&entry.extra, index);
+        if message {
+            entry.extra.retain(|(key, _)| key != "id");
+        }
+        let parts = std::mem::take(&mut entry.parts);
+        for mut part in parts {
+            let kept = match &mut part {
+                Part::Call(call) => {
+                    if self.used_again(&call.extra, index) {
+                        call.extra.retain(|(key, _)| key != "id");
+                    }
+                    true
+                }
+                Part::Native { block, .. } | Part::Reasoning(Reasoning::Native { block, .. }) => {
+                    let reference =
+                        block.get("type").and_then(Json::as_str) == Some("item_reference");
+                    let again = !reference
+                        && block.as_object().is_some_and(|all| self.used_again(all, index));
+                    !again
+                }
+                _ => true,
+            };
+            if kept {
+                entry.parts.push(part);
+            }
+        }
+    }
+
+    /// Whether the id among the members is that of an item before.
+    pub(super) fn used_again(
+        &mut self,
+        members: &[(Cow<'a, str>, Json<'a>)],
+        index: usize,
+    ) -> bool {
+        let id = members.iter().find(|(key, _)| key == "id").and_then(|(_, id)| id.as_str());
+        let Some(id) = id else { return false };
+        let number = self.index.number(&by_item(id));
+        if number >= self.items.len() {
+            self.items.resize(number + 1, false);
+        }
+        let again = self.items.get_mut(number).is_some_and(|used| std::mem::replace(used, true));
+        if again {
+            let finding = Finding::new("ITEM_ID_DUPLICATE", "dropped", index);
+            self.read.push(finding.more(id.to_owned()));
+        }
+        again
+    }
+}
+
+/// By what an item is found; no id of a call begins so.
+fn by_item(id: &str) -> String {
+    format!("\u{2}{id}")
+}

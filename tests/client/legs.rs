@@ -1,0 +1,211 @@
+//! Turns with a store: the first run, and each leg behind it, by an owner of its own.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures::channel::oneshot;
+use futures::future::{Either, LocalBoxFuture, Shared, select};
+use futures::{FutureExt, StreamExt};
+use gloo_timers::future::TimeoutFuture;
+use serde_json::{Value, json};
+use turnlock::client::store::{
+    EventGroup, MemoryStore, MemoryStoreOptions, Recalled, Store, StoreError,
+};
+use turnlock::client::{Approval, Model, ResumeOptions, cancel_turn, resume_turn, run_turn};
+use turnlock::store::{Answer, Commit, Kept};
+
+use crate::lines::Reduction;
+use crate::site;
+use crate::turns::{Die, Executed, TERMINAL, given, intervene, met, tools};
+
+/// Longer than it takes to read events that are there already.
+const READ_MS: u32 = 50;
+
+/// What the legs have in common.
+struct Legs<'a> {
+    scenario: &'a Rc<Value>,
+    model: &'a Model,
+    session: &'a str,
+    store: MemoryStore,
+    skew: Rc<Cell<f64>>,
+    executed: Executed,
+    known: BTreeMap<String, String>,
+    /// Calls that wait for an approval: id → signature.
+    waits: BTreeMap<String, String>,
+}
+
+pub async fn play(scenario: &Rc<Value>, model: &Model, session: &str) -> Result<(), String> {
+    let skew = Rc::new(Cell::new(0.0));
+    let clock = skew.clone();
+    let now = Rc::new(move || js_sys::Date::now() + clock.get());
+    let store = MemoryStore::with_options(MemoryStoreOptions { now, ..Default::default() });
+    let executed = Executed::default();
+    let (known, waits) = (BTreeMap::new(), BTreeMap::new());
+    let mut legs = Legs { scenario, model, session, store, skew, executed, known, waits };
+    let first = json!({ "run": true, "facts": scenario["facts"], "expect": scenario["expect"] });
+    let behind = scenario["legs"].as_array().unwrap();
+    for (at, leg) in std::iter::once(&first).chain(behind).enumerate() {
+        legs.leg(leg).await.map_err(|why| format!("leg {}: {why}", at + 1))?;
+    }
+    Ok(())
+}
+
+/// A process, of which nothing is heard any more once it is dead.
+struct Process {
+    dead: Rc<Cell<bool>>,
+    death: Shared<LocalBoxFuture<'static, ()>>,
+    die: Die,
+}
+
+impl Process {
+    fn new() -> Self {
+        let (tell, told) = oneshot::channel::<()>();
+        let tell = Rc::new(RefCell::new(Some(tell)));
+        let dead = Rc::new(Cell::new(false));
+        let flag = dead.clone();
+        let die: Die = Rc::new(move || {
+            flag.set(true);
+            drop(tell.borrow_mut().take());
+            futures::future::pending().boxed_local()
+        });
+        Self { dead, death: told.map(drop).boxed_local().shared(), die }
+    }
+}
+
+impl Legs<'_> {
+    async fn leg(&mut self, leg: &Value) -> Result<(), String> {
+        self.skew.set(self.skew.get() + leg["later"].as_f64().unwrap_or(0.0));
+        let process = Process::new();
+        let store = LegStore {
+            store: self.store.clone(),
+            dead: process.dead.clone(),
+            owner_gone: leg["ownerGone"] == true,
+        };
+        let request = leg["requestId"].as_str().unwrap_or("request-1").to_owned();
+        let tenant = leg["tenant"].as_str().unwrap_or("").to_owned();
+        if let Some(reason) = leg["cancel"].as_str() {
+            let got = match cancel_turn(request, store, tenant, reason).await {
+                Ok(status) => json!({ "status": status }),
+                Err(error) => json!({ "code": error.code }),
+            };
+            return if got == leg["expect"] { Ok(()) } else { Err(got.to_string()) };
+        }
+        let before = site::requests(self.session).await.len();
+        let started = self.executed.borrow().len();
+        let own = tools(self.scenario, &self.executed, &process.die);
+        let turn = if leg["run"] == true {
+            let options = given(self.scenario, self.model.clone());
+            run_turn(options.tools(own).request_id(request.as_str()).tenant(tenant).store(store))
+        } else {
+            let mut options = ResumeOptions::new(request.as_str(), store, self.model.clone())
+                .tenant(tenant)
+                .tools(own);
+            if let Some(id) = leg["resume"]["toolBatchId"].as_u64() {
+                options = options.tool_batch_id(u32::try_from(id).unwrap());
+            }
+            let approval = |(id, approved): (&String, &Value)| Approval {
+                signature: self.waits.get(id).cloned().unwrap_or_default(),
+                approved: approved == true,
+            };
+            let approvals = leg["resume"]["approvals"].as_object().into_iter().flatten();
+            resume_turn(options.approvals(approvals.map(approval)))
+        };
+        let mut turn = turn.map_err(|error| error.to_string())?;
+        let control = turn.control();
+        let (mut events, mut counts) = (Vec::new(), BTreeMap::new());
+        let death = process.death.clone();
+        let mut silence = async { (death.await, TimeoutFuture::new(READ_MS).await) }.boxed_local();
+        while let Either::Left((Some(event), _)) = select(turn.next(), &mut silence).await {
+            let event: Value = event.to_json().to().unwrap();
+            intervene(&control, &leg["facts"], &event, &mut counts);
+            events.push(event);
+        }
+        let dead = process.dead.get();
+        self.check(&events, &request, dead)?;
+        if dead != (leg["expect"]["crashed"] == true) {
+            return Err(format!("crashed: {dead}"));
+        }
+        let result = if dead {
+            drop(turn);
+            None
+        } else {
+            Some(turn.result().await)
+        };
+        let known = std::mem::take(&mut self.known);
+        let mut reduction = Reduction { scenario: self.scenario, known, lines: Vec::new() };
+        events.iter().for_each(|event| reduction.event(event));
+        self.known = reduction.known;
+        let lines = reduction.lines;
+        let requests = site::requests(self.session).await.split_off(before);
+        let ran = self.executed.borrow()[started..].to_vec();
+        met(&leg["expect"], &lines, &ran, result.as_ref(), &requests)
+    }
+
+    fn check(&mut self, events: &[Value], request: &str, dead: bool) -> Result<(), String> {
+        let first = events.first().map_or(0, |event| event["seq"].as_u64().unwrap());
+        for (at, event) in events.iter().enumerate() {
+            let kind = event["type"].as_str().unwrap();
+            let ends = !dead && at + 1 == events.len();
+            let fits = event["seq"].as_u64() == Some(first + at as u64)
+                && event["requestId"] == request
+                && TERMINAL.contains(&kind) == ends;
+            if !fits {
+                return Err(format!("event {at} of {events:?}"));
+            }
+            for call in event["toolCalls"].as_array().into_iter().flatten() {
+                if kind == "approval_required" {
+                    let text = |key: &str| call[key].as_str().unwrap().to_owned();
+                    self.waits.insert(text("id"), text("signature"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The store as the process of a leg sees it.
+struct LegStore {
+    store: MemoryStore,
+    dead: Rc<Cell<bool>>,
+    owner_gone: bool,
+}
+
+impl Store for LegStore {
+    fn read<'a>(&'a self, turn: &'a str) -> LocalBoxFuture<'a, Result<Option<Kept>, StoreError>> {
+        async move {
+            let kept = self.store.read(turn).await?;
+            Ok(kept.map(|kept| Kept { idle_ms: kept.idle_ms.filter(|_| !self.owner_gone), ..kept }))
+        }
+        .boxed_local()
+    }
+
+    fn commit<'a>(
+        &'a self,
+        turn: &'a str,
+        commit: Arc<Commit>,
+    ) -> LocalBoxFuture<'a, Result<Answer, StoreError>> {
+        if self.dead.get() {
+            let error = StoreError::new("store.unavailable", "the process is dead");
+            return futures::future::ready(Err(error)).boxed_local();
+        }
+        self.store.commit(turn, commit)
+    }
+
+    fn events<'a>(
+        &'a self,
+        turn: &'a str,
+        after: u64,
+        most: u32,
+    ) -> LocalBoxFuture<'a, Result<Vec<EventGroup>, StoreError>> {
+        self.store.events(turn, after, most)
+    }
+
+    fn recall<'a>(
+        &'a self,
+        key: &'a str,
+    ) -> LocalBoxFuture<'a, Result<Option<Recalled>, StoreError>> {
+        self.store.recall(key)
+    }
+}

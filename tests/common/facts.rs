@@ -1,0 +1,175 @@
+//! What simulated hosts tell a machine, made from the entries of a table.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+use turnlock::canon::Json;
+use turnlock::store::Answer;
+use turnlock::turn::{Input, Settled, Verdict};
+
+use super::{Random, render};
+
+/// A fact on its way to the machine.
+#[derive(Debug, Clone)]
+pub enum Fact {
+    Head { inference: u32, attempt: u32, status: u16, retry: Option<u64> },
+    Bytes { inference: u32, attempt: u32, bytes: Vec<u8> },
+    Ended { inference: u32, attempt: u32 },
+    Broken { inference: u32, attempt: u32 },
+    Checked { call: u32, verdict: Verdict },
+    Settled { call: u32, settled: Settled },
+    Stored { revision: u64, attempt: u32, answer: Answer },
+    Recalled { call: u32, found: Option<(String, u64)> },
+    Timer,
+    Pause,
+    Cancel(String),
+}
+
+impl Fact {
+    pub fn input(&self) -> Input<'_> {
+        match self {
+            Self::Head { inference, attempt, status, retry } => Input::ResponseHead {
+                inference: *inference,
+                attempt: *attempt,
+                status: *status,
+                retry_after_ms: *retry,
+                body: r#"{"error":{"message":"scripted failure"}}"#,
+            },
+            Self::Bytes { inference, attempt, bytes } => {
+                Input::ResponseBytes { inference: *inference, attempt: *attempt, bytes }
+            }
+            Self::Ended { inference, attempt } => {
+                Input::ResponseEnded { inference: *inference, attempt: *attempt }
+            }
+            Self::Broken { inference, attempt } => Input::ResponseFailed {
+                inference: *inference,
+                attempt: *attempt,
+                message: "the connection broke",
+            },
+            Self::Checked { call, verdict } => {
+                Input::Checked { call: *call, verdict: verdict.clone() }
+            }
+            Self::Settled { call, settled } => {
+                Input::ToolSettled { call: *call, settled: settled.clone() }
+            }
+            Self::Stored { revision, attempt, answer } => {
+                Input::Stored { revision: *revision, attempt: *attempt, answer: answer.clone() }
+            }
+            Self::Recalled { call, found } => Input::Recalled {
+                call: *call,
+                found: found.as_ref().map(|(text, age)| (text.as_str(), *age)),
+            },
+            Self::Timer => Input::Timer,
+            Self::Pause => Input::Pause,
+            Self::Cancel(reason) => Input::Cancel { reason },
+        }
+    }
+
+    /// The inference whose response it is of.
+    pub fn inference(&self) -> Option<u32> {
+        match self {
+            Self::Bytes { inference, .. }
+            | Self::Head { inference, .. }
+            | Self::Ended { inference, .. }
+            | Self::Broken { inference, .. } => Some(*inference),
+            _ => None,
+        }
+    }
+
+    /// A tool that was told to stop settles all the same, too late.
+    pub fn late(call: u32) -> Self {
+        Self::Settled { call, settled: Settled::Ok { text: "\"late\"".to_owned(), bytes: 6 } }
+    }
+}
+
+/// Whatever the history was, every request is one that the provider takes.
+pub fn accepted(body: &Json<'_>, dialect: &str) {
+    let Some(Json::Array(messages)) = body.get("messages") else { panic!("no messages") };
+    let dialect = turnlock::Dialect::parse(dialect).unwrap();
+    let violations = turnlock::message::diagnose(messages.iter().cloned(), dialect).unwrap();
+    assert!(violations.is_empty(), "{violations:?}: {}", body.to_text());
+}
+
+/// The response that an entry is, on the wire, its bytes in the pieces that `cut` makes.
+pub fn response(
+    entry: &Value,
+    dialect: &str,
+    (inference, attempt): (u32, u32),
+    cut: impl FnOnce(Vec<u8>) -> Vec<Vec<u8>>,
+) -> VecDeque<Fact> {
+    let mut lane = VecDeque::new();
+    if let Some(status) = entry["status"].as_u64() {
+        let status = u16::try_from(status).unwrap();
+        let retry = entry["retryAfterMs"].as_u64();
+        lane.push_back(Fact::Head { inference, attempt, status, retry });
+    } else if entry["then"] != "stall_head" {
+        lane.push_back(Fact::Head { inference, attempt, status: 200, retry: None });
+        for bytes in cut(render(entry, dialect)) {
+            lane.push_back(Fact::Bytes { inference, attempt, bytes });
+        }
+        match entry["then"].as_str() {
+            Some("stall") => {}
+            Some("cut") => lane.push_back(Fact::Broken { inference, attempt }),
+            _ => lane.push_back(Fact::Ended { inference, attempt }),
+        }
+    }
+    lane
+}
+
+/// Bytes in pieces of any size; whole without `random`.
+pub fn cut(random: &mut Option<Random>, bytes: Vec<u8>) -> Vec<Vec<u8>> {
+    let Some(random) = random else { return vec![bytes] };
+    let longest = [1, 7, 64, 400][random.below(4)];
+    let mut rest = &bytes[..];
+    let mut chunks = Vec::new();
+    while !rest.is_empty() {
+        let (head, tail) = rest.split_at((1 + random.below(longest)).min(rest.len()));
+        chunks.push(head.to_vec());
+        rest = tail;
+    }
+    chunks
+}
+
+/// How a tool of a table settles; `None` for one that hangs.
+pub fn settled(tool: &Value) -> Option<Settled> {
+    let ok = |text: String| Settled::Ok { bytes: text.len() as u64, text };
+    let error = |code: &str, message: &str| Settled::Error {
+        code: code.to_owned(),
+        message: message.to_owned(),
+    };
+    if tool["hangs"] == true {
+        return None;
+    }
+    Some(if let Some(message) = tool["throws"].as_str() {
+        error("tool.threw", message)
+    } else if let Some(text) = tool["returnsText"].as_object() {
+        let times = usize::try_from(text["times"].as_u64().unwrap()).unwrap();
+        ok(Value::from(text["repeat"].as_str().unwrap().repeat(times)).to_string())
+    } else {
+        match tool["special"].as_str() {
+            Some("undefined") => ok("null".to_owned()),
+            Some(_) => error("tool.unserializable", "no JSON"),
+            None => ok(tool["returns"].to_string()),
+        }
+    })
+}
+
+/// A tiny checker of arguments, enough for the tables; hosts bring a real one.
+pub fn misfit(schema: &Value, args: &Value) -> Option<String> {
+    for key in schema["required"].as_array().into_iter().flatten() {
+        if args.get(key.as_str().unwrap()).is_none() {
+            return Some(format!("{key} is missing"));
+        }
+    }
+    for (key, rule) in schema["properties"].as_object().into_iter().flatten() {
+        let fits = match (rule["type"].as_str(), args.get(key)) {
+            (Some("string"), Some(value)) => value.is_string(),
+            (Some("number"), Some(value)) => value.is_number(),
+            _ => true,
+        };
+        if !fits {
+            return Some(format!("{key} is of the wrong type"));
+        }
+    }
+    None
+}
