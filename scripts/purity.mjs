@@ -26,7 +26,7 @@ const { dependencies } = JSON.parse(
     cwd: root,
     encoding: 'utf8',
   }),
-).packages[0]
+).packages.find(({ name }) => name === 'turnlock')
 for (const { name, kind } of dependencies) {
   if (kind === null && !ALLOWED.includes(name)) wrong.push(`a dependency without a reason: ${name}`)
 }

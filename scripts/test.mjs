@@ -10,7 +10,7 @@ import { root, setup } from './setup.mjs'
 
 const found = setup({ browser: true, redis: true, hack: true })
 const { build } = await import('./build.mjs')
-await build(found, { trap: true })
+await build(found, { trap: true, page: true })
 
 const node = process.execPath
 const wasmTests = {
@@ -28,8 +28,10 @@ const STORES = {
   node: stores('memory', 'faulty', 'redis'),
   workerd: stores('durable-object'),
   chromium: stores('indexeddb'),
+  rust: stores('rust', 'rust-turns'),
 }
 const wasm = ['--target', 'wasm32-unknown-unknown']
+const client = ['--features', 'client', '--locked']
 const strict = ['--', '-D', 'warnings']
 
 // No `--no-dev-deps`, which would rewrite Cargo.toml while other steps read it: dev-dependencies
@@ -42,10 +44,14 @@ const powerset = [
 
 /** Name → command, arguments, environment. */
 const STEPS = {
-  'format (Rust)': ['cargo', ['fmt', '--check']],
+  'format (Rust)': ['cargo', ['fmt', '--all', '--check']],
   'format (TypeScript)': [node, ['node_modules/prettier/bin/prettier.cjs', '--check', '.']],
   'lint (native)': ['cargo', ['clippy', '--all-targets', '--locked', ...strict]],
   'lint (wasm)': ['cargo', ['clippy', '--all-targets', ...wasm, '--locked', ...strict]],
+  'lint (client)': [
+    'cargo',
+    ['clippy', '--workspace', '--all-targets', ...wasm, ...client, ...strict],
+  ],
   'features (native)': [found.hack, [...powerset, ...strict]],
   'features (wasm)': [found.hack, [...powerset, ...wasm, ...strict]],
   'purity and dependencies': [node, ['scripts/purity.mjs']],
@@ -91,6 +97,13 @@ const STEPS = {
   'stores (Node)': [node, [...tap, ...STORES.node]],
   'stores (workerd)': [node, [...tap, ...STORES.workerd]],
   'stores (Chromium)': [node, [...tap, ...STORES.chromium]],
+  'stores (Rust)': ['cargo', ['test', '--lib', ...client, 'client::store']],
+  'stores (Rust, Chromium)': [
+    'cargo',
+    ['test', '--test', 'client_stores', ...wasm, ...client],
+    wasmTests,
+  ],
+  'stores (Rust and TypeScript, Chromium)': [node, [...tap, ...STORES.rust]],
   'server (Node)': [node, ['tests/server/run.mjs', 'node']],
   'server (workerd)': [node, ['tests/server/run.mjs', 'workerd']],
   'server (Deno)': [node, ['tests/server/run.mjs', 'deno']],

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use futures::future::{join, join_all};
 use gloo_timers::future::TimeoutFuture;
+use serde_json::Value;
 use turnlock::client::store::{EventGroup, Recalled, Store};
 use turnlock::store::{Answer, Commit, Kept, turn_key};
 
@@ -23,6 +24,7 @@ const PATIENCE_MS: u32 = 10_000;
 macro_rules! conformance {
     ($make:expr) => {
         $crate::conformance::conformance!($make; every_store_is_over_the_same_data
+            the_table_of_the_rule
             an_unknown_turn_can_only_begin_with_revision_1
             a_turn_reads_back_as_it_was_written
             a_repeated_commit_is_answered_as_applied_and_writes_nothing
@@ -237,6 +239,47 @@ pub async fn every_store_is_over_the_same_data(make: &Stores) {
     let turn = new_turn();
     begin(&*one, &turn, first()).await;
     assert!(read(&*other, &turn).await.is_some(), "a second store must see what the first wrote");
+}
+
+/// The table that the core, the package's own `judge` and the script in Redis keep as well.
+pub async fn the_table_of_the_rule(make: &Stores) {
+    let rows: Vec<Value> = serde_json::from_str(include_str!("../stores/rule.json")).unwrap();
+    assert!(rows.len() >= 19, "only {} rows", rows.len());
+    for row in rows {
+        let store = make();
+        let turn = new_turn();
+        let stands = row["stands"].as_array();
+        let stands = stands.map(|stands| {
+            let owner = stands[0].as_str().unwrap();
+            (owner, stands[1].as_u64().unwrap(), stands[2] == "open")
+        });
+        if let Some((owner, last, open)) = stands {
+            for revision in 1..=last {
+                let open = open || revision < last;
+                let before = Commit { open, state: text("old"), ..commit_of(owner, revision) };
+                applied(&*store, &turn, before, &format!("what stands: {row}")).await;
+            }
+        }
+        let revision = row["revision"].as_u64().unwrap();
+        let commit = Commit {
+            take_over: row["takeOver"] == true,
+            state: text("new"),
+            ..commit_of(row["owner"].as_str().unwrap(), revision)
+        };
+        let before = stands.map(|(_, revision, open)| (revision, open, "old".to_owned()));
+        let (left, told) = match row["judgement"].as_str().unwrap() {
+            "apply" => (Some((revision, true, "new".to_owned())), Answer::Kept),
+            "repeated" => (before, Answer::Kept),
+            "refuse" => {
+                let state = before.as_ref().map(|(.., state)| state.clone());
+                (before, Answer::Refused { state })
+            }
+            other => panic!("no judgement: {other}"),
+        };
+        same(answer(&*store, &turn, commit).await, told, &row.to_string());
+        let kept = read(&*store, &turn).await;
+        same(kept.map(|kept| (kept.revision, kept.open, kept.state)), left, &row.to_string());
+    }
 }
 
 pub async fn an_unknown_turn_can_only_begin_with_revision_1(make: &Stores) {

@@ -6,9 +6,7 @@
 
 use wasm_bindgen_test::wasm_bindgen_test_configure;
 
-#[path = "client/conformance.rs"]
 mod conformance;
-#[path = "client/database.rs"]
 mod database;
 
 wasm_bindgen_test_configure!(run_in_browser);
