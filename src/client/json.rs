@@ -25,7 +25,8 @@ impl Json<'_> {
     /// # Errors
     /// serde's, for a value of another form.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        serde_json::from_str(&self.to_text())
+        // Not by way of text: serde's reader nests no deeper than the core's, which may be inside.
+        serde_json::from_value(serde_json::to_value(self)?)
     }
 }
 

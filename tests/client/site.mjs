@@ -3,11 +3,12 @@
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { buildSync } from 'esbuild'
-import { library, tables as chains } from '../chain/run.mjs'
+import { documents } from '../chain/documents.mjs'
 import {
   createSessions,
   listener,
   loadBundles,
+  loadChains,
   loadRequests,
   loadScenarios,
 } from '../provider/server.mjs'
@@ -18,8 +19,8 @@ const PORT = 41877
 const TABLES = {
   '/tables/scenarios': () => [...loadScenarios().values()],
   '/tables/bundles': loadBundles,
-  '/tables/chains': chains,
-  '/tables/library': library,
+  '/tables/chains': loadChains,
+  '/tables/library': () => documents,
   // The search over it, as a script that makes `library` of its exports.
   '/tables/library.js': () => script('../chain/library.mjs', 'library'),
   '/tables/requests': () => [...loadRequests().values()],
