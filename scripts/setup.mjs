@@ -71,22 +71,28 @@ function findBindgen() {
   return local
 }
 
-/** Checks every combination of features. */
-const HACK = '0.6.46'
+/** Tools of the tests from the Rust registry: version, and how it is asked for. */
+const TOOLS = {
+  /** Checks every combination of features. */
+  'cargo-hack': { version: '0.6.46', asked: ['hack', '--version'] },
+  /** Runs Rust tests in a browser. */
+  'wasm-pack': { version: '0.15.1', asked: ['--version'] },
+}
 
-/** A `cargo-hack` of that version. */
-function findHack() {
-  const local = join(tools, `cargo-hack-${HACK}`, 'bin')
-  const name = windows ? 'cargo-hack.exe' : 'cargo-hack'
+/** A tool of its version. */
+function findTool(name) {
+  const { version, asked } = TOOLS[name]
+  const local = join(tools, `${name}-${version}`, 'bin')
+  const file = windows ? `${name}.exe` : name
   const places = [local, ...(process.env.PATH ?? '').split(windows ? ';' : ':')]
-  const binaries = places.map((place) => join(place, name)).filter((binary) => existsSync(binary))
-  const there = binaries.find((binary) => output(binary, 'hack', '--version')?.endsWith(` ${HACK}`))
+  const binaries = places.map((place) => join(place, file)).filter((binary) => existsSync(binary))
+  const there = binaries.find((binary) => output(binary, ...asked)?.endsWith(` ${version}`))
   if (there) return there
   step(
-    `installing cargo-hack ${HACK} (a minute, once)`,
-    ...['cargo', 'install', 'cargo-hack', '--version', HACK, '--locked', '--root', dirname(local)],
+    `installing ${name} ${version} (some minutes, once)`,
+    ...['cargo', 'install', name, '--version', version, '--locked', '--root', dirname(local)],
   )
-  return join(local, name)
+  return join(local, file)
 }
 
 function checkPackages() {
@@ -118,15 +124,20 @@ function checkRedis() {
   if (!output('redis-server', '--version')) install('Redis', 'redis-server')
 }
 
-/** Checks everything; `browser`, `redis` and `hack` only where tests need them. */
-export function setup({ browser = false, redis = false, hack = false } = {}) {
+/** Checks everything; `browser`, `redis`, `hack` and `pack` only where tests need them. */
+export function setup({ browser = false, redis = false, hack = false, pack = false } = {}) {
   checkNode()
   checkRust()
   mkdirSync(tools, { recursive: true })
   const bindgen = findBindgen()
   checkPackages()
   if (redis) checkRedis()
-  return { bindgen, ...(hack && { hack: findHack() }), ...(browser ? checkBrowser() : {}) }
+  return {
+    bindgen,
+    ...(hack && { hack: findTool('cargo-hack') }),
+    ...(pack && { pack: findTool('wasm-pack') }),
+    ...(browser && checkBrowser()),
+  }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { report } from './failures.mjs'
 import { root, setup } from './setup.mjs'
 
-const found = setup({ browser: true, redis: true, hack: true })
+const found = setup({ browser: true, redis: true, hack: true, pack: true })
 const { build } = await import('./build.mjs')
 await build(found, { trap: true, page: true })
 
@@ -97,6 +97,7 @@ const STEPS = {
   'stores (Node)': [node, [...tap, ...STORES.node]],
   'stores (workerd)': [node, [...tap, ...STORES.workerd]],
   'stores (Chromium)': [node, [...tap, ...STORES.chromium]],
+  'Rust driver (Chromium)': [node, ['tests/client/run.mjs']],
   'stores (Rust)': ['cargo', ['test', '--lib', ...client, 'client::store']],
   'stores (Rust, Chromium)': [
     'cargo',
