@@ -334,8 +334,8 @@ fn line(event: &Value) -> String {
         "cancelled" => format!("cancelled {whom} {}", text("reason")),
         "timeout" => format!("timeout {whom}"),
         _ => {
-            let own = event["stopped"].as_str();
-            format!("ready {}", own.or(event["bundle"]["meta"]["stopped"].as_str()).unwrap())
+            let whole = || event["bundle"]["meta"]["stopped"].as_str();
+            format!("ready {}", event["stopped"].as_str().or_else(whole).unwrap())
         }
     }
 }

@@ -292,6 +292,34 @@ async fn a_straggler_is_told_and_dropped() {
 }
 
 #[wasm_bindgen_test]
+async fn one_that_takes_too_long_is_dropped_while_others_run() {
+    let dropped = Rc::new(Cell::new(false));
+    let gone = dropped.clone();
+    let options = BundleOptions::new("t", move |context: ReplicateContext| {
+        let gone = gone.clone();
+        async move {
+            match context.id.as_str() {
+                "r1" => {
+                    let _gone = Dropped(gone);
+                    pending().await
+                }
+                // Started when the first one's time was up.
+                "r3" => {
+                    gloo_timers::future::TimeoutFuture::new(1).await;
+                    Ok::<_, ReplicateError>(Replicate::new(gone.get()))
+                }
+                _ => Ok(Replicate::new(true)),
+            }
+        }
+    });
+    let limits = ReplicateLimits { tokens: None, seconds: Some(0.05) };
+    let bundle = ended(options.per_replicate(limits)).await;
+    let status: Vec<_> = bundle.meta.per_replicate.iter().map(|one| one.status).collect();
+    assert_eq!(status, [ReplicateStatus::Timeout, ReplicateStatus::Valid, ReplicateStatus::Valid]);
+    assert_eq!(bundle.replicates[2].data, Some(json!(true)));
+}
+
+#[wasm_bindgen_test]
 async fn a_ceiling_of_tokens_holds_while_a_replicate_runs() {
     let total = |total_tokens| TokenUsage { total_tokens, ..TokenUsage::default() };
     let options = BundleOptions::new("t", move |context: ReplicateContext| async move {
