@@ -31,7 +31,7 @@ const STORES = {
   rust: stores('rust', 'rust-turns'),
 }
 const wasm = ['--target', 'wasm32-unknown-unknown']
-const client = ['--features', 'client', '--locked']
+const client = ['--features', 'client,jsonschema', '--locked']
 const strict = ['--', '-D', 'warnings']
 
 // No `--no-dev-deps`, which would rewrite Cargo.toml while other steps read it: dev-dependencies
@@ -97,8 +97,9 @@ const STEPS = {
   'stores (Node)': [node, [...tap, ...STORES.node]],
   'stores (workerd)': [node, [...tap, ...STORES.workerd]],
   'stores (Chromium)': [node, [...tap, ...STORES.chromium]],
+  'Rust driver (native)': ['cargo', ['test', '--lib', ...client, 'client::']],
+  'Rust driver (documentation)': ['cargo', ['test', '--doc', ...client]],
   'Rust driver (Chromium)': [node, ['tests/client/run.mjs']],
-  'stores (Rust)': ['cargo', ['test', '--lib', ...client, 'client::store']],
   'stores (Rust, Chromium)': [
     'cargo',
     ['test', '--test', 'client_stores', ...wasm, ...client],

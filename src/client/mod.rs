@@ -32,6 +32,14 @@
 //! # }
 //! ```
 //!
+//! | to | |
+//! |---|---|
+//! | run, resume, stop a turn | [`run_turn`], [`resume_turn`], [`cancel_turn`] |
+//! | ask several times, and read computed evidence | [`run_bundle`], [`bundle_tool`] |
+//! | let a planner ask for data first | [`run_with_tool_requests`] |
+//! | answer by a plan of searches | [`run_chain`] |
+//! | keep turns | [`store`] |
+//!
 //! # What holds everywhere
 //!
 //! - What is run (a turn, a bundle, a pass, a chain) is a `Stream` of its events and has a
@@ -55,7 +63,7 @@ mod fetch;
 mod guard;
 mod json;
 mod model;
-mod request;
+pub mod request;
 mod result;
 mod resume;
 mod schema;
@@ -68,10 +76,7 @@ pub use chain::{ChainEvent, ChainOptions, ChainResult, RunningChain, run_chain};
 pub use error::Error;
 pub use model::Model;
 pub use request::{
-    AskedCall, AuditedCall, AuditedInference, FellBack, PassCall, PassControl, PassError,
-    PassErrorDetails, PassEvent, PassEventKind, PassOptions, PassOutcome, PassPhase, PassPlace,
-    PassResult, PassToolResult, PlanAudit, RecordedCall, RejectedView, RunningPass, audit_tool_use,
-    inventory_tools, run_with_tool_requests,
+    PassError, PassEvent, PassOptions, PassResult, RunningPass, run_with_tool_requests,
 };
 pub use result::{FailureView, TokenUsage, ToolResult, TurnResult, TurnStatus};
 pub use resume::{Approval, ResumeOptions, cancel_turn, resume_turn};

@@ -9,9 +9,9 @@ use futures::future::pending;
 use gloo_timers::future::TimeoutFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use turnlock::client::request::{PassEventKind, PassOutcome, RecordedCall};
 use turnlock::client::{
-    Error, Model, PassError, PassEvent, PassEventKind, PassOptions, PassOutcome, RecordedCall,
-    Tool, run_with_tool_requests,
+    Error, Model, PassError, PassEvent, PassOptions, Tool, run_with_tool_requests,
 };
 use turnlock::request::{Channel, Policy, Template, plan_prompt};
 use turnlock::stream::Delta;

@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use futures::StreamExt;
 use serde_json::{Value, json};
-use turnlock::client::{PassOutcome, RecordedCall, Tool, audit_tool_use, run_with_tool_requests};
+use turnlock::client::request::{PassOutcome, RecordedCall, audit_tool_use};
+use turnlock::client::{Tool, run_with_tool_requests};
 use turnlock::request::Reason;
 use wasm_bindgen_test::wasm_bindgen_test;
 

@@ -6,7 +6,8 @@ use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 use turnlock::Signature;
 use turnlock::canon::Json;
-use turnlock::client::{PassOptions, RecordedCall, run_with_tool_requests};
+use turnlock::client::request::RecordedCall;
+use turnlock::client::{PassOptions, run_with_tool_requests};
 use turnlock::request::Policy;
 use wasm_bindgen_test::wasm_bindgen_test;
 

@@ -8,10 +8,8 @@ use std::rc::Rc;
 use futures::StreamExt;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use turnlock::client::{
-    PassEvent, PassOptions, PassOutcome, PassResult, RecordedCall, Tool, audit_tool_use,
-    inventory_tools, run_with_tool_requests,
-};
+use turnlock::client::request::{PassOutcome, RecordedCall, audit_tool_use, inventory_tools};
+use turnlock::client::{PassEvent, PassOptions, PassResult, Tool, run_with_tool_requests};
 use turnlock::request::{Policy, Reason};
 use turnlock::tool::Status;
 use wasm_bindgen_test::wasm_bindgen_test;
