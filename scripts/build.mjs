@@ -16,11 +16,11 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { root, setup } from './setup.mjs'
 
-const run = (command, args, options = {}) =>
+export const run = (command, args, options = {}) =>
   execFileSync(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], ...options })
 
 function files(path) {
@@ -32,7 +32,7 @@ function files(path) {
 }
 
 /** Does `work` unless `out` was made from the same inputs. */
-async function unlessFresh(name, inputs, out, work) {
+export async function unlessFresh(name, inputs, out, work) {
   const hash = createHash('sha256')
   for (const file of inputs.flatMap((input) => files(join(root, input)))) {
     hash.update(file).update('\0').update(readFileSync(file)).update('\0')
@@ -61,6 +61,18 @@ function factory(glue) {
   ].join('\n')
 }
 
+/** Runs wasm-opt, with the features that rustc enables by default. */
+export function optimize(level, from, to) {
+  run(process.execPath, [
+    ...[join(root, 'node_modules', 'binaryen', 'bin', 'wasm-opt'), from, level],
+    ...['--enable-bulk-memory', '--enable-nontrapping-float-to-int', '--enable-sign-ext'],
+    ...['--enable-mutable-globals', '--enable-reference-types', '--enable-multivalue', '-o', to],
+  ])
+}
+
+/** Where cargo puts what it builds; the examples share it. */
+export const target = resolve(root, process.env.CARGO_TARGET_DIR ?? 'target')
+
 /** Builds the core with `features` into `to`: `turnlock.wasm` and `glue.js`. */
 function buildWasm(bindgen, features, to) {
   const out = join(root, '.cache', 'wasm', features)
@@ -68,22 +80,14 @@ function buildWasm(bindgen, features, to) {
     ...['build', '--release', '--lib', '--target', 'wasm32-unknown-unknown'],
     ...['--features', features, '--locked'],
   ])
-  const target = process.env.CARGO_TARGET_DIR ?? join(root, 'target')
   run(join(bindgen, 'wasm-bindgen'), [
     join(target, 'wasm32-unknown-unknown', 'release', 'turnlock.wasm'),
     ...['--target', 'no-modules', '--no-typescript', '--omit-default-module-path'],
     ...['--remove-name-section', '--remove-producers-section', '--out-dir', out],
   ])
   mkdirSync(join(root, to), { recursive: true })
-  // The same features as rustc enables by default; -O3 on top of opt-level "s" buys speed for
-  // little size (see BENCHMARKS.md).
-  run(process.execPath, [
-    join(root, 'node_modules', 'binaryen', 'bin', 'wasm-opt'),
-    join(out, 'turnlock_bg.wasm'),
-    ...['-O3', '--enable-bulk-memory', '--enable-nontrapping-float-to-int', '--enable-sign-ext'],
-    ...['--enable-mutable-globals', '--enable-reference-types', '--enable-multivalue'],
-    ...['-o', join(root, to, 'turnlock.wasm')],
-  ])
+  // -O3 on top of opt-level "s" buys speed for little size (see BENCHMARKS.md).
+  optimize('-O3', join(out, 'turnlock_bg.wasm'), join(root, to, 'turnlock.wasm'))
   const glue = readFileSync(join(out, 'turnlock.js'), 'utf8')
   writeFileSync(join(root, to, 'glue.js'), factory(glue))
 }

@@ -34,14 +34,20 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
+/** What stands where: the longer paths first. The page in Rust is there once it has been built. */
+const FOLDERS = {
+  '/turnlock/': 'pkg/dist',
+  '/rust/': 'examples/rust-page/dist',
+  '/': 'www',
+}
+
 async function file(path) {
   if (path === '/behaviours.json') {
     const about = Object.entries(BEHAVIOURS).map(([name, one]) => [name, one.about])
     return JSON.stringify(Object.fromEntries(about))
   }
-  const [folder, rest] = path.startsWith('/turnlock/')
-    ? [join(root, 'pkg/dist'), path.slice('/turnlock'.length)]
-    : [join(root, 'www'), path === '/' ? '/index.html' : path]
+  const [prefix, from] = Object.entries(FOLDERS).find(([prefix]) => path.startsWith(prefix))
+  const [folder, rest] = [join(root, from), path.slice(prefix.length) || 'index.html']
   const wanted = normalize(join(folder, rest))
   if (!wanted.startsWith(folder)) return undefined
   const body = await readFile(wanted).catch(() => undefined)

@@ -19,8 +19,14 @@ const wasmTests = {
 }
 const nodeTests = (folder) =>
   readdirSync(join(root, folder))
-    .filter((file) => file.endsWith('.test.mjs'))
+    .filter((file) => file.endsWith('.test.mjs') && !file.startsWith('rust-'))
     .map((file) => join(folder, file))
+/** The examples in Rust: each is built, then tested. */
+const RUST = {
+  page: 'tests/e2e/rust-page.test.mjs',
+  worker: 'tests/server/rust-worker.test.mjs',
+}
+const RUST_ROOTS = Object.keys(RUST).map((name) => `examples/rust-${name}/src/lib.rs`)
 // A server that never answers fails its test, not the day.
 const tap = ['--test', '--test-reporter=tap', '--test-timeout=300000']
 const stores = (...names) => names.map((name) => `tests/stores/${name}.test.mjs`)
@@ -45,6 +51,7 @@ const powerset = [
 /** Name → command, arguments, environment. */
 const STEPS = {
   'format (Rust)': ['cargo', ['fmt', '--all', '--check']],
+  'format (Rust examples)': ['rustfmt', ['--check', '--edition', '2024', ...RUST_ROOTS]],
   'format (TypeScript)': [node, ['node_modules/prettier/bin/prettier.cjs', '--check', '.']],
   'lint (native)': ['cargo', ['clippy', '--all-targets', '--locked', ...strict]],
   'lint (wasm)': ['cargo', ['clippy', '--all-targets', ...wasm, '--locked', ...strict]],
@@ -71,6 +78,8 @@ const STEPS = {
     { RUSTDOCFLAGS: '-D warnings' },
   ],
   crate: [node, ['scripts/crate.mjs']],
+  'example page in Rust (build)': [node, ['examples/rust-page/build.mjs']],
+  'example worker in Rust (build)': [node, ['examples/rust-worker/build.mjs']],
   size: [node, ['scripts/size.mjs', '--check']],
   'reports of failures': [node, [...tap, 'scripts/failures.test.mjs']],
   'core (native)': ['cargo', ['test', '--locked']],
@@ -110,11 +119,13 @@ const STEPS = {
   'server (workerd)': [node, ['tests/server/run.mjs', 'workerd']],
   'server (Deno)': [node, ['tests/server/run.mjs', 'deno']],
   'server (Bun)': [node, ['tests/server/run.mjs', 'bun']],
+  'example worker in Rust (workerd)': [node, [...tap, RUST.worker]],
   'kills (Node)': [node, [...tap, 'tests/kills/kills.test.mjs']],
   'restarts (workerd)': [node, [...tap, 'tests/kills/restarts.test.mjs']],
   'tabs (Chromium)': [node, [...tap, 'tests/kills/tabs.test.mjs']],
   'memory of many turns': [node, [...tap, 'tests/soak.test.mjs']],
   'page (Chromium)': [node, ['--test', '--test-reporter=tap', ...nodeTests('tests/e2e')]],
+  'example page in Rust (Chromium)': [node, [...tap, RUST.page]],
 }
 
 /** What a runner says of itself: cargo's, node's and our own closing lines. */

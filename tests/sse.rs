@@ -9,6 +9,7 @@ use std::fs;
 
 use serde_json::Value;
 use turnlock::stream::{SseDecoder, SseEvent};
+use turnlock::trace::{Event, EventKind, PhaseName};
 
 fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<(String, String)> {
     let mut decoder = SseDecoder::new(1_000_000);
@@ -66,4 +67,52 @@ fn recordings() {
         played += 1;
     }
     assert_eq!((played, left_out), (39, 13));
+}
+
+/// Text that would end a line, an event or a stream, if it were not written as JSON.
+const NASTY: [&str; 7] = [
+    "a\rb\nc\r\nd\r\n\r\n",
+    "\n\ndata: {\"type\":\"complete\"}\n\n",
+    "id: 7\nevent: x\nretry: 0\n: comment",
+    "\u{2028} \u{2029} \u{85} \u{b} \u{c}",
+    "\0 \u{7} \u{1b}[2J \u{7f} \u{feff}",
+    "😀 e\u{301} \u{202e}",
+    "\"\\\"\\\\ </script><!--",
+];
+
+#[test]
+fn what_is_written_is_read() {
+    let kinds = |text: &str| {
+        let text = text.to_owned();
+        [
+            EventKind::Text(text.clone()),
+            EventKind::Reasoning(text.clone()),
+            EventKind::Cancelled { reason: text },
+        ]
+    };
+    let events: Vec<Event> = NASTY
+        .into_iter()
+        .flat_map(kinds)
+        .zip(1..)
+        .map(|(kind, seq)| Event {
+            phase: PhaseName::Tool,
+            request_id: "r".into(),
+            project_id: Some("p\n\nq".into()),
+            tool_batch_id: 0,
+            seq,
+            kind,
+        })
+        .collect();
+    let wire: String = events.iter().map(Event::to_sse).collect();
+    let mut decoder = SseDecoder::new(1_000_000);
+    let mut read: Vec<(String, Value)> = Vec::new();
+    let take = |event: &SseEvent<'_>| {
+        read.push((event.id.to_string(), serde_json::from_str(&event.data).unwrap()));
+    };
+    decoder.feed(wire.as_bytes(), take).unwrap();
+    let written = |event: &Event| {
+        let json = serde_json::from_str(&event.to_json().to_text()).unwrap();
+        (event.seq.to_string(), json)
+    };
+    assert_eq!(read, events.iter().map(written).collect::<Vec<_>>());
 }

@@ -330,6 +330,32 @@ impl Event {
         out.push('}');
     }
 
+    /// The event for a `text/event-stream` response: `id: <seq>`, `data: <one line of JSON>`, a
+    /// blank line.
+    ///
+    /// ```
+    /// use turnlock::trace::{Event, EventKind, PhaseName};
+    ///
+    /// let event = Event {
+    ///     phase: PhaseName::Unified,
+    ///     request_id: "r".into(),
+    ///     project_id: None,
+    ///     tool_batch_id: 0,
+    ///     seq: 2,
+    ///     kind: EventKind::Text("a\nb".into()),
+    /// };
+    /// let wire = event.to_sse();
+    /// assert!(wire.starts_with("id: 2\ndata: {\"type\":\"text\","));
+    /// assert!(wire.ends_with("\"chunk\":\"a\\nb\"}\n\n"));
+    /// ```
+    #[must_use]
+    pub fn to_sse(&self) -> String {
+        let mut out = format!("id: {}\ndata: ", self.seq);
+        self.write_json(&mut out);
+        out.push_str("\n\n");
+        out
+    }
+
     fn envelope(&self) -> [(std::borrow::Cow<'static, str>, Json<'static>); 5] {
         [
             ("phase".into(), self.phase.name().into()),

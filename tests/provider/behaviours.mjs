@@ -145,6 +145,13 @@ export const BEHAVIOURS = {
       calls: [LIST],
     }),
   },
+  'divide-by-zero': {
+    about: 'Asks a calculator, where there is one, to divide by zero; then answers.',
+    play: (seen) =>
+      seen.canCall && !seen.results.length && seen.tools.includes('divide')
+        ? { calls: [call('divide', { dividend: 1, divisor: 0 })] }
+        : answer(seen),
+  },
   'loop-silent': {
     about: 'Loops for ever and never says a word, even without tools.',
     play: () => ({ calls: [LIST] }),

@@ -1,0 +1,3 @@
+import start from './rust_page.js'
+
+await start()

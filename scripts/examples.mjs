@@ -1,0 +1,41 @@
+// Builds the examples in Rust, each into its `dist`: crate → wasm → glue → wasm-opt. Each is a
+// package with its own lock file; they share the root's target directory, and with it what is
+// compiled of their dependencies. Skipped while nothing has changed.
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { optimize, run, target, unlessFresh } from './build.mjs'
+import { root } from './setup.mjs'
+
+/** What goes into every example. */
+const CRATE = ['Cargo.toml', 'Cargo.lock', 'src', 'scripts/build.mjs', 'scripts/examples.mjs']
+
+/**
+ * Builds `examples/<name>`. `own` are its files beside the crate; `finish` gets the folder of the
+ * result, with glue and wasm in it.
+ */
+export async function buildExample(name, { bindgen }, own, finish) {
+  const folder = join('examples', name)
+  const [dist, crate] = [join(root, folder, 'dist'), name.replaceAll('-', '_')]
+  const inputs = ['Cargo.toml', 'Cargo.lock', 'src', 'build.mjs', ...own]
+  const out = [join(folder, 'dist', `${crate}_bg.wasm`)]
+  await unlessFresh(
+    name,
+    [...CRATE, ...inputs.map((file) => join(folder, file))],
+    out,
+    async () => {
+      rmSync(dist, { recursive: true, force: true })
+      const wasm = ['--release', '--locked', '--target', 'wasm32-unknown-unknown']
+      const env = { ...process.env, CARGO_TARGET_DIR: target }
+      run('cargo', ['build', ...wasm], { cwd: join(root, folder), env })
+      run(join(bindgen, 'wasm-bindgen'), [
+        join(target, 'wasm32-unknown-unknown', 'release', `${crate}.wasm`),
+        ...['--target', 'web', '--no-typescript', '--out-dir', dist],
+        ...['--remove-name-section', '--remove-producers-section'],
+      ])
+      const made = join(dist, `${crate}_bg.wasm`)
+      optimize('-Oz', made, made)
+      await finish(dist)
+    },
+  )
+  return dist
+}
