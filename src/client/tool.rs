@@ -6,16 +6,14 @@ use std::future::Future;
 use std::rc::Rc;
 
 use futures::future::LocalBoxFuture;
-use js_sys::{Function, JSON, Object, Promise, Reflect};
+use js_sys::Function;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wasm_bindgen::JsValue;
-use wasm_bindgen::closure::Closure;
-use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortController, AbortSignal};
 
 use super::error::Error;
-use super::guard::{Guarded, describe, guarded};
+use super::guard::{Guarded, guarded};
+use super::js_tool::call_js;
 use super::json::to_json;
 use super::schema::Validator;
 use crate::canon::Json;
@@ -393,62 +391,6 @@ pub(super) fn text_of(text: String) -> Settled {
     Settled::Ok { text, bytes }
 }
 
-fn unserializable(why: &str) -> Settled {
+pub(super) fn unserializable(why: &str) -> Settled {
     failed("tool.unserializable", &format!("the tool's result cannot be sent: {why}"))
-}
-
-async fn call_js(function: &Function, args: &Json<'static>, context: &ToolContext) -> Settled {
-    let report = context.report.clone();
-    // Lives as long as the call: who reports behind its end gets an exception.
-    let report = Closure::<dyn Fn(JsValue)>::new(move |data: JsValue| {
-        if let Ok(text) = JSON::stringify(&data) {
-            report(String::from(text));
-        }
-    });
-    let called = JSON::parse(&args.to_text()).and_then(|args| {
-        function.call2(&JsValue::UNDEFINED, &args, &js_context(context, &report)?)
-    });
-    let ended = match called {
-        Ok(value) => JsFuture::from(Promise::resolve(&value)).await,
-        Err(thrown) => Err(thrown),
-    };
-    match ended {
-        Ok(value) => returned_js(&value),
-        Err(thrown) => failed("tool.threw", &describe(&thrown)),
-    }
-}
-
-fn js_context(
-    context: &ToolContext,
-    report: &Closure<dyn Fn(JsValue)>,
-) -> Result<JsValue, JsValue> {
-    let object = Object::new();
-    let set = |key: &str, value: JsValue| Reflect::set(&object, &key.into(), &value).map(drop);
-    let text = |text: Option<&str>| text.map_or(JsValue::NULL, JsValue::from);
-    set("signal", context.signal().map_or(JsValue::UNDEFINED, JsValue::from))?;
-    set("requestId", text(Some(&context.request_id)))?;
-    set("toolBatchId", context.tool_batch_id.into())?;
-    set("toolCallId", text(Some(&context.tool_call_id)))?;
-    set("idempotencyKey", text(Some(&context.idempotency_key)))?;
-    set("projectId", text(context.project_id.as_deref()))?;
-    set("report", report.as_ref().clone())?;
-    Ok(object.into())
-}
-
-/// The value of a JavaScript tool as JSON text; `undefined` counts as `null`.
-fn returned_js(value: &JsValue) -> Settled {
-    if value.is_undefined() {
-        return text_of("null".to_owned());
-    }
-    match JSON::stringify(value) {
-        // Functions, symbols, and a `toJSON` that returns one of them: `undefined`, no string.
-        Ok(text) => match text.as_string() {
-            Some(text) => text_of(text),
-            None => {
-                let kind = value.js_typeof().as_string().unwrap_or_default();
-                unserializable(&format!("a {kind} has no JSON"))
-            }
-        },
-        Err(thrown) => unserializable(&describe(&thrown)),
-    }
 }
