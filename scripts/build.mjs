@@ -77,8 +77,8 @@ export const target = resolve(root, process.env.CARGO_TARGET_DIR ?? 'target')
 function buildWasm(bindgen, features, to) {
   const out = join(root, '.cache', 'wasm', features)
   run('cargo', [
-    ...['build', '--release', '--lib', '--target', 'wasm32-unknown-unknown'],
-    ...['--features', features, '--locked'],
+    ...['rustc', '--release', '--lib', '--crate-type', 'cdylib'],
+    ...['--target', 'wasm32-unknown-unknown', '--features', features, '--locked'],
   ])
   run(join(bindgen, 'wasm-bindgen'), [
     join(target, 'wasm32-unknown-unknown', 'release', 'turnlock.wasm'),
