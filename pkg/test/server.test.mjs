@@ -43,3 +43,31 @@ for (const [name, options, path, body, code] of [
     assert.match(told[0].message, /secret/)
   })
 }
+
+// Where nobody reads, the body cannot tell that its reader is gone: workerd's, for one, does not.
+test(
+  'a client that leaves without having read holds no turn back',
+  { timeout: 60_000 },
+  async () => {
+    let said = 0
+    const model = customModel(async function* () {
+      for (; said < 1000; said++) {
+        await new Promise((resolve) => setImmediate(resolve))
+        yield { type: 'text', text: 'x'.repeat(10_000) }
+      }
+    })
+    const handler = createHandler({ model, store: memoryStore(), authorize })
+    const left = new AbortController()
+    const response = await handler(
+      new Request('http://app.example/api/chat/messages', {
+        ...{ method: 'POST', headers: { 'content-type': 'application/json' }, signal: left.signal },
+        body: JSON.stringify({ messages: [{ role: 'user', content: 'hi' }], requestId: 'unread' }),
+      }),
+    )
+    assert.equal(response.status, 200)
+    assert.ok(said < 1000, 'the model is held back')
+    left.abort()
+    assert.match(await (await ask(handler, '/unread/events')).text(), /"type":"complete"/)
+    assert.equal(said, 1000)
+  },
+)

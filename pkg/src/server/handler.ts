@@ -304,8 +304,9 @@ class Exchange<S extends Session> {
       if (stops) turn.cancel('the client left')
       void stream.leave()
     }
-    // Some hosts notice it in the body when they next write to it, and in the request at once.
-    if (stops) this.#request.signal.addEventListener('abort', leave, { once: true })
+    // Some hosts notice it in the body when they next write to it, or not at all while they cannot
+    // write, and in the request at once.
+    this.#request.signal.addEventListener('abort', leave, { once: true })
     return this.#stream(turn.requestId, asKept(stream, follow), leave)
   }
 
