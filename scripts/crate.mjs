@@ -17,7 +17,7 @@ function cargo(...args) {
 }
 
 const OWN =
-  /^(src\/.*\.(rs|bin)|examples\/blocking\/.*\.rs|\.cargo_vcs_info\.json|Cargo\.(lock|toml(\.orig)?))$/
+  /^(src\/.*\.(rs|bin)|examples\/blocking\.rs|\.cargo_vcs_info\.json|Cargo\.(lock|toml(\.orig)?))$/
 const PAPERS = ['README.md', 'DESIGN.md', 'BENCHMARKS.md', 'CHANGELOG.md', 'LICENSE']
 // Work that is not committed is packaged as it is.
 const listed = cargo('package', '--list', '--allow-dirty', '--locked').out

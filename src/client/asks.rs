@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use futures::StreamExt;
 use futures::future::{AbortHandle, select};
 
 use super::clock;
-use super::drive::{Facts, Host, Machine, Tasks, yield_now};
+use super::drive::{Facts, Host, Machine, Tasks};
 use super::feed::Feed;
-use super::guard::{Guarded, guarded};
+use super::guard::{Guarded, GuardedStream, guarded};
 use super::model::{Model, Opened};
 use super::store::Store;
 use super::tool::{Abort, Tool, ToolContext, failed};
@@ -87,7 +86,7 @@ pub(super) struct Asked<M> {
 #[derive(Default)]
 pub(super) struct UnderWay {
     requests: BTreeMap<u32, AbortHandle>,
-    tools: BTreeMap<u32, AbortHandle>,
+    tools: BTreeMap<u32, (AbortHandle, Abort)>,
     /// Calls whose arguments this owner of the turn has checked.
     checked: BTreeSet<u32>,
 }
@@ -102,7 +101,11 @@ impl<M: Asks> Host<M> for Asked<M> {
                 let handle = tasks.start(self.ask(inference, attempt, body));
                 self.under_way.requests.insert(inference, handle);
             }
-            Effect::Abort { inference } => cancel(&mut self.under_way.requests, inference),
+            Effect::Abort { inference } => {
+                if let Some(handle) = self.under_way.requests.remove(&inference) {
+                    handle.abort();
+                }
+            }
             Effect::Check { call, name, args } => {
                 let verdict = self.verdict(&name, &args);
                 self.under_way.checked.insert(call);
@@ -129,11 +132,17 @@ impl<M: Asks> Host<M> for Asked<M> {
                     abort: Abort::default(),
                     report: Rc::new(move |text| progress(&report, call, &text)),
                 };
+                let abort = context.abort.clone();
                 let settling = self.settling(call, &name, args, context);
                 let handle = tasks.start(self.settle(call, max_result_bytes, settling));
-                self.under_way.tools.insert(call, handle);
+                self.under_way.tools.insert(call, (handle, abort));
             }
-            Effect::CancelTool { call, .. } => cancel(&mut self.under_way.tools, call),
+            Effect::CancelTool { call, reason } => {
+                if let Some((handle, abort)) = self.under_way.tools.remove(&call) {
+                    abort.abort_because(reason);
+                    handle.abort();
+                }
+            }
             Effect::Commit { attempt, commit } => drop(tasks.start(self.commit(attempt, commit))),
             Effect::Recall { call, key } => drop(tasks.start(self.recall(call, key))),
             Effect::Trace(event) => {
@@ -145,12 +154,6 @@ impl<M: Asks> Host<M> for Asked<M> {
             Effect::Done { result } => return Some(result),
         }
         None
-    }
-}
-
-fn cancel(under_way: &mut BTreeMap<u32, AbortHandle>, number: u32) {
-    if let Some(handle) = under_way.remove(&number) {
-        handle.abort();
     }
 }
 
@@ -361,22 +364,25 @@ impl<M: Asks> Asking<M> {
                 }
             }
             Opened::Deltas(deltas) => {
-                let mut deltas = deltas;
-                loop {
-                    let next = Guarded::new(move || async move { (deltas.next().await, deltas) });
-                    let (next, rest) = next?.await?;
+                let mut deltas = GuardedStream::new(deltas);
+                for count in 1_u64.. {
+                    let next = deltas.next().await?;
                     let ended = next.is_none();
                     // A stream that yields nothing has answered nothing; it was not cut off.
-                    let deltas_now = next.transpose()?.into_iter().collect();
+                    let told = next.transpose()?.into_iter().collect();
                     self.facts.tell(move |machine, now| {
-                        machine.told(now, Input::Deltas { inference, attempt, deltas: deltas_now });
+                        machine.told(now, Input::Deltas { inference, attempt, deltas: told });
                     });
                     if ended {
                         break;
                     }
-                    deltas = rest;
-                    // A stream that is always ready must not keep the machine from hearing it.
-                    yield_now().await;
+                    // A stream that is always ready must neither keep the machine from hearing it,
+                    // nor others from stopping it, nor the host from its timers.
+                    if count % 256 == 0 {
+                        clock::sleep(0.0).await
+                    } else {
+                        clock::microtask().await
+                    }
                     self.room(inference, attempt).await;
                 }
             }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use gloo_timers::future::TimeoutFuture;
+use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen_futures::JsFuture;
 
 #[wasm_bindgen]
 extern "C" {
@@ -35,6 +37,11 @@ const LONGEST_TIMER: f64 = 2_147_483_647.0;
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within limits")]
 pub(super) fn sleep(ms: f64) -> TimeoutFuture {
     TimeoutFuture::new(ms.clamp(0.0, LONGEST_TIMER).ceil() as u32)
+}
+
+/// Lets what is due on the event loop's queue of microtasks have its turn.
+pub(super) async fn microtask() {
+    let _ = JsFuture::from(js_sys::Promise::resolve(&JsValue::UNDEFINED)).await;
 }
 
 /// Sleeps for a duration.

@@ -8,10 +8,11 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use futures::StreamExt;
 use futures::future::{AbortHandle, Abortable, LocalBoxFuture};
 use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
 use gloo_timers::future::TimeoutFuture;
+use wasm_bindgen_futures::spawn_local;
 
 use super::clock;
 
@@ -42,6 +43,7 @@ pub(super) struct Facts<M>(Rc<RefCell<Queue<M>>>);
 struct Queue<M> {
     facts: VecDeque<Fact<M>>,
     driver: Option<Waker>,
+    over: bool,
 }
 
 impl<M> Clone for Facts<M> {
@@ -58,16 +60,30 @@ impl<M> std::fmt::Debug for Facts<M> {
 
 impl<M> Facts<M> {
     pub(super) fn new() -> Self {
-        Self(Rc::new(RefCell::new(Queue { facts: VecDeque::new(), driver: None })))
+        Self(Rc::new(RefCell::new(Queue { facts: VecDeque::new(), driver: None, over: false })))
     }
 
     /// Tells the machine, as soon as it listens. Nobody listens behind the end.
     pub(super) fn tell(&self, fact: impl FnOnce(&mut M, u64) + 'static) {
         let mut queue = self.0.borrow_mut();
+        if queue.over {
+            return;
+        }
         queue.facts.push_back(Box::new(fact));
-        if let Some(driver) = queue.driver.take() {
+        let driver = queue.driver.take();
+        drop(queue);
+        if let Some(driver) = driver {
             driver.wake();
         }
+    }
+
+    /// What comes from now on is not kept.
+    fn close(&self) {
+        let mut queue = self.0.borrow_mut();
+        queue.over = true;
+        let rest = std::mem::take(&mut queue.facts);
+        drop(queue);
+        drop(rest);
     }
 
     fn next(&self) -> Option<Fact<M>> {
@@ -97,18 +113,67 @@ impl Tasks {
     }
 }
 
-/// Lets everything else have its turn.
-pub(super) async fn yield_now() {
-    let mut yielded = false;
-    poll_fn(|cx| {
-        if yielded {
-            return Poll::Ready(());
+/// Until a driver ends, or is given up.
+struct Listening<M>(Facts<M>);
+
+impl<M> Drop for Listening<M> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// A driver on the event loop.
+pub(super) struct Task(Rc<Running>);
+
+struct Running {
+    driver: RefCell<Option<LocalBoxFuture<'static, ()>>>,
+    /// The event loop's own.
+    waker: RefCell<Option<Waker>>,
+}
+
+impl std::fmt::Debug for Task {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Task")
+    }
+}
+
+/// Runs a driver on the event loop, to its end, whatever becomes of the [`Task`].
+pub(super) fn spawn(driver: impl Future<Output = ()> + 'static) -> Task {
+    let driver = RefCell::new(Some(driver.boxed_local()));
+    let running = Rc::new(Running { driver, waker: RefCell::new(None) });
+    let task = Task(running.clone());
+    spawn_local(poll_fn(move |cx| {
+        *running.waker.borrow_mut() = Some(cx.waker().clone());
+        running.poll(cx)
+    }));
+    task
+}
+
+impl Running {
+    fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
+        // Where it is being polled further down already, it hears there what it was told.
+        let Ok(mut driver) = self.driver.try_borrow_mut() else { return Poll::Pending };
+        let Some(running) = driver.as_mut() else { return Poll::Ready(()) };
+        let polled = running.as_mut().poll(cx);
+        if polled.is_ready() {
+            let ended = driver.take();
+            // What it drops may ask for it again.
+            drop(driver);
+            drop(ended);
         }
-        yielded = true;
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
+        polled
+    }
+}
+
+impl Task {
+    /// Has the driver hear what it was told, now: a runtime that ends whatever a request has begun
+    /// wakes nothing any more, and what the driver holds would never be given back.
+    pub(super) fn hear(&self) {
+        let waker = self.0.waker.borrow().clone();
+        if let Some(waker) = waker {
+            let _ = self.0.poll(&mut Context::from_waker(&waker));
+        }
+    }
 }
 
 /// Drives a machine to its end.
@@ -117,11 +182,13 @@ pub(super) async fn drive<M: Machine, H: Host<M>>(
     mut host: H,
     facts: Facts<M>,
 ) -> H::End {
+    let listening = Listening(facts.clone());
     let mut tasks = Tasks(FuturesUnordered::new());
     let mut timer = Timer::default();
     loop {
         while let Some(effect) = machine.poll() {
             if let Some(end) = host.perform(effect, &mut tasks) {
+                drop(listening);
                 return end;
             }
         }

@@ -47,23 +47,28 @@ impl<T> Feed<T> {
             return;
         }
         inner.items.push_back(item);
-        wake(inner.reader.take());
+        let reader = inner.reader.take();
+        drop(inner);
+        wake(reader);
     }
 
     /// Nothing follows.
     pub(super) fn end(&self) {
         let mut inner = self.0.borrow_mut();
         inner.over = true;
-        wake(inner.reader.take());
-        inner.held_back.drain(..).for_each(Waker::wake);
+        let wakers = (inner.reader.take(), std::mem::take(&mut inner.held_back));
+        drop(inner);
+        wake(wakers.0);
+        wakers.1.into_iter().for_each(Waker::wake);
     }
 
     /// The reader wants no more.
     pub(super) fn leave(&self) {
         let mut inner = self.0.borrow_mut();
         inner.left = true;
-        inner.items.clear();
-        inner.held_back.drain(..).for_each(Waker::wake);
+        let rest = (std::mem::take(&mut inner.items), std::mem::take(&mut inner.held_back));
+        drop(inner);
+        rest.1.into_iter().for_each(Waker::wake);
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -77,7 +82,12 @@ impl<T> Feed<T> {
     pub(super) fn poll_next(&self, cx: &Context<'_>) -> Poll<Option<T>> {
         let mut inner = self.0.borrow_mut();
         inner.reading = true;
-        inner.held_back.drain(..).for_each(Waker::wake);
+        let held_back = std::mem::take(&mut inner.held_back);
+        if !held_back.is_empty() {
+            drop(inner);
+            held_back.into_iter().for_each(Waker::wake);
+            inner = self.0.borrow_mut();
+        }
         if let Some(item) = inner.items.pop_front() {
             return Poll::Ready(Some(item));
         }

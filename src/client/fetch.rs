@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 
 use gloo_net::http::{Headers, Method, Request, RequestBuilder, Response};
-use js_sys::{Function, Promise, Uint8Array};
+use js_sys::{Function, Promise, Reflect, Uint8Array};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
@@ -27,7 +27,6 @@ pub(super) struct Endpoint {
 /// An answer whose body is still to come. Dropping it closes the connection.
 pub(super) struct Answer {
     response: Response,
-    /// Before `abort`: a reader is let go of before its request is.
     body: Option<Body>,
     _abort: AbortOnDrop,
 }
@@ -61,18 +60,18 @@ impl Endpoint {
     }
 
     async fn send(&self, request: Request) -> Result<Response, ()> {
-        let Some(fetch) = &self.fetch else {
-            // Without it, calling it would be an exception that nobody catches.
-            let global = js_sys::Reflect::get(&js_sys::global(), &"fetch".into());
-            if !global.is_ok_and(|fetch| fetch.is_function()) {
-                return Err(());
-            }
-            return request.send().await.map_err(drop);
-        };
         let request = web_sys::Request::from(request);
+        let global = js_sys::global();
+        let fetch = match &self.fetch {
+            Some(fetch) => (**fetch).clone(),
+            None => {
+                Reflect::get(&global, &"fetch".into()).and_then(JsValue::dyn_into).map_err(drop)?
+            }
+        };
+        // Called as a method of nothing: a detached `fetch` throws in browsers otherwise.
         let promised = fetch.call1(&JsValue::UNDEFINED, &request).map_err(drop)?;
         let answered = JsFuture::from(Promise::resolve(&promised)).await.map_err(drop)?;
-        // A service binding answers with a `Response` of its own realm.
+        // A service binding, or a `fetch` that was replaced, may answer with one of another realm.
         Ok(Response::from(answered.unchecked_into::<web_sys::Response>()))
     }
 }

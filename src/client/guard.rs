@@ -6,11 +6,12 @@
 //! standard library the thread is panicking from then on: `std::thread::panicking()` is true, and
 //! no panic hook can be set any more.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures::future::LocalBoxFuture;
+use futures::stream::LocalBoxStream;
 use js_sys::Array;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
@@ -92,6 +93,39 @@ impl<R> Drop for Guarded<R> {
         if future.is_some() {
             // Destructors are the host's as well. There is nobody to be told.
             drop(guarded(|| drop(future)));
+        }
+    }
+}
+
+/// A stream of the host's, whose panic is its end.
+pub(super) struct GuardedStream<T>(Option<LocalBoxStream<'static, T>>);
+
+impl<T> GuardedStream<T> {
+    pub(super) fn new(stream: LocalBoxStream<'static, T>) -> Self {
+        Self(Some(stream))
+    }
+
+    /// The next item; `None` at the end.
+    pub(super) async fn next(&mut self) -> Result<Option<T>, String> {
+        poll_fn(|cx| {
+            let Some(stream) = &mut self.0 else { return Poll::Ready(Ok(None)) };
+            match guarded(|| stream.as_mut().poll_next(cx)) {
+                Ok(polled) => polled.map(Ok),
+                Err(message) => {
+                    std::mem::forget(self.0.take());
+                    Poll::Ready(Err(message))
+                }
+            }
+        })
+        .await
+    }
+}
+
+impl<T> Drop for GuardedStream<T> {
+    fn drop(&mut self) {
+        let stream = self.0.take();
+        if stream.is_some() {
+            drop(guarded(|| drop(stream)));
         }
     }
 }

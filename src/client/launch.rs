@@ -10,9 +10,10 @@ use super::clock;
 use super::drive::{Facts, drive};
 use super::error::Error;
 use super::feed::Feed;
+use super::guard::guarded;
 use super::model::Model;
 use super::result::{FailureView, TokenUsage, TurnResult, TurnStatus};
-use super::store::Store;
+use super::store::{Changed, Store};
 use super::tool::Tool;
 use super::turn::RunningTurn;
 use crate::canon::Json;
@@ -97,16 +98,14 @@ impl Launch {
         let key: Rc<str> = turn_key(&host.tenant, &host.request_id).into();
         // Whoever takes the turn over, to stop it perhaps, writes under another name.
         let verify = self.facts.clone();
-        let _watch = host.store.as_ref().and_then(|store| {
-            store.watch(
-                &key,
-                Rc::new(move |wrote| {
-                    if wrote.is_some_and(|wrote| owner.as_deref() != Some(wrote)) {
-                        verify.tell(|turn, now| turn.handle(now, Input::Verify));
-                    }
-                }),
-            )
+        let changed: Changed = Rc::new(move |wrote| {
+            if wrote.is_some_and(|wrote| owner.as_deref() != Some(wrote)) {
+                verify.tell(|turn, now| turn.handle(now, Input::Verify));
+            }
         });
+        // A store that cannot watch is asked with the next write.
+        let watch = host.store.as_ref().map(|store| guarded(|| store.watch(&key, changed)));
+        let _watch = watch.and_then(Result::ok).flatten();
         let asked = Asked {
             model,
             tools: host.tools.into(),

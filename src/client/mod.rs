@@ -43,8 +43,8 @@
 //! # What holds everywhere
 //!
 //! - What is run (a turn, a bundle, a pass, a chain) is a `Stream` of its events and has a
-//!   `result()`. It goes on by itself on the runtime's event loop; a reader that is more than 256
-//!   events behind holds the model's response back.
+//!   `result()`. It goes on by itself on the runtime's event loop; a reader of a turn that is more
+//!   than 256 events behind holds the model's response back.
 //! - **Dropping it cancels** everything under way: the request's connection is closed, futures of
 //!   tools are dropped, what they began in JavaScript is told through a signal.
 //! - A failing callback of the host is an event or a result, and so is one that **panics**: on

@@ -186,7 +186,8 @@ impl Model {
     }
 
     /// The host's own `fetch`, which gets a `Request` and returns a promise of a `Response`: for a
-    /// service binding, or where there is no global one.
+    /// service binding, or where there is no global one. It must honour the request's `signal`:
+    /// that is how a response is given up.
     #[must_use]
     pub fn fetch(self, fetch: js_sys::Function) -> Self {
         self.change(|http| http.endpoint.fetch = Some(Rc::new(fetch)))

@@ -3,11 +3,12 @@
 use std::future::Future;
 use std::rc::Rc;
 
+use futures::FutureExt;
 use futures::future::{Either, select};
 use serde::Deserialize;
-use wasm_bindgen_futures::spawn_local;
 
 use super::clock;
+use super::drive::spawn;
 use super::error::Error;
 use super::guard::Guarded;
 use super::launch::{Launch, TurnHost, of_model, owned, wire};
@@ -18,6 +19,7 @@ use super::tool::Tool;
 use super::turn::RunningTurn;
 use crate::canon::Json;
 use crate::store::{Kept, turn_key};
+use crate::tool::Registry;
 use crate::turn::{Keep, Turn};
 
 /// Milliseconds for which a store is waited for, to be read. Longer than any of ours waits itself.
@@ -121,17 +123,25 @@ pub fn resume_turn(options: ResumeOptions) -> Result<RunningTurn, Error> {
     check(&host)?;
     // Misuse is told now, not behind the store.
     host.tools.iter().try_for_each(|tool| tool.wire().map(drop))?;
+    Registry::new(host.tools.iter().map(Tool::spec).collect())?;
+    // An approval that cannot be read would be one that was not given.
+    if !approvals.iter().all(Approval::is_readable) {
+        return Err(Error::option("approvals", "signatures of calls"));
+    }
     let approvals = Json::Array(approvals.iter().map(Approval::wire).collect());
     let batch = tool_batch_id.map_or(Json::Null, |id| Json::integer(u64::from(id)));
     let own = vec![("toolBatchId", batch), ("approvals", approvals)];
-    let (launch, turn) = Launch::new(&host);
-    spawn_local(async move {
-        restore(launch, Some(model), host, own).await;
-    });
+    let (launch, mut turn) = Launch::new(&host);
+    turn.task = Some(spawn(restore(launch, Some(model), host, own).map(drop)));
     Ok(turn)
 }
 
 impl Approval {
+    fn is_readable(&self) -> bool {
+        let hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        self.signature.len() == 64 && self.signature.bytes().all(hex)
+    }
+
     fn wire(&self) -> Json<'static> {
         Json::object([
             ("signature", self.signature.clone().into()),

@@ -336,10 +336,13 @@ impl Tool {
         if let Some(wrong) = &self.wrong {
             return Err(wrong.clone());
         }
+        Ok(self.spec().to_json())
+    }
+
+    pub(super) fn spec(&self) -> ToolSpec {
         let mut spec = self.spec.clone();
-        let usual = if spec.read_only { Dedupe::Replay } else { Dedupe::Block };
-        spec.dedupe = self.dedupe.unwrap_or(usual);
-        Ok(spec.to_json())
+        spec.dedupe = self.dedupe.unwrap_or_else(|| Dedupe::usual(spec.read_only));
+        spec
     }
 
     /// Checks arguments; what panics refuses them.

@@ -7,10 +7,9 @@ use std::task::{Context, Poll};
 use futures::channel::oneshot;
 use futures::stream::{FusedStream, Stream};
 use serde::Serialize;
-use wasm_bindgen_futures::spawn_local;
 
 use super::clock;
-use super::drive::Facts;
+use super::drive::{Facts, Task, spawn};
 use super::error::Error;
 use super::feed::Feed;
 use super::json::to_json;
@@ -185,8 +184,8 @@ pub fn run_turn(options: TurnOptions) -> Result<RunningTurn, Error> {
     let owner = keep.as_ref().map(|keep| keep.owner.clone());
     let keep = keep.map_or(Json::Null, |keep| keep.to_json());
     let machine = Turn::from_json(wire(&host, keep, members)?)?;
-    let (launch, turn) = Launch::new(&host);
-    spawn_local(launch.run(machine, Some(model), host, owner));
+    let (launch, mut turn) = Launch::new(&host);
+    turn.task = Some(spawn(launch.run(machine, Some(model), host, owner)));
     Ok(turn)
 }
 
@@ -198,6 +197,7 @@ pub struct RunningTurn {
     events: Feed<Event>,
     control: Control,
     result: oneshot::Receiver<TurnResult>,
+    pub(super) task: Option<Task>,
 }
 
 /// Stops or pauses a turn from elsewhere. It does not keep the turn alive.
@@ -224,7 +224,7 @@ impl RunningTurn {
         facts: Facts<Turn>,
         result: oneshot::Receiver<TurnResult>,
     ) -> Self {
-        Self { request_id, events, control: Control(facts), result }
+        Self { request_id, events, control: Control(facts), result, task: None }
     }
 
     /// The turn's id.
@@ -278,6 +278,9 @@ impl Drop for RunningTurn {
         if !self.events.is_over() {
             self.events.leave();
             self.control.cancel("the reader left");
+            if let Some(task) = &self.task {
+                task.hear();
+            }
         }
     }
 }

@@ -15,6 +15,14 @@ pub enum Dedupe {
     Replay,
 }
 
+impl Dedupe {
+    /// What holds where a host says nothing.
+    #[must_use]
+    pub fn usual(read_only: bool) -> Self {
+        if read_only { Self::Replay } else { Self::Block }
+    }
+}
+
 /// One tool, as the host declares it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {

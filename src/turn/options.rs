@@ -344,7 +344,7 @@ fn tool(index: usize, value: Json<'static>) -> Result<ToolSpec, Error> {
     if spec.reuse_ms.is_some() && !spec.read_only {
         return Err(invalid(&at("reuseMs"), "a tool that is readOnly"));
     }
-    spec.dedupe = dedupe.unwrap_or(if spec.read_only { Dedupe::Replay } else { Dedupe::Block });
+    spec.dedupe = dedupe.unwrap_or_else(|| Dedupe::usual(spec.read_only));
     Ok(spec)
 }
 

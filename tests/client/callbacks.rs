@@ -6,11 +6,17 @@ use std::rc::Rc;
 use futures::{FutureExt, StreamExt, stream};
 use gloo_timers::future::TimeoutFuture;
 use serde_json::{Value, json};
-use turnlock::client::{Model, Tool, TurnOptions, TurnResult, TurnStatus, run_turn};
+use turnlock::client::store::MemoryStore;
+use turnlock::client::{
+    Approval, Model, ResumeOptions, Tool, TurnOptions, TurnResult, TurnStatus, resume_turn,
+    run_turn,
+};
 use turnlock::stream::Delta;
 use turnlock::trace::EventKind;
+use turnlock::turn::Policy;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::spawn_local;
 use wasm_bindgen_test::{console_log, wasm_bindgen_test};
 
 use crate::site;
@@ -309,6 +315,76 @@ async fn a_slow_reader_holds_the_model_back() {
 }
 
 #[wasm_bindgen_test]
+async fn a_model_that_is_always_ready_can_be_stopped() {
+    let endless = || Model::custom(|_| stream::repeat_with(|| Ok(Delta::Text("x".to_owned()))));
+    let policy = Policy { turn_ms: 100, ..Policy::default() };
+    let result = run_turn(TurnOptions::new(endless(), go()).policy(policy)).unwrap().result().await;
+    assert_eq!(result.error.unwrap().code, "model.timeout");
+    let turn = run_turn(TurnOptions::new(endless(), go())).unwrap();
+    let control = turn.control();
+    spawn_local(async move { control.cancel("enough") });
+    assert_eq!(turn.result().await.status, TurnStatus::Cancelled);
+    struct Grenade;
+    impl Drop for Grenade {
+        fn drop(&mut self) {
+            assert_eq!(std::hint::black_box(1), 2, "a destructor");
+        }
+    }
+    quiet();
+    let model = Model::custom(|_| {
+        let grenade = Grenade;
+        stream::iter([Ok(Delta::Text("x".to_owned()))]).map(move |delta| {
+            let _ = &grenade;
+            delta
+        })
+    });
+    let result = run_turn(TurnOptions::new(model, go())).unwrap().result().await;
+    assert_eq!((result.status, result.text.as_str()), (TurnStatus::Complete, "x"));
+}
+
+#[wasm_bindgen_test]
+async fn a_turn_that_is_dropped_is_over_at_once() {
+    let gone = Rc::new(Cell::new(false));
+    let flag = gone.clone();
+    let hangs = Tool::new("tool", "", any(), move |_: Value, _| {
+        let dropped = Dropped(flag.clone());
+        async move {
+            futures::future::pending::<()>().await;
+            drop(dropped);
+            Ok::<_, String>(1)
+        }
+    });
+    let mut turn = run_turn(TurnOptions::new(calls_once("tool"), go()).tool(hangs)).unwrap();
+    while let Some(event) = turn.next().await {
+        if matches!(event.kind, EventKind::ToolCalls(_)) {
+            TimeoutFuture::new(1).await;
+            break;
+        }
+    }
+    // A runtime that ends what a request has begun wakes nothing any more.
+    drop(turn);
+    assert!(gone.get());
+}
+
+#[wasm_bindgen_test]
+async fn a_tool_is_told_why_it_ends() {
+    let make = js_sys::Function::new_with_args(
+        "tell",
+        "return (_, { signal, report }) => new Promise(() => signal.addEventListener('abort', () => {
+            report('stopping')
+            tell(signal.reason.name + ' ' + signal.reason.message)
+        }))",
+    );
+    let said = Rc::new(std::cell::RefCell::new(String::new()));
+    let heard = said.clone();
+    let tell = Closure::<dyn Fn(String)>::new(move |why| *heard.borrow_mut() = why);
+    let function = make.call1(&JsValue::UNDEFINED, tell.as_ref()).unwrap();
+    let slow = Tool::js("tool", "", any(), function.unchecked_into()).timeout_ms(5);
+    assert_eq!(outcome(slow).await.tool_results[0].status, "timeout");
+    assert_eq!(*said.borrow(), "AbortError timeout");
+}
+
+#[wasm_bindgen_test]
 async fn a_host_may_bring_its_fetch() {
     let seen = Rc::new(Cell::new(0));
     let count = seen.clone();
@@ -344,6 +420,12 @@ fn misuse_is_told_at_once() {
     assert_eq!(code(TurnOptions::new(fine(), go()).tool(schema)), "tool.invalid_schema");
     let schema = Tool::js("a", "", json!({ "type": "strng" }), js_sys::Function::new_no_args(""));
     assert_eq!(code(TurnOptions::new(fine(), go()).tool(schema)), "tool.invalid_schema");
+    let resume = |options: ResumeOptions| resume_turn(options).unwrap_err().code;
+    let kept = || ResumeOptions::new("r", MemoryStore::new(), fine());
+    let wrong = Approval { signature: "c1".to_owned(), approved: true };
+    assert_eq!(resume(kept().approvals([wrong])), "options.invalid");
+    assert_eq!(resume(kept().tools([tool("a"), tool("A")])), "tool.invalid_name");
+    assert_eq!(resume(ResumeOptions::new("", MemoryStore::new(), fine())), "options.invalid");
     let asks = TurnOptions::new(fine(), go()).tool(tool("a").needs_approval());
     assert_eq!(code(asks), "options.invalid");
     let none = Model::openai_chat("", "m");

@@ -5,7 +5,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures::stream::{FusedStream, Stream};
-use wasm_bindgen_futures::spawn_local;
 
 use super::events::BundleEvent;
 use super::host::{Launched, Tape, Told, launch};
@@ -14,7 +13,7 @@ use super::record::BundleRecording;
 use super::types::EvidenceBundle;
 use crate::bundle::Input;
 use crate::canon::Json;
-use crate::client::drive::Facts;
+use crate::client::drive::{Facts, Task, spawn};
 use crate::client::error::Error;
 
 /// Runs replicates until they agree, all have run, or a budget is spent.
@@ -56,6 +55,7 @@ pub fn run_bundle(options: BundleOptions) -> Result<RunningBundle, Error> {
 #[derive(Debug)]
 pub struct RunningBundle {
     launched: Launched,
+    task: Task,
 }
 
 /// Stops a bundle from elsewhere. It does not keep the bundle alive.
@@ -82,8 +82,8 @@ impl BundleControl {
 impl RunningBundle {
     pub(super) fn start(prepared: Prepared) -> Self {
         let (launched, running) = launch(prepared);
-        spawn_local(running);
-        Self { launched }
+        let task = spawn(running);
+        Self { launched, task }
     }
 
     /// Ends the bundle with what there is; running replicates are dropped.
@@ -152,6 +152,7 @@ impl Drop for RunningBundle {
         if !self.launched.events.is_over() {
             self.launched.events.leave();
             self.cancel("the reader left");
+            self.task.hear();
         }
     }
 }

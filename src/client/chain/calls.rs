@@ -5,11 +5,11 @@ use std::rc::Rc;
 
 use futures::future::{AbortHandle, LocalBoxFuture};
 use futures::{FutureExt, StreamExt};
-use js_sys::{JsString, Promise};
+use js_sys::JsString;
 use serde::Serialize;
-use wasm_bindgen::JsValue;
-use wasm_bindgen_futures::{JsFuture, spawn_local};
+use wasm_bindgen_futures::spawn_local;
 
+use super::super::clock;
 use super::super::drive::{Facts, Host, Machine, Tasks};
 use super::super::feed::Feed;
 use super::super::guard::Guarded;
@@ -111,7 +111,8 @@ where
             };
             while let Some(piece) = pieces.next().await {
                 show(piece?);
-                taken().await;
+                // Pieces may all be there at once: the core and the reader come first.
+                clock::microtask().await;
             }
             Ok("null".to_owned())
         })
@@ -121,12 +122,6 @@ where
 fn text(value: &impl Serialize) -> Result<String, StepError> {
     serde_json::to_string(value)
         .map_err(|error| StepError::from(error).code("json.not_serializable").fatal())
-}
-
-/// Lets the core take a piece, and the reader, before the next one is asked for: pieces may all be
-/// there at once, and nobody may want more of them.
-async fn taken() {
-    drop(JsFuture::from(Promise::resolve(&JsValue::UNDEFINED)).await);
 }
 
 /// What a chain is made of, and where its events go.

@@ -19,10 +19,9 @@ use futures::FutureExt;
 use futures::channel::oneshot;
 use futures::future::Shared;
 use futures::stream::{FusedStream, Stream};
-use wasm_bindgen_futures::spawn_local;
 
 use super::clock;
-use super::drive::{Facts, drive};
+use super::drive::{Facts, Task, drive, spawn};
 use super::error::Error;
 use super::feed::Feed;
 use super::result::FailureView;
@@ -105,8 +104,8 @@ pub fn run_chain(options: ChainOptions) -> Result<RunningChain, Error> {
         feedback,
         rated: Rc::default(),
     };
-    let chain = RunningChain { events: events.clone(), control };
-    spawn_local(async move {
+    let feed = events.clone();
+    let task = spawn(async move {
         machine.handle(clock::whole_now(), Input::Start);
         let result = drive(machine, calls, facts).await;
         // The core writes what `ChainResult` reads.
@@ -115,7 +114,7 @@ pub fn run_chain(options: ChainOptions) -> Result<RunningChain, Error> {
         }
         events.end();
     });
-    Ok(chain)
+    Ok(RunningChain { events: feed, control, task })
 }
 
 type Ended = Shared<oneshot::Receiver<Rc<ChainResult>>>;
@@ -126,6 +125,7 @@ type Ended = Shared<oneshot::Receiver<Rc<ChainResult>>>;
 pub struct RunningChain {
     events: Feed<ChainEvent>,
     control: ChainControl,
+    task: Task,
 }
 
 /// Ends or rates a chain from elsewhere, also behind its end. It does not keep the chain alive.
@@ -224,6 +224,7 @@ impl Drop for RunningChain {
         if !self.events.is_over() {
             self.events.leave();
             self.control.cancel("the reader left");
+            self.task.hear();
         }
     }
 }

@@ -16,10 +16,9 @@ use std::task::{Context, Poll};
 use futures::channel::oneshot;
 use futures::stream::{FusedStream, Stream};
 use serde::de::DeserializeOwned;
-use wasm_bindgen_futures::spawn_local;
 
 use super::asks::{Asked, OnTrace, UnderWay};
-use super::drive::{Facts, drive};
+use super::drive::{Facts, Task, drive, spawn};
 use super::error::Error;
 use super::feed::Feed;
 use super::guard::{Guarded, guarded};
@@ -77,7 +76,7 @@ pub fn run_with_tool_requests(options: PassOptions) -> Result<RunningPass, Error
     let begun = options.begin()?;
     let (settle, result) = oneshot::channel();
     let (events, facts) = (Feed::new(), Facts::new());
-    let pass = RunningPass { events: events.clone(), control: PassControl(facts.clone()), result };
+    let (feed, control) = (events.clone(), PassControl(facts.clone()));
     let asked = Asked {
         model: Some(begun.model),
         tools: begun.tools.into(),
@@ -89,7 +88,7 @@ pub fn run_with_tool_requests(options: PassOptions) -> Result<RunningPass, Error
         facts: facts.clone(),
         under_way: UnderWay::default(),
     };
-    spawn_local(async move {
+    let task = spawn(async move {
         // Behind whatever the host has said by now: a pass that is cancelled at once asks nobody.
         facts.tell(|pass, now| pass.handle(now, Input::Start));
         let done = drive(begun.machine, asked, facts).await;
@@ -98,7 +97,7 @@ pub fn run_with_tool_requests(options: PassOptions) -> Result<RunningPass, Error
         let _ = settle.send(ended);
         events.end();
     });
-    Ok(pass)
+    Ok(RunningPass { events: feed, control, result, task })
 }
 
 fn show(events: Feed<PassEvent>, redact: Option<Redact>) -> OnTrace {
@@ -135,6 +134,7 @@ pub struct RunningPass {
     events: Feed<PassEvent>,
     control: PassControl,
     result: oneshot::Receiver<Ended>,
+    task: Task,
 }
 
 /// Stops a pass from elsewhere. It does not keep the pass alive.
@@ -246,6 +246,7 @@ impl Drop for RunningPass {
         if !self.events.is_over() {
             self.events.leave();
             self.control.cancel("the reader left");
+            self.task.hear();
         }
     }
 }

@@ -19,6 +19,10 @@ pub use memory::{MemoryStore, MemoryStoreOptions};
 
 /// Keeps turns. Every method may be called at any time, also while others are under way.
 ///
+/// A future of a store may be dropped before it is ready: when a turn ends, or has waited too long. A
+/// commit must then be kept whole, or not at all; one that awaits between two writes goes on in a task
+/// of its own.
+///
 /// A store keeps texts that it does not understand, and answers a commit by one rule,
 /// [`judge`](crate::store::judge), in the transaction that writes.
 pub trait Store {
@@ -66,6 +70,40 @@ pub trait Store {
     fn watch(&self, turn: &str, changed: Changed) -> Option<Watch> {
         let _ = (turn, changed);
         None
+    }
+}
+
+impl<S: Store + ?Sized> Store for Rc<S> {
+    fn read<'a>(&'a self, turn: &'a str) -> LocalBoxFuture<'a, Result<Option<Kept>, StoreError>> {
+        (**self).read(turn)
+    }
+
+    fn commit<'a>(
+        &'a self,
+        turn: &'a str,
+        commit: Arc<Commit>,
+    ) -> LocalBoxFuture<'a, Result<Answer, StoreError>> {
+        (**self).commit(turn, commit)
+    }
+
+    fn events<'a>(
+        &'a self,
+        turn: &'a str,
+        after: u64,
+        most: u32,
+    ) -> LocalBoxFuture<'a, Result<Vec<EventGroup>, StoreError>> {
+        (**self).events(turn, after, most)
+    }
+
+    fn recall<'a>(
+        &'a self,
+        key: &'a str,
+    ) -> LocalBoxFuture<'a, Result<Option<Recalled>, StoreError>> {
+        (**self).recall(key)
+    }
+
+    fn watch(&self, turn: &str, changed: Changed) -> Option<Watch> {
+        (**self).watch(turn, changed)
     }
 }
 
