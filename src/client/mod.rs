@@ -51,6 +51,14 @@
 //!   stable Rust a panic is a trap on this target, which is caught in a JavaScript frame below the
 //!   callback. What it owned is leaked. A `RefCell` that it had borrowed stays borrowed.
 //! - Misuse is an [`Error`] at once, with the npm package's stable codes.
+//!
+//! # In a worker
+//!
+//! An event is written for a `text/event-stream` response by
+//! [`Event::to_sse`](crate::trace::Event::to_sse). A client that leaves is told by the request's
+//! signal alone (Cloudflare: the flag `enable_request_signal`): end the stream by it, so that the turn
+//! is dropped, and keep the isolate for the request until then (`wait_until`). The repository's
+//! `examples/rust-worker` does both.
 
 mod asks;
 pub mod bundle;
