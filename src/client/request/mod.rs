@@ -189,7 +189,7 @@ impl RunningPass {
     ///
     /// # Errors
     /// Those of [`RunningPass::result`]; `plan.invalid` where `parse_plan` fails or panics. An
-    /// [`Error`](super::Error) or a [`PassError`] that it fails with is given back as it is.
+    /// [`Error`] or a [`PassError`] that it fails with is given back as it is.
     pub async fn result_with<T, E, F, Fut>(self, parse_plan: F) -> Result<PassResult<T>, PassError>
     where
         T: 'static,
