@@ -31,7 +31,7 @@ const site = await serveRepository()
 const browser = await launch()
 try {
   const page = await browser.newPage()
-  await page.goto(`${site.url}/tests/scenarios/page.html`)
+  await page.goto(`${site.url}/tests/page.html`)
   const rounds = Number(process.env.ROUNDS ?? 30)
   for (const size of [1, 16]) {
     const best = await page.evaluate(measure, { size, rounds, events: 4000 })
