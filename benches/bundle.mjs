@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { runBundle, summarizeReplicates } from 'turnlock'
+import { data } from '../tests/data.mjs'
 import { summarize } from './bundle/plain.mjs'
 import { adaptive, exact, fixed, windows } from './bundle/rules.mjs'
 
@@ -119,7 +120,7 @@ for (const [k, fields] of [
   console.log(`| ${row.join(' | ')} |`)
 }
 
-const agents = new URL('../../shared/corpora/stats/given/agents.json', import.meta.url)
+const agents = data('stats/given/agents.json')
 const { populations } = JSON.parse(readFileSync(agents, 'utf8'))
 
 /** How many replicates a real bundle asks for, for every sequence of five answers. */

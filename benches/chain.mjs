@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { classifyQuery, defineTool, openaiChat, runChain, runTurn } from 'turnlock'
 import { documents } from '../tests/chain/documents.mjs'
 import { chainHost, createSearch } from '../tests/chain/library.mjs'
+import { data } from '../tests/data.mjs'
 import { QUERIES } from '../tests/provider/chains.mjs'
 import { createProvider } from '../tests/provider/server.mjs'
 
@@ -61,8 +62,7 @@ for (const [at, [query, { plan, loop: queries }]] of Object.entries(QUERIES).ent
 }
 await provider.close()
 
-const corpus = new URL('../../shared/corpora/complexity/given/questions.jsonl', import.meta.url)
-const lines = readFileSync(corpus, 'utf8').trim().split('\n')
+const lines = readFileSync(data('complexity/given/questions.jsonl'), 'utf8').trim().split('\n')
 const questions = lines.map((line) => JSON.parse(line).question)
 const rounds = []
 for (let round = 0; round < 30; round++) {

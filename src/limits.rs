@@ -27,7 +27,7 @@ pub const HISTORY_BYTES: usize = 64 * 1024 * 1024;
 /// which escapes take twice the room, beside its batches, outcomes and events.
 pub const KEPT_BYTES: usize = 4 * HISTORY_BYTES;
 
-/// Bytes of the arguments of one tool call: 1 MiB. The longest in the corpora are under 20 KB.
+/// Bytes of the arguments of one tool call: 1 MiB. The longest in recorded conversations are under 20 KB.
 pub const ARGUMENTS_BYTES: usize = 1024 * 1024;
 
 /// Bytes of one server-sent event: 8 MiB. Above any provider's, image parts included.
@@ -55,7 +55,7 @@ pub const TOOLS: usize = 1024;
 pub const MAX_CYCLES: u32 = 2;
 
 /// Items of an array that are matched one to one, exactly; longer ones are compared as multisets
-/// and say so. `bundle-statistics.md` §2.3; the method is cubic.
+/// and say so. `docs/statistics.md` §2.3; the method is cubic.
 pub const ASSIGNED_ITEMS: usize = 128;
 
 /// Comparisons of leaves that one matching may take, lists within lists included: 2²², some

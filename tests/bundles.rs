@@ -389,7 +389,7 @@ fn data_that_is_no_json_is_evidence() {
 /// The sums of the oracle (`usage.json`), through the machine.
 #[test]
 fn usage_vectors() {
-    let text = std::fs::read_to_string(common::corpora().join("stats/given/usage.json")).unwrap();
+    let text = std::fs::read_to_string(common::data("stats/given/usage.json")).unwrap();
     let file: Value = serde_json::from_str(&text).unwrap();
     let mut checked = 0;
     for case in file["cases"].as_array().unwrap() {

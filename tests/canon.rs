@@ -7,14 +7,14 @@ mod common;
 
 use std::fs;
 
-use common::{Random, corpora};
+use common::{Random, data};
 use serde_json::Value;
 use turnlock::canon::{Json, JsonError};
 use turnlock::{Signature, canonicalize, limits};
 
 #[test]
 fn rfc_8785_documents() {
-    let folder = corpora().join("jcs");
+    let folder = data("jcs");
     let mut count = 0;
     for entry in fs::read_dir(folder.join("input")).unwrap() {
         let path = entry.unwrap().path();
@@ -34,7 +34,7 @@ fn number(double: f64) -> Result<String, JsonError> {
 
 #[test]
 fn ten_thousand_numbers() {
-    let text = fs::read_to_string(corpora().join("jcs/es6-numbers.first-10000.txt")).unwrap();
+    let text = fs::read_to_string(data("jcs/es6-numbers.first-10000.txt")).unwrap();
     let mut count = 0;
     for line in text.lines().filter(|line| !line.is_empty()) {
         let (bits, want) = line.split_once(',').unwrap();
@@ -47,7 +47,7 @@ fn ten_thousand_numbers() {
 
 #[test]
 fn appendix_b() {
-    let text = fs::read_to_string(corpora().join("jcs/rfc8785-appendix-b.json")).unwrap();
+    let text = fs::read_to_string(data("jcs/rfc8785-appendix-b.json")).unwrap();
     let samples: Value = serde_json::from_str(&text).unwrap();
     let list = samples.as_array().or_else(|| samples["samples"].as_array()).unwrap();
     let mut good = 0;
@@ -77,7 +77,7 @@ const REFUSED_BY_RULE: [(&str, &str); 2] = [
 #[test]
 fn json_test_suite() {
     let mut counts = [0; 3];
-    for entry in fs::read_dir(corpora().join("json-parsing/test_parsing")).unwrap() {
+    for entry in fs::read_dir(data("json-parsing/test_parsing")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let got = canonicalize(&fs::read(&path).unwrap());
@@ -113,7 +113,7 @@ fn idempotent(name: &str, text: &str) {
 #[test]
 fn json_test_suite_transform() {
     let mut count = 0;
-    for entry in fs::read_dir(corpora().join("json-parsing/test_transform")).unwrap() {
+    for entry in fs::read_dir(data("json-parsing/test_transform")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         match canonicalize(&fs::read(&path).unwrap()) {

@@ -16,7 +16,7 @@ use sim::Sim;
 use turnlock::chain::{Plan, PlanError, PlanLimits, diminishing};
 
 fn vectors() -> Vec<Value> {
-    let path = common::corpora().join("stats/given/chain.json");
+    let path = common::data("stats/given/chain.json");
     let file: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     file["cases"].as_array().unwrap().clone()
 }

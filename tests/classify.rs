@@ -1,5 +1,5 @@
 //! The classifier: its weights are the fit to the public half of the questions in
-//! `shared/corpora/complexity`, and its figures are cross-validated: each question is judged by
+//! `tests/data/complexity`, and its figures are cross-validated: each question is judged by
 //! weights that were fitted without it. `cargo test --test classify -- --nocapture` prints them.
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(missing_docs, unreachable_pub, unnameable_types, missing_debug_implementations)]
@@ -22,7 +22,7 @@ struct Row {
 }
 
 fn rows(file: &str, lower: bool) -> Vec<Row> {
-    let path = common::corpora().join("complexity/given").join(file);
+    let path = common::data("complexity/given").join(file);
     let text = std::fs::read_to_string(path).unwrap();
     let row = |line: &str| {
         let row: Value = serde_json::from_str(line).unwrap();

@@ -148,7 +148,7 @@ fn a_chain_takes_as_long_as_its_longest_path() {
 
 #[test]
 fn branches_side_by_side() {
-    let path = common::corpora().join("complexity/given/questions.jsonl");
+    let path = common::data("complexity/given/questions.jsonl");
     let text = std::fs::read_to_string(path).unwrap();
     let mut random = Random(0xB5A7);
     let branches = text

@@ -24,7 +24,7 @@ fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<(String, String
 
 #[test]
 fn recordings() {
-    let path = common::corpora().join("sse-framing/eventsource-parser.jsonl");
+    let path = common::data("sse-framing/eventsource-parser.jsonl");
     let text = fs::read_to_string(path).unwrap();
     let (mut played, mut left_out) = (0, 0);
     for line in text.lines() {

@@ -30,11 +30,11 @@ fn files(folder: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// Every body in the corpora whose events are of a kind, found by looking at them.
+/// Every recorded body whose events are of a kind, found by looking at them.
 fn tapes(is_of_kind: fn(&Value) -> bool) -> Vec<Tape> {
     let mut paths = Vec::new();
     for folder in ["streams-vercel-ai", "streams-prism-php", "streams-misc"] {
-        files(&common::corpora().join(folder), &mut paths);
+        files(&common::data(folder), &mut paths);
     }
     paths.sort();
     let mut tapes = Vec::new();

@@ -15,10 +15,8 @@ import {
   runTurn,
   threadId,
 } from 'turnlock'
+import { data } from '../../tests/data.mjs'
 import { DIALECTS, histories, INTERRUPTED, junk, read, spoiled } from './histories.mjs'
-
-const corpus = (path) =>
-  readFileSync(new URL(`../../../shared/corpora/${path}`, import.meta.url), 'utf8')
 
 /** The error that `work` throws; fails if it throws none or another's. */
 const thrown = (work) => {
@@ -62,7 +60,7 @@ function renamed(wanted, got, names) {
 }
 
 test('every nasty history becomes what its provider takes', async (t) => {
-  const { cases } = JSON.parse(corpus('nasty-histories/nasty-histories.json'))
+  const { cases } = JSON.parse(readFileSync(data('nasty-histories/nasty-histories.json'), 'utf8'))
   let checked = 0
   for (const { id, title, input, expect, codes: wantedCodes } of cases) {
     await t.test(`${id} ${title}`, () => {
@@ -117,7 +115,9 @@ test('what a provider would refuse is named by code, place and call', () => {
 })
 
 test('refusals are explained by the codes of their rules', () => {
-  const lines = corpus('histories-provider-verdicts/error-messages.jsonl').trim().split('\n')
+  const lines = readFileSync(data('histories-provider-verdicts/error-messages.jsonl'), 'utf8')
+    .trim()
+    .split('\n')
   for (const line of lines) {
     const { message, rule } = JSON.parse(line)
     assert.notDeepEqual(explainRefusal(message), [], `${message}: ${rule}`)

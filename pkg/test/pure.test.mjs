@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import test from 'node:test'
 import { canonicalize, decodeStream, isTurnlockError, signature, TurnlockError } from 'turnlock'
+import { data } from '../../tests/data.mjs'
 
 const code = (work) => {
   try {
@@ -123,12 +124,7 @@ test('integers beyond 2^53 never collide', () => {
 })
 
 test('any chunking gives the same deltas', () => {
-  const text = readFileSync(
-    new URL(
-      '../../../shared/corpora/streams-prism-php/files/deepseek/stream-with-tools-1.sse',
-      import.meta.url,
-    ),
-  )
+  const text = readFileSync(data('streams-prism-php/files/deepseek/stream-with-tools-1.sse'))
   const decode = (chunks) => {
     const decoder = decodeStream('deepseek')
     return [...chunks.flatMap((chunk) => decoder.feed(chunk)), ...decoder.end()]

@@ -10,9 +10,9 @@ import {
   unanimous,
   windows,
 } from '../../benches/bundle/rules.mjs'
+import { data } from '../../tests/data.mjs'
 
-const given = (name) =>
-  JSON.parse(readFileSync(new URL(`../../../shared/corpora/stats/given/${name}`, import.meta.url)))
+const given = (name) => JSON.parse(readFileSync(data(`stats/given/${name}`)))
 const near = (got, want, what) => assert.ok(Math.abs(got - want) < 1e-9, `${what}: ${got}, ${want}`)
 
 test('vectors of the rules', () => {

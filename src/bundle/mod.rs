@@ -3,7 +3,7 @@
 //! [`Evidence`] holds replicates and computes what they agree on; [`Bundle`] is the machine that
 //! decides which replicates run, when it is enough, and what the bundle says. Grammar as for
 //! [`Turn`](crate::turn::Turn); see [the contract](crate#contract-drain-before-you-wait).
-//! Definitions: `bundle-statistics.md` §2.
+//! Definitions: `docs/statistics.md`.
 //!
 //! The evidence alone, of answers that are there already:
 //!

@@ -1,7 +1,7 @@
 //! How far apart values are, and what several of them have in common: distances,
 //! distributions, agreement coefficients, stop rules. Pure arithmetic on JSON values.
 //!
-//! The definitions are those of `bundle-statistics.md` §2 (spec v0), named here by their
+//! The definitions are those of `docs/statistics.md`, named here by their
 //! section. IEEE doubles, sums from left to right, no rounding in between; every sum that two
 //! replicates share is taken in an order that depends on their content only, so `d(a, b)` and
 //! `d(b, a)` are the same double.

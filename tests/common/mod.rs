@@ -4,19 +4,20 @@
 pub mod facts;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 
+/// The root of the project: where the tests run, which need not be where they were compiled.
 pub fn repo() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+    std::env::current_dir().unwrap()
 }
 
-/// Where the shared corpora are; a missing one is a failure, not a skipped test.
-pub fn corpora() -> PathBuf {
-    let path = repo().join("../shared/corpora");
-    assert!(path.is_dir(), "the corpora are not beside the project");
-    path
+/// A file or folder of `tests/data`; `path` stays inside.
+pub fn data(path: &str) -> PathBuf {
+    let inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+    assert!(inside, "{path} is not a path inside tests/data");
+    repo().join("tests/data").join(path)
 }
 
 /// All scenarios of all tables.

@@ -1,5 +1,5 @@
-//! What really happened, and the rules that hold at every step. I1 to I15 are the invariants
-//! of the reliability reference, §4.1; I3 and I4 are API.md's promise.
+//! What really happened, and the rules that hold at every step: I1 to I15, each named where it is
+//! checked. I3 and I4 are the promise of the stores (README, Turns that survive).
 
 use std::collections::{BTreeMap, BTreeSet};
 

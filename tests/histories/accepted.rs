@@ -6,7 +6,7 @@ use serde_json::Value;
 use turnlock::Dialect;
 use turnlock::message::{Options, diagnose};
 
-use crate::common::corpora;
+use crate::common::data;
 use crate::{elements, made, value};
 
 /// A text and a list of one text block are the same content.
@@ -75,7 +75,7 @@ fn stays(messages: &Value, dialect: Dialect, what: &str) {
 #[test]
 fn recorded_requests_stay_as_they_are() {
     let mut seen = 0;
-    let index = fs::read_to_string(corpora().join("streams-misc/simonw-llm/index.jsonl")).unwrap();
+    let index = fs::read_to_string(data("streams-misc/simonw-llm/index.jsonl")).unwrap();
     for line in index.lines() {
         let entry: Value = serde_json::from_str(line).unwrap();
         let (dialect, list) = match entry["api"].as_str().unwrap() {
@@ -87,7 +87,7 @@ fn recorded_requests_stay_as_they_are() {
         seen += 1;
     }
     let nock = "streams-misc/anthropic-sdk-typescript/tests/lib/tools/nockFixtures/ToolRunner.json";
-    let text = fs::read_to_string(corpora().join(nock)).unwrap();
+    let text = fs::read_to_string(data(nock)).unwrap();
     let all: Value = serde_json::from_str(&text).unwrap();
     for entry in all.as_array().unwrap() {
         if entry["body"]["messages"].is_array() {
@@ -100,7 +100,7 @@ fn recorded_requests_stay_as_they_are() {
 
 #[test]
 fn recorded_conversations_stay_as_they_are() {
-    let path = corpora().join("trajectories-tau-bench/gpt-4o-airline.61.jsonl");
+    let path = data("trajectories-tau-bench/gpt-4o-airline.61.jsonl");
     let mut seen = 0;
     for line in fs::read_to_string(path).unwrap().lines() {
         let entry: Value = serde_json::from_str(line).unwrap();
@@ -114,7 +114,7 @@ fn recorded_conversations_stay_as_they_are() {
 #[test]
 fn an_agents_trajectory_keeps_every_call_with_its_result() {
     let mut calls = 0;
-    for entry in fs::read_dir(corpora().join("trajectories-swe-agent")).unwrap() {
+    for entry in fs::read_dir(data("trajectories-swe-agent")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|end| end != "json") {
             continue;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use turnlock::Dialect;
 use turnlock::message::Options;
 
-use crate::common::corpora;
+use crate::common::data;
 use crate::{codes, made, unsettled, value};
 
 const PROFILES: [(&str, Dialect); 13] = [
@@ -58,7 +58,7 @@ fn expected(wanted: &Map<String, Value>) -> (Value, Value) {
 
 #[test]
 fn every_history_becomes_what_its_provider_takes() {
-    let text = std::fs::read_to_string(corpora().join("nasty-histories/nasty-histories.json"));
+    let text = std::fs::read_to_string(data("nasty-histories/nasty-histories.json"));
     let all: Value =
         serde_json::from_str(&text.unwrap().replace("\\ud83d\"", "\\uFFFD\"")).unwrap();
     let mut wrong = Vec::new();

@@ -5,9 +5,9 @@ use std::fs;
 use serde_json::Value;
 use turnlock::message::explain;
 
-use crate::common::corpora;
+use crate::common::data;
 
-/// The corpus tells the rule in words; these are the codes that say the same.
+/// The data tell the rule in words; these are the codes that say the same.
 fn wanted(rule: &str) -> &'static [&'static str] {
     let table: [(&str, &[&str]); 8] = [
         ("answered", &["TOOL_CALL_UNANSWERED", "TOOL_RESULT_NOT_ADJACENT"]),
@@ -24,7 +24,7 @@ fn wanted(rule: &str) -> &'static [&'static str] {
 
 #[test]
 fn refusals_map_to_the_codes_that_explain_them() {
-    let path = corpora().join("histories-provider-verdicts/error-messages.jsonl");
+    let path = data("histories-provider-verdicts/error-messages.jsonl");
     let mut seen = 0;
     for line in fs::read_to_string(path).unwrap().lines() {
         let entry: Value = serde_json::from_str(line).unwrap();
@@ -35,10 +35,10 @@ fn refusals_map_to_the_codes_that_explain_them() {
     assert_eq!(seen, 12);
 }
 
-/// The verbatim errors of the provider rules, §3, with the code in their last column.
+/// The verbatim errors of providers, with the code in their last column.
 #[test]
-fn the_errors_of_the_provider_rules_are_explained() {
-    let path = corpora().join("../reference/provider-rules.md");
+fn verbatim_errors_are_explained() {
+    let path = data("provider-errors/errors.md");
     let text = fs::read_to_string(path).unwrap();
     let rows = text.lines().filter(|line| line.starts_with("| E"));
     let mut seen = 0;

@@ -4,7 +4,7 @@ const named = (kept, kind) => (kept?.records ?? []).filter(([name]) => name.star
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b)
 
 /**
- * Holds what was seen against the promise (API.md, Stores).
+ * Holds what was seen against the promise (README, Turns that survive).
  *
  * `starts` is what tools noted on the disk before they did anything, `receipts` what the receiver
  * did. `before` is the turn as its holders left it, `after` when others had finished it, `last` when

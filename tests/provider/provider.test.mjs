@@ -1,8 +1,9 @@
 // The scripted provider is itself tested: every behaviour, over real HTTP.
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import test, { after, before } from 'node:test'
+import { until } from '../patience.mjs'
 import { BEHAVIOURS } from './behaviours.mjs'
+import { fetchUpToTheCut } from './cut.mjs'
 import { createProvider, createSessions, loadScenarios } from './server.mjs'
 
 let provider
@@ -13,16 +14,16 @@ const CHAT = 'chat/completions'
 const WIRES = [CHAT, 'messages']
 const tools = [{ type: 'function', function: { name: 'list_files', parameters: {} } }]
 const messages = [{ role: 'user', content: 'go' }]
-const corpora = existsSync(new URL('../../../shared/corpora', import.meta.url))
 
 let sessions = 0
 function ask(script, { body = { messages, tools }, wire = CHAT, session = fresh(), ...own } = {}) {
   const url = `${provider.url}/s/${session}/${encodeURIComponent(script)}/v1/${wire}`
-  return fetch(url, {
+  const { send = fetch, ...init } = own
+  return send(url, {
     method: 'POST',
     body: typeof body === 'string' ? body : JSON.stringify(body),
     headers: { 'content-type': 'application/json', authorization: 'Bearer sk-secret' },
-    ...own,
+    ...init,
   })
 }
 const fresh = () => `t${sessions++}`
@@ -154,14 +155,19 @@ for (const wire of WIRES) {
   })
 
   test(`a broken connection is broken, in the middle of the arguments (${wire})`, async () => {
-    const { body } = await ask('cut-arguments', { wire })
+    const { body } = await ask('cut-arguments', { wire, send: fetchUpToTheCut })
     let text = ''
+    const decoder = new TextDecoder()
     await assert.rejects(async () => {
-      for await (const piece of body.pipeThrough(new TextDecoderStream())) text += piece
+      for await (const piece of body) text += decoder.decode(piece, { stream: true })
     })
+    assert.equal(read(text).text, 'Let me see. ')
     const [{ args }] = read(text).calls
     assert.ok(args.length > 0)
     assert.throws(() => JSON.parse(args))
+    // Whoever cannot say what was read is cut off as well.
+    const plain = await ask('cut-arguments', { wire })
+    await assert.rejects(plain.text())
   })
 
   test(`a client that leaves is seen to leave (${wire})`, async () => {
@@ -171,14 +177,14 @@ for (const wire of WIRES) {
     await reader.read()
     assert.equal(provider.requests(session)[0].closedEarly, false)
     left.abort()
-    await eventually(() => provider.requests(session)[0].closedEarly)
+    await until(() => provider.requests(session)[0].closedEarly)
 
     const [other, gone] = [fresh(), new AbortController()]
     const pending = ask('stall-head', { wire, session: other, signal: gone.signal })
-    await eventually(() => provider.requests(other).length === 1)
+    await until(() => provider.requests(other).length === 1)
     gone.abort()
     await assert.rejects(pending, { name: 'AbortError' })
-    await eventually(() => provider.requests(other)[0].closedEarly)
+    await until(() => provider.requests(other)[0].closedEarly)
   })
 
   test(`every entry of every scenario can be sent (${wire})`, async () => {
@@ -198,14 +204,6 @@ for (const wire of WIRES) {
       }
     }
   })
-}
-
-async function eventually(fact) {
-  for (let i = 0; i < 500; i++) {
-    if (fact()) return
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-  assert.fail('it never came true')
 }
 
 test('slow really is one byte at a time', async () => {
@@ -301,7 +299,12 @@ test('any page may ask', async () => {
 
 test('unknown scripts and paths are told, tapes stay in their folder', async () => {
   const unknown = ['nothing', 'constructor', 'scenario:nothing', 'tape:nothing.sse']
-  unknown.push('tape:../../../etc/passwd', 'tape:../seeds/x.txt', 'tape:a\0.txt')
+  unknown.push(
+    'tape:../../../etc/passwd',
+    'tape:../data.mjs',
+    'tape:../elsewhere/x.txt',
+    'tape:a\0.txt',
+  )
   for (const script of unknown) assert.equal((await ask(script)).status, 404, script)
   assert.equal((await fetch(`${provider.url}/elsewhere`)).status, 404)
   const session = fresh()
@@ -311,7 +314,7 @@ test('unknown scripts and paths are told, tapes stay in their folder', async () 
   assert.equal((await ask(once, { session })).status, 404)
 })
 
-test('tapes are replayed as recorded, in pieces of any size', { skip: !corpora }, async () => {
+test('tapes are replayed as recorded, in pieces of any size', async () => {
   const name = 'tape:streams-vercel-ai/files/deepseek/deepseek-text.chunks.txt'
   const whole = await (await ask(name)).text()
   assert.ok(events(whole).length > 10)

@@ -4,10 +4,11 @@
 //   POST   /s/<session>/<script>/v1/chat/completions    OpenAI chat
 //   POST   /s/<session>/<script>/v1/messages            Anthropic
 //   GET    /s/<session>/requests                        what came, in order
+//   POST   /s/<session>/cut                             breaks what waits for that (cut.mjs)
 //   DELETE /s/<session>                                 forgets
 //
 // <script>, URL-encoded: a behaviour (behaviours.mjs), `scenario:<name>`, `bundle:<name>|<id>` or
-// `tape:<path in shared/corpora>`, with `?chunk=<bytes>` in pieces of that size. The n-th request
+// `tape:<path in tests/data>`, with `?chunk=<bytes>` in pieces of that size. The n-th request
 // of a session plays the n-th entry; a session is any id, and sessions do not disturb each other.
 // Responses are always streamed, whatever `stream` says.
 import { createServer } from 'node:http'
@@ -70,6 +71,8 @@ async function send(response, body) {
 export async function createProvider({ port = 0 } = {}) {
   const sessions = createSessions()
   const server = createServer(listener(sessions))
+  // No connection is closed under a client that is about to use it again.
+  server.keepAliveTimeout = 0
   await new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, '127.0.0.1', resolve)

@@ -1,17 +1,18 @@
-// Recorded bodies of the shared corpora, replayed.
+// Recorded bodies of `tests/data`, replayed.
 import { readFileSync } from 'node:fs'
-import { join, normalize, sep } from 'node:path'
+import { join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { data } from '../data.mjs'
 
-const corpora = fileURLToPath(new URL('../../../shared/corpora', import.meta.url))
+const folder = fileURLToPath(data(''))
 
 /**
  * The events of a recorded body; undefined where there is no such tape. A body is sent as it
  * is; of `*.chunks.txt` each line is the data of one event.
  */
 export function loadTape(path, anthropic) {
-  const file = normalize(join(corpora, path))
-  if (!file.startsWith(corpora + sep) || !/\.(sse|txt)$/.test(file)) return undefined
+  const file = normalize(join(folder, path))
+  if (!file.startsWith(folder) || !/\.(sse|txt)$/.test(file)) return undefined
   let text
   try {
     text = readFileSync(file, 'utf8')

@@ -60,7 +60,7 @@ fn exact_accuracy_and_cost() {
         .map(|(name, options)| (*name, sequences.iter().map(|one| run(options, one)).collect()))
         .collect();
 
-    let file = std::fs::read_to_string(common::corpora().join("stats/given/agents.json")).unwrap();
+    let file = std::fs::read_to_string(common::data("stats/given/agents.json")).unwrap();
     let file: Value = serde_json::from_str(&file).unwrap();
     let mut checked = 0;
     for population in file["populations"].as_array().unwrap() {

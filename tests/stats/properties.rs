@@ -1,4 +1,4 @@
-//! What holds of every distance and every bundle (`bundle-statistics.md` §2.14).
+//! What holds of every distance and every bundle (`docs/statistics.md` §2.14).
 
 use serde_json::{Value, json};
 use turnlock::bundle::{self, Evidence, Limits, Rules, View};

@@ -1,4 +1,4 @@
-//! `../shared/corpora/stats`: inputs with outputs that other code has computed.
+//! `tests/data/stats`: inputs with outputs that other code has computed.
 
 use serde_json::{Value, json};
 use turnlock::bundle::{self, Evidence, Limits, Rules, View};
@@ -200,7 +200,7 @@ fn answer(op: &str, input: &Value, expected: &Value) -> Option<Value> {
 
 #[test]
 fn vectors() {
-    let folder = common::corpora().join("stats/given");
+    let folder = common::data("stats/given");
     let (mut checked, mut elsewhere, mut wrong) = (0, 0, Vec::new());
     for name in [
         "numeric",
@@ -235,8 +235,7 @@ fn vectors() {
 
 #[test]
 fn random_bundles() {
-    let text =
-        std::fs::read_to_string(common::corpora().join("stats/given").join("fuzz.jsonl")).unwrap();
+    let text = std::fs::read_to_string(common::data("stats/given/fuzz.jsonl")).unwrap();
     let mut wrong = Vec::new();
     let mut rows = 0;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
