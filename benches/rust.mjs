@@ -1,30 +1,23 @@
 // Time per streamed text event of a whole turn: the Rust driver beside the TypeScript one, in one
 // page of one Chromium, interleaved, best of the rounds; read the ratio. npm run bench:rust
-import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { launch } from '../tests/browser.mjs'
 import { serveRepository } from '../tests/runtimes.mjs'
-import { root, setup } from '../scripts/setup.mjs'
+import { cargo, glue, optimize, target } from '../scripts/build.mjs'
+import { root } from '../scripts/setup.mjs'
 
-const { bindgen } = setup({ browser: true })
 const made = join(root, '.cache', 'bench-rust')
 mkdirSync(made, { recursive: true })
-const run = (command, ...args) => execFileSync(command, args, { cwd: root, stdio: 'inherit' })
-const manifest = join(root, 'benches/rust/Cargo.toml')
-const target = ['--target', 'wasm32-unknown-unknown', '--target-dir', join(root, 'target')]
-run('cargo', 'build', '--quiet', '--locked', '--release', '--manifest-path', manifest, ...target)
-const wasm = join(root, 'target/wasm32-unknown-unknown/release/turnlock_bench.wasm')
-run(join(bindgen, 'wasm-bindgen'), wasm, '--target', 'web', '--no-typescript', '--out-dir', made)
+await cargo('the Rust driver for this benchmark', [
+  ...['build', '--locked', '--release', '--manifest-path', join(root, 'benches/rust/Cargo.toml')],
+  ...['--target', 'wasm32-unknown-unknown', '--target-dir', target],
+])
+await glue('web', join(target, 'wasm32-unknown-unknown/release/turnlock_bench.wasm'), made)
 const optimized = join(made, 'turnlock_bench_bg.wasm')
 // As scripts/build.mjs makes the package's.
-const opt = [
-  ...['-O3', '--enable-bulk-memory', '--enable-nontrapping-float-to-int', '--enable-sign-ext'],
-  ...['--enable-mutable-globals', '--enable-reference-types', '--enable-multivalue'],
-  ...[optimized, '-o', join(made, 'small.wasm')],
-]
-run(process.execPath, join(root, 'node_modules/binaryen/bin/wasm-opt'), ...opt)
+await optimize('-O3', optimized, join(made, 'small.wasm'))
 copyFileSync(join(made, 'small.wasm'), optimized)
 
 const site = await serveRepository()

@@ -1,12 +1,13 @@
-// crate → wasm → glue → npm package. Each step is skipped while its inputs have not changed.
+// crate → wasm → glue → npm package. Each step is skipped while its inputs have not changed; what
+// does not wait for another runs beside it.
 //
-//   cargo build → wasm-bindgen (no-modules) → wasm-opt → base64 → tsc → pkg/dist
+//   cargo build → bindgen (no-modules) → wasm-opt → base64 → tsc → pkg/dist
 //
 // The glue is made a factory: a core that trapped is thrown away with its closure, and the
-// next call gets a new one. `--target no-modules` gives a closure already; it only lacks a name.
-import { execFileSync } from 'node:child_process'
+// next call gets a new one. `no-modules` gives a closure already; it only lacks a name.
 import { createHash } from 'node:crypto'
 import {
+  copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -18,10 +19,17 @@ import {
 } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { root, setup } from './setup.mjs'
+import { compiling, npm, root, rust } from './setup.mjs'
+import { command, main, once, task } from './tasks.mjs'
 
-export const run = (command, args, options = {}) =>
-  execFileSync(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], ...options })
+/** Where cargo puts what it builds; the examples share it. */
+export const target = resolve(root, process.env.CARGO_TARGET_DIR ?? 'target')
+
+/** Runs cargo as a task. */
+export async function cargo(what, args, options = {}) {
+  await rust()
+  await task(what, (say) => command('cargo', args, { cwd: root, line: compiling(say), ...options }))
+}
 
 function files(path) {
   if (!existsSync(path)) return []
@@ -62,45 +70,59 @@ function factory(glue) {
 }
 
 /** Runs wasm-opt, with the features that rustc enables by default. */
-export function optimize(level, from, to) {
-  run(process.execPath, [
+export async function optimize(level, from, to) {
+  await npm()
+  await command(process.execPath, [
     ...[join(root, 'node_modules', 'binaryen', 'bin', 'wasm-opt'), from, level],
     ...['--enable-bulk-memory', '--enable-nontrapping-float-to-int', '--enable-sign-ext'],
     ...['--enable-mutable-globals', '--enable-reference-types', '--enable-multivalue', '-o', to],
   ])
 }
 
-/** Where cargo puts what it builds; the examples share it. */
-export const target = resolve(root, process.env.CARGO_TARGET_DIR ?? 'target')
+/** The generator of the glue (`crates/bindgen`): its path. */
+export const bindgen = once(async () => {
+  const made = '.cache/tools/bindgen'
+  await unlessFresh('bindgen', ['crates/bindgen', 'Cargo.lock'], [made], async () => {
+    const args = ['build', '--package', 'turnlock-bindgen', '--locked']
+    await cargo('the generator of the bindings', args)
+    mkdirSync(join(root, '.cache', 'tools'), { recursive: true })
+    const name = process.platform === 'win32' ? 'bindgen.exe' : 'bindgen'
+    copyFileSync(join(target, 'debug', name), join(root, made))
+  })
+  return join(root, made)
+})
+
+/** Writes the glue of a wasm file: `kind` is `web` or `no-modules`. */
+export const glue = async (kind, wasm, folder, ...flags) =>
+  command(await bindgen(), [kind, wasm, folder, ...flags])
 
 /** Builds the core with `features` into `to`: `turnlock.wasm` and `glue.js`. */
-function buildWasm(bindgen, features, to) {
+async function buildWasm(what, features, to) {
   const out = join(root, '.cache', 'wasm', features)
-  run('cargo', [
+  const args = [
     ...['rustc', '--release', '--lib', '--crate-type', 'cdylib'],
     ...['--target', 'wasm32-unknown-unknown', '--features', features, '--locked'],
-  ])
-  run(join(bindgen, 'wasm-bindgen'), [
-    join(target, 'wasm32-unknown-unknown', 'release', 'turnlock.wasm'),
-    ...['--target', 'no-modules', '--no-typescript', '--omit-default-module-path'],
-    ...['--remove-name-section', '--remove-producers-section', '--out-dir', out],
-  ])
+  ]
+  // Cargo lets them run at once: one is built for the host, the other with another profile.
+  await Promise.all([bindgen(), cargo(what, args)])
+  await glue('no-modules', join(target, 'wasm32-unknown-unknown/release/turnlock.wasm'), out)
   mkdirSync(join(root, to), { recursive: true })
   // -O3 on top of opt-level "s" buys speed for little size (see BENCHMARKS.md).
-  optimize('-O3', join(out, 'turnlock_bg.wasm'), join(root, to, 'turnlock.wasm'))
-  const glue = readFileSync(join(out, 'turnlock.js'), 'utf8')
-  writeFileSync(join(root, to, 'glue.js'), factory(glue))
+  await optimize('-O3', join(out, 'turnlock_bg.wasm'), join(root, to, 'turnlock.wasm'))
+  writeFileSync(join(root, to, 'glue.js'), factory(readFileSync(join(out, 'turnlock.js'), 'utf8')))
 }
 
 /** The crate's client for the scripts of a page: for tests, so without a release's optimization. */
-function buildPage(bindgen) {
-  const wasm = ['--target', 'wasm32-unknown-unknown']
-  run('cargo', ['build', '--package', 'turnlock-page', ...wasm, '--locked'])
-  const target = process.env.CARGO_TARGET_DIR ?? join(root, 'target')
-  run(join(bindgen, 'wasm-bindgen'), [
-    join(target, 'wasm32-unknown-unknown', 'debug', 'turnlock_page.wasm'),
-    ...['--target', 'web', '--no-typescript', '--out-dir', join(root, '.cache', 'page')],
+async function buildPage() {
+  const wasm = ['--target', 'wasm32-unknown-unknown', '--locked']
+  await cargo('the Rust driver for pages of tests', [
+    'build',
+    '--package',
+    'turnlock-page',
+    ...wasm,
   ])
+  const made = join(target, 'wasm32-unknown-unknown/debug/turnlock_page.wasm')
+  await glue('web', made, join(root, '.cache/page'), '--keep-names')
 }
 
 const embed = (wasm) =>
@@ -123,7 +145,8 @@ async function bundleValidator(outfile) {
 async function buildPackage() {
   const dist = join(root, 'pkg/dist')
   rmSync(dist, { recursive: true, force: true })
-  run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'pkg/tsconfig.json'])
+  const tsc = [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'pkg/tsconfig.json']
+  await command(process.execPath, tsc, { cwd: root })
   // Declarations of generated files are written by hand; the compiler does not copy them.
   for (const name of ['glue', 'bytes', 'json-schema']) {
     cpSync(join(root, `pkg/src/${name}.d.ts`), join(dist, `${name}.d.ts`))
@@ -136,40 +159,41 @@ async function buildPackage() {
   cpSync(join(root, 'README.md'), join(root, 'pkg/README.md'))
 }
 
-const CORE = ['Cargo.toml', 'Cargo.lock', 'src', 'scripts/build.mjs']
+const CORE = ['Cargo.toml', 'Cargo.lock', 'src', 'crates/bindgen', 'scripts/build.mjs']
+const GLUED = ['turnlock.wasm', 'glue.js']
 
-/** Builds what has changed; for tests also a core that traps, and the crate's client for pages. */
-export async function build({ bindgen } = setup(), { trap = false, page = false } = {}) {
-  const wasm = ['turnlock.wasm', 'glue.js']
-  const made = (folder) => wasm.map((file) => `${folder}/${file}`)
-  await unlessFresh('wasm', CORE, made('pkg/wasm'), () => buildWasm(bindgen, 'wasm', 'pkg/wasm'))
-  const sources = [...made('pkg/wasm'), 'pkg/src', 'pkg/tsconfig.json', 'README.md']
-  await unlessFresh(
-    'package',
-    [...sources, 'scripts/build.mjs'],
-    ['pkg/dist/index.js'],
-    buildPackage,
+/** The package around a core that can be told to trap. */
+async function buildTrap() {
+  const to = '.cache/trap/core'
+  await buildWasm('the core that traps', 'trap-test', to)
+  const dist = join(root, '.cache/trap/dist')
+  rmSync(dist, { recursive: true, force: true })
+  cpSync(join(root, 'pkg/dist'), dist, { recursive: true })
+  cpSync(join(root, to, 'glue.js'), join(dist, 'glue.js'))
+  writeFileSync(join(dist, 'bytes.js'), embed(join(root, to, 'turnlock.wasm')))
+}
+
+/** Builds the package where something has changed. */
+export const build = once(async () => {
+  const made = GLUED.map((file) => `pkg/wasm/${file}`)
+  const core = unlessFresh('wasm', CORE, made, () =>
+    buildWasm('the core (Rust to wasm)', 'wasm', 'pkg/wasm'),
   )
-  if (trap) {
-    const to = '.cache/trap/core'
-    const out = ['.cache/trap/dist/index.js']
-    await unlessFresh('trap', [...CORE, 'pkg/dist'], out, () => {
-      buildWasm(bindgen, 'trap-test', to)
-      // The same package around a core that can be told to trap.
-      const dist = join(root, '.cache/trap/dist')
-      rmSync(dist, { recursive: true, force: true })
-      cpSync(join(root, 'pkg/dist'), dist, { recursive: true })
-      cpSync(join(root, to, 'glue.js'), join(dist, 'glue.js'))
-      writeFileSync(join(dist, 'bytes.js'), embed(join(root, to, 'turnlock.wasm')))
-    })
-  }
-  if (page) {
-    const out = ['turnlock_page.js', 'turnlock_page_bg.wasm'].map((file) => `.cache/page/${file}`)
-    await unlessFresh('page', [...CORE, 'tests/client/page'], out, () => buildPage(bindgen))
-  }
+  await Promise.all([npm(), core])
+  const sources = [...made, 'pkg/src', 'pkg/tsconfig.json', 'README.md', 'scripts/build.mjs']
+  await unlessFresh('package', sources, ['pkg/dist/index.js'], () =>
+    task('the npm package', buildPackage),
+  )
+})
+
+/** Builds what tests need beside the package: a core that traps, and the Rust driver for pages. */
+export async function buildForTests() {
+  await build()
+  await unlessFresh('trap', [...CORE, 'pkg/dist'], ['.cache/trap/dist/index.js'], buildTrap)
+  const page = ['turnlock_page.js', 'turnlock_page_bg.wasm'].map((file) => `.cache/page/${file}`)
+  await unlessFresh('page', [...CORE, 'tests/client/page'], page, buildPage)
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const has = (flag) => process.argv.includes(flag)
-  await build(setup(), { trap: has('--trap'), page: has('--page') })
+  await main(process.argv.includes('--tests') ? buildForTests : build)
 }

@@ -3,17 +3,20 @@
 // compiled of their dependencies. Skipped while nothing has changed.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { optimize, run, target, unlessFresh } from './build.mjs'
+import { cargo, glue, optimize, target, unlessFresh } from './build.mjs'
 import { root } from './setup.mjs'
 
 /** What goes into every example. */
-const CRATE = ['Cargo.toml', 'Cargo.lock', 'src', 'scripts/build.mjs', 'scripts/examples.mjs']
+const CRATE = [
+  ...['Cargo.toml', 'Cargo.lock', 'src', 'crates/bindgen'],
+  ...['scripts/build.mjs', 'scripts/examples.mjs'],
+]
 
 /**
  * Builds `examples/<name>`. `own` are its files beside the crate; `finish` gets the folder of the
  * result, with glue and wasm in it.
  */
-export async function buildExample(name, { bindgen }, own, finish) {
+export async function buildExample(name, own, finish) {
   const folder = join('examples', name)
   const [dist, crate] = [join(root, folder, 'dist'), name.replaceAll('-', '_')]
   const inputs = ['Cargo.toml', 'Cargo.lock', 'src', 'build.mjs', ...own]
@@ -26,14 +29,10 @@ export async function buildExample(name, { bindgen }, own, finish) {
       rmSync(dist, { recursive: true, force: true })
       const wasm = ['--release', '--locked', '--target', 'wasm32-unknown-unknown']
       const env = { ...process.env, CARGO_TARGET_DIR: target }
-      run('cargo', ['build', ...wasm], { cwd: join(root, folder), env })
-      run(join(bindgen, 'wasm-bindgen'), [
-        join(target, 'wasm32-unknown-unknown', 'release', `${crate}.wasm`),
-        ...['--target', 'web', '--no-typescript', '--out-dir', dist],
-        ...['--remove-name-section', '--remove-producers-section'],
-      ])
+      await cargo(`examples/${name}`, ['build', ...wasm], { cwd: join(root, folder), env })
+      await glue('web', join(target, 'wasm32-unknown-unknown/release', `${crate}.wasm`), dist)
       const made = join(dist, `${crate}_bg.wasm`)
-      optimize('-Oz', made, made)
+      await optimize('-Oz', made, made)
       await finish(dist)
     },
   )

@@ -1,4 +1,5 @@
-// What failed, out of a runner's output: a log that is cut must not lose the names.
+// What a runner's output says: how much passed, and what failed. A log that is cut must not lose
+// the names.
 
 /** Lines shown of one failure, of all failures of a step, and of the end of its output. */
 const [ONE, ALL, TAIL] = [80, 600, 60]
@@ -46,4 +47,21 @@ export function report(output) {
   const more = shown.length > ALL ? ['Failed:', ...names] : []
   const tail = output.split('\n').slice(-TAIL)
   return [...shown, ...more, `--- the last ${tail.length} lines:`, ...tail].join('\n')
+}
+
+/** What a runner says of itself: cargo's, node's and our own closing lines. */
+export function countsIn(output) {
+  const sum = (pattern) => [...output.matchAll(pattern)].reduce((all, [, n]) => all + Number(n), 0)
+  const own = [...output.matchAll(/^(\d+) passed, (\d+) failed$/gm)].at(-1)
+  if (own) return { passed: Number(own[1]), failed: Number(own[2]) }
+  if (/^test result: /m.test(output)) {
+    return {
+      passed: sum(/^test result: .*?(\d+) passed;/gm),
+      failed: sum(/^test result: .*?passed; (\d+) failed/gm),
+    }
+  }
+  if (/^# tests \d+$/m.test(output)) {
+    return { passed: sum(/^# pass (\d+)$/gm), failed: sum(/^# (?:fail|cancelled) (\d+)$/gm) }
+  }
+  return undefined
 }

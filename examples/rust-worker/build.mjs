@@ -3,13 +3,13 @@
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildExample } from '../../scripts/examples.mjs'
-import { setup } from '../../scripts/setup.mjs'
+import { main } from '../../scripts/tasks.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))
 
 /** Builds what has changed. */
-export const buildWorker = (found = setup()) =>
-  buildExample('rust-worker', found, ['shim.mjs'], async (dist) => {
+export const buildWorker = () =>
+  buildExample('rust-worker', ['shim.mjs'], async (dist) => {
     // Not at the top: set-up may just have installed it.
     const { build } = await import('esbuild')
     await build({
@@ -20,4 +20,4 @@ export const buildWorker = (found = setup()) =>
     })
   })
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await buildWorker()
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main(buildWorker)

@@ -1,25 +1,25 @@
 // Runs the tests of the Rust driver in headless Chromium, with the scripted provider beside them.
 // What follows `--` is for the test binary: a part of a test's name.
 import { spawn } from 'node:child_process'
-import { root, setup } from '../../scripts/setup.mjs'
+import { browser, root, testRunner } from '../../scripts/setup.mjs'
 import { serve } from './site.mjs'
 
-const { bindgen, chromedriver, pack } = setup({ browser: true, pack: true })
+const [runner, { chromedriver }] = await Promise.all([testRunner(), browser()])
 const site = await serve()
 const args = [
-  ...['test', '--headless', '--chrome', '--mode', 'no-install', '--chromedriver', chromedriver],
-  ...['.', '--locked', '--features', 'client,jsonschema', '--test', 'client'],
+  ...['test', '--target', 'wasm32-unknown-unknown', '--locked'],
+  ...['--features', 'client,jsonschema', '--test', 'client', ...process.argv.slice(2)],
 ]
-const child = spawn(pack, [...args, ...process.argv.slice(2)], {
+const child = spawn('cargo', args, {
   cwd: root,
   stdio: ['ignore', 'inherit', 'inherit'],
   env: {
     ...process.env,
-    // It takes the runner that it finds first.
-    PATH: `${bindgen}:${process.env.PATH}`,
+    CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: runner,
+    CHROMEDRIVER: chromedriver,
     TURNLOCK_PROVIDER: site.url,
     // Seconds; the tables take longer than the default of 20.
-    WASM_BINDGEN_TEST_TIMEOUT: '600',
+    WASM_BINDGEN_TEST_TIMEOUT: '1200',
   },
 })
 const code = await new Promise((resolve) => child.on('close', resolve))

@@ -1,0 +1,47 @@
+//! `bindgen <web|no-modules> <file.wasm> <folder> [--keep-names]`: writes `<file>.js` and
+//! `<file>_bg.wasm` into the folder, as the `wasm-bindgen` command does with `--target`.
+//!
+//! The command itself compiles a web driver and a test runner beside what it is needed for, which
+//! takes some minutes; this crate takes a fraction of that.
+
+use std::process::ExitCode;
+
+use wasm_bindgen_cli_support::Bindgen;
+
+const USAGE: &str = "usage: bindgen <web|no-modules> <file.wasm> <folder> [--keep-names]";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match generate(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("bindgen: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn generate(args: &[String]) -> Result<(), String> {
+    let (target, input, folder, names) = match args {
+        [target, input, folder] => (target, input, folder, false),
+        [target, input, folder, flag] if flag == "--keep-names" => (target, input, folder, true),
+        _ => return Err(USAGE.into()),
+    };
+    let mut bindgen = Bindgen::new();
+    match target.as_str() {
+        "web" => bindgen.web(true),
+        "no-modules" => bindgen.no_modules(true),
+        _ => return Err(USAGE.into()),
+    }
+    .and_then(|bindgen| {
+        bindgen
+            .input_path(input)
+            .typescript(false)
+            .remove_name_section(!names)
+            .remove_producers_section(!names)
+            // A page imports its wasm from beside the glue; the package hands its own over.
+            .omit_default_module_path(target == "no-modules")
+            .generate(folder)
+    })
+    .map_err(|error| format!("{error:?}"))
+}

@@ -1,0 +1,79 @@
+// The address of the project, set in one place: `repository` of the root's package.json. This
+// writes it into the manifests of what is published; `--check` says where they differ, and which
+// links lead nowhere: README.md is read on registry pages and in tarballs, where a relative link
+// has nothing to lead to, so its links are absolute or to its own headings.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { root } from './setup.mjs'
+
+const read = (file) => readFileSync(join(root, file), 'utf8')
+
+/** The npm manifest with the address, or without one. */
+export function npmManifest(text, address) {
+  const { repository, homepage, bugs, ...rest } = JSON.parse(text)
+  const fields = address && {
+    repository: { type: 'git', url: `git+${address}.git`, directory: 'pkg' },
+    homepage: `${address}#readme`,
+    bugs: { url: `${address}/issues` },
+  }
+  return `${JSON.stringify({ ...rest, ...fields }, null, 2)}\n`
+}
+
+/** The crate's manifest with the address, or without one. */
+export function crateManifest(text, address) {
+  const without = text.replace(/^repository = .*\n/m, '')
+  return address
+    ? without.replace(/^license = .*\n/m, (line) => `${line}repository = "${address}"\n`)
+    : without
+}
+
+/** The name by which a heading is linked to. */
+const anchor = (heading) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+
+/** The links of a document that lead nowhere; `exists` tells of paths. `own`: no other files. */
+export function deadLinks(text, exists, own = false) {
+  const prose = text.replace(/^```.*?^```/gms, '')
+  const headings = [...prose.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchor(heading))
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, to]) => to)
+    .filter((to) => {
+      if (/^(https?|mailto):/.test(to)) return false
+      if (to.startsWith('#')) return !headings.includes(to.slice(1))
+      return own || !exists(to.replace(/#.*/, ''))
+    })
+}
+
+const MANIFESTS = [
+  ['pkg/package.json', npmManifest],
+  ['Cargo.toml', crateManifest],
+]
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { repository: address } = JSON.parse(read('package.json'))
+  const wrong = []
+  for (const [file, write] of MANIFESTS) {
+    const text = write(read(file), address)
+    if (text === read(file)) continue
+    if (process.argv.includes('--check')) wrong.push(`${file} has another address: npm run address`)
+    else writeFileSync(join(root, file), text)
+  }
+  const papers = readdirSync(root, { recursive: true, withFileTypes: true }).filter(
+    ({ name, parentPath }) =>
+      name.endsWith('.md') && !/node_modules|target|\.cache|tests.data|pkg/.test(parentPath),
+  )
+  for (const { name, parentPath } of papers) {
+    const file = join(parentPath, name)
+    const exists = (to) => existsSync(join(dirname(file), to))
+    const own = file === join(root, 'README.md')
+    for (const to of deadLinks(readFileSync(file, 'utf8'), exists, own)) {
+      wrong.push(`${file.slice(root.length + 1)} links to ${to}`)
+    }
+  }
+  for (const line of wrong) console.error(line)
+  process.exit(wrong.length ? 1 : 0)
+}

@@ -1,0 +1,177 @@
+// The steps of `npm test`: a command each, in the part that `npm test -- <part>` runs.
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { browser, cargoHack, npm, redis, root, rust, testRunner } from './setup.mjs'
+import { build, buildForTests } from './build.mjs'
+
+const node = process.execPath
+// A server that never answers fails its test, not the day.
+const tap = ['--test', '--test-reporter=tap', '--test-timeout=900000']
+const locked = '--locked'
+const wasm = ['--target', 'wasm32-unknown-unknown']
+const client = ['--features', 'client,jsonschema', locked]
+const strict = ['--', '-D', 'warnings']
+// No `--no-dev-deps`, which would rewrite Cargo.toml while other steps read it: dev-dependencies
+// lend no features to a library that is checked alone. `default` is empty; the two features that
+// are for tests alone go as one.
+const powerset = [
+  ...['hack', 'clippy', '--lib', locked, '--feature-powerset', '--exclude-features', 'default'],
+  ...['--group-features', 'planted,trap-test'],
+]
+const EXAMPLES = ['page', 'worker'].map((name) => `examples/rust-${name}/src/lib.rs`)
+
+const testsIn = (folder) =>
+  readdirSync(join(root, folder))
+    .filter((file) => file.endsWith('.test.mjs') && !file.startsWith('rust-'))
+    .map((file) => join(folder, file))
+const stores = (...names) => names.map((name) => `tests/stores/${name}.test.mjs`)
+
+/** A command of cargo: these wait for one another anyway. */
+const cargo = (name, args, more) => ({ name, lane: 'cargo', args: ['cargo', ...args], ...more })
+/** A script or a test of Node, which runs beside cargo. */
+const script = (name, args, more) => ({ name, lane: 'node', args: [node, ...args], ...more })
+const tests = (name, files, more) => script(name, [...tap, ...files], { built: build, ...more })
+const hack = (name, args) =>
+  cargo(name, [], { needs: [cargoHack], args: async () => [await cargoHack(), ...args] })
+const doc = (name, args, more) =>
+  cargo(name, ['doc', '--no-deps', locked, ...args], { env: { RUSTDOCFLAGS: '-D warnings' } })
+/** Tests in Rust that run in Chromium. */
+const inChromium = (name, args) =>
+  cargo(name, args, {
+    needs: [browser, testRunner],
+    env: async () => ({
+      CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: await testRunner(),
+      CHROMEDRIVER: (await browser()).chromedriver,
+    }),
+  })
+
+/** The tables of a folder of tests, played in each runtime. */
+const players = (name, folder) =>
+  ['Node', 'workerd', 'Chromium'].map((runtime) =>
+    script(`${name} (${runtime})`, [`tests/${folder}/run.mjs`, runtime.toLowerCase()], {
+      built: build,
+      ...(runtime === 'Chromium' && { needs: [browser] }),
+      ...(runtime === 'Node' && { alone: true }),
+    }),
+  )
+
+const PAGE = 'example page in Rust (build)'
+const WORKER = 'example worker in Rust (build)'
+
+/** What cannot run before something of another step is there. */
+const built = { built: buildForTests }
+
+export const PARTS = {
+  style: [
+    cargo('format (Rust)', ['fmt', '--all', '--check']),
+    cargo('format (Rust examples)', [], {
+      args: ['rustfmt', '--check', '--edition', '2024', ...EXAMPLES],
+    }),
+    script('format (TypeScript)', [
+      ...['node_modules/prettier/bin/prettier.cjs', '--check', '.'],
+      ...['--cache', '--cache-location', '.cache/prettier'],
+    ]),
+    script('purity and dependencies', ['scripts/purity.mjs']),
+    script('nothing outside is read', ['scripts/alone.mjs', '--check']),
+    script('links and addresses', ['scripts/links.mjs', '--check'], { built: build }),
+    script('scripts', [...tap, ...testsIn('scripts')]),
+  ],
+  lint: [
+    cargo('lint (native)', ['clippy', '--workspace', '--all-targets', locked, ...strict]),
+    cargo('lint (wasm)', ['clippy', '--all-targets', ...wasm, locked, ...strict]),
+    cargo('lint (client)', [
+      ...['clippy', '--workspace', '--exclude', 'turnlock-bindgen', '--all-targets'],
+      ...[...wasm, ...client, ...strict],
+    ]),
+    hack('features (native)', [...powerset, ...strict]),
+    hack('features (wasm)', [...powerset, ...wasm, ...strict]),
+    doc('documentation', ['--document-private-items', '--all-features']),
+    doc('documentation (wasm)', ['--document-private-items', '--all-features', ...wasm]),
+    doc('documentation (published)', []),
+    script('crate', ['scripts/crate.mjs'], { lane: 'cargo' }),
+  ],
+  core: [
+    script('core (native)', ['scripts/native.mjs'], { lane: 'cargo' }),
+    cargo('core (documentation)', ['test', '--doc', locked]),
+    cargo('planted bugs', [
+      ...['test', locked, '--features', 'planted', '--test', 'durable', 'planted'],
+    ]),
+    tests('example (native)', ['tests/native-example.test.mjs'], { lane: 'cargo' }),
+    inChromium('shell (Chromium)', ['test', '--test', 'browser', ...wasm, locked]),
+  ],
+  package: [
+    tests('package (Node)', testsIn('pkg/test'), { ...built, needs: [browser], alone: true }),
+    tests('provider', testsIn('tests/provider'), { alone: true }),
+  ],
+  players: [
+    ...players('scenarios', 'scenarios'),
+    ...players('bundles', 'bundles'),
+    ...players('requests', 'requests'),
+    ...players('chains', 'chain'),
+  ],
+  stores: [
+    tests('stores (Node)', stores('memory', 'faulty', 'redis'), { needs: [redis] }),
+    tests('stores (workerd)', stores('durable-object')),
+    tests('stores (Chromium)', stores('indexeddb'), { needs: [browser] }),
+    tests('stores (Rust and TypeScript, Chromium)', stores('rust', 'rust-turns'), {
+      ...{ ...built, needs: [browser] },
+    }),
+  ],
+  driver: [
+    cargo('Rust driver (native)', ['test', '--lib', ...client, 'client::']),
+    cargo('Rust driver (documentation)', ['test', '--doc', ...client]),
+    script('Rust driver (Chromium)', ['tests/client/run.mjs'], {
+      ...{ lane: 'cargo', needs: [browser, testRunner] },
+    }),
+    inChromium('stores (Rust, Chromium)', ['test', '--test', 'client_stores', ...wasm, ...client]),
+  ],
+  server: [
+    ...['Node', 'workerd', 'Deno', 'Bun'].map((runtime) =>
+      script(`server (${runtime})`, ['tests/server/run.mjs', runtime.toLowerCase()], {
+        ...{ built: build, needs: [redis] },
+      }),
+    ),
+  ],
+  durable: [
+    tests('kills (Node)', ['tests/kills/kills.test.mjs'], { needs: [redis] }),
+    tests('restarts (workerd)', ['tests/kills/restarts.test.mjs']),
+    tests('tabs (Chromium)', ['tests/kills/tabs.test.mjs'], { needs: [browser] }),
+    tests('memory of many turns', ['tests/soak.test.mjs']),
+  ],
+  page: [tests('page (Chromium)', testsIn('tests/e2e'), { needs: [browser] })],
+  examples: [
+    script(PAGE, ['examples/rust-page/build.mjs'], { lane: 'cargo' }),
+    script(WORKER, ['examples/rust-worker/build.mjs'], { lane: 'cargo' }),
+    tests('example page in Rust (Chromium)', ['tests/e2e/rust-page.test.mjs'], {
+      ...{ needs: [browser], after: [PAGE] },
+    }),
+    tests('example worker in Rust (workerd)', ['tests/server/rust-worker.test.mjs'], {
+      after: [WORKER],
+    }),
+  ],
+  size: [script('size', ['scripts/size.mjs', '--check'], { built: build, after: [PAGE, WORKER] })],
+}
+
+const ALL = Object.entries(PARTS).flatMap(([part, steps]) => steps.map((one) => ({ part, ...one })))
+
+/**
+ * The steps of these parts, or whose names hold one of these words, and those that they come after;
+ * no word: all. What others come after is first, what comes after others is last.
+ */
+export function choose(words) {
+  const matches = (step) => (word) =>
+    Object.hasOwn(PARTS, word) ? step.part === word : step.name.includes(word)
+  const wanted = words.length ? ALL.filter((step) => words.some(matches(step))) : ALL
+  const before = new Set(wanted.flatMap((step) => step.after ?? []))
+  const chosen = ALL.filter((step) => wanted.includes(step) || before.has(step.name))
+  const place = (step) => (before.has(step.name) ? 0 : step.after ? 2 : 1)
+  return chosen.toSorted((a, b) => place(a) - place(b))
+}
+
+/** Installs and builds what these steps need, side by side. */
+export const prepare = (steps) =>
+  Promise.all([
+    ...[rust(), npm()],
+    ...[...new Set(steps.flatMap((step) => step.needs ?? []))].map((need) => need()),
+    ...[...new Set(steps.flatMap((step) => step.built ?? []))].map((make) => make()),
+  ])

@@ -1,0 +1,79 @@
+// Commands that run side by side, and a word now and then about what is being waited for.
+import { spawn } from 'node:child_process'
+
+/** How often it is said what is being waited for, in milliseconds. */
+const EVERY = 10_000
+/** Lines of a command's output that are shown when it fails. */
+const TAIL = 60
+
+const seconds = (since) => `${((Date.now() - since) / 1000).toFixed(0)} s`
+
+const running = new Map()
+let ticker
+
+function tick() {
+  const waiting = [...running.values()].map(
+    ({ what, since, last }) => `${what} (${seconds(since)}${last && `: ${last}`})`,
+  )
+  console.log(`… waiting for ${waiting.join(', ')}`)
+}
+
+/**
+ * Does `work` as a task with a name: it is listed while it runs, and its time is said at the end.
+ * `work` gets a function that takes what the task is at.
+ */
+export async function task(what, work) {
+  const one = { what, since: Date.now(), last: '' }
+  running.set(one, one)
+  ticker ??= setInterval(tick, EVERY)
+  try {
+    const result = await work((last) => (one.last = last))
+    console.log(`${what}: done (${seconds(one.since)})`)
+    return result
+  } finally {
+    running.delete(one)
+    if (running.size === 0) ticker = clearInterval(ticker)
+  }
+}
+
+/**
+ * Runs a command; its output is shown only if it fails. `line` gets each line as it comes.
+ * Rejects with the command, to be run by hand, and the end of what it said.
+ */
+export function command(program, args, { line, ...options } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => {
+        output += text
+        if (line) for (const one of text.split('\n')) if (one.trim()) line(one.trim())
+      })
+    }
+    const failed = (why) => {
+      const tail = output.trimEnd().split('\n').slice(-TAIL).join('\n')
+      reject(new Error(`${tail}\n${why}; by hand: ${program} ${args.join(' ')}`))
+    }
+    child.on('error', (error) => failed(error.message))
+    child.on('close', (code, signal) =>
+      code === 0 ? resolve(output) : failed(`ended with ${signal ?? code}`),
+    )
+  })
+}
+
+/** A function that does `work` once, and gives everybody its promise. */
+export function once(work) {
+  let result
+  return () => (result ??= work())
+}
+
+/** Ends the process with the error's words instead of a stack: what failed was a command. */
+export async function main(work) {
+  try {
+    await work()
+  } catch (error) {
+    clearInterval(ticker)
+    console.error(error instanceof Error ? error.message : error)
+    process.exit(1)
+  }
+}
