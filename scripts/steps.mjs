@@ -42,6 +42,8 @@ const inChromium = (name, args) =>
     env: async () => ({
       CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: await testRunner(),
       CHROMEDRIVER: (await browser()).chromedriver,
+      // Seconds; the default of 20 is for a machine that does nothing else.
+      WASM_BINDGEN_TEST_TIMEOUT: '1200',
     }),
   })
 

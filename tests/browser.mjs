@@ -1,6 +1,7 @@
 // Debian's Chromium, driven by playwright-core.
 import { existsSync } from 'node:fs'
 import { chromium } from 'playwright-core'
+import { PATIENCE_MS } from './patience.mjs'
 
 export const FLAGS = [
   ...['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
@@ -12,5 +13,6 @@ const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/goog
 export const executablePath = places.find((place) => existsSync(place))
 
 export function launch() {
-  return chromium.launch({ ...(executablePath && { executablePath }), args: FLAGS })
+  const own = { ...(executablePath && { executablePath }), args: FLAGS }
+  return chromium.launch({ ...own, timeout: PATIENCE_MS })
 }

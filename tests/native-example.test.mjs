@@ -130,8 +130,9 @@ test('bytes may come one by one', async () => {
   assert.deepEqual([out, code], ['Slow but steady wins the race. \n', 0])
 })
 
-test('text is printed as it comes, while the response is still open', async () => {
+test('text is printed as it comes, while the response is still open', async (t) => {
   const { child, said, ended } = start('stall')
+  t.after(() => child.kill('SIGKILL'))
   await new Promise((resolve) => {
     child.stdout.on('data', () => said.out === 'This is the beginning of ' && resolve())
     child.on('close', resolve)

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, extname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { PATIENCE_MS } from './patience.mjs'
 import { createProvider } from './provider/server.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
@@ -52,6 +53,7 @@ const RUNTIMES = {
     const browser = await launch()
     try {
       const page = await browser.newPage()
+      page.setDefaultTimeout(PATIENCE_MS)
       page.on('pageerror', (error) => console.error(`chromium: ${error}`))
       await page.goto(`${site.url}/tests/page.html`)
       return await page.evaluate(

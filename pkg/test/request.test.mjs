@@ -153,7 +153,9 @@ test('hostile tools cost a result, never the plan', async () => {
   for (const [name, execute] of Object.entries(hostile)) {
     const model = scriptedModel([asks([name]), '{"plan":1}'])
     const { plan, calls } = await runWithToolRequests({
-      ...{ model, input, tools: { [name]: reads(execute) }, policy: { toolTimeoutMs: 50 } },
+      ...{ model, input, tools: { [name]: reads(execute) } },
+      // The others have whatever time they need.
+      policy: { toolTimeoutMs: name === 'hangs' ? 50 : 600_000, totalToolMs: 600_000 },
     })
     assert.deepEqual(plan, { plan: 1 }, name)
     const fine = ['thenable', 'pollutes', 'undefined', 'long'].includes(name)
@@ -198,16 +200,23 @@ test('a signal ends the pass, and tells its tools', async () => {
 })
 
 test('calls run side by side', async () => {
+  // Each waits for the other one's start: one behind the other they would never end.
   let open = 0
-  let most = 0
-  const both = async () => {
-    most = Math.max(most, ++open)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-    return open--
+  let meet
+  const met = new Promise((resolve) => (meet = resolve))
+  const both = () => {
+    if (++open === 2) meet('met')
+    return met
   }
   const model = scriptedModel([asks(['a'], ['b']), '{}'])
-  await runWithToolRequests({ model, input, tools: { a: reads(both), b: reads(both) } })
-  assert.equal(most, 2)
+  const { toolResults } = await runWithToolRequests({
+    ...{ model, input, tools: { a: reads(both), b: reads(both) } },
+    policy: { toolTimeoutMs: 60_000, totalToolMs: 60_000 },
+  })
+  assert.deepEqual(
+    toolResults.map(({ result }) => result),
+    ['met', 'met'],
+  )
 })
 
 test('recording: every result, by list or by function; a recorder that throws costs nothing', async () => {

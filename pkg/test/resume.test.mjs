@@ -44,20 +44,29 @@ for (const [kind, again, then = kind] of [
     })
     const parts = { model, requestId: 'r', store }
     const tools = { act: defineTool(acts(kind)) }
-    const first = runTurn({ ...parts, tools, messages, keep: { leaseMs: 300 } })
+    // From its start on, no sign of life of the first one arrives while the other one begins.
+    let goOn
+    const gate = new Promise((resolve) => (goOn = resolve))
+    const commit = async (...given) => {
+      if (keys.length) await gate
+      return store.commit(...given)
+    }
+    const cutOff = { ...store, commit }
+    const first = runTurn({ ...parts, store: cutOff, tools, messages, keep: { leaseMs: 300 } })
     await started
     now = 20_000
-    const { status, text, toolResults } = await resumeTurn({
+    const { status, text, toolResults, error } = await resumeTurn({
       ...parts,
       tools: { act: defineTool(acts(then)) },
     }).result
-    assert.deepEqual([status, text], ['complete', 'Done.'])
+    assert.deepEqual([status, text, error], ['complete', 'Done.', undefined])
     assert.deepEqual(
       toolResults.map((result) => [result.status, result.result]),
       again ? [['ok', 'acted']] : [['unknown', undefined]],
     )
     assert.equal(keys.length, again ? 2 : 1)
     assert.equal(new Set(keys).size, 1)
+    goOn()
     // Whoever had it learns that it is another's.
     assert.equal((await first.result).error.code, 'turn.conflict')
   })
@@ -130,7 +139,7 @@ test('a tool of a resumed turn is not started behind a stop', async () => {
   turn.cancel()
   assert.equal((await turn.result).toolResults[0].status, 'cancelled')
   go()
-  await new Promise((resolve) => setTimeout(resolve, 10))
+  await new Promise((resolve) => setTimeout(resolve))
   assert.equal(runs, 0)
 })
 
@@ -192,13 +201,13 @@ test('a store that answers a commit with something else has failed', async () =>
   }
 })
 
-const talks = (pieces) =>
-  customModel(async function* (_, { signal }) {
-    for (let piece = 0; piece < pieces && !signal.aborted; piece++) {
-      yield { type: 'text', text: 'word ' }
-      await new Promise((resolve) => setTimeout(resolve, 4))
-    }
-  })
+/** Talks until it is stopped. */
+const talks = customModel(async function* (_, { signal }) {
+  while (!signal.aborted) {
+    yield { type: 'text', text: 'word ' }
+    await new Promise((resolve) => setTimeout(resolve, 4))
+  }
+})
 
 test('a turn can be stopped while a model talks, however far away the store is', async () => {
   const near = memoryStore()
@@ -214,7 +223,7 @@ test('a turn can be stopped while a model talks, however far away the store is',
   const store = Object.fromEntries(
     ['read', 'commit', 'events', 'recall'].map((method) => [method, far(method)]),
   )
-  const turn = runTurn({ model: talks(2500), messages, requestId: 'r', store })
+  const turn = runTurn({ model: talks, messages, requestId: 'r', store })
   for await (const { type } of followTurn({ requestId: 'r', store: near })) {
     if (type === 'text') break
   }
@@ -225,7 +234,7 @@ test('a turn can be stopped while a model talks, however far away the store is',
 test('seq means one event, also where text is not kept', async () => {
   const store = memoryStore()
   const parts = { messages, requestId: 'r', store, keep: { events: 0 } }
-  const turn = runTurn({ ...parts, model: talks(2500) })
+  const turn = runTurn({ ...parts, model: talks })
   let last = 0
   for await (const { seq } of turn) {
     if ((last = seq) > 20) {

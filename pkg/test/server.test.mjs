@@ -47,7 +47,7 @@ for (const [name, options, path, body, code] of [
 // Where nobody reads, the body cannot tell that its reader is gone: workerd's, for one, does not.
 test(
   'a client that leaves without having read holds no turn back',
-  { timeout: 60_000 },
+  { timeout: 600_000 },
   async () => {
     let said = 0
     const model = customModel(async function* () {

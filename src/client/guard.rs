@@ -52,9 +52,11 @@ pub(super) fn describe(thrown: &JsValue) -> String {
     if let Some(text) = thrown.as_string() {
         return text;
     }
-    let message = thrown.dyn_ref::<js_sys::Error>().map(|error| String::from(error.message()));
-    let shown = || js_sys::JSON::stringify(thrown).ok().map(String::from);
-    let said = message.filter(|message| !message.is_empty());
+    // Neither a message nor a JSON text need be strings, whatever their types say.
+    let message = || js_sys::Reflect::get(thrown, &"message".into()).ok()?.as_string();
+    let shown = || js_sys::JSON::stringify(thrown).ok()?.as_string();
+    let is_error = thrown.is_instance_of::<js_sys::Error>();
+    let said = is_error.then(message).flatten().filter(|message| !message.is_empty());
     said.or_else(shown).unwrap_or_else(|| "an error that cannot be shown".to_owned())
 }
 

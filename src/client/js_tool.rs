@@ -20,8 +20,9 @@ pub(super) async fn call_js(
     let report = context.report.clone();
     // Lives as long as the call: who reports behind its end gets an exception.
     let report = Closure::<dyn Fn(JsValue)>::new(move |data: JsValue| {
-        if let Ok(text) = JSON::stringify(&data) {
-            report(String::from(text));
+        // As a result: what has no JSON is not shown.
+        if let Settled::Ok { text, .. } = returned_js(&data) {
+            report(text);
         }
     });
     let called = JSON::parse(&args.to_text()).and_then(|args| {

@@ -54,8 +54,12 @@ pub struct ToolResult {
     pub name: String,
     /// `ok`, `error`, `timeout`, `cancelled`, `unknown`, `skipped` or `blocked`.
     pub status: String,
-    /// What the tool returned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// What the tool returned; `Some(Value::Null)` where that is `null`.
+    #[serde(
+        default,
+        deserialize_with = "crate::client::json::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub result: Option<Value>,
     /// Why there is no result.
     #[serde(default, skip_serializing_if = "Option::is_none")]

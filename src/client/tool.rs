@@ -204,21 +204,12 @@ impl Tool {
         let mut spec = ToolSpec::new(name);
         spec.description = description;
         spec.checks = true;
-        let mut tool = Self {
-            ..Self {
-                spec,
-                dedupe: None,
-                wrong: None,
-                checks: vec![],
-                action: None,
-                approval: None,
-                run,
-            }
-        };
+        let (dedupe, wrong, checks) = (None, None, Vec::new());
+        let mut tool = Self { spec, dedupe, wrong, checks, action: None, approval: None, run };
         match to_json(schema) {
             Ok(schema) => {
                 match Validator::of(&schema) {
-                    Ok(validator) => tool.checks.extend(validator.map(checks)),
+                    Ok(validator) => tool.checks.extend(validator.map(check_of)),
                     Err(why) => {
                         let why = format!("`{}`: {why}", tool.spec.name);
                         tool.wrong = Some(Error::new("tool.invalid_schema", why));
@@ -370,7 +361,7 @@ impl Tool {
 }
 
 /// Says at most five things, as the npm package does.
-fn checks(validator: Validator) -> Check {
+fn check_of(validator: Validator) -> Check {
     Rc::new(move |args| {
         let errors = validator.errors(args, 5);
         if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }

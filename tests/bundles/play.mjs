@@ -1,9 +1,18 @@
 // Plays the tables of this folder through the public package, every replicate a model call to the
 // scripted provider over HTTP. Runs in any JavaScript runtime: no `node:` import here.
 import { playInLanes } from '../lanes.mjs'
+import { fetchUpToTheCut } from '../provider/cut.mjs'
 
 function assert(fact, what) {
   if (!fact) throw new Error(what)
+}
+
+/** Resolves when it is so; on a busy machine that may take its time. */
+async function until(isSo, otherwise) {
+  for (let tries = 0; !(await isSo()); tries++) {
+    assert(tries < 6000, otherwise)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
 }
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b)
@@ -57,7 +66,16 @@ export async function playBundle({ turnlock, url, session }, scenario) {
     turnlock.openaiChat({
       baseURL: `${url}/s/${session}-${id}/${encodeURIComponent(`bundle:${scenario.name}|${id}`)}/v1`,
       ...{ model: 'scripted', maxRetries: 0 },
+      ...(replicates[id]?.some((entry) => entry.then === 'cut') && { fetch: fetchUpToTheCut }),
     })
+  const requests = async (id) => (await fetch(`${url}/s/${session}-${id}/requests`)).json()
+  /** A connection that is to be seen closing has to be there first. */
+  const othersAreAsked = async (id) => {
+    for (const other of expect.closed ?? []) {
+      if (other === id) continue
+      await until(async () => (await requests(other)).length, `${other} was not asked`)
+    }
+  }
   const seeds = new Map()
   const replicate = async (context) => {
     seeds.set(context.id, context.seed)
@@ -74,6 +92,7 @@ export async function playBundle({ turnlock, url, session }, scenario) {
       },
     )
     await order.after(context.id, entry)
+    await othersAreAsked(context.id)
     return settled()
   }
   const events = []
@@ -113,16 +132,12 @@ export async function playBundle({ turnlock, url, session }, scenario) {
     assert(same(get(), expect[name]), `${name}: ${JSON.stringify(get())}`)
   }
   for (const id of Object.keys(replicates)) {
-    const path = `${url}/s/${session}-${id}/requests`
-    const requests = async () => (await fetch(path)).json()
     // The seed goes along where the wire has a field for it.
-    for (const { body } of await requests()) assert(body.seed === seeds.get(id), `seed of ${id}`)
+    for (const { body } of await requests(id)) assert(body.seed === seeds.get(id), `seed of ${id}`)
     if (!expect.closed?.includes(id)) continue
     // The provider sees the connection of a cancelled replicate close.
-    for (let tries = 0; !(await requests())[0]?.closedEarly; tries++) {
-      assert(tries < 200, `the connection of ${id} is still open`)
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
+    const closed = async () => (await requests(id))[0]?.closedEarly
+    await until(closed, `the connection of ${id} is still open`)
   }
 }
 

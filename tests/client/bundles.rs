@@ -9,7 +9,6 @@ use std::task::{Poll, Waker};
 
 use futures::future::LocalBoxFuture;
 use futures::{FutureExt, StreamExt};
-use gloo_timers::future::TimeoutFuture;
 use serde_json::{Value, json};
 use turnlock::canon::number_text;
 use turnlock::client::bundle::{
@@ -94,13 +93,19 @@ impl Player {
             let attempt = usize::try_from(context.attempt).unwrap() - 1;
             let entry = scenario["replicates"][&id][attempt].clone();
             let model = model(&session, scenario["name"].as_str().unwrap(), &id);
+            let model = site::up_to_the_cut(model, &scenario["replicates"][&id]);
             let options = ModelReplicateOptions::new(model, "Judge {{text}}.")
                 .input(json!({ "text": "this" }));
             let run = replicate_by_model(options).unwrap();
             let order = order.clone();
+            let (expect, session) = (scenario["expect"].clone(), session.clone());
             async move {
                 let settled = run(context).await;
                 order.after(&id, &entry).await;
+                // A connection that is to be seen closing has to be there first.
+                for other in closed(&expect).filter(|other| *other != id) {
+                    site::asked(&format!("{session}-{other}")).await;
+                }
                 settled
             }
             .boxed_local()
@@ -214,23 +219,16 @@ async fn play(scenario: &Value, session: &str) -> Result<(), String> {
             let sent = request["body"]["seed"].as_i64();
             check(sent.is_some() && sent == seed, &format!("seed of {id}: {sent:?}"))?;
         }
-        let closed = scenario["expect"]["closed"].as_array().into_iter().flatten();
-        if closed.into_iter().any(|one| one == id.as_str()) {
-            closes(&session).await?;
+        if closed(&scenario["expect"]).any(|one| one == id) {
+            site::closes(&session).await;
         }
     }
     Ok(())
 }
 
-/// The provider sees the connection close.
-pub async fn closes(session: &str) -> Result<(), String> {
-    for _ in 0..200 {
-        if site::requests(session).await[0]["closedEarly"] == true {
-            return Ok(());
-        }
-        TimeoutFuture::new(20).await;
-    }
-    Err(format!("the connection of {session} is still open"))
+/// The replicates whose connections are seen to close.
+fn closed(expect: &Value) -> impl Iterator<Item = &str> {
+    expect["closed"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
 fn met(

@@ -18,7 +18,7 @@ use turnlock::client::{Model, TokenUsage, TurnOptions, run_turn};
 use turnlock::stream::{Delta, FinishReason, Usage};
 use wasm_bindgen_test::wasm_bindgen_test;
 
-use crate::bundles::{closes, model};
+use crate::bundles::model;
 use crate::site;
 
 async fn ended(options: BundleOptions) -> EvidenceBundle {
@@ -27,17 +27,6 @@ async fn ended(options: BundleOptions) -> EvidenceBundle {
 
 fn number(context: &ReplicateContext) -> usize {
     context.id[1..].parse().unwrap()
-}
-
-/// Waits until the provider was asked.
-async fn asked(session: &str) {
-    for _ in 0..200 {
-        if !site::requests(session).await.is_empty() {
-            return;
-        }
-        gloo_timers::future::TimeoutFuture::new(20).await;
-    }
-    panic!("{session} was not asked");
 }
 
 /// Whose connection hangs, before and behind its head.
@@ -64,11 +53,11 @@ async fn dropping_a_bundle_closes_every_connection() {
     let mut running = run_bundle(hanging("rust-bundle-drop")).unwrap();
     assert!(running.next().await.is_some());
     for session in sessions("rust-bundle-drop") {
-        asked(&session).await;
+        site::asked(&session).await;
     }
     drop(running);
     for session in sessions("rust-bundle-drop") {
-        closes(&session).await.unwrap();
+        site::closes(&session).await;
     }
 }
 
@@ -89,11 +78,11 @@ async fn cancelling_the_turn_closes_those_of_its_bundle() {
     let messages = json!([{ "role": "user", "content": "go" }]);
     let turn = run_turn(TurnOptions::new(own, messages).tool(judge)).unwrap();
     for session in sessions("rust-bundle-turn") {
-        asked(&session).await;
+        site::asked(&session).await;
     }
     turn.cancel("user");
     for session in sessions("rust-bundle-turn") {
-        closes(&session).await.unwrap();
+        site::closes(&session).await;
     }
 }
 
@@ -312,7 +301,7 @@ async fn one_that_takes_too_long_is_dropped_while_others_run() {
             }
         }
     });
-    let limits = ReplicateLimits { tokens: None, seconds: Some(0.05) };
+    let limits = ReplicateLimits { tokens: None, seconds: Some(2.0) };
     let bundle = ended(options.per_replicate(limits)).await;
     let status: Vec<_> = bundle.meta.per_replicate.iter().map(|one| one.status).collect();
     assert_eq!(status, [ReplicateStatus::Timeout, ReplicateStatus::Valid, ReplicateStatus::Valid]);

@@ -20,7 +20,7 @@ use crate::lines::Reduction;
 use crate::site;
 use crate::turns::{Die, Executed, TERMINAL, given, intervene, met, tools};
 
-/// Longer than it takes to read events that are there already.
+/// What a process had said before its end is read by then: nothing else is waited for till that.
 const READ_MS: u32 = 50;
 
 /// What the legs have in common.

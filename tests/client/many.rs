@@ -81,13 +81,15 @@ async fn one(n: u32) {
 
 #[wasm_bindgen_test]
 async fn ten_thousand_turns_leave_nothing() {
-    let play =
-        |range: std::ops::Range<u32>| stream::iter(range).map(one).buffer_unordered(8).count();
-    play(0..1000).await;
-    settle().await;
+    let play = |range: std::ops::Range<u32>, lanes: usize| {
+        stream::iter(range).map(one).buffer_unordered(lanes).count()
+    };
+    // More at once than later, so that memory is there for as many as then happen to be open.
+    play(0..1000, 32).await;
+    settle(0, 20).await;
     let before = (pages(), handles());
-    play(1000..10_000).await;
-    settle().await;
+    play(1000..10_000, 8).await;
+    settle(before.1, 600).await;
     let after = (pages(), handles());
     console_log!("pages, handles: {before:?}, then {after:?}");
     // A hundred bytes a turn would be 14 pages.
@@ -95,7 +97,13 @@ async fn ten_thousand_turns_leave_nothing() {
     assert!(after.1 <= before.1, "{before:?} {after:?}");
 }
 
-/// What was left in the middle ends behind its event.
-async fn settle() {
-    gloo_timers::future::TimeoutFuture::new(200).await;
+/// What was left in the middle ends behind its event: waits until no more than `most` handles are
+/// left, or there are no fewer for so many looks.
+async fn settle(most: u32, looks: u32) {
+    let (mut least, mut same) = (handles(), 0);
+    while least > most && same < looks {
+        gloo_timers::future::TimeoutFuture::new(100).await;
+        same = if handles() < least { 0 } else { same + 1 };
+        least = least.min(handles());
+    }
 }

@@ -63,28 +63,16 @@ pub async fn events_of(options: PassOptions) -> Vec<PassEvent> {
     run_with_tool_requests(options).unwrap().collect().await
 }
 
-/// Resolves when `is_so`; panics where that never comes.
-async fn until<F: Future<Output = bool>>(what: &str, is_so: impl Fn() -> F) {
-    for _ in 0..500 {
-        if is_so().await {
-            return;
-        }
-        TimeoutFuture::new(10).await;
-    }
-    panic!("{what}: never");
-}
-
 #[wasm_bindgen_test]
 async fn dropping_the_pass_closes_the_connection() {
     for (at, script) in ["stall", "stall-head"].into_iter().enumerate() {
         let session = format!("rust-passes-drop-{at}");
         let model = site::model(&session, script, "openai-chat");
         let pass = run_with_tool_requests(PassOptions::new(model, input())).unwrap();
-        until("a request", || async { site::requests(&session).await.len() == 1 }).await;
+        site::asked(&session).await;
         assert_eq!(site::requests(&session).await[0]["closedEarly"], false);
         drop(pass);
-        until("closed", || async { site::requests(&session).await[0]["closedEarly"] == true })
-            .await;
+        site::closes(&session).await;
         assert_eq!(site::requests(&session).await.len(), 1);
     }
 }
@@ -114,10 +102,10 @@ async fn dropping_what_waits_for_the_result_drops_the_tools_as_well() {
     let pass =
         run_with_tool_requests(options.record(move |one| kept.borrow_mut().push(one))).unwrap();
     let mut result = Box::pin(pass.result());
-    until("it runs", || async { seen.get() }).await;
+    site::until("it runs", async || seen.get()).await;
     assert!(futures::poll!(&mut result).is_pending());
     drop(result);
-    until("it is dropped", || async { !seen.get() }).await;
+    site::until("it is dropped", async || !seen.get()).await;
     assert_eq!(asked.borrow().len(), 1, "no plan is asked for");
     assert_eq!(recorded.borrow().len(), 0, "what the end cut off is no record");
 }

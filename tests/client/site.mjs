@@ -42,6 +42,8 @@ export async function serve() {
     const headers = { 'content-type': 'application/json', 'access-control-allow-origin': '*' }
     response.writeHead(200, headers).end(JSON.stringify(load()))
   })
+  // No connection is closed under a client that is about to use it again.
+  server.keepAliveTimeout = 0
   const listen = (port) =>
     new Promise((resolve, reject) => {
       server.once('error', reject)

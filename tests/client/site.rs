@@ -2,10 +2,12 @@
 
 use futures::StreamExt;
 use gloo_net::http::Request;
+use gloo_timers::future::TimeoutFuture;
 use serde_json::Value;
 use turnlock::Dialect;
 use turnlock::canon::Json;
 use turnlock::client::Model;
+use wasm_bindgen::{JsCast, JsValue};
 
 /// Where `tests/client/site.mjs` listens.
 pub const URL: &str = match option_env!("TURNLOCK_PROVIDER") {
@@ -43,6 +45,42 @@ pub fn model(session: &str, script: &str, dialect: &str) -> Model {
         other => Model::openai_chat(base, "scripted").dialect(Dialect::parse(other).unwrap()),
     };
     model.api_key("secret").max_retries(0)
+}
+
+/// The model, where its entries let a connection break; see `tests/provider/cut.mjs`.
+pub fn up_to_the_cut(model: Model, entries: &Value) -> Model {
+    let mut entries = entries.as_array().into_iter().flatten();
+    if !entries.any(|entry| entry["then"] == "cut") {
+        return model;
+    }
+    let script = include_str!("../provider/cut.mjs").replace("export ", "");
+    let make = js_sys::Function::new_no_args(&format!("{script}\nreturn fetchUpToTheCut"));
+    let fetch = make.call0(&JsValue::UNDEFINED).unwrap();
+    model.fetch(fetch.unchecked_into())
+}
+
+/// Resolves when it is so, however busy the machine is; panics where that never comes.
+pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    for _ in 0..12_000 {
+        if is_so().await {
+            return;
+        }
+        TimeoutFuture::new(10).await;
+    }
+    panic!("never: {what}");
+}
+
+/// Resolves when the provider was asked in a session.
+pub async fn asked(session: &str) {
+    until(session, async || !requests(session).await.is_empty()).await;
+}
+
+/// Resolves when the provider has seen the connection close, of the first request of a session.
+pub async fn closes(session: &str) {
+    let closed = async || {
+        requests(session).await.first().is_some_and(|request| request["closedEarly"] == true)
+    };
+    until(&format!("the connection of {session} closes"), closed).await;
 }
 
 /// Plays many at a time; panics with all that is wrong.

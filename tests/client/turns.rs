@@ -43,7 +43,7 @@ async fn tables() {
 
 async fn play(scenario: Rc<Value>, dialect: &str, session: &str) -> Result<(), String> {
     let script = format!("scenario:{}", scenario["name"].as_str().unwrap());
-    let model = site::model(session, &script, dialect);
+    let model = site::up_to_the_cut(site::model(session, &script, dialect), &scenario["model"]);
     let retries = scenario["maxRetries"].as_u64().unwrap_or(0);
     let model = model.max_retries(u32::try_from(retries).unwrap());
     if scenario["store"] == true {

@@ -130,7 +130,7 @@ async fn a_page_that_holds_the_database_back_is_told_of_and_it_goes_on_when_it_i
     let deletion = Factory::new().unwrap().delete(&name).unwrap();
     let store = IndexedDbStore::with_options(IndexedDbStoreOptions {
         name: name.clone(),
-        open_timeout: Duration::from_millis(100),
+        open_timeout: Duration::from_secs(1),
     });
     for _ in 0..2 {
         same(code(&store, "t").await.as_deref(), Some("store.blocked"), "while it is held");

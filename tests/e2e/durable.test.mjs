@@ -1,6 +1,7 @@
 // Turns that outlive the page: pause, approve, reload, stop, and a second tab.
 import assert from 'node:assert/strict'
 import test, { beforeEach } from 'node:test'
+import { until } from '../patience.mjs'
 import { visiting } from './visiting.mjs'
 
 const visit = visiting()
@@ -11,8 +12,10 @@ beforeEach(() => {
 
 const NOTE = 'To Ada: The engine is next.'
 
+/** Sends with all the patience for the model that a slow machine needs, unless `set` says less. */
 const send = async (behaviour, set = async () => {}, on = page) => {
   await on.selectOption('#behaviour', behaviour)
+  await on.fill('#policy-modelIdleMs', '86400000')
   await set()
   await on.click('#send')
 }
@@ -25,7 +28,11 @@ const decision = (title, on = page) =>
 const choose = (label, on = page) =>
   on.locator('#decision').getByRole('button', { name: label, exact: true }).click()
 const row = (text, on = page) => on.locator('#timeline li', { hasText: text }).first().waitFor()
-const completed = (on = page) => row(/^Complete:/, on)
+/** Complete, and done with: what the tab remembers and shows of it comes behind its last event. */
+const completed = async (on = page) => {
+  await row(/^Complete:/, on)
+  await on.waitForSelector('#send:enabled')
+}
 const texts = (selector, on = page) => on.locator(selector).allTextContents()
 const ran = (text, on = page) => on.locator('#runs li', { hasText: text }).waitFor()
 const runs = (on = page) => texts('#runs li', on)
@@ -43,16 +50,24 @@ const holdTools = async () => {
   const held = 86_400_000
   await page.evaluate((held) => {
     const set = globalThis.setTimeout
+    const now = performance.now.bind(performance)
     globalThis.setTimeout = (work, ms, ...rest) => {
-      if (ms === held) globalThis.letGo = work
-      else return set(work, ms, ...rest)
+      if (ms !== held) return set(work, ms, ...rest)
+      // For the core no time passes either: it would lose patience with the tool.
+      const since = now()
+      performance.now = () => since
+      globalThis.letGo = () => {
+        const lost = now() - since
+        performance.now = () => now() - lost
+        work()
+      }
     }
   }, held)
   await page.fill('#toolMs', String(held))
   return () => page.evaluate(() => globalThis.letGo())
 }
-/** The model falls silent in the middle of its answer, and nobody loses patience with it. */
-const fallSilent = () => send('falls-silent', () => page.fill('#policy-modelIdleMs', '86400000'))
+/** The model falls silent in the middle of its answer. */
+const fallSilent = () => send('falls-silent')
 const halfAnswered = async (on = page) => {
   await on.locator('.message.assistant', { hasText: 'From the tool results I can' }).waitFor()
 }
@@ -141,7 +156,7 @@ test('a reload in the middle of the answer: the turn goes on by itself', async (
 })
 
 test('a reload in the middle of a read-only tool: it runs again', async () => {
-  await page.fill('#toolMs', '25000')
+  await holdTools()
   await send('one-call')
   await ran('1 started, 0 finished')
   await reload()
@@ -153,7 +168,7 @@ test('a reload in the middle of a read-only tool: it runs again', async () => {
 test('a reload in the middle of a tool with an effect: unknown, and not run again', async () => {
   await askForNote()
   await decision('Run this call?')
-  await page.fill('#toolMs', '25000')
+  await holdTools()
   await choose('Approve')
   await ran('send_note: 1 started, 0 finished')
   await reload()
@@ -170,9 +185,7 @@ test('stop: the stream ends, and no resume is possible', async () => {
   await page.click('#stop')
   await decision('Stopped')
   await row('Cancelled: stopped by the user')
-  const left = async () => (await requests(turn)).at(-1).closedEarly
-  for (let looks = 0; looks < 500 && !(await left()); looks++) await page.waitForTimeout(20)
-  assert.equal(await left(), true)
+  await until(async () => (await requests(turn)).at(-1).closedEarly)
   await choose('Try to resume')
   await decision('The resume was refused')
   await row('turn.cancelled: the turn was stopped, and cannot be resumed')
@@ -259,8 +272,7 @@ test('a tab is closed: the one that read along goes on', async () => {
 
 test('a model that failed is asked again, from what the tools found', async () => {
   // Of this silence, and not of one that a busy machine makes.
-  await page.fill('#policy-modelIdleMs', '4000')
-  await send('falls-silent')
+  await send('falls-silent', () => page.fill('#policy-modelIdleMs', '10000'))
   await decision('Not answered')
   await row('Error model.timeout')
   await reload()
@@ -299,7 +311,7 @@ test('where the browser keeps nothing, the turn says so, and the page stays usab
   await send('one-call')
   await decision('Not answered')
   await row('store.denied: this page may not use IndexedDB')
-  assert.match(await page.textContent('#status'), /^store\.denied/)
+  await page.locator('#status', { hasText: /^store\.denied/ }).waitFor()
   await page.click('#compare')
   await page.waitForSelector('#comparison tbody tr')
 })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { get } from 'node:http'
 import test, { beforeEach } from 'node:test'
+import { PATIENCE_MS } from '../patience.mjs'
 import { createProvider } from '../provider/server.mjs'
 import { visiting } from './visiting.mjs'
 
@@ -11,19 +12,26 @@ beforeEach(() => {
   page = visit.page
 })
 
-const send = async (behaviour, set = async () => {}) => {
+/** Chooses a model, with all the patience that a slow machine needs. */
+const choose = async (behaviour) => {
   await page.selectOption('#behaviour', behaviour)
+  await page.fill('#policy-modelIdleMs', '86400000')
+}
+const send = async (behaviour, set = async () => {}) => {
+  await choose(behaviour)
   await set()
   await page.click('#composer [type=submit]')
 }
-/** A model that falls silent, with all the patience that a slow machine needs. */
-const stall = async () => {
-  await page.selectOption('#behaviour', 'stall')
-  await page.fill('#policy-modelIdleMs', '86400000')
+/** Waits until the turn is over and all of it is shown: its numbers come behind its last event. */
+const ended = async () => {
+  await page.waitForSelector('#timeline .end, #timeline .bad >> nth=0')
+  await page.waitForSelector('#send:enabled')
 }
-const ended = () => page.waitForSelector('#timeline .end, #timeline .bad >> nth=0')
+const completed = async () => {
+  await page.waitForSelector('#timeline .end:has-text("Complete")')
+  await page.waitForSelector('#send:enabled')
+}
 const fact = async (name) => {
-  await page.waitForSelector('#facts li')
   const all = await page.locator('#facts li').allTextContents()
   return all.find((text) => text.startsWith(name))?.split(': ')[1]
 }
@@ -84,7 +92,7 @@ test('the same model in both modes, side by side', async () => {
 })
 
 test('a comparison can be stopped', async () => {
-  await stall()
+  await choose('stall')
   await page.click('#compare')
   await page.waitForSelector('#staged .said')
   await page.waitForSelector('#unified .said')
@@ -110,9 +118,9 @@ test('settings that the core refuses are named, and leave the page usable', asyn
 test('one turn at a time, and no empty message', async () => {
   await page.fill('#prompt', '  ')
   await page.press('#prompt', 'Enter')
-  assert.match(await page.textContent('#status'), /Write a message first/)
+  await page.waitForSelector('#status:has-text("Write a message first")')
   await page.fill('#prompt', 'go')
-  await stall()
+  await choose('stall')
   await page.press('#prompt', 'Enter')
   await page.waitForSelector('#timeline .said')
   await page.press('#prompt', 'Enter')
@@ -122,7 +130,7 @@ test('one turn at a time, and no empty message', async () => {
 })
 
 test('by keyboard: the focus goes to Stop while a turn runs, and comes back', async () => {
-  await stall()
+  await choose('stall')
   await page.focus('#composer [type=submit]')
   await page.keyboard.press('Enter')
   await page.waitForSelector('#stop:focus')
@@ -139,8 +147,7 @@ test('every case that the page proposes plays to its end', async () => {
     await page.waitForSelector('#decision .primary, #timeline .end:has-text("Complete")')
     const decision = page.locator('#decision .primary')
     if (await decision.isVisible()) await decision.click()
-    await page.waitForSelector('#timeline .end:has-text("Complete")')
-    await page.waitForSelector('#send:enabled')
+    await completed()
     assert.equal(await fact('Status'), 'complete', name)
     assert.notEqual(await page.textContent('.message.assistant'), '', name)
   }
@@ -149,7 +156,7 @@ test('every case that the page proposes plays to its end', async () => {
 test('a note is sent once, by the one tool that the action phase has', async () => {
   await send('read-then-note', () => page.fill('#policy-actionTools', 'send_note'))
   await page.click('#decision >> text="Approve"')
-  await page.waitForSelector('#timeline .end:has-text("Complete")')
+  await completed()
   assert.equal(await fact('Budget used'), '2 of 2')
   await page.click('summary')
   assert.deepEqual(await page.locator('#notes li').allTextContents(), [
@@ -170,12 +177,12 @@ test('unified mode on the other wire', async () => {
 })
 
 test('stop', async () => {
-  await send('stall', stall)
+  await send('stall')
   await page.waitForSelector('#timeline .said')
   await page.click('#stop')
   await page.waitForSelector('#timeline .bad')
+  await page.waitForSelector('#composer [type=submit]:enabled')
   assert.equal(await fact('Status'), 'cancelled')
-  assert.equal(await page.isEnabled('#composer [type=submit]'), true)
 })
 
 test('a failure is told in words, and the next turn works', async () => {
@@ -183,7 +190,7 @@ test('a failure is told in words, and the next turn works', async () => {
   await page.waitForSelector('.message.failed')
   assert.match(await page.textContent('.message.failed'), /model\.stream/)
   await send('answer')
-  await page.waitForSelector('#timeline .end')
+  await completed()
   assert.equal(await fact('Status'), 'complete')
 })
 
@@ -221,7 +228,7 @@ test('the server outlives odd addresses and serves nothing but the page', async 
   const { port } = new URL(visit.site.url)
   const ask = (path) =>
     new Promise((resolve, reject) => {
-      const asked = get({ port, host: '127.0.0.1', path, timeout: 5_000 }, (response) => {
+      const asked = get({ port, host: '127.0.0.1', path, timeout: PATIENCE_MS }, (response) => {
         response.resume()
         resolve(response.statusCode)
       })

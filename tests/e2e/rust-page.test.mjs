@@ -1,7 +1,7 @@
 // The example page in Rust, as a user meets it: served like `npm run start:rust` serves it.
 import assert from 'node:assert/strict'
 import test, { beforeEach } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
+import { until } from '../patience.mjs'
 import { createProvider } from '../provider/server.mjs'
 import { visiting } from './visiting.mjs'
 
@@ -91,7 +91,7 @@ test('Stop ends the turn, and closes the connection to the model', async () => {
   await ended()
   assert.deepEqual(await rows('.bad'), ['Cancelled: stopped by the user'])
   assert.equal(await page.textContent('#status'), 'The turn was stopped.')
-  while (!(await requests())[0].closedEarly) await pause(20)
+  await until(async () => (await requests())[0].closedEarly)
   await send('answer')
   await page.waitForSelector('.message.assistant:has-text("Hello!")')
 })
@@ -155,7 +155,7 @@ test('a tool that panics is an error of its call; turn and page go on', async ()
 test('what the page got wrong is said, and nothing is asked', async () => {
   await page.fill('#prompt', ' ')
   await page.press('#prompt', 'Enter')
-  assert.match(await page.textContent('#status'), /Write a message first/)
+  await page.waitForSelector('#status:has-text("Write a message first")')
   await page.selectOption('#provider', 'real')
   await page.fill('#prompt', 'go')
   await page.press('#prompt', 'Enter')

@@ -2,6 +2,7 @@
 import { after, before, beforeEach } from 'node:test'
 import { serve } from '../../scripts/serve.mjs'
 import { launch } from '../browser.mjs'
+import { PATIENCE_MS } from '../patience.mjs'
 
 /**
  * Gives every test of a file a fresh `page`. What the console complained of stays in `complaints`.
@@ -22,8 +23,10 @@ export function visiting(view = '') {
   })
   /** Opens the page in a tab: of its own browser profile, or of that of `context`. */
   visit.open = async (context) => {
-    const page = await (context ?? (await browser.newContext())).newPage()
-    page.setDefaultTimeout(20_000)
+    context ??= await browser.newContext()
+    // Also of the tabs that a test opens itself.
+    context.setDefaultTimeout(PATIENCE_MS)
+    const page = await context.newPage()
     page.on('console', (message) => {
       if (['error', 'warning'].includes(message.type())) complain(message.text())
     })

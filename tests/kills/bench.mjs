@@ -40,18 +40,28 @@ export async function openBench() {
   const server = await startRedis('--appendonly', 'no')
   const receiver = await startReceiver(folder)
   const clients = Array.from({ length: 3 }, () => new Redis({ port: server.port }))
+  // Two that go on at once are to ask at once, none of them behind its connecting.
+  await Promise.all(clients.map((client) => client.ping()))
   const held = new Map()
   receiver.child.on('message', ({ applied }) => held.get(applied)?.())
+  const holders = new Set()
   return {
     folder,
     receiver: receiver.url,
     port: server.port,
     clients,
-    start: (spec) => fork(bundle, [JSON.stringify(spec)]),
+    start(spec) {
+      const holder = fork(bundle, [JSON.stringify(spec)])
+      holders.add(holder)
+      holder.once('exit', () => holders.delete(holder))
+      return holder
+    },
     /** Settles when the receiver has a receipt whose answer it holds back. */
     applied: (trial) => new Promise((resolve) => held.set(trial, resolve)),
     release: (trial) => receiver.child.send({ release: trial }),
     async close() {
+      // A trial that failed may leave one behind, perhaps stopped.
+      for (const holder of holders) holder.kill('SIGKILL')
       for (const client of clients) client.disconnect()
       receiver.child.disconnect()
       await once(receiver.child, 'exit')

@@ -10,6 +10,8 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 
 const [folder, early] = process.argv.slice(2)
+/** Milliseconds that the twin's writing waits: no test lasts as long. */
+const LATER = 3_600_000
 const waiting = new Map()
 let order = 0
 
@@ -28,7 +30,7 @@ const server = createServer(async (request, response) => {
   const answer = () => response.end(JSON.stringify({ order: receipt.order }))
   if (early) {
     answer()
-    return void setTimeout(() => write(receipt), 50)
+    return void setTimeout(() => write(receipt), LATER)
   }
   write(receipt)
   if (!hold) return void answer()
@@ -36,6 +38,8 @@ const server = createServer(async (request, response) => {
   process.send({ applied: effect.trial })
 })
 
+// No connection is closed under a client that is about to use it again.
+server.keepAliveTimeout = 0
 process.on('message', ({ release }) => {
   waiting.get(release)?.()
   waiting.delete(release)

@@ -126,7 +126,8 @@ async function trial(landmark, kind, n) {
   const lost = ask('run', { ...spec, who: 'first', stopAt: landmark }).catch(() => 'lost')
   const followed = follow(spec)
   await reached
-  // What the object sends leaves it behind what it wrote, so all of that is there.
+  // What the object sends leaves it behind what it wrote, so all of that is there; most often the
+  // texts that gather are, then, too.
   await pause(landmark === 'in the answer' ? 60 : 20)
   await ENDINGS.SIGKILL()
   assert.equal(await lost, 'lost')

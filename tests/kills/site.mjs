@@ -51,6 +51,8 @@ export async function openSite() {
     if (body.hold) return arrive(`${body.trial} effect applied`)
     response.end('{}')
   })
+  // No connection is closed under a client that is about to use it again.
+  server.keepAliveTimeout = 0
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
 
   return {

@@ -5,7 +5,8 @@ import { redisStore } from 'turnlock/stores/redis'
 function writesBehind(client) {
   const store = redisStore(client)
   let last = Promise.resolve()
-  const later = () => new Promise((resolve) => setTimeout(resolve, 5000))
+  // Later than any trial.
+  const later = () => new Promise((resolve) => setTimeout(resolve, 3_600_000))
   const commit = async (turn, one) => {
     last = last.then(later).then(() => store.commit(turn, one))
     last.catch(() => {})

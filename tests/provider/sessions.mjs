@@ -16,7 +16,7 @@ import * as openaiChat from './wire/openai-chat.mjs'
  * @property {boolean} closedEarly the client left before the response had ended
  */
 
-const PATH = /^\/s\/([^/]+)(?:\/(.+?)\/v1)?(?:\/(chat\/completions|messages|requests))?$/
+const PATH = /^\/s\/([^/]+)(?:\/(.+?)\/v1)?(?:\/(chat\/completions|messages|requests|cut))?$/
 const OPEN = {
   'access-control-allow-origin': '*',
   'access-control-allow-headers': '*',
@@ -36,12 +36,18 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 export function createSessions() {
   /** @type {Map<string, Kept[]>} */
   const sessions = new Map()
+  /** By session: cuts the connection that waits for its client's word. */
+  const cuts = new Map()
   const requests = (session) => sessions.get(session) ?? []
 
   function open(session) {
     const log = requests(session)
     sessions.set(session, log)
-    if (sessions.size > MOST_SESSIONS) sessions.delete(sessions.keys().next().value)
+    if (sessions.size > MOST_SESSIONS) {
+      const [oldest] = sessions.keys()
+      sessions.delete(oldest)
+      cuts.delete(oldest)
+    }
     return log
   }
 
@@ -59,17 +65,26 @@ export function createSessions() {
       return new Response(null, { status: 204, headers: OPEN })
     }
     if (request.method === 'GET' && kind === 'requests') return json(requests(session))
+    if (request.method === 'POST' && kind === 'cut' && !script) {
+      cuts.get(session)?.()
+      return new Response(null, { status: 204, headers: OPEN })
+    }
     const wire = { messages: 'anthropic', 'chat/completions': 'openai-chat' }[kind]
     if (request.method !== 'POST' || !script || !wire) {
       return json({ error: { message: 'no such path' } }, 404)
     }
-    return play(request, open(session), wire, decode(script))
+    const log = open(session)
+    const told = request.headers.has('x-cut')
+      ? new Promise((resolve) => cuts.set(session, resolve))
+      : undefined
+    return play(request, log, wire, decode(script), told)
   }
 
   return { answer, requests }
 }
 
-async function play(request, log, name, script) {
+/** `told`: settles when a connection may be cut; undefined where nobody says so. */
+async function play(request, log, name, script, told) {
   const wire = name === 'anthropic' ? anthropic : openaiChat
   const fail = (status, message, headers) => json(wire.failure(status, message), status, headers)
   const text = await request.text()
@@ -92,8 +107,9 @@ async function play(request, log, name, script) {
   const headers = {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache',
+    ...(told && entry.then === 'cut' && { 'x-cut-behind': `${lengthOf(events)}` }),
   }
-  const body = streamOf(bytesOf(events, entry, client), client)
+  const body = streamOf(bytesOf(events, entry, client, told), client)
   return new Response(body, { headers: { ...OPEN, ...headers, 'x-request-id': `req_${n}` } })
 }
 
@@ -154,9 +170,12 @@ class Client {
   }
 }
 
-async function* bytesOf(events, entry, client) {
+const encode = (text) => new TextEncoder().encode(text)
+const lengthOf = (events) => events.reduce((sum, event) => sum + encode(event).length, 0)
+
+async function* bytesOf(events, entry, client, told) {
   for (const event of events) {
-    const bytes = new TextEncoder().encode(event)
+    const bytes = encode(event)
     const size = entry.bytes ?? bytes.length
     for (let at = 0; at < bytes.length; at += size) {
       if (client.left) return
@@ -167,8 +186,9 @@ async function* bytesOf(events, entry, client) {
   }
   if (entry.then === 'stall') await client.gone
   if (entry.then !== 'cut') return
-  // What was written leaves before the connection breaks.
-  await pause(5)
+  // Where the client does not say what it has read: what was written leaves before the connection
+  // breaks, and whether it is read is the client's affair.
+  await (told ? Promise.race([told, client.gone]) : pause(5))
   throw new Error('the connection breaks here, as scripted')
 }
 

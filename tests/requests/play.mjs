@@ -1,6 +1,7 @@
 // Plays one pass through the public package, against the scripted provider over HTTP. Runs in
 // any JavaScript runtime: no `node:` import here. See README.md for the form of the tables.
 import { byDialect, playInLanes } from '../lanes.mjs'
+import { fetchUpToTheCut } from '../provider/cut.mjs'
 import { playSearch } from './search.mjs'
 
 function assert(fact, what) {
@@ -126,6 +127,7 @@ async function playPass({ turnlock, url, session, dialect }, scenario) {
   const baseURL = `${url}/s/${session}/${encodeURIComponent(`scenario:${scenario.name}`)}/v1`
   const options = { baseURL, model: 'scripted', apiKey: 'secret' }
   options.maxRetries = scenario.maxRetries ?? 0
+  if (scenario.model.some((entry) => entry.then === 'cut')) options.fetch = fetchUpToTheCut
   const model =
     dialect === 'anthropic'
       ? turnlock.anthropic(options)

@@ -3,6 +3,7 @@
 //
 // See README.md for the form of the tables and of the lines.
 import { byDialect, playInLanes } from '../lanes.mjs'
+import { fetchUpToTheCut } from '../provider/cut.mjs'
 
 const TERMINAL = ['complete', 'paused', 'cancelled', 'error']
 const ORDER = { tool_phase: 0, unified: 0, action_phase: 1, complete: 2 }
@@ -244,6 +245,7 @@ export async function playScenario({ turnlock, url, session, dialect }, scenario
     model: 'scripted',
     apiKey: 'secret',
     maxRetries: scenario.maxRetries ?? 0,
+    ...(scenario.model.some((entry) => entry.then === 'cut') && { fetch: fetchUpToTheCut }),
   }
   const model =
     dialect === 'anthropic'
@@ -296,7 +298,7 @@ async function playOnce({ turnlock, model, asked }, scenario) {
   met(scenario.expect, { lines: reduction.lines, executed, result, requests: await asked() })
 }
 
-/** Longer than it takes to read events that are there already. */
+/** What a process had said before its end is read by then: nothing else is waited for till that. */
 const READ_MS = 50
 
 /** A turn with a store: the first run, and each leg behind it, by an owner of its own. */

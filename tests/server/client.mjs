@@ -104,6 +104,8 @@ export async function createReceiver() {
     await gates.get(session)?.open
     response.end('ok')
   })
+  // No connection is closed under a client that is about to use it again.
+  server.keepAliveTimeout = 0
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${server.address().port}`,

@@ -32,10 +32,10 @@ async function serve(runtime, env) {
     ...{ cwd: folder, env: { ...process.env, ...env, PORT: '0' } },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  // Where each of them says its address.
+  // Where each of them says its address, and says nothing else that looks like one.
   const port = await new Promise((resolve, reject) => {
     const look = (line) => {
-      const [, found] = /:(\d{2,5})\/?\b/.exec(line) ?? []
+      const [, found] = /\bhttp:\/\/[^\s/]+:(\d+)/.exec(line) ?? []
       if (found) resolve(found)
     }
     for (const stream of [child.stdout, child.stderr]) createInterface(stream).on('line', look)

@@ -20,7 +20,7 @@ const names = process.argv.slice(2).filter((word) => word in runtimes)
 /** Other words name the checks to run. */
 const words = process.argv.slice(2).filter((word) => !(word in runtimes))
 /** A check that hangs has failed. */
-const PATIENCE = 120_000
+const PATIENCE = 600_000
 
 const late = (name) =>
   new Promise((_, reject) => {

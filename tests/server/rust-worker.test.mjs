@@ -7,6 +7,7 @@ import test, { after, before } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Miniflare } from 'miniflare'
 import { root } from '../../scripts/setup.mjs'
+import { until } from '../patience.mjs'
 import { createProvider } from '../provider/server.mjs'
 import { fresh, readEvents } from './client.mjs'
 
@@ -49,14 +50,6 @@ const scripted = (session, script) => serve(`${provider.url}/s/${session}/${scri
 const post = (origin, body, own) =>
   fetch(`${origin}/chat`, { method: 'POST', body: JSON.stringify(body), ...own })
 const GO = { messages: [{ role: 'user', content: 'go' }] }
-
-async function until(what, holds) {
-  for (let waited = 0; waited < 20_000; waited += 20) {
-    if (await holds()) return
-    await pause(20)
-  }
-  assert.fail(`still not so: ${what}`)
-}
 
 test('a turn with a tool, as an event stream', async () => {
   const session = fresh('rust')
@@ -117,7 +110,7 @@ test('a client that leaves ends the turn: the connection to the model closes', a
     while (!read.includes('"chunk"')) read += (await reader.read()).value
     left.abort()
     reader.cancel().catch(() => {})
-    await until('closed', () => provider.requests(session)[turn].closedEarly)
+    await until(() => provider.requests(session)[turn].closedEarly)
   }
   // The instance is none the worse for it.
   const again = await readEvents(await post(origin, GO), (events) =>
@@ -177,15 +170,15 @@ test('a client that reads slowly holds the model back', async (t) => {
   response.pause()
   // Nothing is read: it stands still when what lies between is full.
   let before = -1
-  await until('standing still', async () => {
+  await until(async () => {
     before = model.told.bytes
     await pause(1500)
     return before > 0 && model.told.bytes === before
   })
   let read = 0
   response.on('data', (piece) => (read += piece.length)).resume()
-  await until('going on', () => model.told.bytes > before + (1 << 20))
+  await until(() => model.told.bytes > before + (1 << 20))
   assert.ok(model.told.bytes - read < 64 << 20, `${model.told.bytes} sent, ${read} read`)
   response.destroy()
-  await until('closed', () => model.told.closed)
+  await until(() => model.told.closed)
 })

@@ -28,5 +28,7 @@ if (globalThis.Deno) {
   const { createServer } = await import('node:http')
   const { toNodeListener } = await import('turnlock/server')
   const server = createServer(toNodeListener(app))
+  // No connection is closed under a client that is about to use it again.
+  server.keepAliveTimeout = 0
   server.listen(0, '127.0.0.1', () => ready(server.address().port))
 }

@@ -341,7 +341,7 @@ async function resumeInterrupted(host, client, requestId, seen) {
       // Its owner may still be alive, as far as anybody can know: a lease has to run out.
       await response.text()
       // No oftener, or the limit on resumes of one turn is met first.
-      await new Promise((resolve) => setTimeout(resolve, 1000))
+      await new Promise((resolve) => setTimeout(resolve, 2500))
       continue
     }
     assert.equal(response.status, 200)

@@ -18,7 +18,8 @@ const start = () =>
     compatibilityDate: '2025-05-01',
     modules: [{ type: 'ESModule', path: 'worker.mjs', contents: script }],
     durableObjects: {
-      turns: { className: 'Turns', useSQLite: true },
+      // Evicted when a test says so, and not when nobody has asked for some time.
+      turns: { className: 'Turns', useSQLite: true, unsafePreventEviction: true },
       old: { className: 'Old', useSQLite: false },
     },
     durableObjectsPersist: folder,

@@ -2,7 +2,8 @@
 // and the crate's, over one database.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { browser, openPage, until } from './database.mjs'
+import { until } from '../patience.mjs'
+import { browser, openPage } from './database.mjs'
 
 /** Calls a function of `tests/stores/turns.mjs` in a page. */
 const turns = (page, what, ...args) =>

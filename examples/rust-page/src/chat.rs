@@ -149,16 +149,15 @@ impl Chat {
 
     /// One turn at a time. The focus stays on a button that does something.
     fn enable(&self, idle: bool) {
-        let had_focus = |button: &HtmlButtonElement| {
-            dom::document().active_element().as_ref() == Some(button.as_ref())
-        };
-        let (was_on_stop, was_on_clear) = (had_focus(&self.stop), had_focus(&self.clear));
+        // Asked first: a button that is disabled loses the focus, in some browsers at once.
+        let focused = dom::document().active_element();
+        let was_on = |button: &HtmlButtonElement| focused.as_ref() == Some(button.as_ref());
         self.send.set_disabled(!idle);
         self.clear.set_disabled(!idle);
         self.stop.set_disabled(idle);
         let _ = match idle {
-            false if was_on_clear || had_focus(&self.send) => self.stop.focus(),
-            true if was_on_stop => self.prompt.focus(),
+            false if was_on(&self.send) || was_on(&self.clear) => self.stop.focus(),
+            true if was_on(&self.stop) => self.prompt.focus(),
             _ => Ok(()),
         };
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::summary::BundleSummary;
-use super::types::{EvidenceBundle, Quality, ReplicateStatus, present};
+use super::types::{EvidenceBundle, Quality, ReplicateStatus};
 use crate::client::result::TokenUsage;
 
 /// One event. `seq` counts from 1 without gaps; `bundle_ready` comes last, whatever happened.
@@ -57,7 +57,11 @@ pub enum BundleEventKind {
         /// Milliseconds of the last attempt.
         duration_ms: u64,
         /// What it returned.
-        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[serde(
+            default,
+            deserialize_with = "crate::client::json::present",
+            skip_serializing_if = "Option::is_none"
+        )]
         data: Option<Value>,
     },
     /// With two valid replicates and more: what they agree on so far.

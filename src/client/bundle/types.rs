@@ -159,7 +159,11 @@ pub struct BundleReplicate {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub base: bool,
     /// What it returned; `Some(Value::Null)` where that is `null`.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::client::json::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub data: Option<Value>,
     /// In a compact bundle, where it is shorter than the data: a JSON Patch (RFC 6902).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -227,11 +231,6 @@ pub struct BundleBudget {
     /// Micro-dollars; needs `prices`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<u64>,
-}
-
-/// A member that is there, `null` included.
-pub(super) fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(value).map(Some)
 }
 
 fn write_stop<S: Serializer>(stop: &Stop, to: S) -> Result<S::Ok, S::Error> {

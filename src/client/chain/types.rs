@@ -221,7 +221,11 @@ pub struct StepOutcome {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<SkipReason>,
     /// What it found: null is a result, too.
-    #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::client::json::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub result: Option<Value>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -238,11 +242,6 @@ pub struct StepOutcome {
     pub cost: f64,
     /// Milliseconds from start to settlement.
     pub duration_ms: u64,
-}
-
-/// A member that is there has a value, be it null.
-fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
 }
 
 /// How a chain ended.

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use serde::de::Deserializer;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -134,18 +133,17 @@ pub struct RecordedCall {
     /// How it ended.
     pub status: Status,
     /// What the tool returned, members in its order: a replay sends the same bytes.
-    #[serde(default, deserialize_with = "there", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::client::json::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub result: Option<Json<'static>>,
     /// Why there is no result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<FailureView>,
     /// Whether the result was cut to its limit.
     pub truncated: bool,
-}
-
-/// A result of `null` is a result.
-fn there<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Json<'static>>, D::Error> {
-    Json::deserialize(value).map(Some)
 }
 
 /// A pass without a plan.

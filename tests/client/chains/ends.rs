@@ -158,17 +158,6 @@ fn troubled(trouble: &Trouble) -> ChainOptions {
     .limits(Limits { retry_ms: 0, diminishing: 0.0, ..Limits::default() })
 }
 
-/// Waits for what must come.
-async fn until(mut holds: impl AsyncFnMut() -> bool, what: &str) {
-    for _ in 0..500 {
-        if holds().await {
-            return;
-        }
-        TimeoutFuture::new(10).await;
-    }
-    panic!("never: {what}");
-}
-
 #[wasm_bindgen_test]
 async fn dropping_a_chain_drops_every_callback() {
     for what in [What::Hang, What::HangBadly] {
@@ -180,14 +169,14 @@ async fn dropping_a_chain_drops_every_callback() {
                 while chain.next().await.is_some() {}
                 panic!("{at} did not hang");
             };
-            let entered = until(async || trouble.entered.get() == 1, at);
+            let entered = site::until(at, async || trouble.entered.get() == 1);
             future::select(Box::pin(reading), Box::pin(entered)).await;
             assert_eq!(trouble.dropped.get(), 0, "{at}");
             drop(chain);
-            until(async || trouble.dropped.get() == 1, at).await;
+            site::until(at, async || trouble.dropped.get() == 1).await;
             if what == What::Hang {
                 // Callbacks are gone, and what they own.
-                until(async || Rc::strong_count(&trouble.entered) == 1, at).await;
+                site::until(at, async || Rc::strong_count(&trouble.entered) == 1).await;
             }
         }
     }
@@ -215,7 +204,7 @@ async fn a_call_that_takes_too_long_is_dropped() {
         async move |_| Ok::<_, StepError>(format!("{} dropped", dropped.get())),
     )
     .classify(async |_| Ok::<_, StepError>(Complexity::Complex))
-    .limits(Limits { step_ms: 30, max_retries: 0, ..Limits::default() });
+    .limits(Limits { step_ms: 2000, max_retries: 0, ..Limits::default() });
     let result = run(options).await.result;
     assert_eq!(result.text, "1 dropped");
     assert_eq!(failures(&result)["1"], "chain.timeout");
@@ -244,14 +233,14 @@ async fn dropping_a_chain_closes_its_connections() {
     )
     .classify(async |_| Ok::<_, StepError>(Complexity::Complex));
     let chain = run_chain(options).unwrap();
-    until(async || site::requests(session).await.len() == 2, "two requests").await;
+    site::until("two requests", async || site::requests(session).await.len() == 2).await;
     let closed = async || {
         let requests = site::requests(session).await;
         requests.iter().filter(|request| request["closedEarly"] == true).count()
     };
     assert_eq!(closed().await, 0);
     drop(chain);
-    until(async || closed().await == 2, "both are closed").await;
+    site::until("both are closed", async || closed().await == 2).await;
 }
 
 struct Ended {
