@@ -4,8 +4,8 @@ use futures::StreamExt;
 use gloo_net::http::Request;
 use serde_json::Value;
 use turnlock::Dialect;
-use turnlock::canon::Json;
 use turnlock::client::Model;
+use turnlock::json::Json;
 
 /// Where `tests/client/site.mjs` listens.
 pub const URL: &str = match option_env!("TURNLOCK_PROVIDER") {
