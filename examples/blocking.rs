@@ -8,7 +8,7 @@ use std::io::{Read, Write, stdout};
 use std::time::{Duration, Instant};
 use std::{env, error::Error, fs, path::Path, process::ExitCode, thread};
 
-use turnlock::canon::Json;
+use turnlock::json::Json;
 use turnlock::turn::{Effect, Input, Settled, Turn};
 
 #[expect(clippy::disallowed_methods, reason = "the clock is the host's")]

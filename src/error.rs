@@ -12,8 +12,8 @@
 
 use std::fmt;
 
-use crate::canon::JsonError;
 use crate::chain::PlanError;
+use crate::json::JsonError;
 
 /// Anything this crate can refuse.
 ///

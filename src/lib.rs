@@ -68,7 +68,7 @@
 //! | answer by a plan of searches | [`chain`] |
 //! | make any history valid for a provider, or say why it is not | [`message`] |
 //! | read a provider's stream | [`stream`] |
-//! | know whether two calls are the same one | [`signature`], [`canon`] |
+//! | know whether two calls are the same one | [`signature`], [`json`] |
 //! | declare tools, judge a call | [`tool`] |
 //! | compare JSON values, count votes | [`stats`] |
 //! | show or record what happens | [`trace`] |
@@ -97,10 +97,10 @@
 //! worker made with it.
 
 pub mod bundle;
-pub mod canon;
 pub mod chain;
 pub mod dialect;
 pub mod error;
+pub mod json;
 pub mod limits;
 pub mod message;
 mod planted;
@@ -114,11 +114,11 @@ pub mod trace;
 pub mod turn;
 
 #[doc(inline)]
-pub use crate::canon::canonicalize;
-#[doc(inline)]
 pub use crate::dialect::Dialect;
 #[doc(inline)]
 pub use crate::error::Error;
+#[doc(inline)]
+pub use crate::json::canonicalize;
 #[cfg(feature = "planted")]
 pub use crate::planted::plant;
 #[doc(inline)]

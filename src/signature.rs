@@ -13,7 +13,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::canon::{Json, JsonError};
+use crate::json::{Json, JsonError};
 use crate::limits;
 
 /// A tool call without its id: lower-case hex SHA-256 (64 characters).
@@ -34,7 +34,7 @@ impl Signature {
         project_id: Option<&str>,
     ) -> Self {
         let text = |value: Option<&str>, out: &mut String| match value {
-            Some(value) => crate::canon::write_string(value, out),
+            Some(value) => crate::json::write_string(value, out),
             None => out.push_str("null"),
         };
         let mut out = String::from("{\"action\":");
@@ -52,7 +52,7 @@ impl Signature {
     /// As [`Signature::new`], for arguments that are still text.
     ///
     /// # Errors
-    /// As [`canonicalize`](crate::canon::canonicalize).
+    /// As [`canonicalize`](crate::json::canonicalize).
     pub fn of_text(
         tool: &str,
         action: Option<&str>,

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use common::Random;
 use serde_json::{Value, json};
 use turnlock::bundle::{Bundle, Effect, Input, Outcome, Tokens};
-use turnlock::canon::Json;
+use turnlock::json::Json;
 
 /// What an attempt comes to.
 #[derive(Debug, Clone)]
@@ -190,7 +190,7 @@ fn line(event: &Value) -> String {
 /// Four decimals, as JavaScript writes them.
 fn short(number: &Value) -> String {
     let Some(number) = number.as_f64() else { return "null".to_owned() };
-    turnlock::canon::number_text((number * 1e4).round() / 1e4)
+    turnlock::json::number_text((number * 1e4).round() / 1e4)
 }
 
 fn play(scenario: &Value) -> Result<(), String> {

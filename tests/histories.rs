@@ -24,7 +24,7 @@ mod shapes;
 
 use serde_json::Value;
 use turnlock::Dialect;
-use turnlock::canon::{Json, Reader};
+use turnlock::json::{Json, Reader};
 use turnlock::message::{Normalized, Options, Repair, diagnose, normalize};
 
 /// As `serde_json` has it.

@@ -1,6 +1,6 @@
 //! The replicates as they are known, their matrix, and their fields one by one.
 
-use crate::canon::{Json, push_token};
+use crate::json::{Json, push_token};
 use crate::limits;
 use crate::stats::{Comparer, NodeId, Value, sort_by};
 

@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
+use super::events::{seconds, texts};
 use super::evidence::Evidence;
-use super::io::{Effect, Input, Outcome};
 use super::options::{Options, Stop};
-use super::tell::{seconds, texts};
+use super::protocol::{Effect, Input, Outcome};
 use super::usage::{Price, Tokens, micro_dollars};
-use crate::canon::Json;
 use crate::error::Error;
+use crate::json::Json;
 use crate::limits;
 
 /// One bundle. See [the contract](crate#contract-drain-before-you-wait) for how to call it.

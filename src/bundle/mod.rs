@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use turnlock::bundle::{Evidence, SummaryOptions};
-//! use turnlock::canon::Json;
+//! use turnlock::json::Json;
 //!
 //! let options = Json::parse_str(r#"{ "must_agree": ["/label"] }"#)?;
 //! let SummaryOptions { comparer, rules, view } = SummaryOptions::read(&options)?;
@@ -50,22 +50,22 @@
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 
+mod events;
 mod evidence;
-mod io;
 mod machine;
 mod options;
 mod patch;
+mod protocol;
 mod render;
 mod summary;
-mod tell;
 mod usage;
 mod write;
 
 pub use evidence::Evidence;
-pub use io::{Effect, Input, Outcome};
 pub use machine::Bundle;
 pub use options::{Options, Stop, SummaryOptions};
 pub use patch::{apply, diff};
+pub use protocol::{Effect, Input, Outcome};
 pub use render::{Limits, View};
 pub use summary::{Rules, Summary};
 pub use usage::{Price, Tokens};

@@ -3,8 +3,8 @@
 use super::render::{Limits, View};
 use super::summary::{Rules, is_pointer};
 use super::usage::Price;
-use crate::canon::Json;
 use crate::error::Error;
+use crate::json::Json;
 use crate::limits;
 use crate::stats::{Comparer, EPSILON, sort_by};
 

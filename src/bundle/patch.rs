@@ -7,14 +7,14 @@
 //!
 //! [RFC 6902]: https://www.rfc-editor.org/rfc/rfc6902
 
-use crate::canon::{Json, push_token};
+use crate::json::{Json, push_token};
 use crate::stats::sort_by;
 
 /// The patch that makes `target` of `base`, as a JSON array.
 ///
 /// ```
 /// use turnlock::bundle::{apply, diff};
-/// use turnlock::canon::Json;
+/// use turnlock::json::Json;
 ///
 /// let base = Json::parse_str(r#"{"label":"reject","risk":0.8}"#)?;
 /// let target = Json::parse_str(r#"{"label":"reject","risk":0.9}"#)?;

@@ -6,7 +6,7 @@ use super::evidence::{Entry, Evidence};
 use super::patch;
 use super::summary::{Rules, Summary};
 use super::write::{fixed, write_cut, write_distribution};
-use crate::canon::{Json, number_text, push_token, write_string};
+use crate::json::{Json, number_text, push_token, write_string};
 use crate::stats::medoid;
 
 /// Caps on what is shown. Each `None`: no cap.

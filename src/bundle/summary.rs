@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::evidence::{Evidence, Held, Leaf};
-use crate::canon::{Json, number_text};
+use crate::json::{Json, number_text};
 use crate::stats::{self, Agreement, Kind, Level, Numeric, Value, sort_by};
 
 /// Numbers this near to each other have a consensus without a majority; with the stop rule's room

@@ -1,6 +1,6 @@
 //! Tokens and money of replicates (§2.11): integers, rounded once, at the end.
 
-use crate::canon::Json;
+use crate::json::Json;
 
 /// Tokens of one replicate. `input` holds cached ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::render::View;
 use super::summary::{Distribution, Summary};
-use crate::canon::{Json, write_string};
+use crate::json::{Json, write_string};
 use crate::stats::Level;
 
 /// What is never cut, without braces.

@@ -19,7 +19,7 @@
 use super::plan::Step;
 use super::reference;
 use super::results::items;
-use crate::canon::Json;
+use crate::json::Json;
 use crate::limits;
 
 /// A condition that can be evaluated.

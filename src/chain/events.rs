@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::io::Effect;
 use super::machine::{Chain, State};
 use super::plan::{Plan, Step, position};
+use super::protocol::Effect;
 use super::run::{Run, Status};
-use crate::canon::Json;
+use crate::json::Json;
 
 type Members = Vec<(Cow<'static, str>, Json<'static>)>;
 

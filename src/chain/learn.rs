@@ -1,7 +1,7 @@
 //! What each pattern was worth, from what users said of its chains.
 
 use super::plan::Pattern;
-use crate::canon::Json;
+use crate::json::Json;
 use crate::limits;
 
 /// What is known of one pattern.

@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 
 use super::classify::{Classification, classify};
-use super::io::{CallKind, Effect, Input};
 use super::options::Options;
 use super::plan::Plan;
+use super::protocol::{CallKind, Effect, Input};
 use super::results::SeenItems;
 use super::run::Runs;
 use super::stop::Stop;
-use crate::canon::Json;
 use crate::error::Error;
+use crate::json::Json;
 use crate::limits;
 
 /// One chain. See the [module](super) for its grammar.
@@ -142,9 +142,7 @@ impl Chain {
                         Ok(value) => self.returned(call, value.into_owned()),
                         Err(error) => {
                             let code = match error {
-                                crate::canon::JsonError::TooLarge { .. } => {
-                                    "chain.result_too_large"
-                                }
+                                crate::json::JsonError::TooLarge { .. } => "chain.result_too_large",
                                 _ => "chain.invalid_result",
                             };
                             self.failed(call, code, &error.to_string(), false);

@@ -36,12 +36,12 @@
 pub mod classify;
 pub mod condition;
 mod events;
-mod io;
 mod learn;
 mod machine;
 mod options;
 mod phases;
 mod plan;
+mod protocol;
 pub mod reference;
 mod refine;
 mod results;
@@ -50,9 +50,9 @@ mod schedule;
 mod stop;
 
 pub use classify::{Classification, ClassifierOptions};
-pub use io::{CallKind, Effect, Input};
 pub use learn::{Effectiveness, Learned};
 pub use machine::Chain;
 pub use options::{Costs, Hooks, Limits, Options};
 pub use plan::{Pattern, Plan, PlanError, PlanLimits, PlanRepair, Step, StepKind, waves};
+pub use protocol::{CallKind, Effect, Input};
 pub use stop::{Stop, complete, diminishing};

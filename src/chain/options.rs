@@ -3,11 +3,11 @@
 use std::ops::RangeInclusive;
 
 use super::classify::ClassifierOptions;
-use super::io::CallKind;
 use super::learn::Learned;
 use super::plan::{Pattern, PlanLimits};
-use crate::canon::Json;
+use super::protocol::CallKind;
 use crate::error::Error;
+use crate::json::Json;
 use crate::limits;
 
 /// Limits of one chain. Times are milliseconds, costs the host's own unit.

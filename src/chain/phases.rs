@@ -1,11 +1,11 @@
 //! Around the steps: classification, planning, the answer, the end.
 
-use super::io::CallKind;
 use super::machine::{Call, Chain, State};
 use super::plan::{self, Pattern, Plan, PlanError};
+use super::protocol::CallKind;
 use super::run::{Run, Runs, Status};
 use super::stop::Stop;
-use crate::canon::Json;
+use crate::json::Json;
 use crate::limits;
 
 impl Chain {
@@ -238,7 +238,7 @@ impl Chain {
 /// After the planning prompt of the seed (ADR-008 §3).
 fn prompt(query: &str, patterns: &[&str], most: usize) -> String {
     let mut quoted = String::new();
-    crate::canon::write_string(query, &mut quoted);
+    crate::json::write_string(query, &mut quoted);
     format!(
         "Analyze this query and create a multi-step search plan: {quoted}\n\n\
          Consider:\n\

@@ -5,7 +5,7 @@
 //! anything else is a dollar sign: `$1,000` and `$2.50` are amounts.
 
 use super::plan::{Step, position};
-use crate::canon::Json;
+use crate::json::Json;
 use crate::limits;
 
 /// A placeholder in a text.

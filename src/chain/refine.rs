@@ -1,10 +1,10 @@
 //! The remaining steps of a plan, refined by what was found. Finished steps are immutable.
 
-use super::io::CallKind;
 use super::machine::{Chain, State};
 use super::plan::{self, Draft, Plan, Step, position, waves};
+use super::protocol::CallKind;
 use super::run::{Run, Status};
-use crate::canon::Json;
+use crate::json::Json;
 
 impl Chain {
     /// Waves at the front of the plan whose steps have all settled.

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::canon::Json;
+use crate::json::Json;
 use crate::signature::hex;
 
 /// The items of a result: of a list its own, of an object those of its `items` or `results`, of

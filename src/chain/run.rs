@@ -2,7 +2,7 @@
 
 use super::condition::Seen;
 use super::plan::Step;
-use crate::canon::Json;
+use crate::json::Json;
 
 /// Where a step stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,14 +1,14 @@
 //! Which step starts when, and what becomes of it.
 
 use super::condition;
-use super::io::{CallKind, Effect};
 use super::machine::{Call, Chain, State};
 use super::plan::{Step, StepKind, position};
+use super::protocol::{CallKind, Effect};
 use super::reference;
 use super::results;
 use super::run::{Run, Skip, Status};
 use super::stop::{SLACK, Stop, complete, diminishing};
-use crate::canon::Json;
+use crate::json::Json;
 
 impl Chain {
     /// Decides until only a fact can bring something new.

@@ -8,7 +8,7 @@ use wasm_bindgen_futures::JsFuture;
 
 use super::guard::describe;
 use super::tool::{ToolContext, failed, text_of, unserializable};
-use crate::canon::Json;
+use crate::json::Json;
 use crate::turn::Settled;
 
 /// Calls the function of a tool, and says what came of it.

@@ -4,7 +4,7 @@ use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::error::Error;
-use crate::canon::Json;
+use crate::json::Json;
 use crate::limits;
 
 /// The core's JSON of a value.

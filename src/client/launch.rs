@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use futures::channel::oneshot;
 
-use super::asks::{Asked, OnTrace, UnderWay};
 use super::clock;
 use super::drive::{Facts, drive};
+use super::effects::{Asked, OnTrace, UnderWay};
 use super::error::Error;
 use super::feed::Feed;
 use super::guard::guarded;
@@ -16,7 +16,7 @@ use super::result::{FailureView, TokenUsage, TurnResult, TurnStatus};
 use super::store::{Changed, Store};
 use super::tool::Tool;
 use super::turn::RunningTurn;
-use crate::canon::Json;
+use crate::json::Json;
 use crate::store::turn_key;
 use crate::trace::{Event, EventKind, Failure, PhaseName};
 use crate::turn::{Input, Keep, Turn};

@@ -60,11 +60,11 @@
 //! is dropped, and keep the isolate for the request until then (`wait_until`). The repository's
 //! `examples/rust-worker` does both.
 
-mod asks;
 pub mod bundle;
 pub mod chain;
 mod clock;
 mod drive;
+mod effects;
 mod error;
 mod feed;
 mod fetch;

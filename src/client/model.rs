@@ -11,8 +11,8 @@ use super::error::Error;
 use super::fetch::Endpoint;
 use super::guard::guarded;
 use super::json::to_json;
-use crate::canon::Json;
 use crate::dialect::Dialect;
+use crate::json::Json;
 use crate::stream::Delta;
 
 /// A model behind HTTP, or one of the host's own.

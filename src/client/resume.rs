@@ -17,7 +17,7 @@ use super::result::TurnStatus;
 use super::store::{Store, StoreError};
 use super::tool::Tool;
 use super::turn::RunningTurn;
-use crate::canon::Json;
+use crate::json::Json;
 use crate::store::{Kept, turn_key};
 use crate::tool::Registry;
 use crate::turn::{Keep, Turn};

@@ -1,6 +1,6 @@
 //! JSON Schema, as tools and replicates are checked by it.
 
-use crate::canon::Json;
+use crate::json::Json;
 
 /// A schema, compiled once.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use super::guard::{Guarded, guarded};
 use super::js_tool::call_js;
 use super::json::to_json;
 use super::schema::Validator;
-use crate::canon::Json;
+use crate::json::Json;
 use crate::tool::{Dedupe, ToolSpec};
 use crate::turn::{Settled, Verdict};
 

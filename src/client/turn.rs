@@ -18,7 +18,7 @@ use super::model::Model;
 use super::result::TurnResult;
 use super::store::Store;
 use super::tool::Tool;
-use crate::canon::Json;
+use crate::json::Json;
 use crate::trace::Event;
 use crate::turn::{Input, Keep, Mode, Policy, Turn};
 

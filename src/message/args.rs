@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::model::Args;
 use super::rules::Arguments;
-use crate::canon::{Host, Json, JsonError, Kind, Reader};
+use crate::json::{Host, Json, JsonError, Kind, Reader};
 use crate::limits;
 
 /// The arguments as the dialect wants them, and the code of what was wrong with them.

@@ -5,8 +5,8 @@ use super::options::{Options, Strategy};
 use super::prepare::{self, Prepared};
 use super::report::Finding;
 use super::rules::{Last, Merge, Message, Out, Results, Role, Rules, System};
-use crate::canon::{Joined, Json};
 use crate::dialect::Dialect;
+use crate::json::{Joined, Json};
 
 /// Said by the assistant where it must speak between a result and the user.
 const BRIDGE: &str = "OK.";

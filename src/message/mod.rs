@@ -17,7 +17,7 @@
 //!
 //! ```
 //! use turnlock::Dialect;
-//! use turnlock::canon::Json;
+//! use turnlock::json::Json;
 //! use turnlock::message::{History, Options, diagnose};
 //!
 //! let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function",
@@ -60,14 +60,14 @@ pub use options::{Options, ReasoningReplay, Strategy, ThoughtSignatures};
 pub use report::{Repair, Violation};
 pub use thread::thread_id;
 
-use crate::canon::Json;
 use crate::dialect::Dialect;
 use crate::error::Error;
+use crate::json::Json;
 
 /// A history in the provider's wire shape.
 ///
 /// ```
-/// use turnlock::canon::Json;
+/// use turnlock::json::Json;
 /// use turnlock::message::{Options, normalize};
 /// use turnlock::Dialect;
 ///
@@ -95,7 +95,7 @@ pub fn normalize<'a>(
 ///
 /// ```
 /// use turnlock::Dialect;
-/// use turnlock::canon::Json;
+/// use turnlock::json::Json;
 /// use turnlock::message::diagnose;
 ///
 /// let said = Json::parse_str(r#"{"role":"assistant","content":"Welcome."}"#)?;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::canon::Json;
+use crate::json::Json;
 
 /// Members of an object that are left when what is known has been taken.
 pub(super) type Members<'a> = Vec<(Cow<'a, str>, Json<'a>)>;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::canon::Json;
+use crate::json::Json;
 
 /// One change made to a history.
 #[derive(Debug, Clone, PartialEq, Eq)]

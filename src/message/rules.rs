@@ -1,7 +1,7 @@
 //! What a provider's rules are, as data. Each dialect has one table; nothing here knows which.
 
 use super::model::{Marks, Members, Reasoning};
-use crate::canon::Json;
+use crate::json::Json;
 
 /// The rules of one dialect, and how its messages are written.
 #[derive(Debug)]

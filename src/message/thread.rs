@@ -4,8 +4,8 @@ use sha2::{Digest, Sha256};
 
 use super::model::{Entry, Speaker};
 use super::options::{Options, Strategy};
-use crate::canon;
 use crate::error::Error;
+use crate::json;
 use crate::signature::hex;
 
 /// The id of the thread of a conversation: the same in every run, another for every
@@ -29,9 +29,9 @@ pub fn thread_id(conversation_id: &str, namespace: Option<&str>) -> Result<Strin
         return Err(Error::Options { option, expected: "a text that is not empty" });
     }
     let mut text = String::from("[\"turnlock.thread\",");
-    canon::write_string(namespace.unwrap_or_default(), &mut text);
+    json::write_string(namespace.unwrap_or_default(), &mut text);
     text.push(',');
-    canon::write_string(conversation_id, &mut text);
+    json::write_string(conversation_id, &mut text);
     text.push(']');
     let mut hash = Sha256::digest(text.as_bytes());
     for (at, clear, set) in [(6, 0x0F, 0x80), (8, 0x3F, 0x80)] {

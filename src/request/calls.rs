@@ -6,7 +6,7 @@ use super::machine::{Pass, State, Step};
 use super::parse::RequestedCall;
 use super::rejected::Reason;
 use super::replay;
-use crate::canon::Json;
+use crate::json::Json;
 use crate::limits;
 use crate::signature::{Signature, hex};
 use crate::tool::{self, Outcome, Rules, Ruling, Status};

@@ -4,8 +4,8 @@
 //! some of its response had come.
 
 use super::options::Policy;
-use crate::canon::Json;
 use crate::dialect::Dialect;
+use crate::json::Json;
 use crate::limits;
 use crate::stream::{Decoder, Delta, Response, StreamError};
 use crate::trace::Failure;

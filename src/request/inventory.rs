@@ -3,7 +3,7 @@
 //! What is declared counts, and doubt counts against the tool. A name is no proof, so it never
 //! makes a tool read-only; it can only make one suspicious.
 
-use crate::canon::Json;
+use crate::json::Json;
 
 /// What a tool may do, and how that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

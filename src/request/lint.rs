@@ -1,7 +1,7 @@
 //! What a prompt of a pass is held to: it says that tool results are optional, it has no section
 //! that is a draft, and it sends the model to no file.
 
-use crate::canon::Json;
+use crate::json::Json;
 
 /// What is wrong with a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use sha2::{Digest, Sha256};
 
 use super::prompt::{self, Channel, Template};
 use super::replay::Recorded;
-use crate::canon::Json;
 use crate::dialect::Dialect;
 use crate::error::Error;
+use crate::json::Json;
 use crate::limits;
 use crate::signature::hex;
 use crate::tool::{Dedupe, Registry};

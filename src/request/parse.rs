@@ -7,7 +7,7 @@
 //! taken. The text is the JSON itself, or holds it in exactly one fenced block.
 
 use super::rejected::{Reason, Rejected};
-use crate::canon::Json;
+use crate::json::Json;
 use crate::limits;
 use crate::signature::Signature;
 use crate::stream::Call;

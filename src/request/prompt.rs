@@ -4,9 +4,9 @@ use sha2::{Digest, Sha256};
 
 use super::options::Options;
 use super::parse::REQUEST_TOOL;
-use crate::canon::Json;
 use crate::dialect::Dialect;
 use crate::error::Error;
+use crate::json::Json;
 use crate::message;
 use crate::signature::hex;
 use crate::tool::ToolSpec;

@@ -1,7 +1,7 @@
 //! Why a request, or a call of it, is not taken.
 
 use super::parse::RequestedCall;
-use crate::canon::Json;
+use crate::json::Json;
 use crate::tool::Refusal;
 
 /// Why something is not taken. The first group spoils the whole request, the second one call.

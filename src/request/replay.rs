@@ -1,7 +1,7 @@
 //! Results of tools, written down in one run and given again in another.
 
-use crate::canon::Json;
 use crate::error::Error;
+use crate::json::Json;
 use crate::tool::Outcome;
 use crate::turn::read::invalid;
 

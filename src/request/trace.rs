@@ -4,7 +4,7 @@ use super::calls::Call;
 use super::machine::{Pass, Step};
 use super::options::context_of;
 use super::rejected::Rejected;
-use crate::canon::Json;
+use crate::json::Json;
 use crate::stream::{Response, Usage};
 use crate::tool::{Outcome, Status};
 use crate::trace::Failure;

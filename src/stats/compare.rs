@@ -7,8 +7,8 @@ use super::intern::Interner;
 use super::lcs::common_length;
 use super::schema::{Kind, Node, NodeId, Schema, rank};
 use super::value::{Array, Body, Member, Number, Reading, Value, by_content};
-use crate::canon::Json;
 use crate::error::Error;
+use crate::json::Json;
 use crate::limits;
 
 /// What a distance is measured by.

@@ -7,7 +7,7 @@
 //! `d(b, a)` are the same double.
 //!
 //! ```
-//! use turnlock::canon::Json;
+//! use turnlock::json::Json;
 //! use turnlock::stats::{DistanceOptions, Level, Numeric, agreement, distance, majority_lock};
 //!
 //! let schema = Json::parse_str(r#"{"type":"object","properties":{

@@ -8,8 +8,8 @@
 use super::intern::Interner;
 use super::order::sort_by;
 use super::value::{Type, Value, plain};
-use crate::canon::Json;
 use crate::error::Error;
+use crate::json::Json;
 
 /// How two values of a field are compared (§2.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -348,7 +348,7 @@ fn weight(root: &Json<'_>, schema: &Json<'_>, path: &str) -> Result<f64, Error> 
 /// The target of a reference within the document: `#` and a JSON Pointer.
 fn resolve<'a, 'j>(root: &'a Json<'j>, reference: &str) -> Option<&'a Json<'j>> {
     let pointer = reference.strip_prefix('#')?;
-    crate::canon::pointer(root, pointer)
+    crate::json::pointer(root, pointer)
 }
 
 pub(super) fn invalid(option: &str, expected: &'static str) -> Error {

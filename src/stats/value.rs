@@ -4,7 +4,7 @@ use super::intern::{Hash, Interner};
 use super::nfc::nfc;
 use super::order::sort_by;
 use super::schema::{Kind, NodeId, Schema};
-use crate::canon::Json;
+use crate::json::Json;
 
 /// A value made ready. What it was made from stays with the caller.
 #[derive(Debug, Clone)]
@@ -280,5 +280,5 @@ fn number(text: &str) -> (Number, std::borrow::Cow<'_, str>) {
     }
     // An integer of hundreds of digits has no double; the nearest finite one stands for it.
     let double = if double.is_finite() { double } else { f64::MAX.copysign(double) };
-    (Number { double, integer }, crate::canon::number_text(double).into())
+    (Number { double, integer }, crate::json::number_text(double).into())
 }

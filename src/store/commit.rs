@@ -1,6 +1,6 @@
 //! One write to a store, and the rule by which a store takes it.
 
-use crate::canon::write_string;
+use crate::json::write_string;
 
 /// One write: all of it is kept, or nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -133,7 +133,7 @@ impl Commit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canon::Json;
+    use crate::json::Json;
 
     /// The table that the package's `judge` and the script in Redis keep as well.
     #[test]

@@ -25,12 +25,12 @@
 //! ```
 
 mod commit;
-mod kept;
+mod stored_turn;
 
 pub use commit::{Answer, Commit, Judgement, Standing, judge};
-pub use kept::Kept;
+pub use stored_turn::Kept;
 
-use crate::canon::write_string;
+use crate::json::write_string;
 
 /// Version of every record and state that this crate writes. One that is newer is refused.
 pub const FORMAT: u64 = 1;

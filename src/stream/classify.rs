@@ -1,7 +1,7 @@
 //! What kind of failure a provider means, from the words that providers share.
 
 use super::delta::{ErrorClass, StreamError};
-use crate::canon::{Json, write_string};
+use crate::json::{Json, write_string};
 
 /// The failure that `error` describes: an object with `message`, `type`, `code` or `status`,
 /// or a bare sentence.

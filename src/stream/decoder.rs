@@ -5,9 +5,9 @@ use super::delta::Delta;
 use super::dialect::{anthropic, openai_chat};
 use super::sse::{SseDecoder, SseEvent};
 use super::template::Template;
-use crate::canon::Reader;
 use crate::dialect::Dialect;
 use crate::error::Error;
+use crate::json::Reader;
 use crate::limits;
 
 /// Decodes one response of one provider.

@@ -1,6 +1,6 @@
 //! What a provider's stream says, in one vocabulary.
 
-use crate::canon::{Json, write_string};
+use crate::json::{Json, write_string};
 
 /// One increment of a model's response.
 #[derive(Debug, Clone, PartialEq, Eq)]

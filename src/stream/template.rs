@@ -7,7 +7,7 @@
 //! stream with and without it.
 
 use super::delta::Delta;
-use crate::canon::{Reader, write_string};
+use crate::json::{Reader, write_string};
 
 /// Templates that were learned and never used before learning ends: some providers pad each
 /// event with noise.

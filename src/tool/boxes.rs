@@ -13,7 +13,7 @@
 use sha2::{Digest, Sha256};
 
 use super::{Outcome, Status};
-use crate::canon::Json;
+use crate::json::Json;
 use crate::signature::hex;
 
 const OPEN: &str = "TOOL RESULT ";
@@ -22,7 +22,7 @@ const CLOSE: &str = "END TOOL RESULT ";
 /// Makes the boxes of one turn.
 ///
 /// ```
-/// use turnlock::canon::Json;
+/// use turnlock::json::Json;
 /// use turnlock::tool::{BoxMaker, Outcome, unwrap_box};
 ///
 /// let mut boxes = BoxMaker::new("0123456789abcdef0123456789abcdef");

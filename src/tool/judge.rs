@@ -158,7 +158,7 @@ pub fn judge(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canon::Json;
+    use crate::json::Json;
 
     #[test]
     fn the_first_rule_that_applies_decides() {

@@ -4,7 +4,7 @@
 //!
 //! ```
 //! use turnlock::Signature;
-//! use turnlock::canon::Json;
+//! use turnlock::json::Json;
 //! use turnlock::tool::{Dedupe, Ledger, Outcome, Registry, ToolSpec};
 //! use turnlock::tool::{Refusal, Rules, Ruling, judge};
 //!

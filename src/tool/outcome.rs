@@ -1,6 +1,6 @@
 //! What came of a call.
 
-use crate::canon::{Json, Reader};
+use crate::json::{Json, Reader};
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

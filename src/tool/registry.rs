@@ -1,7 +1,7 @@
 //! The tools of a turn.
 
-use crate::canon::Json;
 use crate::error::Error;
+use crate::json::Json;
 use crate::limits;
 
 /// What to do with a call whose signature was executed before in this turn.

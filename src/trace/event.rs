@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::canon::{Json, write_string};
+use crate::json::{Json, write_string};
 use crate::stream::Usage;
 use crate::tool::{Outcome, Refusal};
 

@@ -1,7 +1,7 @@
 //! What a turn shows and records: events for the user, trace events for who audits.
 //!
 //! ```
-//! use turnlock::canon::Json;
+//! use turnlock::json::Json;
 //! use turnlock::trace::EventKind;
 //! use turnlock::turn::{Effect, Input, Turn};
 //!

@@ -1,7 +1,7 @@
 //! The end of the tool phase, and the action phase's decisions.
 
 use super::machine::Turn;
-use super::state::Point;
+use super::snapshot::Point;
 use crate::tool::Status;
 use crate::trace::{EventKind, PhaseName};
 

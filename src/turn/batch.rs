@@ -1,10 +1,10 @@
 //! The calls of one response: judged, and started together.
 
 use super::candidates::{Approval, Candidate, Said};
-use super::io::Effect;
 use super::machine::{State, Turn};
 use super::policy::ResultsAs;
 use super::prompt::{Answered, Context};
+use super::protocol::Effect;
 use super::records;
 use crate::planted::planted;
 use crate::signature::Signature;

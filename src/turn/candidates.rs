@@ -1,9 +1,9 @@
 //! The calls of one response before they run: read, checked by the host, ready to be judged.
 
-use super::io::{Effect, Verdict};
 use super::machine::{State, Turn};
+use super::protocol::{Effect, Verdict};
 use super::records;
-use crate::canon::Json;
+use crate::json::Json;
 use crate::limits;
 use crate::planted::planted;
 use crate::signature::Signature;

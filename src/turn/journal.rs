@@ -9,9 +9,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::io::Effect;
 use super::machine::{State, Turn};
 use super::options::Keep;
+use super::protocol::Effect;
 use super::records;
 use crate::planted::planted;
 use crate::store::{Answer, Commit};

@@ -2,17 +2,17 @@
 
 use std::collections::VecDeque;
 
-use super::asking::Asking;
 use super::batch::{Awaiting, Batch};
 use super::candidates::Checking;
-use super::io::{Effect, Input};
+use super::inference::Asking;
 use super::journal::Journal;
 use super::options::{Mode, Options};
 use super::prompt::{Context, History};
+use super::protocol::{Effect, Input};
 use super::resume::Resuming;
-use super::state::{End, Point};
-use crate::canon::Json;
+use super::snapshot::{End, Point};
 use crate::error::Error;
+use crate::json::Json;
 use crate::stream::Usage;
 use crate::tool::{BoxMaker, Ledger};
 use crate::trace::{Failure, PhaseName, ResultView};

@@ -70,22 +70,22 @@
 //! ```
 
 mod action;
-mod asking;
 mod batch;
 mod candidates;
-mod effects;
-mod io;
+mod emit;
+mod inference;
 mod journal;
 mod machine;
 mod options;
 mod policy;
 mod prompt;
+mod protocol;
 pub(crate) mod read;
 mod records;
 mod resume;
 mod retry;
 mod settle;
-mod state;
+mod snapshot;
 mod unified;
 mod wire;
 
@@ -95,7 +95,7 @@ pub(crate) use prompt::Choice;
 pub(crate) use retry::{LONGEST_WAIT_MS, backoff_ms, is_retryable, status_message};
 pub(crate) use wire::body as wire_body;
 
-pub use io::{Effect, Input, Settled, Verdict};
 pub use machine::Turn;
 pub use options::{Keep, Mode, Options};
 pub use policy::{Freeze, Policy, ResultsAs};
+pub use protocol::{Effect, Input, Settled, Verdict};

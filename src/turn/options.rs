@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::policy::{self, Policy};
 use super::read::{boolean, choice, invalid, long, name_of, number, text_of};
-use crate::canon::Json;
 use crate::dialect::Dialect;
 use crate::error::Error;
+use crate::json::Json;
 use crate::limits;
 use crate::tool::{Dedupe, Registry, ToolSpec};
 

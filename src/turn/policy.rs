@@ -1,8 +1,8 @@
 //! The limits and switches of one turn.
 
 use super::read::{boolean, choice, invalid, long, name_of, number, text_of};
-use crate::canon::Json;
 use crate::error::Error;
+use crate::json::Json;
 use crate::limits;
 
 /// When the tool phase stops reading a response.

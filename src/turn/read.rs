@@ -1,7 +1,7 @@
 //! Options out of JSON; each failure names its option.
 
-use crate::canon::Json;
 use crate::error::Error;
+use crate::json::Json;
 
 pub(crate) fn invalid(option: &str, expected: &'static str) -> Error {
     Error::Options { option: option.to_owned(), expected }

@@ -9,8 +9,8 @@
 
 use super::batch::{Batch, BatchCall, Kind};
 use super::candidates::{Candidate, Said};
-use super::state::KeptState;
-use crate::canon::Json;
+use super::snapshot::KeptState;
+use crate::json::Json;
 use crate::signature::Signature;
 use crate::store::FORMAT;
 use crate::stream::Reasoning;

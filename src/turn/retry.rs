@@ -2,9 +2,9 @@
 
 use sha2::{Digest, Sha256};
 
-use super::io::Effect;
 use super::machine::{State, Turn};
-use crate::canon::{Json, Reader};
+use super::protocol::Effect;
+use crate::json::{Json, Reader};
 use crate::trace::Failure;
 
 /// Before the second attempt; doubled for each further one. The default of the OpenAI and

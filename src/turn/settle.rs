@@ -2,11 +2,11 @@
 
 use super::batch::{Awaiting, Batch, BatchCall, Kind};
 use super::candidates::{Said, unique};
-use super::io::{Effect, Settled};
 use super::machine::{State, Turn};
 use super::prompt::{Answered, Context, Exchange};
+use super::protocol::{Effect, Settled};
 use super::records;
-use crate::canon::Json;
+use crate::json::Json;
 use crate::planted::planted;
 use crate::tool::{Outcome, Refusal, Status};
 use crate::trace::{EventKind, PhaseName, ResultView};

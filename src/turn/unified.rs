@@ -1,7 +1,7 @@
 //! Unified mode: the plain loop of model and tools, with its soft stop and its step cap.
 
 use super::machine::Turn;
-use super::state::Point;
+use super::snapshot::Point;
 use crate::tool::{Outcome, Refusal, Status};
 
 impl Turn {

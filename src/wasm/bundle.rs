@@ -6,8 +6,8 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use super::handles::BUNDLES;
 use super::{failure, wire};
 use crate::bundle::{self, Bundle, Effect, Evidence, Input, SummaryOptions};
-use crate::canon::{Json, number_text};
 use crate::error::Error;
+use crate::json::{Json, number_text};
 use crate::limits;
 use crate::stats::{self, DistanceOptions};
 
@@ -118,7 +118,7 @@ pub fn bundle_free(handle: u32) {
 
 fn split(lines: &[u8]) -> Result<impl Iterator<Item = &[u8]>, Error> {
     if lines.len() > limits::BUNDLE_BYTES {
-        return Err(crate::canon::JsonError::TooLarge { limit: limits::BUNDLE_BYTES }.into());
+        return Err(crate::json::JsonError::TooLarge { limit: limits::BUNDLE_BYTES }.into());
     }
     Ok(lines.split(|byte| *byte == b'\n'))
 }

@@ -4,11 +4,11 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::handles::CHAINS;
 use super::{failure, tagged, wire};
-use crate::canon::Json;
 use crate::chain::{
     Chain, ClassifierOptions, Effect, Input, Learned, Pattern, Plan, PlanLimits, classify,
 };
 use crate::error::Error;
+use crate::json::Json;
 use crate::limits;
 
 /// What a query asks for; `options` as `ClassifierOptions`.

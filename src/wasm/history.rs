@@ -6,9 +6,9 @@ use super::failure;
 use super::handles::HISTORIES;
 use super::tape::{TapeReader, TapeWriter};
 use super::wire::bad;
-use crate::canon::Json;
 use crate::dialect::Dialect;
 use crate::error::Error;
+use crate::json::Json;
 use crate::limits;
 use crate::message::{
     self, History, Normalized, Options, ReasoningReplay, Repair, Strategy, ThoughtSignatures,
@@ -132,7 +132,7 @@ fn told(work: impl FnOnce() -> Result<String, Error>) -> String {
 
 fn text(bytes: &[u8]) -> Result<&str, Error> {
     if bytes.len() > limits::HISTORY_BYTES {
-        return Err(crate::canon::JsonError::TooLarge { limit: limits::HISTORY_BYTES }.into());
+        return Err(crate::json::JsonError::TooLarge { limit: limits::HISTORY_BYTES }.into());
     }
     std::str::from_utf8(bytes).map_err(|_| bad("history", "UTF-8"))
 }

@@ -15,9 +15,9 @@ mod wire;
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::canon::{self, Json, JsonError, write_string};
 use crate::dialect::Dialect;
 use crate::error::Error;
+use crate::json::{self, Json, JsonError, write_string};
 use crate::limits;
 use crate::stream::{Decoder, Delta};
 use crate::turn::{Input, Turn};
@@ -27,7 +27,7 @@ use handles::{BUNDLES, CHAINS, HISTORIES, Machine, STREAMS, TURNS};
 #[wasm_bindgen]
 #[must_use]
 pub fn canonicalize(json: &[u8]) -> String {
-    canon::canonicalize(json).map_or_else(|error| failure(&error.into()), tagged)
+    json::canonicalize(json).map_or_else(|error| failure(&error.into()), tagged)
 }
 
 /// Signature of `{ tool, action, args, projectId }`.

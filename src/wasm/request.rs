@@ -4,8 +4,8 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::handles::Machine;
 use super::{failure, made, wire};
-use crate::canon::{Json, Reader};
 use crate::error::Error;
+use crate::json::{Json, Reader};
 use crate::limits;
 use crate::request::{
     self, ParsePolicy, ParsedRequest, Pass, Reason, Rejected, inventory_json, lint_prompt,

@@ -13,7 +13,7 @@
 
 use std::borrow::Cow;
 
-use crate::canon::{Host, Json, Piece};
+use crate::json::{Host, Json, Piece};
 use crate::limits;
 use crate::message::Index;
 

@@ -1,7 +1,7 @@
 //! The JSON of inputs and effects between the shell and `pkg/src/driver.ts`.
 
-use crate::canon::{Json, write_string};
 use crate::error::Error;
+use crate::json::{Json, write_string};
 use crate::limits;
 use crate::signature::Signature;
 use crate::store::Answer;

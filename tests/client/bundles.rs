@@ -10,13 +10,13 @@ use std::task::{Poll, Waker};
 use futures::future::LocalBoxFuture;
 use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};
-use turnlock::canon::number_text;
 use turnlock::client::bundle::{
     BUNDLE_HINT, BundleBudget, BundleLimits, BundleOptions, EvidenceBundle, ModelReplicateOptions,
     Price, Replicate, ReplicateContext, ReplicateError, ReplicateLimits, Stop, bundle_tool,
     expand_bundle, replay_bundle, replicate_by_model, run_bundle,
 };
 use turnlock::client::{TurnOptions, TurnStatus, run_turn};
+use turnlock::json::number_text;
 use wasm_bindgen_test::{console_log, wasm_bindgen_test};
 
 use crate::site;

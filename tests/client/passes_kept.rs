@@ -31,7 +31,7 @@ async fn a_recorder_that_panics_costs_nothing() {
     let mut first = serde_json::to_value(&seen.borrow()[0]).unwrap();
     assert!(first["duration_ms"].is_u64());
     first.as_object_mut().unwrap().remove("duration_ms");
-    let json = turnlock::canon::Json::parse_str("{\"s\":1}").unwrap();
+    let json = turnlock::json::Json::parse_str("{\"s\":1}").unwrap();
     let signature = turnlock::Signature::new("quote", None, &json, None);
     let wanted = json!({
         "signature": signature.as_str(), "plan_id": "p", "tool_name": "quote",

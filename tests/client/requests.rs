@@ -5,9 +5,9 @@ use std::rc::Rc;
 use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 use turnlock::Signature;
-use turnlock::canon::Json;
 use turnlock::client::request::RecordedCall;
 use turnlock::client::{PassOptions, run_with_tool_requests};
+use turnlock::json::Json;
 use turnlock::request::Policy;
 use wasm_bindgen_test::wasm_bindgen_test;
 

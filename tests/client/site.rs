@@ -5,7 +5,6 @@ use gloo_net::http::Request;
 use gloo_timers::future::TimeoutFuture;
 use serde_json::Value;
 use turnlock::Dialect;
-use turnlock::canon::Json;
 use turnlock::client::Model;
 use wasm_bindgen::{JsCast, JsValue};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use turnlock::canon::Json;
+use turnlock::json::Json;
 use turnlock::store::{Answer, Commit};
 use turnlock::turn::{Effect, Settled, Verdict};
 

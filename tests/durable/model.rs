@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use serde_json::Value;
-use turnlock::canon::Json;
+use turnlock::json::Json;
 
 use crate::common;
 use crate::leg::Fact;

@@ -1,7 +1,7 @@
 //! What a leg shows, and how it ends.
 
 use serde_json::Value;
-use turnlock::canon::Json;
+use turnlock::json::Json;
 
 use crate::leg::Wish;
 use crate::world::{What, World};

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use turnlock::canon::Json;
+use turnlock::json::Json;
 use turnlock::store::Commit;
 
 use crate::common::facts::misfit;

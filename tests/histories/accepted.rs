@@ -51,7 +51,7 @@ fn stays(messages: &Value, dialect: Dialect, what: &str) {
     let violations = diagnose(elements(&text), dialect).unwrap();
     assert!(violations.is_empty(), "{what}: {violations:?}");
     let normalized = made(&text, &Options::new(dialect));
-    let got = value(&turnlock::canon::Json::Array(normalized.messages));
+    let got = value(&turnlock::json::Json::Array(normalized.messages));
     let (mut wanted, mut got) = (messages.clone(), got);
     // An id that is used again in a later round is taken, and renamed to be safe.
     for repair in normalized.repairs.iter().filter(|one| one.code == "TOOL_CALL_ID_DUPLICATE") {

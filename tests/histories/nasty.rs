@@ -74,7 +74,7 @@ fn every_history_becomes_what_its_provider_takes() {
             }
             let normalized = made(&input, &options);
             let (messages, system) = expected(case["expect"][key].as_object().unwrap());
-            let got = value(&turnlock::canon::Json::Array(normalized.messages.clone()));
+            let got = value(&turnlock::json::Json::Array(normalized.messages.clone()));
             let got_system = normalized.system.as_ref().map_or(Value::Null, value);
             let mut names = Names::default();
             if !names.same(&messages, &got) || system != got_system {

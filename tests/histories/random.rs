@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use turnlock::Dialect;
-use turnlock::canon::Json;
+use turnlock::json::Json;
 use turnlock::message::{History, Options, Repair, normalize};
 
 use crate::common::Random;

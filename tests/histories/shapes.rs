@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use turnlock::Dialect;
-use turnlock::canon::Json;
+use turnlock::json::Json;
 use turnlock::message::{Options, ReasoningReplay, Strategy, ThoughtSignatures, diagnose};
 
 use crate::common::repo;

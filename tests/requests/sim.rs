@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use serde_json::{Value, json};
-use turnlock::canon::Json;
+use turnlock::json::Json;
 use turnlock::request::Pass;
 use turnlock::signature::Signature;
 use turnlock::turn::{Effect, Input, Verdict};

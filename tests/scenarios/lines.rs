@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use turnlock::Signature;
-use turnlock::canon::Json;
+use turnlock::json::Json;
 
 pub fn canonical(value: &Value) -> String {
     turnlock::canonicalize(value.to_string().as_bytes()).unwrap()

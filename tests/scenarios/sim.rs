@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Value, json};
-use turnlock::canon::Json;
+use turnlock::json::Json;
 use turnlock::turn::{Effect, Input, Turn, Verdict};
 
 use crate::common::Random;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnlock::bundle::{self, Evidence, Limits, Rules, View};
-use turnlock::canon::Json;
+use turnlock::json::Json;
 use turnlock::stats::{self, Comparer, DistanceOptions, Level, Numeric};
 
 use crate::common;

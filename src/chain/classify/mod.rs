@@ -11,7 +11,7 @@ mod names;
 mod signals;
 mod words;
 
-use crate::canon::Json;
+use crate::json::Json;
 
 pub use signals::{COUNT, NAMES, WEIGHTS, signals};
 

@@ -13,8 +13,8 @@ pub use graph::waves;
 pub(crate) use graph::{ancestors, position};
 pub(crate) use read::{Draft, draft, from_json};
 
-use crate::canon::Json;
 use crate::error::Error;
+use crate::json::Json;
 use crate::limits;
 
 /// The shape that a planner has in mind.

@@ -1,7 +1,7 @@
 //! A planner's text into steps, before anything is checked between them.
 
 use super::{Pattern, PlanError, Step, StepKind};
-use crate::canon::{Json, Reader};
+use crate::json::{Json, Reader};
 use crate::limits;
 
 /// What a planner's answer says.

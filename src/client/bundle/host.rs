@@ -13,11 +13,11 @@ use super::record::{BundleRecording, Fact};
 use super::redact::{Redact, redacted};
 use super::replicate::{Replicate, ReplicateContext, ReplicateError, tokens};
 use crate::bundle::{Bundle, Effect, Input, Outcome};
-use crate::canon::Json;
 use crate::client::clock;
 use crate::client::drive::{Facts, Host, Machine, Tasks, drive};
 use crate::client::feed::Feed;
 use crate::client::tool::Abort;
+use crate::json::Json;
 use crate::limits;
 
 /// What was told, if it is recorded.

@@ -13,10 +13,10 @@ use super::replicate::{Replicate, ReplicateContext, ReplicateError};
 use super::strict::strict_text;
 use super::types::{BundleBudget, BundleLimits, Price, ReplicateLimits};
 use crate::bundle::{Bundle, Stop};
-use crate::canon::Json;
 use crate::client::error::Error;
 use crate::client::guard::{Guarded, guarded};
 use crate::client::schema::Validator;
+use crate::json::Json;
 use crate::limits;
 
 /// What an attempt comes to; the host's code is guarded in it.

@@ -6,9 +6,9 @@ use super::events::{BundleEvent, BundleEventKind};
 use super::redact::{Redact, redacted};
 use super::types::EvidenceBundle;
 use crate::bundle::{self, Bundle, Effect, Input};
-use crate::canon::Json;
 use crate::client::error::Error;
 use crate::client::json::to_json;
+use crate::json::Json;
 use crate::limits;
 
 /// All that the core was told, in the form of the npm package. Holds data before redaction.

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::canon::Json;
 use crate::client::guard::guarded;
+use crate::json::Json;
 
 /// Gives back what may be shown of a text.
 pub(super) type Redact = Rc<dyn Fn(&str) -> String>;

@@ -124,8 +124,8 @@ impl<E: fmt::Display> From<E> for ReplicateError {
 
 /// As the core counts them.
 pub(super) fn tokens(usage: TokenUsage) -> Tokens {
-    let number = |key, tokens: u64| (key, crate::canon::Json::integer(tokens));
-    Tokens::read(&crate::canon::Json::object([
+    let number = |key, tokens: u64| (key, crate::json::Json::integer(tokens));
+    Tokens::read(&crate::json::Json::object([
         number("inputTokens", usage.input_tokens),
         number("outputTokens", usage.output_tokens),
         number("totalTokens", usage.total_tokens),

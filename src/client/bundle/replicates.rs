@@ -8,13 +8,13 @@ use serde::Serialize;
 use super::options::{Attempt, attempt};
 use super::replicate::{Replicate, ReplicateContext, ReplicateError};
 use super::strict::strict_text;
-use crate::canon::{Json, is_space};
 use crate::client::error::Error;
 use crate::client::json::to_json;
 use crate::client::model::Model;
 use crate::client::result::{TurnResult, TurnStatus};
 use crate::client::tool::Tool;
 use crate::client::turn::{TurnOptions, run_turn};
+use crate::json::{Json, is_space};
 use crate::limits;
 use crate::turn::{Mode, Policy};
 
@@ -221,7 +221,7 @@ fn settled(result: TurnResult, read: ReadAnswer) -> Result<Replicate, ReplicateE
 }
 
 /// The JSON of an answer; `None` for a text.
-fn parsed(answer: &str, read: ReadAnswer) -> Result<Option<String>, crate::canon::JsonError> {
+fn parsed(answer: &str, read: ReadAnswer) -> Result<Option<String>, crate::json::JsonError> {
     if read == ReadAnswer::Text {
         return Ok(None);
     }

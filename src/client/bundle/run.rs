@@ -12,9 +12,9 @@ use super::options::{BundleOptions, Prepared};
 use super::record::BundleRecording;
 use super::types::EvidenceBundle;
 use crate::bundle::Input;
-use crate::canon::Json;
 use crate::client::drive::{Facts, Task, spawn};
 use crate::client::error::Error;
+use crate::json::Json;
 
 /// Runs replicates until they agree, all have run, or a budget is spent.
 ///

@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 use super::options::{BundleOptions, Run, attempt};
 use super::replicate::{Replicate, ReplicateContext, ReplicateError};
 use super::run::RunningBundle;
-use crate::canon::Json;
 use crate::client::tool::{Tool, ToolContext, failed, text_of};
+use crate::json::Json;
 use crate::turn::Settled;
 
 /// What the orchestrating model is told about bundles; ends the description of every bundle tool.

@@ -17,8 +17,8 @@ use super::cache::{CacheEntry, ChainCache};
 use super::context::{Call, Context};
 use super::events::{ChainEvent, read};
 use super::text::{StepError, Text, Written};
-use crate::canon::Json;
 use crate::chain::{CallKind, Chain, Effect, Input};
+use crate::json::Json;
 
 impl Machine for Chain {
     type Effect = Effect;

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::result::FailureView;
 use super::types::{ChainPath, ChainStatus, Plan, StepId, StepOutcome};
-use crate::canon::Json;
 use crate::chain::{Classification, StepKind, Stop};
+use crate::json::Json;
 
 /// An event of a chain. As JSON it is what the npm package shows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

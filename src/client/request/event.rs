@@ -184,7 +184,7 @@ fn redact_deep(value: &mut Value, redact: &Redact) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canon::Json;
+    use crate::json::Json;
     use crate::request::Pass;
     use crate::stream::{Delta, Usage};
     use crate::turn::{Effect, Input, Settled};

@@ -17,12 +17,12 @@ use futures::channel::oneshot;
 use futures::stream::{FusedStream, Stream};
 use serde::de::DeserializeOwned;
 
-use super::asks::{Asked, OnTrace, UnderWay};
 use super::drive::{Facts, Task, drive, spawn};
+use super::effects::{Asked, OnTrace, UnderWay};
 use super::error::Error;
 use super::feed::Feed;
 use super::guard::{Guarded, guarded};
-use crate::canon::Json;
+use crate::json::Json;
 use crate::request::Pass;
 use crate::turn::Input;
 use event::Redact;

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-use crate::canon::Json;
+use crate::json::Json;
 use crate::request::Reason;
 use crate::stream::FinishReason;
 use crate::tool::Status;

@@ -13,7 +13,7 @@ use super::super::model::Model;
 use super::super::tool::Tool;
 use super::event::Redact;
 use super::result::RecordedCall;
-use crate::canon::Json;
+use crate::json::Json;
 use crate::request::{Pass, Policy, Template};
 
 /// Gets what came of a call.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::super::error::Error;
 use super::super::result::{FailureView, TokenUsage};
-use crate::canon::Json;
+use crate::json::Json;
 use crate::request::{Reason, planned_input};
 use crate::tool::Status;
 

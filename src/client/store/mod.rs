@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use futures::future::LocalBoxFuture;
 
-use crate::canon::write_string;
+use crate::json::write_string;
 use crate::store::{Answer, Commit, Kept};
 
 pub use indexed_db::{IndexedDbStore, IndexedDbStoreOptions};

@@ -7,7 +7,7 @@ use super::super::rules::{
     Arguments, COMMON, EmptyResult, Fields, Ids, Last, Media, Merge, Message, Out, Replay,
     ResultOut, Results, Role, Rules, System, blocks,
 };
-use crate::canon::Json;
+use crate::json::Json;
 
 pub(super) const RULES: Rules = Rules {
     own: Marks::BEDROCK,

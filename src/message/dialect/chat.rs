@@ -4,7 +4,7 @@ use super::super::import::Media;
 use super::super::model::{Members, Reasoning};
 use super::super::prepare::joined;
 use super::super::rules::{Message, Out, ResultOut, Role, blocks};
-use crate::canon::{Joined, Json};
+use crate::json::{Joined, Json};
 
 /// In what they differ.
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,7 @@ use super::super::rules::{
     Arguments, COMMON, Fields, Ids, Last, Media, Merge, Message, Names, Out, Replay, ResultOut,
     Results, Role, Rules, System, blocks,
 };
-use crate::canon::Json;
+use crate::json::Json;
 
 pub(super) const RULES: Rules = Rules {
     own: Marks::GEMINI,

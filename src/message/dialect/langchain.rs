@@ -3,7 +3,7 @@
 use super::super::model::{Marks, Members};
 use super::super::rules::{Arguments, COMMON, Media, Message, Out, Role, Rules, blocks};
 use super::chat::{self, Silence, Style};
-use crate::canon::Json;
+use crate::json::Json;
 
 pub(super) const RULES: Rules = Rules {
     own: Marks::LANGCHAIN.and(Marks::CHAT).and(Marks::PLAIN).and(Marks::TYPED),

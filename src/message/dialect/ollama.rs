@@ -4,7 +4,7 @@
 use super::super::model::Marks;
 use super::super::rules::{Arguments, COMMON, Media, Message, Out, Replay, Rules};
 use super::chat::{self, Silence, Style};
-use crate::canon::Json;
+use crate::json::Json;
 
 pub(super) const RULES: Rules = Rules {
     own: Marks::CHAT.and(Marks::PLAIN).and(Marks::OLLAMA),

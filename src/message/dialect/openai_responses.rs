@@ -8,7 +8,7 @@ use super::super::rules::{
     COMMON, Fields, Ids, Media, Message, Names, Out, Replay, ResultOut, Role, Rules, blocks,
 };
 use super::chat;
-use crate::canon::Json;
+use crate::json::Json;
 
 pub(super) const RULES: Rules = Rules {
     own: Marks::RESPONSES.and(Marks::PLAIN),

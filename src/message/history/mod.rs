@@ -1,12 +1,12 @@
 //! A history that grows: what was appended is read once, and only its end is arranged again.
 
+mod append;
 mod calls;
+mod ingest;
+mod output;
 mod results;
-mod say;
-mod take;
-mod told;
 
-pub use told::{Normalized, Update};
+pub use output::{Normalized, Update};
 
 use super::arrange::Arranger;
 use super::dialect;
@@ -18,8 +18,8 @@ use super::options::Options;
 use super::pair::Pairs;
 use super::report::Finding;
 use super::rules::Rules;
-use crate::canon::{Json, Kind, Reader};
 use crate::error::Error;
+use crate::json::{Json, Kind, Reader};
 
 /// What is put in the place of a result that never came.
 pub(in crate::message) const INTERRUPTED: &str =
@@ -31,7 +31,7 @@ pub(in crate::message) const OMITTED: &str = "TOOL_CALL_OMITTED";
 /// A history in the provider's shape that takes more elements as they come.
 ///
 /// ```
-/// use turnlock::canon::Json;
+/// use turnlock::json::Json;
 /// use turnlock::message::{History, Options};
 /// use turnlock::Dialect;
 ///

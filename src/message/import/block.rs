@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::super::model::{Args, Call, Content, Marks, Members, Part, Piece, Reasoning, Text};
 use super::{Fields, call};
-use crate::canon::Json;
+use crate::json::Json;
 
 /// What a block of a content list comes to.
 pub(super) enum Block<'a> {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::super::model::{Args, Call, Content, Marks, ToolResult};
 use super::{Fields, block};
-use crate::canon::Json;
+use crate::json::Json;
 
 /// A call: `{ id, function: { name, arguments } }`, `{ toolCallId, toolName, args }`,
 /// `{ id, name, args }`, `{ id, name, input }` and what lies between.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::super::model::{Call, Entry, Marks, Part, Piece, Reasoning, Speaker, Text};
 use super::{Fields, call};
-use crate::canon::Json;
+use crate::json::Json;
 
 /// The pieces of an event of this type; `None` if no event has the type, and `Some(None)` if
 /// the event lacks what it must have.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::super::model::Members;
-use crate::canon::Json;
+use crate::json::Json;
 
 /// The members of an object; what is known is taken, the rest is left.
 #[derive(Debug, Clone)]

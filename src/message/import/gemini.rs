@@ -5,7 +5,7 @@
 use super::super::model::{Call, Content, Entry, Marks, Part, Piece, Reasoning, Speaker, Text};
 use super::block::media;
 use super::{Fields, call};
-use crate::canon::Json;
+use crate::json::Json;
 
 /// Parts without a type are Gemini's.
 pub(super) fn is(fields: &Fields<'_>) -> bool {

@@ -4,7 +4,7 @@
 
 use super::super::model::{Entry, Marks, Piece, Speaker};
 use super::{Fields, message};
-use crate::canon::Json;
+use crate::json::Json;
 
 const TYPES: [&str; 9] =
     ["human", "ai", "system", "developer", "tool", "function", "remove", "chat", "generic"];

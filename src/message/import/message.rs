@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::super::index::Index;
 use super::super::model::{Call, Content, Entry, Marks, Part, Piece, Reasoning, Speaker, Text};
 use super::{Fields, block, call};
-use crate::canon::Json;
+use crate::json::Json;
 
 pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let role = fields.take_text("role")?;

@@ -16,7 +16,7 @@ pub(super) use block::{Media, media};
 pub(super) use fields::Fields;
 
 use super::model::{Part, Piece, Speaker};
-use crate::canon::Json;
+use crate::json::Json;
 
 /// The pieces of an element; `None` if it has no shape that is known.
 pub(super) fn element(value: Json<'_>, index: usize) -> Option<Vec<Piece<'_>>> {

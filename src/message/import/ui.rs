@@ -5,7 +5,7 @@
 use super::super::model::{Call, Entry, Marks, Part, Piece, Reasoning, Speaker, Text};
 use super::block::{self, Block};
 use super::{Fields, call};
-use crate::canon::Json;
+use crate::json::Json;
 
 pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let speaker = match fields.take_text("role")?.as_ref() {

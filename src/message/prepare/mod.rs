@@ -13,7 +13,7 @@ use super::model::{Call, Entry, Marks, Members, Part, Reasoning, Speaker};
 use super::options::{ReasoningReplay, Strategy};
 use super::report::{Finding, Weight};
 use super::rules::{Arguments, Media, Message, Names, Out, Replay, Rules};
-use crate::canon::{Joined, Json, is_space};
+use crate::json::{Joined, Json, is_space};
 
 /// A call that names no tool.
 const UNKNOWN_TOOL: &str = "unknown_tool";

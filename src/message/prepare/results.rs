@@ -8,7 +8,7 @@ use super::super::model::{Call, Content, Marks, Part, Text, ToolResult};
 use super::super::report::Weight;
 use super::super::rules::{EmptyResult, Media, Out, ResultOut};
 use super::{Work, joined};
-use crate::canon::Json;
+use crate::json::Json;
 
 /// Put in the place of a result that says nothing where the provider wants something.
 const EMPTY: &str = "(empty)";

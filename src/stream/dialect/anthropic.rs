@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::canon::{Json, JsonError, Kind, Reader};
+use crate::json::{Json, JsonError, Kind, Reader};
 use crate::stream::classify::{failure, malformed};
 use crate::stream::delta::{Delta, FinishReason, Usage};
 

@@ -4,8 +4,8 @@ mod anthropic;
 mod openai_chat;
 
 use super::prompt::{Choice, Context};
-use crate::canon::Json;
 use crate::dialect::Dialect;
+use crate::json::Json;
 use crate::message::Normalized;
 use crate::tool::ToolSpec;
 

@@ -2,7 +2,7 @@
 
 use super::super::prompt::{Choice, Exchange};
 use super::arguments;
-use crate::canon::Json;
+use crate::json::Json;
 use crate::message::Normalized;
 use crate::tool::ToolSpec;
 

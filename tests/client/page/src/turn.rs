@@ -2,12 +2,12 @@ use futures::StreamExt;
 use js_sys::{Function, Promise};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use turnlock::canon::Json;
 use turnlock::client::store::{IndexedDbStore, IndexedDbStoreOptions};
 use turnlock::client::{
     Approval, Error, Model, ResumeOptions, RunningTurn, Tool, TurnOptions, cancel_turn,
     resume_turn, run_turn,
 };
+use turnlock::json::Json;
 use turnlock::turn::Policy;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};

@@ -6,7 +6,7 @@
 //! (duplicate keys, lone surrogates) and what would exhaust memory or stack.
 //!
 //! ```
-//! use turnlock::canon::{Json, canonicalize};
+//! use turnlock::json::{Json, canonicalize};
 //!
 //! // One value, one text: key order, white space and the spelling of numbers are gone.
 //! assert_eq!(canonicalize(br#"{ "b": 1.0, "a": [1e2, "\u00e9"] }"#)?, r#"{"a":[100,"é"],"b":1}"#);
@@ -26,15 +26,15 @@
 mod decimal;
 mod error;
 mod host;
-mod json;
 mod number;
 mod read;
+mod value;
 mod write;
 
 pub use error::JsonError;
 pub use host::{Host, Joined, Piece, is_space};
-pub use json::Json;
 pub use read::{Kind, Reader};
+pub use value::Json;
 pub use write::{write_json, write_string};
 
 use crate::limits;
@@ -42,7 +42,7 @@ use crate::limits;
 /// The value that an RFC 6901 pointer leads to.
 ///
 /// ```
-/// use turnlock::canon::{Json, pointer};
+/// use turnlock::json::{Json, pointer};
 ///
 /// let answer = Json::parse_str(r#"{"files":[{"name":"a/b"}]}"#)?;
 /// assert_eq!(pointer(&answer, "/files/0/name"), Some(&"a/b".into()));

@@ -14,7 +14,7 @@ use super::guard::{Guarded, GuardedStream, guarded};
 use super::model::{Model, Opened};
 use super::store::Store;
 use super::tool::{Abort, Tool, ToolContext, failed};
-use crate::canon::Json;
+use crate::json::Json;
 use crate::limits;
 use crate::store::{Answer, Commit};
 use crate::trace::Event;

@@ -7,8 +7,8 @@ use super::super::options::Strategy;
 use super::super::report::Finding;
 use super::super::rules::System;
 use super::History;
-use super::take::by_message;
-use crate::canon::Json;
+use super::ingest::by_message;
+use crate::json::Json;
 
 impl<'a> History<'a> {
     pub(super) fn say(&mut self, mut entry: Entry<'a>) {

@@ -1,9 +1,9 @@
 //! What a bundle says: its events, and the metadata of its end.
 
-use super::io::Effect;
 use super::machine::{Bundle, Status};
+use super::protocol::Effect;
 use super::usage::micro_dollars;
-use crate::canon::{Json, number_text, write_string};
+use crate::json::{Json, number_text, write_string};
 
 impl Bundle {
     /// The first members of a replicate in the bundle.

@@ -1,6 +1,6 @@
 //! What a store gives back of a turn.
 
-use crate::canon::Json;
+use crate::json::Json;
 
 /// Everything that a store has of a turn, but its events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

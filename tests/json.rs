@@ -9,7 +9,7 @@ use std::fs;
 
 use common::{Random, data};
 use serde_json::Value;
-use turnlock::canon::{Json, JsonError};
+use turnlock::json::{Json, JsonError};
 use turnlock::{Signature, canonicalize, limits};
 
 #[test]

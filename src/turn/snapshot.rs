@@ -3,7 +3,7 @@
 //! Hosts read `status`, `seq`, `leaseMs` and `keepsText` of it (`pkg/src/kept.ts`).
 
 use super::machine::{Phase, State, Turn};
-use crate::canon::Json;
+use crate::json::Json;
 use crate::planted::planted;
 use crate::store::FORMAT;
 use crate::stream::Usage;

@@ -1,9 +1,9 @@
 //! What a bundle is told, and what it wishes.
 
-use super::tell::texts;
+use super::events::texts;
 use super::usage::Tokens;
-use crate::canon::Json;
 use crate::error::Error;
+use crate::json::Json;
 
 /// A fact.
 #[derive(Debug, Clone, PartialEq, Eq)]

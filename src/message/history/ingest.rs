@@ -7,8 +7,8 @@ use super::super::model::{Args, Call, Entry, Marks, Part, Piece, Speaker, Text};
 use super::super::pair::Place;
 use super::super::report::Finding;
 use super::History;
-use crate::canon::{Joined, Json};
 use crate::error::Error;
+use crate::json::{Joined, Json};
 
 impl<'a> History<'a> {
     /// Takes the pieces of one element.

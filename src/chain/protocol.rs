@@ -1,6 +1,6 @@
 //! The grammar of a chain: what happened, and what to do.
 
-use crate::canon::Json;
+use crate::json::Json;
 
 /// What the host is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! One inference: the request, the response as it comes, its end.
 
-use super::io::Effect;
 use super::machine::{State, Turn};
 use super::policy::{Freeze, Policy};
+use super::protocol::Effect;
 use super::retry;
 use crate::dialect::Dialect;
 use crate::limits;

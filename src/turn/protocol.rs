@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::canon::Json;
+use crate::json::Json;
 use crate::store::{Answer, Commit};
 use crate::stream::Delta;
 

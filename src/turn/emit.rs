@@ -1,9 +1,9 @@
 //! What a turn emits: events, trace events, and its end.
 
-use super::io::Effect;
 use super::machine::{State, Turn};
-use super::state::{End, Point};
-use crate::canon::Json;
+use super::protocol::Effect;
+use super::snapshot::{End, Point};
+use crate::json::Json;
 use crate::planted::planted;
 use crate::stream::Response;
 use crate::tool::{Refusal, Status};

@@ -4,7 +4,7 @@
 //! no tree. Depth is bounded, and with it the stack.
 //!
 //! ```
-//! use turnlock::canon::{JsonError, Reader};
+//! use turnlock::json::{JsonError, Reader};
 //!
 //! let mut name = String::new();
 //! let mut reader = Reader::strict(br#"{"id":7,"name":"read_file"}"#)?;

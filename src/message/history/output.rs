@@ -6,8 +6,8 @@ use super::super::options::{Strategy, ThoughtSignatures};
 use super::super::report::{Finding, Repair, Violation};
 use super::super::{dialect, thread, thread_id};
 use super::{History, OMITTED};
-use crate::canon::Json;
 use crate::dialect::Dialect;
+use crate::json::Json;
 
 /// A history that the provider takes.
 #[derive(Debug, Clone, PartialEq, Default)]
