@@ -6,6 +6,7 @@ use gloo_timers::future::TimeoutFuture;
 use serde_json::Value;
 use turnlock::Dialect;
 use turnlock::client::Model;
+use turnlock::json::Json;
 use wasm_bindgen::{JsCast, JsValue};
 
 /// Where `tests/client/site.mjs` listens.
