@@ -5,8 +5,8 @@ import { browser, cargoHack, npm, redis, root, rust, testRunner } from './setup.
 import { build, buildForTests } from './build.mjs'
 
 const node = process.execPath
-// A server that never answers fails its test, not the day.
-const tap = ['--test', '--test-reporter=tap', '--test-timeout=900000']
+// A server that never answers fails its file, not the day.
+const tap = ['--test', '--test-reporter=tap', '--test-timeout=1800000']
 const locked = '--locked'
 const wasm = ['--target', 'wasm32-unknown-unknown']
 const client = ['--features', 'client,jsonschema', locked]

@@ -12,7 +12,7 @@ import { choose, prepare } from './steps.mjs'
 import { main } from './tasks.mjs'
 
 /** A step that has not ended by then is ended, in milliseconds: it hangs. */
-const HANGS = 25 * 60_000
+const HANGS = 40 * 60_000
 /** Steps that are named at the end as the slowest. */
 const SLOWEST = 8
 
