@@ -2,8 +2,8 @@
 // npm test -- core page: these parts, or the steps whose names hold the word (scripts/steps.mjs).
 //
 // A step is a command; a runner's own counts are read from its output, any other command
-// counts as one check. Two lanes run side by side: cargo, whose commands wait for one another
-// anyway, and the rest.
+// counts as one check. Two steps run side by side: one of cargo, whose commands wait for one
+// another anyway, and one of the rest; when cargo has nothing left, two of the rest.
 import { spawn } from 'node:child_process'
 import { copyAlone } from './alone.mjs'
 import { countsIn, report } from './failures.mjs'
@@ -81,16 +81,19 @@ await main(async () => {
 
   const ended = new Map()
   const done = new Map(steps.map(({ name }) => [name, new Promise((end) => ended.set(name, end))]))
-  const lane = async (name) => {
-    const results = []
-    for (const step of steps.filter((one) => one.lane === name)) {
-      await Promise.all((step.after ?? []).map((before) => done.get(before)))
-      results.push(await play(step, alone))
-      ended.get(step.name)()
+  const results = []
+  const waiting = (lane) => steps.filter((step) => step.lane === lane)
+  const [cargo, rest] = [waiting('cargo'), waiting('node')]
+  const work = async (...queues) => {
+    for (const queue of queues) {
+      for (let step; (step = queue.shift());) {
+        await Promise.all((step.after ?? []).map((before) => done.get(before)))
+        results.push(await play(step, alone))
+        ended.get(step.name)()
+      }
     }
-    return results
   }
-  const results = (await Promise.all(['cargo', 'node'].map(lane))).flat()
+  await Promise.all([work(cargo, rest), work(rest)])
 
   const slowest = results.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST)
   console.log(`slowest: ${slowest.map(({ name, ms }) => `${name} ${seconds(ms)}`).join(', ')}`)

@@ -1,8 +1,11 @@
 // What the handler tells its operator, and nobody else.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, request as connect } from 'node:http'
 import test from 'node:test'
 import { customModel, memoryStore, openaiChat } from 'turnlock'
-import { createHandler } from 'turnlock/server'
+import { createHandler, toNodeListener } from 'turnlock/server'
+import { collectGarbage } from '../../tests/garbage.mjs'
 
 const hello = customModel(async function* () {
   yield { type: 'text', text: 'Hello.' }
@@ -71,3 +74,24 @@ test(
     assert.equal(said, 1000)
   },
 )
+
+test('in Node, a handler that holds only the signal of a request hears that its client left', async (t) => {
+  let leave
+  const left = new Promise((resolve) => (leave = resolve))
+  const never = () => new ReadableStream({ start: (to) => to.enqueue(new Uint8Array(1)) })
+  const listener = toNodeListener(({ signal }) => {
+    signal.addEventListener('abort', leave)
+    return new Response(never())
+  })
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const client = connect({ host: '127.0.0.1', port: server.address().port }).end()
+  const [response] = await once(client, 'response')
+  await once(response, 'readable')
+  await collectGarbage()
+  response.on('error', () => {})
+  client.on('error', () => {})
+  client.destroy()
+  await left
+})

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import { until } from '../patience.mjs'
+import { collectGarbage } from '../garbage.mjs'
 import { BEHAVIOURS } from './behaviours.mjs'
 import { fetchUpToTheCut } from './cut.mjs'
 import { createProvider, createSessions, loadScenarios } from './server.mjs'
@@ -176,6 +177,8 @@ for (const wire of WIRES) {
     const reader = body.getReader()
     await reader.read()
     assert.equal(provider.requests(session)[0].closedEarly, false)
+    // Also where nothing but the connection still holds the request.
+    await collectGarbage()
     left.abort()
     await until(() => provider.requests(session)[0].closedEarly)
 

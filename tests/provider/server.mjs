@@ -24,20 +24,22 @@ export { createSessions } from './sessions.mjs'
 export function listener(sessions, prefix = '') {
   return async (request, response) => {
     const left = new AbortController()
+    // Held until the connection closes: Node lets a request's signal follow another one by a weak
+    // reference, so a request that nobody holds would never hear that its client has left.
+    let asked
     response.on('close', () => {
       if (!response.writableFinished) left.abort()
+      asked = undefined
     })
     try {
       const url = new URL(`http://localhost${request.url}`)
-      const answer = await sessions.answer(
-        new Request(url, {
-          method: request.method,
-          headers: Object.entries(request.headers).map(([key, value]) => [key, String(value)]),
-          signal: left.signal,
-          ...(request.method === 'POST' && { body: await bodyOf(request) }),
-        }),
-        url.pathname.slice(prefix.length),
-      )
+      asked = new Request(url, {
+        method: request.method,
+        headers: Object.entries(request.headers).map(([key, value]) => [key, String(value)]),
+        signal: left.signal,
+        ...(request.method === 'POST' && { body: await bodyOf(request) }),
+      })
+      const answer = await sessions.answer(asked, url.pathname.slice(prefix.length))
       // Nobody waits any longer.
       if (left.signal.aborted) return
       response.writeHead(answer.status, Object.fromEntries(answer.headers))

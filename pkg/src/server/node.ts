@@ -35,15 +35,20 @@ export function toNodeListener(
 ): (request: NodeRequest, response: NodeResponse) => Promise<void> {
   return async (incoming, outgoing) => {
     const left = new AbortController()
+    // Held until the connection closes: Node lets a request's signal follow another one by a weak
+    // reference, so a request that nobody holds would never hear that its client has left.
+    let request: Request | undefined
     const gone = new Promise<void>((resolve) => {
       outgoing.once('close', () => {
         resolve()
         if (!outgoing.writableFinished) left.abort()
+        request = undefined
       })
     })
     try {
       const scheme = protocol ?? ('encrypted' in incoming.socket ? 'https' : 'http')
-      const response = await handler(requestOf(incoming, scheme, left.signal))
+      request = requestOf(incoming, scheme, left.signal)
+      const response = await handler(request)
       await send(response, incoming, outgoing, gone)
     } catch {
       // An address that is none, or a connection that broke: there is nobody to tell.
