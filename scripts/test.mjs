@@ -58,7 +58,11 @@ const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`
 async function play(step, alone) {
   const started = Date.now()
   const args = await given(step.args)
-  const { code, output } = await execute(args, await given(step.env), step.alone ? alone : root)
+  const { code, output } = await execute(
+    args,
+    { TURNLOCK_ALONE: alone, ...(await given(step.env)) },
+    step.alone ? alone : root,
+  )
   const counts = countsIn(output) ?? { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1 }
   // A runner that fails without a failed test, or that ran nothing, has failed.
   if (counts.failed === 0 && (code !== 0 || counts.passed === 0)) counts.failed = 1
@@ -76,7 +80,8 @@ await main(async () => {
   if (!steps.length) throw new Error(`no step is called ${process.argv.slice(2).join(' ')}`)
   needTests()
   await prepare(steps)
-  const alone = steps.some((step) => step.alone) ? copyAlone() : undefined
+  // Once: a step that made it again would pull it away from the others.
+  const alone = copyAlone()
   console.log(`set up and built (${seconds(Date.now() - started)})`)
 
   const ended = new Map()
