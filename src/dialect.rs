@@ -1,4 +1,4 @@
-//! The names of the provider wires.
+//! The wire formats of the providers, by name.
 //!
 //! ```
 //! use turnlock::Dialect;
@@ -12,10 +12,10 @@
 
 use crate::error::Error;
 
-/// A provider's wire: how it takes a history and how it streams a response.
+/// A provider's wire format: the form of its histories and of its response stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dialect {
-    /// OpenAI Chat Completions, and what speaks it.
+    /// OpenAI Chat Completions and compatible APIs.
     OpenAiChat,
     /// OpenAI Responses.
     OpenAiResponses,
@@ -23,9 +23,9 @@ pub enum Dialect {
     Anthropic,
     /// Gemini `generateContent`.
     Gemini,
-    /// Mistral; streams as OpenAI Chat does.
+    /// Mistral; its stream is that of OpenAI Chat.
     Mistral,
-    /// DeepSeek; streams as OpenAI Chat does.
+    /// DeepSeek; its stream is that of OpenAI Chat.
     DeepSeek,
     /// Cohere v2.
     Cohere,
@@ -35,17 +35,17 @@ pub enum Dialect {
     Ollama,
     /// LangChain messages; a history shape without a stream.
     LangChain,
-    /// Groq; OpenAI Chat with unknown fields refused.
+    /// Groq; OpenAI Chat, but unknown fields are refused.
     Groq,
     /// xAI; OpenAI Chat without null content.
     Xai,
-    /// The strict chat templates behind vLLM, llama.cpp and LM Studio; OpenAI Chat in a fixed
-    /// order of roles.
+    /// The strict chat templates of vLLM, llama.cpp and LM Studio; OpenAI Chat with a fixed order
+    /// of roles.
     ChatTemplate,
 }
 
 impl Dialect {
-    /// All of them, in the order of the API.
+    /// All dialects, in the order of the API.
     pub const ALL: [Self; 13] = [
         Self::OpenAiChat,
         Self::OpenAiResponses,
@@ -62,7 +62,7 @@ impl Dialect {
         Self::ChatTemplate,
     ];
 
-    /// The name in the API.
+    /// Returns the name that the API uses.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -82,7 +82,7 @@ impl Dialect {
         }
     }
 
-    /// The dialect of a name.
+    /// Returns the dialect with this name.
     ///
     /// # Errors
     /// `dialect.unknown`.

@@ -1,4 +1,4 @@
-//! One error for callers that mix modules, and the stable table of codes.
+//! The error type that all modules share, and the stable table of error codes.
 //!
 //! ```
 //! use turnlock::Error;
@@ -15,48 +15,48 @@ use std::fmt;
 use crate::chain::PlanError;
 use crate::json::JsonError;
 
-/// Anything this crate can refuse.
+/// An error of any module of this crate.
 ///
 /// Match on [`Error::code`] across the wasm boundary and on the variant in Rust.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// A text is not the JSON that is accepted here.
+    /// A text is not JSON, or is JSON that this crate refuses.
     Json(JsonError),
     /// An option is missing, of the wrong type or out of range.
     Options {
         /// Path of the option, such as `policy.maxTools`.
         option: String,
-        /// What was expected there.
+        /// The expected value.
         expected: &'static str,
     },
-    /// The dialect has no such name, or no wire of its own.
+    /// No dialect has this name, or the dialect has no stream.
     Dialect {
         /// The name that was given.
         name: String,
         /// Whether the dialect exists but has no stream.
         known: bool,
     },
-    /// An element of a history has no shape that is known.
+    /// An element of a history has an unknown shape.
     MessageShape {
-        /// Its place in the history, from 0.
+        /// Its index in the history, from 0.
         index: usize,
     },
-    /// A tool's name is not usable or is taken.
+    /// A tool's name is invalid or already in use.
     ToolName {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// Why the name is refused.
         reason: &'static str,
     },
-    /// A planner's answer is no plan.
+    /// A planner's answer is not a valid plan.
     Plan(PlanError),
-    /// A handle does not name a live object.
+    /// A handle does not refer to a live object.
     Handle,
 }
 
 impl Error {
-    /// Stable, machine-readable name. Never reused, never reworded.
+    /// The stable, machine-readable code. A code is never reused or renamed.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

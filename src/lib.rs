@@ -1,7 +1,8 @@
 //! Decides what an LLM turn does next. Performs no I/O.
 //!
-//! The host owns the network, the clock, the model and the tools. This crate owns
-//! the rules: tell it what happened, ask it what to do, do that, and repeat.
+//! The host is the program that embeds this crate. It owns the network, the clock, the model and
+//! the tools. This crate owns the rules: the host passes each input to a machine, performs the
+//! effects that the machine returns, and repeats.
 //!
 //! ```text
 //!   host ── Input ──▶ machine ── Effect ──▶ host
@@ -25,7 +26,7 @@
 //!     turn.handle(0, fact); // 0: the host's clock, in milliseconds
 //!     while let Some(effect) = turn.poll() {
 //!         match effect {
-//!             // A host sends `body` of the effect to the model. This one has the response.
+//!             // A real host sends `body` to the model. This one has the response already.
 //!             Effect::Fetch { inference, attempt, .. } => facts.extend([
 //!                 Input::ResponseHead {
 //!                     inference, attempt, status: 200, retry_after_ms: None, body: "",
@@ -42,59 +43,58 @@
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 //!
-//! A whole host, with HTTP, a tool and a clock, is `examples/blocking.rs` of this crate, under a
-//! hundred lines of code. No async runtime is needed, and none is in the way.
+//! `examples/blocking.rs` of this crate is a complete host with HTTP, a tool and a clock, in under
+//! a hundred lines of code. No async runtime is required.
 //!
 //! # Contract: drain before you wait
 //!
-//! After each input, poll until nothing is left; only then wait for the next fact,
-//! no longer than the deadline. Facts may come late or twice: a late, duplicate or
-//! unknown completion changes nothing and is not an error.
+//! After each input, poll until no effect is left. Only then wait for the next input, and no longer
+//! than the deadline. Late, duplicate and unknown inputs are ignored; they are not errors.
 //!
 //! # What this crate does not do
 //!
 //! - Open sockets, read clocks or draw random numbers: all three arrive as inputs,
 //!   so that a recorded turn replays byte for byte.
-//! - Validate arguments against a schema: the host does, and the core takes its verdict.
-//! - Run tools, or write anything down: what is to be kept is an effect ([`store`]).
+//! - Validate arguments against a schema: the host does this and reports a verdict.
+//! - Run tools, or write to storage: each tool start and each write is an effect ([`store`]).
 //!
-//! # Which module for what
+//! # Modules by task
 //!
 //! | to | |
 //! |---|---|
 //! | run a turn with tools, or the plain loop | [`turn`] |
-//! | let a planner ask for data first | [`request`] |
-//! | ask several times, and measure agreement | [`bundle`] |
-//! | answer by a plan of searches | [`chain`] |
-//! | make any history valid for a provider, or say why it is not | [`message`] |
+//! | let a planner request data first | [`request`] |
+//! | send a request several times and measure agreement | [`bundle`] |
+//! | answer with a plan of searches | [`chain`] |
+//! | make any history valid for a provider, or report why it is not | [`message`] |
 //! | read a provider's stream | [`stream`] |
-//! | know whether two calls are the same one | [`signature`], [`json`] |
+//! | detect that two calls are the same | [`signature`], [`json`] |
 //! | declare tools, judge a call | [`tool`] |
 //! | compare JSON values, count votes | [`stats`] |
 //! | show or record what happens | [`trace`] |
-//! | keep a turn, resume it elsewhere | [`store`], [`Turn::restore`](turn::Turn::restore) |
+//! | store a turn and resume it elsewhere | [`store`], [`Turn::restore`](turn::Turn::restore) |
 //! | name a provider, look up a limit or an error's code | [`dialect`], [`limits`], [`error`] |
 //!
 //! # Features
 //!
-//! None is on by default: the core above is what a native host needs.
+//! None is enabled by default: a native host needs only the core described above.
 //!
 //! | | |
 //! |---|---|
 //! | `client` | the driver for Rust hosts in pages and workers, on wasm32 |
 //! | `jsonschema` | JSON Schema validation of tool arguments, for Rust hosts |
-//! | `wasm` | the shell that the npm package is built from; no Rust host needs it |
-//! | `planted`, `trap-test` | bugs and a trap on purpose, for this crate's own tests |
+//! | `wasm` | the wasm bindings of the npm package; Rust hosts do not need it |
+//! | `planted`, `trap-test` | deliberate bugs and a deliberate trap, for this crate's own tests |
 //!
 //! Rust 1.91 or later.
 //!
 //! # Rust in pages and workers
 //!
-//! With the feature `client` the module `client` drives the same machines on
-//! `wasm32-unknown-unknown`, over `fetch`: turns, bundles, tool-request passes and chains as streams
-//! of typed events, tools as async closures or JavaScript functions, turns kept in memory or in
-//! IndexedDB. `examples/rust-page` and `examples/rust-worker` of the repository are a page and a
-//! worker made with it.
+//! With the feature `client`, the module `client` drives the same machines on
+//! `wasm32-unknown-unknown` with `fetch`. Turns, bundles, tool-request passes and chains are
+//! streams of typed events. Tools are async closures or JavaScript functions. Turns are stored in
+//! memory or in IndexedDB. `examples/rust-page` and `examples/rust-worker` of the repository are a
+//! page and a worker that use it.
 
 pub mod bundle;
 pub mod chain;

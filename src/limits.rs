@@ -1,6 +1,7 @@
-//! Every limit of the core, with its unit, its default and where it came from.
+//! Every limit of the core, with its unit, its default and its source.
 //!
-//! Anything that grows with input is capped by a constant here or by a field of
+//! Anything that grows with input is capped by a constant of this module or by a field of
+//! [`Policy`](crate::turn::Policy).
 //!
 //! ```
 //! use turnlock::{canonicalize, limits};
@@ -11,94 +12,98 @@
 //! let error = canonicalize(nested(depth + 1).as_bytes()).unwrap_err();
 //! assert_eq!(error.code(), "json.too_deep");
 //! ```
-//! [`Policy`](crate::turn::Policy).
 
-/// Nesting depth of a JSON value. serde_json's own default; a wasm stack dies near 4 000.
+/// Nesting depth of a JSON value. The default of serde_json; a wasm stack overflows near 4 000.
 pub const JSON_DEPTH: u32 = 128;
 
-/// Bytes of one JSON text given to `canonicalize` or `signature`: 16 MiB. Arbitrary, generous.
+/// Bytes of one JSON text given to `canonicalize` or `signature`: 16 MiB. An arbitrary,
+/// generous value.
 pub const JSON_BYTES: usize = 16 * 1024 * 1024;
 
-/// Bytes of the options of one turn, history included: 64 MiB. A tenth of an isolate's memory
-/// when parsed.
+/// Bytes of the options of one turn, including its history: 64 MiB. When parsed, they take a
+/// tenth of an isolate's memory.
 pub const HISTORY_BYTES: usize = 64 * 1024 * 1024;
 
-/// Bytes of what a turn is restored from: its options as they were given are a text in it, of
-/// which escapes take twice the room, beside its batches, outcomes and events.
+/// Bytes of the input of [`Turn::restore`](crate::turn::Turn::restore): 256 MiB. It holds the
+/// original options as a JSON string, where escapes take twice the space, and the turn's batches,
+/// outcomes and events.
 pub const KEPT_BYTES: usize = 4 * HISTORY_BYTES;
 
-/// Bytes of the arguments of one tool call: 1 MiB. The longest in recorded conversations are under 20 KB.
+/// Bytes of the arguments of one tool call: 1 MiB. The longest arguments in recorded
+/// conversations are under 20 KB.
 pub const ARGUMENTS_BYTES: usize = 1024 * 1024;
 
-/// Bytes of one server-sent event: 8 MiB. Above any provider's, image parts included.
+/// Bytes of one server-sent event: 8 MiB. Larger than the events of any provider, including image
+/// parts.
 pub const SSE_EVENT_BYTES: usize = 8 * 1024 * 1024;
 
 /// Text, reasoning and arguments of one model response, in bytes: 32 MiB.
 pub const RESPONSE_BYTES: usize = 32 * 1024 * 1024;
 
-/// Tool calls in one model response; at the next one reading stops. OpenAI's own cap on tools is 128.
+/// Tool calls in one model response. Reading stops when one more call starts. OpenAI's own limit
+/// on tools is 128.
 pub const CALLS_PER_RESPONSE: usize = 128;
 
-/// Bytes of a request for tools: 64 KiB. A request of two calls has a few hundred.
+/// Bytes of a planner's tool request: 64 KiB. A request for two calls has a few hundred bytes.
 pub const REQUEST_BYTES: usize = 64 * 1024;
 
-/// Calls of one request that are looked at; those behind them are over every limit.
+/// Calls of one tool request that are considered. The calls after these are refused (`budget`).
 pub const REQUESTED_CALLS: usize = 128;
 
-/// Requests in one tool-request pass: a pass is no agent.
+/// Requests in one tool-request pass, which is not an agent loop.
 pub const REQUEST_ITERATIONS: u64 = 4;
 
 /// Tools in one registry. OpenAI refuses more than 128; other providers take more.
 pub const TOOLS: usize = 1024;
 
-/// A/B cycles in one turn: no bouncing by default, and never more than this.
+/// Cycles of tool phase and action phase in one turn. The default is 1; this is the maximum.
 pub const MAX_CYCLES: u32 = 2;
 
-/// Items of an array that are matched one to one, exactly; longer ones are compared as multisets
-/// and say so. `docs/statistics.md` §2.3; the method is cubic.
+/// Items of an array that are matched one to one, exactly. Longer arrays are compared as multisets
+/// and reported as approximated. `docs/statistics.md` §2.3; the method takes cubic time.
 pub const ASSIGNED_ITEMS: usize = 128;
 
-/// Comparisons of leaves that one matching may take, lists within lists included: 2²², some
-/// hundredths of a second a pair. Beyond, as for [`ASSIGNED_ITEMS`].
+/// Leaf comparisons in one matching, including nested lists: 2²², which takes some hundredths of a
+/// second per pair. Longer arrays are compared as described at [`ASSIGNED_ITEMS`].
 pub const ASSIGN_WORK: u64 = 1 << 22;
 
-/// Cells of the table behind one common subsequence, 64 of which take one step: 2²⁸, lists of
-/// 16 384. Beyond, the lists are compared as multisets and say so.
+/// Table cells of one longest common subsequence: 2²⁸, enough for two lists of 16 384 items. One
+/// step computes 64 cells. Longer lists are compared as multisets and reported as approximated.
 pub const SEQUENCE_CELLS: usize = 1 << 28;
 
-/// Replicates of one bundle. The matrix is quadratic.
+/// Replicates of one bundle. The size of the distance matrix is quadratic in this number.
 pub const REPLICATES: usize = 128;
 
-/// Bytes of one replicate's JSON: 4 MiB. A longer one is invalid and says so.
+/// Bytes of one replicate's JSON: 4 MiB. A longer replicate is reported as invalid.
 pub const REPLICATE_BYTES: usize = 4 * 1024 * 1024;
 
-/// Bytes of the options of a bundle, or of all that `summarizeReplicates` is given: 64 MiB.
+/// Bytes of the options of a bundle, or of the whole input of `summarizeReplicates`: 64 MiB.
 pub const BUNDLE_BYTES: usize = 64 * 1024 * 1024;
 
-/// Fields of a bundle that are listed one by one; the numbers take in all of them.
+/// Fields of a bundle that are listed one by one. Distances and confidence cover all fields.
 pub const BUNDLE_FIELDS: usize = 65_536;
 
 /// Bytes of a planner's answer: 256 KiB. Arbitrary; a plan of 64 steps is under 32 KiB.
 pub const PLAN_BYTES: usize = 256 * 1024;
 
-/// Steps of any plan, whatever a host allows. Arbitrary.
+/// Steps of any plan. A host cannot raise this limit. Arbitrary.
 pub const PLAN_STEPS: usize = 64;
 
-/// Steps that a chain runs by default, its last synthesis not counted.
+/// Steps that a chain runs by default, not counting its final synthesis.
 pub const CHAIN_STEPS: usize = 8;
 
 /// Bytes of a step's id.
 pub const STEP_ID_BYTES: usize = 64;
 
-/// Bytes that one placeholder of a step's query is filled with. Search engines cut queries at
-/// about this length.
+/// Bytes that replace one placeholder in a step's query. Search engines truncate queries at about
+/// this length.
 pub const PLACEHOLDER_BYTES: usize = 2048;
 
-/// Bytes of the `when` of a step, and how deep its brackets nest.
+/// Bytes of the `when` condition of a step. Its nesting is limited separately, to 32 levels.
 pub const CONDITION_BYTES: usize = 1024;
 
 /// Bytes of one step's result as JSON text: 1 MiB.
 pub const STEP_RESULT_BYTES: usize = 1024 * 1024;
 
-/// Latencies that are kept for each pattern of chains; the oldest are dropped.
+/// Latencies that are stored for each chain pattern. The oldest are dropped first.
 pub const PATTERN_LATENCIES: usize = 256;

@@ -1,9 +1,10 @@
-//! Bugs on purpose: proof that the tests would find them.
+//! Deliberate bugs, which prove that the tests detect such bugs.
 //!
-//! With the feature `planted` a test names one bug, and the place of the rule that it breaks asks
-//! for it: one line each. Without the feature the answer is `false`, and nothing is left of it.
+//! With the feature `planted`, a test selects one bug by name, and the code of the rule that the
+//! bug breaks checks for this name. Without the feature, `planted` is the constant `false` and
+//! the compiler removes the checks.
 
-/// Whether the current test plants the bug of this name.
+/// Whether the current test has planted the bug with this name.
 #[cfg(not(feature = "planted"))]
 pub(crate) const fn planted(_: &str) -> bool {
     false
@@ -15,7 +16,7 @@ mod on {
 
     thread_local!(static NAME: Cell<&'static str> = const { Cell::new("") });
 
-    /// Plants a bug in this thread; the empty name takes it away.
+    /// Plants a bug in this thread. The empty name removes it.
     pub fn plant(name: &'static str) {
         NAME.with(|cell| cell.set(name));
     }

@@ -1,4 +1,4 @@
-//! What makes two tool calls the same call.
+//! Signatures, which identify equal tool calls.
 //!
 //! ```
 //! use turnlock::Signature;
@@ -16,11 +16,11 @@ use sha2::{Digest, Sha256};
 use crate::json::{Json, JsonError};
 use crate::limits;
 
-/// A tool call without its id: lower-case hex SHA-256 (64 characters).
+/// The hash of a tool call without its id: a lower-case hex SHA-256 (64 characters).
 ///
-/// Taken over the canonical text of
-/// `{"action":…|null,"args":…,"projectId":…|null,"tool":…}`, so that key order,
-/// white space and `1` / `1.0` / `1e0` never matter.
+/// The hash covers the canonical text of
+/// `{"action":…|null,"args":…,"projectId":…|null,"tool":…}`, so key order, white space and the
+/// spelling of a number (`1`, `1.0`, `1e0`) do not affect it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Signature(String);
 
@@ -49,7 +49,7 @@ impl Signature {
         Self(hex(&Sha256::digest(out.as_bytes())))
     }
 
-    /// As [`Signature::new`], for arguments that are still text.
+    /// As [`Signature::new`], for arguments given as JSON text.
     ///
     /// # Errors
     /// As [`canonicalize`](crate::json::canonicalize).
@@ -62,12 +62,12 @@ impl Signature {
         Ok(Self::new(tool, action, &Json::parse(args, limits::JSON_BYTES)?, project_id))
     }
 
-    /// A signature that was written down before.
+    /// Restores a signature from its stored text.
     pub(crate) fn kept(text: &str) -> Self {
         Self(text.to_owned())
     }
 
-    /// The 64 hex digits.
+    /// Returns the 64 hex digits.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -109,7 +109,8 @@ mod tests {
         for (i, one) in all.iter().enumerate() {
             assert!(all.iter().skip(i + 1).all(|other| other != one));
         }
-        // Written down once: printf '{"action":null,"args":null,"projectId":null,"tool":"t"}' | sha256sum
+        // The same digest in a shell:
+        // printf '{"action":null,"args":null,"projectId":null,"tool":"t"}' | sha256sum
         assert_eq!(all[0].as_str().len(), 64);
     }
 }

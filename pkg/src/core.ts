@@ -1,14 +1,14 @@
 /**
- * The wasm core: where its module comes from, its live instance, and what happens when it
- * traps. A trap poisons an instance for ever, so the instance is thrown away whole: every turn
- * on it settles with `core.fault`, and the next call runs on a fresh one.
+ * The wasm core: the source of its module, its live instance, and its traps. An instance cannot
+ * be used after a trap, so it is discarded: every turn on it settles with `core.fault`, and the
+ * next call runs on a new one.
  *
  * @module
  */
 import { TurnlockError } from './errors.js'
 import { createInstance, type Glue } from './glue.js'
 
-/** Where a host may get the core from. */
+/** A source from which the core can be loaded. */
 export type ModuleSource =
   WebAssembly.Module | BufferSource | Response | URL | string | Promise<Response>
 
@@ -23,16 +23,16 @@ let source: (() => WebAssembly.Module) | undefined
 let module: WebAssembly.Module | undefined
 let live: Core | undefined
 
-/** Tells where the core is embedded; done by the entry points. */
+/** Registers the embedded core; called by the entry points. */
 export function provide(embedded: () => WebAssembly.Module): void {
   source ??= embedded
 }
 
 /**
- * Loads the core from where the host wants it. Not needed with the default entry, which
- * embeds it; needed once with `turnlock/slim`.
+ * Loads the core from a source that the host chooses. Not needed with the default entry, which
+ * embeds the core; needed once with `turnlock/slim`.
  *
- * @param from a compiled module, bytes, a `Response`, or an address to fetch; without it, the
+ * @param from a compiled module, bytes, a `Response`, or a URL to fetch; without it, the
  * embedded core is compiled now instead of at the first use.
  */
 export async function init(from?: ModuleSource): Promise<void> {
@@ -81,7 +81,7 @@ function loadError(error: unknown): TurnlockError {
   return new TurnlockError('core.load', `${hint} (${String(error)})`, undefined, error)
 }
 
-/** The live instance, made when there is none. */
+/** Returns the live instance. Creates it if there is none. */
 export function core(): Core {
   if (!live) {
     module ??= embedded()
@@ -90,7 +90,7 @@ export function core(): Core {
   return live
 }
 
-/** Calls into `on`; a trap ends that instance. */
+/** Calls into `on`. A trap discards that instance. */
 export function call<T>(on: Core, work: (glue: Glue) => T): T {
   try {
     return work(on.glue)
@@ -109,7 +109,7 @@ function fault(on: Core, error: unknown): TurnlockError {
   return failure
 }
 
-/** The text of an answer of the core; throws what it says is an error. */
+/** Returns the text of an answer of the core, or throws the error that it contains. */
 export function answer(text: string): string {
   if (!text.startsWith('!')) return text
   const { code, message, details } = JSON.parse(text.slice(1)) as {
@@ -122,5 +122,5 @@ export function answer(text: string): string {
 
 const encoder = /* @__PURE__ */ new TextEncoder()
 
-/** Bytes of a text. Bytes cross the boundary faster than strings. */
+/** Encodes text as bytes. Bytes cross the wasm boundary faster than strings. */
 export const encode = (text: string): Uint8Array => encoder.encode(text)

@@ -1,6 +1,6 @@
 /**
- * The only place where the core meets the world: it does what the core asks for (fetch, run a
- * tool, wait) and tells the core what happened. It decides nothing.
+ * The only module that does I/O for the core: it performs the core's effects (fetch, run a tool,
+ * wait) and sends their outcomes to the core. It makes no decisions.
  *
  * @module
  */
@@ -13,11 +13,11 @@ import type { Commit, Store } from './stores/store.js'
 import type { Tool, ToolContext } from './tools.js'
 import type { Delta, PhaseName, TraceEvent, TurnEvent, TurnResult } from './types.js'
 
-/** What a turn is made of, and where its events go. */
+/** The parts of a turn, and the receivers of its events. */
 export interface Host {
-  /** Which machine is driven. @defaultValue "turn" */
+  /** The machine to drive. @defaultValue "turn" */
   machine?: 'turn' | 'request'
-  /** None where nothing will be asked. */
+  /** `undefined` if no model request will be sent. */
   model: Model | undefined
   tools: Record<string, Tool>
   store?: Store
@@ -26,11 +26,11 @@ export interface Host {
   requestId: string
   projectId: string | null
   onEvent(event: TurnEvent): void
-  /** Resolves when the readers have caught up; `undefined` when they have. */
+  /** Resolves when the readers have caught up; `undefined` if they are not behind. */
   room(): Promise<void> | undefined
   onTrace: ((event: TraceEvent) => void) | undefined
   onDone(result: TurnResult): void
-  /** The core trapped; nothing follows. */
+  /** The core trapped; no event follows. */
   onFault(error: TurnlockError): void
 }
 
@@ -46,7 +46,7 @@ type Effect =
   | { type: 'trace'; event: TraceEvent }
   | { type: 'done'; result: TurnResult }
 
-/** A text event without what the driver knows: phase, toolBatchId, seq, chunk. */
+/** A text event without the members that the driver adds: phase, toolBatchId, seq, chunk. */
 type Text = [phase: PhaseName, toolBatchId: number, seq: number, chunk: string]
 
 interface RunTool {
@@ -60,13 +60,13 @@ interface RunTool {
   args: unknown
 }
 
-/** Milliseconds after which the core hears again that a response is held back. */
+/** Interval in milliseconds at which the core is notified that a response is held back. */
 const HELD_BACK = 1000
 
-/** Bytes of a failure's body that the core may look at. */
+/** Maximum characters of an error response's body that are passed to the core. */
 const FAILURE_BODY = 8192
 
-/** Bytes of what a tool says about its progress at once. */
+/** Maximum bytes of one progress report of a tool. */
 const PROGRESS = 65_536
 
 export class Driver {
@@ -74,13 +74,13 @@ export class Driver {
   readonly #loop: Loop<Effect | Text>
   readonly #requests = new Map<number, AbortController>()
   readonly #tools = new Map<number, AbortController>()
-  /** What a validator made of the arguments. */
+  /** The arguments of each call, as transformed by its validator. */
   readonly #checkedArgs = new Map<number, unknown>()
   readonly #unwatch: (() => void) | undefined
-  /** The turn's own: whoever resumes it need not know it. */
+  /** The projectId of the turn itself. A host that resumes the turn need not know it. */
   #projectId: string | null
 
-  /** @throws TurnlockError for options that the core refuses */
+  /** @throws TurnlockError for options that the core rejects */
   constructor(host: Host, restored: boolean, options: Record<string, unknown>) {
     this.#host = host
     this.#projectId = host.projectId
@@ -104,13 +104,13 @@ export class Driver {
       },
     )
     const { keep } = options as { keep?: { owner: string } }
-    // Whoever takes the turn over, to stop it perhaps, writes under another name.
+    // A new owner of the turn, for example one that cancels it, writes with another owner id.
     this.#unwatch = host.store?.watch?.(host.turn ?? '', (owner) => {
       if (owner !== undefined && owner !== keep?.owner) this.send({ type: 'verify' })
     })
   }
 
-  /** Reports a fact. */
+  /** Sends an input to the core. */
   send(input: Record<string, unknown>): void {
     const bytes = encode(JSON.stringify(input))
     this.#loop.tell((glue, handle) => glue.turn_handle(handle, this.#loop.now(), bytes))
@@ -146,7 +146,7 @@ export class Driver {
         try {
           this.#host.onTrace?.(effect.event)
         } catch {
-          // A sink that throws must not end a turn.
+          // A trace listener that throws must not end a turn.
         }
         return
       case 'done':
@@ -159,7 +159,7 @@ export class Driver {
   async #fetch(inference: number, attempt: number, body: ModelRequest): Promise<void> {
     const controller = new AbortController()
     this.#requests.set(inference, controller)
-    // Bytes of an attempt that was given up must not reach the one that replaced it.
+    // Bytes of an abandoned attempt must not reach the one that replaced it.
     const current = () => !this.#loop.isOver && this.#requests.get(inference) === controller
     const say = (type: string, own?: Record<string, unknown>) => {
       if (current()) this.send({ type, inference, attempt, ...own })
@@ -182,7 +182,7 @@ export class Driver {
       }
       say('response_end')
     } catch (error) {
-      // The words of a fetch failure can hold the address, and with it a key.
+      // The message of a fetch error can contain the URL, and with it a key.
       say('response_failed', { message: generated ? describe(error) : connectionFailure(error) })
     }
   }
@@ -199,7 +199,7 @@ export class Driver {
       say('deltas', { deltas: [delta] })
       await this.#room(inference, attempt, current)
     }
-    // A generator that yields nothing has answered nothing; it was not cut off.
+    // A generator that yields nothing is an empty response, not a truncated one.
     say('deltas', { deltas: [] })
   }
 
@@ -222,7 +222,10 @@ export class Driver {
     }
   }
 
-  /** Readers that are far behind hold the response back; that is no silence of the model. */
+  /**
+   * Waits while the readers are far behind, and notifies the core, which would otherwise count the
+   * delay as silence of the model.
+   */
   async #room(inference: number, attempt: number, current: () => boolean): Promise<void> {
     for (let full = this.#host.room(); full && current(); full = this.#host.room()) {
       let timer: ReturnType<typeof setTimeout> | undefined
@@ -263,12 +266,12 @@ export class Driver {
       let args = this.#checkedArgs.get(id)
       let unfit: string | undefined
       if (!this.#checkedArgs.has(id)) {
-        // Checked by another owner of the turn; what its validator made of them stayed there,
-        // and the tool of this one may take other ones.
+        // The arguments were checked by another owner of the turn. The values that its validator
+        // returned are not available here, and the tool of this owner may accept other ones.
         const checked = await tool?.check(effect.args)
         if (checked?.valid) args = checked.args
         else unfit = checked?.errors ?? 'no such tool'
-        // The turn did not wait for it.
+        // The call was cancelled during the check.
         if (controller.signal.aborted) return void this.#tools.delete(id)
       }
       settled =
@@ -291,7 +294,7 @@ export class Driver {
     try {
       const answer = await store?.commit(turn, commit)
       if (typeof answer?.ok !== 'boolean') throw new Error('the store gave no answer to a commit')
-      // What stands there has a revision of its own.
+      // `own` comes last, because a refusal has the revision of the stored turn.
       this.send({ ...answer, ...own })
     } catch (error) {
       const code = isTurnlockError(error) ? error.code : 'store.unavailable'
@@ -303,15 +306,15 @@ export class Driver {
     let found: { text: string; ageMs: number } | undefined
     try {
       found = await this.#host.store?.recall(key)
-      // The core counts whole milliseconds; clocks of stores may not.
+      // The core expects whole milliseconds; clocks of stores may return fractions.
       if (found) found = { ...found, ageMs: Math.ceil(found.ageMs) }
     } catch {
-      // What cannot be reused is executed.
+      // If the outcome cannot be read, the call is executed.
     }
     this.send({ type: 'recalled', call: id, ...found })
   }
 
-  /** What has no JSON, or too much of it, is not shown; the tool goes on. */
+  /** Sends a progress report. Data without a JSON form, or with too much JSON, is dropped. */
   #report(id: number, data: unknown): void {
     const progress = serialize(data, PROGRESS)
     if (progress.status !== 'ok' || progress.bytes > PROGRESS) return
@@ -329,7 +332,7 @@ export class Driver {
   }
 }
 
-/** Seconds, milliseconds or a date: RFC 9110 §10.2.3, and what OpenAI adds to it. */
+/** Reads seconds or a date (RFC 9110 §10.2.3), or OpenAI's `retry-after-ms`. */
 function retryAfter(headers: Headers): number | null {
   const precise = Number(headers.get('retry-after-ms') ?? NaN)
   if (precise >= 0) return Math.min(Math.ceil(precise), Number.MAX_SAFE_INTEGER)

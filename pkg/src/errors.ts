@@ -1,5 +1,5 @@
 /**
- * Every failure of this package. `code` is stable (`area.reason`), `message` is for developers.
+ * The error type of this package. `code` is stable (`area.reason`), `message` is for developers.
  *
  * @example
  * try { canonicalize('{"a":1,"a":2}') } catch (error) {
@@ -9,7 +9,7 @@
 export class TurnlockError extends Error {
   /** Stable, machine-readable name, such as `json.syntax`. */
   readonly code: string
-  /** What is known beyond the message, such as `{ status }` or `{ offset }`. */
+  /** Further details, such as `{ status }` or `{ offset }`. */
   readonly details?: Record<string, unknown>
 
   constructor(code: string, message: string, details?: Record<string, unknown>, cause?: unknown) {

@@ -2,7 +2,7 @@
 import { eventStream } from './sse.js'
 import type { TurnEvent } from './types.js'
 
-/** Pulls from `events` only as fast as it is read; `left` is called when it is cancelled. */
+/** A stream that pulls from `events` only when read. `left` is called when it is cancelled. */
 export function readable(
   events: AsyncIterator<TurnEvent>,
   left: () => void,
@@ -13,7 +13,7 @@ export function readable(
       if (done) controller.close()
       else controller.enqueue(value)
     },
-    // A generator may be waiting for an event, and would return only behind it.
+    // Not `events.return()`: a generator that waits for an event returns only after that event.
     cancel: left,
   })
 }

@@ -1,9 +1,9 @@
-/** Things that come one by one, for any number of readers. */
+/** A sequence of items for any number of readers. */
 
-/** Items that every stream may be behind before whoever makes them is held back. */
+/** Number of items that all streams may be behind before the producer is held back. */
 const MOST_BEHIND = 256
 
-/** What comes, in order; each reader gets all of it, from the first. */
+/** Stores items in order. Each reader receives all of them, from the first one on. */
 export class Feed<T> {
   readonly items: T[] = []
   #over = false
@@ -18,7 +18,7 @@ export class Feed<T> {
     tell(this.#wake)
   }
 
-  /** Nothing follows; with an error, reading ends with it. */
+  /** Ends the feed. With an error, readers throw it after the last item. */
   end(error?: unknown): void {
     this.#over = true
     this.#error = error
@@ -27,7 +27,7 @@ export class Feed<T> {
 
   /**
    * `left` is called when a reader leaves before the end. A `stream` that is read slowly holds back
-   * whoever asks {@link room}; an iterator that is left lying about does not.
+   * the caller of {@link room}; an iterator that is not read any further does not.
    */
   async *read(left: () => void, stream = false): AsyncGenerator<T, void, undefined> {
     let finished = false
@@ -53,7 +53,7 @@ export class Feed<T> {
     }
   }
 
-  /** Resolves when a stream has moved; `undefined` unless there are streams, all of them far behind. */
+  /** Resolves when a stream advances. `undefined` if no stream is read or one is not far behind. */
   room(): Promise<void> | undefined {
     if (this.#streams.size === 0) return undefined
     const taken = Math.max(...Array.from(this.#streams, (reader) => reader.taken))
@@ -62,7 +62,7 @@ export class Feed<T> {
   }
 }
 
-/** Wakes all who wait; nobody waits then. */
+/** Wakes all waiting readers and clears the list. */
 function tell(waiting: (() => void)[]): void {
   for (const wake of waiting.splice(0)) wake()
 }

@@ -1,4 +1,4 @@
-/** Readers of a turn that runs elsewhere, or ran. */
+/** Reads the events of a turn that runs, or ran, elsewhere. */
 import { isTurnlockError, TurnlockError } from './errors.js'
 import { eventResponse, readable } from './events.js'
 import { inTime, isAbandoned, stateOf, turnKey } from './kept.js'
@@ -6,19 +6,19 @@ import { describe } from './serialize.js'
 import { checkStore, type Store } from './stores/store.js'
 import type { TurnEvent } from './types.js'
 
-/** What `followTurn` takes. */
+/** The options of `followTurn`. */
 export interface FollowTurnOptions {
   requestId: string
   store: Store
   /** @defaultValue "" */
   tenant?: string
-  /** `seq` of the last event that was seen: `Last-Event-ID`. @defaultValue 0 */
+  /** `seq` of the last event that was received: `Last-Event-ID`. @defaultValue 0 */
   after?: number
-  /** Ends the reading; the turn goes on. */
+  /** Stops reading; the turn continues. */
   signal?: AbortSignal
 }
 
-/** The events of a turn from somewhere on. Leaving it does not touch the turn. */
+/** The events of a turn after a given `seq`. Leaving the iteration does not affect the turn. */
 export interface FollowedTurn extends AsyncIterable<TurnEvent> {
   toReadableStream(): ReadableStream<TurnEvent>
   /** As `Turn.toResponse`. */
@@ -26,18 +26,19 @@ export interface FollowedTurn extends AsyncIterable<TurnEvent> {
 }
 
 const TERMINAL = new Set(['complete', 'paused', 'cancelled', 'error'])
-/** Between two looks at a store that cannot tell, in milliseconds; doubled while nothing comes. */
+/** Poll interval in milliseconds, for stores without `watch`; doubled while no event arrives. */
 const [FIRST_LOOK, LAST_LOOK] = [20, 500]
-/** Without an event for so long, it is looked whether the owner is alive. */
+/** Milliseconds without an event after which the reader checks whether the owner is alive. */
 const SILENCE = 3000
 
 /**
- * Reads a turn's events from the store: those after `after`, and then as they come, until the
- * turn pauses or ends. Nothing is lost, doubled or executed again, however often it is called.
+ * Reads a turn's events from the store: those after `after`, and then new ones as they arrive,
+ * until the turn pauses or ends. No event is lost or repeated, and nothing is executed again,
+ * however often it is called.
  *
- * Iterating never throws. Events that are not kept, with the `seq` of the last one that was
- * read: `error` with `turn.not_found`; `turn.events_gone` where events were dropped (see `keep`);
- * `turn.interrupted` where the owner is gone and the turn waits for `resumeTurn`; `store.*`.
+ * Iterating never throws. Failures are `error` events that are not stored and have the `seq` of
+ * the last event read: `turn.not_found`; `turn.events_gone` if events were dropped (see `keep`);
+ * `turn.interrupted` if the owner is gone and the turn waits for `resumeTurn`; `store.*`.
  *
  * @throws TurnlockError `options.invalid`, `store.unsupported` for misuse
  */
@@ -115,7 +116,7 @@ class Reader {
 
   async *#read(): AsyncGenerator<TurnEvent, void, undefined> {
     let wait = FIRST_LOOK
-    // Behind what was kept when we came, it is looked at once whether more can come.
+    // After the events that are already stored, check at once whether more can follow.
     let silent = SILENCE
     let live = false
     while (!this.#left) {
@@ -161,12 +162,12 @@ class Reader {
     return kept !== undefined && !stateOf(kept).keepsText
   }
 
-  /** Whether nothing will come. */
+  /** Returns the end of the reading if no event will follow, `undefined` otherwise. */
   async #end(): Promise<TurnEvent | 'over' | undefined> {
     const kept = await inTime(this.#store.read(this.#turn))
     if (!kept) return this.#error('turn.not_found', 'no such turn is kept')
     if (stateOf(kept).status !== 'running') {
-      // What ended it may have come since we looked for events.
+      // The terminal event may have been stored since the last read.
       const groups = await inTime(this.#store.events(this.#turn, this.#seq, 1))
       return groups.length ? undefined : 'over'
     }
@@ -185,7 +186,7 @@ class Reader {
     })
   }
 
-  /** It is not kept, and has no number of its own: the next event of the turn will have it. */
+  /** An error event that is not stored and has no `seq` of its own: it repeats the last one. */
   #error(code: string, message: string): TurnEvent {
     const last = this.#last
     return {

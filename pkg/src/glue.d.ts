@@ -1,4 +1,4 @@
-/** The functions of `src/wasm/mod.rs`. Texts that begin with `!` are errors. */
+/** The functions of `src/wasm/mod.rs`. Returned texts that begin with `!` are errors. */
 export interface Glue {
   canonicalize(json: Uint8Array): string
   signature(call: Uint8Array): string
@@ -50,5 +50,5 @@ export interface Glue {
   trap?(): void
 }
 
-/** A fresh instance of `module`, with nothing shared. */
+/** Creates a new instance of `module` that shares no state with others. */
 export function createInstance(module: WebAssembly.Module): Glue

@@ -1,43 +1,43 @@
-/** Histories: any shape in, the provider's own message list out. */
+/** Histories: converts messages of any shape into the provider's own message list. */
 import { answer, call, core, encode, type Core } from './core.js'
 import { TurnlockError } from './errors.js'
 import { onceFreed, stringify } from './pure.js'
 import { readTape, writeTape, type Kept, type Tape } from './tape.js'
 import type { Dialect, Repair, Violation } from './types.js'
 
-/** How to normalize. */
+/** The options of `normalize`, `diagnose` and `openHistory`. */
 export interface HistoryOptions {
   /** The provider. */
   dialect: Dialect
   /**
-   * `reconstruct` (default): everything, as valid messages. `thread`: the provider keeps the
-   * thread, so only what it lacks is sent, and never tool messages. `text_only`: only what people
-   * and the model said.
+   * `reconstruct` (default): everything, as valid messages. `thread`: the provider stores the
+   * thread, so only new elements are sent, and never tool messages. `text_only`: only the texts
+   * of people and of the model.
    */
   strategy?: 'reconstruct' | 'thread' | 'text_only'
-  /** Needed for `thread`: from it the thread's id is made. Never a run's id. */
+  /** Required for `thread`: the thread's id is derived from it. Never a run's id. */
   conversationId?: string
-  /** `thread`: how many elements the thread has. Default: all up to the assistant's last answer. */
+  /** `thread`: number of elements in the thread. Default: all up to the assistant's last answer. */
   seen?: number
-  /** Names of the tools that the request declares. Default: those that the history needs. */
+  /** Names of the tools that the request declares. Default: those that the history uses. */
   tools?: string[]
   /** Whether the model continues an assistant message at the end. Default false. */
   prefill?: boolean
   /** Anthropic's newer models: system messages within the conversation. Default false. */
   systemAnywhere?: boolean
-  /** DeepSeek: which messages carry `reasoning_content` back. Default `tool_calls`. */
+  /** DeepSeek: which messages return `reasoning_content`. Default `tool_calls`. */
   reasoning?: 'never' | 'tool_calls' | 'always'
-  /** Gemini 3: calls without a thought signature get its placeholder. Default `auto`. */
+  /** Gemini 3: whether calls without a thought signature get a placeholder. Default `auto`. */
   thoughtSignatures?: 'auto' | 'always' | 'never'
 }
 
-/** A history as a provider takes it. */
+/** A history in a provider's wire format. */
 export interface NormalizedHistory {
   /** The provider's wire shape: `messages`, or `input` (Responses), or `contents` (Gemini). */
   messages: unknown[]
-  /** Where the provider has it apart: Anthropic, Bedrock `system`, Gemini `systemInstruction`. */
+  /** For providers that separate it: Anthropic, Bedrock `system`, Gemini `systemInstruction`. */
   system?: unknown
-  /** Bedrock, with `tools: []` and calls in the history: the `toolConfig` that it asks for. */
+  /** Bedrock, with `tools: []` and calls in the history: the `toolConfig` that it requires. */
   toolConfig?: unknown
   /** With `strategy: "thread"`. */
   threadId?: string
@@ -46,7 +46,7 @@ export interface NormalizedHistory {
 }
 
 /**
- * A history in the provider's own shape, strictly valid.
+ * Converts a history into the provider's own shape, strictly valid.
  *
  * @param history any mix of UI events, core messages, AI SDK, LangChain, OpenAI, Anthropic,
  * Gemini and Bedrock shapes; never changed
@@ -58,7 +58,7 @@ export function normalize(history: readonly unknown[], options: HistoryOptions):
 }
 
 /**
- * What a provider would refuse of these messages as they are; `[]` if it takes their structure.
+ * Lists what a provider would reject in these messages; `[]` if it accepts their structure.
  *
  * @throws TurnlockError as {@link normalize}
  */
@@ -66,7 +66,7 @@ export function diagnose(messages: readonly unknown[], options: HistoryOptions):
   return ask('history_diagnose', messages, options) as Violation[]
 }
 
-/** Asks the core about a whole history. */
+/** Calls the core with a whole history. */
 function ask(
   what: 'history_normalize' | 'history_diagnose',
   history: readonly unknown[],
@@ -81,22 +81,22 @@ function ask(
   )
 }
 
-/** A history that grows: only its end is looked at again. */
+/** A history that grows. Only its end is processed again. */
 export interface GrowingHistory {
   /**
-   * Takes the next elements. Long texts, and plain objects of arguments and results, are kept and
-   * not copied: what the host changes in them later is changed in later requests.
+   * Appends elements. Long texts, and plain objects of arguments and results, are stored by
+   * reference: later changes to them change later requests.
    *
-   * @throws TurnlockError as {@link normalize}. Those before one of an unknown shape are taken; none
-   * is if one has no JSON.
+   * @throws TurnlockError as {@link normalize}. Elements before one of an unknown shape are
+   * appended. If one has no JSON form, none is appended.
    */
   append(...elements: unknown[]): void
   /**
-   * The history as the provider takes it, so far. `messages` is one list that grows with the
-   * history: it costs no copy, and is what the last request says.
+   * The history so far, in the provider's format. `messages` is one list that is updated in place
+   * without a copy, so it always has the content of the last request.
    */
   request(): NormalizedHistory
-  /** Gives the core's memory back; done by the garbage collector otherwise. */
+  /** Frees the core's memory. Otherwise this happens at garbage collection. */
   free(): void
 }
 
@@ -177,11 +177,11 @@ function replace(all: unknown[], from: number, items: readonly unknown[]): void 
 }
 
 /**
- * The id of a conversation's thread: the same in every run, another for every conversation and
- * namespace. A UUID (version 8).
+ * The id of a conversation's thread, a UUID (version 8). It is the same in every run and differs
+ * between conversations and namespaces.
  *
  * @param conversationId the conversation's id, never a run's
- * @param namespace parts those who share ids, such as tenants
+ * @param namespace separates users with the same conversation ids, such as tenants
  * @throws TurnlockError `options.invalid` for an empty id
  */
 export function threadId(conversationId: string, namespace = ''): string {
@@ -190,7 +190,7 @@ export function threadId(conversationId: string, namespace = ''): string {
 }
 
 /**
- * The codes of the rules that a provider's refusal is about, such as `TOOL_RESULT_ORPHAN`; none
+ * The codes of the rules that a provider's refusal refers to, such as `TOOL_RESULT_ORPHAN`; empty
  * if it is not about the history.
  */
 export function explainRefusal(refusal: string): string[] {

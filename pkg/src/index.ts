@@ -1,8 +1,8 @@
 /**
  * Turnlock: bounded tools, valid histories, computed evidence.
  *
- * The core is embedded, compiled lazily and synchronously at its first use: no init call, no
- * bundler plug-in. `turnlock/slim` is the same without the embedded core.
+ * The core is embedded, and compiled lazily and synchronously at its first use, so neither an init
+ * call nor a bundler plug-in is needed. `turnlock/slim` is the same without the embedded core.
  *
  * @module
  */

@@ -1,40 +1,43 @@
-/** What hosts read of a kept turn; the rest of its state is the core's own. */
+/** The parts of a stored turn that hosts read. Only the core reads the rest of its state. */
 import { TurnlockError } from './errors.js'
 import { randomHex } from './random.js'
 import type { Kept, Store } from './stores/store.js'
 
-/** What is kept of a turn with a store. */
+/** Limits on what a store persists of a turn. */
 export interface Keep {
   /**
-   * Events at most; the oldest are dropped first. With 0 text and reasoning are neither kept nor
-   * held back until they are. @defaultValue 10000
+   * Maximum number of events; the oldest are dropped first. With 0, text and reasoning are not
+   * stored, and are delivered without waiting for the store. @defaultValue 10000
    */
   events?: number
-  /** Bytes of events at most. @defaultValue 4194304 */
+  /** Maximum bytes of events. @defaultValue 4194304 */
   bytes?: number
   /**
-   * Milliseconds from the last write until the turn may be forgotten; no shorter than `leaseMs`.
+   * Milliseconds from the last write until the turn may be deleted; at least `leaseMs`.
    * @defaultValue 86400000
    */
   ttlMs?: number
-  /** Milliseconds without a write after which an owner counts as gone. @defaultValue 15000 */
+  /** Milliseconds without a write after which an owner is considered gone. @defaultValue 15000 */
   leaseMs?: number
-  /** Milliseconds for which text gathers between two writes; four round trips of the store, where that is more. @defaultValue 25 */
+  /**
+   * Milliseconds for which text is collected between two writes; four round trips of the store if
+   * that is longer. @defaultValue 25
+   */
   gatherMs?: number
 }
 
-/** The part of a kept state that is read outside of the core. */
+/** The part of a stored state that is read outside of the core. */
 export interface KeptState {
   status: 'running' | 'paused' | 'cancelled' | 'complete' | 'failed'
   /** `seq` of the last event when the state was written. */
   seq: number
   leaseMs: number
-  /** Whether text is kept: without it, `seq` has gaps. */
+  /** Whether text is stored. If not, `seq` has gaps. */
   keepsText: boolean
 }
 
 /**
- * The name of a turn in a store; unambiguous, whatever its parts hold.
+ * The name of a turn in a store. It is unambiguous for any contents of its parts.
  *
  * @throws TurnlockError `options.invalid`
  */
@@ -45,7 +48,7 @@ export function turnKey(tenant: unknown, requestId: unknown): string {
   if (typeof requestId !== 'string' || requestId === '') {
     throw new TurnlockError('options.invalid', '`requestId`: expected the id of a turn')
   }
-  // Two of them would be the same text in the core.
+  // Different lone surrogates would become the same text in the core.
   if (/\p{Surrogate}/u.test(tenant + '\n' + requestId)) {
     const what = 'expected text without lone surrogates'
     throw new TurnlockError('options.invalid', `\`tenant\`, \`requestId\`: ${what}`)
@@ -55,24 +58,24 @@ export function turnKey(tenant: unknown, requestId: unknown): string {
 
 export const stateOf = (kept: Kept): KeptState => JSON.parse(kept.state) as KeptState
 
-/** Whether the owner of a running turn is gone, so that another may take it over. */
+/** Whether the owner of a running turn is gone, so that another owner may take over. */
 export const isAbandoned = (kept: Kept): boolean => {
   const { status, leaseMs } = stateOf(kept)
   return status === 'running' && kept.idleMs >= leaseMs
 }
 
-/** The options of the core for a new owner of a turn. */
+/** The core's options for a new owner of a turn. */
 export const keepOptions = (tenant: string, keep: Keep = {}): Record<string, unknown> => ({
   ...keep,
   tenant,
   owner: randomHex(16),
 })
 
-/** Milliseconds for which a store is waited for, to be read. Longer than any of ours waits itself. */
+/** Timeout for reading a store, in milliseconds. Longer than the timeouts of our own stores. */
 const READ_MS = 20_000
 
 /**
- * What a store reads, if it answers at all: a turn that is resumed must end.
+ * Limits the time of a store read, because a resumed turn must end even if the store hangs.
  *
  * @throws TurnlockError `store.timeout`
  */
@@ -91,14 +94,14 @@ export async function inTime<T>(reading: Promise<T>): Promise<T> {
 
 const MOST_GROUPS = 1024
 
-/** Texts of all groups of events behind `after`. */
+/** The texts of all groups of events after `after`. */
 export async function eventsBehind(store: Store, turn: string, after: number): Promise<string[]> {
   const texts: string[] = []
   for (let last = after; ;) {
     const groups = await inTime(store.events(turn, last, MOST_GROUPS))
     for (const group of groups) texts.push(group.text)
     const next = groups.at(-1)
-    // No more round trips than needed: meanwhile an owner may write.
+    // Avoid a further round trip, because an owner may write in the meantime.
     if (!next || groups.length < MOST_GROUPS) return texts
     last = next.last
   }

@@ -1,6 +1,6 @@
 /**
- * What every driver does: it tells the core's machine a fact, does what the machine asks for, in
- * order, and waits no longer than the machine's deadline.
+ * The loop of every driver: it sends an input to the machine in the core, performs the machine's
+ * effects in order, and waits no longer than the machine's deadline.
  *
  * @module
  */
@@ -15,18 +15,18 @@ export interface Machine {
   free(glue: Glue, handle: number): void
 }
 
-/** What the driver does. */
+/** The callbacks of a driver. */
 export interface Hooks<E> {
   perform(effect: E): void
-  /** Milliseconds, on the clock that the machine is told. @defaultValue `performance.now()` */
+  /** The machine's clock in milliseconds. @defaultValue `performance.now()` */
   now?(): number
-  /** The deadline has come. */
+  /** The deadline has passed. */
   due(): void
-  /** The core trapped; nothing follows. */
+  /** The core trapped; no effect follows. */
   fault(error: TurnlockError): void
 }
 
-/** Longer timers would fire at once. */
+/** The longest timer; longer ones would fire at once. */
 const LONGEST_TIMER = 2 ** 31 - 1
 
 export class Loop<E> {
@@ -40,7 +40,7 @@ export class Loop<E> {
   #timer: ReturnType<typeof setTimeout> | undefined
   #timerDue = Infinity
 
-  /** @throws TurnlockError for options that the core refuses */
+  /** @throws TurnlockError for options that the core rejects */
   constructor(machine: Machine, hooks: Hooks<E>) {
     this.#machine = machine
     this.#hooks = hooks
@@ -57,20 +57,20 @@ export class Loop<E> {
     return this.#hooks.now?.() ?? performance.now()
   }
 
-  /** Tells a fact, and does what follows from it. */
+  /** Sends an input and performs the resulting effects. */
   tell(work: (glue: Glue, handle: number) => string): void {
     if (this.#over) return
     let text: string
     try {
       text = answer(call(this.#core, (glue) => work(glue, this.#handle)))
     } catch {
-      return // A trap: `#fault` has told the driver.
+      return // A trap; `#fault` has notified the driver.
     }
     if (text !== '') this.#queue.push(...(JSON.parse(text) as E[]))
     this.#drain()
   }
 
-  /** Does the effects in order, those that a callback causes behind those already due. */
+  /** Performs the effects in order. Effects caused by a callback are queued after earlier ones. */
   #drain(): void {
     if (this.#draining) return
     this.#draining = true
@@ -81,13 +81,13 @@ export class Loop<E> {
     if (!this.#over) this.#schedule()
   }
 
-  /** One timer for all deadlines; one that fires early costs less than resetting it per chunk. */
+  /** Sets one timer for all deadlines. An early timer costs less than a reset for each chunk. */
   #schedule(): void {
     let due: number
     try {
       due = call(this.#core, (glue) => this.#machine.deadline(glue, this.#handle))
     } catch {
-      return // A trap: `#fault` has told the driver.
+      return // A trap; `#fault` has notified the driver.
     }
     if (Number.isNaN(due) || due >= this.#timerDue) return
     clearTimeout(this.#timer)
@@ -104,7 +104,7 @@ export class Loop<E> {
     this.#hooks.fault(error)
   }
 
-  /** Nothing is told or done any longer. */
+  /** Stops the loop: no further inputs or effects. */
   close(): void {
     this.#over = true
     this.#queue.length = 0
@@ -112,12 +112,12 @@ export class Loop<E> {
     clearTimeout(this.#timer)
   }
 
-  /** Forgets the machine. */
+  /** Frees the machine. */
   free(): void {
     try {
       call(this.#core, (glue) => this.#machine.free(glue, this.#handle))
     } catch {
-      // It is over; the instance is replaced, and others on it are told.
+      // A trap; this machine has ended already, and `call` notifies the others.
     }
   }
 }

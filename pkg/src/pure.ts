@@ -4,8 +4,8 @@ import { TurnlockError } from './errors.js'
 import type { Delta, Dialect } from './types.js'
 
 /**
- * The RFC 8785 text of a JSON text. One deviation: a plain integer literal that is not the
- * ECMAScript text of its own double keeps its exact digits.
+ * Converts a JSON text to its RFC 8785 form. One deviation: a plain integer literal that is not
+ * the ECMAScript text of its own double keeps its exact digits.
  *
  * @throws TurnlockError `json.syntax`, `json.duplicate_key`, `json.lone_surrogate`,
  * `json.too_deep` (over 128 levels), `json.too_large` (over 16 MiB), `json.number_range`
@@ -20,7 +20,7 @@ export function canonicalize(json: string): string {
 }
 
 /**
- * What makes two calls the same call: lower-case hex SHA-256 of the canonical text of
+ * The identity of a call: lower-case hex SHA-256 of the canonical text of
  * `{"action":…|null,"args":…,"projectId":…|null,"tool":…}`.
  *
  * @param call `args` is a value, or a string of JSON text
@@ -35,7 +35,7 @@ export function signature(call_: {
   const { tool, action = null, args, projectId = null } = call_
   if (typeof tool !== 'string')
     throw new TurnlockError('options.invalid', '`tool`: expected a string')
-  // Text that is JSON but for something behind it would change the object around it.
+  // Text with something after its JSON value would change the object around it.
   const text = typeof args === 'string' ? canonicalize(args) : stringify(args)
   const around = JSON.stringify({ action, projectId, tool })
   requireWellFormed(`${tool}${action ?? ''}${projectId ?? ''}`)
@@ -43,7 +43,7 @@ export function signature(call_: {
   return answer(call(core(), (glue) => glue.signature(bytes)))
 }
 
-/** `JSON.stringify`, with a typed error for what it cannot write. */
+/** `JSON.stringify` with a typed error for values that it cannot serialize. */
 export function stringify(value: unknown): string {
   let text: string | undefined
   try {
@@ -68,7 +68,7 @@ function requireWellFormed(text: string): void {
 
 const LONE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/
 
-/** Whether no half of a surrogate pair stands alone. */
+/** Whether a text has no lone surrogates. */
 export function isWellFormed(text: string): boolean {
   const own = text as { isWellFormed?(): boolean }
   return own.isWellFormed ? own.isWellFormed() : !LONE.test(text)
@@ -76,9 +76,9 @@ export function isWellFormed(text: string): boolean {
 
 /** Decodes one response. */
 export interface DeltaDecoder {
-  /** Takes the next bytes, cut anywhere. */
+  /** Decodes the next bytes, which may be split anywhere. */
   feed(bytes: Uint8Array): Delta[]
-  /** Ends the stream; gives its last deltas and frees the decoder. */
+  /** Ends the stream, returns its last deltas and frees the decoder. */
   end(): Delta[]
 }
 
@@ -87,14 +87,14 @@ const finalizers =
     ? undefined
     : new FinalizationRegistry<() => void>((free) => free())
 
-/** Frees what `owner` holds in the core when nobody holds `owner`. */
+/** Calls `free` when `owner` is garbage-collected, to free its memory in the core. */
 export function onceFreed(owner: object, free: () => void): void {
   finalizers?.register(owner, free, owner)
 }
 
 /**
- * Decodes a provider's stream. Any chunking gives the same deltas. What is malformed becomes a
- * delta of type `error`; nothing throws.
+ * Decodes a provider's stream. The deltas do not depend on the chunking. Malformed input becomes
+ * a delta of type `error`; decoding never throws.
  *
  * @throws TurnlockError `dialect.unknown`, `dialect.no_stream`
  */
@@ -114,7 +114,7 @@ export function decodeStream(dialect: Dialect): DeltaDecoder {
       return last
     },
   }
-  // A decoder that is dropped unended must not leak the core's memory.
+  // A decoder that is dropped before its end must not leak the core's memory.
   onceFreed(decoder, free)
   return decoder
 }

@@ -5,5 +5,5 @@ export function randomHex(bytes: number): string {
   return Array.from(random, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** `randomUUID` exists in secure contexts only; a page over plain HTTP gets the same entropy. */
+/** A random id. `randomUUID` exists in secure contexts only; other pages get 16 random bytes. */
 export const randomId = (): string => crypto.randomUUID?.() ?? randomHex(16)

@@ -1,9 +1,9 @@
-/** What a host's redaction does to texts, wherever they are about to leave. */
+/** Applies a host's redaction to texts before they are delivered. */
 
-/** Gives back what may be shown of a text. */
+/** Returns the part of a text that may be shown. */
 export type Redact = (text: string) => string
 
-/** A redaction that fails lets nothing through. */
+/** Wraps a redaction so that a text is dropped if the redaction throws. */
 export function guarded(redact: Redact): Redact {
   return (text) => {
     try {
@@ -14,7 +14,7 @@ export function guarded(redact: Redact): Redact {
   }
 }
 
-/** A value with every text in it hidden, names of members included. */
+/** Redacts every text in a value, including member names. */
 export function deep(value: unknown, hide: Redact): unknown {
   if (typeof value === 'string') return hide(value)
   if (Array.isArray(value)) return value.map((item) => deep(item, hide))

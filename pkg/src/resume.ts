@@ -1,4 +1,4 @@
-/** Turns that go on, or end, in another process, isolate or tab. */
+/** Resumes or cancels turns in another process, isolate or tab. */
 import { describe } from './serialize.js'
 import { isTurnlockError, TurnlockError } from './errors.js'
 import { eventsBehind, inTime, keepOptions, stateOf, turnKey } from './kept.js'
@@ -8,24 +8,24 @@ import type { Tool } from './tools.js'
 import { checkModel, RunningTurn, wireTools, type Turn } from './turn.js'
 import type { TraceEvent } from './types.js'
 
-/** What the user said of a call that waited. It binds to the signature: other arguments need another. */
+/** The user's decision on a waiting call. It applies only to the arguments of this signature. */
 export interface Approval {
   signature: string
   approved: boolean
 }
 
-/** What `resumeTurn` takes. Mode, policy and history are those that the turn began with. */
+/** The options of `resumeTurn`. Mode, policy and history are those of the original turn. */
 export interface ResumeTurnOptions {
   requestId: string
-  /** Of the `paused` event; a turn that has gone on behind it ends with `turn.conflict`. */
+  /** From the `paused` event. If the turn has continued since, it ends with `turn.conflict`. */
   toolBatchId?: number
   model: Model
-  /** The tools that the turn began with; what is missing cannot be called. */
+  /** The tools of the original turn; missing ones cannot be called. */
   tools?: Record<string, Tool>
   store: Store
   /** @defaultValue "" */
   tenant?: string
-  /** For calls that wait; those that are not named wait on. */
+  /** Decisions on waiting calls. Calls without a decision keep waiting. */
   approvals?: Approval[]
   /** Cancels the turn. */
   signal?: AbortSignal
@@ -33,16 +33,16 @@ export interface ResumeTurnOptions {
 }
 
 /**
- * Goes on with a turn that is paused, whose model failed, or whose owner is gone.
+ * Continues a turn that is paused, whose model failed, or whose owner is gone.
  *
- * Outcomes that were kept are used; nothing is started twice unless its tool is `readOnly` or
- * `idempotent`, and then with the same idempotency key. `seq` goes on where it stood.
+ * Stored outcomes are used. No call is started twice unless its tool is `readOnly` or `idempotent`,
+ * and then with the same idempotency key. `seq` continues from its last value.
  *
  * Terminal `error` events: `turn.not_found` (unknown, expired, or another tenant's),
- * `turn.conflict` (over, alive elsewhere, or resumed by another at the same time),
- * `turn.cancelled`, `store.*`. After a conflict, `followTurn` reads along; an owner that died may
- * have sent a last write, which counts from when it arrives: try again when `followTurn` says
- * `turn.interrupted`.
+ * `turn.conflict` (ended, running elsewhere, or resumed by another owner at the same time),
+ * `turn.cancelled`, `store.*`. After a conflict, read the turn with `followTurn`. A dead owner may
+ * have sent a last write, and its lease starts when that write arrives: try again when `followTurn`
+ * reports `turn.interrupted`.
  *
  * @throws TurnlockError for misuse: `options.invalid`, `store.unsupported`
  */
@@ -61,7 +61,7 @@ export function resumeTurn(options: ResumeTurnOptions): Turn {
   return turn
 }
 
-/** What `cancelTurn` takes. */
+/** The options of `cancelTurn`. */
 export interface CancelTurnOptions {
   requestId: string
   store: Store
@@ -71,13 +71,13 @@ export interface CancelTurnOptions {
   reason?: string
 }
 
-/** Attempts to get between two writes of an owner that is busy. */
+/** Maximum attempts to write between two writes of a busy owner. */
 const ATTEMPTS = 100
 
 /**
- * Stops a turn, wherever it runs: its owner ends the provider's stream and tells its tools as
- * soon as it writes next or its store tells it, and no resume is possible any longer. Stopping a
- * turn that is over changes nothing; `status` says how it stands.
+ * Cancels a turn, wherever it runs. Its owner ends the provider's stream and cancels its tools at
+ * its next write, or when its store notifies it. The turn can no longer be resumed. Cancelling a
+ * turn that has ended changes nothing; `status` is its final status.
  *
  * @throws TurnlockError `turn.not_found`, `store.*`; `options.invalid` for misuse
  */
@@ -100,7 +100,7 @@ export async function cancelTurn(
     if (status === 'complete' || (status === 'failed' && !kept?.open)) return { requestId, status }
     const { code, message } = result.error ?? { code: 'core.fault', message: 'no answer' }
     if (code !== 'turn.conflict' || attempt >= ATTEMPTS) throw new TurnlockError(code, message)
-    // The owner wrote between our reading and our writing.
+    // The owner wrote between our read and our write.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 10 * Math.min(attempt, 20)))
   }
 }
@@ -110,7 +110,7 @@ function checkBatch(batch: unknown): void {
   throw new TurnlockError('options.invalid', '`toolBatchId`: expected that of the `paused` event')
 }
 
-/** An approval that cannot be read would be one that was not given. */
+/** Throws for malformed approvals, which would otherwise count as not given. */
 function checkApprovals(approvals: unknown): void {
   if (approvals === undefined) return
   const fits = (one: Partial<Approval> | null) =>
@@ -126,7 +126,7 @@ function open(host: ConstructorParameters<typeof RunningTurn>[0]): RunningTurn {
   return new RunningTurn(host)
 }
 
-/** Reads what is kept, and begins with it; what fails is the turn's terminal event. */
+/** Reads the stored turn and starts from it. A failure becomes the turn's terminal event. */
 async function restore(
   turn: RunningTurn,
   store: Store,
@@ -135,8 +135,8 @@ async function restore(
 ): Promise<Kept | undefined> {
   try {
     const found = await inTime(store.read(key))
-    // The core counts whole milliseconds; clocks of stores may not, and may run backwards. What
-    // is no number must not pass for an owner that is gone.
+    // The core expects whole milliseconds; clocks of stores may return fractions or run backwards.
+    // A value that is not a number must not mean that the owner is gone.
     const kept = found && { ...found, idleMs: found.idleMs > 0 ? Math.floor(found.idleMs) : 0 }
     const events = kept ? await eventsBehind(store, key, stateOf(kept).seq) : []
     turn.begin(true, options(kept ?? null, events))

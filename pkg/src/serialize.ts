@@ -1,13 +1,13 @@
-/** A tool's value as bounded JSON text. Whatever the tool returns, this ends and never throws. */
+/** Serializes a tool's value as bounded JSON text. It always terminates and never throws. */
 
-/** What the core is told of a settled tool. */
+/** The outcome of a tool, as sent to the core. */
 export type SettledInput =
   { status: 'ok'; text: string; bytes: number } | { status: 'error'; code: string; message: string }
 
-/** Room behind the limit, so that the core can cut at a character of its choice. */
+/** Extra characters beyond the limit, so that the core can choose where to cut. */
 const SLACK = 16
 
-/** The JSON of what a tool returned; a text far over `limit` bytes stays on this side. */
+/** Serializes the value that a tool returned. Only the beginning of a text over `limit` is sent. */
 export function serialize(value: unknown, limit: number): SettledInput {
   let text: string | undefined
   try {
@@ -21,12 +21,12 @@ export function serialize(value: unknown, limit: number): SettledInput {
   return { status: 'ok', text: text.slice(0, limit + SLACK), bytes: utf8Length(text) }
 }
 
-/** What a tool threw. */
+/** The outcome of a tool that threw. */
 export function threw(error: unknown): SettledInput {
   return { status: 'error', code: 'tool.threw', message: describe(error) }
 }
 
-/** An error in words; hostile values included. */
+/** Returns the message of an error. Works for any thrown value. */
 export function describe(error: unknown): string {
   try {
     if (error instanceof Error && error.message) return String(error.message)
@@ -42,7 +42,7 @@ const unserializable = (why: string): SettledInput => ({
   message: `the tool's result cannot be sent: ${why}`,
 })
 
-/** Without encoding it: a result may have 50 MB. */
+/** Computes the UTF-8 length without encoding, because a result may have 50 MB. */
 function utf8Length(text: string): number {
   let bytes = text.length
   for (let i = 0; i < text.length; i++) {

@@ -1,5 +1,5 @@
 /**
- * Everything, without an embedded core: call `await init(…)` first.
+ * The whole package without an embedded core: call `await init(…)` first.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /** Events as `text/event-stream`. */
 import type { TurnEvent } from './types.js'
 
-/** `id: <seq>`, `data: <one line of JSON>`, blank line. JSON holds no line break of its own. */
+/** `id: <seq>`, `data: <one line of JSON>`, blank line. The JSON contains no line breaks. */
 export const formatEvent = (event: TurnEvent): string =>
   `id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`
 

@@ -1,8 +1,8 @@
 /**
- * Values across the boundary without JSON text: a tape of numbers and one text of all short
- * strings. Long texts and plain objects of arguments and results stay here and cross as numbers,
- * so a long history costs what its structure costs. `src/wasm/tape.rs` is the other side, and has
- * the table of tags. What a value means is what `JSON.stringify` would make of it.
+ * Passes values across the wasm boundary without JSON text: as a tape of numbers and one text of
+ * all short strings. Long texts and plain objects of arguments and results stay on this side and
+ * cross as numbers, so the cost depends only on the structure of a history. `src/wasm/tape.rs` is
+ * the other side and has the table of tags. Values have the same meaning as in `JSON.stringify`.
  *
  * @module
  */
@@ -11,14 +11,14 @@ import { isWellFormed } from './pure.js'
 
 const TAG = 16
 const MAX_DEPTH = 128
-/** Shorter texts cross: comparing and building them costs less than keeping them. */
+/** Texts up to this length cross the boundary, which costs less than storing them here. */
 const SHORT = 64
-/** Texts under these keys are shown to the model; the core never looks into them. */
+/** Texts under these keys are shown to the model; the core does not read their contents. */
 const SHOWN = new Set(['text', 'content', 'output', 'result', 'value', 'thinking', 'signature'])
-/** Objects under these keys are arguments or results: whole, they are a value like any other. */
+/** Objects under these keys are arguments or results, which are passed as a whole. */
 const WHOLE = new Set(['args', 'arguments', 'input', 'output', 'parameters', 'result'])
 
-/** What stays here, by number. */
+/** The values that stay on this side, by number. */
 export type Kept = unknown[]
 
 /** A tape of elements, for the core. */
@@ -28,21 +28,21 @@ export interface Tape {
 }
 
 /**
- * Writes elements; what stays is added to `kept`.
+ * Writes elements. Values that stay on this side are added to `kept`.
  *
- * @param whole whether texts must cross that the core may cut at their end
+ * @param whole whether texts that the core may trim at their end must cross
  */
 export function writeTape(elements: readonly unknown[], kept: Kept, whole: boolean): Tape {
   const before = kept.length
   const crosses = whole ? ENDS_IN_SPACE : BLANK
   const tape = new Writer(kept, crosses, false).write(elements)
   if (isWellFormed(tape.text)) return tape
-  // Rare, so only now is it looked for which element holds half a character.
+  // Lone surrogates are rare, so the elements that contain them are searched for only now.
   kept.length = before
   return new Writer(kept, crosses, true).write(elements)
 }
 
-/** Why an element has no JSON, with its place: what a host's `toJSON` or getter throws, too. */
+/** Adds the element's index to an error, also to one thrown by a host's `toJSON` or getter. */
 function located(error: unknown, index: number): TurnlockError {
   if (error instanceof TurnlockError) {
     return new TurnlockError(error.code, error.message, { ...error.details, index })
@@ -86,7 +86,7 @@ class Writer {
     numbers[0] = keys.length
     keys.forEach((key, at) => (numbers[at + 1] = key.length))
     numbers.set(this.#tape.subarray(0, this.#at), keys.length + 1)
-    // Parted, so that the halves of two neighbours make no character.
+    // Separated, so that lone surrogates of two adjacent texts do not form a pair.
     return { numbers, text: keys.concat(this.#texts, '').join('\0') }
   }
 
@@ -186,11 +186,11 @@ class Writer {
   }
 }
 
-/** A value as `JSON.stringify` takes it: `toJSON` called, once, and boxes opened. */
+/** Prepares a value like `JSON.stringify`: calls `toJSON` once and unwraps boxed primitives. */
 function resolve(given: unknown, key: string | number): unknown {
   if (typeof given !== 'object' && typeof given !== 'bigint') return given
   if (given === null) return null
-  // By far the most: no box, and `toJSON` only of its own.
+  // The most common case: a plain object or array without its own `toJSON`.
   const kind: unknown = Object.getPrototypeOf(given)
   if ((kind === PLAIN || kind === LIST) && !Object.hasOwn(given as object, 'toJSON')) return given
   const { toJSON } = given as { toJSON?: unknown }
@@ -206,10 +206,10 @@ function resolve(given: unknown, key: string | number): unknown {
 const PLAIN = Object.prototype
 const LIST = Array.prototype
 const BLANK = /^\s*$/
-/** Also true of a blank text. */
+/** Also matches a blank text. */
 const ENDS_IN_SPACE = /\s$/
 
-/** Whether `JSON.stringify` would write just what is there, all texts well-formed. */
+/** Whether `JSON.stringify` would write the value unchanged and all texts are well-formed. */
 function isPlain(value: unknown, depth: number): boolean {
   switch (typeof value) {
     case 'string':
@@ -238,7 +238,7 @@ function isPlain(value: unknown, depth: number): boolean {
 const decoder = /* @__PURE__ */ new TextDecoder()
 
 /**
- * Reads what the core answered.
+ * Reads an answer of the core.
  *
  * @returns the value, or the text of an error
  */
@@ -301,7 +301,7 @@ export function readTape(bytes: Uint8Array, kept: Kept): { value: unknown } | { 
   return { value: value() }
 }
 
-/** As `JSON.parse` has it: a member, not a prototype. */
+/** Defines a member, not a prototype, as `JSON.parse` does. */
 function define(members: object, key: string, value: unknown): void {
   Object.defineProperty(members, key, {
     value,

@@ -1,18 +1,18 @@
-/** Tools: what they take, how that is checked, how they run. */
+/** Tools: their arguments, the check of these, and their execution. */
 import { TurnlockError } from './errors.js'
 import { Validator } from './json-schema.js'
 
-/** What a tool is told beside its arguments. */
+/** The context that a tool receives with its arguments. */
 export interface ToolContext {
-  /** Aborted when the result is no longer wanted: a time-out, a cancelled turn. */
+  /** Aborted when the result is no longer needed: after a time-out or a cancelled turn. */
   signal: AbortSignal
   requestId: string
   toolBatchId: number
   toolCallId: string
-  /** The same whenever this call is started again; send it along to whoever performs the effect. */
+  /** The same whenever this call is started again; pass it to the service that does the work. */
   idempotencyKey: string
   projectId: string | null
-  /** Shows how far it is: a `tool_progress` event of the turn with this data, at most 64 KiB of JSON. */
+  /** Reports progress in a `tool_progress` event with this data, at most 64 KiB of JSON. */
   report(data: unknown): void
 }
 
@@ -45,32 +45,32 @@ type Args<S> = S extends { readonly '~standard': { readonly types?: infer T } }
   ? NonNullable<T> extends { readonly output: infer Output }
     ? Output
     : unknown
-  : // A JSON Schema says nothing to the type checker.
+  : // A JSON Schema provides no types to the type checker.
     // eslint-disable-next-line @typescript-eslint/no-explicit-any
     any
 
-/** What `defineTool` takes. */
+/** The options of `defineTool`. */
 export interface ToolOptions<S extends JsonSchema | StandardSchema = JsonSchema> {
-  /** For the model. */
+  /** The description for the model. */
   description: string
   /** JSON Schema (2020-12 or older), or any Standard Schema (zod, valibot, arktype). */
   inputSchema: S
-  /** What the model is shown, for a Standard Schema that cannot say it itself. */
+  /** The schema for the model, if a Standard Schema cannot be converted to JSON Schema. */
   jsonSchema?: JsonSchema
   /**
-   * Runs the tool. What it returns must have JSON; `undefined` counts as `null`. Arguments are
-   * values of `JSON.parse`: have ids beyond 2^53 sent as strings.
+   * Runs the tool. The returned value must have a JSON form; `undefined` counts as `null`.
+   * Arguments are values of `JSON.parse`, so ids beyond 2^53 must be strings.
    */
   execute(args: Args<S>, context: ToolContext): unknown
-  /** Has no effect on the world. @defaultValue false */
+  /** Whether it has no side effects. @defaultValue false */
   readOnly?: boolean
-  /** May run twice with the same idempotency key. @defaultValue false */
+  /** Whether it may run twice with the same idempotency key. @defaultValue false */
   idempotent?: boolean
   /** Part of the signature, for tools with several actions. */
   action?(args: Args<S>): string
   /**
-   * The user must approve a call before it runs: the turn pauses, and `resumeTurn({ approvals })`
-   * goes on. Needs a store. @defaultValue false
+   * Whether the user must approve a call before it runs: the turn pauses, and
+   * `resumeTurn({ approvals })` continues it. Requires a store. @defaultValue false
    */
   needsApproval?: boolean | ((args: Args<S>) => boolean)
   /**
@@ -80,18 +80,18 @@ export interface ToolOptions<S extends JsonSchema | StandardSchema = JsonSchema>
   reuseMs?: number
   /** What to do with a repeated call. @defaultValue "block"; "replay" for read-only tools */
   dedupe?: 'block' | 'replay' | 'allow'
-  /** Milliseconds. @defaultValue `policy.toolTimeoutMs` */
+  /** Timeout in milliseconds. @defaultValue `policy.toolTimeoutMs` */
   timeoutMs?: number
-  /** Bytes of the result as JSON. @defaultValue `policy.maxToolResultBytes` */
+  /** Maximum bytes of the result as JSON. @defaultValue `policy.maxToolResultBytes` */
   maxResultBytes?: number
 }
 
-/** What the check of arguments found. */
+/** The result of the check of arguments. */
 export type Checked =
   | { valid: true; args: unknown; action: string | null; approval?: boolean }
   | { valid: false; errors: string }
 
-/** A tool that `runTurn` takes. */
+/** A tool for `runTurn`. */
 export interface Tool {
   readonly description: string
   /** JSON Schema for the model. */
@@ -99,7 +99,7 @@ export interface Tool {
   readonly readOnly: boolean
   readonly idempotent: boolean
   readonly dedupe?: 'block' | 'replay' | 'allow'
-  /** Whether calls may have to be approved. */
+  /** Whether calls may need approval. */
   readonly needsApproval: boolean
   readonly reuseMs?: number
   readonly timeoutMs?: number
@@ -109,9 +109,9 @@ export interface Tool {
 }
 
 /**
- * A tool for `runTurn`.
+ * Makes a tool for `runTurn`.
  *
- * @throws TurnlockError `tool.invalid_schema` for a schema that is none
+ * @throws TurnlockError `tool.invalid_schema` for an invalid schema
  */
 export function defineTool<const S extends JsonSchema | StandardSchema>(
   options: ToolOptions<S>,
@@ -177,7 +177,7 @@ function jsonSchema(schema: unknown): (args: unknown) => Checked {
 
 const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
 
-/** A validator of a JSON Schema; throws what is wrong with one that is none. */
+/** Makes a validator of a JSON Schema. Throws if the schema is invalid. */
 export function compile(schema: unknown): Validator {
   const wrong = (why: string) => new TurnlockError('tool.invalid_schema', `\`inputSchema\`: ${why}`)
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
@@ -188,7 +188,7 @@ export function compile(schema: unknown): Validator {
   if (!types.every((one) => TYPES.includes(one as string))) throw wrong('`type` is no JSON type')
   try {
     const validator = new Validator(schema, '2020-12', false)
-    // References are resolved here, and not in the middle of a turn.
+    // Resolve references here, not in the middle of a turn.
     validator.validate({})
     return validator
   } catch (error) {

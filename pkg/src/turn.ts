@@ -1,4 +1,4 @@
-/** One turn, for a page or a worker. */
+/** Runs a turn in a page or a worker. */
 import { Driver } from './driver.js'
 import { TurnlockError } from './errors.js'
 import { eventResponse, readable } from './events.js'
@@ -10,13 +10,13 @@ import { checkStore, type Store } from './stores/store.js'
 import type { Tool } from './tools.js'
 import type { Policy, ToolResult, TraceEvent, TurnEvent, TurnResult } from './types.js'
 
-/** What `runTurn` takes. */
+/** The options of `runTurn`. */
 export interface RunTurnOptions {
-  /** From `openaiChat`, `anthropic` or `customModel`. */
+  /** The model, from `openaiChat`, `anthropic` or `customModel`. */
   model: Model
-  /** The history, the user's message last: `{ role, content, … }`. */
+  /** The history, with the user's message last: `{ role, content, … }`. */
   messages: unknown[]
-  /** By name: 1 to 64 of `A-Z a-z 0-9 _ -`. */
+  /** The tools by name. Names have 1 to 64 characters of `A-Z a-z 0-9 _ -`. */
   tools?: Record<string, Tool>
   /** @defaultValue "two_stage" */
   mode?: 'two_stage' | 'unified'
@@ -27,32 +27,32 @@ export interface RunTurnOptions {
   projectId?: string | null
   conversationId?: string
   /**
-   * Keeps the turn, so that it can be resumed, stopped and followed from elsewhere. An event is
-   * shown when it is kept. A `requestId` that the store knows ends with `turn.conflict`.
+   * Stores the turn, so that it can be resumed, cancelled and followed from elsewhere. Events are
+   * delivered after they are stored. A `requestId` that the store knows ends with `turn.conflict`.
    */
   store?: Store
-  /** Whom the turn belongs to; part of every name in the store. @defaultValue "" */
+  /** The tenant that owns the turn; part of every name in the store. @defaultValue "" */
   tenant?: string
-  /** How much is kept, and for how long. */
+  /** How much is stored, and for how long. */
   keep?: Keep
   /** Cancels the turn. */
   signal?: AbortSignal
-  /** Gets trace events; what it throws is ignored. */
+  /** Receives trace events. Its exceptions are ignored. */
   onTrace?(event: TraceEvent): void
 }
 
-/** A turn under way. Iterate over its events, or await its result, or both. */
+/** A running turn. Iterate over its events, or await its result, or both. */
 export interface Turn extends AsyncIterable<TurnEvent> {
   readonly requestId: string
-  /** Settles when the turn is over. Never rejects. */
+  /** Settles when the turn has ended. Never rejects. */
   readonly result: Promise<TurnResult>
-  /** Ends the turn: the request is aborted, tools are told through their signal. */
+  /** Ends the turn: aborts the model request and the signals of tools. */
   cancel(reason?: string): void
-  /** Ends the turn as `paused` behind the tool results; a turn that is answering finishes. */
+  /** Ends the turn as `paused` after the tool results. A turn that is answering completes. */
   pause(): void
   /**
-   * The events as objects. Cancelling the stream cancels the turn; reading it slowly holds the
-   * model's response back.
+   * The events as objects. Cancelling the stream cancels the turn. A slow reader holds the model's
+   * response back.
    */
   toReadableStream(): ReadableStream<TurnEvent>
   /** The events as `text/event-stream`: `id:` is `seq`, `data:` one line of JSON. */
@@ -88,7 +88,7 @@ export function runTurn(options: RunTurnOptions): Turn {
   return turn
 }
 
-/** What every way of running a turn needs. */
+/** The common options of all ways to run a turn. */
 export interface TurnHost {
   model?: Model
   tools?: Record<string, Tool>
@@ -100,7 +100,7 @@ export interface TurnHost {
   onTrace?(event: TraceEvent): void
 }
 
-/** A turn whose core may still be on its way. */
+/** A turn that may still wait for its driver. */
 export class RunningTurn implements Turn {
   readonly requestId: string
   readonly result: Promise<TurnResult>
@@ -108,7 +108,7 @@ export class RunningTurn implements Turn {
   readonly #feed = new Feed<TurnEvent>()
   #driver: Driver | undefined
   #over = false
-  /** What was asked for before there was a driver. */
+  /** Inputs that arrived before there was a driver. */
   #early: Record<string, unknown>[] = []
   #settle!: (result: TurnResult) => void
   #forget: () => void = () => {}
@@ -131,7 +131,7 @@ export class RunningTurn implements Turn {
   /**
    * Makes the core's turn and starts it.
    *
-   * @throws TurnlockError for options that the core refuses
+   * @throws TurnlockError for options that the core rejects
    */
   begin(restored: boolean, options: Record<string, unknown>): void {
     const { model, tools = {}, store, tenant = '', signal, onTrace } = this.#host
@@ -192,7 +192,7 @@ export class RunningTurn implements Turn {
     this.#feed.end()
   }
 
-  /** There is no core (any longer), so what it knew is put together from what it had shown. */
+  /** Ends the turn without a core. The result is assembled from the events so far. */
   fail(error: TurnlockError): void {
     if (this.#over) return
     const { code, message } = error
@@ -222,7 +222,7 @@ export function checkModel(model: unknown): asserts model is Model {
   }
 }
 
-/** Tools as the core takes them. */
+/** Tools in the core's format. */
 export function wireTools(tools: Record<string, Tool> = {}): Record<string, unknown>[] {
   if (typeof tools !== 'object' || tools === null) {
     throw new TurnlockError('options.invalid', '`tools`: expected an object of tools by name')
@@ -243,7 +243,7 @@ export function wireTools(tools: Record<string, Tool> = {}): Record<string, unkn
   })
 }
 
-/** Why a signal was aborted, in words. */
+/** The reason of an aborted signal, as text. */
 export function abortReason(signal: AbortSignal | undefined): string {
   const reason: unknown = signal?.reason
   if (typeof reason === 'string') return reason

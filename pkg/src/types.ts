@@ -1,6 +1,6 @@
 /** The data that crosses the public API; the same shapes in every runtime and over HTTP. */
 
-/** A provider's wire. */
+/** A provider's wire format. */
 export type Dialect =
   | 'openai-chat'
   | 'openai-responses'
@@ -12,12 +12,12 @@ export type Dialect =
   | 'bedrock'
   | 'ollama'
   | 'langchain'
-  // OpenAI's wire, each with rules of its own for histories.
+  // OpenAI's wire format, each with its own rules for histories.
   | 'groq'
   | 'xai'
   | 'chat-template'
 
-/** Tokens. `inputTokens` holds cached ones, `outputTokens` those of the reasoning. */
+/** Tokens. `inputTokens` includes cached ones, `outputTokens` includes reasoning tokens. */
 export interface Usage {
   inputTokens: number
   outputTokens: number
@@ -40,33 +40,33 @@ export type Delta =
   | { type: 'error'; class: string; retryable: boolean; message: string; raw: unknown }
   | { type: 'other'; raw: unknown }
 
-/** The limits and switches of a turn. Times in milliseconds. */
+/** The limits and switches of a turn. Times are in milliseconds. */
 export interface Policy {
-  /** Tool calls executed in the tool phase, all batches together. @defaultValue 1 */
+  /** Maximum tool calls in the tool phase, all batches together. @defaultValue 1 */
   maxTools?: number
   /** When the tool phase stops reading a response. @defaultValue "auto" */
   freeze?: 'auto' | 'first_call' | 'batch'
-  /** Tools of the action phase; empty: strictly none. @defaultValue [] */
+  /** Tools of the action phase; an empty list allows none. @defaultValue [] */
   actionTools?: string[]
-  /** Calls executed in the action phase where it has tools. @defaultValue 1 */
+  /** Maximum calls in the action phase, if it has tools. @defaultValue 1 */
   actionMaxTools?: number
   /** A/B cycles, 1 or 2. @defaultValue 1 */
   maxCycles?: number
-  /** End as `paused` behind the tool phase. @defaultValue false */
+  /** Whether to end as `paused` after the tool phase. @defaultValue false */
   pauseAfterTools?: boolean
-  /** One call. @defaultValue 30000 */
+  /** Time for one call. @defaultValue 30000 */
   toolTimeoutMs?: number
-  /** All calls of the turn together. @defaultValue 60000 */
+  /** Time for all calls of the turn together. @defaultValue 60000 */
   toolsTotalMs?: number
-  /** From a request to the first byte of its response. @defaultValue 60000 */
+  /** Time from a request to the first byte of its response. @defaultValue 60000 */
   modelFirstByteMs?: number
-  /** Between two pieces of a response. @defaultValue 60000 */
+  /** Time between two pieces of a response. @defaultValue 60000 */
   modelIdleMs?: number
-  /** The whole turn. @defaultValue 300000 */
+  /** Time for the whole turn. @defaultValue 300000 */
   turnMs?: number
-  /** Longer results are cut, marked, and say so. @defaultValue 65536 */
+  /** Longer results are cut and marked as truncated. @defaultValue 65536 */
   maxToolResultBytes?: number
-  /** Unified mode: model calls in one turn. @defaultValue 5 */
+  /** Unified mode: maximum model calls in one turn. @defaultValue 5 */
   maxSteps?: number
   /** How results reach the model. @defaultValue "system_box" */
   resultsAs?: 'system_box' | 'native'
@@ -86,7 +86,7 @@ export type RefusalReason =
 export type ToolStatus =
   'ok' | 'error' | 'timeout' | 'blocked' | 'skipped' | 'unknown' | 'cancelled'
 
-/** A call. `args` is the raw text where the model sent no JSON. */
+/** A call. `args` is the raw text if the model did not send JSON. */
 export interface ToolCall {
   id: string
   name: string
@@ -95,7 +95,7 @@ export interface ToolCall {
   signature: string
 }
 
-/** What came of a call. */
+/** The outcome of a call. */
 export interface ToolResult {
   toolCallId: string
   name: string
@@ -104,13 +104,13 @@ export interface ToolResult {
   error?: { code: string; message: string }
   durationMs: number
   signature: string
-  /** An earlier outcome of the same signature; nothing was executed. */
+  /** Whether this is an earlier outcome of the same signature; nothing was executed. */
   replayed: boolean
-  /** `result` was cut to its limit and says so at its end. */
+  /** Whether `result` was cut to its limit; a note at its end states this. */
   truncated: boolean
 }
 
-/** Why a turn could not go on. */
+/** Why a turn failed. */
 export interface TurnFailure {
   code: string
   message: string
@@ -127,9 +127,9 @@ interface Envelope {
   seq: number
 }
 
-/** What a turn shows. Exactly one terminal event (`complete`, `paused`, `cancelled`, `error`) comes last. */
+/** The events of a turn. The last one is terminal: `complete`, `paused`, `cancelled` or `error`. */
 export type TurnEvent = Envelope &
-  /** `resumed`: the phase had begun before; what it showed and did not finish is void. */
+  /** `resumed`: the phase had begun before; its unfinished output is void. */
   (
     | { type: 'phase_start'; resumed?: true }
     | { type: 'phase_end' }
@@ -159,14 +159,14 @@ export type TurnEvent = Envelope &
         fullContent: string
         usage: Usage
         blockedSignatures: string[]
-        /** The answer was made from the results, because the model gave none. */
+        /** The answer was composed from the results, because the model returned none. */
         composed?: true
       }
     | { type: 'cancelled'; reason: string }
     | ({ type: 'error' } & TurnFailure)
   )
 
-/** What `await turn.result` gives. It never rejects. */
+/** The value of `turn.result`, which never rejects. */
 export interface TurnResult {
   requestId: string
   status: 'complete' | 'paused' | 'cancelled' | 'failed'
@@ -177,7 +177,7 @@ export interface TurnResult {
   toolResults: ToolResult[]
   blockedSignatures: string[]
   usage: Usage
-  /** Requests to the model, repetitions not counted. */
+  /** Requests to the model, not counting retries. */
   inferences: number
   repairs: Repair[]
   error?: TurnFailure
@@ -205,7 +205,7 @@ export interface Violation {
   message: string
 }
 
-/** What `onTrace` gets: names and numbers, never texts, arguments or results. */
+/** The events for `onTrace`: names and numbers, never texts, arguments or results. */
 export interface TraceEvent {
   type:
     | 'tool_registration'

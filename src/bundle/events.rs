@@ -1,4 +1,4 @@
-//! What a bundle says: its events, and the metadata of its end.
+//! The events of a bundle, and the metadata of its result.
 
 use super::machine::{Bundle, Status};
 use super::protocol::Effect;
@@ -6,7 +6,7 @@ use super::usage::micro_dollars;
 use crate::json::{Json, number_text, write_string};
 
 impl Bundle {
-    /// The first members of a replicate in the bundle.
+    /// The first members of a replicate's object in the bundle.
     pub(super) fn head(&self, at: usize) -> String {
         let entry = self.evidence.entries.get(at);
         let errors = texts(entry.map_or(&[], |entry| &entry.errors)).to_text();
@@ -102,7 +102,7 @@ impl Bundle {
         self.emit_text(kind, &text);
     }
 
-    /// `own` are the members behind the envelope, each with its comma.
+    /// `own` contains the members after the envelope, each with a leading comma.
     pub(super) fn emit_text(&mut self, kind: &str, own: &str) {
         self.seq += 1;
         let mut text = format!("{{\"type\":\"{kind}\",\"seq\":{},\"task\":", self.seq);

@@ -1,15 +1,15 @@
-//! The replicates as they are known, their matrix, and their fields one by one.
+//! The replicates of a bundle, their distance matrix, and their fields.
 
 use crate::json::{Json, push_token};
 use crate::limits;
 use crate::stats::{Comparer, NodeId, Value, sort_by};
 
-/// Replicates by place, with what comparing them needs.
+/// The replicates by index, with the comparer and the distance matrix.
 #[derive(Debug, Clone)]
 pub struct Evidence {
     pub(super) comparer: Comparer,
     pub(super) entries: Vec<Entry>,
-    /// Distances of valid replicates; every cell of an invalid one is `None`, its diagonal too.
+    /// Distances of valid replicates. Every cell of an invalid one is `None`, also its diagonal.
     pub(super) matrix: Vec<Vec<Option<f64>>>,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Entry {
     pub(super) errors: Vec<String>,
 }
 
-/// A field: a path at which some replicate holds something that is not entered.
+/// A field: a path whose value is compared as a whole, not member by member.
 #[derive(Debug)]
 pub(super) struct Leaf<'e> {
     /// JSON Pointer.
@@ -30,11 +30,11 @@ pub(super) struct Leaf<'e> {
     pub(super) node: NodeId,
     /// The product of the weights along the path; never 0.
     pub(super) weight: f64,
-    /// What each replicate has there.
+    /// The value of each replicate at this path.
     pub(super) at: Vec<Option<Held<'e>>>,
 }
 
-/// A value as it stands, and made ready.
+/// A value as JSON, and prepared for comparison.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Held<'e> {
     pub(super) json: &'e Json<'static>,
@@ -48,13 +48,13 @@ impl Entry {
 }
 
 impl Evidence {
-    /// No replicate yet.
+    /// Creates evidence without replicates.
     #[must_use]
     pub fn new(comparer: Comparer) -> Self {
         Self { comparer, entries: Vec::new(), matrix: Vec::new() }
     }
 
-    /// Makes room for one more replicate, which is invalid until it is [`set`](Self::set).
+    /// Adds a replicate, which is invalid until it is [`set`](Self::set). Returns its index.
     pub fn open(&mut self) -> usize {
         self.entries.push(Entry::default());
         for row in &mut self.matrix {
@@ -64,7 +64,8 @@ impl Evidence {
         self.entries.len() - 1
     }
 
-    /// Says what a replicate came to, once. A valid one must have data.
+    /// Sets the result of a replicate. Call it once per replicate. Without data, the replicate
+    /// is invalid.
     pub fn set(
         &mut self,
         place: usize,
@@ -106,10 +107,11 @@ impl Evidence {
         self.entries.iter().filter(|entry| entry.valid).count()
     }
 
-    /// Every field, in the order of names level by level (§2.6), and how many there are.
+    /// Returns the fields, sorted by name at each level (§2.6), and their total number.
     ///
-    /// An object is entered only while every valid replicate that has the path holds an object
-    /// there. What weighs nothing is no field.
+    /// The list is cut at [`limits::BUNDLE_FIELDS`]. An object is split into its members only if
+    /// every valid replicate that has the path has an object there. Members of weight 0 are no
+    /// fields.
     pub(super) fn leaves(&self) -> (Vec<Leaf<'_>>, usize) {
         let mut found = Leaves { evidence: self, leaves: Vec::new(), total: 0 };
         let top: Vec<Option<Held<'_>>> = self
@@ -117,7 +119,7 @@ impl Evidence {
             .iter()
             .map(|entry| {
                 let (json, value) = (entry.data.as_ref()?, entry.value.as_ref()?);
-                // An invalid replicate is shown field by field, or not at all.
+                // An invalid replicate is shown only if it can be shown field by field.
                 (entry.valid || json.as_object().is_some()).then_some(Held { json, value })
             })
             .collect();

@@ -1,4 +1,4 @@
-//! The machine: which replicates run, when it is enough, what is said about it.
+//! The state machine of a bundle: it starts replicates, applies the stop rule and emits events.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ pub struct Bundle {
     pub(super) options: Options,
     pub(super) evidence: Evidence,
     pub(super) replicates: Vec<Replicate>,
-    /// Replicates that are to be started; those that are not wait for a connection.
+    /// Number of replicates to start. Those not yet started wait for a free connection.
     due: usize,
     pub(super) now: u64,
     pub(super) started: Option<u64>,
@@ -30,9 +30,9 @@ pub struct Bundle {
 pub(super) struct Replicate {
     pub(super) attempt: u32,
     pub(super) since: u64,
-    /// Of earlier attempts.
+    /// Tokens of earlier attempts.
     before: Tokens,
-    /// Of this one; `None` while nothing is known.
+    /// Tokens of the current attempt; `None` until they are reported.
     pub(super) tokens: Option<Tokens>,
     pub(super) model: Option<String>,
     /// How it ended, and when.
@@ -68,7 +68,7 @@ impl Replicate {
     }
 }
 
-/// Characters of one error text, and texts of one replicate, that are kept.
+/// Limits on errors: characters of one text, and texts of one replicate.
 const ERROR_CHARS: usize = 1000;
 const ERRORS: usize = 20;
 
@@ -92,8 +92,8 @@ impl Bundle {
         })
     }
 
-    /// Takes a fact. `now_ms` is the host's monotonic clock, from any origin; a step back is
-    /// ignored. Late, repeated and unknown facts change nothing.
+    /// Handles an input. `now_ms` is the host's monotonic clock, from any origin; a step back is
+    /// ignored. Late, repeated and unknown inputs are ignored.
     pub fn handle(&mut self, now_ms: u64, input: Input<'_>) {
         self.now = self.now.max(now_ms);
         match input {
@@ -125,13 +125,14 @@ impl Bundle {
         self.expire();
     }
 
-    /// The next effect. Poll until `None` after each input, and do each in order.
+    /// Returns the next effect. After each input, poll until `None` and perform the effects in
+    /// order.
     #[must_use]
     pub fn poll(&mut self) -> Option<Effect> {
         self.effects.pop_front()
     }
 
-    /// When to send [`Input::Timer`] if nothing else happens, on the clock of
+    /// The time at which to send [`Input::Timer`] if no other input arrives, on the clock of
     /// [`Bundle::handle`].
     #[must_use]
     pub fn next_deadline(&self) -> Option<u64> {
@@ -159,7 +160,7 @@ impl Bundle {
         self.replicates.iter().filter(|one| one.end.is_none()).count()
     }
 
-    /// Starts what is due, as far as connections go.
+    /// Starts the due replicates, up to the limit of concurrent ones.
     fn fill(&mut self) {
         while !self.over
             && self.replicates.len() < self.due.min(self.options.k)
@@ -205,7 +206,7 @@ impl Bundle {
         self.end(replicate, status, data, errors);
     }
 
-    /// What there is to say against the tokens of a replicate.
+    /// The error message if a replicate exceeds its token limit.
     fn over_token_limit(&self, replicate: usize) -> Option<String> {
         let most = self.options.replicate_tokens?;
         let used = self.replicates.get(replicate)?.all_tokens().total;
@@ -221,7 +222,7 @@ impl Bundle {
         }
     }
 
-    /// An attempt is over: run it again, or write it down and see what that changes.
+    /// Ends an attempt: starts another one if retries are left, otherwise closes the replicate.
     fn end(
         &mut self,
         replicate: usize,
@@ -247,7 +248,7 @@ impl Bundle {
         self.decide();
     }
 
-    /// Writes down how a replicate ended.
+    /// Records how a replicate ended and emits its events.
     fn close(
         &mut self,
         replicate: usize,
@@ -281,7 +282,8 @@ impl Bundle {
         self.emit_of("replicate_done", replicate, own);
     }
 
-    /// After each replicate: is it enough, is there anything left to spend, what runs next (§2.10).
+    /// Called after each replicate. Applies the stop rule, checks the budget and starts the next
+    /// replicates (§2.10).
     fn decide(&mut self) {
         let ended = self.replicates.iter().filter(|one| one.end.is_some()).count();
         let valid = self.evidence.valid_count();
@@ -305,14 +307,14 @@ impl Bundle {
         if self.spent() {
             return self.finish("budget");
         }
-        // Two valid ones are needed to compare; beyond that, one at a time.
+        // A comparison needs two valid replicates. Further ones are started one at a time.
         let coming = self.due - ended;
         let next = 2_usize.saturating_sub(valid + coming).max(usize::from(coming == 0));
         self.due = (self.due + next).min(k);
         self.fill();
     }
 
-    /// Whether a budget of all replicates is used up.
+    /// Whether the token or cost budget of the bundle is used up.
     fn spent(&self) -> bool {
         let tokens = self.tokens().total;
         let cost = || micro_dollars(self.exact_cost().0);
@@ -332,7 +334,7 @@ impl Bundle {
         model.and_then(of).or_else(|| of("*"))
     }
 
-    /// The exact sum, and whether every replicate that used anything has a price.
+    /// The exact cost, and whether every replicate that used tokens has a price.
     fn exact_cost(&self) -> (u128, bool) {
         let (mut sum, mut whole) = (0_u128, true);
         for one in &self.replicates {
@@ -363,7 +365,7 @@ impl Bundle {
         }
     }
 
-    /// Cancels what still runs and hands out the bundle.
+    /// Cancels the running replicates and emits the bundle.
     fn finish(&mut self, stopped: &'static str) {
         if self.over {
             return;

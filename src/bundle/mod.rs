@@ -1,11 +1,11 @@
-//! K replicates of one task, computed evidence, one atomic result.
+//! Bundles: k replicates of one task, evidence computed from them, and one atomic result.
 //!
-//! [`Evidence`] holds replicates and computes what they agree on; [`Bundle`] is the machine that
-//! decides which replicates run, when it is enough, and what the bundle says. Grammar as for
-//! [`Turn`](crate::turn::Turn); see [the contract](crate#contract-drain-before-you-wait).
+//! [`Evidence`] stores replicates and computes what they agree on. [`Bundle`] is the state machine
+//! that decides which replicates run and when to stop, and that emits the result. It is driven
+//! like a [`Turn`](crate::turn::Turn); see [the contract](crate#contract-drain-before-you-wait).
 //! Definitions: `docs/statistics.md`.
 //!
-//! The evidence alone, of answers that are there already:
+//! Evidence alone, computed from existing answers:
 //!
 //! ```
 //! use turnlock::bundle::{Evidence, SummaryOptions};
@@ -26,7 +26,7 @@
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 //!
-//! The machine starts two replicates, and a third only where they differ:
+//! The machine starts two replicates, and a third one only if the first two differ:
 //!
 //! ```
 //! use turnlock::bundle::{Bundle, Effect, Input, Outcome};

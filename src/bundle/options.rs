@@ -1,4 +1,4 @@
-//! What a host says about a bundle before it starts.
+//! The options of a bundle.
 
 use super::render::{Limits, View};
 use super::summary::{Rules, is_pointer};
@@ -11,16 +11,17 @@ use crate::stats::{Comparer, EPSILON, sort_by};
 /// When a bundle has enough replicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// When they agree: mean distance within ε, and `must_agree`. The default.
+    /// When they agree: their mean distance is within ε, and they agree on the `must_agree`
+    /// fields. The default.
     Agreement,
-    /// When no answer can be overtaken any more, at every deciding field.
+    /// When further replicates can no longer change the leading answer at any deciding field.
     MajorityLock,
-    /// When all have run.
+    /// When all replicates have run.
     Never,
 }
 
 impl Stop {
-    /// The rule of a name.
+    /// The rule with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let all = [Self::Agreement, Self::MajorityLock, Self::Never];
@@ -38,64 +39,65 @@ impl Stop {
     }
 }
 
-/// Everything a host says about a bundle.
+/// The options of a bundle.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// What the replicates are about.
+    /// The task of the replicates.
     pub task: String,
-    /// Replicates at most: 1 to 128. Default 3.
+    /// Maximum number of replicates, 1 to 128. Default 3.
     pub k: usize,
-    /// A seed for each replicate, all different. Default 11, 23, 47; further ones count on from
-    /// the largest.
+    /// One seed per replicate, all different. Default 11, 23, 47; missing seeds count up from
+    /// the largest one.
     pub seeds: Vec<i64>,
-    /// When it is enough.
+    /// The stop rule.
     pub stop: Stop,
     /// ε, fields that must agree, weights.
     pub rules: Rules,
-    /// Caps, fields and form of what is shown.
+    /// Caps, fields and encoding of the output.
     pub view: View,
-    /// Replicates started at once. Default 2, or all where `stop` is `never`.
+    /// Number of replicates to start with. Default 2, or all if `stop` is `never`.
     pub parallel: usize,
-    /// Replicates running at the same time. Default 6, the connections of an edge runtime.
+    /// Maximum number of replicates running at the same time. Default 6, the number of
+    /// connections in an edge runtime.
     pub concurrency: usize,
-    /// Further attempts at a replicate that failed or is invalid. Default 0.
+    /// Maximum number of further attempts after a replicate failed or was invalid. Default 0.
     pub retries: u32,
-    /// Tokens of one replicate.
+    /// Maximum tokens of one replicate, all attempts together.
     pub replicate_tokens: Option<u64>,
-    /// Milliseconds of one replicate.
+    /// Maximum milliseconds of one attempt.
     pub replicate_ms: Option<u64>,
-    /// Tokens of all.
+    /// Token budget of all replicates together.
     pub budget_tokens: Option<u64>,
-    /// Milliseconds of all.
+    /// Time budget of the bundle in milliseconds.
     pub budget_ms: Option<u64>,
-    /// Micro-dollars of all; needs prices.
+    /// Cost budget of the bundle in micro-dollars; requires `prices`.
     pub budget_cost: Option<u64>,
-    /// Prices by name of the model; `*` stands for every other.
+    /// Prices by model name; `*` applies to every other model.
     pub prices: Vec<(String, Price)>,
-    /// The model, where the replicates do not name theirs.
+    /// The model of replicates that do not report one.
     pub model: Option<String>,
     /// `metadata.source` of every event: the tool's name. Default: the task.
     pub source: String,
-    /// Address and version of the schema, or null.
+    /// URI and version of the schema, or null.
     pub(super) schema: Json<'static>,
-    /// What `meta` repeats of the options.
+    /// The options that `meta` repeats.
     pub(super) said: Json<'static>,
 }
 
-/// Options of a summary alone.
+/// The options of a summary without a bundle.
 #[derive(Debug)]
 pub struct SummaryOptions {
-    /// Compares by the schema.
+    /// The comparer for the schema.
     pub comparer: Comparer,
     /// ε, fields that must agree, weights.
     pub rules: Rules,
-    /// Caps, fields and form of what is shown.
+    /// Caps, fields and encoding of the output.
     pub view: View,
 }
 
 impl SummaryOptions {
-    /// Reads `{ schema?, epsilon?, must_agree?, weights?, limits?, null_is_missing?, fields?, compact? }`;
-    /// other members are left alone.
+    /// Reads `{ schema?, epsilon?, must_agree?, weights?, limits?, null_is_missing?, fields?,
+    /// compact? }`; other members are ignored.
     ///
     /// # Errors
     /// `options.invalid` with the path of the option, and those of [`Comparer::new`].
@@ -119,12 +121,12 @@ impl SummaryOptions {
 }
 
 impl Options {
-    /// Reads the options of `runBundle` but those that are functions; see
-    /// [`Options`] for names and defaults, and [`SummaryOptions::read`].
+    /// Reads the options of `runBundle`, except those that are functions. For names and
+    /// defaults, see [`Options`] and [`SummaryOptions::read`].
     ///
     /// # Errors
-    /// `json.*` for a text that is no JSON; `options.invalid` with the path of the option for
-    /// what is of the wrong type or out of range; see [`Comparer::new`] for schemas.
+    /// `json.*` if the text is not JSON; `options.invalid` with the path of an option that has
+    /// the wrong type or is out of range. For schemas, see [`Comparer::new`].
     pub fn parse(text: &[u8]) -> Result<(Self, Comparer), Error> {
         let json = Json::parse_lossy(text, limits::BUNDLE_BYTES)?.into_owned();
         if json.as_object().is_none() {
@@ -192,14 +194,14 @@ impl Options {
     }
 }
 
-/// What `meta` repeats as it was given; the schema is named by its address and version.
+/// The options that `meta` repeats unchanged. Of the schema, it contains URI and version only.
 fn said(json: &Json<'static>) -> Json<'static> {
     let own = ["limits", "perReplicate", "budget", "prices", "fields"];
     let member = |name: &'static str| Some((name.into(), json.get(name)?.clone()));
     Json::Object(own.into_iter().filter_map(member).filter(|(_, value)| !value.is_null()).collect())
 }
 
-/// An object whose every member weighs nothing agrees with anything.
+/// Whether the schema, or each of its properties, has weight 0. All values would then agree.
 fn weighs_nothing(schema: Option<&Json<'_>>) -> bool {
     let weightless = |property: &Json<'_>| {
         property.get("x-weight").and_then(Json::as_f64) == Some(0.0)
@@ -255,11 +257,11 @@ fn prices(given: Option<&Json<'_>>) -> Result<Vec<(String, Price)>, Error> {
     given.as_object().ok_or_else(wrong)?.iter().map(price).collect()
 }
 
-/// Reads members, and says where one is wrong.
+/// Reads members and reports the path of an invalid one.
 struct At<'a, 'j>(&'a Json<'j>);
 
 impl<'a, 'j> At<'a, 'j> {
-    /// The member that the last part of `path` names; `null` is none.
+    /// The member named by the last segment of `path`; `null` counts as missing.
     fn get(&self, path: &str) -> Option<&'a Json<'j>> {
         let name = path.rsplit('.').next().unwrap_or(path);
         self.0.get(name).filter(|value| !value.is_null())
@@ -305,7 +307,7 @@ impl<'a, 'j> At<'a, 'j> {
         self.whole(path, 0, usize::MAX)
     }
 
-    /// What can be spent is above 0.
+    /// Reads a limit or budget, which must be above 0.
     fn count(&self, path: &str) -> Result<Option<u64>, Error> {
         self.read(path, "a whole number above 0", |value| value.as_u64().filter(|n| *n > 0))
     }

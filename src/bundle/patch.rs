@@ -1,16 +1,16 @@
-//! JSON Patch ([RFC 6902]): how one replicate differs from another (§2.12).
+//! JSON Patch ([RFC 6902]): the differences between two replicates (§2.12).
 //!
-//! Written with `add`, `remove` and `replace` only, in one pass over both values; arrays change
-//! between their common beginning and end. Not the shortest patch there is, but
-//! `apply(base, diff(base, target))` is always `target`, and it is shorter than the target
-//! where they have much in common.
+//! Patches use only `add`, `remove` and `replace`, and are made in one pass over both values. In
+//! arrays, only the items between the common prefix and suffix change. The patch is not minimal,
+//! but `apply(base, diff(base, target))` is always `target`, and the patch is shorter than the
+//! target if both values have much in common.
 //!
 //! [RFC 6902]: https://www.rfc-editor.org/rfc/rfc6902
 
 use crate::json::{Json, push_token};
 use crate::stats::sort_by;
 
-/// The patch that makes `target` of `base`, as a JSON array.
+/// Returns the patch that turns `base` into `target`, as a JSON array.
 ///
 /// ```
 /// use turnlock::bundle::{apply, diff};
@@ -42,7 +42,7 @@ impl Writer {
         self.ops.push(Json::Object(members));
     }
 
-    /// Works with `token` at the end of the path.
+    /// Runs `work` with `token` appended to the path.
     fn at(&mut self, token: &str, work: impl FnOnce(&mut Self)) {
         let length = self.path.len();
         push_token(&mut self.path, token);
@@ -109,7 +109,8 @@ fn sorted<'a, 'j>(members: &'a Members<'j>) -> Vec<(&'a str, &'a Json<'j>)> {
     all
 }
 
-/// What a patch makes of `base`; `None` where it does not fit, or uses `move`, `copy` or `test`.
+/// Applies a patch to `base`. Returns `None` if the patch does not fit, or uses `move`, `copy`
+/// or `test`.
 #[must_use]
 pub fn apply(base: &Json<'_>, patch: &Json<'_>) -> Option<Json<'static>> {
     let mut made = base.clone().into_owned();

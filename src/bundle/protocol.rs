@@ -1,49 +1,49 @@
-//! What a bundle is told, and what it wishes.
+//! The inputs and effects of a bundle.
 
 use super::events::texts;
 use super::usage::Tokens;
 use crate::error::Error;
 use crate::json::Json;
 
-/// A fact.
+/// An input to a bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input<'a> {
-    /// Begin. Only the first one counts.
+    /// Start the bundle. Only the first one has an effect.
     Start,
-    /// What an attempt has used so far.
+    /// The tokens that an attempt has used so far.
     Usage {
-        /// The replicate's place, from 0.
+        /// The replicate's index, from 0.
         replicate: usize,
-        /// The attempt at it, from 1.
+        /// The attempt, from 1.
         attempt: u32,
-        /// All of it, not what came since.
+        /// The total so far, not the increase since the last report.
         tokens: Tokens,
     },
-    /// An attempt is over.
+    /// An attempt has ended.
     Settled {
-        /// The replicate's place, from 0.
+        /// The replicate's index, from 0.
         replicate: usize,
-        /// The attempt at it, from 1.
+        /// The attempt, from 1.
         attempt: u32,
-        /// What it came to.
+        /// Its outcome.
         outcome: Outcome<'a>,
-        /// What it used in all, where that is known.
+        /// The tokens it used in total, if known.
         tokens: Option<Tokens>,
-        /// The model, where it differs from the bundle's.
+        /// The model, if it differs from the bundle's.
         model: Option<&'a str>,
     },
     /// Time has passed.
     Timer,
-    /// End now, with what there is.
+    /// End the bundle now, with the results so far.
     Cancel {
-        /// Why, for the event.
+        /// The reason, as shown in the event.
         reason: &'a str,
     },
 }
 
 impl<'a> Input<'a> {
-    /// Reads a fact as hosts write it down, `{ "type": "settled", "replicate": 0, … }`; the data of
-    /// a replicate stands beside it.
+    /// Reads an input from its JSON form, `{ "type": "settled", "replicate": 0, … }`. The data of
+    /// a replicate is passed separately.
     ///
     /// # Errors
     /// `options.invalid` with the member that is wrong.
@@ -77,7 +77,7 @@ impl<'a> Input<'a> {
         })
     }
 
-    /// What [`Input::from_json`] reads; the data of a replicate is [`Input::data`].
+    /// The JSON form that [`Input::from_json`] reads. It does not contain [`Input::data`].
     #[must_use]
     pub fn to_json(&self) -> Json<'static> {
         let of = |kind: &'static str, replicate: usize, attempt: u32, tokens: Option<Tokens>| {
@@ -109,7 +109,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The JSON text of a replicate that the fact brings.
+    /// The JSON text of a replicate, if the input carries one.
     #[must_use]
     pub fn data(&self) -> Option<&'a [u8]> {
         match self {
@@ -124,45 +124,46 @@ fn errors(json: &Json<'_>) -> Vec<String> {
     list.iter().filter_map(Json::as_str).map(str::to_owned).collect()
 }
 
-/// What an attempt came to.
+/// The outcome of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome<'a> {
-    /// It returned.
+    /// The attempt returned a value.
     Data {
-        /// Its JSON text. What is no I-JSON, too deep or too long makes the replicate invalid.
+        /// The JSON text of the value. The replicate is invalid if the text is not I-JSON, too deep
+        /// or too long.
         json: &'a [u8],
-        /// What the host's validator says against it; empty: nothing.
+        /// The errors that the host's validator found; empty if the value is valid.
         errors: Vec<String>,
     },
-    /// It threw, or returned what has no JSON.
+    /// The attempt threw, or returned a value that has no JSON form.
     Failed {
-        /// In words.
+        /// The error message.
         message: String,
     },
 }
 
-/// A wish. The host does each in order.
+/// An action the host must perform. Perform them in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Run a replicate.
     Run {
-        /// Its place, from 0.
+        /// Its index, from 0.
         replicate: usize,
         /// Its seed.
         seed: i64,
-        /// The attempt at it, from 1. Facts of an earlier attempt are late.
+        /// The attempt, from 1. Inputs of earlier attempts are ignored.
         attempt: u32,
     },
-    /// Tell a replicate that nobody waits any longer: its signal fires, its connections close.
+    /// Cancel a replicate: abort its signal and close its connections.
     Cancel {
-        /// Its place.
+        /// Its index.
         replicate: usize,
         /// `timeout`, `token_limit`, `early`, `budget` or `cancelled`.
         reason: &'static str,
     },
-    /// Show an event: its JSON text.
+    /// Deliver an event, given as JSON text.
     Emit(String),
-    /// The bundle is over; the last event held it. Nothing follows.
+    /// The bundle has ended; the last event contained it. No effect follows.
     Done,
 }
 

@@ -1,6 +1,7 @@
 //! A bundle as JSON text, within its caps (§2.13).
 //!
-//! Everything is computed on whole data and cut here, so no cap changes a number.
+//! All numbers are computed from the complete data. Caps apply only here, so they never change
+//! a number.
 
 use super::evidence::{Entry, Evidence};
 use super::patch;
@@ -9,15 +10,15 @@ use super::write::{fixed, write_cut, write_distribution};
 use crate::json::{Json, number_text, push_token, write_string};
 use crate::stats::medoid;
 
-/// Caps on what is shown. Each `None`: no cap.
+/// Caps on the output. `None` means no cap.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Entries of `consensus` and of `distributions`, each.
+    /// Maximum entries of `consensus`, and of `distributions`.
     pub max_fields: Option<usize>,
-    /// Entries of `disagreements`.
+    /// Maximum entries of `disagreements`.
     pub max_diffs: Option<usize>,
-    /// Bytes of the JSON text. Metadata, matrix, confidence and counts always stay, so a very
-    /// small cap is exceeded by these.
+    /// Maximum bytes of the JSON text. Metadata, matrix, confidence and counts are never cut, so
+    /// the text exceeds a very small cap.
     pub max_bytes: Option<usize>,
 }
 
@@ -26,24 +27,26 @@ pub struct Limits {
 pub struct View {
     /// Caps.
     pub limits: Limits,
-    /// Replicates as differences from the one nearest to all, and numbers with six decimals.
+    /// Whether replicates are written as differences from the medoid, and numbers with six
+    /// decimals.
     pub compact: bool,
-    /// JSON Pointers of members to show, with all below them; everything else is computed with
-    /// but stays out. Empty: everything.
+    /// JSON Pointers of the members to show, with everything below them. Other members are used
+    /// in computations but not shown. An empty list shows everything.
     pub fields: Vec<String>,
 }
 
-/// Characters of a string that stay when it is cut.
+/// Characters that remain of a string that is cut.
 const HEAD: usize = 256;
 
-/// An entry in full, and with its long strings cut.
+/// The text of an entry, in full and with its long strings cut.
 struct Piece {
     full: String,
     cut: Option<String>,
 }
 
 impl Piece {
-    /// Written once more, cut, where bytes are capped and it is long enough to hold such a string.
+    /// Writes the entry. Also writes the cut version if bytes are capped and the entry is long
+    /// enough to contain a long string.
     fn new(view: &View, write: impl Fn(&mut String, usize)) -> Self {
         let (mut full, mut cut) = (String::new(), String::new());
         write(&mut full, usize::MAX);
@@ -55,19 +58,19 @@ impl Piece {
     }
 }
 
-/// The lists of a bundle that can be cut, each with how many it had.
+/// The lists of a bundle that can be cut, with their original lengths.
 struct Lists {
     replicates: Vec<(String, Option<String>)>,
     distributions: Vec<Piece>,
     disagreements: Vec<Piece>,
-    /// Consensus with its support.
+    /// Entries of `consensus`, each with its support.
     consensus: Vec<(Piece, String)>,
     totals: [usize; 5],
     strings_cut: bool,
 }
 
 impl Evidence {
-    /// `{ "consensus", … }`: the summary alone.
+    /// The summary alone, as `{ "consensus", … }`.
     #[must_use]
     pub fn summary_text(&self, rules: &Rules, view: &View) -> String {
         let summary = self.summary(rules);
@@ -79,9 +82,9 @@ impl Evidence {
         out
     }
 
-    /// `{ "meta", "replicates", "summary" }`. `meta` is a JSON text; `heads` are the first
-    /// members of each replicate, such as `"id":"r1","seed":11`. Also says whether anything
-    /// was left out.
+    /// The bundle as `{ "meta", "replicates", "summary" }`, and whether anything was left out.
+    /// `meta` is a JSON text; `heads` are the first members of each replicate, such as
+    /// `"id":"r1","seed":11`.
     #[must_use]
     pub fn bundle_text(
         &self,
@@ -192,7 +195,7 @@ impl Evidence {
             }
         };
         let data = projected.iter().enumerate().map(|(at, data)| {
-            // Nothing was said, or nothing that may be shown: no data, and nothing left out.
+            // No data, or none that may be shown. This does not count as left out.
             data.as_ref().map_or_else(String::new, |data| text(at, data))
         });
         heads.iter().cloned().zip(data.map(Some)).collect()
@@ -200,7 +203,7 @@ impl Evidence {
 }
 
 impl Lists {
-    /// Cuts to the caps: entries first, then bytes in the order of §2.13.
+    /// Applies the caps: first on entries, then on bytes in the order of §2.13.
     fn fit(&mut self, view: &View, fixed: usize) {
         let Limits { max_fields, max_diffs, max_bytes } = view.limits;
         self.disagreements.truncate(max_diffs.unwrap_or(usize::MAX));
@@ -211,7 +214,7 @@ impl Lists {
         let pieces = consensus.chain(&self.disagreements).chain(&self.distributions);
         self.totals[4] = pieces.filter(long).count();
         let Some(most) = max_bytes else { return };
-        // Cuts are told, and telling takes room.
+        // Cuts are reported in `counts`, which needs space itself.
         let cut = self.distributions.len() < self.totals[1]
             || self.disagreements.len() < self.totals[2]
             || self.consensus.len() < self.totals[3];
@@ -250,7 +253,7 @@ impl Lists {
         }
     }
 
-    /// Bytes of the whole text, give or take a comma.
+    /// Bytes of the whole text; commas are not counted exactly.
     fn bytes(&self, fixed: usize) -> usize {
         let replicate = |(head, data): &(String, Option<String>)| {
             head.len() + data.as_ref().map_or(OMITTED, String::len) + 3
@@ -307,11 +310,11 @@ impl Lists {
     }
 }
 
-/// `,"omitted":true`
+/// Bytes of `,"omitted":true`.
 const OMITTED: usize = 15;
-/// The names of the four lists, and `truncated`.
+/// Bytes for the names of the four lists and `truncated`.
 const AROUND: usize = 90;
-/// The longest `counts`.
+/// Bytes for the longest `counts`.
 const COUNTS: usize = 320;
 
 impl View {
@@ -336,7 +339,7 @@ impl View {
         number.map_or_else(|| "null".to_owned(), |number| self.number(number))
     }
 
-    /// The members of a value that are shown; `None` where none is.
+    /// The members of a value that are shown; `None` if there are none.
     pub(super) fn project(&self, data: &Json<'static>) -> Option<Json<'static>> {
         if self.fields.is_empty() { Some(data.clone()) } else { self.part(data, "") }
     }

@@ -1,4 +1,4 @@
-//! What the replicates agree on and where they differ, field by field (§2.5 to §2.10).
+//! Agreement and differences of the replicates, field by field (§2.5 to §2.10).
 
 use std::borrow::Cow;
 
@@ -6,42 +6,43 @@ use super::evidence::{Evidence, Held, Leaf};
 use crate::json::{Json, number_text};
 use crate::stats::{self, Agreement, Kind, Level, Numeric, Value, sort_by};
 
-/// Numbers this near to each other have a consensus without a majority; with the stop rule's room
-/// for the noise of doubles, so that 0.21 and 0.26 are near.
+/// Distance up to which numbers have a consensus without a majority. It includes the stop rule's
+/// tolerance for rounding errors, so that 0.21 and 0.26 are near.
 const NEAR: f64 = 0.05 + 1e-12;
 
-/// Severities are compared in these steps, so that the noise of doubles reorders nothing.
+/// Steps per unit to which severities are rounded, so that rounding errors do not change their
+/// order.
 const STEP: f64 = 1e9;
 
-/// What was computed from replicates. Places are those of the replicates, from 0.
+/// The summary of the replicates, which are referred to by index, from 0.
 #[derive(Debug)]
 pub struct Summary<'e> {
     pub(super) valid_count: usize,
-    /// Place and errors of each invalid replicate.
+    /// Index and errors of each invalid replicate.
     pub(super) invalid: Vec<(usize, &'e [String])>,
     pub(super) matrix: &'e [Vec<Option<f64>>],
     pub(super) confidence: Option<f64>,
-    /// With weights: the weighted confidence, where it is defined.
+    /// The weighted confidence: outer `None` without weights, inner `None` where it is undefined.
     pub(super) weighted: Option<Option<f64>>,
     pub(super) early_stop: bool,
     pub(super) consensus: Vec<Consensus<'e>>,
     pub(super) disagreements: Vec<Disagreement<'e>>,
     pub(super) distributions: Vec<(String, Distribution<'e>)>,
     pub(super) agreement: Vec<ItemAgreement>,
-    /// Fields with lists too long for their kind, compared as multisets.
+    /// Fields whose lists were too long for their kind and were compared as multisets.
     pub(super) approximated: Vec<String>,
-    /// Fields beyond the limit, in none of the lists.
+    /// Number of fields beyond the limit, which are in none of the lists.
     pub(super) beyond: usize,
 }
 
-/// How a summary is made.
+/// The rules of a summary.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
-    /// The mean distance up to which replicates agree. Default 0.2.
+    /// The mean distance up to which replicates agree. Default of the option: 0.2.
     pub epsilon: f64,
-    /// JSON Pointers of fields that must be of one class before replicates agree.
+    /// JSON Pointers of fields whose values must all be equal (of one class) for agreement.
     pub must_agree: Vec<String>,
-    /// A weight for each replicate, from 0 on.
+    /// One weight per replicate, each at least 0.
     pub weights: Option<Vec<f64>>,
 }
 
@@ -49,7 +50,7 @@ pub struct Rules {
 pub(super) struct Consensus<'e> {
     pub(super) field: String,
     pub(super) value: Cow<'e, Json<'static>>,
-    /// Replicates behind it.
+    /// Number of replicates that support it.
     pub(super) count: usize,
     pub(super) median: bool,
 }
@@ -63,7 +64,7 @@ pub(super) struct Disagreement<'e> {
     pub(super) values: Vec<Said<'e>>,
 }
 
-/// A value and who said it; `None`: nothing.
+/// A value and the replicates that have it; `None` if they have no value.
 #[derive(Debug)]
 pub(super) struct Said<'e> {
     pub(super) value: Option<&'e Json<'static>>,
@@ -77,7 +78,7 @@ pub(super) enum Distribution<'e> {
     Counts { n: usize, missing: usize, counts: Vec<(&'e Json<'static>, usize)> },
 }
 
-/// Coefficients over the items of a keyed array, for one member with an enum.
+/// Agreement coefficients over the items of a keyed array, for one member with an enum.
 #[derive(Debug)]
 pub(super) struct ItemAgreement {
     pub(super) field: String,
@@ -87,7 +88,7 @@ pub(super) struct ItemAgreement {
     pub(super) agreement: Agreement,
 }
 
-/// Replicates of one class at a field, in their order; `vote` is `None` where there is nothing.
+/// Replicates of one class at a field, in order; `vote` is `None` if they have no value there.
 struct Group<'e> {
     vote: Option<u32>,
     held: Option<Held<'e>>,
@@ -95,7 +96,7 @@ struct Group<'e> {
 }
 
 impl Evidence {
-    /// Computes everything.
+    /// Computes the summary.
     #[must_use]
     pub fn summary(&self, rules: &Rules) -> Summary<'_> {
         let (leaves, total) = self.leaves();
@@ -141,7 +142,8 @@ impl Evidence {
         summary
     }
 
-    /// The stop rule (§2.10): near enough on average, and of one class where that is asked.
+    /// Applies the stop rule (§2.10): the mean distance is within ε, and the values of each
+    /// `must_agree` field are of one class.
     #[must_use]
     pub fn agrees(&self, rules: &Rules) -> bool {
         stats::within(&self.matrix, rules.epsilon)
@@ -154,14 +156,14 @@ impl Evidence {
         votes.all(|vote| Some(vote) == first)
     }
 
-    /// The class of each valid replicate at a field, objects as a whole.
+    /// The class of each valid replicate at a field. Objects are classified as a whole.
     fn votes(&self, field: &str) -> Vec<Option<u32>> {
         let valid = self.entries.iter().filter(|entry| entry.valid);
         valid.map(|entry| self.comparer.vote(entry.value()?, field)).collect()
     }
 
-    /// Whether no answer can be overtaken any more (§2.10): at every field of `must_agree`, or
-    /// without these at every field, by `left` replicates that may still come.
+    /// Whether `left` further replicates can no longer change the leading answer (§2.10), at every
+    /// field of `must_agree` or, if that is empty, at every field.
     #[must_use]
     pub fn locked(&self, must_agree: &[String], left: usize) -> bool {
         let sizes = |votes: Vec<Option<u32>>| -> Vec<usize> {
@@ -187,7 +189,7 @@ impl Evidence {
             })
     }
 
-    /// The classes at a field, the one with the lowest replicate first.
+    /// The classes at a field, in the order of their first replicates.
     fn groups<'e>(&self, leaf: &Leaf<'e>, valid: bool) -> Vec<Group<'e>> {
         let mut groups: Vec<Group<'e>> = Vec::new();
         for (place, (held, entry)) in leaf.at.iter().zip(&self.entries).enumerate() {
@@ -219,7 +221,7 @@ impl Evidence {
         Some(Consensus { field, value, count: valid, median: true })
     }
 
-    /// The median of numbers that are all near to each other.
+    /// The median of the numbers at a field, if all are near to each other.
     fn near<'e>(&self, leaf: &Leaf<'e>, groups: &[Group<'e>]) -> Option<Cow<'e, Json<'static>>> {
         if groups.len() < 2 || !matches!(self.comparer.kind(leaf.node), None | Some(Kind::Number)) {
             return None;
@@ -272,8 +274,8 @@ impl Evidence {
         Some(Disagreement { field: leaf.field.clone(), weight: leaf.weight, mean, max, values })
     }
 
-    /// Mean and greatest distance of the valid pairs; missing on one side is 1, pairs missing on
-    /// both do not count.
+    /// Mean and maximum distance of the valid pairs. A value missing on one side counts as
+    /// distance 1; pairs without any value do not count.
     fn spread(&self, leaf: &Leaf<'_>) -> (f64, f64) {
         let valid = leaf.at.iter().zip(&self.entries).filter(|(_, entry)| entry.valid);
         let held: Vec<&Option<Held<'_>>> = valid.map(|(held, _)| held).collect();
@@ -322,7 +324,8 @@ impl Evidence {
         (n > 0).then_some(Distribution::Counts { n, missing: held.len() - n, counts })
     }
 
-    /// Coefficients where units share a scale: a keyed array whose items have an enum member.
+    /// Agreement coefficients of a keyed array whose items have enum members. Other fields have
+    /// none, because their units share no scale.
     fn item_agreement(&self, leaf: &Leaf<'_>) -> Vec<ItemAgreement> {
         if self.comparer.kind(leaf.node) != Some(Kind::Keyed) {
             return Vec::new();

@@ -1,23 +1,23 @@
-//! Tokens and money of replicates (§2.11): integers, rounded once, at the end.
+//! Tokens and cost of replicates (§2.11), as integers. Costs are rounded once, at the end.
 
 use crate::json::Json;
 
-/// Tokens of one replicate. `input` holds cached ones.
+/// Tokens of one replicate. `input` includes the cached ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tokens {
-    /// Of the prompt.
+    /// Tokens of the prompt.
     pub input: u64,
-    /// Of the prompt, read from the provider's cache.
+    /// Tokens of the prompt that were read from the provider's cache.
     pub cached: u64,
-    /// Of the answer.
+    /// Tokens of the answer.
     pub output: u64,
-    /// All; at least the sum of both.
+    /// All tokens; at least `input` plus `output`.
     pub total: u64,
 }
 
 impl Tokens {
-    /// Reads `{ inputTokens?, outputTokens?, cachedInputTokens?, totalTokens? }`; what is no
-    /// whole number from 0 on counts as 0.
+    /// Reads `{ inputTokens?, outputTokens?, cachedInputTokens?, totalTokens? }`. Values that are
+    /// not whole numbers of at least 0 count as 0.
     #[must_use]
     pub fn read(json: &Json<'_>) -> Self {
         let number = |key| json.get(key).and_then(Json::as_u64).unwrap_or(0);
@@ -50,19 +50,19 @@ impl Tokens {
     }
 }
 
-/// Micro-dollars for a million tokens.
+/// Prices in micro-dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Price {
-    /// Of the prompt.
+    /// Price of the prompt.
     pub input: u64,
-    /// Of what the provider's cache had. Default: as `input`.
+    /// Price of prompt tokens read from the provider's cache. Default: `input`.
     pub cached_input: u64,
-    /// Of the answer.
+    /// Price of the answer.
     pub output: u64,
 }
 
 impl Price {
-    /// In millionths of a micro-dollar, so that sums are exact.
+    /// The cost in millionths of a micro-dollar, so that sums are exact.
     pub(super) fn of(self, tokens: Tokens) -> u128 {
         let times = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
         times(tokens.input.saturating_sub(tokens.cached), self.input)
@@ -71,7 +71,7 @@ impl Price {
     }
 }
 
-/// Micro-dollars, half of one rounded up.
+/// Rounds to micro-dollars, with halves rounded up.
 pub(super) fn micro_dollars(exact: u128) -> u64 {
     u64::try_from(exact.saturating_add(500_000) / 1_000_000).unwrap_or(u64::MAX)
 }

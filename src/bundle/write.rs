@@ -5,7 +5,7 @@ use super::summary::{Distribution, Summary};
 use crate::json::{Json, write_string};
 use crate::stats::Level;
 
-/// What is never cut, without braces.
+/// The members that are never cut, without the surrounding braces.
 pub(super) fn fixed(summary: &Summary<'_>, view: &View) -> String {
     let number = |number| view.number_or_null(number);
     let mut out = String::from("\"pairwise_distance\":[");
@@ -95,7 +95,7 @@ pub(super) fn write_distribution(
     }
 }
 
-/// Writes a value; of strings with more than `most` characters only the head, and their length.
+/// Writes a value. Strings of more than `most` characters are cut, and their length is added.
 pub(super) fn write_cut(value: &Json<'_>, most: usize, out: &mut String) {
     match value {
         Json::String(text) => match text.char_indices().nth(most) {

@@ -1,4 +1,4 @@
-//! Whether a conditional step runs: a small expression over earlier results.
+//! Conditions of steps: small expressions over earlier results.
 //!
 //! ```text
 //! or      = and { ("||" | "or") and }
@@ -10,11 +10,11 @@
 //! reference = "$" id { "." name | "[" index "]" }
 //! ```
 //!
-//! Evaluating never fails: what is not there is null, and values of two kinds are neither equal
-//! nor ordered. False are `false`, `null`, `0`, `""`, `[]` and `{}`. `contains` looks for a text
-//! inside a text, the case of ASCII letters aside, or for an item in a list. `count` is the items of a result,
-//! `ok` and `failed` are about the step itself: a step that asks those waits until its
-//! dependencies have settled, not until they have succeeded.
+//! Evaluation never fails. Missing values are null, and values of different types are neither
+//! equal nor ordered. `false`, `null`, `0`, `""`, `[]` and `{}` are false. `contains` searches for
+//! a text inside a text, ignoring the case of ASCII letters, or for an item in a list. `count` is
+//! the number of items of a result. `ok` and `failed` refer to the step itself. A step that uses
+//! them waits until its dependencies have settled, not until they have succeeded.
 
 use super::plan::Step;
 use super::reference;
@@ -48,15 +48,15 @@ pub(crate) enum Operator {
     NotEqual,
 }
 
-/// What a condition sees of a step.
+/// The state of the steps that a condition can read.
 pub(crate) trait Seen {
-    /// Its result, if it has one.
+    /// The result of a step, if it has one.
     fn result(&self, step: usize) -> Option<&Json<'static>>;
-    /// Whether it has failed.
+    /// Whether a step has failed.
     fn failed(&self, step: usize) -> bool;
 }
 
-/// Reads `text`; `None` where it is no expression, or mentions a step that is not there.
+/// Parses `text`. Returns `None` if it is not an expression or mentions an unknown step.
 pub(crate) fn parse(text: &str, steps: &[Step]) -> Option<Expr> {
     if text.len() > limits::CONDITION_BYTES {
         return None;
@@ -67,12 +67,12 @@ pub(crate) fn parse(text: &str, steps: &[Step]) -> Option<Expr> {
 }
 
 impl Expr {
-    /// Whether it holds.
+    /// Whether the condition is true.
     pub(crate) fn holds(&self, seen: &dyn Seen) -> bool {
         is_true(&self.value(seen))
     }
 
-    /// Whether it asks how a step ended, so that a failure is no reason to skip.
+    /// Whether it uses `ok` or `failed`, so that a failed dependency does not skip the step.
     pub(crate) fn minds_failures(&self) -> bool {
         match self {
             Self::Ok(_) | Self::Failed(_) => true,
@@ -281,14 +281,14 @@ impl<'a> Parser<'a> {
         Some(Expr::Value(value))
     }
 
-    /// Takes a sign.
+    /// Consumes a sign if it comes next.
     fn take(&mut self, sign: &str) -> bool {
         let Some(tail) = self.rest.strip_prefix(sign) else { return false };
         self.rest = tail.trim_start();
         true
     }
 
-    /// Takes a word that ends here.
+    /// Consumes a whole word if it comes next.
     fn word(&mut self, word: &str) -> bool {
         let (name, tail) = split(self.rest, |c| c.is_alphanumeric() || c == '_');
         let found = name.eq_ignore_ascii_case(word);

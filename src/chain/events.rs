@@ -1,4 +1,4 @@
-//! What a chain tells: events, the bodies of calls, and its end.
+//! The events of a chain, the bodies of its calls, and its result.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ impl Chain {
         self.plan.as_ref().map_or(&[], |plan| plan.steps.as_slice())
     }
 
-    /// The place of the step that writes the answer.
+    /// The index of the step that writes the answer.
     pub(super) fn last(&self) -> usize {
         self.plan.as_ref().map_or(0, |plan| plan.last)
     }
@@ -28,7 +28,7 @@ impl Chain {
         self.effects.push_back(Effect::Emit(Json::Object(members)));
     }
 
-    /// A step starts.
+    /// Records that a step starts and emits `step_started`.
     pub(super) fn announce(&mut self, at: usize) {
         let now = self.now;
         if let Some(run) = self.runs.get_mut(at) {
@@ -45,7 +45,7 @@ impl Chain {
         self.emit("step_started", members);
     }
 
-    /// A step has settled.
+    /// Emits `step_done` for a step that has settled.
     pub(super) fn step_done(&mut self, at: usize) {
         let Some((step, run)) = self.steps().get(at).zip(self.runs.get(at)) else { return };
         let mut members = run.members(step);
@@ -53,7 +53,7 @@ impl Chain {
         self.emit("step_done", members);
     }
 
-    /// How far the plan has come.
+    /// The progress of the plan.
     fn counts(&self) -> Members {
         let settled = self.runs.0.iter().filter(|run| run.settled()).count();
         vec![
@@ -108,7 +108,7 @@ impl Chain {
         );
     }
 
-    /// Results of finished steps that `wanted` picks, in plan order.
+    /// Results of the finished steps selected by `wanted`, in plan order.
     pub(super) fn results(&self, wanted: impl Fn(usize) -> bool) -> Json<'static> {
         let pairs = self.steps().iter().zip(&self.runs.0).enumerate();
         let one = |(at, (step, run)): (usize, (&Step, &Run))| {
@@ -131,7 +131,7 @@ impl Chain {
         self.results(|at| needs.contains(&at))
     }
 
-    /// What a search, a refinement or a condition is told.
+    /// The body of a search, refinement or condition call.
     pub(super) fn step_body(&self, at: usize, step: &Step) -> Json<'static> {
         let run = self.runs.get(at);
         Json::object([
@@ -144,7 +144,8 @@ impl Chain {
         ])
     }
 
-    /// What a synthesis is told: everything for the last one, its own inputs for one on the way.
+    /// The body of a synthesis call. The last synthesis receives all results, an earlier one only
+    /// those of its dependencies.
     pub(super) fn synthesis_body(&self, at: usize, last: bool) -> Json<'static> {
         let pairs = self.steps().iter().zip(&self.runs.0).enumerate();
         let lost = |(place, (step, run)): (usize, (&Step, &Run))| {
@@ -177,7 +178,7 @@ impl Chain {
         })
     }
 
-    /// Ends the chain: the one terminal event, and the result.
+    /// Ends the chain: emits the only terminal event and the result.
     pub(super) fn finish(&mut self, status: &'static str, error: Option<(&str, &str)>) {
         let answered =
             matches!(self.state, State::Answering | State::Classifying | State::Planning);

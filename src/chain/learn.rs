@@ -1,19 +1,19 @@
-//! What each pattern was worth, from what users said of its chains.
+//! Effectiveness of each pattern, from user feedback on its chains.
 
 use super::plan::Pattern;
 use crate::json::Json;
 use crate::limits;
 
-/// What is known of one pattern.
+/// Statistics of one pattern.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Effectiveness {
-    /// Chains.
+    /// Number of chains.
     pub n: u64,
-    /// Those that the user was satisfied with.
+    /// Number of chains that the user was satisfied with.
     pub successes: u64,
-    /// Cost of all of them.
+    /// Total cost of the chains.
     pub cost: f64,
-    /// Milliseconds of the last ones, oldest first.
+    /// Durations of the most recent chains in milliseconds, oldest first.
     pub latencies: Vec<u64>,
 }
 
@@ -35,13 +35,13 @@ impl Effectiveness {
         (float(self.successes) + 1.0) / (float(self.n) + 2.0)
     }
 
-    /// The 5 % quantile of the same distribution: with 95 % belief the rate is above it.
+    /// The 5 % quantile of the same distribution: the rate is above it with 95 % probability.
     #[must_use]
     pub fn lower_bound(&self) -> f64 {
         beta_quantile(self.successes + 1, self.n.saturating_sub(self.successes) + 1, 0.05)
     }
 
-    /// The 95th percentile of the latencies kept (nearest rank).
+    /// The 95th percentile of the stored latencies (nearest rank).
     #[must_use]
     pub fn p95(&self) -> Option<u64> {
         let rank = (self.latencies.len() * 95).div_ceil(100);
@@ -51,12 +51,12 @@ impl Effectiveness {
     }
 }
 
-/// What is known of all patterns.
+/// Statistics of all patterns.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Learned([Effectiveness; 3]);
 
 impl Learned {
-    /// What is known of `pattern`.
+    /// The statistics of `pattern`.
     #[must_use]
     pub fn of(&self, pattern: Pattern) -> &Effectiveness {
         let [sequential, parallel, conditional] = &self.0;
@@ -67,7 +67,7 @@ impl Learned {
         }
     }
 
-    /// As [`Learned::of`], to be changed.
+    /// As [`Learned::of`], but mutable.
     pub fn of_mut(&mut self, pattern: Pattern) -> &mut Effectiveness {
         let [sequential, parallel, conditional] = &mut self.0;
         match pattern {
@@ -77,7 +77,7 @@ impl Learned {
         }
     }
 
-    /// The pattern with the highest lower bound among `allowed`; none unless two of them at least
+    /// The pattern with the highest lower bound among `allowed`; `None` unless at least two of them
     /// have `enough` chains each.
     #[must_use]
     pub fn choose(&self, allowed: &[Pattern], enough: u64) -> Option<Pattern> {
@@ -90,7 +90,7 @@ impl Learned {
         known.into_iter().reduce(|best, next| if bound(&next) > bound(&best) { next } else { best })
     }
 
-    /// Reads what [`Learned::to_json`] wrote; what is missing or makes no sense is nothing known.
+    /// Reads the output of [`Learned::to_json`]. Missing and invalid members count as 0 or empty.
     #[must_use]
     pub fn from_json(value: &Json<'_>) -> Self {
         let mut learned = Self::default();
@@ -111,8 +111,8 @@ impl Learned {
         learned
     }
 
-    /// `{ version: 1, patterns: { sequential: { n, successes, cost, latencies, … }, … } }`, with
-    /// `mean`, `lowerBound`, `meanCost` and `p95Ms` for reading.
+    /// `{ version: 1, patterns: { sequential: { n, successes, cost, latencies, … }, … } }`. `mean`,
+    /// `lowerBound`, `meanCost` and `p95Ms` are output only.
     #[must_use]
     pub fn to_json(&self) -> Json<'static> {
         let one = |pattern: Pattern| {
@@ -136,11 +136,11 @@ impl Learned {
     }
 }
 
-/// Chains of one pattern beyond which more change nothing; keeps the sums below short.
+/// Maximum number of chains read for one pattern. It limits the length of the sums below.
 const MOST: u64 = 1_000_000;
 
-/// The `p` quantile of Beta(a, b) for whole a and b, by halving. Its distribution is a binomial
-/// tail: `I_x(a, b) = P(at least a of a + b - 1 tries succeed)`.
+/// The `p` quantile of Beta(a, b) for integers a and b, by bisection. The distribution function
+/// is a binomial tail: `I_x(a, b) = P(at least a of a + b - 1 trials succeed)`.
 fn beta_quantile(a: u64, b: u64, p: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..40 {
@@ -150,8 +150,8 @@ fn beta_quantile(a: u64, b: u64, p: f64) -> f64 {
     (low + high) / 2.0
 }
 
-/// P(at least `least` of `n` tries succeed). Terms are taken relative to the largest one and
-/// divided by their sum, so nothing overflows and no logarithm is needed.
+/// P(at least `least` of `n` trials succeed). Terms are computed relative to the largest one and
+/// divided by their sum, which avoids overflow and logarithms.
 fn binomial_tail(n: u64, least: u64, chance: f64) -> f64 {
     let odds = chance / (1.0 - chance);
     let mode = mode(n, chance);

@@ -1,4 +1,4 @@
-//! The machine itself: its state, its inputs, its clock.
+//! The state machine of a chain: its state, its inputs and its clock.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::json::Json;
 use crate::limits;
 
-/// One chain. See the [module](super) for its grammar.
+/// One chain. See the [module](super) for how to drive it.
 #[derive(Debug, Clone)]
 pub struct Chain {
     pub(super) options: Options,
@@ -31,22 +31,22 @@ pub struct Chain {
     pub(super) effects: VecDeque<Effect>,
 }
 
-/// Where a chain stands.
+/// The state of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// Not started.
     Idle,
-    /// The host classifies.
+    /// The host classifies the query.
     Classifying,
-    /// The planner is asked.
+    /// The planner was called.
     Planning,
-    /// Steps run.
+    /// Steps are running.
     Running,
-    /// The answer is written from what was found.
+    /// The answer is being written from the results.
     Synthesizing,
-    /// The answer is written in one call.
+    /// The answer is being written in one call.
     Answering,
-    /// Terminal. No input leaves this state.
+    /// Terminal: no input leaves this state.
     Over,
 }
 
@@ -57,14 +57,14 @@ pub(super) struct Call {
     pub(super) kind: CallKind,
     pub(super) step: Option<usize>,
     pub(super) deadline: u64,
-    /// Cost set aside.
+    /// Reserved cost.
     pub(super) reserved: f64,
-    /// What it has written so far, where it streams without showing it.
+    /// Text streamed so far, if the text is not shown.
     pub(super) text: String,
 }
 
 impl Call {
-    /// What it costs as far as nobody said so.
+    /// The cost that is counted if the host reports none.
     fn price(&self) -> f64 {
         if matches!(self.kind, CallKind::Recall | CallKind::Condition) {
             0.0
@@ -74,27 +74,27 @@ impl Call {
     }
 }
 
-/// What accumulates.
+/// Data that accumulates while the chain runs.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Progress {
     /// Cost of all calls that have settled.
     pub(super) spent: f64,
     pub(super) seen: SeenItems,
-    /// New items of each search that has finished, in order of finishing.
+    /// Number of new items of each finished search, in order of completion.
     pub(super) gains: Vec<u64>,
     pub(super) completeness: Option<f64>,
-    /// Results came that nobody has assessed.
+    /// Results have arrived since the last assessment.
     pub(super) unassessed: bool,
-    /// The rules are to be applied to what has finished.
+    /// Steps have finished since the stop rules were last applied.
     pub(super) unjudged: bool,
-    /// Waves that had settled when the plan was last looked at.
+    /// Number of waves that had settled at the last replanning.
     pub(super) waves: usize,
     pub(super) stop: Option<Stop>,
-    /// What ran out, for `max_cost`.
+    /// The budget that ran out, for `max_cost`.
     pub(super) budget: &'static str,
     pub(super) fell_back: Option<(String, String)>,
     pub(super) refinements: Vec<Json<'static>>,
-    /// All text shown.
+    /// All text shown so far.
     pub(super) text: String,
     pub(super) attempts: u32,
 }
@@ -108,7 +108,7 @@ impl Chain {
         Ok(Self::with(Options::parse(options)?))
     }
 
-    /// Makes a chain.
+    /// Makes a chain from options that [`Options::checked`] has accepted.
     #[must_use]
     pub fn with(options: Options) -> Self {
         Self {
@@ -127,8 +127,8 @@ impl Chain {
         }
     }
 
-    /// Takes a fact. `now_ms` is the host's monotonic clock, from any origin; a step back is
-    /// ignored. Late, repeated and unknown facts change nothing.
+    /// Handles an input. `now_ms` is the host's monotonic clock, from any origin; a step back is
+    /// ignored. Late, repeated and unknown inputs are ignored.
     pub fn handle(&mut self, now_ms: u64, input: Input<'_>) {
         self.now = self.now.max(now_ms);
         match input {
@@ -162,14 +162,15 @@ impl Chain {
         self.advance();
     }
 
-    /// The next effect. Poll until `None` after each input, and do each in order.
+    /// Returns the next effect. After each input, poll until `None` and perform the effects in
+    /// order.
     #[must_use]
     pub fn poll(&mut self) -> Option<Effect> {
         self.effects.pop_front()
     }
 
-    /// When to send [`Input::Timer`] if nothing else happens, on the clock of [`Chain::handle`].
-    /// `None` before the start and after the end.
+    /// The time at which to send [`Input::Timer`] if no other input arrives, on the clock of
+    /// [`Chain::handle`]. `None` before the start and after the end.
     #[must_use]
     pub fn next_deadline(&self) -> Option<u64> {
         if matches!(self.state, State::Idle | State::Over) {
@@ -201,7 +202,7 @@ impl Chain {
         self.classified("core");
     }
 
-    /// Asks the host for something.
+    /// Starts a call to the host.
     pub(super) fn call(&mut self, kind: CallKind, step: Option<usize>, body: Json<'static>) {
         let limits = &self.options.limits;
         let time = match kind {
@@ -217,7 +218,7 @@ impl Chain {
             kind,
             step,
             deadline: self.now.saturating_add(time),
-            // What follows from an answer of the cache or about a condition is set aside as well.
+            // A cache or condition call also reserves the cost of the step that may follow.
             reserved: match step {
                 Some(at) => self.price(self.call_kind(at)),
                 None => self.price(kind),
@@ -228,7 +229,7 @@ impl Chain {
         self.calls.push(call);
     }
 
-    /// Takes a call out of flight and counts what it cost; `None` for one that is not in flight.
+    /// Removes a call from those in flight and counts its cost. `None` if it is not in flight.
     fn settle(&mut self, id: u32, cost: Option<f64>) -> Option<Call> {
         let at = self.calls.iter().position(|call| call.id == id)?;
         let call = self.calls.remove(at);
@@ -236,7 +237,7 @@ impl Chain {
         let cost = said.unwrap_or_else(|| call.price());
         self.progress.spent += cost;
         if let Some(price) = self.options.costs.of(call.kind) {
-            // What one such call was found to cost, the next one may cost too.
+            // The next call of this kind may cost as much.
             *price = price.max(cost);
         }
         if let Some(run) = call.step.and_then(|at| self.runs.get_mut(at)) {
@@ -245,13 +246,13 @@ impl Chain {
         Some(call)
     }
 
-    /// What a call of `kind` may cost.
+    /// The cost to reserve for a call of `kind`.
     pub(super) fn price(&self, kind: CallKind) -> f64 {
         let mut costs = self.options.costs;
         costs.of(kind).map_or(0.0, |price| *price)
     }
 
-    /// Whether a call of `kind` can be paid for, with enough left for the answer.
+    /// Whether the budget covers a call of `kind` and the answer.
     pub(super) fn affords(&self, kind: CallKind) -> bool {
         let costs = &self.options.costs;
         let reserved: f64 = self.calls.iter().map(|call| call.reserved).sum();
@@ -260,7 +261,7 @@ impl Chain {
         all <= self.options.limits.max_cost + super::stop::SLACK
     }
 
-    /// Aborts calls; what they cost so far is not known and counts in full.
+    /// Aborts calls. Their cost so far is unknown, so their full price counts.
     pub(super) fn abort(&mut self, reason: &'static str, which: impl Fn(&Call) -> bool) {
         let (aborted, kept) = std::mem::take(&mut self.calls).into_iter().partition(which);
         self.calls = kept;
@@ -282,7 +283,7 @@ impl Chain {
         self.started.saturating_add(self.options.limits.total_ms)
     }
 
-    /// Acts on what has become due.
+    /// Handles the deadlines that have passed.
     fn expire(&mut self) {
         if matches!(self.state, State::Idle | State::Over) {
             return;
@@ -304,5 +305,5 @@ impl Chain {
     }
 }
 
-/// Milliseconds that a cache may take. Arbitrary: a search is hardly slower.
+/// Time limit of a cache call in milliseconds. An arbitrary value; a search hardly takes longer.
 const RECALL_MS: u64 = 2_000;

@@ -1,18 +1,18 @@
-//! Chains: a planner says what to find out, the core says what runs when, and when to stop.
+//! Chains: a planner writes the steps; the core decides which step runs when, and when to stop.
 //!
-//! [`classify`](classify::classify) sends a simple query to one call of the model. For a complex
-//! one a planner is asked once for a [`Plan`]; [`Chain`] then runs its steps: each as soon as its
-//! own inputs are there, some at a time, within budgets of steps, cost and time, and stops by
-//! [typed reasons](Stop). What was found is made one answer. Whatever goes wrong before there is a
-//! plan ends in the simple path.
+//! A query that [`classify`](classify::classify) finds simple is answered with one model call, the
+//! simple path. For a complex query, a planner is called once for a [`Plan`], and [`Chain`] runs
+//! its steps. Each step starts as soon as its own inputs are available, within limits on parallel
+//! steps and budgets for steps, cost and time. The chain stops for a [typed reason](Stop), and one
+//! answer is written from the results. Any failure before there is a plan leads to the simple path.
 //!
 //! ```text
 //!   host ── Input ──▶ Chain ── Effect ──▶ host
 //!    (returned, failed, time)   (call plan, search, …, emit event)
 //! ```
 //!
-//! The grammar is that of [`turn`](crate::turn): drain before you wait; late, repeated and unknown
-//! facts change nothing.
+//! A chain is driven like a [`turn`](crate::turn): drain before you wait. Late, repeated and
+//! unknown inputs are ignored.
 //!
 //! ```
 //! use turnlock::chain::classify::classify;

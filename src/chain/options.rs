@@ -1,4 +1,4 @@
-//! What a host says about a chain before it starts.
+//! The options of a chain.
 
 use std::ops::RangeInclusive;
 
@@ -10,33 +10,33 @@ use crate::error::Error;
 use crate::json::Json;
 use crate::limits;
 
-/// Limits of one chain. Times are milliseconds, costs the host's own unit.
+/// Limits of one chain. Times are in milliseconds, costs in the host's own unit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
-    /// Steps that are run, the last synthesis not counted. Default 8.
+    /// Maximum number of steps that run, not counting the last synthesis. Default 8.
     pub max_steps: usize,
-    /// What all calls may cost together, the answer included. Default: no limit.
+    /// Maximum cost of all calls together, including the answer. Default: no limit.
     pub max_cost: f64,
-    /// The completeness from which on the chain stops. Default 0.85.
+    /// The completeness at which the chain stops. Default 0.85.
     pub completeness: f64,
     /// The chain stops when a search finds less than this share of what the one before it found.
     /// Default 0.8; 0 switches the rule off.
     pub diminishing: f64,
-    /// Steps in flight at a time. Default 4.
+    /// Maximum number of steps in flight. Default 4.
     pub max_parallel: usize,
-    /// Repetitions of a step that failed. Default 1.
+    /// Maximum number of retries of a failed step or answer. Default 1.
     pub max_retries: u32,
-    /// Wait before the first repetition; doubled for each further one. Default 250.
+    /// Delay before the first retry of a step; doubled for each further one. Default 250.
     pub retry_ms: u64,
-    /// One attempt at a step, and every other call that is not named below. Default 30 000.
+    /// Time for one attempt at a step, and for every other call not named below. Default 30 000.
     pub step_ms: u64,
-    /// The planner. Default 30 000.
+    /// Time for the planner. Default 30 000.
     pub plan_ms: u64,
-    /// Everything before the answer. Default 120 000.
+    /// Time for everything before the answer. Default 120 000.
     pub total_ms: u64,
-    /// The answer, or the synthesis, to its end. Default 120 000.
+    /// Time for the complete answer or synthesis. Default 120 000.
     pub answer_ms: u64,
-    /// The age up to which a cached result is used. Default 3 600 000.
+    /// Maximum age of a cached result. Default 3 600 000.
     pub cache_ms: u64,
 }
 
@@ -59,20 +59,20 @@ impl Default for Limits {
     }
 }
 
-/// What a call costs at most, by kind, in the host's unit. Set aside before it starts. Default 0.
+/// Maximum cost of a call, by kind, in the host's unit. Reserved before it starts. Default 0.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Costs {
-    /// `answer`
+    /// Cost of an `answer` call.
     pub answer: f64,
-    /// `assess`
+    /// Cost of an `assess` call.
     pub assess: f64,
-    /// `plan` and `replan`
+    /// Cost of a `plan` or `replan` call.
     pub plan: f64,
-    /// `refine`
+    /// Cost of a `refine` call.
     pub refine: f64,
-    /// `search`
+    /// Cost of a `search` call.
     pub search: f64,
-    /// `synthesize`
+    /// Cost of a `synthesize` call.
     pub synthesize: f64,
 }
 
@@ -90,49 +90,49 @@ impl Costs {
     }
 }
 
-/// Callbacks that the host has beside the ones it must have.
+/// The optional callbacks that the host has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "one per callback")]
 pub struct Hooks {
-    /// `assess`
+    /// Whether there is an `assess` callback.
     pub assess: bool,
-    /// A cache.
+    /// Whether there is a cache.
     pub cache: bool,
-    /// `classify`
+    /// Whether there is a `classify` callback.
     pub classify: bool,
-    /// `condition`
+    /// Whether there is a `condition` callback.
     pub condition: bool,
-    /// `replan`
+    /// Whether there is a `replan` callback.
     pub replan: bool,
 }
 
-/// Everything a host says about a chain.
+/// The options of a chain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// The user's query.
     pub query: String,
-    /// `false`: always the simple path. Default `true`.
+    /// `false` always takes the simple path. Default `true`.
     pub enabled: bool,
     /// Limits.
     pub limits: Limits,
-    /// What calls cost at most.
+    /// Maximum costs of calls.
     pub costs: Costs,
-    /// Which callbacks there are.
+    /// The optional callbacks that exist.
     pub hooks: Hooks,
-    /// What a plan may be.
+    /// Limits of plans.
     pub plan: PlanLimits,
-    /// The classifier's own.
+    /// Options of the classifier.
     pub classifier: ClassifierOptions,
     /// Part of every cache key, such as the name of the model or of the search index.
     pub model: String,
-    /// What is known of patterns, and the chains of a pattern from which on it is used. Default
-    /// none: nothing is learned from.
+    /// Statistics of patterns, and the number of chains per pattern from which on they are used.
+    /// Default `None`: they are not used.
     pub learned: Option<(Learned, u64)>,
 }
 
 impl Options {
-    /// The defaults, for a query. [`Chain::with`](super::Chain::with) takes what
-    /// [`checked`](Options::checked) has seen.
+    /// The defaults for a query. Call [`checked`](Options::checked) before passing the options to
+    /// [`Chain::with`](super::Chain::with).
     #[must_use]
     pub fn new(query: impl Into<String>) -> Self {
         Self {
@@ -142,7 +142,7 @@ impl Options {
             costs: Costs::default(),
             hooks: Hooks::default(),
             plan: PlanLimits {
-                // More than are run: those that are run first may be enough.
+                // A plan may have more steps than are run, because the first ones may be enough.
                 max_steps: limits::PLAN_STEPS,
                 ..PlanLimits::default()
             },
@@ -152,8 +152,8 @@ impl Options {
         }
     }
 
-    /// The same, if every value is in range; the query trimmed, words in lower case, and a plan's
-    /// conditions left to the host where it decides about them.
+    /// Checks that every value is in range. Also trims the query, lower-cases the indicators, and
+    /// leaves the conditions of plans unchecked if the host evaluates them.
     ///
     /// # Errors
     /// `options.invalid`
@@ -180,7 +180,7 @@ impl Options {
     }
 
     /// Reads `{ query, enabled?, limits?, costs?, hooks?, patterns?, classifier?, model?,
-    /// learned?: { state, enough } }`. What is left out, or null, keeps its default.
+    /// learned?: { state, enough } }`. Missing and null members keep their defaults.
     ///
     /// # Errors
     /// `options.invalid`, the `json.*` codes.
@@ -258,7 +258,7 @@ impl Limits {
         let times = 1..=DAY;
         let fits = [
             ("limits.maxSteps", STEPS.contains(&self.max_steps), WHOLE),
-            // Not NaN.
+            // False for NaN.
             ("limits.maxCost", self.max_cost >= 0.0, AMOUNT),
             ("limits.completeness", SHARES.contains(&self.completeness), SHARE),
             ("limits.diminishing", SHARES.contains(&self.diminishing), SHARE),
@@ -289,7 +289,7 @@ impl Costs {
     }
 }
 
-/// The first that does not fit.
+/// Returns the error of the first value that does not fit.
 fn in_range(fits: &[(&str, bool, &'static str)]) -> Result<(), Error> {
     let wrong = fits.iter().find(|(_, fits, _)| !fits);
     wrong.map_or(Ok(()), |(path, _, expected)| Err(invalid(path, expected)))

@@ -1,4 +1,4 @@
-//! Around the steps: classification, planning, the answer, the end.
+//! The phases around the steps: classification, planning, the answer and the end.
 
 use super::machine::{Call, Chain, State};
 use super::plan::{self, Pattern, Plan, PlanError};
@@ -38,7 +38,7 @@ impl Chain {
         self.call(CallKind::Plan, None, body);
     }
 
-    /// A call came back with a value.
+    /// Handles the value that a call returned.
     pub(super) fn returned(&mut self, call: Call, value: Json<'static>) {
         match (call.kind, call.step) {
             (CallKind::Answer, _) => self.answered(value),
@@ -75,7 +75,7 @@ impl Chain {
         }
     }
 
-    /// A call failed, or took too long.
+    /// Handles a call that failed or took too long.
     pub(super) fn failed(&mut self, call: Call, code: &str, message: &str, retryable: bool) {
         match (call.kind, call.step) {
             (CallKind::Answer | CallKind::Synthesize, None) => {
@@ -86,7 +86,7 @@ impl Chain {
                 let code = if code == "plan.timeout" { code } else { "plan.failed" };
                 self.fall_back(code, message);
             }
-            // Results stay unassessed, the plan as it is.
+            // The results stay unassessed; the plan stays unchanged.
             (CallKind::Assess | CallKind::Replan, _) | (_, None) => {}
             (_, Some(at)) => self.step_failed(&call, at, code, message, retryable),
         }
@@ -104,14 +104,14 @@ impl Chain {
         self.fall_back(error.code(), &error.to_string());
     }
 
-    /// Goes the simple path after all.
+    /// Falls back to the simple path.
     pub(super) fn fall_back(&mut self, code: &str, message: &str) {
         self.progress.fell_back = Some((code.to_owned(), message.to_owned()));
         self.abort("stopped", |_| true);
         self.answer();
     }
 
-    /// The simple path: one call.
+    /// Takes the simple path: one call.
     pub(super) fn answer(&mut self) {
         self.state = State::Answering;
         let fell_back = self.fell_back_json();
@@ -121,7 +121,8 @@ impl Chain {
         self.call(CallKind::Answer, None, body);
     }
 
-    /// All steps that will run have settled: says so, and has the answer written.
+    /// Called when all steps that will run have settled. Emits `chain_stopped` and starts the
+    /// synthesis.
     pub(super) fn conclude(&mut self) {
         let last = self.last();
         self.skip_rest(|at| at != last);
@@ -147,11 +148,11 @@ impl Chain {
             self.announce(last);
         }
         let body = self.synthesis_body(last, true);
-        // No step of its own: its text is shown, not kept as a result.
+        // Passed without a step, because its text is shown, not stored as a result.
         self.call(CallKind::Synthesize, None, body);
     }
 
-    /// A piece of text came.
+    /// Handles a piece of streamed text.
     pub(super) fn chunk(&mut self, id: u32, text: &str) {
         let Some(call) = self.calls.iter_mut().find(|call| call.id == id) else { return };
         let streams = matches!(call.kind, CallKind::Answer | CallKind::Synthesize);
@@ -172,7 +173,7 @@ impl Chain {
         self.emit("text", vec![("chunk".into(), text.to_owned().into())]);
     }
 
-    /// The answer has ended; what did not stream is shown now.
+    /// Ends the answer. Text that was not streamed is shown now.
     fn answered(&mut self, value: Json<'static>) {
         let text = value.get("text").unwrap_or(&value).as_str().unwrap_or("");
         if self.progress.text.is_empty() && !text.is_empty() {
@@ -235,7 +236,7 @@ impl Chain {
     }
 }
 
-/// After the planning prompt of the seed (ADR-008 §3).
+/// The prompt for the planner, based on the planning prompt of the seed (ADR-008 §3).
 fn prompt(query: &str, patterns: &[&str], most: usize) -> String {
     let mut quoted = String::new();
     crate::json::write_string(query, &mut quoted);

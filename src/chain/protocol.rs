@@ -1,29 +1,29 @@
-//! The grammar of a chain: what happened, and what to do.
+//! The inputs and effects of a chain.
 
 use crate::json::Json;
 
-/// What the host is asked to do.
+/// The kind of a call to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallKind {
-    /// Answer in one call of the model: the simple path. Streams.
+    /// Answer with one model call: the simple path. Streams.
     Answer,
-    /// Say how complete the results are: a number from 0 to 1.
+    /// Rate how complete the results are: a number from 0 to 1.
     Assess,
     /// Classify the query: `simple` or `complex`.
     Classify,
-    /// Say whether a conditional step runs: true or false.
+    /// Decide whether a conditional step runs: true or false.
     Condition,
     /// Make a plan.
     Plan,
-    /// Look into the cache: `{ value, ageMs }` or null.
+    /// Look up a key in the cache: `{ value, ageMs }` or null.
     Recall,
     /// Condense results.
     Refine,
-    /// Say what is to be done instead of the remaining steps, or null.
+    /// Return new steps that replace the remaining ones, or null.
     Replan,
-    /// Find something out.
+    /// Search for information.
     Search,
-    /// Write from results. Streams.
+    /// Write a text from results. Streams.
     Synthesize,
 }
 
@@ -46,10 +46,10 @@ impl CallKind {
     }
 }
 
-/// A fact. The host reports each as it happens; late and repeated ones are harmless.
+/// An input. The host sends each when it happens. Late and repeated inputs are ignored.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input<'a> {
-    /// Begin. Nothing happens before it.
+    /// Start the chain. Nothing happens before it.
     Start,
     /// A piece of the text that a streaming call writes.
     Chunk {
@@ -64,8 +64,7 @@ pub enum Input<'a> {
         call: u32,
         /// The JSON text of its value.
         value: &'a str,
-        /// What it cost, in the host's unit, if it said so. Default: the number in the value's
-        /// `cost`.
+        /// Its cost in the host's unit, if reported. Default: the number in the value's `cost`.
         cost: Option<f64>,
     },
     /// A call failed.
@@ -74,51 +73,51 @@ pub enum Input<'a> {
         call: u32,
         /// Stable name of the failure.
         code: &'a str,
-        /// In words.
+        /// The error message.
         message: &'a str,
-        /// Whether trying again may help.
+        /// Whether a retry may succeed.
         retryable: bool,
-        /// What it cost all the same.
+        /// The cost of the failed call, if reported.
         cost: Option<f64>,
     },
     /// Time has passed.
     Timer,
-    /// End now.
+    /// End the chain now.
     Cancel {
-        /// Why, for the event.
+        /// The reason, reported as the error message.
         reason: &'a str,
     },
 }
 
-/// A wish. The host does each in order.
+/// An action the host must perform. Perform them in order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Do something and report how it ended.
+    /// Make a call and report its outcome.
     Call {
-        /// Names the call within the chain, from 1.
+        /// The number of the call within the chain, from 1.
         call: u32,
-        /// What to do.
+        /// The kind of the call.
         kind: CallKind,
-        /// What it is told.
+        /// The arguments of the call.
         body: Json<'static>,
     },
-    /// The end of a call is no longer wanted.
+    /// Abort a call. Its outcome is no longer needed.
     Abort {
         /// The call.
         call: u32,
         /// `timeout`, `stopped` or `cancelled`.
         reason: &'static str,
     },
-    /// Put a result into the cache.
+    /// Store a result in the cache.
     Remember {
-        /// Its name there, a text that the host brings into Unicode's normal form C.
+        /// The cache key. The host normalizes it to Unicode NFC.
         key: String,
         /// The result.
         value: Json<'static>,
     },
-    /// Show an event.
+    /// Deliver an event.
     Emit(Json<'static>),
-    /// The chain is over. Nothing follows.
+    /// The chain has ended. No effect follows.
     Done {
         /// See `ChainResult` in `pkg/src/chain/types.ts`.
         result: Json<'static>,

@@ -1,8 +1,8 @@
-//! Placeholders: a step's query may hold what an earlier step found.
+//! Placeholders: a step's query may contain results of earlier steps.
 //!
-//! `$id` or `${id}` is the step `id`; `${id/0/title}` a part of its result, by a JSON Pointer
-//! (RFC 6901). A number that is no id is the step at that place, from 1. A dollar sign before
-//! anything else is a dollar sign: `$1,000` and `$2.50` are amounts.
+//! `$id` or `${id}` is the result of the step `id`; `${id/0/title}` is a part of it, named by a
+//! JSON Pointer (RFC 6901). If no id is a number, a number is the position of the step, from 1. A
+//! dollar sign before anything else stays a dollar sign: `$1,000` and `$2.50` are amounts.
 
 use super::plan::{Step, position};
 use crate::json::Json;
@@ -14,7 +14,7 @@ struct Place<'a> {
     from: usize,
     to: usize,
     step: usize,
-    /// JSON Pointer, with its first slash, or empty.
+    /// A JSON Pointer with its leading slash, or empty.
     pointer: &'a str,
 }
 
@@ -29,8 +29,8 @@ pub(crate) fn mentioned(text: &str, steps: &[Step]) -> Vec<usize> {
     found
 }
 
-/// `text` with each placeholder of a step that `result` knows filled in. A list becomes its items
-/// with `; ` between them; at most [`limits::PLACEHOLDER_BYTES`] of each.
+/// Fills in the placeholders in `text` whose steps have a `result`. A list becomes its items,
+/// joined with `; `. Each value is cut to [`limits::PLACEHOLDER_BYTES`].
 pub(crate) fn fill<'r>(
     text: &str,
     steps: &[Step],
@@ -83,7 +83,7 @@ fn name_of(text: &str) -> &str {
     text.get(..end).unwrap_or("").trim_end_matches('-')
 }
 
-/// The step that `name` means: by id, else by place where no id is a number.
+/// The step that `name` refers to: by id, or by position if no id is a number.
 pub(super) fn resolve(name: &str, steps: &[Step]) -> Option<usize> {
     if let Some(at) = position(steps, name) {
         return Some(at);

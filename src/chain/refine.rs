@@ -1,4 +1,4 @@
-//! The remaining steps of a plan, refined by what was found. Finished steps are immutable.
+//! Replanning: replaces the remaining steps of a plan. Steps that have started never change.
 
 use super::machine::{Chain, State};
 use super::plan::{self, Draft, Plan, Step, position, waves};
@@ -15,7 +15,8 @@ impl Chain {
         waves.iter().take_while(|wave| wave.iter().all(settled)).count()
     }
 
-    /// After each wave the host may say what is to be done instead of what was not started.
+    /// Calls the host after each wave, so that it can replace the steps that have not started.
+    /// Returns whether a call was made.
     pub(super) fn ask_replan(&mut self) -> bool {
         let settled = self.settled_waves();
         let waits = |at: &usize| *at != self.last() && self.runs.is(*at, Status::Waiting);
@@ -40,7 +41,7 @@ impl Chain {
         true
     }
 
-    /// Takes new remaining steps. Those that have started stay, whatever the answer says of them.
+    /// Replaces the remaining steps. Steps that have started stay, whatever the answer contains.
     pub(super) fn replanned(&mut self, value: &Json<'static>) {
         if value.is_null() || self.state != State::Running {
             return;
@@ -87,7 +88,7 @@ impl Chain {
     }
 }
 
-/// `plan` with its `kept` steps first and those of `draft` behind them.
+/// Returns `plan` with its `kept` steps first, followed by the new ones of `draft`.
 fn refine(
     plan: &Plan,
     kept: &[usize],

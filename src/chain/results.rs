@@ -1,12 +1,12 @@
-//! What steps have found: items, and how many of them are new.
+//! The items that steps have found, and how many of them are new.
 
 use sha2::{Digest, Sha256};
 
 use crate::json::Json;
 use crate::signature::hex;
 
-/// The items of a result: of a list its own, of an object those of its `items` or `results`, of
-/// anything else the result itself, unless it is empty.
+/// The items of a result: the items of a list, or of the `items` or `results` of an object. Any
+/// other result is a single item, unless it is empty.
 pub(crate) fn items<'v, 'a>(value: &'v Json<'a>) -> Vec<&'v Json<'a>> {
     let list = value.as_array().or_else(|| {
         let inside = value.get("items").or_else(|| value.get("results"));
@@ -20,12 +20,12 @@ pub(crate) fn items<'v, 'a>(value: &'v Json<'a>) -> Vec<&'v Json<'a>> {
     }
 }
 
-/// Items of all steps so far, by hash, in order.
+/// Hashes of the items of all steps so far, sorted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SeenItems(Vec<[u8; 32]>);
 
 impl SeenItems {
-    /// How many distinct items of `value` no step had found before.
+    /// Adds the items of `value`. Returns how many distinct ones no step had found before.
     pub(crate) fn gain(&mut self, value: &Json<'_>) -> u64 {
         let mut new = 0;
         for item in items(value) {

@@ -1,17 +1,17 @@
-//! How a step fares.
+//! The state of the steps of a chain.
 
 use super::condition::Seen;
 use super::plan::Step;
 use crate::json::Json;
 
-/// Where a step stands.
+/// The status of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Status {
     /// Not started.
     Waiting,
-    /// A call for it is in flight: its condition, the cache, or itself.
+    /// A call for it is in flight: its condition, its cache look-up, or the step itself.
     Busy,
-    /// Failed, and is tried again at that time.
+    /// Failed; will be retried at this time.
     Again(u64),
     Done,
     Failed,
@@ -23,7 +23,7 @@ pub(super) enum Status {
 pub(super) enum Skip {
     /// Its `when` does not hold.
     Condition,
-    /// Something that it needs has failed or was skipped.
+    /// A dependency failed or was skipped.
     Dependency,
     /// The chain had stopped.
     Stopped,
@@ -39,15 +39,15 @@ impl Skip {
     }
 }
 
-/// A step under way.
+/// The state of a step.
 #[derive(Debug, Clone)]
 pub(super) struct Run {
     pub(super) status: Status,
-    /// Its `when` holds, as far as there is one and it was looked at.
+    /// Its condition was checked and holds, or it has none.
     pub(super) allowed: bool,
-    /// The cache was asked.
+    /// The cache was queried.
     pub(super) recalled: bool,
-    /// It was announced, and counts as a step.
+    /// When it was announced. From then on it counts as a step that was run.
     pub(super) started: Option<u64>,
     pub(super) ended: Option<u64>,
     pub(super) attempts: u32,
@@ -95,7 +95,7 @@ impl Run {
         }
     }
 
-    /// `{ id, type, status, … }`, as events and results show it.
+    /// `{ id, stepType, status, … }`, as shown in events and results.
     pub(super) fn members(
         &self,
         step: &Step,
@@ -128,7 +128,7 @@ impl Run {
     }
 }
 
-/// The intermediate results.
+/// The states of all steps, in plan order.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Runs(pub(super) Vec<Run>);
 

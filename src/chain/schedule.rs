@@ -1,4 +1,4 @@
-//! Which step starts when, and what becomes of it.
+//! Scheduling: which step starts when, and how its calls are handled.
 
 use super::condition;
 use super::machine::{Call, Chain, State};
@@ -11,12 +11,12 @@ use super::stop::{SLACK, Stop, complete, diminishing};
 use crate::json::Json;
 
 impl Chain {
-    /// Decides until only a fact can bring something new.
+    /// Makes decisions until only a new input can change anything.
     pub(super) fn advance(&mut self) {
         while self.state == State::Running && self.decide() {}
     }
 
-    /// One decision; false where there is none.
+    /// Makes one decision. Returns false if there is none to make.
     fn decide(&mut self) -> bool {
         if self.isolate() {
             return true;
@@ -44,7 +44,8 @@ impl Chain {
         self.start_next()
     }
 
-    /// Skips what can no longer run because of what it needs.
+    /// Skips a step that can no longer run because of its dependencies. Returns whether there was
+    /// one.
     fn isolate(&mut self) -> bool {
         let skip = (0..self.steps().len()).find_map(|at| {
             let waiting = self.runs.is(at, Status::Waiting) && at != self.last();
@@ -85,7 +86,7 @@ impl Chain {
         self.runs.0.iter().enumerate().any(|(at, run)| at != last && !run.settled())
     }
 
-    /// Applies the rules, in their order: cost, steps, completeness, diminishing returns.
+    /// Applies the stop rules in this order: cost, steps, completeness, diminishing returns.
     fn judge(&mut self) {
         let limits = &self.options.limits;
         if self.progress.spent >= limits.max_cost - SLACK {
@@ -114,8 +115,8 @@ impl Chain {
         self.progress.unjudged = false;
     }
 
-    /// Starts nothing more. Steps in flight are paid for and finish, unless what is there is
-    /// enough or the time is over.
+    /// Stops starting steps. Steps in flight are already paid for and may finish, unless the
+    /// results are complete or the time is over.
     pub(super) fn stop(&mut self, why: Stop) {
         self.progress.stop = Some(why);
         let at_once = why == Stop::Complete || self.progress.budget == "time";
@@ -131,7 +132,8 @@ impl Chain {
         }
     }
 
-    /// Whether something was started or decided.
+    /// Starts a step that is ready, or stops the chain if none can start. Returns whether it did
+    /// either.
     fn start_next(&mut self) -> bool {
         let last = self.last();
         let limits = &self.options.limits;
@@ -174,7 +176,7 @@ impl Chain {
         }
     }
 
-    /// When the next repetition is due.
+    /// The time at which the next retry is due.
     pub(super) fn retry_at(&self) -> Option<u64> {
         let due = |run: &Run| match run.status {
             Status::Again(when) if when > self.now => Some(when),
@@ -191,7 +193,7 @@ impl Chain {
         }
     }
 
-    /// Takes a step as far as it goes: condition, what this chain found already, cache, call.
+    /// Begins a step. In order: its condition, equal results of this chain, the cache, the call.
     fn begin(&mut self, at: usize) {
         let Some(step) = self.steps().get(at).cloned() else { return };
         let allowed = self.runs.get(at).is_some_and(|run| run.allowed);
@@ -240,7 +242,7 @@ impl Chain {
 
     fn ask(&mut self, at: usize, step: &Step) {
         if !self.affords(self.call_kind(at)) {
-            // Dearer than when it was begun.
+            // The call has become more expensive since the step began.
             return self.set(at, Status::Again(self.now));
         }
         if let Some(run) = self.runs.get_mut(at) {
@@ -254,7 +256,7 @@ impl Chain {
         self.call(kind, Some(at), body);
     }
 
-    /// Fills the placeholders of a step's query and makes its key.
+    /// Fills the placeholders of a step's query and makes its cache key.
     pub(super) fn fill(&mut self, at: usize) {
         let Some(step) = self.steps().get(at) else { return };
         let result = |at: usize| self.runs.get(at).and_then(|run| run.result.as_ref());
@@ -274,7 +276,7 @@ impl Chain {
         }
     }
 
-    /// A call for a step returned.
+    /// Handles the value that a step's call returned.
     pub(super) fn step_returned(&mut self, call: Call, at: usize, value: Json<'static>) {
         match call.kind {
             CallKind::Condition => match value.as_bool() {
@@ -298,7 +300,7 @@ impl Chain {
         }
     }
 
-    /// A call for a step failed.
+    /// Handles the failure of a step's call.
     pub(super) fn step_failed(
         &mut self,
         call: &Call,
@@ -330,7 +332,7 @@ impl Chain {
             Some(StepKind::Synthesize) | None => 0,
             Some(_) => self.progress.seen.gain(&value),
         };
-        // A refinement condenses; only searches bring something new.
+        // Only searches find new items; a refinement condenses existing ones.
         if kind == Some(StepKind::Search) {
             self.progress.gains.push(gain);
         }
@@ -371,7 +373,8 @@ impl Chain {
         self.step_done(at);
     }
 
-    /// Leaves what has not settled; what was announced is told to be over.
+    /// Skips the `wanted` steps that have not settled. Emits `step_done` for those that were
+    /// announced.
     pub(super) fn skip_rest(&mut self, wanted: impl Fn(usize) -> bool) {
         for at in (0..self.runs.0.len()).filter(|at| wanted(*at)) {
             match self.runs.get(at) {

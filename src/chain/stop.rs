@@ -1,24 +1,24 @@
-//! When a chain has enough, or has spent enough.
+//! The reasons for stopping a chain, and the rules behind them.
 
 /// Why a chain stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// The host ended it.
+    /// The host cancelled it.
     Cancelled,
-    /// What was found is enough.
+    /// The results are complete enough.
     Complete,
-    /// The last step found much less than the one before it.
+    /// The last search found much less than the one before it.
     DiminishingReturns,
-    /// The next step would pass the budget of money or time.
+    /// The next step would exceed the cost budget, or the time is over.
     MaxCost,
-    /// As many steps as allowed were run.
+    /// The maximum number of steps was run.
     MaxSteps,
     /// Every step of the plan has settled.
     PlanFinished,
 }
 
 impl Stop {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 6] = [
         Self::Cancelled,
         Self::Complete,
@@ -41,18 +41,18 @@ impl Stop {
         }
     }
 
-    /// The reason of that name.
+    /// The reason with that name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|stop| stop.name() == name)
     }
 }
 
-/// What sums of decimal fractions may be off by.
+/// Tolerance for rounding errors in sums of decimal fractions.
 pub(super) const SLACK: f64 = 1e-12;
 
-/// Whether the last of `gains` is under `ratio` times the one before it, or both are nothing.
-/// One gain never tells. A ratio of 0 switches the rule off.
+/// Whether the last of `gains` is less than `ratio` times the one before it, or both are 0.
+/// False for fewer than two gains. A ratio of 0 switches the rule off.
 #[must_use]
 pub fn diminishing(gains: &[u64], ratio: f64) -> bool {
     let [.., previous, recent] = gains else { return false };
@@ -65,7 +65,7 @@ pub fn diminishing(gains: &[u64], ratio: f64) -> bool {
     count(*recent) < ratio * count(*previous) - SLACK
 }
 
-/// Whether `completeness`, 0 to 1, is enough. What is no number never is.
+/// Whether `completeness`, 0 to 1, reaches `enough`. NaN never does.
 #[must_use]
 pub fn complete(completeness: f64, enough: f64) -> bool {
     !completeness.is_nan() && completeness.clamp(0.0, 1.0) >= enough - SLACK

@@ -1,15 +1,16 @@
-//! The double nearest to a decimal literal, ties to even: what ECMAScript, RFC 8785 and
-//! `f64::from_str` all mean by it.
+//! Parses a decimal literal as the nearest double, ties to even, as ECMAScript, RFC 8785 and
+//! `f64::from_str` do.
 //!
-//! std's parser holds 10 KB of powers that do not compress, a ninth of the whole core. Most
-//! literals need no more than one exact multiplication; the rest are divided out in big
-//! integers, which is slower (some microseconds) and short. Tests compare it with std's.
+//! std's parser contains 10 KB of powers that do not compress, a ninth of the whole core. Most
+//! literals need only one exact multiplication or division. The others use a division of big
+//! integers, which is slower (some microseconds) but needs little code. Tests compare this parser
+//! with that of std.
 
-/// Digits that are looked at. 767 decide every tie there can be (the longest exact halfway
-/// point between two doubles); a further digit only says that something follows.
+/// Significant digits that are used. 767 digits decide every possible tie (the longest exact
+/// halfway point between two doubles). A further digit only shows that the value is larger.
 const DIGITS: usize = 770;
 
-/// The nearest double of a literal of the grammar of RFC 8259 §6; infinite when too large.
+/// Returns the double nearest to a literal of the grammar of RFC 8259 §6. Infinite if too large.
 pub(super) fn parse(literal: &str) -> f64 {
     let (negative, literal) = match literal.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -17,7 +18,7 @@ pub(super) fn parse(literal: &str) -> f64 {
     };
     let (mantissa, exponent) = literal.split_once(['e', 'E']).unwrap_or((literal, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    // An exponent that no i32 holds is far outside of every double.
+    // An exponent that does not fit in an i32 is far outside of the range of doubles.
     let outside = if exponent.starts_with('-') { i32::MIN / 2 } else { i32::MAX / 2 };
     let exponent: i32 = exponent.parse().unwrap_or(outside);
     let mut exponent = exponent.saturating_sub(i32::try_from(fraction.len()).unwrap_or(i32::MAX));
@@ -25,7 +26,8 @@ pub(super) fn parse(literal: &str) -> f64 {
     let mut digits: Vec<u8> = Vec::new();
     for byte in whole.bytes().chain(fraction.bytes()) {
         if digits.len() >= DIGITS {
-            // Dropped digits scale; if one of them is not zero, the value lies above what is kept.
+            // A dropped digit raises the exponent. If it is not zero, the value is larger than the
+            // digits that remain, so their last digit must not be zero.
             exponent = exponent.saturating_add(1);
             if byte != b'0'
                 && let Some(last) = digits.last_mut().filter(|last| **last == 0)
@@ -40,7 +42,7 @@ pub(super) fn parse(literal: &str) -> f64 {
     if negative { -magnitude } else { magnitude }
 }
 
-/// 0.d₁d₂… × 10^(exponent + number of digits).
+/// Returns the double nearest to 0.d₁d₂… × 10^(exponent + number of digits).
 fn magnitude(digits: &[u8], exponent: i32) -> f64 {
     let count = i32::try_from(digits.len()).unwrap_or(i32::MAX);
     let top = exponent.saturating_add(count);
@@ -51,7 +53,7 @@ fn magnitude(digits: &[u8], exponent: i32) -> f64 {
         return f64::INFINITY;
     }
     if count <= 15 && exponent.abs() <= 22 {
-        // Both operands are exact doubles, so the one rounding is the right one (Clinger 1990).
+        // Both operands are exact doubles, so the single rounding is correct (Clinger 1990).
         let value = digits.iter().fold(0.0, |value, digit| value * 10.0 + f64::from(*digit));
         let power = (0..exponent.abs()).fold(1.0, |power, _| power * 10.0);
         return if exponent < 0 { value / power } else { value * power };
@@ -68,7 +70,7 @@ fn magnitude(digits: &[u8], exponent: i32) -> f64 {
     nearest(numerator, denominator)
 }
 
-/// The double nearest to a quotient.
+/// Returns the double nearest to a quotient.
 fn nearest(mut numerator: Big, mut denominator: Big) -> f64 {
     // Scale by a power of two so that the quotient has 64 or 65 bits.
     let shift = 64 - (numerator.bits() - denominator.bits());
@@ -153,7 +155,7 @@ impl Big {
         self.trim();
     }
 
-    /// Subtracts `other` if it is not larger.
+    /// Subtracts `other` if it is not larger. Returns whether it did.
     fn subtract(&mut self, other: &Self) -> bool {
         let larger = self.0.len().cmp(&other.0.len());
         if larger.then_with(|| self.0.iter().rev().cmp(other.0.iter().rev())).is_lt() {
@@ -227,13 +229,13 @@ mod tests {
         }
         let long = format!("0.{}1", "0".repeat(400));
         same(&long);
-        // The halfway point between zero and the smallest double, exactly, and a hair above.
+        // Exactly the halfway point between zero and the smallest double, and slightly above it.
         let exact = exact_half();
         same(&exact);
         same(&format!("{exact}000000000000000000001"));
     }
 
-    /// 2^-1075 in all its digits.
+    /// Returns all digits of 2^-1075.
     fn exact_half() -> String {
         let mut digits = vec![1_u8];
         for _ in 0..1075 {

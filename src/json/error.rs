@@ -1,4 +1,4 @@
-//! Why a text is not accepted as JSON.
+//! The error for a text that is not accepted as JSON.
 
 use std::fmt;
 
@@ -8,38 +8,38 @@ use std::fmt;
 pub enum JsonError {
     /// Not JSON (RFC 8259), or not UTF-8.
     Syntax {
-        /// Where the reader stopped.
+        /// The offset at which the reader stopped.
         offset: usize,
     },
-    /// An object names a key twice (RFC 7493 §2.3).
+    /// An object has a duplicate key (RFC 7493 §2.3).
     DuplicateKey {
-        /// Just behind the object.
+        /// The offset of the end of the object.
         offset: usize,
     },
     /// A string holds half of a surrogate pair (RFC 7493 §2.1).
     LoneSurrogate {
-        /// Where the escape starts.
+        /// The offset of the start of the escape.
         offset: usize,
     },
-    /// Nested deeper than allowed.
+    /// The text is nested too deep.
     TooDeep {
         /// The limit, in levels.
         limit: u32,
     },
-    /// Longer than allowed.
+    /// The text is too long.
     TooLarge {
         /// The limit, in bytes.
         limit: usize,
     },
-    /// A number whose magnitude no double can hold.
+    /// A number is too large for a double.
     NumberRange {
-        /// Where the number starts.
+        /// The offset of the start of the number.
         offset: usize,
     },
 }
 
 impl JsonError {
-    /// Stable, machine-readable name.
+    /// Returns the stable, machine-readable code.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

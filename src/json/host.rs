@@ -1,39 +1,40 @@
-//! Values that stay with the host: a long history crosses into the core without its long texts.
+//! Values that stay with the host, so that a long history is passed to the core without its long
+//! texts.
 
 use super::Json;
 
-/// A value that the host keeps, or a text that it is to put together. Only the shell makes these,
-/// of texts that are long, well-formed, not blank and without white space at their end, and of
-/// objects that are plain JSON.
+/// A value that the host holds, or a text that the host must assemble. Only the wasm bindings make
+/// these values. They use them for objects that are plain JSON, and for texts that are long,
+/// well-formed, not blank and without trailing white space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Host {
     /// A text, by its number.
     Text(u32),
     /// An object, by its number.
     Object(u32),
-    /// A text made of pieces.
+    /// A text that consists of pieces.
     Made(Vec<Piece>),
 }
 
 /// A piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
-    /// As it stands.
+    /// Literal text.
     Text(String),
-    /// A text that the host keeps.
+    /// A text that the host holds.
     Kept(u32),
-    /// The JSON text of a value that the host keeps.
+    /// The JSON text of a value that the host holds.
     Json(u32),
 }
 
 impl<'a> Json<'a> {
-    /// Whether it is a text, wherever that is kept.
+    /// Whether this is a text, held by the core or by the host.
     #[must_use]
     pub fn is_text(&self) -> bool {
         matches!(self, Self::String(_) | Self::Host(Host::Text(_) | Host::Made(_)))
     }
 
-    /// Whether it is a text of nothing but white space, or no text at all.
+    /// Whether this is a text that consists only of white space, or is not a text.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         match self {
@@ -42,14 +43,14 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The JSON text of this value, as a text.
+    /// Converts this value to its JSON text.
     #[must_use]
     pub fn into_text(self) -> Self {
         let text = self.to_text();
         if !text.contains('\0') {
             return text.into();
         }
-        // JSON has no bare NUL: each pair of them holds a number that the writer left.
+        // JSON text has no raw NUL. The writer puts the number of a host value between two NULs.
         let mut made = Joined::default();
         for (at, piece) in text.split('\0').enumerate() {
             match piece.parse() {
@@ -61,14 +62,14 @@ impl<'a> Json<'a> {
     }
 }
 
-/// Whether a character is white space to ECMAScript (`\\s`), so that both sides of a boundary
-/// agree about it.
+/// Whether ECMAScript treats a character as white space (`\\s`), so that both sides of a boundary
+/// agree.
 #[must_use]
 pub fn is_space(c: char) -> bool {
     c == '\u{FEFF}' || c != '\u{85}' && c.is_whitespace()
 }
 
-/// A text put together from others.
+/// A text that is joined from pieces.
 #[derive(Debug, Clone, Default)]
 pub struct Joined {
     pieces: Vec<Piece>,
@@ -84,7 +85,7 @@ impl Joined {
         }
     }
 
-    /// Adds a value that is a text; another one adds nothing.
+    /// Adds a value that is a text. Other values are ignored.
     pub fn value(&mut self, value: &Json<'_>) {
         match value {
             Json::String(text) => self.text(text),
@@ -100,7 +101,7 @@ impl Joined {
         self.pieces.is_empty()
     }
 
-    /// The text.
+    /// Returns the joined text.
     #[must_use]
     pub fn into_json(mut self) -> Json<'static> {
         match self.pieces.as_mut_slice() {

@@ -1,16 +1,16 @@
 //! Canonical JSON, after [RFC 8785] (JCS), and the one JSON reader of the crate.
 //!
-//! Every JSON text that the core meets is read here: arguments, histories,
-//! provider events, options. One reader decides what a text means, so two parts
-//! of a turn can never disagree about it. It refuses what [I-JSON] refuses
-//! (duplicate keys, lone surrogates) and what would exhaust memory or stack.
+//! All JSON texts of the core are read here: arguments, histories, provider events
+//! and options. Because there is one reader, all parts of a turn interpret a text in
+//! the same way. In strict mode, it refuses what [I-JSON] refuses (duplicate keys, lone
+//! surrogates). It always refuses texts that would exhaust memory or stack.
 //!
 //! ```
 //! use turnlock::json::{Json, canonicalize};
 //!
-//! // One value, one text: key order, white space and the spelling of numbers are gone.
+//! // Equal values have the same text, whatever their key order, white space or number spelling.
 //! assert_eq!(canonicalize(br#"{ "b": 1.0, "a": [1e2, "\u00e9"] }"#)?, r#"{"a":[100,"é"],"b":1}"#);
-//! // What two readers could take for two things is refused.
+//! // A text that two readers could interpret differently is refused.
 //! assert_eq!(canonicalize(br#"{"a":1,"a":2}"#).unwrap_err().code(), "json.duplicate_key");
 //!
 //! let call = Json::parse_str(r#"{"path":"notes.txt","lines":[1,20]}"#)?;
@@ -39,7 +39,7 @@ pub use write::{write_json, write_string};
 
 use crate::limits;
 
-/// The value that an RFC 6901 pointer leads to.
+/// Returns the value at an RFC 6901 pointer.
 ///
 /// ```
 /// use turnlock::json::{Json, pointer};
@@ -77,23 +77,23 @@ pub(crate) fn push_token(pointer: &mut String, name: &str) {
     }
 }
 
-/// ECMAScript's text of a double; `null` for what JSON has no number for.
+/// Returns ECMAScript's text of a double, or `null` if the double is not finite.
 #[must_use]
 pub fn number_text(double: f64) -> String {
     if double.is_finite() { number::ecmascript(double) } else { "null".to_owned() }
 }
 
-/// The RFC 8785 text of `json`.
+/// Returns the RFC 8785 text of `json`.
 ///
-/// Keys are sorted by UTF-16 code units, white space is gone, numbers have their
-/// ECMAScript text. One deviation, so that identifiers never collide: a plain
+/// Keys are sorted by UTF-16 code units, white space is removed, and numbers have their
+/// ECMAScript text. There is one deviation, so that identifiers never collide: a plain
 /// integer literal that is not the ECMAScript text of its own double keeps its
 /// exact digits (`9007199254740993` stays, where RFC 8785 would give `…992`).
 ///
 /// # Errors
 /// `json.syntax`, `json.duplicate_key`, `json.lone_surrogate`, `json.too_deep`
 /// (over 128 levels), `json.too_large` (over 16 MiB), `json.number_range` (a
-/// number with no finite double, such as `1e400`).
+/// number that is not a plain integer and has no finite double, such as `1e400`).
 pub fn canonicalize(json: &[u8]) -> Result<String, JsonError> {
     let value = Json::parse(json, limits::JSON_BYTES)?;
     let mut text = String::with_capacity(json.len());

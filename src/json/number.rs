@@ -4,19 +4,20 @@ use std::borrow::Cow;
 
 use super::decimal;
 
-/// The canonical text of a JSON number literal; `None` when no finite double holds it.
+/// Returns the canonical text of a JSON number literal. `None` if it is not a plain integer and is
+/// too large for a finite double.
 ///
-/// `literal` is known to match the grammar of RFC 8259 §6.
+/// `literal` must match the grammar of RFC 8259 §6.
 pub(super) fn canonical(literal: &str) -> Option<Cow<'_, str>> {
     let digits = literal.strip_prefix('-').unwrap_or(literal);
     let integer = digits.bytes().all(|b| b.is_ascii_digit());
-    // Up to 15 digits every integer is its own text.
+    // An integer of up to 15 digits is its own canonical text, except `-0`.
     if integer && digits.len() <= 15 {
         return Some(if literal == "-0" { Cow::Borrowed("0") } else { Cow::Borrowed(literal) });
     }
     let double = decimal::parse(literal);
     if !double.is_finite() {
-        // A plain integer keeps its digits whatever its size; anything else has no value here.
+        // A plain integer of any size keeps its digits. Any other literal has no canonical text.
         return integer.then_some(Cow::Borrowed(literal));
     }
     if integer {
@@ -25,9 +26,9 @@ pub(super) fn canonical(literal: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(ecmascript(double)))
 }
 
-/// ECMAScript's text of a finite double.
+/// Returns ECMAScript's text of a finite double.
 ///
-/// Digits come from zmij (shortest, ties to even, as V8 does); the layout is
+/// zmij computes the digits (shortest, ties to even, as in V8). The layout follows
 /// ECMA-262 §6.1.6.1.20, steps 6 to 12.
 pub(super) fn ecmascript(double: f64) -> String {
     if double == 0.0 {

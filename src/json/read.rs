@@ -1,7 +1,7 @@
-//! A pull reader of JSON text (RFC 8259), borrowing what needs no unescaping.
+//! A pull reader of JSON text (RFC 8259), which borrows strings that need no unescaping.
 //!
-//! The caller asks for what it wants and skips the rest, so a provider event costs
-//! no tree. Depth is bounded, and with it the stack.
+//! The caller reads the values that it needs and skips the rest, so that a provider event
+//! needs no tree. The depth, and therefore the use of the stack, is limited.
 //!
 //! ```
 //! use turnlock::json::{JsonError, Reader};
@@ -25,7 +25,7 @@ use std::borrow::Cow;
 use super::{Json, JsonError, number};
 use crate::limits;
 
-/// What the next value is.
+/// The kind of a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `null`
@@ -48,14 +48,14 @@ pub struct Reader<'a> {
     text: &'a str,
     at: usize,
     depth: u32,
-    /// Half of a surrogate pair becomes U+FFFD instead of an error: providers cut
-    /// pairs across deltas, and text for people is better shown than refused.
+    /// Lone surrogates become U+FFFD instead of errors, because providers split surrogate
+    /// pairs across deltas, and text for people should be shown rather than refused.
     lossy: bool,
     replaced: usize,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads `text` by I-JSON's rules.
+    /// Makes a reader that applies the rules of I-JSON to `text`.
     ///
     /// # Errors
     /// `json.syntax` when `text` is not UTF-8.
@@ -65,22 +65,22 @@ impl<'a> Reader<'a> {
         Ok(Self { text, at: 0, depth: 0, lossy: false, replaced: 0 })
     }
 
-    /// Reads a provider's `text`: lone surrogates become U+FFFD.
+    /// Makes a reader for a provider's or a host's `text`: lone surrogates become U+FFFD.
     #[must_use]
     pub fn lossy(text: &'a str) -> Self {
         Self { text, at: 0, depth: 0, lossy: true, replaced: 0 }
     }
 
-    /// Bytes read so far.
+    /// Returns the number of bytes read so far.
     #[must_use]
     pub fn offset(&self) -> usize {
         self.at
     }
 
-    /// The kind of the next value. Consumes white space only.
+    /// Returns the kind of the next value. Consumes white space only.
     ///
     /// # Errors
-    /// `json.syntax` where no value starts.
+    /// `json.syntax` if no value starts here.
     pub fn peek(&mut self) -> Result<Kind, JsonError> {
         self.space();
         match self.byte() {
@@ -94,11 +94,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads an object, calling `member` at each value with its key. `member` must read
-    /// or skip exactly that value. Duplicate keys are the caller's to find.
+    /// Reads an object and calls `member` with each key. `member` must read or skip exactly the
+    /// value of that key. The caller must detect duplicate keys.
     ///
     /// # Errors
-    /// Those of the text, and those of `member`.
+    /// Those of the text and of `member`.
     #[expect(clippy::type_complexity, reason = "one callback; a name would hide its shape")]
     pub fn object(
         &mut self,
@@ -122,10 +122,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads an array, calling `item` at each value. `item` must read or skip exactly it.
+    /// Reads an array and calls `item` at each value. `item` must read or skip exactly that value.
     ///
     /// # Errors
-    /// Those of the text, and those of `item`.
+    /// Those of the text and of `item`.
     pub fn array(
         &mut self,
         item: &mut dyn FnMut(&mut Self) -> Result<(), JsonError>,
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
     /// Reads `null`.
     ///
     /// # Errors
-    /// `json.syntax` where there is none.
+    /// `json.syntax` if the next value is not `null`.
     pub fn null(&mut self) -> Result<(), JsonError> {
         self.space();
         self.word("null")
@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
     /// Reads `true` or `false`.
     ///
     /// # Errors
-    /// `json.syntax` where there is neither.
+    /// `json.syntax` if the next value is not a boolean.
     pub fn bool(&mut self) -> Result<bool, JsonError> {
         self.space();
         if self.byte() == Some(b't') {
@@ -166,10 +166,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a number; gives its canonical text.
+    /// Reads a number and returns its canonical text.
     ///
     /// # Errors
-    /// `json.syntax` where there is none, `json.number_range` where no double holds it.
+    /// `json.syntax` if the next value is not a number; `json.number_range` if it is not a plain
+    /// integer and is too large for a double.
     pub fn number(&mut self) -> Result<Cow<'a, str>, JsonError> {
         self.space();
         let start = self.at;
@@ -177,10 +178,11 @@ impl<'a> Reader<'a> {
         number::canonical(self.since(start)).ok_or(JsonError::NumberRange { offset: start })
     }
 
-    /// Reads a string, borrowing it when nothing in it is escaped.
+    /// Reads a string. It is borrowed if it contains no escape.
     ///
     /// # Errors
-    /// `json.syntax` where there is none; `json.lone_surrogate` unless the reader is lossy.
+    /// `json.syntax` if the next value is not a string; `json.lone_surrogate` unless the reader is
+    /// lossy.
     pub fn string(&mut self) -> Result<Cow<'a, str>, JsonError> {
         self.space();
         self.take(b'"')?;
@@ -206,7 +208,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the next value as a tree. Duplicate keys are refused.
+    /// Reads the next value as a tree. A strict reader refuses duplicate keys; a lossy reader uses
+    /// the last one.
     ///
     /// # Errors
     /// Those of the text.
@@ -214,7 +217,7 @@ impl<'a> Reader<'a> {
         Json::read(self)
     }
 
-    /// Reads over the next value, with every check but that for duplicate keys.
+    /// Skips the next value. Duplicate keys and the range of numbers are not checked.
     ///
     /// # Errors
     /// Those of the text.
@@ -229,7 +232,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads over the next value; gives its text as it stands.
+    /// Skips the next value and returns its unchanged text.
     ///
     /// # Errors
     /// Those of the text.
@@ -240,22 +243,22 @@ impl<'a> Reader<'a> {
         Ok(self.since(start))
     }
 
-    /// Whether this reader takes what a strict one refuses but every host reads.
+    /// Whether this reader accepts lone surrogates and duplicate keys, as hosts do.
     #[must_use]
     pub fn is_lossy(&self) -> bool {
         self.lossy
     }
 
-    /// How many halves of surrogate pairs a lossy reader has replaced.
+    /// Returns the number of lone surrogates that a lossy reader has replaced.
     #[must_use]
     pub fn replaced(&self) -> usize {
         self.replaced
     }
 
-    /// Checks that nothing but white space is left.
+    /// Checks that only white space is left.
     ///
     /// # Errors
-    /// `json.syntax` where something is.
+    /// `json.syntax` if anything else is left.
     pub fn end(&mut self) -> Result<(), JsonError> {
         self.space();
         if self.at == self.text.len() { Ok(()) } else { Err(self.syntax()) }
@@ -266,7 +269,8 @@ impl<'a> Reader<'a> {
     }
 
     fn since(&self, start: usize) -> &'a str {
-        // Every stop of the reader is behind an ASCII byte, so the slice never splits a character.
+        // The reader stops only next to an ASCII byte or at the end of the text, so the slice never
+        // splits a character.
         self.text.get(start..self.at).unwrap_or_default()
     }
 
@@ -315,7 +319,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Moves to the next byte of a string that is not plain text.
+    /// Moves to the next byte that ends a run of plain text in a string.
     fn plain(&mut self) {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let plain = rest.iter().position(|b| *b < 0x20 || *b == b'"' || *b == b'\\');
@@ -345,7 +349,7 @@ impl<'a> Reader<'a> {
         Ok(plain)
     }
 
-    /// The rest of `\uXXXX`, and of a second one where the first is a high surrogate.
+    /// Reads the rest of `\uXXXX`, and a second escape if the first is a high surrogate.
     fn unicode(&mut self, start: usize) -> Result<char, JsonError> {
         let first = self.hex()?;
         if let Some(plain) = char::from_u32(first) {

@@ -1,4 +1,4 @@
-//! A JSON value, borrowed from its text where it can be.
+//! A JSON value, which borrows from its text if possible.
 
 use std::borrow::Cow;
 
@@ -21,15 +21,15 @@ pub enum Json<'a> {
     Array(Vec<Self>),
     /// An object without duplicate keys, in the order of its text.
     Object(Vec<(Cow<'a, str>, Self)>),
-    /// What stays with the host; no reader makes it.
+    /// A value that stays with the host. Readers never produce it.
     Host(Host),
 }
 
 impl<'a> Json<'a> {
-    /// Reads one value that is the whole of `text`, strictly.
+    /// Parses the whole of `text` as one value, in strict mode.
     ///
     /// # Errors
-    /// As [`canonicalize`](super::canonicalize), with `max_bytes` for the size.
+    /// As [`canonicalize`](super::canonicalize), with `max_bytes` as the size limit.
     pub fn parse(text: &'a [u8], max_bytes: usize) -> Result<Self, JsonError> {
         if text.len() > max_bytes {
             return Err(JsonError::TooLarge { limit: max_bytes });
@@ -40,11 +40,11 @@ impl<'a> Json<'a> {
         Ok(value)
     }
 
-    /// As [`Json::parse`] for a host's own JSON: half of a surrogate pair becomes U+FFFD, and of
-    /// equal keys the last one stands.
+    /// As [`Json::parse`], for a host's own JSON: a lone surrogate becomes U+FFFD, and the last of
+    /// several equal keys is used.
     ///
     /// # Errors
-    /// As [`Json::parse`], `json.lone_surrogate` and `json.duplicate_key` excepted.
+    /// As [`Json::parse`], except `json.lone_surrogate` and `json.duplicate_key`.
     pub fn parse_lossy(text: &'a [u8], max_bytes: usize) -> Result<Self, JsonError> {
         if text.len() > max_bytes {
             return Err(JsonError::TooLarge { limit: max_bytes });
@@ -57,7 +57,7 @@ impl<'a> Json<'a> {
         Ok(value)
     }
 
-    /// Reads the next value of `reader`; the depth is bounded by the reader.
+    /// Reads the next value of `reader`, which limits the depth.
     pub(super) fn read(reader: &mut Reader<'a>) -> Result<Self, JsonError> {
         Ok(match reader.peek()? {
             Kind::Null => {
@@ -92,7 +92,7 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// The same value, owning its text.
+    /// Converts the value to one that owns its text.
     #[must_use]
     pub fn into_owned(self) -> Json<'static> {
         match self {
@@ -111,13 +111,13 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// An object from its members.
+    /// Makes an object from its members.
     #[must_use]
     pub fn object<const N: usize>(members: [(&'static str, Self); N]) -> Self {
         Self::gather(&mut members.into_iter())
     }
 
-    /// Once for all sizes of [`Json::object`].
+    /// Compiled once for all sizes of [`Json::object`].
     #[inline(never)]
     fn gather(members: &mut dyn ExactSizeIterator<Item = (&'static str, Self)>) -> Self {
         let mut all = Vec::with_capacity(members.len());
@@ -127,19 +127,19 @@ impl<'a> Json<'a> {
         Self::Object(all)
     }
 
-    /// A string.
+    /// Makes a string.
     #[must_use]
     pub fn string(text: impl Into<Cow<'a, str>>) -> Self {
         Self::String(text.into())
     }
 
-    /// A number from an unsigned integer.
+    /// Makes a number from an unsigned integer.
     #[must_use]
     pub fn integer(value: u64) -> Self {
         Self::Number(Cow::Owned(value.to_string()))
     }
 
-    /// A number from a finite double; `null` from any other.
+    /// Makes a number from a finite double, and `null` from any other double.
     #[must_use]
     pub fn double(value: f64) -> Self {
         if !value.is_finite() {
@@ -148,7 +148,7 @@ impl<'a> Json<'a> {
         Self::Number(Cow::Owned(super::number::ecmascript(value)))
     }
 
-    /// The member `key` of an object.
+    /// Returns the member `key` of an object.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {
         match self {
@@ -159,7 +159,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The text of a string.
+    /// Returns the text of a string.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match self {
@@ -168,7 +168,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The value of a boolean.
+    /// Returns the value of a boolean.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         match self {
@@ -177,7 +177,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The nearest double of a number.
+    /// Returns the double nearest to a number.
     #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
         match self {
@@ -186,7 +186,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The value of a number that is a whole, non-negative one.
+    /// Returns the value of a non-negative integer that a `u64` can hold.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         match self {
@@ -195,7 +195,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The items of an array.
+    /// Returns the items of an array.
     #[must_use]
     pub fn as_array(&self) -> Option<&[Self]> {
         match self {
@@ -204,7 +204,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The members of an object.
+    /// Returns the members of an object.
     #[must_use]
     pub fn as_object(&self) -> Option<&[(Cow<'a, str>, Self)]> {
         match self {
@@ -224,12 +224,12 @@ impl<'a> Json<'a> {
         write::write(self, out, true);
     }
 
-    /// Appends the text, members in their own order.
+    /// Appends the text, with members in their own order.
     pub fn write(&self, out: &mut String) {
         write::write(self, out, false);
     }
 
-    /// The RFC 8785 text.
+    /// Returns the RFC 8785 text.
     #[must_use]
     pub fn to_canonical(&self) -> String {
         let mut out = String::new();
@@ -237,7 +237,7 @@ impl<'a> Json<'a> {
         out
     }
 
-    /// The text, members in their own order.
+    /// Returns the text, with members in their own order.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut out = String::new();
@@ -245,7 +245,7 @@ impl<'a> Json<'a> {
         out
     }
 
-    /// Reads one value that is the whole of `text`, with the default size limit.
+    /// As [`Json::parse`], with the default size limit [`limits::JSON_BYTES`].
     ///
     /// # Errors
     /// As [`Json::parse`].
@@ -278,16 +278,18 @@ impl From<u64> for Json<'_> {
     }
 }
 
-/// As `JSON.parse` has it: of equal keys the last one stands.
+/// Keeps the last of several equal keys, as `JSON.parse` does.
 fn keep_last(members: &mut Vec<(Cow<'_, str>, Json<'_>)>) {
     members.reverse();
-    // Stable: of equal keys the last one comes first now, and is the one that is kept.
+    // The sort is stable: the last of several equal keys now comes first, and `dedup_by` keeps it.
     members.sort_by(|(a, _), (b, _)| a.cmp(b));
     members.dedup_by(|(later, _), (kept, _)| later == kept);
 }
 
-/// Looking at every pair is quickest for the few members that objects have, and
-/// quadratic for the many that an attacker sends; those are sorted.
+/// Whether two members have the same key.
+///
+/// Comparing all pairs is fastest for small objects. It takes quadratic time, so the keys of
+/// larger objects, which may come from an attacker, are sorted instead.
 fn has_duplicate(members: &[(Cow<'_, str>, Json<'_>)]) -> bool {
     if members.len() <= 16 {
         return members

@@ -1,4 +1,4 @@
-//! JSON text out of a value: RFC 8785 §3.2.
+//! Writes values as JSON text: RFC 8785 §3.2.
 
 use super::{Host, Json};
 
@@ -30,7 +30,7 @@ pub(super) fn write(value: &Json<'_>, out: &mut String, canonical: bool) {
         Json::Object(members) => {
             let mut order: Vec<&(_, _)> = members.iter().collect();
             if canonical {
-                // RFC 8785 §3.2.3: by UTF-16 code units. UTF-8 order differs above U+FFFF:
+                // RFC 8785 §3.2.3: sort by UTF-16 code units. UTF-8 order differs above U+FFFF:
                 // U+1F600 sorts before U+FB33 here.
                 order.sort_unstable_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
             }
@@ -48,12 +48,12 @@ pub(super) fn write(value: &Json<'_>, out: &mut String, canonical: bool) {
     }
 }
 
-/// Appends `value` as JSON text, members in their own order.
+/// Appends `value` as JSON text, with members in their own order.
 pub fn write_json(value: &Json<'_>, out: &mut String) {
     write(value, out, false);
 }
 
-/// Appends `text` as a JSON string: RFC 8785 §3.2.2.2, which is `JSON.stringify`'s.
+/// Appends `text` as a JSON string: RFC 8785 §3.2.2.2, which is the form of `JSON.stringify`.
 pub fn write_string(text: &str, out: &mut String) {
     out.push('"');
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Arguments in the form that the dialect wants.
+//! Call arguments in the form that the dialect requires.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use super::rules::Arguments;
 use crate::json::{Host, Json, JsonError, Kind, Reader};
 use crate::limits;
 
-/// The arguments as the dialect wants them, and the code of what was wrong with them.
+/// Returns the arguments in the form that the dialect requires, and the code of any defect.
 pub(super) fn settle<'a>(args: &Args<'a>, want: Arguments) -> (Json<'a>, Option<&'static str>) {
     let (object, code) = match args {
         Args::Value(value) => object(value.clone()),
@@ -16,7 +16,7 @@ pub(super) fn settle<'a>(args: &Args<'a>, want: Arguments) -> (Json<'a>, Option<
             if read.trim().is_empty() {
                 (Json::Object(Vec::new()), Some("TOOL_ARGS_EMPTY"))
             } else if want != Arguments::Object && is_object(read) {
-                // Its bytes stay as they are.
+                // Already a JSON object: the text is sent unchanged.
                 return (text.clone(), None);
             } else {
                 parsed(text)
@@ -55,7 +55,7 @@ fn parsed<'a>(text: &Json<'a>) -> (Json<'a>, Option<&'static str>) {
     }
 }
 
-/// What a text says to every host that reads JSON, and whether half characters were replaced.
+/// Parses a text as JSON; the code is set if lone surrogates were replaced.
 fn read(text: &str) -> Option<(Json<'_>, Option<&'static str>)> {
     match Json::parse_str(text) {
         Ok(value) => Some((value, None)),

@@ -1,4 +1,4 @@
-//! Entries into messages that break no rule: roles, order, neighbours, first and last.
+//! Arranges entries into messages that break no rule: roles, order, neighbours, first and last.
 
 use super::model::{Entry, Speaker};
 use super::options::{Options, Strategy};
@@ -8,14 +8,14 @@ use super::rules::{Last, Merge, Message, Out, Results, Role, Rules, System};
 use crate::dialect::Dialect;
 use crate::json::{Joined, Json};
 
-/// Said by the assistant where it must speak between a result and the user.
+/// The synthesized assistant text between a tool result and a user message.
 const BRIDGE: &str = "OK.";
-/// Said by the user where the history begins with somebody else.
+/// The synthesized user text if the history begins with the assistant or has only instructions.
 const FIRST: &str = "(conversation start)";
-/// Said by the user where the history may not end with the assistant.
+/// The synthesized user text if the history may not end with the assistant.
 const LAST: &str = "Continue.";
 
-/// What the arranging of every entry depends on.
+/// The context in which entries are arranged.
 #[derive(Debug)]
 pub(super) struct Context<'c> {
     pub(super) rules: &'static Rules,
@@ -24,41 +24,41 @@ pub(super) struct Context<'c> {
     pub(super) own: bool,
     /// Whether calls of the current turn must carry thought signatures.
     pub(super) signatures: bool,
-    /// The entry in which the user spoke last.
+    /// The index of the last user entry.
     pub(super) turn: usize,
     /// The first entry that is sent.
     pub(super) from: usize,
-    /// The element that came last.
+    /// The index of the last element.
     pub(super) end: usize,
 }
 
-/// A fold over entries that can be taken back to any of them.
+/// Folds entries into messages, and can be rewound to any entry.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Arranger<'a> {
     pub(super) written: Vec<Json<'a>>,
     pub(super) system: Vec<Out<'a>>,
     pub(super) findings: Vec<Finding>,
-    /// The message to which the next entry may still add.
+    /// The last message; the next entry may still be merged into it.
     last: Option<Message<'a>>,
     state: State,
-    /// Where each entry that was arranged begins; `None` if it added to the one before.
+    /// The state before each arranged entry; `None` if the entry started no message.
     begins: Vec<Option<Mark>>,
-    /// Whether the entry at hand added to the message before.
+    /// Whether the current entry was merged into the previous message.
     joined: bool,
-    /// How much of `written` has stood since it was last asked for, and of `findings`.
+    /// The lengths of `written` (`stood`) and `findings` (`found`) unchanged since the last update.
     stood: usize,
     found: usize,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct State {
-    /// Who spoke in the message before the last.
+    /// The role of the message before the last.
     before: Option<Role>,
-    /// Whether anybody but the system has spoken.
+    /// Whether any message has a role other than system or developer.
     spoke: bool,
 }
 
-/// What there was before an entry.
+/// The lengths and the state before an entry.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
     written: usize,
@@ -75,13 +75,13 @@ pub(super) struct Tail<'a> {
 }
 
 impl<'a> Arranger<'a> {
-    /// Forgets what was made of entry `to` and those behind it.
+    /// Discards the output of entry `to` and of all later entries.
     pub(super) fn rewind(&mut self, to: usize) {
         let made = self.begins.len();
         if to > made || to == made && (made == 0 || self.last.is_some()) {
             return;
         }
-        // The message before may be added to, so it is made again too.
+        // The next entry may be merged into the previous message, so that is arranged again too.
         let mut to = to.saturating_sub(1);
         let mark = loop {
             match self.begins.get(to) {
@@ -102,12 +102,12 @@ impl<'a> Arranger<'a> {
         self.found = self.found.min(mark.findings);
     }
 
-    /// How many messages have stood since this was last asked.
+    /// Returns the number of leading messages that are unchanged since the last call.
     pub(super) fn keep(&mut self) -> usize {
         std::mem::replace(&mut self.stood, self.written.len())
     }
 
-    /// The findings that have stood since this was last asked, and those behind them.
+    /// Returns the findings that are unchanged since the last call, and the later ones.
     pub(super) fn found(&mut self) -> (&[Finding], &[Finding]) {
         let at = std::mem::replace(&mut self.found, self.findings.len());
         self.findings.split_at(at.min(self.findings.len()))
@@ -224,7 +224,8 @@ impl<'a> Arranger<'a> {
         }
     }
 
-    /// Anthropic's newer models take a system message behind the user and before the assistant,
+    /// Whether a system message may stay in place: Anthropic's newer models accept one after the
+    /// user and before the assistant,
     /// <https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages>.
     fn may_stand(&self, entries: &[Entry<'a>], at: usize, context: &Context<'_>) -> bool {
         context.options.system_anywhere
@@ -293,10 +294,11 @@ impl<'a> Arranger<'a> {
         }
     }
 
-    /// Adds a message to the last one where the dialect has them as one; gives it back otherwise.
+    /// Merges a message into the last one if the dialect's rules allow it; returns it otherwise.
     fn merge(&mut self, message: Message<'a>, index: usize, rules: &Rules) -> Option<Message<'a>> {
         let Some(last) = self.last.as_mut() else { return Some(message) };
-        // Results stand before all else, so an end tells of the whole.
+        // Results come before all other parts, so the first and the last part tell whether any or
+        // all parts are results.
         let result = |part: Option<&Out<'a>>| matches!(part, Some(Out::Result { .. }));
         let same = last.role == message.role;
         let system = rules.system == System::First && message.role == Role::System;
@@ -322,7 +324,7 @@ impl<'a> Arranger<'a> {
         None
     }
 
-    /// The messages behind those that are written for good.
+    /// The messages after `written`, which the next entry may still change.
     pub(super) fn tail(&self, context: &Context<'_>) -> Tail<'a> {
         let rules = context.rules;
         let mut tail = Tail { messages: Vec::new(), findings: Vec::new() };
@@ -332,7 +334,7 @@ impl<'a> Arranger<'a> {
         if let Some(last) = &self.last {
             let mut last = last.clone();
             let calls = last.parts.iter().any(|part| matches!(part, Out::Call { .. }));
-            // What the provider paused on its own tools is sent back as it is.
+            // A turn that the provider paused in its own tools is sent back unchanged.
             let paused = matches!(last.parts.last(), Some(Out::Native(block))
                 if block.get("type").and_then(Json::as_str) == Some("server_tool_use"));
             ends_with_assistant = last.role == Role::Assistant && !calls && !paused;

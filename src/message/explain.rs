@@ -1,9 +1,9 @@
-//! Which rule a provider's refusal is about.
+//! Maps a provider's refusal to the rules that it is about.
 
-/// Fragments of refusals as providers word them, in lower case, and the codes that explain them.
-/// All fragments of an entry, parted by `…`, must occur in this order. Sources: the verbatim
-/// errors of the provider rules that the project keeps. Texts change between versions, so what
-/// is matched is short.
+/// Fragments of the providers' error messages, in lower case, and the codes that explain them. The
+/// fragments of an entry are separated by `…` and must all occur in this order. Sources: the
+/// verbatim error messages in the project's provider rules. Messages change between versions, so
+/// the fragments are short.
 const REFUSALS: &[(&str, &[&str])] = &[
     ("must be followed by tool messages", &["TOOL_CALL_UNANSWERED", "TOOL_RESULT_NOT_ADJACENT"]),
     ("insufficient tool messages following", &["TOOL_CALL_UNANSWERED", "TOOL_RESULT_NOT_ADJACENT"]),
@@ -108,7 +108,7 @@ const REFUSALS: &[(&str, &[&str])] = &[
     ("unexpected tool call id", &["TOOL_RESULT_ORPHAN"]),
 ];
 
-/// The codes of the rules that a provider's refusal is about; none if it is about no history.
+/// Returns the codes of the rules that a provider's refusal is about; empty if it matches no rule.
 ///
 /// ```
 /// let text = "Unexpected role 'user' after role 'tool'";

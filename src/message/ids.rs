@@ -1,17 +1,17 @@
-//! Ids and names that the provider takes.
+//! Ids and names that the provider accepts.
 
 use std::borrow::Cow;
 
 use super::index::Index;
 use super::rules::{Ids, Names};
 
-/// Gives every call an id that is valid and unlike all others: its own where it can be.
+/// Assigns every call a valid and unique id: its own where possible.
 ///
-/// What a call gets depends only on the calls before it, so the ids of a growing history stay,
-/// and with them the provider's prompt cache.
+/// The id depends only on earlier calls, so the ids of a growing history are stable and the
+/// provider's prompt cache stays valid.
 #[derive(Debug, Clone, Default)]
 pub(super) struct IdMap {
-    /// Of each id, by its number: whether a call was given it, and whether one has it now.
+    /// Whether a call came with an id, and whether it is in use now, by the number of the id.
     seen: Vec<(bool, bool)>,
     made: u32,
 }
@@ -25,7 +25,7 @@ pub(super) struct Reasons {
 }
 
 impl IdMap {
-    /// `number` is that of the id, unless it is empty.
+    /// `number` is the number of `id`; it is ignored if `id` is empty.
     pub(super) fn assign<'a>(
         &mut self,
         id: &Cow<'a, str>,
@@ -53,7 +53,7 @@ impl IdMap {
                 *used = true;
                 return (Cow::Owned(made), reasons);
             }
-            // Ids are chosen by others: no choice of theirs may make many tries collide.
+            // Ids are untrusted input: no choice of ids may cause many collisions.
             salt = if salt == 0 { self.made } else { salt.wrapping_add(1 << 24) };
         }
     }
@@ -91,25 +91,26 @@ fn make(id: &str, salt: u32, rule: Ids) -> String {
     made
 }
 
-/// FNV-1a, 64 bits: spread, not secrecy, is wanted, and every collision is looked for.
+/// FNV-1a, 64 bits: an even spread is needed, secrecy is not. `IdMap::assign` checks for
+/// collisions.
 fn fnv(bytes: impl Iterator<Item = u8>) -> u64 {
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    // Its high bits are the better ones.
+    // The high bits are better distributed, so they are mixed into the low ones.
     hash ^ (hash >> 29)
 }
 
-/// Gives every tool a name that is valid, and two tools never the same one.
+/// Assigns every tool a valid name, and never the same name to two tools.
 #[derive(Debug, Clone, Default)]
 pub(super) struct NameMap {
     index: Index,
-    /// By the number of a name that is used, the number of the one that was given.
+    /// The number of the given name that owns a used name, by the number of the used name.
     owners: Vec<Option<usize>>,
 }
 
 impl NameMap {
-    /// The name as the provider takes it; `None` if it is that already.
+    /// Returns the name that the provider accepts; `None` if the given name is already valid.
     pub(super) fn assign<'a>(&mut self, given: &Cow<'a, str>, rule: Names) -> Option<Cow<'a, str>> {
         if given.is_empty() {
             return None;
@@ -143,7 +144,7 @@ impl NameMap {
     }
 }
 
-/// The name as the provider takes it, and whether it had to be changed.
+/// Returns the name that the provider accepts; `None` if the given name is already valid.
 pub(super) fn name<'a>(given: &Cow<'a, str>, rule: Names) -> Option<Cow<'a, str>> {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let first = |c: char| c.is_ascii_alphabetic() || c == '_';

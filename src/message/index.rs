@@ -1,14 +1,14 @@
-//! Texts as numbers.
+//! Maps texts to numbers.
 
 use std::collections::BTreeMap;
 
-/// Gives every text a number, counted from 0. A tree, not a hash table: ids are chosen by others,
-/// and no choice of theirs may make it slow.
+/// Assigns every text a number, counted from 0. It is a tree, not a hash table: ids are untrusted
+/// input, and no choice of ids may make it slow.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Index(BTreeMap<String, usize>);
 
 impl Index {
-    /// The number of a text, the next one if it is new.
+    /// Returns the number of a text; a new text gets the next number.
     pub(crate) fn number(&mut self, text: &str) -> usize {
         if let Some(number) = self.0.get(text) {
             return *number;

@@ -1,19 +1,19 @@
-//! Histories: whatever a chat page, a library or a provider keeps, as the message list that one
-//! provider takes.
+//! Converts histories, as chat pages, libraries and providers store them, into the message list
+//! that one provider accepts.
 //!
 //! ```text
 //!   import          one element, any shape            -> pieces
-//!   history, pair   pieces, in order                  -> entries: who said what, call by result
+//!   history, pair   pieces, in order                  -> entries: messages, calls with results
 //!   arrange         entries, by the table of rules    -> messages that break no rule
-//!   dialect         one message                       -> the provider's words
+//!   dialect         one message                       -> the provider's JSON
 //! ```
 //!
-//! The rules are `dialect/*`: a table each, and how its messages are written. Every change is
-//! reported; what changes only the words (camelCase for `snake_case`) is not a change. Nothing the
-//! user said is lost or moved before something else that was said, and no result is made up that
-//! says that a call went well.
+//! Each file in `dialect/` holds the table of rules of one dialect, and the code that writes its
+//! messages. Every change is reported; a different spelling (camelCase for `snake_case`) is not a
+//! change. User content is never lost or moved before other content, and a synthesized result never
+//! reports success.
 //!
-//! What a provider would refuse, and the same history as it takes it:
+//! A history that a provider would refuse, and its repaired form:
 //!
 //! ```
 //! use turnlock::Dialect;
@@ -64,7 +64,7 @@ use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::json::Json;
 
-/// A history in the provider's wire shape.
+/// Converts a history into the provider's wire format.
 ///
 /// ```
 /// use turnlock::json::Json;
@@ -80,8 +80,7 @@ use crate::json::Json;
 /// ```
 ///
 /// # Errors
-/// `message.unknown_shape` with the index of an element that is no message, `options.invalid`
-/// for a thread without a conversation.
+/// `message.unknown_shape` with the index of an element that is not a message.
 pub fn normalize<'a>(
     history: impl IntoIterator<Item = Json<'a>>,
     options: &Options,
@@ -91,7 +90,7 @@ pub fn normalize<'a>(
     Ok(all.into_normalized())
 }
 
-/// What the provider would refuse of these messages as they are; nothing if it takes them.
+/// Returns what the provider would refuse in these messages as they are; empty if it accepts them.
 ///
 /// ```
 /// use turnlock::Dialect;

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use crate::json::Json;
 
-/// Members of an object that are left when what is known has been taken.
+/// The members of an object that remain after the known ones were taken.
 pub(super) type Members<'a> = Vec<(Cow<'a, str>, Json<'a>)>;
 
-/// Which wires and hosts write what was found in an element; a set.
+/// The set of wire formats and hosts whose shapes occur in an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Marks(u16);
 
@@ -24,7 +24,7 @@ impl Marks {
     pub(super) const CAMEL: Self = Self(1 << 8);
     /// A role and one text.
     pub(super) const PLAIN: Self = Self(1 << 9);
-    /// Blocks that say that they are text.
+    /// Text blocks that have a type.
     pub(super) const TYPED: Self = Self(1 << 10);
     pub(super) const COHERE: Self = Self(1 << 11);
     pub(super) const OLLAMA: Self = Self(1 << 12);
@@ -46,7 +46,7 @@ impl Marks {
         self.0 |= other.0;
     }
 
-    /// The shapes in words, for a developer.
+    /// The names of the shapes, for a developer.
     pub(super) fn names(self) -> String {
         const NAMES: [&str; 13] = [
             "OpenAI Chat",
@@ -68,7 +68,7 @@ impl Marks {
     }
 }
 
-/// Who speaks.
+/// The role of the speaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speaker {
     System,
@@ -77,30 +77,30 @@ pub(super) enum Speaker {
     Assistant,
 }
 
-/// One thing that somebody said, with the calls it made and their results.
+/// One message of one speaker, with its calls and their results.
 #[derive(Debug, Clone)]
 pub(super) struct Entry<'a> {
     pub(super) speaker: Speaker,
-    /// The element of the given history, from 0.
+    /// The index of the element in the given history, from 0.
     pub(super) index: usize,
     pub(super) parts: Vec<Part<'a>>,
-    /// What its own wire has beside the content.
+    /// Members of its own wire format beside the content.
     pub(super) extra: Members<'a>,
-    /// The shapes that it came in.
+    /// The shapes in which it was given.
     pub(super) marks: Marks,
     /// Whether its content came as a list.
     pub(super) listed: bool,
-    /// The host's name for it, by which it may be taken back.
+    /// The host's id for it, by which it can be removed.
     pub(super) id: Option<Cow<'a, str>>,
-    /// Whether calls that follow, each its own element, belong to it.
+    /// Whether later calls that are their own elements belong to it.
     pub(super) open: bool,
-    /// Whether it was taken back.
+    /// Whether it was removed.
     pub(super) gone: bool,
     /// Whether its content was null.
     pub(super) null: bool,
-    /// Whether results stood before it in the same element.
+    /// Whether results preceded it in the same element.
     pub(super) beside: bool,
-    /// The last of its parts that is a call with a result.
+    /// The last part that is a call with a result.
     pub(super) answered: Option<usize>,
 }
 
@@ -122,7 +122,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Whether something of it is written, reasoning aside.
+    /// Whether anything except reasoning is written for it.
     pub(super) fn says(&self, only_text: bool, own: Marks) -> bool {
         !self.gone
             && self.parts.iter().any(|part| match part {
@@ -147,12 +147,12 @@ impl<'a> Entry<'a> {
 pub(super) enum Part<'a> {
     Text(Text<'a>),
     Reasoning(Reasoning<'a>),
-    /// An image, a file, a sound: its block, as the wires in `marks` write it.
+    /// An image, a file or a sound, as a block of the wire formats in `marks`.
     Media {
         marks: Marks,
         block: Json<'a>,
     },
-    /// A block that only its own wire knows.
+    /// A block that only its own wire format has.
     Native {
         marks: Marks,
         block: Json<'a>,
@@ -179,40 +179,40 @@ impl<'a> Text<'a> {
     }
 }
 
-/// What a model thought, in the form of its provider.
+/// A model's reasoning, in the form of its provider.
 #[derive(Debug, Clone)]
 pub(super) enum Reasoning<'a> {
     /// Signed by Anthropic, directly or through Bedrock.
     Signed { text: Json<'a>, signature: Json<'a>, extra: Members<'a> },
     /// Encrypted by Anthropic.
     Redacted(Json<'a>),
-    /// `reasoning_content` beside the content, as DeepSeek has it.
+    /// `reasoning_content` beside the content, as in DeepSeek.
     Content(Json<'a>),
-    /// `thinking` beside the content, as Ollama has it.
+    /// `thinking` beside the content, as in Ollama.
     Thinking(Json<'a>),
-    /// `reasoning_details` beside the content, as OpenRouter has it and wants it back.
+    /// `reasoning_details` beside the content, which OpenRouter sends and expects back.
     Details(Json<'a>),
-    /// A block or an item that only its own wire takes back.
+    /// A block or an item that only its own wire format accepts back.
     Native { marks: Marks, block: Json<'a> },
-    /// Text of no provider in particular.
+    /// Reasoning of no particular provider.
     Plain,
 }
 
 /// A tool call.
 #[derive(Debug, Clone)]
 pub(super) struct Call<'a> {
-    /// As given; empty if there was none.
+    /// The given id; empty if there was none.
     pub(super) id: Cow<'a, str>,
-    /// Valid in the dialect and unlike all others.
+    /// The id that is sent: valid in the dialect and unique.
     pub(super) wire_id: Cow<'a, str>,
-    /// As given; empty if there was none.
+    /// The given name; empty if there was none.
     pub(super) name: Cow<'a, str>,
-    /// As the dialect takes it, where it is another.
+    /// The name that is sent, if it differs.
     pub(super) wire_name: Option<Cow<'a, str>>,
     pub(super) args: Args<'a>,
     pub(super) index: usize,
     pub(super) extra: Members<'a>,
-    /// Gemini's signature of the thought behind the call.
+    /// Gemini's thought signature for the call.
     pub(super) thought_signature: Option<Json<'a>>,
     pub(super) result: Option<ToolResult<'a>>,
 }
@@ -222,7 +222,7 @@ pub(super) struct Call<'a> {
 pub(super) enum Args<'a> {
     /// Given as a value.
     Value(Json<'a>),
-    /// Given as JSON text, of an object once it has been checked.
+    /// Given as JSON text, which is not checked yet.
     Text(Json<'a>),
 }
 
@@ -233,18 +233,18 @@ pub(super) struct ToolResult<'a> {
     pub(super) error: bool,
     pub(super) index: usize,
     pub(super) extra: Members<'a>,
-    /// The tool, where the result names it.
+    /// The tool's name, if the result has it.
     pub(super) name: Cow<'a, str>,
     pub(super) marks: Marks,
-    /// Whether something else stood before it in its message.
+    /// Whether other content preceded it in its message.
     pub(super) behind: bool,
-    /// The item as it came, where its call may be known to the provider only.
+    /// The original item, in case only the provider knows its call.
     pub(super) item: Option<Box<Json<'a>>>,
-    /// The entry in which it is sent as it came, until its call comes after all.
+    /// The entry in which it is sent unchanged until its call arrives.
     pub(super) kept: Option<usize>,
 }
 
-/// What a result holds.
+/// The content of a result.
 #[derive(Debug, Clone)]
 pub(super) enum Content<'a> {
     Text(Json<'a>),
@@ -253,36 +253,36 @@ pub(super) enum Content<'a> {
     Value(Json<'a>),
 }
 
-/// What one element of a history comes to.
+/// A piece of one element of a history.
 #[derive(Debug, Clone)]
 pub(super) enum Piece<'a> {
     Say(Entry<'a>),
-    /// A call on its own: it joins the calls before it.
+    /// A call that is its own element; it joins the calls before it.
     Call {
         call: Call<'a>,
         marks: Marks,
     },
-    /// A result, and the id that it answers; empty if it has none.
+    /// A result, and the id of its call; empty if it has none.
     Result {
         id: Cow<'a, str>,
         result: ToolResult<'a>,
     },
-    /// More of the arguments of a call that was announced.
+    /// More of the arguments of a call.
     ArgsDelta {
         id: Cow<'a, str>,
         delta: Cow<'a, str>,
     },
-    /// More of a text, by the id of its message.
+    /// More text for the message with this id.
     TextDelta {
         id: Cow<'a, str>,
         delta: Cow<'a, str>,
         speaker: Speaker,
     },
-    /// The history begins anew with these elements.
+    /// Replaces the history with these elements.
     Replace(Vec<Json<'a>>),
-    /// The entry of that id is taken back; all of them for `None`.
+    /// Removes the entry with this id; `None` removes all entries.
     Remove(Option<Cow<'a, str>>),
-    /// It has no place in any request.
+    /// Content that has no place in any request.
     Drop {
         code: &'static str,
         id: Option<Cow<'a, str>>,

@@ -1,23 +1,23 @@
-//! How to normalize.
+//! Options for normalizing a history.
 
 use crate::dialect::Dialect;
 
-/// What becomes of the tool traffic of a history.
+/// How the tool calls and results of a history are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strategy {
-    /// Everything is sent, as valid messages.
+    /// All content is sent, as valid messages.
     #[default]
     Reconstruct,
-    /// The provider keeps the thread: only what it lacks is sent, and never tool messages.
+    /// The provider stores the thread: only new content is sent, and never tool messages.
     Thread,
-    /// Only what people and the model said.
+    /// All content except tool calls and results is sent.
     TextOnly,
 }
 
-/// When a model is given back what it thought, as text beside its content.
+/// When reasoning text beside the content is sent back to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReasoningReplay {
-    /// Never: DeepSeek R1.
+    /// Never, as for DeepSeek R1.
     Never,
     /// With the messages that called tools: DeepSeek's thinking mode,
     /// <https://api-docs.deepseek.com/guides/thinking_mode>.
@@ -27,46 +27,48 @@ pub enum ReasoningReplay {
     Always,
 }
 
-/// When Gemini's calls without a thought signature are given the placeholder that it accepts,
+/// When a call without a thought signature gets the placeholder that Gemini accepts,
 /// <https://ai.google.dev/gemini-api/docs/thought-signatures>.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ThoughtSignatures {
-    /// When some call of the history carries one.
+    /// If any call of the history carries a signature.
     #[default]
     Auto,
-    /// Always: a Gemini 3 model continues what another began.
+    /// Always, for a Gemini 3 model that continues the history of another model.
     Always,
     /// Never.
     Never,
 }
 
-/// How to normalize.
+/// Options for normalizing a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// The provider.
     pub dialect: Dialect,
-    /// What becomes of tool traffic. Default: reconstruct.
+    /// How tool calls and results are treated. Default: reconstruct.
     pub strategy: Strategy,
-    /// From which the thread's id is made, for the thread strategy.
+    /// The id of the conversation, from which the thread strategy makes the id of the thread.
     pub conversation_id: Option<String>,
-    /// How many elements of the history the thread already has; without it, all up to the
+    /// The number of elements of the history that the thread already has. Default: all up to the
     /// assistant's last answer.
     pub seen: Option<usize>,
-    /// The tools that the request declares; without it, those that the history needs.
+    /// The tools that the request declares. Default: it is assumed to declare those that the
+    /// history needs.
     pub tools: Option<Vec<String>>,
     /// Whether the model continues an assistant message at the end. Default: no.
     pub prefill: bool,
-    /// Whether the model takes system messages within the conversation (Anthropic, newer
-    /// models). Default: no.
+    /// Whether the model accepts system messages within the conversation (Anthropic, newer models).
+    /// Default: no.
     pub system_anywhere: bool,
-    /// Default: with messages that called tools.
+    /// When reasoning text is sent back. Default: with messages that called tools.
     pub reasoning: ReasoningReplay,
-    /// Default: when some call of the history carries one.
+    /// When placeholder signatures are added. Default: if any call of the history carries a
+    /// signature.
     pub thought_signatures: ThoughtSignatures,
 }
 
 impl Options {
-    /// The defaults of a dialect.
+    /// Returns the default options of a dialect.
     #[must_use]
     pub fn new(dialect: Dialect) -> Self {
         Self {

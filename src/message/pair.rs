@@ -1,15 +1,15 @@
-//! Which result answers which call.
+//! Matches results to calls.
 //!
-//! By occurrence, not by id alone: providers use ids again, in a later round or even within one
-//! message. A result answers the earliest unanswered call with its id of the current turn, or else
-//! of the latest message that has one; without such a call it waits for one to come, or else it is
-//! a second result of the call that was answered last.
+//! Calls are matched by occurrence, not by id alone: providers reuse ids, in a later round or even
+//! within one message. A result answers the earliest unanswered call with its id in the current
+//! turn, or else in the latest entry that has one. Without such a call, it is a second result of
+//! the call that was answered last. If no call with its id was answered, it waits for one.
 
 use std::collections::VecDeque;
 
 use super::model::ToolResult;
 
-/// A call, by its entry and its part.
+/// The place of a call: its entry and its part.
 pub(super) type Place = (usize, usize);
 
 /// The calls that wait for results, and the results that wait for calls.
@@ -17,17 +17,17 @@ pub(super) type Place = (usize, usize);
 pub(super) struct Pairs<'a> {
     /// By the number of the id.
     ids: Vec<Id>,
-    /// Results without a call so far, as they came; `None` once the call has come.
+    /// Results without a call, in order; `None` once the call has arrived.
     early: Vec<Option<(String, ToolResult<'a>)>>,
 }
 
-/// What is known of one id.
+/// The calls and results of one id.
 #[derive(Debug, Clone, Default)]
 struct Id {
     /// The unanswered calls, in order.
     open: VecDeque<Place>,
     answered: Option<Place>,
-    /// The results that wait, by their place in `early`; the first is at `next`.
+    /// The waiting results, by their place in `early`; the first is at `next`.
     waiting: Vec<usize>,
     next: usize,
 }
@@ -38,11 +38,11 @@ pub(super) enum Answers {
     Call(Place),
     /// The call has a result already.
     Again(Place),
-    /// Nothing yet.
+    /// No call yet.
     Nothing,
 }
 
-/// By this a call without an id is known: no id begins so.
+/// The key of a call without an id; no id begins with the same character.
 pub(super) fn by_name(name: &str) -> String {
     format!("\0{name}")
 }
@@ -56,7 +56,7 @@ impl<'a> Pairs<'a> {
         &mut self.ids[id]
     }
 
-    /// A call waits; a result that came before it is given back.
+    /// Registers a call; returns a result that arrived before it.
     pub(super) fn call(&mut self, id: usize, place: Place) -> Option<ToolResult<'a>> {
         let known = self.id(id);
         let Some(early) = known.waiting.get(known.next).copied() else {
@@ -68,7 +68,7 @@ impl<'a> Pairs<'a> {
         self.early.get_mut(early)?.take().map(|(_, result)| result)
     }
 
-    /// A call came with its result, or was answered by its place.
+    /// Marks a call as answered: it came with its result, or it was matched by its place.
     pub(super) fn settled(&mut self, id: usize, place: Place) {
         let known = self.id(id);
         if let Ok(at) = known.open.binary_search(&place) {
@@ -77,7 +77,7 @@ impl<'a> Pairs<'a> {
         known.answered = Some(place);
     }
 
-    /// What a result of this id answers, with the entry in which the user spoke last.
+    /// Returns what a result of this id answers. `turn` is the last user entry.
     pub(super) fn result(&mut self, id: usize, turn: usize) -> Answers {
         let known = self.id(id);
         match known.first(turn) {
@@ -89,33 +89,33 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// The call of this id that came last.
+    /// The last call with this id.
     pub(super) fn last_of(&self, id: usize) -> Option<Place> {
         let known = self.ids.get(id)?;
         known.open.back().copied().max(known.answered)
     }
 
-    /// Keeps a result whose call may still come.
+    /// Stores a result whose call may still arrive.
     pub(super) fn wait(&mut self, id: usize, name: &str, result: ToolResult<'a>) {
         let at = self.early.len();
         self.id(id).waiting.push(at);
         self.early.push(Some((name.to_owned(), result)));
     }
 
-    /// Keeps a result that no call can come for.
+    /// Stores a result that no later call can match.
     pub(super) fn orphan(&mut self, result: ToolResult<'a>) {
         self.early.push(Some((String::new(), result)));
     }
 
-    /// Results whose call never came, in their order.
+    /// Results without a call, in order.
     pub(super) fn orphans(&self) -> impl Iterator<Item = (&str, &ToolResult<'a>)> {
         self.early.iter().flatten().map(|(id, result)| (id.as_str(), result))
     }
 }
 
 impl Id {
-    /// Takes the first unanswered call of the current turn, or else of the last entry that has
-    /// one: what was left behind in a turn before is not what a result is about now.
+    /// Removes and returns the first unanswered call of the current turn, or else of the last entry
+    /// that has one, so that a result does not answer a call abandoned in an earlier turn.
     fn first(&mut self, turn: usize) -> Option<Place> {
         let mut at = self.open.partition_point(|place| place.0 < turn);
         if at == self.open.len() {

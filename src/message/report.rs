@@ -1,4 +1,4 @@
-//! What is said about a history: repairs that were made, violations that were found.
+//! Reports about a history: repairs that were made, violations that were found.
 
 use std::borrow::Cow;
 
@@ -11,11 +11,11 @@ pub struct Repair {
     pub code: &'static str,
     /// What was done: `dropped`, `synthesized`, `moved`, `merged`, `renamed` or `converted`.
     pub action: &'static str,
-    /// The element of the given history, from 0.
+    /// The index of the element in the given history, from 0.
     pub index: usize,
-    /// The call, where it concerns one, by the id that it was given.
+    /// The given id of the call, if the repair concerns one.
     pub tool_call_id: Option<String>,
-    /// In words.
+    /// A description of the repair.
     pub detail: String,
 }
 
@@ -24,11 +24,11 @@ pub struct Repair {
 pub struct Violation {
     /// Stable code, such as `TOOL_RESULT_ORPHAN`.
     pub code: &'static str,
-    /// The message, from 0.
+    /// The index of the message, from 0.
     pub index: usize,
-    /// The call, where it concerns one.
+    /// The id of the call, if the violation concerns one.
     pub tool_call_id: Option<String>,
-    /// In words.
+    /// A description of the violation.
     pub message: String,
 }
 
@@ -70,28 +70,28 @@ fn members(
     Json::Object(all)
 }
 
-/// What was found at one place.
+/// A finding about one element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) code: &'static str,
     pub(super) action: &'static str,
     pub(super) index: usize,
     pub(super) id: Option<String>,
-    /// What the table of codes cannot say.
+    /// Details that the description of the code does not contain.
     pub(super) more: Cow<'static, str>,
-    /// What was done about it, where the action does not say enough.
+    /// What was done, if the action alone is not clear.
     pub(super) done: Cow<'static, str>,
     pub(super) weight: Weight,
 }
 
-/// Who hears of a finding.
+/// How a finding is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Weight {
-    /// A repair, and a violation: the provider refuses it.
+    /// As a repair and a violation: the provider refuses it.
     Fault,
-    /// A repair only: made to be safe, the provider may well take it as it is.
+    /// As a repair only: it is a precaution, and the provider may accept the original.
     Risk,
-    /// A violation only: the same history in other words, which this provider does not read.
+    /// As a violation only: the same content in a form that this provider does not read.
     Spelling,
 }
 
@@ -185,7 +185,7 @@ impl Finding {
     }
 }
 
-/// What each code says. The codes are those of the provider rules that the project keeps.
+/// The description of each code. The codes are those of the project's provider rules.
 fn words(code: &str) -> &'static str {
     match code {
         "ASSISTANT_BRIDGE_REQUIRED" => "a user may not speak directly after a tool result",

@@ -1,4 +1,4 @@
-//! What a provider's rules are, as data. Each dialect has one table; nothing here knows which.
+//! The rules of a provider as data. Each dialect has one table; this module is independent of them.
 
 use super::model::{Marks, Members, Reasoning};
 use crate::json::Json;
@@ -6,20 +6,20 @@ use crate::json::Json;
 /// The rules of one dialect, and how its messages are written.
 #[derive(Debug)]
 pub(super) struct Rules {
-    /// The shapes that it takes.
+    /// The shapes that it accepts.
     pub(super) own: Marks,
     pub(super) system: System,
     /// Whether `developer` is a role.
     pub(super) developer: bool,
-    /// Whether the user must speak first.
+    /// Whether the first message must be a user message.
     pub(super) first_user: bool,
     pub(super) last: Last,
-    /// Whether neighbours of one role become one message, and whether they are refused otherwise.
+    /// Whether adjacent messages of one role are merged, and whether they are refused otherwise.
     pub(super) merge: Merge,
-    /// Whether the assistant must speak between a result and the user.
+    /// Whether an assistant message is required between a result and a user message.
     pub(super) bridge: bool,
     pub(super) ids: Ids,
-    /// Whether a call may do without one.
+    /// Whether a call may omit its id.
     pub(super) ids_optional: bool,
     /// Whether content may be null beside calls.
     pub(super) null: bool,
@@ -28,20 +28,20 @@ pub(super) struct Rules {
     pub(super) arguments: Arguments,
     pub(super) reasoning: Replay,
     pub(super) empty_result: EmptyResult,
-    /// Whether a message that says nothing makes it refuse the request.
+    /// Whether it refuses a request with an empty message.
     pub(super) empty_refused: bool,
-    /// Whether calls stand behind what was said.
+    /// Whether calls must follow the other content.
     pub(super) calls_last: bool,
-    /// Whether a field that it does not know makes it refuse the request.
+    /// Whether it refuses a request with an unknown field.
     pub(super) strict: bool,
     pub(super) media: Media,
-    /// The types of blocks that it takes of those around OpenAI's; of other shapes, all.
+    /// The OpenAI-style block types that it accepts; it accepts all blocks of its other shapes.
     pub(super) blocks: &'static [&'static str],
-    /// Whether a result may show images.
+    /// Whether a result may contain images.
     pub(super) shows_results: bool,
     pub(super) fields: Fields,
     pub(super) write: for<'a> fn(Message<'a>, &mut Vec<Json<'a>>),
-    /// The system prompt beside the messages, from its texts.
+    /// Writes the system prompt outside the messages, from its texts.
     pub(super) write_system: for<'a> fn(Vec<Out<'a>>) -> Json<'a>,
 }
 
@@ -52,17 +52,17 @@ impl Rules {
     }
 }
 
-/// Where system messages stand.
+/// Where system messages are placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum System {
     Anywhere,
-    /// Beside the messages.
+    /// Outside the messages.
     Apart,
-    /// One, at the beginning.
+    /// One message, at the beginning.
     First,
 }
 
-/// Whether the list may end with the assistant's words.
+/// Whether the list may end with an assistant message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Last {
     Any,
@@ -71,42 +71,42 @@ pub(super) enum Last {
     NotAssistant,
 }
 
-/// What becomes of neighbours of one role.
+/// How adjacent messages of one role are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Merge {
     Never,
-    /// The provider would do it itself.
+    /// Merged, although the provider would do so itself.
     Neater,
-    /// The provider refuses them.
+    /// Merged, because the provider refuses them.
     Needed,
 }
 
-/// Which ids of calls are taken.
+/// Which call ids are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ids {
-    /// Any text up to so many characters.
+    /// Any text up to this many characters.
     Length(usize),
-    /// `[a-zA-Z0-9_-]`, up to so many.
+    /// `[a-zA-Z0-9_-]`, up to this many characters.
     Word(usize),
     /// Exactly nine of `[a-zA-Z0-9]`.
     Nine,
-    /// There are none: results are told by place.
+    /// No ids: results are matched by place.
     None,
 }
 
-/// Which names of tools are taken.
+/// Which tool names are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Names {
-    /// `[a-zA-Z0-9_-]`, up to so many characters.
+    /// `[a-zA-Z0-9_-]`, up to this many characters.
     Word(usize),
-    /// Dots and colons too, and a letter or underscore first; 64 characters.
+    /// Also dots and colons, with a letter or underscore first; up to 64 characters.
     Gemini,
 }
 
-/// Where results stand.
+/// Where results are placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Results {
-    /// A message each.
+    /// One message per result.
     Messages,
     /// Together at the beginning of the user's next message.
     WithUser,
@@ -116,22 +116,22 @@ pub(super) enum Results {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arguments {
-    /// JSON text; whether the provider reads it itself.
+    /// JSON text; `read` tells whether the provider parses it.
     Text {
         read: bool,
     },
     Object,
 }
 
-/// What a model may be given back of its reasoning.
+/// Which reasoning is sent back to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Replay {
     Nothing,
-    /// What its own wire writes, and nothing else.
+    /// Only reasoning in its own wire format.
     Native,
     /// Blocks that Anthropic signed.
     Signed,
-    /// `reasoning_content`, as the options say.
+    /// `reasoning_content`, depending on the options.
     Content,
     /// `thinking` beside the content.
     Thinking,
@@ -142,17 +142,17 @@ pub(super) enum Replay {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EmptyResult {
     Taken,
-    /// Refused of a failed call.
+    /// Refused for a failed call.
     RefusedOnError,
     Refused,
 }
 
-/// What it takes beside text.
+/// Which media it accepts beside text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Media {
-    /// Nothing: content is one text.
+    /// None: content is one text.
     None,
-    /// Images by address or base64.
+    /// Images by URL or base64.
     Images,
     /// Images and files.
     Files,
@@ -160,7 +160,7 @@ pub(super) enum Media {
     Bytes,
 }
 
-/// The fields beside those that every message has.
+/// The accepted fields beside those that every message has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fields {
     pub(super) message: &'static [&'static str],
@@ -173,7 +173,7 @@ impl Fields {
     pub(super) const NONE: Self = Self { message: &[], text: &[], call: &[], result: &[] };
 }
 
-/// The rules that most have.
+/// The rules that most dialects share.
 pub(super) const COMMON: Rules = Rules {
     own: Marks::NONE,
     system: System::Anywhere,
@@ -211,15 +211,15 @@ pub(super) enum Role {
     Tool,
 }
 
-/// A message that breaks no rule and only has to be written.
+/// A message that breaks no rule and is ready to be written.
 #[derive(Debug, Clone)]
 pub(super) struct Message<'a> {
     pub(super) role: Role,
     pub(super) parts: Vec<Out<'a>>,
     pub(super) extra: Members<'a>,
-    /// Whether its content came as a list of the dialect's own.
+    /// Whether its content came as a list in the dialect's own shape.
     pub(super) listed: bool,
-    /// Whether it came in one element with the results before it.
+    /// Whether it came in the same element as the results before it.
     pub(super) beside: bool,
 }
 
@@ -229,17 +229,17 @@ pub(super) enum Out<'a> {
     Text {
         text: Json<'a>,
         extra: Members<'a>,
-        /// It was another message's.
+        /// Whether it is separate from the text before it, such as text of another message.
         apart: bool,
     },
     Reasoning(Reasoning<'a>),
-    /// A block in the dialect's own words.
+    /// A block in the dialect's own format.
     Native(Json<'a>),
     Media(super::import::Media<'a>),
     Call {
         id: Json<'a>,
         name: Json<'a>,
-        /// A text or an object, as the dialect wants it.
+        /// A text or an object, as the dialect requires.
         arguments: Json<'a>,
         thought_signature: Option<Json<'a>>,
         extra: Members<'a>,
@@ -258,11 +258,11 @@ pub(super) enum Out<'a> {
 pub(super) enum ResultOut<'a> {
     Text(Json<'a>),
     Parts(Vec<Out<'a>>),
-    /// The dialect's own form of it.
+    /// Content in the dialect's own format.
     Native(Json<'a>),
 }
 
-/// The blocks of parts; not generic, so that it is there once.
+/// Converts parts into blocks. It is not generic, so that it is compiled only once.
 pub(super) fn blocks<'a>(
     parts: Vec<Out<'a>>,
     block: fn(Out<'a>) -> Option<Json<'a>>,

@@ -1,4 +1,4 @@
-//! Threads that the provider keeps: a stable id, and what the thread lacks.
+//! Threads that the provider stores: a stable id, and the first entry that the thread lacks.
 
 use sha2::{Digest, Sha256};
 
@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::json;
 use crate::signature::hex;
 
-/// The id of the thread of a conversation: the same in every run, another for every
-/// conversation and namespace. A UUID of version 8 (RFC 9562 §5.8) over a SHA-256.
+/// Returns the id of the thread of a conversation: the same in every run, and different for every
+/// conversation and namespace. It is a UUID of version 8 (RFC 9562 §5.8) over a SHA-256.
 ///
 /// ```
 /// use turnlock::message::thread_id;
@@ -22,7 +22,7 @@ use crate::signature::hex;
 /// ```
 ///
 /// # Errors
-/// `options.invalid` if the conversation has no id.
+/// `options.invalid` if the conversation's id is empty.
 pub fn thread_id(conversation_id: &str, namespace: Option<&str>) -> Result<String, Error> {
     if conversation_id.is_empty() {
         let option = "conversationId".to_owned();
@@ -51,7 +51,7 @@ pub(super) fn from(options: &Options, entries: &[Entry<'_>]) -> usize {
     }
     match options.seen {
         Some(seen) => entries.partition_point(|entry| entry.index < seen),
-        // The thread ends with what the model said last; what came behind it is new.
+        // The thread ends with the last assistant entry; later entries are new.
         None => {
             let answered = entries.iter().rposition(|entry| entry.speaker == Speaker::Assistant);
             answered.map_or(0, |at| at + 1)

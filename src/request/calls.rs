@@ -1,4 +1,4 @@
-//! The calls of a request: judged, run together or taken from a recording, settled.
+//! The calls of a request: they are judged, run together or taken from a recording, and settled.
 
 use sha2::{Digest, Sha256};
 
@@ -12,15 +12,15 @@ use crate::signature::{Signature, hex};
 use crate::tool::{self, Outcome, Rules, Ruling, Status};
 use crate::turn::{Effect, Settled, Verdict};
 
-/// Bytes of a tool's own words about a failure that are kept.
+/// The maximum number of bytes of a tool's own error message.
 const ERROR_BYTES: usize = 1024;
 
-/// A call that was requested, and what has become of it.
+/// A requested call and its state.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Call {
-    /// Names the call within the pass, from 1.
+    /// The number of the call within the pass, from 1.
     pub(super) number: u32,
-    /// The request it stood in, from 1.
+    /// The number of its request, from 1.
     iteration: u64,
     pub(super) requested: RequestedCall,
     pub(super) signature: Signature,
@@ -29,13 +29,13 @@ pub(super) struct Call {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum CallState {
-    /// The host checks its arguments.
+    /// The host is checking its arguments.
     Unchecked,
-    /// It waits for the others.
+    /// It waits for the checks of the other calls.
     Checked { valid: bool, approval: bool },
-    /// It does not run.
+    /// It was refused and does not run.
     Refused(Reason),
-    /// The host runs it.
+    /// The host is running it.
     Running { since: u64, deadline: u64, timeout: u64, limit: u64 },
     /// It has an outcome.
     Settled { outcome: Outcome, duration_ms: u64, replayed: bool },
@@ -74,8 +74,8 @@ impl Call {
         ]))
     }
 
-    /// The name of its end in results: `blocked` for what was not allowed to run, `skipped` for
-    /// what had run before.
+    /// The name of its status in results: `blocked` for a call that was not allowed to run,
+    /// `skipped` for a duplicate.
     pub(super) fn status(&self) -> &'static str {
         match &self.state {
             CallState::Settled { outcome, .. } => outcome.status.name(),
@@ -96,7 +96,7 @@ impl Call {
 }
 
 impl Pass {
-    /// What can be said of a call by its tool alone.
+    /// Returns the reason to refuse a call that follows from its tool alone.
     pub(super) fn refused_by_name(&self, name: &str) -> Option<Reason> {
         let tool = self.options.tools.find(name);
         if let Some(refusal) = self.rules(0).by_name(tool) {
@@ -110,7 +110,7 @@ impl Pass {
         Rules { tools_on: true, allow: self.options.policy.allow.as_deref(), budget }
     }
 
-    /// Takes the calls of a request; those that may run by their name are checked.
+    /// Takes the calls of a request; those that are not refused by their name are checked.
     pub(super) fn take_calls(&mut self, requested: Vec<RequestedCall>) {
         let iteration = self.record.iteration;
         for (at, requested) in requested.into_iter().enumerate() {
@@ -130,7 +130,7 @@ impl Pass {
             let signature = Signature::new(name, None, &requested.params, None);
             self.record.calls.push(Call { number, iteration, requested, signature, state });
         }
-        // In a replay nothing but the pass's own end depends on time.
+        // In a replay, checks have no time limit of their own.
         let timeout = match self.options.replay {
             Some(_) => u64::MAX,
             None => self.options.policy.tool_timeout_ms,
@@ -156,7 +156,7 @@ impl Pass {
         self.judge_when_checked();
     }
 
-    /// A check that does not come back is no permission.
+    /// Treats arguments as invalid if their check did not finish in time.
     pub(super) fn checks_timed_out(&mut self) {
         for call in &mut self.record.calls {
             if call.state == CallState::Unchecked {
@@ -211,7 +211,8 @@ impl Pass {
         self.go_on_when_settled();
     }
 
-    /// Has the host run a call; with recorded results, takes the recorded one, and never runs it.
+    /// Emits the effect that runs a call. With recorded results, the recorded one is used and the
+    /// call never runs.
     fn run(&mut self, at: usize) {
         let now = self.now;
         let policy = &self.options.policy;
@@ -322,7 +323,7 @@ impl Pass {
         self.trace_result(at);
     }
 
-    /// When every call has its outcome, the results are sealed, once, and the next step comes.
+    /// Once every call has its outcome, seals the results and starts the next step.
     fn go_on_when_settled(&mut self) {
         let open = |call: &Call| matches!(call.state, CallState::Running { .. });
         let State::Running { since, .. } = self.state else { return };
@@ -338,7 +339,7 @@ impl Pass {
         self.go_on();
     }
 
-    /// Whether any call brought a result; without one the input stays as it was.
+    /// Whether any call returned a result; without one the input is unchanged.
     pub(super) fn has_result(&self) -> bool {
         let ok = |call: &Call| call.outcome().is_some_and(|(one, ..)| one.status == Status::Ok);
         self.record.calls.iter().any(ok)

@@ -1,7 +1,7 @@
-//! One inference of a pass: the request, the response as it comes, its end.
+//! One inference of a pass: the request, the incoming response, and the end.
 //!
-//! Nothing of it is shown before it is whole, so a request that failed is repeated even when
-//! some of its response had come.
+//! Nothing is shown before the response is complete, so a failed request is retried even if part of
+//! its response was received.
 
 use super::options::Policy;
 use crate::dialect::Dialect;
@@ -11,14 +11,14 @@ use crate::stream::{Decoder, Delta, Response, StreamError};
 use crate::trace::Failure;
 use crate::turn;
 
-/// A request in flight, or one that waits to be repeated.
+/// A request in flight, or one that waits for its retry.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Inference {
     pub(super) number: u32,
     pub(super) attempt: u32,
-    /// What is asked, in the dialect's words.
+    /// The body of the request, in the dialect's format.
     pub(super) body: Json<'static>,
-    /// A failed request is repeated then.
+    /// The time at which the failed request is retried.
     pub(super) waiting: Option<u64>,
     since: u64,
     heard: Option<u64>,
@@ -31,9 +31,9 @@ pub(super) struct Inference {
 /// How a request ended.
 #[derive(Debug)]
 pub(super) enum End {
-    /// The response is whole.
+    /// The response is complete.
     Done,
-    /// It is not, and whether the same request may succeed later.
+    /// The request failed; `retryable` tells whether the same request may succeed later.
     Failed { failure: Failure, retryable: bool, retry_after_ms: Option<u64> },
 }
 
@@ -58,7 +58,7 @@ impl Inference {
         }
     }
 
-    /// Whether a fact is about the request that is in flight.
+    /// Whether an input concerns the request that is in flight.
     pub(super) fn is(&self, number: u32, attempt: u32) -> bool {
         (self.number, self.attempt) == (number, attempt) && self.waiting.is_none()
     }
@@ -108,7 +108,7 @@ impl Inference {
             return end;
         }
         if self.from_host && self.response.finish.is_none() {
-            // A generator that returns has said all it wants to say.
+            // A generator that returns has completed its response.
             self.response.end_calls();
             return End::Done;
         }
@@ -120,7 +120,7 @@ impl Inference {
 
     pub(super) fn broken(&self, message: &str) -> End {
         if self.is_finished() {
-            // Everything was said; a connection that breaks behind it takes nothing away.
+            // The response is complete, so a connection that breaks afterwards loses nothing.
             return End::Done;
         }
         let code = if self.heard.is_some() { "model.truncated" } else { "model.unreachable" };
@@ -147,7 +147,7 @@ impl Inference {
         for delta in deltas {
             let one_more = matches!(delta, Delta::ToolCallStart { .. });
             if one_more && self.response.calls.len() >= limits::CALLS_PER_RESPONSE {
-                // A runaway: those that came are judged, the rest is not read.
+                // Too many calls: those received are judged, the rest is not read.
                 return Some(End::Done);
             }
             if let Err(error) = self.response.take(&delta) {

@@ -1,26 +1,27 @@
-//! Which tools only read: the list that a person looks through before a planner gets any of them.
+//! Lists which tools only read, for a person to review before a planner gets any of them.
 //!
-//! What is declared counts, and doubt counts against the tool. A name is no proof, so it never
-//! makes a tool read-only; it can only make one suspicious.
+//! Only declarations count, and any doubt counts against the tool. A name is no proof: it never
+//! makes a tool read-only, it can only make a tool suspicious.
 
 use crate::json::Json;
 
-/// What a tool may do, and how that is known.
+/// Whether a tool only reads, and how that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Declared by the registry: `readOnly: true`.
     Declared,
-    /// Annotated by its MCP server: `readOnlyHint: true`. A hint is as good as its server.
+    /// Annotated by its MCP server: `readOnlyHint: true`. The hint is only as reliable as the
+    /// server.
     Annotated,
-    /// Nothing says that it only reads.
+    /// Nothing declares that it only reads.
     Undeclared,
-    /// Annotated as no reader, or as destructive.
+    /// Annotated as not read-only, or as destructive.
     AnnotatedOtherwise,
-    /// It says that it only reads, and something else that it does.
+    /// One declaration states that it only reads, and another one contradicts it.
     Contradictory,
-    /// It says that it only reads, and its name begins with a verb of change, such as `place`.
+    /// Declared read-only, but its name begins with a verb of change, such as `place`.
     NameSuggestsChange,
-    /// Its name is none that providers take, or is taken but for upper and lower case.
+    /// Providers do not accept its name, or an earlier tool has the same name apart from case.
     UnusableName,
 }
 
@@ -39,14 +40,14 @@ impl Access {
         }
     }
 
-    /// Whether it goes on the allowlist to review.
+    /// Whether the tool is put on the allowlist for review.
     #[must_use]
     pub fn is_read_only(self) -> bool {
         matches!(self, Self::Declared | Self::Annotated)
     }
 }
 
-/// First words of names that change something, or that start what goes on by itself.
+/// First words of the names of tools that change something, or that start an ongoing process.
 const CHANGES: [&str; 48] = [
     "add",
     "apply",
@@ -98,8 +99,8 @@ const CHANGES: [&str; 48] = [
     "write",
 ];
 
-/// Judges tools, each `{ name, readOnly? }` of a registry, or as MCP's `tools/list` gives them:
-/// `{ name, annotations?: { readOnlyHint?, destructiveHint? } }`. In their order.
+/// Judges tools in their order. Each is `{ name, readOnly? }` from a registry, or
+/// `{ name, annotations?: { readOnlyHint?, destructiveHint? } }` from MCP's `tools/list`.
 #[must_use]
 pub fn inventory(tools: &[Json<'_>]) -> Vec<(String, Access)> {
     let name =

@@ -1,9 +1,9 @@
-//! What a prompt of a pass is held to: it says that tool results are optional, it has no section
-//! that is a draft, and it sends the model to no file.
+//! Checks a prompt of a pass: it must say that tool results are optional, have no draft section,
+//! and refer the model to no file.
 
 use crate::json::Json;
 
-/// What is wrong with a prompt.
+/// A defect of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lint {
     /// `prompt.tool_results_missing`, `prompt.tool_results_not_optional`, `prompt.draft` or
@@ -11,7 +11,7 @@ pub struct Lint {
     pub code: &'static str,
     /// The line, from 1.
     pub line: usize,
-    /// The words that it is about; empty where something is missing.
+    /// The words that it is about; empty if something is missing.
     pub found: String,
 }
 
@@ -61,15 +61,15 @@ const OPTIONAL: [&str; 12] = [
     "may be",
 ];
 
-/// Ends of file names. Without a folder before it, `js` and the like are more often a word
-/// (`Node.js`) than a file.
+/// File extensions. Extensions like `js` are not listed: without a folder they are more often part
+/// of a word (`Node.js`) than of a file name.
 const ENDS: [&str; 21] = [
     "txt", "md", "mdx", "rst", "py", "rs", "yaml", "yml", "toml", "csv", "tsv", "json", "jsonl",
     "ipynb", "pdf", "docx", "xlsx", "log", "ini", "cfg", "parquet",
 ];
 
-/// Everything that is wrong with a prompt, by line; nothing if it will do. For prompts of both
-/// passes. English words are looked for; see DESIGN.md for what counts.
+/// Returns all defects of a prompt, by line; empty if there are none. For prompts of both passes.
+/// Only English words are recognized; see DESIGN.md for the rules.
 #[must_use]
 pub fn lint_prompt(template: &str) -> Vec<Lint> {
     let mut lints = Vec::new();
@@ -118,8 +118,8 @@ fn says_optional(paragraph: &str) -> bool {
     OPTIONAL.iter().any(|words| paragraph.contains(words))
 }
 
-/// A label that says draft: the word in capitals anywhere, in any case in a heading, in brackets
-/// or before a colon. To draft a plan is another word.
+/// Finds a draft label: the word in capitals anywhere, or in any case in a heading, in brackets or
+/// before a colon. The verb "to draft" does not count.
 fn draft(line: &str) -> Option<&str> {
     let words = || line.split(|c: char| !c.is_ascii_alphanumeric());
     let capital = words().any(|word| word == "DRAFT");
@@ -142,8 +142,8 @@ fn bare(word: &str) -> &str {
         .trim_end_matches('.')
 }
 
-/// `prompts/plan.txt`, `./docs`, `/etc/app/rules`, `C:\rules`, `~/notes`, `prompts/strategies/`,
-/// `rules.md`; neither `BTC/USD`, `and/or`, `24/7`, `e.g`, nor an address of the web.
+/// Whether a word is a path: `prompts/plan.txt`, `./docs`, `/etc/app/rules`, `C:\rules`, `~/notes`,
+/// `prompts/strategies/`, `rules.md`; but not `BTC/USD`, `and/or`, `24/7`, `e.g` or a web address.
 fn is_path(word: &str) -> bool {
     if word.starts_with("http://") || word.starts_with("https://") {
         return false;

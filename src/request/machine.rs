@@ -1,4 +1,4 @@
-//! The machine itself: its state, its inputs, its clock, and which step comes next.
+//! The state machine of a pass: its state, its inputs, its clock, and the next step.
 
 use std::collections::VecDeque;
 
@@ -28,14 +28,14 @@ pub struct Pass {
     pub(super) effects: VecDeque<Effect>,
 }
 
-/// Where a pass stands.
+/// The state of a pass.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum State {
     /// Not started.
     Idle,
-    /// A request is in flight, or waits to be repeated.
+    /// A request is in flight, or waits for its retry.
     Asking(Step, Box<Inference>),
-    /// The host checks arguments.
+    /// The host is checking arguments.
     Checking { deadline: u64 },
     /// Tools are in flight.
     Running { since: u64, deadline: u64 },
@@ -43,7 +43,7 @@ pub(super) enum State {
     Over,
 }
 
-/// What an inference is for.
+/// The purpose of an inference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     Request,
@@ -59,31 +59,31 @@ impl Step {
     }
 }
 
-/// What accumulates over the pass.
+/// The data that accumulates over the pass.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Record {
     pub(super) inferences: u32,
-    /// Requests made.
+    /// The number of requests made.
     pub(super) iteration: u64,
     /// Every call that was requested, in order.
     pub(super) calls: Vec<Call>,
-    /// What spoiled requests.
+    /// The reasons why requests were rejected.
     pub(super) rejected: Vec<Rejected>,
     pub(super) ledger: Ledger,
-    /// Calls that ran, or took a recorded result.
+    /// The number of calls that ran or used a recorded result.
     pub(super) executed: u64,
-    /// Milliseconds that tools have run.
+    /// Milliseconds spent running tools.
     pub(super) tools_ms: u64,
     pub(super) boxes: BoxMaker,
-    /// The results, sealed.
+    /// The sealed results.
     pub(super) sealed: Option<String>,
     pub(super) usage: Usage,
-    /// The plan was asked for a second time.
+    /// The plan was requested a second time.
     pub(super) again: bool,
 }
 
 impl Pass {
-    /// Makes a pass from a host's options; see [`Options::parse`] for their form.
+    /// Creates a pass from a host's options; see [`Options::parse`] for their form.
     ///
     /// # Errors
     /// Those of [`Options::parse`].
@@ -91,10 +91,10 @@ impl Pass {
         Ok(Self::with(Options::parse(options)?))
     }
 
-    /// As [`Pass::new`], of JSON that has been read.
+    /// As [`Pass::new`], from parsed JSON.
     ///
     /// # Errors
-    /// Those of [`Pass::new`] but `json.*`.
+    /// Those of [`Pass::new`] except `json.*`.
     pub fn from_json(options: &Json<'static>) -> Result<Self, Error> {
         Ok(Self::with(Options::from_json(options)?))
     }
@@ -122,9 +122,9 @@ impl Pass {
         }
     }
 
-    /// Takes a fact. `now_ms` is the host's monotonic clock, from any origin; a step back is
-    /// ignored. Late, repeated and unknown facts change nothing, and so do those that only a
-    /// turn knows.
+    /// Handles an input. `now_ms` is the host's monotonic clock, from any origin; a step back is
+    /// ignored. Late, repeated and unknown inputs are ignored, and so are inputs that only a turn
+    /// handles.
     pub fn handle(&mut self, now_ms: u64, input: Input<'_>) {
         self.now = self.now.max(now_ms);
         let now = self.now;
@@ -160,13 +160,14 @@ impl Pass {
         self.expire();
     }
 
-    /// The next effect. Poll until `None` after each input, and do each in order.
+    /// Returns the next effect. After each input, poll until `None` and perform the effects in
+    /// order.
     #[must_use]
     pub fn poll(&mut self) -> Option<Effect> {
         self.effects.pop_front()
     }
 
-    /// When to send [`Input::Timer`] if nothing else happens, on the clock of
+    /// Returns when to send [`Input::Timer`] if no other input occurs, on the clock of
     /// [`Pass::handle`]. `None` before the start and after the end.
     #[must_use]
     pub fn next_deadline(&self) -> Option<u64> {
@@ -190,7 +191,7 @@ impl Pass {
         }
     }
 
-    /// What time alone brings about.
+    /// Handles a deadline that has passed.
     fn expire(&mut self) {
         let Some(due) = self.next_deadline() else { return };
         if self.now < due {
@@ -222,7 +223,7 @@ impl Pass {
         self.fail(Failure { code: "model.timeout".into(), message, status: None });
     }
 
-    /// The next request where one may still lead to a call, else the plan.
+    /// Starts the next request if it may still lead to a call, otherwise the plan.
     pub(super) fn go_on(&mut self) {
         let policy = &self.options.policy;
         let left = self.record.iteration < policy.max_iterations && self.budget() > 0;
@@ -233,7 +234,7 @@ impl Pass {
         self.options.policy.max_tool_calls.saturating_sub(self.record.executed)
     }
 
-    /// Makes the next inference.
+    /// Starts the next inference.
     pub(super) fn ask(&mut self, step: Step) {
         self.record.inferences += 1;
         let offer = match step {
@@ -262,7 +263,7 @@ impl Pass {
         self.effects.push_back(Effect::Fetch { inference: number, attempt, body });
     }
 
-    /// Something came of the request in flight; `open` if its connection still is.
+    /// Passes an input to the request in flight; `open` tells whether its connection is still open.
     fn heard(
         &mut self,
         number: u32,
@@ -281,7 +282,7 @@ impl Pass {
         self.ended(end);
     }
 
-    /// The response is whole, or the request has failed.
+    /// Handles the end of a request: the response is complete, or the request has failed.
     fn ended(&mut self, end: End) {
         let State::Asking(step, mut asking) = std::mem::replace(&mut self.state, State::Over)
         else {
@@ -317,13 +318,13 @@ impl Pass {
         }
         self.trace_failed_call(step, number, &failure);
         match step {
-            // Without a request there still can be a plan.
+            // A plan is still possible without a request.
             Step::Request => self.ask(Step::Plan),
             Step::Plan => self.fail(failure),
         }
     }
 
-    /// The model has said what it needs.
+    /// Handles the response of the request pass.
     fn requested(&mut self, number: u32, response: &Response) {
         let most = self.options.policy.max_reason_chars;
         let reading: Reading = if response.calls.is_empty() {
@@ -347,8 +348,8 @@ impl Pass {
         }
     }
 
-    /// The model has answered the plan pass. Calls are not read here; an answer that is a
-    /// request, or nothing, is no plan, and is asked for once more.
+    /// Handles the response of the plan pass. Calls are not read here. A response that is empty or
+    /// a request is not a plan; the plan is then requested once more.
     fn planned(&mut self, number: u32, response: &Response) {
         self.trace_llm_call(Step::Plan, number, response, self.record.executed);
         let text = &response.text;
@@ -373,7 +374,7 @@ impl Pass {
         self.fail(failure);
     }
 
-    /// Ends what is in flight.
+    /// Ends the request and the calls in flight.
     fn stop_all(&mut self, reason: &'static str) {
         if let State::Asking(_, asking) = &self.state
             && asking.waiting.is_none()
@@ -410,7 +411,7 @@ impl Pass {
     }
 }
 
-/// Whether a text is a request for tools, and not a plan that has a list of that name.
+/// Whether a text is a request for tools, not a plan that has a list of the same name.
 fn is_request(text: &str) -> bool {
     let json = parse::find_json(text).ok().flatten();
     let json = json.and_then(|json| Json::parse_str(json).ok());

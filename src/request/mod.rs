@@ -1,16 +1,16 @@
-//! The tool-request pass: a planner may ask for read-only data before it plans.
+//! The tool-request pass: a planner may request read-only data before it plans.
 //!
 //! ```text
 //!   start ─▶ request pass ── calls ─▶ check ─▶ run together ── results ─▶ plan pass ─▶ plan
 //!                 │                     └── none may run ─────────────────▶ ▲
 //!                 └── no request, or none that is valid ──────────────────▶ ▲
 //! ```
-//! Whatever goes wrong before the plan pass is recorded, and the plan is made without it.
-//! [`Pass`] is the machine, with the grammar of a [turn](crate::turn): [`Pass::handle`] takes a
-//! fact, [`Pass::poll`] gives the next effect. What it decides is written down in `DESIGN.md` §10,
-//! and pinned by `tests/requests`.
+//! A failure before the plan pass is recorded, and the plan is made without the missing data.
+//! [`Pass`] is a state machine like a [turn](crate::turn): [`Pass::handle`] takes an input,
+//! [`Pass::poll`] returns the next effect. Its decisions are specified in `DESIGN.md` §10 and
+//! tested by `tests/requests`.
 //!
-//! What a request may be can be used alone:
+//! The parser and the prompt lint can be used alone:
 //!
 //! ```
 //! use turnlock::request::{ParsePolicy, Reason, lint_prompt, parse_tool_request};

@@ -1,4 +1,4 @@
-//! What a host says about a pass before it starts.
+//! The options of a pass, which a host sets before it starts.
 
 use std::borrow::Cow;
 
@@ -20,29 +20,30 @@ type Member = (Cow<'static, str>, Json<'static>);
 /// The limits of a pass. Times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// Names of the tools that may be asked for; `None` is every tool that is `readOnly`. A
-    /// tool that is not never runs, whatever stands here.
+    /// Names of the tools that may be requested; `None` means every tool that is `readOnly`. A tool
+    /// that is not `readOnly` never runs, even if it is listed.
     pub allow: Option<Vec<String>>,
-    /// Calls that run for one plan. Default 2.
+    /// The maximum number of calls that run for one plan. Default 2.
     pub max_tool_calls: u64,
-    /// Requests for one plan. Default 1; with 0 the plan is asked for at once. At most 4.
+    /// The maximum number of requests for one plan. Default 1; with 0 the plan is requested at
+    /// once. At most 4.
     pub max_iterations: u64,
-    /// One call; a tool's own limit counts where it is shorter. Default 2 000.
+    /// The time limit of one call; a tool's own limit applies if it is shorter. Default 2 000.
     pub tool_timeout_ms: u64,
-    /// All calls together. Default 5 000.
+    /// The time limit of all calls together. Default 5 000.
     pub total_tool_ms: u64,
-    /// Bytes of one result, as JSON text; a tool's own limit counts where it is smaller.
-    /// Default 65 536.
+    /// The maximum size of one result, in bytes of JSON text; a tool's own limit applies if it is
+    /// smaller. Default 65 536.
     pub max_tool_result_bytes: u64,
-    /// UTF-16 units of a reason; longer ones are cut. Default 200.
+    /// The maximum number of UTF-16 units of a reason; longer ones are cut. Default 200.
     pub max_reason_chars: u64,
-    /// How the model is asked for its request. Default [`Channel::Text`].
+    /// The channel of the model's request. Default [`Channel::Text`].
     pub channel: Channel,
-    /// From a request to the first byte of its response. Default 60 000.
+    /// The time limit from a request to the first byte of its response. Default 60 000.
     pub model_first_byte_ms: u64,
-    /// Between two chunks of a response. Default 60 000.
+    /// The time limit between two chunks of a response. Default 60 000.
     pub model_idle_ms: u64,
-    /// The whole pass. Default 300 000.
+    /// The time limit of the whole pass. Default 300 000.
     pub total_ms: u64,
 }
 
@@ -65,7 +66,7 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Reads the JSON of a host; fields that are left out, or null, keep their default.
+    /// Reads the JSON of a host; fields that are omitted or null keep their default.
     ///
     /// # Errors
     /// `options.invalid` with the path of the field.
@@ -73,8 +74,8 @@ impl Policy {
         policy(value)
     }
 
-    /// The JSON that hosts give, with every field; `allow` is null where every tool that only
-    /// reads may be asked for.
+    /// Returns the JSON that hosts pass in, with every field; `allow` is null if every read-only
+    /// tool may be requested.
     #[must_use]
     pub fn to_json(&self) -> Json<'static> {
         let names = |all: &Vec<String>| all.iter().map(|name| name.clone().into()).collect();
@@ -94,37 +95,37 @@ impl Policy {
     }
 }
 
-/// Everything a host says about a pass.
+/// All options of a pass.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// The wire of the model.
+    /// The wire format of the model.
     pub dialect: Dialect,
-    /// The planning input, an object, without `global_context.tool_results`: those are the
-    /// pass's own.
+    /// The planning input, an object without `global_context.tool_results`, which the pass sets
+    /// itself.
     pub input: Json<'static>,
-    /// The tools. Duplicates are always collapsed, so every one has [`Dedupe::Replay`].
+    /// The tools. Duplicate calls are always collapsed, so every tool has [`Dedupe::Replay`].
     pub tools: Registry,
     /// The limits.
     pub policy: Policy,
-    /// Names the plan in every event.
+    /// The id of the plan in every event.
     pub plan_id: String,
-    /// Names the run that the plan belongs to.
+    /// The id of the run that the plan belongs to.
     pub run_id: String,
-    /// What asked for the plan; default `live`, with recorded results `backtest`.
+    /// The origin of the plan. Default `live`, or `backtest` with recorded results.
     pub source: String,
-    /// What the model is told in the request pass.
+    /// The system prompt of the request pass.
     pub request_prompt: Template,
-    /// What the model is told in the plan pass.
+    /// The system prompt of the plan pass.
     pub plan_prompt: Template,
-    /// Randomness of the host, at least 32 characters, for boxes, keys and jitter.
+    /// Randomness from the host, at least 32 characters, for boxes, keys and jitter.
     pub secret: String,
-    /// Recorded results; with these no tool ever runs.
+    /// Recorded results; if they are given, no tool ever runs.
     pub replay: Option<Vec<Recorded>>,
-    /// Milliseconds since 1970 that the start of the pass counts as. Default 0.
+    /// The time at which the pass starts, in milliseconds since 1970. Default 0.
     pub started_at: u64,
-    /// Repetitions of a failed request. Default 2, at most 10.
+    /// The maximum number of retries of a failed request. Default 2, at most 10.
     pub max_retries: u64,
-    /// Whether trace events are wanted. Default `false`.
+    /// Whether trace events are emitted. Default `false`.
     pub trace: bool,
 }
 
@@ -132,20 +133,21 @@ impl Options {
     /// Reads the options of a host: `{ dialect, input, tools?, policy?, planId?, runId?, source?,
     /// requestPrompt?, planPrompt?, secret?, replay?, startedAt?, maxRetries?, trace? }`.
     ///
-    /// Without recorded results `planId`, `runId` and `secret` are needed. With them they are
-    /// made from the input, so that the same input gives the same pass, byte for byte.
+    /// Without recorded results, `planId`, `runId` and `secret` are required. With recorded
+    /// results, they default to values made from the input, so that the same input gives the same
+    /// pass, byte for byte.
     ///
     /// # Errors
-    /// `json.*` for a text that is no JSON; `options.invalid` with the path of the option;
-    /// `dialect.unknown`; `tool.invalid_name`, also for a tool that is called `request_tools`.
+    /// `json.*` for invalid JSON; `options.invalid` with the path of the option; `dialect.unknown`;
+    /// `tool.invalid_name`, also for a tool that is named `request_tools`.
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
         Self::from_json(&Json::parse_lossy(text, limits::HISTORY_BYTES)?.into_owned())
     }
 
-    /// As [`Options::parse`], of JSON that has been read.
+    /// As [`Options::parse`], from parsed JSON.
     ///
     /// # Errors
-    /// Those of [`Options::parse`] but `json.*`.
+    /// Those of [`Options::parse`] except `json.*`.
     pub fn from_json(json: &Json<'static>) -> Result<Self, Error> {
         let members = json.as_object().ok_or_else(|| invalid("options", "an object"))?;
         if let Some((key, _)) = members.iter().find(|(key, _)| !KNOWN.contains(&key.as_ref())) {
@@ -244,7 +246,7 @@ fn tools(value: Option<Json<'static>>) -> Result<Registry, Error> {
     Registry::new(tools)
 }
 
-/// Reads what a host gives; fields that are left out, or null, keep their default.
+/// Reads the policy of a host; fields that are omitted or null keep their default.
 fn policy(value: &Json<'_>) -> Result<Policy, Error> {
     const MS: u64 = 24 * 60 * 60 * 1000;
     let members = value.as_object().ok_or_else(|| invalid("policy", "an object"))?;
@@ -292,7 +294,7 @@ fn names(path: &str, value: &Json<'_>) -> Result<Vec<String>, Error> {
 
 impl super::ParsePolicy {
     /// Reads `{ allow, maxToolCalls?, maxReasonChars? }`. Other members of a pass's policy are
-    /// passed over, so that one object serves both.
+    /// ignored, so that one object serves both.
     ///
     /// # Errors
     /// `options.invalid` with the path of the option.
@@ -309,13 +311,13 @@ impl super::ParsePolicy {
     }
 }
 
-/// The members of `global_context` that are there.
+/// The members of `global_context`; none if it is absent.
 pub(super) fn context_of<'a>(input: &'a Json<'static>) -> &'a [Member] {
     input.get("global_context").and_then(Json::as_object).unwrap_or_default()
 }
 
-/// The input as the plan pass has it: with `results` in `global_context.tool_results`, or without
-/// any there. Nothing is changed in what is no object.
+/// Returns the input of the plan pass: with `results` in `global_context.tool_results`, or without
+/// that member. A value that is not an object is returned unchanged.
 #[must_use]
 pub fn planned_input(input: Json<'static>, results: Option<Json<'static>>) -> Json<'static> {
     let Json::Object(mut members) = input else { return input };

@@ -1,10 +1,11 @@
-//! A model's request for tools, out of what it said. Strict: what is not exactly a request is none.
+//! Parses a model's request for tools. The parser is strict: any deviation from the schema makes
+//! the request invalid.
 //!
 //! ```text
 //! {"tool_calls":[{"tool_name":"search","params":{"q":"tides"},"reason":"the input has no tide table"}]}
 //! ```
-//! `tool_calls` may be left out; inside a call all three members are required, and no other is
-//! taken. The text is the JSON itself, or holds it in exactly one fenced block.
+//! `tool_calls` may be omitted; inside a call all three members are required, and no other member
+//! is allowed. The text is the JSON itself, or contains it in exactly one fenced block.
 
 use super::rejected::{Reason, Rejected};
 use crate::json::Json;
@@ -15,43 +16,46 @@ use crate::stream::Call;
 /// The name of the tool through which a request may come on a provider's tool-call channel.
 pub const REQUEST_TOOL: &str = "request_tools";
 
-/// A call that a model asks for.
+/// A call that a model requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestedCall {
-    /// Its place in the request, from 0.
+    /// Its index in the request, from 0.
     pub index: usize,
-    /// The tool.
+    /// The name of the tool.
     pub tool_name: String,
     /// The arguments, an object.
     pub params: Json<'static>,
-    /// Why, in the model's words; cut to its limit. Empty on a provider's tool-call channel.
+    /// The model's reason, cut to its limit. Empty if the tool itself is called on a provider's
+    /// tool-call channel.
     pub reason: String,
 }
 
-/// What a request is held to.
+/// The limits of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsePolicy {
-    /// Names of the tools that may be asked for.
+    /// Names of the tools that may be requested.
     pub allow: Vec<String>,
-    /// Calls that are taken, in order. Default 2.
+    /// The maximum number of calls that are accepted, in order. Default 2.
     pub max_tool_calls: u64,
-    /// UTF-16 units of a reason; a longer one is cut and ends with `…`. Default 200.
+    /// The maximum number of UTF-16 units of a reason; a longer one is cut and ends with `…`.
+    /// Default 200.
     pub max_reason_chars: u64,
 }
 
-/// What came of a request.
+/// The result of parsing a request.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ParsedRequest {
     /// The calls that may run, in order, each with its signature.
     pub tool_calls: Vec<(RequestedCall, Signature)>,
-    /// What may not, and why, in the order of the request.
+    /// The rejected calls and the reasons, in the order of the request.
     pub rejected: Vec<Rejected>,
-    /// Whether the text was a request by the schema. If not, nothing of it is taken.
+    /// Whether the text was a request according to the schema. If not, no call is accepted.
     pub valid: bool,
 }
 
-/// Reads a request: by its schema first, which all of it must fit, then by the policy, call by
-/// call: off the allowlist, a duplicate by signature, over the limit.
+/// Parses a request. First, the whole request must match the schema. Then each call is checked
+/// against the policy, and is rejected if it is not on the allowlist, is a duplicate by signature,
+/// or exceeds the limit.
 #[must_use]
 pub fn parse_tool_request(text: &str, policy: &ParsePolicy) -> ParsedRequest {
     let calls = match read_text(text, policy.max_reason_chars) {
@@ -79,10 +83,10 @@ pub fn parse_tool_request(text: &str, policy: &ParsePolicy) -> ParsedRequest {
     parsed
 }
 
-/// The calls of a request, or everything that is wrong with it.
+/// The calls of a request, or all of its defects.
 pub(super) type Reading = Result<Vec<RequestedCall>, Vec<Rejected>>;
 
-/// A request in a text; nothing said is nothing asked.
+/// Parses a request in a text; an empty text requests nothing.
 pub(super) fn read_text(text: &str, max_reason: u64) -> Reading {
     if text.len() > limits::REQUEST_BYTES {
         return Err(vec![Rejected::whole(Reason::TooLarge)]);
@@ -94,8 +98,8 @@ pub(super) fn read_text(text: &str, max_reason: u64) -> Reading {
     }
 }
 
-/// A request on the provider's tool-call channel: as the arguments of [`REQUEST_TOOL`], or as
-/// calls of the tools themselves. A call whose end was not seen spoils the request.
+/// Parses a request on the provider's tool-call channel: the arguments of [`REQUEST_TOOL`], or
+/// calls of the tools themselves. A call whose end was not received makes the request invalid.
 pub(super) fn read_calls(calls: &[Call], max_reason: u64) -> Reading {
     let mut all = Vec::new();
     let mut wrong = Vec::new();
@@ -135,7 +139,8 @@ pub(super) fn read_calls(calls: &[Call], max_reason: u64) -> Reading {
     if wrong.is_empty() { Ok(all) } else { Err(wrong) }
 }
 
-/// The JSON of a text: all of it, or what stands in its only fenced block. `None` for nothing.
+/// Returns the JSON of a text: all of it, or the content of its only fenced block. `None` for an
+/// empty text.
 pub(super) fn find_json(text: &str) -> Result<Option<&str>, Reason> {
     let text = text.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {
@@ -174,7 +179,7 @@ pub(super) fn find_json(text: &str) -> Result<Option<&str>, Reason> {
     }
 }
 
-/// The schema, member by member.
+/// Parses a request by the schema, member by member.
 fn read_json(text: &str, max_reason: u64) -> Reading {
     let whole = |reason, detail: &str| {
         Err(vec![Rejected { detail: detail.to_owned(), ..Rejected::whole(reason) }])
@@ -219,7 +224,7 @@ fn read_call(
     let (mut name, mut params, mut why) = (None, None, None);
     for (key, value) in members {
         match (key.as_ref(), value) {
-            // No registry has a longer or an empty name.
+            // A registry accepts no empty or longer name.
             ("tool_name", Json::String(text)) if (1..=64).contains(&text.len()) => {
                 name = Some(text.into_owned());
             }
@@ -240,7 +245,7 @@ fn read_call(
     })
 }
 
-/// At most `max` UTF-16 units, which is what JavaScript counts, the mark of the cut included.
+/// Cuts a text to at most `max` UTF-16 units, as JavaScript counts, including the `…`.
 fn shorten(text: &str, max: u64) -> String {
     let max = usize::try_from(max).unwrap_or(usize::MAX);
     if text.encode_utf16().count() <= max {
@@ -259,7 +264,7 @@ fn shorten(text: &str, max: u64) -> String {
     short
 }
 
-/// Enough of a name to recognize it by.
+/// Cuts a name to a length that is enough to recognize it.
 fn clip(text: &str) -> &str {
     text.get(..text.floor_char_boundary(64)).unwrap_or_default()
 }

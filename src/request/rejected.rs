@@ -1,42 +1,42 @@
-//! Why a request, or a call of it, is not taken.
+//! Why a request, or one of its calls, is rejected.
 
 use super::parse::RequestedCall;
 use crate::json::Json;
 use crate::tool::Refusal;
 
-/// Why something is not taken. The first group spoils the whole request, the second one call.
+/// Why something is rejected. The first group rejects the whole request, the second one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// More than one fenced block could be the request.
     Ambiguous,
     /// A member has a value of the wrong type, or a name that no tool can have.
     InvalidField,
-    /// A member of a call is not there.
+    /// A member of a call is missing.
     MissingField,
     /// Text without a request in it.
     NoJson,
-    /// No JSON object where one is wanted.
+    /// Not a JSON object where one is required.
     NotAnObject,
-    /// No JSON by I-JSON's rules; the detail is the code, such as `json.duplicate_key`.
+    /// Not valid I-JSON; the detail is the code, such as `json.duplicate_key`.
     Syntax,
     /// Longer than 64 KiB.
     TooLarge,
-    /// It broke off.
+    /// The text or the call is truncated.
     Truncated,
-    /// A member that the schema does not have.
+    /// A member that the schema does not define.
     UnknownField,
 
     /// Over the limit of calls.
     Budget,
-    /// The same call, by signature, was taken before; its result serves both.
+    /// A call with the same signature was accepted before; its result serves both.
     Duplicate,
     /// The arguments do not fit the tool's schema.
     InvalidArguments,
     /// Not on the allowlist.
     NotAllowed,
-    /// It needs the approval of a user, whom nobody asks here.
+    /// It needs the approval of a user, which a pass does not request.
     NotApproved,
-    /// On the allowlist, but not declared read-only: it never runs here.
+    /// Allowed by its name, but not declared read-only: it never runs in a pass.
     NotReadOnly,
     /// There is no such tool.
     UnknownTool,
@@ -66,7 +66,7 @@ impl Reason {
         }
     }
 
-    /// The reason of a name.
+    /// Returns the reason with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         ALL.into_iter().find(|one| one.name() == name)
@@ -105,16 +105,16 @@ impl From<Refusal> for Reason {
     }
 }
 
-/// Something of a request that is not taken.
+/// A request or a call that is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejected {
-    /// The call's place in the request, from 0; `None` for the request itself.
+    /// The index of the call in the request, from 0; `None` for the request itself.
     pub index: Option<usize>,
-    /// The tool, as far as it was named.
+    /// The name of the tool, if the call has one.
     pub tool_name: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// The member or the code that it is about, or empty.
+    /// The member or the code that the reason is about, or empty.
     pub detail: String,
 }
 
@@ -132,7 +132,7 @@ impl Rejected {
         }
     }
 
-    /// `{ index, tool_name, reason, detail }`; what does not apply is null.
+    /// `{ index, tool_name, reason, detail }`; members that do not apply are null.
     #[must_use]
     pub fn to_json(&self) -> Json<'static> {
         let index = self.index.and_then(|index| u64::try_from(index).ok());
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         for (at, reason) in ALL.into_iter().enumerate() {
-            // In the order of the type, so that none is left out.
+            // In the order of the type, so that no variant is missing.
             assert_eq!(reason as usize, at);
             assert_eq!(Reason::parse(reason.name()), Some(reason));
         }

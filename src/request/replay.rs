@@ -1,26 +1,26 @@
-//! Results of tools, written down in one run and given again in another.
+//! Tool results that are recorded in one run and replayed in another.
 
 use crate::error::Error;
 use crate::json::Json;
 use crate::tool::Outcome;
 use crate::turn::read::invalid;
 
-/// The result of one call, as it was recorded.
+/// The recorded result of one call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
-    /// The call without its id.
+    /// The signature of the call, which does not contain its id.
     pub signature: String,
-    /// The plan it was made for.
+    /// The id of the plan for which the call was made.
     pub plan_id: String,
-    /// What came of it.
+    /// The outcome of the call.
     pub outcome: Outcome,
-    /// How long it took then.
+    /// The recorded duration, in milliseconds.
     pub duration_ms: u64,
 }
 
 impl Recorded {
-    /// Reads `{ signature, status, duration_ms, truncated, result?, error?, plan_id? }`; members
-    /// beside these are for people.
+    /// Reads `{ signature, status, duration_ms, truncated, result?, error?, plan_id? }`; other
+    /// members are for people.
     ///
     /// # Errors
     /// `options.invalid` naming the entry.
@@ -40,8 +40,8 @@ impl Recorded {
     }
 }
 
-/// The recorded result of a call: the last one that was recorded for this plan, or else the last
-/// one of all.
+/// Returns the recorded result of a call: the last one that was recorded for this plan, or else the
+/// last one of any plan.
 pub(super) fn find<'a>(
     all: &'a [Recorded],
     signature: &str,

@@ -1,4 +1,4 @@
-//! What a pass records and what it gives back.
+//! The trace events and the result of a pass.
 
 use super::calls::Call;
 use super::machine::{Pass, Step};
@@ -12,16 +12,16 @@ use crate::turn::Effect;
 
 type Members = Vec<(&'static str, Json<'static>)>;
 
-/// Bytes of a call's arguments that a trace event holds.
+/// The maximum number of bytes of a call's arguments in a trace event.
 const PARAMS_BYTES: usize = 2048;
-/// Member names that a summary holds, and bytes of one.
+/// The maximum number of member names in a summary, and of bytes of one name.
 const KEYS: usize = 8;
 const KEY_BYTES: usize = 40;
-/// Members of `global_context` that are named.
+/// The maximum number of members of `global_context` that are named.
 const FLAGS: usize = 32;
 
 impl Pass {
-    /// What was requested, call by call, and what spoiled the request.
+    /// Traces the requested calls, and the reasons why the request was rejected.
     pub(super) fn trace_request(&mut self, calls: &[usize], rejected: &[Rejected]) {
         let all = &self.record.calls;
         let list = calls.iter().filter_map(|at| all.get(*at)).map(|call| {
@@ -44,7 +44,7 @@ impl Pass {
         self.trace("strategist_tool_request", Step::Request, own);
     }
 
-    /// What came of a call: a summary, never the result.
+    /// Traces the outcome of a call: a summary, never the result.
     pub(super) fn trace_result(&mut self, at: usize) {
         let Some(call) = self.record.calls.get(at) else { return };
         let Some((outcome, duration_ms, replayed)) = call.outcome() else { return };
@@ -59,7 +59,8 @@ impl Pass {
         self.trace("strategist_tool_result", Step::Request, own);
     }
 
-    /// `count` is the calls that a request pass asked for, and those that ran before a plan pass.
+    /// `count` is the number of calls that a request pass requested, or that ran before a plan
+    /// pass.
     pub(super) fn trace_llm_call(
         &mut self,
         step: Step,
@@ -129,8 +130,8 @@ impl Pass {
         self.effects.push_back(Effect::Trace(Json::Object(members)));
     }
 
-    /// Milliseconds since the start. With recorded results the model's time does not count and
-    /// the tools' is the recorded one, so that the trace too is the same each time.
+    /// Milliseconds since the start. With recorded results, the model's time does not count and the
+    /// recorded time of the tools is used, so that the trace is the same each time.
     fn elapsed(&self) -> u64 {
         if self.options.replay.is_none() {
             return self.now.saturating_sub(self.started);
@@ -139,7 +140,7 @@ impl Pass {
         recorded.map(|(_, duration_ms, _)| duration_ms).max().unwrap_or(0)
     }
 
-    /// What the host is given at the end, but for the plan.
+    /// The members of the result that the host receives at the end, except the plan.
     pub(super) fn result(&self) -> Members {
         let calls = &self.record.calls;
         let spoiled = !self.record.rejected.is_empty();
@@ -163,8 +164,8 @@ impl Pass {
         ]
     }
 
-    /// A call for a recording: what [`Recorded`](super::Recorded) reads, and what people want to
-    /// see beside it. What ended with the pass itself is no result of the tool.
+    /// A call in the form that [`Recorded`](super::Recorded) reads, with additional members for
+    /// people. A call that was cancelled with the pass has no result to record.
     fn recorded(&self, call: &Call) -> Option<Json<'static>> {
         let (outcome, duration_ms, replayed) = call.outcome()?;
         if replayed || self.options.replay.is_some() || outcome.status == Status::Cancelled {
@@ -210,7 +211,7 @@ fn params(call: &Call) -> Json<'static> {
     format!("{}… [cut: {} bytes]", clip(&text, PARAMS_BYTES), text.len()).into()
 }
 
-/// Shape and size of a result, or the code of a failure. Member names are in it, values never.
+/// Shape and size of a result, or the code of a failure. It contains member names, never values.
 fn summary(outcome: &Outcome) -> String {
     let Some(result) = &outcome.result else {
         let code = outcome.error.as_ref().map_or("", |error| error.code.as_str());

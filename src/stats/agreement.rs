@@ -1,32 +1,34 @@
 //! Agreement coefficients over units that share one scale (§1).
 //!
-//! Not for a bundle as a whole: chance correction pools categories over units, and the fields of
-//! a bundle share no scale.
+//! They do not apply to a bundle as a whole: chance correction pools categories over units, and
+//! the fields of a bundle share no scale.
 
 use super::compare::count;
 
-/// What the categories of a scale have to do with each other.
+/// The level of measurement of a scale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// Nothing.
+    /// The categories have no order.
     Nominal,
-    /// They stand in an order.
+    /// The categories are ordered.
     Ordinal,
 }
 
-/// Coefficients; each `None` where it is not defined.
+/// Agreement coefficients. Each is `None` where it is undefined.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Agreement {
-    /// Krippendorff's α: any number of raters, missing ratings allowed; undefined when all
+    /// Krippendorff's α: for any number of raters, with missing ratings allowed. Undefined if all
     /// ratings are of one category.
     pub alpha: Option<f64>,
-    /// Fleiss' κ: every rater rates every unit, and not all of one category.
+    /// Fleiss' κ: defined only if every rater rates every unit, and not all ratings are of one
+    /// category.
     pub fleiss_kappa: Option<f64>,
-    /// Gwet's AC1: at least two categories.
+    /// Gwet's AC1: defined only if at least two categories occur.
     pub gwet_ac1: Option<f64>,
 }
 
-/// Of `ratings`: a row for each rater, a column for each unit, categories from 0 in their order.
+/// Computes the coefficients of `ratings`: one row per rater, one column per unit, categories
+/// numbered from 0 in their order.
 #[must_use]
 pub fn agreement(ratings: &[Vec<Option<usize>>], level: Level) -> Agreement {
     let units = ratings.iter().map(Vec::len).max().unwrap_or(0);
@@ -51,7 +53,7 @@ pub fn agreement(ratings: &[Vec<Option<usize>>], level: Level) -> Agreement {
     }
 }
 
-/// Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", by coincidences.
+/// Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", using coincidences.
 fn alpha(tallies: &[Vec<f64>], level: Level) -> Option<f64> {
     let paired = |tally: &&Vec<f64>| tally.iter().sum::<f64>() >= 2.0;
     let categories = tallies.first().map_or(0, Vec::len);
@@ -104,7 +106,7 @@ fn kappa(tallies: &[Vec<f64>], raters: f64) -> Option<f64> {
     (chance < 1.0).then(|| (observed - chance) / (1.0 - chance))
 }
 
-/// Gwet 2008, with the categories that were used.
+/// Gwet 2008, with the categories that occur.
 fn ac1(tallies: &[Vec<f64>]) -> Option<f64> {
     let observed = observed_agreement(tallies)?;
     let rated: Vec<&Vec<f64>> =

@@ -2,13 +2,13 @@
 
 use super::order::sort_by;
 
-/// The least sum of costs that gives every row a column of its own.
+/// The minimum total cost of assigning a different column to every row.
 ///
-/// `costs` has a row for each item of the shorter list; rows are equally long and no shorter
-/// than there are rows.
+/// `costs` has one row per item of the shorter list. All rows have the same length, which is at
+/// least the number of rows.
 pub(super) fn least_cost(costs: &[Vec<f64>]) -> f64 {
     let columns = costs.first().map_or(0, Vec::len);
-    // Row 0 and column 0 are helpers, as in the textbook form.
+    // Row 0 and column 0 are sentinels, as in the textbook form.
     let mut row_potential = vec![0.0; costs.len() + 1];
     let mut column_potential = vec![0.0; columns + 1];
     let mut row_of = vec![0_usize; columns + 1];
@@ -65,7 +65,7 @@ pub(super) fn least_cost(costs: &[Vec<f64>]) -> f64 {
         .filter_map(|column| costs.get(get(&row_of, column).checked_sub(1)?)?.get(column - 1))
         .copied()
         .collect();
-    // Added by size: whichever list gave the rows, the sum is the same double.
+    // Summed in order of size, so that the sum is the same double if the two lists are swapped.
     sort_by(&mut chosen, f64::total_cmp);
     chosen.iter().sum()
 }

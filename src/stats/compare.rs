@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::json::Json;
 use crate::limits;
 
-/// What a distance is measured by.
+/// Options of [`distance`].
 #[derive(Debug, Clone, Default)]
 pub struct DistanceOptions<'a> {
     /// JSON Schema with our extensions; see [`Comparer::new`].
@@ -20,7 +20,7 @@ pub struct DistanceOptions<'a> {
     pub null_is_missing: bool,
 }
 
-/// The distance of two values, from 0 (the same) to 1.
+/// The distance between two values, from 0 (the same) to 1.
 ///
 /// # Errors
 /// As [`Comparer::new`].
@@ -30,13 +30,13 @@ pub fn distance(a: &Json<'_>, b: &Json<'_>, options: &DistanceOptions<'_>) -> Re
     Ok(comparer.distance(comparer.root(), &a, &b))
 }
 
-/// Compares values of one schema. Values are made ready once and compared many times.
+/// Compares values of one schema. Each value is prepared once and can be compared many times.
 #[derive(Debug, Clone)]
 pub struct Comparer {
     schema: Schema,
     interner: Interner,
     null_is_missing: bool,
-    /// A list was too long to be compared as its kind asks.
+    /// Whether a list was too long for its kind of comparison.
     approximated: Cell<bool>,
 }
 
@@ -44,23 +44,22 @@ impl Comparer {
     /// Reads a schema; `None` compares by the types of the values.
     ///
     /// # Errors
-    /// `options.invalid` with the path of the keyword: a schema that is no object, a kind that
-    /// does not exist, a weight below 0, a range that is not above 0, a reference that leads
-    /// nowhere.
+    /// `options.invalid` with the path of the keyword: a schema that is not an object, an unknown
+    /// kind, a weight below 0, a range that is not above 0, or a reference without a target.
     pub fn new(schema: Option<&Json<'_>>, null_is_missing: bool) -> Result<Self, Error> {
         let mut interner = Interner::default();
         let schema = Schema::read(schema, &mut interner)?;
         Ok(Self { schema, interner, null_is_missing, approximated: Cell::new(false) })
     }
 
-    /// Makes a value ready to be compared with others of this comparer.
+    /// Prepares a value for comparison with other values of this comparer.
     pub fn ready(&mut self, value: &Json<'_>) -> Value {
         let Self { schema, interner, null_is_missing, .. } = self;
         let root = schema.root();
         Reading { schema, interner, null_is_missing: *null_is_missing }.value(value, root)
     }
 
-    /// Where a schema starts.
+    /// The root node of the schema.
     #[must_use]
     pub fn root(&self) -> NodeId {
         self.schema.root()
@@ -76,7 +75,7 @@ impl Comparer {
         self.schema.node(node).kind
     }
 
-    /// Whether a number there is a whole one.
+    /// Whether numbers at a node are integers.
     pub(crate) fn is_integer(&self, node: NodeId) -> bool {
         self.schema.node(node).integer
     }
@@ -92,12 +91,12 @@ impl Comparer {
         items.properties.iter().map(|(name, node, _)| (name.as_str(), *node))
     }
 
-    /// The place of a value in the enum of its node.
+    /// The index of a value in the enum of its node.
     pub(crate) fn rank(&self, node: NodeId, value: &Value) -> Option<usize> {
         rank(self.schema.node(node), value)
     }
 
-    /// The vote of what a JSON Pointer leads to in a value; `None` where that is nothing.
+    /// The vote of the part of a value that a JSON Pointer names; `None` if there is none.
     pub(crate) fn vote(&self, value: &Value, pointer: &str) -> Option<u32> {
         let mut at = value;
         for token in pointer.split('/').skip(1) {
@@ -110,12 +109,12 @@ impl Comparer {
         Some(at.vote)
     }
 
-    /// Whether a list was too long for its kind since the last time of asking.
+    /// Whether a list was too long for its kind since the last call.
     pub(crate) fn take_approximated(&self) -> bool {
         self.approximated.take()
     }
 
-    /// The distance of two values of a node, from 0 to 1.
+    /// The distance between two values of a node, from 0 to 1.
     #[must_use]
     pub fn distance(&self, node: NodeId, a: &Value, b: &Value) -> f64 {
         if a.class == b.class {
@@ -140,13 +139,13 @@ impl Comparer {
                 self.arrays(node, kind.unwrap_or_else(|| by_content(nested, numbers)), a, b)
             }
             (Body::Object(a), Body::Object(b)) => self.objects(node, a, b),
-            // Two types, or two booleans.
+            // Two different types, or two different booleans.
             _ => 1.0,
         }
     }
 
-    /// The mean over the union of names, a name on one side only counting 1. Both lists are in
-    /// the order of names, and so is the sum.
+    /// The weighted mean over the union of names. A name on one side only counts 1. Both lists
+    /// are sorted by name, and the sum is taken in that order.
     fn objects(&self, node: NodeId, a: &[Member], b: &[Member]) -> f64 {
         let (mut sum, mut weights) = (0.0, 0.0);
         let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
@@ -171,7 +170,7 @@ impl Comparer {
                     _ => 1.0,
                 };
         }
-        // The sum of huge weights may have no double; no distance is above 1.
+        // The sum of huge weights may overflow; no distance is above 1.
         if weights > 0.0 { unit(sum / weights) } else { 0.0 }
     }
 
@@ -231,7 +230,8 @@ impl Comparer {
         (sum + count(union - matched)) / count(union)
     }
 
-    /// The best one-to-one matching, 1 for each item without a partner: OSPA of order 1.
+    /// The mean cost of the best one-to-one matching, with 1 for each unmatched item: OSPA of
+    /// order 1.
     fn assign(&self, node: NodeId, a: &Array, b: &Array) -> f64 {
         let (n, m) = (a.items.len(), b.items.len());
         if n.max(m) > limits::ASSIGNED_ITEMS || a.work.max(b.work) > limits::ASSIGN_WORK {
@@ -251,7 +251,7 @@ impl Comparer {
 fn ordinal(node: &Node, a: &Value, b: &Value) -> f64 {
     match (rank(node, a), rank(node, b)) {
         (Some(a), Some(b)) => {
-            // The enum may name a value twice; its places still run to the last one.
+            // If the enum lists a value twice, the highest rank may exceed the number of values.
             let last = node.ranks.iter().map(|(_, rank)| *rank).max().unwrap_or(0);
             count(a.abs_diff(b)) / count(last.max(1))
         }
@@ -259,7 +259,7 @@ fn ordinal(node: &Node, a: &Value, b: &Value) -> f64 {
     }
 }
 
-/// |a − b| over the range, or over the larger magnitude; at most 1.
+/// |a − b| divided by the range, or by the larger magnitude; at most 1.
 fn number(a: Number, b: Number, range: Option<f64>) -> f64 {
     let difference = match (a.integer, b.integer) {
         (Some(a), Some(b)) => whole(a.abs_diff(b)),
@@ -272,7 +272,7 @@ fn number(a: Number, b: Number, range: Option<f64>) -> f64 {
 }
 
 fn words(a: &[u32], b: &[u32]) -> f64 {
-    // Two texts without a word that are not equal.
+    // Two different texts without any words.
     if a.is_empty() && b.is_empty() { 1.0 } else { jaccard(a, b, true) }
 }
 
@@ -296,7 +296,7 @@ fn jaccard(a: &[u32], b: &[u32], distinct: bool) -> f64 {
     if either == 0 { 0.0 } else { 1.0 - count(both) / count(either) }
 }
 
-/// Infinite and not-a-number are as far as can be.
+/// Limits a distance to 1. Infinity and NaN become 1.
 fn unit(distance: f64) -> f64 {
     if distance < 1.0 { distance } else { 1.0 }
 }

@@ -1,34 +1,34 @@
-//! Mean, spread and middle of numbers (§2.9).
+//! Mean, spread and median of numbers (§2.9).
 
 use super::compare::count;
 use super::order::sort_by;
 
-/// What several numbers have in common. Never infinite: where the arithmetic leaves the doubles,
+/// Statistics of several numbers. They are never infinite: where the arithmetic would overflow,
 /// the numbers are scaled first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Numeric {
-    /// How many.
+    /// The number of values.
     pub n: usize,
-    /// Their mean.
+    /// The mean.
     pub mean: f64,
-    /// Sample standard deviation (n − 1); `None` for a single number, and where no double
-    /// holds it.
+    /// Sample standard deviation (n − 1); `None` for a single number, and if it exceeds the range
+    /// of doubles.
     pub stdev: Option<f64>,
-    /// The least.
+    /// The minimum.
     pub min: f64,
-    /// The greatest.
+    /// The maximum.
     pub max: f64,
-    /// The middle one, or the mean of the middle two.
+    /// The middle value, or the mean of the middle two.
     pub median: f64,
     /// Median absolute deviation from the median, unscaled.
     pub mad: f64,
 }
 
-/// From here on, sums of squares of differences may overflow.
+/// Above this magnitude, sums of squared differences may overflow.
 const HUGE: f64 = 1e150;
 
 impl Numeric {
-    /// Of finite numbers; `None` of none.
+    /// Computes the statistics of finite numbers; `None` if there are none.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let min = values.iter().copied().reduce(f64::min)?;
@@ -36,7 +36,7 @@ impl Numeric {
         let n = count(values.len());
         let sum: f64 = values.iter().sum();
         let mean = if sum.is_finite() { sum / n } else { values.iter().map(|x| x / n).sum() };
-        // Two passes, never Σx² − n·x̄²; huge numbers are scaled by a power of two.
+        // Uses two passes, not Σx² − n·x̄². Huge numbers are scaled by a power of two.
         let scale = if min.abs().max(max.abs()) > HUGE { 2_f64.powi(-600) } else { 1.0 };
         let squares: f64 = values.iter().map(|x| (x * scale - mean * scale).powi(2)).sum();
         let stdev = (squares / (n - 1.0)).sqrt() / scale;
@@ -55,7 +55,7 @@ impl Numeric {
     }
 }
 
-/// The middle number, or the mean of the middle two; `None` of none.
+/// The middle number, or the mean of the middle two; `None` if there are none.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     let (low, high) = middle_two(values)?;

@@ -1,28 +1,29 @@
-//! Equal things get equal numbers, so that comparing them again costs nothing.
+//! Interning: equal texts and lists get equal numbers, so that later comparisons are cheap.
 
 use std::collections::BTreeMap;
 
 /// Numbers for texts and lists, in the order in which they were first seen.
 ///
-/// A hash table whose searches are bounded: what finds no place near its hash goes to a tree, so
-/// no choice of texts makes it slow, and what is equal is told by its bytes.
+/// A hash table with bounded probing. Texts that find no free slot near their hash go into a
+/// tree, so no choice of texts makes it slow. Equality is decided by the bytes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Interner {
-    /// All texts, one behind the other.
+    /// All texts, concatenated.
     bytes: Vec<u8>,
-    /// Hash, beginning and end of each text.
+    /// Hash, start and end of each text.
     known: Vec<(u64, usize, usize)>,
-    /// Numbers plus one, by hash; 0 is free. A power of two, at most half full.
+    /// Numbers plus one, by hash; 0 is a free slot. The length is a power of two; at most half
+    /// of the slots are used.
     slots: Vec<u32>,
     crowded: BTreeMap<Box<[u8]>, u32>,
     scratch: Vec<u8>,
 }
 
-/// Slots that are looked at for one text.
+/// Slots that are probed for one text.
 const PROBES: usize = 16;
 
 impl Interner {
-    /// The number of a text; `mark` tells kinds of texts apart.
+    /// The number of a text; `mark` distinguishes kinds of texts.
     pub(super) fn text(&mut self, mark: u8, text: &str) -> u32 {
         self.scratch.clear();
         self.scratch.push(mark);
@@ -30,7 +31,7 @@ impl Interner {
         self.id()
     }
 
-    /// The number of a list of numbers; `mark` tells kinds of lists apart.
+    /// The number of a list of numbers; `mark` distinguishes kinds of lists.
     pub(super) fn list(&mut self, mark: u8, ids: impl Iterator<Item = u32>) -> u32 {
         self.scratch.clear();
         self.scratch.push(mark);
@@ -67,7 +68,7 @@ impl Interner {
 
     fn places(&self, hash: u64) -> impl Iterator<Item = usize> + use<> {
         let mask = self.slots.len() - 1;
-        // FNV mixes upwards only.
+        // FNV mixes only towards the high bits.
         let first = usize::try_from((hash ^ (hash >> 32)) & 0xFFFF_FFFF).unwrap_or(0);
         (0..PROBES).map(move |step| first.wrapping_add(step) & mask)
     }
@@ -101,7 +102,7 @@ impl Interner {
     }
 }
 
-/// FNV-1a of 64 bits: an order that depends on content alone, not on who came first.
+/// 64-bit FNV-1a. It gives an order that depends only on content, not on the order of interning.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hash(pub(super) u64);
 
@@ -143,7 +144,7 @@ mod tests {
         );
     }
 
-    /// A table in which no text finds a place.
+    /// A table without free slots.
     #[test]
     fn what_finds_no_place_is_found_all_the_same() {
         let mut interner = Interner::default();

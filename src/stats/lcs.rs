@@ -10,7 +10,7 @@ pub(super) fn common_length(a: &[u32], b: &[u32]) -> usize {
     let a = a.get(..a.len() - back).unwrap_or_default();
     let b = b.get(..b.len() - back).unwrap_or_default();
 
-    // The places of each member in `a`, word by word.
+    // The positions of each member in `a`, as one bit mask per 64-bit word.
     let mut places: Vec<(u32, usize, u64)> =
         a.iter().enumerate().map(|(at, member)| (*member, at / 64, 1 << (at % 64))).collect();
     sort_by(&mut places, |one, other| one.0.cmp(&other.0));
@@ -19,7 +19,7 @@ pub(super) fn common_length(a: &[u32], b: &[u32]) -> usize {
         kept.2 |= if same { one.2 } else { 0 };
         same
     });
-    // A zero bit is a place where the common subsequence grows.
+    // A zero bit is a position where the common subsequence grows.
     let mut state = vec![u64::MAX; a.len().div_ceil(64)];
     for member in b {
         let from = places.partition_point(|(known, ..)| known < member);

@@ -1,10 +1,10 @@
-//! How far apart values are, and what several of them have in common: distances,
-//! distributions, agreement coefficients, stop rules. Pure arithmetic on JSON values.
+//! Statistics of JSON values: distances, distributions, agreement coefficients and stop rules.
+//! All of it is pure arithmetic.
 //!
-//! The definitions are those of `docs/statistics.md`, named here by their
-//! section. IEEE doubles, sums from left to right, no rounding in between; every sum that two
-//! replicates share is taken in an order that depends on their content only, so `d(a, b)` and
-//! `d(b, a)` are the same double.
+//! The definitions are in `docs/statistics.md`; § refers to its sections. All numbers are IEEE
+//! doubles, summed from left to right without intermediate rounding. Every sum over two replicates
+//! is taken in an order that depends on their content only, so `d(a, b)` and `d(b, a)` are the
+//! same double.
 //!
 //! ```
 //! use turnlock::json::Json;

@@ -1,8 +1,7 @@
-//! Unicode Normalization Form C ([UAX #15]), in 9 KB of tables.
+//! Unicode Normalization Form C ([UAX #15]), with 9 KB of tables.
 //!
-//! `scripts/nfc.mjs` writes the tables; it says how they are laid out. They are unpacked at the
-//! first text that needs them: one that holds a character from U+0300 on. Below that, every text
-//! is in NFC already.
+//! `scripts/nfc.mjs` writes the tables and documents their layout. They are unpacked for the first
+//! text that contains a character from U+0300 on. All other texts are already in NFC.
 //!
 //! [UAX #15]: https://www.unicode.org/reports/tr15/
 
@@ -14,7 +13,7 @@ use super::order::sort_by;
 static PACKED: &[u8] = include_bytes!("nfc.bin");
 static TABLES: OnceLock<Tables> = OnceLock::new();
 
-/// The first character that is not its own NFC wherever it stands.
+/// The first character that NFC may change.
 const FIRST: char = '\u{300}';
 
 // Hangul syllables are computed: The Unicode Standard §3.12.
@@ -26,7 +25,7 @@ const V_COUNT: u32 = 21;
 const T_COUNT: u32 = 28;
 const S_COUNT: u32 = 19 * V_COUNT * T_COUNT;
 
-/// `text` in NFC; itself where it already is.
+/// Returns `text` in NFC, borrowed if it already is.
 pub(crate) fn nfc(text: &str) -> Cow<'_, str> {
     if text.chars().all(|c| c < FIRST) {
         return Cow::Borrowed(text);
@@ -35,15 +34,15 @@ pub(crate) fn nfc(text: &str) -> Cow<'_, str> {
     if made == text { Cow::Borrowed(text) } else { Cow::Owned(made) }
 }
 
-/// Each list in the order of its first member.
+/// The unpacked tables. Each list is sorted by the first member of its items.
 struct Tables {
-    /// Code point from which on characters have this rank; 0: no mark.
+    /// Code point from which on characters have this rank; rank 0 means not a mark.
     marks: Vec<(u32, u32)>,
     /// Composite, first half, second half.
     pairs: Vec<(u32, u32, u32)>,
     /// First half, second half, composite.
     composites: Vec<(u32, u32, u32)>,
-    /// What decomposes for good, with its decomposition.
+    /// Characters that decompose and are never composed again, with their decompositions.
     others: Vec<(u32, Vec<u32>)>,
 }
 
@@ -80,7 +79,7 @@ impl Tables {
     fn compose(&self, text: &str) -> String {
         let mut codes: Vec<(u32, u32)> = Vec::with_capacity(text.len());
         text.chars().for_each(|c| self.decompose(u32::from(c), &mut codes));
-        // Marks behind a starter, by rank; equal ranks keep their order.
+        // Sorts the marks after a starter by rank; equal ranks keep their order.
         let mut part = 0;
         let mut codes: Vec<(usize, u32, u32)> = codes
             .into_iter()
@@ -94,7 +93,7 @@ impl Tables {
         let mut starter = None;
         let mut before = None;
         for (_, rank, code) in codes {
-            // Blocked when what stands between is a starter or of no lower rank.
+            // Blocked if there is a starter, or a mark of an equal or higher rank, in between.
             let open = before.is_none_or(|before| before != 0 && before < rank);
             let place: Option<&mut u32> = starter.and_then(|at: usize| made.get_mut(at));
             if open

@@ -1,9 +1,9 @@
-//! What a JSON Schema says about comparing: kind, range, weight, key of each field (§2.2).
+//! Reads how a JSON Schema compares values: kind, range, weight and key of each field (§2.2).
 //!
-//! Validation is the host's. Read here: `type`, `enum`, `const`, `format`, `pattern`, bounds,
-//! `uniqueItems`, `items`, `properties`, `additionalProperties`, local `$ref`s, and our own
-//! `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`. A node that only allows `null` beside
-//! one other schema (`anyOf` / `oneOf`) is read as that other one.
+//! Validation is the host's task. This module reads `type`, `enum`, `const`, `format`, `pattern`,
+//! bounds, `uniqueItems`, `items`, `properties`, `additionalProperties`, local `$ref`s, and our own
+//! `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`. An `anyOf` or `oneOf` of `null` and one
+//! other schema is read as that other schema.
 
 use super::intern::Interner;
 use super::order::sort_by;
@@ -14,17 +14,17 @@ use crate::json::Json;
 /// How two values of a field are compared (§2.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Difference over the range, or over the larger magnitude.
+    /// Difference divided by the range, or by the larger magnitude.
     Number,
     /// Difference of ranks in the enum.
     Ordinal,
     /// Equal or not.
     Category,
-    /// Jaccard over the words.
+    /// Jaccard distance of the words.
     Text,
-    /// Jaccard over distinct members.
+    /// Jaccard distance of the distinct members.
     Set,
-    /// Jaccard over members with their counts.
+    /// Jaccard distance of the members with their counts.
     Multiset,
     /// Longest common subsequence.
     Sequence,
@@ -32,7 +32,7 @@ pub enum Kind {
     Positional,
     /// Items matched by a key.
     Keyed,
-    /// Items matched as well as possible.
+    /// Items in the best one-to-one matching.
     Assign,
     /// Field by field.
     Object,
@@ -56,7 +56,7 @@ impl Kind {
         ("ignore", Self::Ignore),
     ];
 
-    /// The type that values must have to be compared so; `None`: any.
+    /// The type that values must have for this kind; `None` allows any type.
     pub(super) fn needs(self) -> Option<Type> {
         match self {
             Self::Number => Some(Type::Number),
@@ -77,20 +77,20 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeId(usize);
 
-/// No node: where a schema says nothing.
+/// No node: the schema does not describe the value.
 const NONE: NodeId = NodeId(usize::MAX);
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Node {
     pub(super) kind: Option<Kind>,
-    /// What a difference of numbers is divided by; else the larger magnitude.
+    /// The divisor of differences; `None` divides by the larger magnitude.
     pub(super) range: Option<f64>,
     pub(super) integer: bool,
-    /// Equality class of each value of an enum, with its place; in the order of classes.
+    /// Equality class and index of each value of an enum, sorted by class.
     pub(super) ranks: Vec<(u32, usize)>,
     pub(super) key: Option<String>,
     items: Option<NodeId>,
-    /// Name, node, weight; in the order of names.
+    /// Name, node and weight, sorted by name.
     pub(super) properties: Vec<(String, NodeId, f64)>,
     rest: Option<(NodeId, f64)>,
 }
@@ -104,7 +104,7 @@ pub(super) struct Schema {
 }
 
 impl Schema {
-    /// Says nothing about anything.
+    /// A schema without any rules.
     pub(super) fn free() -> Self {
         Self { nodes: Vec::new(), root: NONE, free: Node::default() }
     }
@@ -112,7 +112,7 @@ impl Schema {
     /// Reads a schema.
     ///
     /// # Errors
-    /// `options.invalid` with the path of a keyword of ours that has no such value.
+    /// `options.invalid` with the path of one of our keywords that has an invalid value.
     pub(super) fn read(schema: Option<&Json<'_>>, interner: &mut Interner) -> Result<Self, Error> {
         let Some(root) = schema.filter(|schema| !schema.is_null()) else { return Ok(Self::free()) };
         if root.as_object().is_none() && root.as_bool().is_none() {
@@ -127,7 +127,7 @@ impl Schema {
         self.nodes.get(id.0).unwrap_or(&self.free)
     }
 
-    /// Where the comparison starts.
+    /// The root node.
     pub(super) fn root(&self) -> NodeId {
         self.root
     }
@@ -150,7 +150,7 @@ struct Reading<'a, 'j> {
     root: &'a Json<'j>,
     interner: &'a mut Interner,
     nodes: Vec<Node>,
-    /// References that were followed.
+    /// References that were followed, with their nodes.
     known: Vec<(String, NodeId)>,
 }
 
@@ -220,7 +220,7 @@ impl<'a, 'j> Reading<'a, 'j> {
     }
 }
 
-/// The one alternative beside `null`.
+/// The only alternative besides `null` in an `anyOf` or `oneOf`.
 fn but_null<'a, 'j>(members: &'a [(std::borrow::Cow<'j, str>, Json<'j>)]) -> Option<&'a Json<'j>> {
     let own = |key: &str| members.iter().find(|(name, _)| name == key).map(|(_, value)| value);
     if own("type").is_some() || own("enum").is_some() || own("x-compare").is_some() {
@@ -243,7 +243,7 @@ fn is_type(schema: &Json<'_>, wanted: &str) -> bool {
     types(schema).any(|one| one == wanted)
 }
 
-/// §2.2, the first that matches.
+/// The kind of a schema: the first rule of §2.2 that matches.
 fn kind(schema: &Json<'_>, path: &str) -> Result<Option<Kind>, Error> {
     if schema.get("ignore").and_then(Json::as_bool) == Some(true) {
         return Ok(Some(Kind::Ignore));
@@ -302,7 +302,7 @@ fn key(schema: &Json<'_>, path: &str) -> Result<Option<String>, Error> {
     }
 }
 
-/// `x-range`, or the width between two bounds; exclusive ones are bounds too (§2.3).
+/// `x-range`, or the difference of the two bounds; exclusive bounds count as well (§2.3).
 fn range(schema: &Json<'_>, path: &str) -> Result<Option<f64>, Error> {
     if let Some(range) = schema.get("x-range") {
         let width = range.as_f64().filter(|width| *width > 0.0 && width.is_finite());
@@ -323,7 +323,7 @@ fn range(schema: &Json<'_>, path: &str) -> Result<Option<f64>, Error> {
 /// The weight of a member among its siblings. Default 1.
 fn weight(root: &Json<'_>, schema: &Json<'_>, path: &str) -> Result<f64, Error> {
     let mut schema = schema;
-    // References to references end somewhere, or are no schema.
+    // Limits the number of references that are followed, because they may form a cycle.
     for _ in 0..16 {
         let ignored = schema.get("ignore").and_then(Json::as_bool) == Some(true)
             || schema.get("x-compare").and_then(Json::as_str) == Some("ignore");
@@ -355,7 +355,7 @@ pub(super) fn invalid(option: &str, expected: &'static str) -> Error {
     Error::Options { option: option.to_owned(), expected }
 }
 
-/// The place of a value in an enum.
+/// The index of a value in an enum.
 pub(super) fn rank(node: &Node, value: &Value) -> Option<usize> {
     let at = node.ranks.binary_search_by_key(&value.class, |(class, _)| *class).ok()?;
     node.ranks.get(at).map(|(_, rank)| *rank)

@@ -2,10 +2,10 @@
 
 use super::compare::count;
 
-/// Default ε: the seed document's.
+/// Default ε, as in the seed document.
 pub const EPSILON: f64 = 0.2;
 
-/// Room for the noise of doubles, so that |1.0 − 0.8| is within 0.2.
+/// Tolerance for rounding errors, so that |1.0 − 0.8| is within 0.2.
 const NOISE: f64 = 1e-12;
 
 /// The cells of the unordered pairs of valid replicates, row by row.
@@ -17,7 +17,7 @@ fn pairs(matrix: &[Vec<Option<f64>>]) -> impl Iterator<Item = (usize, usize, f64
 }
 
 /// 1 − the mean distance of the valid pairs, in [0, 1]; `None` with fewer than two valid
-/// replicates. Agreement, not the probability of being right.
+/// replicates. This measures agreement, not the probability of being right.
 #[must_use]
 pub fn confidence(matrix: &[Vec<Option<f64>>]) -> Option<f64> {
     let (mut sum, mut n) = (0.0, 0);
@@ -28,8 +28,8 @@ pub fn confidence(matrix: &[Vec<Option<f64>>]) -> Option<f64> {
     (n > 0).then(|| (1.0 - sum / count(n)).max(0.0))
 }
 
-/// As [`confidence`], each pair weighing the product of its replicates' weights; `None` where
-/// these add up to nothing.
+/// As [`confidence`], with each pair weighted by the product of its replicates' weights. `None`
+/// if these sum to 0 or overflow.
 #[must_use]
 pub fn weighted_confidence(matrix: &[Vec<Option<f64>>], weights: &[f64]) -> Option<f64> {
     let weight = |at: usize| weights.get(at).copied().unwrap_or(1.0);
@@ -42,7 +42,7 @@ pub fn weighted_confidence(matrix: &[Vec<Option<f64>>], weights: &[f64]) -> Opti
     (all > 0.0 && all.is_finite()).then(|| (1.0 - sum / all).max(0.0))
 }
 
-/// Whether replicates of this confidence are within `epsilon` of each other.
+/// Whether the mean distance of the valid pairs is within `epsilon`.
 #[must_use]
 pub fn within(matrix: &[Vec<Option<f64>>], epsilon: f64) -> bool {
     let (mut sum, mut n) = (0.0, 0);
@@ -53,8 +53,8 @@ pub fn within(matrix: &[Vec<Option<f64>>], epsilon: f64) -> bool {
     n > 0 && sum / count(n) <= epsilon + NOISE
 }
 
-/// Whether the leader cannot be caught: `sizes` are the votes for each answer, `left` those that
-/// may still come.
+/// Whether the leading answer cannot be caught. `sizes` are the votes for each answer; `left` is
+/// the number of votes that may still come.
 #[must_use]
 pub fn majority_lock(sizes: &[usize], left: usize) -> bool {
     let leader = sizes.iter().copied().max().unwrap_or(0);
@@ -66,12 +66,13 @@ pub fn majority_lock(sizes: &[usize], left: usize) -> bool {
     leader >= 2 && leader > second + left
 }
 
-/// The valid replicate nearest to all others: the smallest row sum, the first of equals.
+/// The valid replicate nearest to all others: the one with the smallest row sum, or the first of
+/// several.
 #[must_use]
 pub fn medoid(matrix: &[Vec<Option<f64>>]) -> Option<usize> {
     let mut best: Option<(f64, usize)> = None;
     for (at, row) in matrix.iter().enumerate() {
-        // A row of an invalid replicate has no cell, not even its own.
+        // All cells of an invalid replicate are `None`, also its diagonal.
         if row.get(at).is_none_or(Option::is_none) {
             continue;
         }

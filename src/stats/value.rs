@@ -1,4 +1,4 @@
-//! A value made ready to be compared many times: read once, equal parts numbered.
+//! Values prepared for repeated comparison: each is read once, and equal parts get equal numbers.
 
 use super::intern::{Hash, Interner};
 use super::nfc::nfc;
@@ -6,14 +6,14 @@ use super::order::sort_by;
 use super::schema::{Kind, NodeId, Schema};
 use crate::json::Json;
 
-/// A value made ready. What it was made from stays with the caller.
+/// A value prepared for comparison. It does not contain the JSON it was made from.
 #[derive(Debug, Clone)]
 pub struct Value {
     /// Equal values have equal classes (§2.1).
     pub(crate) class: u32,
     /// Values that vote together have equal votes (§2.6).
     pub(crate) vote: u32,
-    /// Of the content, whoever came first.
+    /// Hash of the content, independent of the order of interning.
     pub(super) hash: u64,
     pub(super) body: Body,
 }
@@ -23,7 +23,7 @@ pub(super) enum Body {
     Null,
     Bool,
     Number(Number),
-    /// Distinct words, by number.
+    /// The numbers of the distinct words.
     Text(Vec<u32>),
     Array(Box<Array>),
     Object(Vec<Member>),
@@ -42,7 +42,7 @@ pub(super) enum Type {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number {
     pub(super) double: f64,
-    /// Where an i64 or u64 holds it.
+    /// The exact value, if an i64 or u64 can hold it.
     pub(super) integer: Option<i128>,
 }
 
@@ -51,19 +51,19 @@ pub(super) struct Array {
     pub(super) items: Vec<Value>,
     /// The classes of the items, sorted.
     pub(super) members: Vec<u32>,
-    /// Hash and class of each item's key with its place, sorted; `None` where a key is missing
-    /// or stands twice.
+    /// Hash and class of each item's key and the item's index, sorted; `None` if a key is missing
+    /// or occurs twice.
     pub(super) keys: Option<Vec<(u64, u32, usize)>>,
     pub(super) nested: bool,
     pub(super) numbers: bool,
-    /// Comparisons of leaves that comparing it with itself takes, about.
+    /// Approximate number of leaf comparisons for comparing it with itself.
     pub(super) work: u64,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Member {
     pub(super) key: Box<str>,
-    /// Its place in the object as it stands.
+    /// Its index in the original object.
     pub(super) place: usize,
     pub(super) value: Value,
 }
@@ -100,7 +100,7 @@ impl Value {
         matches!(self.body, Body::Bool)
     }
 
-    /// Name, place in the object as it stands, and value of each member, in the order of names.
+    /// Name, index in the original object, and value of each member, sorted by name.
     pub(crate) fn members(&self) -> Option<impl Iterator<Item = (&str, usize, &Self)>> {
         match &self.body {
             Body::Object(members) => {
@@ -134,7 +134,7 @@ impl Value {
     }
 }
 
-/// Makes values ready.
+/// Prepares values for comparison.
 pub(super) struct Reading<'a> {
     pub(super) schema: &'a Schema,
     pub(super) interner: &'a mut Interner,
@@ -162,7 +162,7 @@ impl Reading<'_> {
         Value { class, vote: class, hash: hash.0, body }
     }
 
-    /// §2.3, text: words are runs of letters and digits, each character lower-cased on its own.
+    /// §2.3, text: words are runs of letters and digits; each character is lower-cased separately.
     fn text(&mut self, text: &str, kind: Option<Kind>) -> Value {
         let text = nfc(text);
         let mut value = self.leaf(b'"', &text, Body::Text(Vec::new()));
@@ -242,7 +242,7 @@ impl Reading<'_> {
     }
 }
 
-/// The kind of arrays where no schema says one (§2.2).
+/// The kind of an array for which a schema has none (§2.2).
 pub(super) fn by_content(nested: bool, numbers: bool) -> Kind {
     if nested {
         Kind::Assign
@@ -253,7 +253,7 @@ pub(super) fn by_content(nested: bool, numbers: bool) -> Kind {
     }
 }
 
-/// Makes a value ready that no schema describes.
+/// Prepares a value that no schema describes.
 pub(super) fn plain(json: &Json<'_>, interner: &mut Interner) -> Value {
     let schema = Schema::free();
     Reading { schema: &schema, interner, null_is_missing: false }.value(json, schema.root())
@@ -270,7 +270,7 @@ fn keys(items: &[Value], key: &str) -> Option<Vec<(u64, u32, usize)>> {
     (!twice).then_some(all)
 }
 
-/// A number and the text of its equality class: integers of 64 bits exactly, else the double.
+/// A number and the text of its equality class: the exact 64-bit integer, or the double.
 fn number(text: &str) -> (Number, std::borrow::Cow<'_, str>) {
     let double = Json::Number(text.into()).as_f64().unwrap_or(0.0);
     let integer: Option<i128> = text.parse().ok();
@@ -278,7 +278,7 @@ fn number(text: &str) -> (Number, std::borrow::Cow<'_, str>) {
     if integer.is_some() {
         return (Number { double, integer }, text.into());
     }
-    // An integer of hundreds of digits has no double; the nearest finite one stands for it.
+    // An integer of hundreds of digits exceeds the range of doubles; use the nearest finite one.
     let double = if double.is_finite() { double } else { f64::MAX.copysign(double) };
     (Number { double, integer }, crate::json::number_text(double).into())
 }

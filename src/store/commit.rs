@@ -1,56 +1,56 @@
-//! One write to a store, and the rule by which a store takes it.
+//! One write to a store, and the rule by which a store accepts it.
 
 use crate::json::write_string;
 
-/// One write: all of it is kept, or nothing.
+/// One atomic write to a store.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Commit {
-    /// Who writes: 128 random bits of the host.
+    /// The owner that writes: 128 random bits from the host.
     pub owner: String,
     /// The number of this commit in the turn, from 1.
     pub revision: u64,
-    /// Whether `owner` takes the turn over from another.
+    /// Whether `owner` takes the turn over from another owner.
     pub take_over: bool,
-    /// Whether the turn may be written again.
+    /// Whether further commits may follow.
     pub open: bool,
-    /// Replaces the kept state.
+    /// Replaces the stored state.
     pub state: Option<String>,
-    /// `(name, text)`, written once.
+    /// Records as `(name, text)`, each written once.
     pub records: Vec<(String, String)>,
     /// `seq` of the last event, and a JSON array of events.
     pub events: Option<(u64, String)>,
-    /// Groups of events up to this `seq` are dropped; 0 drops none.
+    /// Groups of events up to this `seq` are deleted; 0 deletes none.
     pub forget: u64,
-    /// `(key, text, ttl)`: outcomes that other turns may use.
+    /// Outcomes that other turns may use, as `(key, text, ttl)`.
     pub reusable: Vec<(String, String, u64)>,
-    /// Milliseconds from this commit until the turn may be forgotten.
+    /// Milliseconds from this commit until the store may delete the turn.
     pub ttl_ms: u64,
 }
 
-/// What stands in a store, as far as the rule looks.
+/// The stored part of a turn that the rule needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Standing {
     /// The owner of the last commit.
     pub owner: String,
-    /// Its number.
+    /// The number of the last commit.
     pub revision: u64,
-    /// Whether the turn may be written.
+    /// Whether further commits may follow.
     pub open: bool,
 }
 
-/// What a store does with a commit.
+/// The decision of a store on a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judgement {
-    /// Keep it.
+    /// Write the commit.
     Apply,
-    /// It is kept already: say so, and write nothing.
+    /// The commit is already stored: report this, and write nothing.
     Repeated,
-    /// Write nothing, and say what stands.
+    /// Write nothing, and report the stored state.
     Refuse,
 }
 
-/// The rule of every store, evaluated in the transaction that writes. `stands` is `None` for
-/// a turn that is unknown or has expired.
+/// Decides whether a store writes a commit. Evaluate this rule in the transaction that writes.
+/// `stands` is `None` for a turn that is unknown or has expired.
 #[must_use]
 pub fn judge(stands: Option<&Standing>, commit: &Commit) -> Judgement {
     let Some(stands) = stands else {
@@ -68,28 +68,28 @@ pub fn judge(stands: Option<&Standing>, commit: &Commit) -> Judgement {
     }
 }
 
-/// What a store answered.
+/// The answer of a store to a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// It is kept.
+    /// The commit is stored.
     Kept,
-    /// It is not, because of what stands there.
+    /// The commit was refused because of the stored turn.
     Refused {
-        /// The state that stands; `None` where nothing does.
+        /// The stored state; `None` if there is none.
         state: Option<String>,
     },
-    /// Whether it is kept is not known.
+    /// It is unknown whether the commit is stored.
     Failed {
         /// Stable code, `store.…`.
         code: String,
-        /// In words.
+        /// The error message.
         message: String,
     },
 }
 
 impl Commit {
-    /// Appends the JSON that a host's store takes; see `pkg/src/stores/store.ts`. Without a tree:
-    /// it holds long texts.
+    /// Appends the JSON form for a host's store; see `pkg/src/stores/store.ts`. This builds no
+    /// [`Json`](crate::json::Json) tree, because the texts are long.
     pub fn write_json(&self, out: &mut String) {
         out.push_str("{\"owner\":");
         write_string(&self.owner, out);
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::json::Json;
 
-    /// The table that the package's `judge` and the script in Redis keep as well.
+    /// The table that also tests the package's `judge` and the Redis script.
     #[test]
     fn the_rule() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stores/rule.json");
@@ -169,7 +169,7 @@ mod tests {
         }
     }
 
-    /// What was written, read back and written as a tree.
+    /// Writes a commit, and checks that its tree is written as the same text.
     fn read_back(commit: &Commit) -> String {
         let mut text = String::new();
         commit.write_json(&mut text);

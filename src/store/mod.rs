@@ -1,14 +1,13 @@
-//! What is kept of a turn, and the one rule by which it is written. Formats and rules; no I/O.
+//! The stored form of a turn and the rule for writing it. This module performs no I/O.
 //!
-//! A turn is one linear sequence of commits. The core says what is written ([`Commit`]), a
-//! store of the host keeps it atomically and answers by [`judge`]. That one rule is the
-//! claim, the fence and the protection against a repeated write:
+//! A turn is one linear sequence of commits. The core decides what is written ([`Commit`]). A store
+//! of the host writes each commit atomically if [`judge`] allows it. This one rule provides the
+//! claim, the fence and the protection against repeated writes:
 //!
-//! - a commit names its *owner* and its number; the next one must follow the last one, and
-//!   only a take-over may have another owner: who was replaced never writes again, however
-//!   late it wakes;
-//! - a commit that is repeated because its answer was lost is recognised, and written once;
-//! - *records* (a batch of calls, a claim, an outcome) are written once and never changed.
+//! - A commit names its *owner* and its number. Its number must follow that of the last commit, and
+//!   only a take-over may change the owner. An owner that was replaced can never write again.
+//! - A commit that is repeated because its answer was lost is recognised and written only once.
+//! - *Records* (a batch of calls, a claim, an outcome) are written once and never changed.
 //!
 //! ```
 //! use turnlock::store::{Commit, Judgement, Standing, judge};
@@ -32,16 +31,17 @@ pub use stored_turn::Kept;
 
 use crate::json::write_string;
 
-/// Version of every record and state that this crate writes. One that is newer is refused.
+/// Version of every record and state that this crate writes. A turn whose state or batches have
+/// another version is refused.
 pub const FORMAT: u64 = 1;
 
-/// The name of a turn in a store; unambiguous, whatever the parts hold.
+/// Returns the key of a turn in a store. It is unambiguous for any contents of the parts.
 #[must_use]
 pub fn turn_key(tenant: &str, request_id: &str) -> String {
     pair(tenant, request_id)
 }
 
-/// The name of a reusable outcome in a store.
+/// Returns the key of a reusable outcome in a store.
 #[must_use]
 pub fn reuse_key(tenant: &str, signature: &str) -> String {
     pair(tenant, signature)

@@ -1,25 +1,26 @@
-//! What a store gives back of a turn.
+//! The stored form of a turn, as a store returns it.
 
 use crate::json::Json;
 
-/// Everything that a store has of a turn, but its events.
+/// The stored form of a turn, without its events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Kept {
     /// The number of the last commit.
     pub revision: u64,
-    /// Milliseconds since then, by the store's clock; `None` when the owner is known to be gone.
+    /// Milliseconds since that commit, by the store's clock. `None` if the owner is known to be
+    /// gone.
     pub idle_ms: Option<u64>,
-    /// Whether the turn may be written.
+    /// Whether further commits may follow.
     pub open: bool,
     /// The state.
     pub state: String,
-    /// `(name, text)`, in the order in which they were written.
+    /// Records as `(name, text)`, in the order in which they were written.
     pub records: Vec<(String, String)>,
 }
 
 impl Kept {
-    /// Reads `{ revision, open, idleMs, state, records }` of a host's store; `idleMs` is whole, or `null`
-    /// when the owner is gone. `None` for what no store gives.
+    /// Reads `{ revision, open, idleMs, state, records }` from a host's store. `idleMs` is an
+    /// integer, or `null` if the owner is gone. Returns `None` if the form is invalid.
     #[must_use]
     pub fn read(json: &Json<'_>) -> Option<Self> {
         let text = |json: &Json<'_>| json.as_str().map(str::to_owned);
@@ -32,7 +33,7 @@ impl Kept {
             revision: json.get("revision")?.as_u64()?,
             idle_ms: match json.get("idleMs") {
                 None | Some(Json::Null) => None,
-                // What cannot be read must not pass for an owner that is gone.
+                // An unreadable value must not mean that the owner is gone.
                 Some(idle) => Some(idle.as_u64()?),
             },
             open: json.get("open")?.as_bool()?,
@@ -41,7 +42,7 @@ impl Kept {
         })
     }
 
-    /// The JSON that [`Kept::read`] reads.
+    /// Returns the JSON that [`Kept::read`] reads.
     #[must_use]
     pub fn to_json(&self) -> Json<'static> {
         let record = |(name, text): &(String, String)| {
@@ -56,7 +57,7 @@ impl Kept {
         ])
     }
 
-    /// The text of a record.
+    /// Returns the text of the record with this name.
     #[must_use]
     pub fn record(&self, name: &str) -> Option<&str> {
         self.records.iter().find(|(one, _)| one == name).map(|(_, text)| text.as_str())

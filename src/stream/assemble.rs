@@ -1,22 +1,22 @@
-//! Deltas joined into a response.
+//! Joins deltas into a response.
 
 use super::delta::{Delta, ErrorClass, FinishReason, StreamError, Usage};
 use crate::limits;
 
-/// What a model has said so far.
+/// The response of a model, as far as it was received.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Response {
     /// All text.
     pub text: String,
-    /// The reasoning, by blocks: a signature ends one.
+    /// The blocks of reasoning; a signature ends a block.
     pub reasoning: Vec<Reasoning>,
     /// The calls, by index.
     pub calls: Vec<Call>,
-    /// Why it stopped, and the provider's word for it.
+    /// Why the model stopped, and the provider's name for the reason.
     pub finish: Option<(FinishReason, String)>,
-    /// Tokens.
+    /// Token usage.
     pub usage: Option<Usage>,
-    /// Bytes kept.
+    /// Bytes counted against the limit.
     held: usize,
 }
 
@@ -25,7 +25,7 @@ pub struct Response {
 pub struct Reasoning {
     /// The text.
     pub text: String,
-    /// The provider's proof of it, without which it cannot be sent back.
+    /// The provider's signature, without which the block cannot be sent back.
     pub signature: Option<String>,
 }
 
@@ -34,19 +34,19 @@ pub struct Reasoning {
 pub struct Call {
     /// The provider's id.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// JSON text, as far as it came.
+    /// The arguments as JSON text, as far as they were received.
     pub arguments: String,
-    /// Whether its end was seen.
+    /// Whether the end of the call was received.
     pub ended: bool,
 }
 
 impl Response {
-    /// Takes one delta.
+    /// Adds one delta.
     ///
     /// # Errors
-    /// When the response grows over `limits::RESPONSE_BYTES`.
+    /// If the response exceeds `limits::RESPONSE_BYTES`.
     pub fn take(&mut self, delta: &Delta) -> Result<(), StreamError> {
         self.held += size(delta);
         if self.held > limits::RESPONSE_BYTES {
@@ -86,7 +86,7 @@ impl Response {
         Ok(())
     }
 
-    /// Takes every call as ended: for a model that cannot break off.
+    /// Marks every call as ended, for a model whose response cannot be truncated.
     pub fn end_calls(&mut self) {
         self.calls.iter_mut().for_each(|call| call.ended = true);
     }
@@ -96,7 +96,7 @@ impl Response {
     }
 }
 
-/// Bytes that a delta adds; a call costs more than its name.
+/// Bytes that a delta adds; a call counts 100 bytes more than its id and its name.
 fn size(delta: &Delta) -> usize {
     match delta {
         Delta::Text(text) | Delta::ToolCallArguments { text, .. } => text.len(),

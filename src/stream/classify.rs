@@ -1,4 +1,4 @@
-//! What kind of failure a provider means, from the words that providers share.
+//! Classifies a provider's failure by its status code, or by words that providers share.
 
 use super::delta::{ErrorClass, StreamError};
 use crate::json::{Json, write_string};
@@ -19,7 +19,7 @@ pub(super) fn failure(error: &Json<'_>, raw: &str) -> StreamError {
     }
 }
 
-/// Text that is not the provider's wire.
+/// A failure for text that is not in the provider's wire format.
 pub(super) fn malformed(message: &str, text: &str) -> StreamError {
     let mut raw = String::new();
     write_string(text.get(..text.floor_char_boundary(1000)).unwrap_or_default(), &mut raw);
@@ -39,7 +39,8 @@ fn of_status(status: u64) -> Option<ErrorClass> {
     })
 }
 
-/// The first line that matches decides, so a quota that calls itself a rate limit is a quota.
+/// The first row that matches decides, so a quota error that mentions a rate limit is a quota
+/// error.
 fn of_words(words: &str) -> ErrorClass {
     const TABLE: [(&[&str], ErrorClass); 8] = [
         (&["insufficient_quota", "billing", "credit balance"], ErrorClass::Quota),

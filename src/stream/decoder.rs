@@ -1,4 +1,4 @@
-//! Bytes of a response to deltas: framing, then the provider's wire.
+//! Decodes the bytes of a response into deltas: first the framing, then the provider's wire format.
 
 use super::classify::malformed;
 use super::delta::Delta;
@@ -15,18 +15,18 @@ use crate::limits;
 pub struct Decoder {
     framing: Framing,
     wire: Wire,
-    /// `None` switches the short cut off.
+    /// The shortcut for text events; `None` disables it.
     template: Option<Template>,
-    /// An error ended the stream; what follows is not looked at.
+    /// An error ended the stream; later bytes are ignored.
     failed: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 enum Framing {
-    /// Nothing but this white space came so far.
+    /// Only this white space was received so far.
     Unknown(Vec<u8>),
     Sse(SseDecoder),
-    /// A JSON body where a stream was asked for: providers report failures so, with status 200.
+    /// A JSON body instead of a stream: providers report failures this way, with status 200.
     Body(Vec<u8>),
 }
 
@@ -46,11 +46,12 @@ impl Wire {
 }
 
 impl Decoder {
-    /// A decoder for the streams of `dialect`. `mistral` and `deepseek` stream as `openai-chat`.
+    /// Creates a decoder for the streams of `dialect`. `mistral`, `deepseek`, `groq`, `xai` and
+    /// `chat-template` stream as `openai-chat`.
     ///
     /// # Errors
-    /// `dialect.no_stream` for `langchain`, which has no wire, and for the wires that this
-    /// version does not decode.
+    /// `dialect.no_stream` for `langchain`, which has no wire format, and for the wire formats that
+    /// this version does not decode.
     pub fn new(dialect: Dialect) -> Result<Self, Error> {
         let wire = match dialect {
             Dialect::OpenAiChat
@@ -73,7 +74,7 @@ impl Decoder {
         Ok(Self { framing: Framing::Unknown(Vec::new()), wire, template, failed: false })
     }
 
-    /// The same decoder without its short cut for text events: for tests that compare the two.
+    /// Returns the decoder without its shortcut for text events, for tests that compare both.
     #[doc(hidden)]
     #[must_use]
     pub fn without_template(mut self) -> Self {
@@ -81,7 +82,7 @@ impl Decoder {
         self
     }
 
-    /// Takes the next chunk, cut anywhere, and appends what it completes.
+    /// Takes the next chunk, which may end anywhere, and appends the deltas that it completes.
     pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<Delta>) {
         if self.failed {
             return;
@@ -89,7 +90,7 @@ impl Decoder {
         if let Framing::Unknown(space) = &mut self.framing {
             // A stream starts with a field or a comment, a body with a brace.
             let Some(first) = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) else {
-                // Lines of nothing may come for ever; they need not be kept for ever.
+                // Blank lines may arrive without end: they are not stored from 1024 bytes on.
                 if space.len() < 1024 {
                     space.extend_from_slice(bytes);
                 }
@@ -128,7 +129,7 @@ impl Decoder {
         }
     }
 
-    /// The stream is over; appends what only its end completes.
+    /// Ends the stream; appends the deltas that only the end completes.
     pub fn end(&mut self, out: &mut Vec<Delta>) {
         let framing = std::mem::replace(&mut self.framing, Framing::Unknown(Vec::new()));
         if self.failed {
@@ -137,8 +138,8 @@ impl Decoder {
         match framing {
             Framing::Unknown(_) => {}
             Framing::Sse(mut sse) => {
-                // Servers that close without the last blank line mean their last event; one
-                // that was cut in the middle is dropped, as the standard has it.
+                // Some servers close without the last blank line, so a complete last event counts.
+                // A truncated event is dropped, as the standard requires.
                 let last = sse.end().filter(|event| is_whole(&event.data));
                 if let Some(event) = last {
                     event_data(&mut self.wire, &mut self.failed, &event.data, out);
@@ -189,7 +190,7 @@ fn with_template(
         let mut deltas = Vec::new();
         let mut trial = wire.clone();
         trial.data(data, &mut deltas);
-        // An event that leaves a trace in the state is more than its text.
+        // An event that changes the state carries more than its text.
         if trial == *wire { deltas } else { Vec::new() }
     });
 }

@@ -1,4 +1,4 @@
-//! What a provider's stream says, in one vocabulary.
+//! The increments of a provider's stream, in a common vocabulary.
 
 use crate::json::{Json, write_string};
 
@@ -9,44 +9,44 @@ pub enum Delta {
     Text(String),
     /// Reasoning of the model.
     Reasoning {
-        /// The increment; empty when only a signature came.
+        /// The increment; empty if only a signature was received.
         text: String,
-        /// The provider's proof of the reasoning, to be sent back as it is.
+        /// The provider's signature of the reasoning, to be sent back unchanged.
         signature: Option<String>,
     },
     /// A tool call begins.
     ToolCallStart {
-        /// Place of the call in this response, from 0, without gaps.
+        /// The index of the call in this response, from 0, without gaps.
         index: u32,
-        /// The provider's id, or one made from the index where it gives none.
+        /// The provider's id, or one made from the index if there is none.
         id: String,
-        /// The tool.
+        /// The name of the tool.
         name: String,
     },
     /// A piece of a call's arguments, which are JSON text.
     ToolCallArguments {
-        /// The call.
+        /// The index of the call.
         index: u32,
         /// The piece.
         text: String,
     },
-    /// The arguments of a call are complete. A call whose end was not seen is never executed.
+    /// The arguments of a call are complete. A call whose end was not received is never executed.
     ToolCallEnd {
-        /// The call.
+        /// The index of the call.
         index: u32,
     },
-    /// Tokens so far, for the whole response: a later one replaces an earlier one.
+    /// Token usage of the whole response so far; a later report replaces an earlier one.
     Usage(Usage),
     /// Why the model stopped.
     Finish {
-        /// In one vocabulary.
+        /// The reason in the common vocabulary.
         reason: FinishReason,
-        /// The provider's word.
+        /// The provider's name for the reason.
         raw: String,
     },
-    /// The provider reports a failure inside the stream, or sends what cannot be read.
+    /// The provider reports a failure inside the stream, or sends data that cannot be read.
     Error(StreamError),
-    /// Something this crate has no word for, as JSON text.
+    /// Data that this crate has no variant for, as JSON text.
     Other {
         /// The provider's JSON.
         raw: String,
@@ -56,17 +56,17 @@ pub enum Delta {
 /// Why the model stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FinishReason {
-    /// It was done.
+    /// The response is complete.
     Stop,
-    /// The limit of tokens was reached.
+    /// The token limit was reached.
     Length,
-    /// It wants tools. Also when the provider says `stop` and complete calls came.
+    /// The model called tools. Also used if the provider reports `stop` after complete calls.
     ToolCalls,
     /// The provider withheld the rest.
     ContentFilter,
     /// The provider failed.
     Error,
-    /// Another reason; see the raw word.
+    /// Another reason; see the provider's name.
     Other,
 }
 
@@ -84,7 +84,7 @@ impl FinishReason {
         }
     }
 
-    /// The reason of a name.
+    /// Returns the reason with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         use FinishReason::{ContentFilter, Error, Length, Other, Stop, ToolCalls};
@@ -93,7 +93,7 @@ impl FinishReason {
     }
 }
 
-/// What kind of failure a provider reports, as if it had been an HTTP status.
+/// The kind of failure that a provider reports, comparable to an HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorClass {
     /// 401, 403.
@@ -102,7 +102,7 @@ pub enum ErrorClass {
     ContextLength,
     /// 400, 404, 413, 422.
     InvalidRequest,
-    /// What came is not the provider's wire: broken JSON, an event too large.
+    /// The data is not in the provider's wire format: broken JSON, or an event that is too large.
     Malformed,
     /// 529, 503.
     Overloaded,
@@ -110,7 +110,7 @@ pub enum ErrorClass {
     Quota,
     /// 429.
     RateLimit,
-    /// 500 and the like, and failures without a word that is known.
+    /// 500 and similar codes, and failures without a known word.
     Server,
     /// 408, 504.
     Timeout,
@@ -150,24 +150,24 @@ impl ErrorClass {
 /// A failure inside a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamError {
-    /// What kind of failure.
+    /// The kind of failure.
     pub class: ErrorClass,
-    /// The provider's sentence, or ours.
+    /// The provider's message, or one from this crate.
     pub message: String,
     /// The provider's JSON as text, or the text that could not be read as a JSON string.
     pub raw: String,
 }
 
-/// Tokens of one response, or of a turn. `None` where the provider does not say.
+/// Token usage of one response, or of a turn. `None` where the provider reports no number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// Tokens read, cached ones included.
+    /// Input tokens, including cached ones.
     pub input_tokens: Option<u64>,
-    /// Tokens written, reasoning included.
+    /// Output tokens, including reasoning.
     pub output_tokens: Option<u64>,
-    /// Of the tokens read, those that came from the provider's cache.
+    /// The input tokens that came from the provider's cache.
     pub cached_input_tokens: Option<u64>,
-    /// Of the tokens written, those of the reasoning.
+    /// The output tokens of the reasoning.
     pub reasoning_tokens: Option<u64>,
 }
 
@@ -184,7 +184,7 @@ impl Usage {
         self.reasoning_tokens = sum(self.reasoning_tokens, other.reasoning_tokens);
     }
 
-    /// Takes over what a later report of the same response says.
+    /// Updates the numbers from a later report of the same response.
     pub fn update(&mut self, later: Self) {
         self.input_tokens = later.input_tokens.or(self.input_tokens);
         self.output_tokens = later.output_tokens.or(self.output_tokens);
@@ -212,7 +212,7 @@ impl Usage {
 }
 
 impl Delta {
-    /// Appends the JSON of the delta, as `decodeStream` of the npm package gives it.
+    /// Appends the JSON of the delta, as `decodeStream` of the npm package returns it.
     pub fn write_json(&self, out: &mut String) {
         match self {
             Self::Text(text) => {

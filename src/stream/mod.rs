@@ -1,4 +1,4 @@
-//! Provider bytes in, [`Delta`]s out. Any split of the bytes gives the same deltas.
+//! Decodes provider bytes into [`Delta`]s. Any split of the bytes gives the same deltas.
 //!
 //! ```
 //! use turnlock::Dialect;

@@ -1,7 +1,7 @@
 //! Decodes `text/event-stream` bytes, after [WHATWG HTML §9.2.6].
 //!
-//! Any split of the stream gives the same events: a chunk may end inside a line, a
-//! `\r\n` pair or a UTF-8 sequence. An event that lies whole in one chunk is not copied.
+//! Any split of the stream gives the same events: a chunk may end inside a line, a `\r\n` pair or a
+//! UTF-8 sequence. An event that is complete within one chunk is not copied.
 //!
 //! [WHATWG HTML §9.2.6]: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 
@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// One dispatched event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseEvent<'a> {
-    /// The `event` field; empty when there was none (a browser would say `message`).
+    /// The `event` field; empty if there was none (a browser would use `message`).
     pub event: Cow<'a, str>,
     /// The `data` lines, joined by line feeds.
     pub data: Cow<'a, str>,
@@ -18,7 +18,7 @@ pub struct SseEvent<'a> {
     pub id: Cow<'a, str>,
 }
 
-/// One event holds more bytes than the decoder may keep.
+/// An event is larger than the decoder's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventTooLarge {
     /// The limit, in bytes.
@@ -41,19 +41,19 @@ pub struct EventTooLarge {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseDecoder {
     limit: usize,
-    /// The beginning of a line whose end has not come.
+    /// The beginning of a line whose end has not arrived.
     line: Vec<u8>,
     /// The previous byte was `\r`: a `\n` now belongs to the same terminator.
     after_cr: bool,
     first_line: bool,
     event: String,
-    /// `None` until a `data` field comes: an event without one is not dispatched.
+    /// `None` until a `data` field arrives: an event without one is not dispatched.
     data: Option<String>,
     id: String,
 }
 
 impl SseDecoder {
-    /// Keeps at most `limit` bytes of one event.
+    /// Creates a decoder that stores at most `limit` bytes of one event.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
@@ -67,10 +67,10 @@ impl SseDecoder {
         }
     }
 
-    /// Takes the next chunk, of any length, and gives each event that it completes.
+    /// Takes the next chunk, of any length, and dispatches each event that it completes.
     ///
     /// # Errors
-    /// When an event grows over the limit. The stream cannot be decoded further.
+    /// If an event exceeds the limit. The stream cannot be decoded further.
     pub fn feed(
         &mut self,
         chunk: &[u8],
@@ -105,8 +105,8 @@ impl SseDecoder {
         Ok(())
     }
 
-    /// The `data` of an event whose blank line never came. A browser drops it; providers that
-    /// close without the last blank line mean it, so the caller may look whether it is whole.
+    /// Returns the last event if its blank line never arrived. A browser drops it, but some
+    /// providers close without the last blank line, so the caller may check whether it is complete.
     pub fn end(&mut self) -> Option<SseEvent<'static>> {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() {
@@ -117,8 +117,8 @@ impl SseDecoder {
         Some(SseEvent { event: event.into(), data: data.into(), id: self.id.clone().into() })
     }
 
-    /// The common case: one `data` line and the blank line behind it, in one chunk, after
-    /// nothing else. Consumes the blank line.
+    /// The common case: an event that is one `data` line and its blank line, in one chunk. Consumes
+    /// the blank line.
     fn whole_event<'a>(&self, line: &'a [u8], rest: &mut &[u8]) -> Option<Cow<'a, str>> {
         if self.first_line
             || self.data.is_some()
@@ -181,12 +181,12 @@ impl SseDecoder {
             b"event" => self.event = String::from_utf8_lossy(value).into_owned(),
             // "If the field value does not contain U+0000 NULL"
             b"id" if !value.contains(&0) => self.id = String::from_utf8_lossy(value).into_owned(),
-            _ => {} // `retry` is for who reconnects; any other field is ignored
+            _ => {} // `retry` concerns reconnecting; any other field is ignored
         }
     }
 }
 
-/// What follows a line terminator that `tail` begins with.
+/// Returns what follows the line terminator at the start of `tail`.
 fn after_terminator(tail: &[u8]) -> &[u8] {
     match tail {
         [b'\r', b'\n', rest @ ..] | [b'\r' | b'\n', rest @ ..] => rest,

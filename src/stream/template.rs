@@ -1,21 +1,21 @@
-//! A short cut for plain text events.
+//! A shortcut for plain text events.
 //!
-//! Consecutive text events of one response are the same bytes but for the text. Once such an
-//! event is known, the next one is compared with what stood before and behind the text; where
-//! both match, only the text is unescaped and no JSON is read. A template is trusted only after
-//! it was tried with another text, so it can change no meaning; a test compares every recorded
-//! stream with and without it.
+//! Consecutive text events of one response differ only in their text. Once such an event is known,
+//! the next one is compared with the bytes before and after that text. If both match, only the text
+//! is unescaped and no JSON is parsed. A template is used only after it was tested with another
+//! text, so it cannot change the meaning. A test compares every recorded stream with and without
+//! it.
 
 use super::delta::Delta;
 use crate::json::{Reader, write_string};
 
-/// Templates that were learned and never used before learning ends: some providers pad each
-/// event with noise.
+/// The number of templates learned in a row without being used, after which learning stops: some
+/// providers pad each event with noise.
 const PATIENCE: u32 = 4;
-/// What a template is tried with.
+/// The text that a template is tested with.
 const PROBE: &str = "a text that no provider sends";
 
-/// What stands around the text of a text event, quotes included.
+/// The bytes around the text of a text event, quotes included.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Template {
     prefix: String,
@@ -24,7 +24,7 @@ pub(super) struct Template {
 }
 
 impl Template {
-    /// The text of `data`, if it is the known event with another text.
+    /// Returns the text of `data`, if `data` differs from the known event only in its text.
     pub(super) fn text(&mut self, data: &str) -> Option<String> {
         if self.prefix.is_empty() {
             return None;
@@ -35,7 +35,7 @@ impl Template {
         let text = if plain {
             body.to_owned()
         } else {
-            // With its quotes, to be read by the one reader that there is.
+            // The quotes are included, so that the JSON reader can unescape the text.
             let quoted = data.get(self.prefix.len() - 1..data.len() - self.suffix.len() + 1)?;
             let mut reader = Reader::lossy(quoted);
             let text = reader.string().ok()?;
@@ -46,8 +46,8 @@ impl Template {
         Some(text)
     }
 
-    /// Learns from `data`, which said exactly `said`. `read` reads another event in the same
-    /// state and must leave it as it was.
+    /// Learns from `data`, whose deltas were exactly `said`. `read` decodes another event in the
+    /// same state and must not change that state.
     pub(super) fn learn(&mut self, data: &str, said: &[Delta], read: impl Fn(&str) -> Vec<Delta>) {
         let [Delta::Text(text)] = said else { return };
         if self.unused >= PATIENCE {
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn what_only_looks_alike_is_read_in_full() {
-        // The text stands elsewhere too, or is not what stands there, or more follows.
+        // The text also occurs elsewhere, or is not the text at that place, or more data follows.
         let other = r#"{"id":"x","choices":[{"index":0,"delta":{"content":"a","b":"c"}}]}"#;
         let forged = said(r#""a"}}],"choices":[{"index":0,"delta":{"content":"b""#);
         let disguised = r#"{"note":"stop","choices":[{"delta":{"content":"\u0073top"}}]}"#;

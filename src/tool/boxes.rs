@@ -1,14 +1,14 @@
-//! TOOL RESULT boxes: how results reach a model as text that no result can forge.
+//! TOOL RESULT boxes: the text form of results for a model, which no result can forge.
 //!
 //! ```text
 //! TOOL RESULT 5d41402abc4b2a76b9719d911017c592
 //! {"tool":"read_file","args":{"path":"a"},"status":"ok","result":"…"}
 //! END TOOL RESULT 5d41402abc4b2a76b9719d911017c592
 //! ```
-//! The payload is one line of JSON, so it cannot hold a line of its own, and the 128-bit
-//! nonce, made anew for each box from the host's randomness, does not occur in it. A box
-//! is hygiene, not a security boundary: nothing enforces that a model heeds it. What is
-//! enforced is outside of the prompt (budgets, allowlists, phases).
+//! The payload is one line of JSON, so it cannot contain a line of its own. The 128-bit nonce is
+//! derived from the host's randomness for each box, and does not occur in the payload. A box
+//! reduces the risk of prompt injection, but it is not a security boundary: a model may ignore it.
+//! The enforced rules are outside of the prompt (budgets, allowlists, phases).
 
 use sha2::{Digest, Sha256};
 
@@ -39,14 +39,14 @@ pub struct BoxMaker {
 }
 
 impl BoxMaker {
-    /// `secret` is the host's randomness, 128 bits or more; the same secret gives the same
-    /// boxes, so that a recorded turn replays.
+    /// Makes a `BoxMaker`. `secret` is the host's randomness, 128 bits or more. The same secret
+    /// produces the same boxes, so that a recorded turn can be replayed.
     #[must_use]
     pub fn new(secret: &str) -> Self {
         Self { secret: secret.to_owned(), made: 0 }
     }
 
-    /// The box of one outcome.
+    /// Returns the box of one outcome.
     #[must_use]
     pub fn wrap(
         &mut self,
@@ -74,7 +74,7 @@ impl BoxMaker {
         self.seal(&Json::Object(members))
     }
 
-    /// A box around any payload.
+    /// Returns a box around any payload.
     #[must_use]
     pub fn seal(&mut self, payload: &Json<'_>) -> String {
         let payload = payload.to_text();
@@ -94,7 +94,8 @@ impl BoxMaker {
     }
 }
 
-/// The payload of a box that is the whole of `text`; `None` if it is none.
+/// Returns the payload of the box that makes up the whole of `text`, or `None` if `text` is not a
+/// box.
 #[must_use]
 pub fn unwrap_box(text: &str) -> Option<Json<'_>> {
     let (nonce, rest) = text.strip_prefix(OPEN)?.split_once('\n')?;

@@ -1,5 +1,4 @@
-//! The judgement of one call: a pure function of the call, the rules of the phase and
-//! the ledger.
+//! Judges one call: a pure function of the call, the rules of the phase and the ledger.
 
 use super::{Dedupe, Ledger, ToolSpec};
 use crate::signature::Signature;
@@ -9,22 +8,22 @@ use crate::signature::Signature;
 pub enum Refusal {
     /// The budget of the phase is spent.
     Budget,
-    /// The same signature was executed in this turn.
+    /// A call with the same signature was executed in this turn.
     Duplicate,
-    /// No JSON object, too long, or against the schema.
+    /// The arguments are not a JSON object, are too long, or do not match the schema.
     InvalidArguments,
-    /// Not on the allowlist of the phase.
+    /// The tool is not on the allowlist of the phase.
     NotAllowed,
-    /// The user was asked, and said no.
+    /// The user denied the approval.
     NotApproved,
     /// The phase has no tools.
     ToolsDisabled,
-    /// Not in the registry.
+    /// The tool is not in the registry.
     UnknownTool,
 }
 
 impl Refusal {
-    /// The name in events.
+    /// Returns the name that events use.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -38,7 +37,7 @@ impl Refusal {
         }
     }
 
-    /// The reason of a name.
+    /// Returns the reason with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let all = [
@@ -53,8 +52,9 @@ impl Refusal {
         all.into_iter().find(|one| one.name() == name)
     }
 
-    /// What the model is told. It redirects and never echoes arguments: prohibition and
-    /// echo make repetition worse (MoonshotAI/kimi-code PR 1518).
+    /// Returns the notice for the model. It redirects the model and never repeats the arguments,
+    /// because prohibitions and repeated arguments make models repeat a call more often
+    /// (MoonshotAI/kimi-code PR 1518).
     #[must_use]
     pub fn notice(self, names: &[&str]) -> String {
         let (tools, it) = match names {
@@ -89,32 +89,32 @@ impl Refusal {
     }
 }
 
-/// What the phase allows.
+/// The rules of a phase.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
     /// Whether the phase has tools at all.
     pub tools_on: bool,
     /// The allowlist; `None` allows every tool of the registry.
     pub allow: Option<&'a [String]>,
-    /// Executions left.
+    /// The number of executions left.
     pub budget: u32,
 }
 
-/// What becomes of a call.
+/// The decision on a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ruling {
-    /// It is executed.
+    /// The call is executed.
     Execute,
-    /// It takes the outcome that an earlier turn had.
+    /// The stored outcome of another turn is used.
     Recall,
-    /// It is not.
+    /// The call is not executed.
     Refuse(Refusal),
     /// The outcome of this earlier call is used.
     Replay(u32),
 }
 
 impl Rules<'_> {
-    /// The part of the judgement that needs no arguments.
+    /// Judges a call by its tool alone, without its arguments.
     #[must_use]
     pub fn by_name(&self, tool: Option<&ToolSpec>) -> Option<Refusal> {
         if !self.tools_on {
@@ -126,8 +126,8 @@ impl Rules<'_> {
     }
 }
 
-/// Judges a call; the first rule that applies decides. `valid` is the host's verdict on
-/// the arguments, `known` whether an earlier turn has an outcome that may be used.
+/// Judges a call. The first rule that applies decides. `valid`: the arguments are valid. `known`:
+/// another turn has an outcome that may be used.
 #[must_use]
 pub fn judge(
     tool: Option<&ToolSpec>,

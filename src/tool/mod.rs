@@ -1,6 +1,6 @@
-//! Tools and the rules for calling them. Every machine judges calls here.
+//! Tools and the rules for calling them, which all machines share.
 //!
-//! A call is judged by the rules of its phase and by what was executed before:
+//! A call is judged by the rules of its phase and by the calls that were executed before:
 //!
 //! ```
 //! use turnlock::Signature;
@@ -22,7 +22,7 @@
 //! ledger.accept(call.clone(), 1);
 //! ledger.settle(&call, 1, &Outcome::returned("\"Buy milk.\"", 11, 65_536));
 //!
-//! // The budget is spent now; but this call was executed, and reading again gives the same.
+//! // The budget is spent, but the outcome of the same call is known and is replayed.
 //! let spent = Rules { budget: 0, ..rules };
 //! let ruling = judge(tools.find("read_file"), true, false, &call, &spent, &ledger);
 //! assert_eq!(ruling, Ruling::Replay(1));

@@ -1,28 +1,28 @@
-//! What came of a call.
+//! The outcome of a call.
 
 use crate::json::{Json, Reader};
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// Unified mode: refused, and told so in place of a result.
+    /// Unified mode: the call was refused. Its result is a notice for the model.
     Blocked,
-    /// The turn ended first.
+    /// The turn ended before the tool settled.
     Cancelled,
-    /// The tool threw, or returned what has no JSON.
+    /// The tool threw, or returned a value that has no JSON form.
     Error,
-    /// It returned.
+    /// The tool returned.
     Ok,
-    /// Not started, because nobody would read the result.
+    /// Unified mode: the call was not started, because no inference would read its result.
     Skipped,
-    /// It took too long and was told to stop. Whether it had an effect is not known.
+    /// The tool exceeded its timeout and was cancelled. Whether it had an effect is unknown.
     Timeout,
-    /// It was started, and whether it finished is not known.
+    /// The tool was started, and it is unknown whether it finished.
     Unknown,
 }
 
 impl Status {
-    /// The name in events.
+    /// Returns the name that events use.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl Status {
 }
 
 impl Status {
-    /// The status of a name.
+    /// Returns the status with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         use Status::{Blocked, Cancelled, Error, Ok, Skipped, Timeout, Unknown};
@@ -52,26 +52,27 @@ impl Status {
 pub struct ToolError {
     /// Stable code, such as `tool.threw`.
     pub code: String,
-    /// In words.
+    /// The error message.
     pub message: String,
 }
 
-/// What came of a call. One is recorded for each call, and never changed.
+/// The outcome of a call. One outcome is recorded for each call, and it never changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// How it ended.
+    /// How the call ended.
     pub status: Status,
-    /// What the tool returned.
+    /// The value that the tool returned.
     pub result: Option<Json<'static>>,
     /// Why there is no result.
     pub error: Option<ToolError>,
-    /// The result was cut to its limit, and says so at its end.
+    /// Whether the result was cut to its limit. A cut result ends with a mark.
     pub truncated: bool,
 }
 
 impl Outcome {
-    /// What the tool returned: `text` is JSON, `bytes` the size of all of it, of which the
-    /// host may have kept only the beginning. Longer results are cut at `limit` bytes.
+    /// Makes the outcome of a tool that returned. `text` is the JSON text of the result, or its
+    /// beginning if the host has cut it; `bytes` is the size of the whole text. Results longer than
+    /// `limit` bytes are cut.
     #[must_use]
     pub fn returned(text: &str, bytes: u64, limit: u64) -> Self {
         let size = u64::try_from(text.len()).unwrap_or(u64::MAX).max(bytes);
@@ -83,22 +84,22 @@ impl Outcome {
         Self { status: Status::Ok, result: Some(result), error: None, truncated }
     }
 
-    /// A call without a result.
+    /// Makes the outcome of a call without a result.
     #[must_use]
     pub fn failed(status: Status, code: &str, message: impl Into<String>) -> Self {
         let error = ToolError { code: code.to_owned(), message: message.into() };
         Self { status, result: None, error: Some(error), truncated: false }
     }
 
-    /// A call that was told something in place of a result.
+    /// Makes the outcome of a call whose result is a text for the model.
     #[must_use]
     pub fn told(status: Status, text: impl Into<String>) -> Self {
         let result = Some(Json::String(text.into().into()));
         Self { status, result, error: None, truncated: false }
     }
 
-    /// `status, result?, error?, truncated`: the members of an outcome, as events and records
-    /// have them.
+    /// Returns the members of an outcome in events and records: `status, result?, error?,
+    /// truncated`.
     #[must_use]
     pub fn members(&self) -> Vec<(std::borrow::Cow<'static, str>, Json<'static>)> {
         let mut members = vec![("status".into(), Json::string(self.status.name()))];
@@ -116,7 +117,7 @@ impl Outcome {
         members
     }
 
-    /// Reads the members that [`Outcome::members`] writes.
+    /// Reads the members that [`Outcome::members`] returns.
     #[must_use]
     pub fn read(json: &Json<'_>) -> Option<Self> {
         let text = |json: &Json<'_>, key| json.get(key).and_then(Json::as_str).map(str::to_owned);
@@ -131,7 +132,7 @@ impl Outcome {
         })
     }
 
-    /// What the model reads: the result or the error, as compact text.
+    /// Returns the result or the error as compact text for the model.
     #[must_use]
     pub fn for_model(&self) -> String {
         match (&self.result, &self.error) {
@@ -143,20 +144,21 @@ impl Outcome {
     }
 }
 
-/// A host's JSON. What is no JSON by our rules (too deep, say) is kept as text: nothing is lost.
+/// Reads a host's JSON. Text that this crate does not accept as JSON, such as a value that is
+/// nested too deep, becomes a string, so nothing is lost.
 fn read(text: &str) -> Json<'static> {
     let mut reader = Reader::lossy(text);
     let value = reader.value().and_then(|value| reader.end().map(|()| value));
     value.map_or_else(|_| Json::String(text.to_owned().into()), Json::into_owned)
 }
 
-/// The first `limit` bytes, and a mark that says so. Of a JSON string its content is kept,
-/// not its quotes and escapes.
+/// Returns the first `limit` bytes and a mark that reports the cut. A JSON string is unescaped and
+/// loses its quotes.
 fn cut(text: &str, size: u64, limit: u64) -> String {
     let at = text.floor_char_boundary(usize::try_from(limit).unwrap_or(usize::MAX));
     let kept = text.get(..at).unwrap_or_default();
     let unquoted = kept.starts_with('"').then(|| {
-        // The cut may split an escape; the longest, a surrogate pair, has 12 characters.
+        // The cut may split an escape. The longest one, a surrogate pair, has 12 characters.
         (0..12).find_map(|back| {
             let whole = format!("{}\"", kept.get(..kept.len().checked_sub(back)?)?);
             Reader::strict(whole.as_bytes()).ok()?.string().ok().map(std::borrow::Cow::into_owned)

@@ -4,19 +4,19 @@ use crate::error::Error;
 use crate::json::Json;
 use crate::limits;
 
-/// What to do with a call whose signature was executed before in this turn.
+/// How to treat a call whose signature was executed before in this turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dedupe {
-    /// Execute it again: for tools whose answer changes, such as a poll.
+    /// Execute it again, for tools whose result changes, such as a poll.
     Allow,
     /// Refuse it. The default.
     Block,
-    /// Give the recorded outcome again. The default of read-only tools.
+    /// Use the recorded outcome again. The default of read-only tools.
     Replay,
 }
 
 impl Dedupe {
-    /// What holds where a host says nothing.
+    /// Returns the default for a tool.
     #[must_use]
     pub fn usual(read_only: bool) -> Self {
         if read_only { Self::Replay } else { Self::Block }
@@ -26,31 +26,32 @@ impl Dedupe {
 /// One tool, as the host declares it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
-    /// 1 to 64 of `A-Z a-z 0-9 _ -`: what every provider takes.
+    /// The name: 1 to 64 of `A-Z a-z 0-9 _ -`, which every provider accepts.
     pub name: String,
-    /// For the model.
+    /// The description for the model.
     pub description: String,
     /// JSON Schema of the arguments, for the model.
     pub input_schema: Json<'static>,
-    /// Has no effect on the world. Default `false`.
+    /// Whether the tool has no side effects. Default `false`.
     pub read_only: bool,
-    /// May be executed twice with the same key. Default `false`.
+    /// Whether a call may be executed twice with the same idempotency key. Default `false`.
     pub idempotent: bool,
-    /// Default `block`, for read-only tools `replay`.
+    /// How to treat repeated calls. Default `block`; for read-only tools, `replay`.
     pub dedupe: Dedupe,
-    /// Milliseconds; default `policy.toolTimeoutMs`.
+    /// Timeout in milliseconds. Default `policy.toolTimeoutMs`.
     pub timeout_ms: Option<u64>,
-    /// Bytes; default `policy.maxToolResultBytes`.
+    /// Maximum bytes of a result. Default `policy.maxToolResultBytes`.
     pub max_result_bytes: Option<u64>,
     /// Whether the host checks the arguments, or derives an action from them.
     pub checks: bool,
-    /// Milliseconds for which another turn of the tenant may use an outcome; read-only tools
-    /// only. Default never.
+    /// Milliseconds for which other turns of the tenant may use an outcome, for read-only tools
+    /// only. Default: never.
     pub reuse_ms: Option<u64>,
 }
 
 impl ToolSpec {
-    /// A tool with the defaults: it may have effects, takes any object, and is not checked.
+    /// Makes a tool with the defaults: it may have side effects, accepts any object, and its
+    /// arguments are not checked.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -67,7 +68,7 @@ impl ToolSpec {
         }
     }
 
-    /// Whether a call that may have run can run once more, with the same key.
+    /// Whether a call that may have run can run again with the same idempotency key.
     #[must_use]
     pub fn may_run_again(&self) -> bool {
         self.read_only || self.idempotent
@@ -81,11 +82,11 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Checks the names.
+    /// Makes a registry and checks the names of its tools.
     ///
     /// # Errors
-    /// `tool.invalid_name` for a name that providers refuse, and for two names that
-    /// differ in case alone: a model must not be able to pick the wrong one.
+    /// `tool.invalid_name` for a name that providers refuse, and for two names that differ only in
+    /// case, because a model could confuse them.
     /// `options.invalid` for more than 1024 tools.
     pub fn new(tools: Vec<ToolSpec>) -> Result<Self, Error> {
         if tools.len() > limits::TOOLS {
@@ -108,13 +109,13 @@ impl Registry {
         Ok(Self { tools })
     }
 
-    /// The tool of exactly this name.
+    /// Returns the tool with exactly this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&ToolSpec> {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
-    /// All tools, in the host's order.
+    /// Returns all tools, in the host's order.
     #[must_use]
     pub fn all(&self) -> &[ToolSpec] {
         &self.tools

@@ -1,7 +1,7 @@
-//! The events of a turn, in the JSON that every host passes on.
+//! The events of a turn, and their JSON form, which every host passes on.
 //!
-//! The JSON is written here and not in a shell: it is the public contract, and the
-//! scenario tables compare it natively.
+//! The JSON is written here and not in the wasm bindings, because it is the public contract and the
+//! scenario tables compare it in native tests.
 
 use std::sync::Arc;
 
@@ -9,45 +9,46 @@ use crate::json::{Json, write_string};
 use crate::stream::Usage;
 use crate::tool::{Outcome, Refusal};
 
-/// One event. `seq` counts from 1 without gaps.
+/// One event. `seq` counts from 1, without gaps unless the turn was resumed and events may have
+/// been shown without being stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// Where in the turn.
+    /// The phase of the turn.
     pub phase: PhaseName,
-    /// The turn.
+    /// The id of the turn.
     pub request_id: Arc<str>,
-    /// The host's project, if it named one.
+    /// The host's project, if the host set one.
     pub project_id: Option<Arc<str>>,
-    /// The batch: 0 before the first.
+    /// The number of the last batch of tool calls; 0 before the first.
     pub tool_batch_id: u32,
-    /// The place of the event in the turn.
+    /// The number of the event in the turn.
     pub seq: u64,
-    /// What happened.
+    /// The kind of the event, with its data.
     pub kind: EventKind,
 }
 
 /// The phase that an event names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PhaseName {
-    /// Two-stage: the tools.
+    /// Two-stage mode: the tool phase.
     Tool,
-    /// Two-stage: the answer.
+    /// Two-stage mode: the action phase, which answers.
     Action,
     /// Unified mode.
     Unified,
-    /// On `complete` alone.
+    /// Used by the event `complete` only.
     Complete,
 }
 
 impl PhaseName {
-    /// The phase of a name.
+    /// Returns the phase with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let all = [Self::Tool, Self::Action, Self::Unified, Self::Complete];
         all.into_iter().find(|one| one.name() == name)
     }
 
-    /// The name in events.
+    /// Returns the name that events use.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -59,12 +60,12 @@ impl PhaseName {
     }
 }
 
-/// What happened.
+/// The kind of an event, with its data.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EventKind {
-    /// A phase begins; or, `resumed`, one that had begun goes on in a resumed turn.
+    /// A phase begins, or continues in a resumed turn.
     PhaseStart {
-        /// What it showed and did not finish is void.
+        /// Whether the phase continues. Discard the text of its unfinished inference.
         resumed: bool,
     },
     /// A phase ends; another one or the end of the turn follows.
@@ -73,26 +74,27 @@ pub enum EventKind {
     Text(String),
     /// Reasoning of the model.
     Reasoning(String),
-    /// Calls that are executed or replayed now.
+    /// Calls that are executed now or use another call's outcome; in unified mode, also refused
+    /// calls.
     ToolCalls(Vec<CallView>),
-    /// A tool that runs says how far it is.
+    /// A running tool reports its progress.
     ToolProgress {
         /// The provider's id of the call.
         tool_call_id: String,
         /// The tool.
         name: String,
-        /// What it says.
+        /// The progress data.
         data: Json<'static>,
     },
-    /// What came of them, in the same order.
+    /// The results of these calls, in the same order.
     ToolResults(Vec<ResultView>),
     /// Calls that are not executed.
     Refused {
         /// The calls.
         calls: Vec<CallView>,
-        /// Why.
+        /// The reason.
         reason: Refusal,
-        /// What the model is told.
+        /// The notice for the model.
         notice: String,
         /// Signatures of all calls refused so far in this turn.
         blocked: Vec<String>,
@@ -104,7 +106,7 @@ pub enum EventKind {
         /// The calls that wait for an approval.
         approvals: Vec<CallView>,
     },
-    /// Terminal: the turn answered.
+    /// Terminal: the turn has answered.
     Complete {
         /// All text shown in this turn, in order.
         full_content: String,
@@ -112,15 +114,15 @@ pub enum EventKind {
         usage: Usage,
         /// Signatures of all calls refused in this turn.
         blocked: Vec<String>,
-        /// The answer was made from the results, because the model gave none.
+        /// Whether the answer was composed from the tool results, because the model gave none.
         composed: bool,
     },
     /// Terminal: the host ended the turn.
     Cancelled {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Terminal: the turn could not go on.
+    /// Terminal: the turn failed.
     Error(Failure),
 }
 
@@ -129,19 +131,19 @@ pub use failure::Failure;
 mod failure {
     use super::Json;
 
-    /// Why a turn could not go on.
+    /// Why a turn failed.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Failure {
         /// Stable code, such as `model.timeout`.
         pub code: std::borrow::Cow<'static, str>,
-        /// In words.
+        /// The error message.
         pub message: String,
-        /// The HTTP status, where there is one.
+        /// The HTTP status, if there is one.
         pub status: Option<u16>,
     }
 
     impl Failure {
-        /// `{ code, message, details? }`.
+        /// Returns `{ code, message, details? }`.
         #[must_use]
         pub fn to_json(&self) -> Json<'static> {
             let mut members = vec![
@@ -157,21 +159,21 @@ mod failure {
     }
 }
 
-/// A call, as events show it.
+/// The form of a call in events.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallView {
     /// The provider's id.
     pub id: String,
     /// The tool.
     pub name: String,
-    /// The arguments; the raw text as a string where they are no JSON.
+    /// The arguments, or the raw text as a string if it is not a complete JSON object.
     pub args: Json<'static>,
     /// The signature.
     pub signature: String,
 }
 
 impl CallView {
-    /// `{ id, name, args, signature }`.
+    /// Returns `{ id, name, args, signature }`.
     #[must_use]
     pub fn to_json(&self) -> Json<'static> {
         Json::object([
@@ -183,7 +185,7 @@ impl CallView {
     }
 }
 
-/// What came of a call, as events show it.
+/// The form of a call's result in events.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResultView {
     /// The provider's id of the call.
@@ -192,16 +194,17 @@ pub struct ResultView {
     pub name: String,
     /// The signature of the call.
     pub signature: String,
-    /// What came of it.
+    /// The outcome of the call.
     pub outcome: Outcome,
-    /// Milliseconds from start to settlement.
+    /// Milliseconds from the start of the call until it settled.
     pub duration_ms: u64,
     /// Whether an earlier outcome was used instead of an execution.
     pub replayed: bool,
 }
 
 impl ResultView {
-    /// `{ toolCallId, name, status, result?, error?, durationMs, signature, replayed, truncated }`.
+    /// Returns `{ toolCallId, name, status, result?, error?, truncated, durationMs, signature,
+    /// replayed }`.
     #[must_use]
     pub fn to_json(&self) -> Json<'static> {
         let mut members = vec![
@@ -219,7 +222,7 @@ impl ResultView {
 }
 
 impl Event {
-    /// The piece of text that a `text` event shows.
+    /// Returns the text of a `text` event.
     #[must_use]
     pub fn chunk(&self) -> Option<&str> {
         match &self.kind {
@@ -228,7 +231,7 @@ impl Event {
         }
     }
 
-    /// The event with its envelope, as it goes over HTTP.
+    /// Returns the event with its envelope, in the form that is sent over HTTP.
     #[must_use]
     pub fn to_json(&self) -> Json<'static> {
         let list = |items: &[String]| {
@@ -309,7 +312,8 @@ impl Event {
         Json::Object(members)
     }
 
-    /// Appends the JSON of [`Event::to_json`]; text, which comes by the thousand, without a tree.
+    /// Appends the JSON of [`Event::to_json`]. Text and reasoning events, which are frequent, are
+    /// written without a [`Json`] tree.
     pub fn write_json(&self, out: &mut String) {
         let (kind, chunk) = match &self.kind {
             EventKind::Text(chunk) => ("text", chunk),
@@ -330,8 +334,8 @@ impl Event {
         out.push('}');
     }
 
-    /// The event for a `text/event-stream` response: `id: <seq>`, `data: <one line of JSON>`, a
-    /// blank line.
+    /// Returns the event for a `text/event-stream` response: `id: <seq>`,
+    /// `data: <one line of JSON>` and a blank line.
     ///
     /// ```
     /// use turnlock::trace::{Event, EventKind, PhaseName};

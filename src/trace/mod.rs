@@ -1,4 +1,4 @@
-//! What a turn shows and records: events for the user, trace events for who audits.
+//! Events of a turn: events for the user, and trace events for audits.
 //!
 //! ```
 //! use turnlock::json::Json;
@@ -21,7 +21,7 @@
 //! let event = last.unwrap();
 //! let EventKind::Cancelled { reason } = &event.kind else { panic!("{event:?}") };
 //! assert_eq!(reason, "the tab was closed");
-//! // As it goes over HTTP:
+//! // The form that is sent over HTTP:
 //! let json = event.to_json();
 //! assert_eq!(json.get("type").and_then(Json::as_str), Some("cancelled"));
 //! assert_eq!(json.get("requestId").and_then(Json::as_str), Some("r1"));

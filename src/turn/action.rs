@@ -9,7 +9,7 @@ use crate::trace::{EventKind, PhaseName};
 const COMPOSED_CHARS: usize = 2_000;
 
 impl Turn {
-    /// Behind a batch of the tool phase, or an inference that executed nothing.
+    /// Continues after a batch of the tool phase, or after an inference that executed no call.
     pub(super) fn after_tools(&mut self, executed: u32) {
         if executed > 0 && self.budget() > 0 && !self.record.pause {
             self.ask();
@@ -27,8 +27,8 @@ impl Turn {
         self.ask();
     }
 
-    /// Behind an inference of the action phase. `refused`: it asked for calls that did not
-    /// run; `elsewhere`: one of them would run in a tool phase.
+    /// Continues after an inference of the action phase. `refused`: the model requested calls that
+    /// did not run. `elsewhere`: one of these calls would run in a tool phase.
     pub(super) fn after_action(&mut self, executed: u32, refused: bool, elsewhere: bool) {
         if executed > 0 {
             return self.ask();
@@ -53,7 +53,7 @@ impl Turn {
         self.complete(true);
     }
 
-    /// An answer from the results alone, for a model that gives none.
+    /// Composes an answer from the results, for a model that gave no answer.
     fn compose(&self) -> String {
         let mut lines = Vec::new();
         for view in self.record.results.iter().filter(|view| !view.replayed) {

@@ -1,4 +1,4 @@
-//! The calls of one response: judged, and started together.
+//! The calls of one response, which are judged and started together.
 
 use super::candidates::{Approval, Candidate, Said};
 use super::machine::{State, Turn};
@@ -15,19 +15,19 @@ use crate::trace::{CallView, EventKind, PhaseName};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Batch {
     pub(super) since: u64,
-    /// When all calls of the turn together have had their time.
+    /// When the time limit of all calls of the turn together expires.
     pub(super) total_deadline: u64,
     pub(super) said: Said,
     pub(super) calls: Vec<BatchCall>,
     /// Calls that are not executed, by reason, in order of first appearance.
     pub(super) refusals: Vec<(Refusal, Vec<CallView>)>,
-    /// Calls that wait for the user.
+    /// Calls that wait for the user's approval.
     pub(super) awaiting: Vec<Candidate>,
-    /// These calls had waited for the user.
+    /// These calls waited for the user's approval before.
     pub(super) approved: bool,
-    /// Answers of the same response that an earlier batch gave.
+    /// Answers that an earlier batch gave to calls of the same response.
     pub(super) prior: Vec<Answered>,
-    /// The action phase must know, once the batch is over.
+    /// A refused call would run in a tool phase. The action phase uses this after the batch.
     pub(super) elsewhere: bool,
 }
 
@@ -37,11 +37,11 @@ pub(super) struct BatchCall {
     pub(super) view: CallView,
     pub(super) kind: Kind,
     pub(super) read_only: bool,
-    /// It may run once more, if it is not known whether it ran.
+    /// The call may run again if it is unknown whether it ran.
     pub(super) again: bool,
     pub(super) since: u64,
     pub(super) settled: Option<(Outcome, u64)>,
-    /// Its outcome is on record.
+    /// Its outcome is recorded.
     pub(super) kept: bool,
 }
 
@@ -49,15 +49,15 @@ pub(super) struct BatchCall {
 pub(super) enum Kind {
     /// The host runs it.
     Run { signature: Signature, deadline: u64, limit: u64, timeout: u64 },
-    /// It takes the outcome of an earlier call.
+    /// The outcome of an earlier call is used.
     Replay { signature: Signature },
-    /// It takes the outcome of an earlier turn.
+    /// The stored outcome of another turn is used.
     Recalled { signature: Signature },
-    /// It got its answer when it was judged.
+    /// The call was refused, and received its answer when it was judged.
     Told(Refusal),
 }
 
-/// Calls that wait for the user, with what is known of their response.
+/// Calls that wait for the user's approval, and the rest of their response.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Awaiting {
     pub(super) said: Said,
@@ -79,7 +79,7 @@ impl BatchCall {
         }
     }
 
-    /// Its outcome came from outside and is put on record.
+    /// Whether its outcome comes from outside the turn and must be recorded.
     pub(super) fn has_record(&self) -> bool {
         matches!(self.kind, Kind::Run { .. } | Kind::Recalled { .. })
     }
@@ -131,7 +131,7 @@ impl Batch {
 }
 
 impl Turn {
-    /// Judges every call in the model's order and starts those that are accepted.
+    /// Judges every call in the model's order, and starts the accepted calls.
     pub(super) fn decide(&mut self, said: Said, candidates: Vec<Candidate>) {
         let mut batch = Batch::new(said, Vec::new());
         if let Some(awaiting) = self.record.awaiting.take() {
@@ -150,7 +150,7 @@ impl Turn {
             let recalled = candidate.recalled.take();
             let kind = match ruling {
                 Ruling::Execute if candidate.approval == Approval::Needed => {
-                    // Reserved, so that nobody is asked in vain.
+                    // Reserve budget, so that a call can run once the user approves it.
                     budget = budget.saturating_sub(1);
                     batch.awaiting.push(candidate);
                     continue;
@@ -188,7 +188,7 @@ impl Turn {
         self.settle_replays();
     }
 
-    /// Notes a call that is not refused, so that the next one is judged knowing it.
+    /// Records a call, so that later calls are judged with it.
     fn admit(&mut self, call: &mut BatchCall) {
         match &call.kind {
             Kind::Run { signature, .. } => {
@@ -208,8 +208,7 @@ impl Turn {
         }
     }
 
-    /// Takes a batch as it was kept. What it caused then is caused again, and not shown: the
-    /// caller drops the effects.
+    /// Restores a stored batch. This produces the same effects as before; the caller drops them.
     pub(super) fn reopen(
         &mut self,
         mut batch: Batch,
@@ -272,7 +271,7 @@ impl Turn {
         }
     }
 
-    /// Shows what was decided, and starts the tools.
+    /// Emits the events of the decision, and starts the tools.
     fn announce(&mut self, batch: &Batch) {
         if !batch.calls.is_empty() {
             self.record.batch += 1;
@@ -302,7 +301,7 @@ impl Turn {
         }
     }
 
-    /// Has the host run a call, behind its claim.
+    /// Adds the claim of a call, and then the effect that runs it.
     pub(super) fn start_tool(&mut self, place: usize, call: &BatchCall) {
         let Kind::Run { signature, limit, .. } = &call.kind else { return };
         self.trace_tool_call(&call.view);
@@ -322,7 +321,7 @@ impl Turn {
         });
     }
 
-    /// Whether results reach the model as boxes; else as the provider's own messages.
+    /// Whether the model receives results as boxes. Otherwise it receives the provider's messages.
     pub(super) fn boxed(&self) -> bool {
         self.phase.name != PhaseName::Unified
             && self.options.policy.results_as == ResultsAs::SystemBox

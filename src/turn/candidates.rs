@@ -1,4 +1,4 @@
-//! The calls of one response before they run: read, checked by the host, ready to be judged.
+//! The calls of one response before they are judged: parsed, and checked by the host.
 
 use super::machine::{State, Turn};
 use super::protocol::{Effect, Verdict};
@@ -11,7 +11,7 @@ use crate::stream::{Call, Reasoning, Response};
 use crate::tool::{Dedupe, Outcome, Rules};
 use crate::trace::PhaseName;
 
-/// Calls that wait for the host's verdict on their arguments.
+/// Calls that wait for the host's verdict on their arguments, or for a stored outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Checking {
     said: Said,
@@ -19,7 +19,7 @@ pub(super) struct Checking {
     pub(super) deadline: u64,
 }
 
-/// What the model said beside its calls.
+/// The reasoning and text of a response with calls.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Said {
     pub(super) reasoning: Vec<Reasoning>,
@@ -32,17 +32,17 @@ pub(super) struct Candidate {
     pub(super) call: u32,
     pub(super) id: String,
     pub(super) name: String,
-    /// The arguments: an object when `valid`, else the raw text as a string.
+    /// The arguments: an object, or the raw text as a string if it is not a complete JSON object.
     pub(super) args: Json<'static>,
     pub(super) valid: bool,
     pub(super) action: Option<String>,
     pub(super) approval: Approval,
-    /// What an earlier turn has for it.
+    /// The stored outcome of another turn.
     pub(super) recalled: Option<Outcome>,
     pub(super) pending: Option<Pending>,
 }
 
-/// Whether the user must say yes.
+/// Whether the user must approve a call, or has decided on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Approval {
     Denied,
@@ -51,7 +51,7 @@ pub(super) enum Approval {
     NotNeeded,
 }
 
-/// What is awaited before a call can be judged.
+/// The input that a call needs before it can be judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pending {
     Outcome,
@@ -59,7 +59,7 @@ pub(super) enum Pending {
 }
 
 impl Candidate {
-    /// A call whose arguments were checked before.
+    /// Makes a call whose arguments were checked before.
     pub(super) fn checked() -> Self {
         Self {
             call: 0,
@@ -76,7 +76,7 @@ impl Candidate {
 }
 
 impl Turn {
-    /// Executions that the current phase has left.
+    /// The number of executions left in the current phase.
     pub(super) fn budget(&self) -> u32 {
         let policy = &self.options.policy;
         match self.phase.name {
@@ -110,7 +110,7 @@ impl Turn {
         }
     }
 
-    /// Judges the calls of a response, once the host has checked those that need it.
+    /// Requests the checks that the calls of a response need, and judges the calls afterwards.
     pub(super) fn judge_calls(&mut self, response: Response) {
         let calls = response.calls.into_iter();
         let mut ids = Vec::new();
@@ -161,7 +161,7 @@ impl Turn {
         Signature::new(&candidate.name, action, &candidate.args, project)
     }
 
-    /// Looks for what an earlier turn has for a call.
+    /// Looks up the outcome of another turn for a call, if the tool allows its reuse.
     fn recall(&mut self, candidate: &mut Candidate) {
         let tool = self.options.tools.find(&candidate.name);
         let reuses = tool.is_some_and(|tool| tool.reuse_ms.is_some());
@@ -196,7 +196,7 @@ impl Turn {
             Verdict::Valid { action, approval } => {
                 candidate.action = action;
                 if approval {
-                    // What another turn may have for it was approved there, not here.
+                    // Not recalled: an outcome of another turn was not approved for this turn.
                     candidate.approval = Approval::Needed;
                 } else {
                     self.recall(&mut candidate);
@@ -207,7 +207,7 @@ impl Turn {
         self.no_longer_pending(candidate);
     }
 
-    /// What the store has for a call; a text that is no outcome is none.
+    /// Takes the stored outcome for a call. A text that cannot be read counts as no outcome.
     pub(super) fn recalled(&mut self, call: u32, found: Option<(&str, u64)>) {
         let Some(mut candidate) = self.pending(call, Pending::Outcome) else { return };
         let tool = self.options.tools.find(&candidate.name);
@@ -235,8 +235,8 @@ impl Turn {
         self.decide_when_checked();
     }
 
-    /// A validator that never answers has not found the arguments valid; a store that does
-    /// not has nothing to reuse.
+    /// Ends the checks at the deadline. Arguments without a verdict count as invalid, and a call
+    /// whose stored outcome is still awaited is judged without it.
     pub(super) fn checks_timed_out(&mut self) {
         let State::Checking(checking) = &mut self.state else { return };
         for candidate in &mut checking.candidates {
@@ -267,8 +267,8 @@ impl Turn {
     }
 }
 
-/// `id`, with a number behind it where it is taken: providers use ids twice, while outcomes
-/// are keyed by them within a batch, and histories within themselves.
+/// Returns `id`, with a number appended if it is taken. Providers repeat ids, but outcomes in a
+/// batch and calls in a history need unique ids.
 pub(super) fn unique(id: String, taken: &mut Vec<String>) -> String {
     let mut unique = id.clone();
     let mut n = 1;

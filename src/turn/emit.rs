@@ -1,4 +1,4 @@
-//! What a turn emits: events, trace events, and its end.
+//! The output of a turn: events, trace events and the result.
 
 use super::machine::{State, Turn};
 use super::protocol::Effect;
@@ -48,7 +48,7 @@ impl Turn {
         self.finish(End::Complete, None);
     }
 
-    /// Ends this leg of the turn; a resumed one goes on at `point`.
+    /// Ends this turn as paused. A resumed turn continues at `point`.
     pub(super) fn paused(&mut self, point: Point, approvals: Vec<CallView>) {
         self.phase_ended();
         self.record.point = Some(point);
@@ -56,7 +56,7 @@ impl Turn {
         self.finish(End::Paused, None);
     }
 
-    /// Calls wait for the user.
+    /// Pauses the turn because calls wait for the user's approval.
     pub(super) fn await_approval(&mut self) {
         let Some(awaiting) = &self.record.awaiting else { return };
         let view = |one| self.rule(one, u32::MAX).1;
@@ -146,7 +146,7 @@ impl Turn {
     }
 
     pub(super) fn trace_tool_result(&mut self, result: &ResultView) {
-        // A refused call of the unified loop has no result of its own.
+        // A refused call of the unified loop was not executed, so it has no tool result.
         if matches!(result.outcome.status, Status::Blocked | Status::Skipped) {
             return;
         }
@@ -169,8 +169,8 @@ impl Turn {
         }
     }
 
-    /// Trace events name things and give numbers; they hold no text, arguments or results,
-    /// so there is nothing in them to redact.
+    /// Emits a trace event. Trace events contain names and numbers, but no text, arguments or
+    /// results, so they need no redaction.
     fn trace(&mut self, kind: &'static str, own: Vec<(&'static str, Json<'static>)>) {
         if !self.options.trace {
             return;

@@ -1,4 +1,4 @@
-//! One inference: the request, the response as it comes, its end.
+//! One inference: the request, the response stream and its end.
 
 use super::machine::{State, Turn};
 use super::policy::{Freeze, Policy};
@@ -15,15 +15,15 @@ pub(super) struct Asking {
     pub(super) inference: u32,
     pub(super) attempt: u32,
     since: u64,
-    /// When the last piece of the response came.
+    /// When the host last reported activity of the response.
     heard: Option<u64>,
     decoder: Option<Decoder>,
     pub(super) response: Response,
-    /// Text, reasoning or a call came: the request is not repeated.
+    /// Text, reasoning or a call was received, so the request is not repeated.
     pub(super) seen: bool,
     /// Stop reading at the first complete call.
     first_call: bool,
-    /// The deltas come from the host, not from bytes.
+    /// The host sent deltas instead of bytes.
     from_host: bool,
 }
 
@@ -41,7 +41,7 @@ impl Asking {
 }
 
 impl Turn {
-    /// Makes the next inference of the phase.
+    /// Starts the next inference of the phase.
     pub(super) fn ask(&mut self) {
         self.record.inferences += 1;
         self.phase.inferences += 1;
@@ -117,7 +117,7 @@ impl Turn {
         self.deltas(deltas);
         let State::Asking(asking) = &mut self.state else { return };
         if asking.from_host && asking.response.finish.is_none() {
-            // A generator that returns has said all it wants to say.
+            // A host's generator need not send a finish reason: its end completes the response.
             asking.response.end_calls();
             return self.response_done();
         }
@@ -132,7 +132,7 @@ impl Turn {
     pub(super) fn response_failed(&mut self, message: &str) {
         let State::Asking(asking) = &self.state else { return };
         if asking.is_finished() {
-            // Everything was said; a connection that breaks behind it takes nothing away.
+            // The response is already complete, so the broken connection does not matter.
             return self.response_done();
         }
         let code = if asking.heard.is_some() { "model.truncated" } else { "model.unreachable" };
@@ -165,12 +165,12 @@ impl Turn {
         }
     }
 
-    /// Takes one delta; `false` when the response is over with it.
+    /// Takes one delta. Returns `false` if the response ends with it.
     fn delta(&mut self, delta: Delta) -> bool {
         let State::Asking(asking) = &mut self.state else { return false };
         let one_more = matches!(delta, Delta::ToolCallStart { .. });
         if one_more && asking.response.calls.len() >= limits::CALLS_PER_RESPONSE {
-            // A runaway: those that came are judged, the rest is not read.
+            // Too many calls: judge those received, and do not read the rest.
             let inference = asking.inference;
             self.effects.push_back(Effect::Abort { inference });
             self.response_done();
@@ -222,7 +222,8 @@ impl Turn {
         if self.phase.name == PhaseName::Unified {
             let State::Asking(asking) = &self.state else { return };
             if asking.response.text.len() == chunk.len() {
-                // The first text of this inference: the answer is the last one that has any.
+                // The first text of this inference. The answer is the text of the last inference
+                // that has text, so earlier text is dropped.
                 self.phase.text.clear();
                 self.phase.asked_at = 0;
             }
@@ -239,7 +240,7 @@ impl Turn {
         self.request_failed(failure, error.class.retryable(), None);
     }
 
-    /// The response is complete, or complete enough: judge its calls.
+    /// Judges the calls of a response that is complete or that is not read further.
     fn response_done(&mut self) {
         let State::Asking(asking) = std::mem::replace(&mut self.state, State::Over) else {
             return;
@@ -257,8 +258,8 @@ impl Turn {
 
     fn no_calls(&mut self) {
         match self.phase.name {
-            // Nothing was asked for, so what was streamed is the answer; in a second cycle only
-            // if there is any, since the first one has results that want one.
+            // The model requested no tool, so its text is the answer. In a second cycle this holds
+            // only if there is text, because the results of the first cycle need an answer.
             PhaseName::Tool
                 if self.phase.inferences == 1
                     && (self.cycle == 1 || !self.phase.text.trim().is_empty()) =>
@@ -272,7 +273,7 @@ impl Turn {
     }
 }
 
-/// A dialect without a wire takes its deltas from the host.
+/// Returns `None` for a dialect without a stream, whose deltas come from the host.
 fn decoder(dialect: Dialect) -> Option<Decoder> {
     Decoder::new(dialect).ok()
 }

@@ -1,10 +1,11 @@
-//! Nothing is shown or started before it is kept.
+//! The write-ahead journal: events are shown and tools are started only after they are stored.
 //!
 //! With a store, the effects of a turn pass through its journal. Events, tool starts and the
-//! end of the turn wait for the commit that holds them; one commit is in flight at a time,
-//! and what happens meanwhile gathers for the next one. So a reader that comes back finds
-//! every event it was shown, a tool is started only behind its claim, and the latency of a
-//! store is paid once, not per event.
+//! end of the turn wait for the commit that contains them. One commit is in flight at a time, and
+//! later effects are gathered for the next one. So a reader that reconnects finds every event that
+//! it was shown, a tool is started only after its claim is stored, and the latency of the store is
+//! paid once per commit, not per event. If `Keep::events` is 0, text and reasoning are not stored
+//! and are exempt from this.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,40 +18,40 @@ use crate::planted::planted;
 use crate::store::{Answer, Commit};
 use crate::trace::{EventKind, Failure};
 
-/// A store that has not answered by then has failed.
+/// Timeout of one attempt at a commit.
 const ANSWER_MS: u64 = 5_000;
 /// Attempts at one commit.
 const ATTEMPTS: u32 = 4;
-/// Before the second attempt; four times that before each further one.
+/// Wait before the second attempt. Each further wait is four times the previous one.
 const FIRST_WAIT_MS: u64 = 50;
 
-/// Round trips to the store from one commit of gathered text to the next. Whoever stops the turn
-/// from elsewhere reads twice and writes once: with the commits back to back, it would never get
-/// between two of them while a model talks.
+/// Round trips to the store from one commit of gathered text to the next. A process that stops the
+/// turn from elsewhere needs two reads and one write. If the commits followed each other without a
+/// pause, it could not write between two of them while the model streams text.
 const ROUND_TRIPS: u64 = 4;
-/// No text waits for longer, however slow the store is.
+/// Longest pause that the round trips can cause, however slow the store is.
 const LONGEST_GATHER_MS: u64 = 1_000;
 
-/// What waits to be kept.
+/// The effects that wait to be stored, and the commits that store them.
 #[derive(Debug, Clone)]
 pub(super) struct Journal {
     keep: Keep,
-    /// The number of the last commit that was made.
+    /// The number of the last commit.
     revision: u64,
-    /// The turn is another owner's until the first commit is kept.
+    /// The turn belongs to another owner until the first commit is stored.
     take_over: bool,
-    /// The first commit is kept.
+    /// The first commit is stored.
     ours: bool,
     gathering: Gathering,
     flight: Option<Flight>,
     ready: VecDeque<Effect>,
-    /// `seq` of the last event that was shown, or that an earlier owner kept.
+    /// `seq` of the last event that was shown, or that an earlier owner stored.
     shown: u64,
     /// When the last commit was made.
     last: u64,
-    /// Milliseconds that the last answer took.
+    /// Milliseconds from the last stored commit to its answer.
     round_trip: u64,
-    /// Groups of events that are kept: last `seq`, events, bytes.
+    /// The stored groups of events.
     groups: VecDeque<Group>,
 }
 
@@ -61,7 +62,7 @@ struct Group {
     bytes: u64,
 }
 
-/// What the next commit will hold, and what waits for it.
+/// The contents of the next commit, and the effects that wait for it.
 #[derive(Debug, Clone, Default)]
 struct Gathering {
     held: VecDeque<Effect>,
@@ -70,9 +71,9 @@ struct Gathering {
     last_seq: u64,
     records: Vec<(String, String)>,
     reusable: Vec<(String, String, u64)>,
-    /// The state has changed.
+    /// The commit must contain the state, because it has changed.
     state: bool,
-    /// It is not to wait for more.
+    /// The commit must be made now, without waiting for more text.
     urgent: bool,
 }
 
@@ -92,7 +93,8 @@ enum Wait {
 }
 
 impl Journal {
-    /// `after`: what an earlier owner kept: revision, last `seq`, and what its events take.
+    /// `after`: the revision, the last `seq`, and the number and bytes of events that an earlier
+    /// owner stored.
     pub(super) fn new(keep: Keep, after: Option<(u64, u64, (u64, u64))>) -> Self {
         let (revision, shown, (events, bytes)) = after.unwrap_or_default();
         Self {
@@ -110,7 +112,7 @@ impl Journal {
         }
     }
 
-    /// Events and bytes that are kept.
+    /// Number and bytes of the stored events.
     pub(super) fn size(&self) -> (u64, u64) {
         let sum = |of: fn(&Group) -> u64| self.groups.iter().map(of).sum();
         (sum(|group| group.events), sum(|group| group.bytes))
@@ -123,7 +125,7 @@ impl Journal {
     fn take(&mut self, effect: Effect) {
         match effect {
             Effect::Abort { inference } => {
-                // Nor is a request aborted that was not sent: it never will be.
+                // A request that was not sent yet is dropped instead of aborted.
                 let is = |effect: &Effect| matches!(effect, Effect::Fetch { inference: one, .. } if *one == inference);
                 if !self.drop_held(is) {
                     self.ready.push_back(effect);
@@ -136,13 +138,13 @@ impl Journal {
             | Effect::Commit { .. }
             | Effect::Recall { .. }
             | Effect::Trace(_) => self.ready.push_back(effect),
-            // Asking costs money: not before it is known that the turn is ours.
+            // Model requests cost money: send none before this owner holds the turn.
             Effect::Fetch { .. } if self.ours || planted("a request before the turn is ours") => {
                 self.ready.push_back(effect)
             }
             Effect::Fetch { .. } => self.gathering.held.push_back(effect),
             Effect::CancelTool { call, .. } => {
-                // A tool that was not started need not be told.
+                // A tool that was not started yet is dropped instead of cancelled.
                 let is = |effect: &Effect| matches!(effect, Effect::RunTool { call: one, .. } if *one == call);
                 if !self.drop_held(is) {
                     self.ready.push_back(effect);
@@ -177,7 +179,7 @@ impl Journal {
         }
     }
 
-    /// Whether such an effect waited still, and is dropped.
+    /// Drops a held effect. Returns whether there was one.
     fn drop_held(&mut self, is: impl Fn(&Effect) -> bool) -> bool {
         let held = self.flight.iter_mut().map(|flight| &mut flight.held);
         held.chain([&mut self.gathering.held]).any(|held| {
@@ -189,11 +191,11 @@ impl Journal {
 
     fn is_due(&self, now: u64) -> bool {
         let Gathering { held, state, urgent, .. } = &self.gathering;
-        // Records make it urgent.
+        // Records set `urgent`.
         self.flight.is_none() && (*urgent || *state || (!held.is_empty() && now >= self.gathered()))
     }
 
-    /// Makes the next commit out of what has gathered.
+    /// Makes the next commit from the gathered contents.
     fn commit(&mut self, now: u64, state: Option<String>, open: bool) -> Effect {
         let Gathering { held, mut events, count, last_seq, records, reusable, .. } =
             std::mem::take(&mut self.gathering);
@@ -231,13 +233,13 @@ impl Journal {
         events > self.keep.events || bytes > self.keep.bytes
     }
 
-    /// The commit in flight is kept: what waited for it may go on.
+    /// Releases the effects that waited for the commit in flight, which is now stored.
     fn kept(&mut self, now: u64) {
         let Some(flight) = self.flight.take() else { return };
         self.ours = true;
         self.round_trip = now.saturating_sub(flight.made);
-        // Whoever slept past the lease may have been replaced: before it starts anything, it
-        // finds out by another commit.
+        // If the lease expired, another owner may have taken the turn over: commit again before
+        // starting tools.
         let slept = now.saturating_sub(flight.made) >= self.keep.lease_ms
             && !planted("who slept does not ask");
         let mut asleep = VecDeque::new();
@@ -265,13 +267,13 @@ impl Journal {
         }
     }
 
-    /// When what has gathered is written, unless it is urgent.
+    /// When the gathered contents are committed, unless they are urgent.
     fn gathered(&self) -> u64 {
         let paced = self.round_trip.saturating_mul(ROUND_TRIPS).min(LONGEST_GATHER_MS);
         self.last.saturating_add(self.keep.gather_ms.max(paced))
     }
 
-    /// When the owner has to show that it lives.
+    /// When the owner must commit to renew its lease.
     fn beat(&self) -> u64 {
         let third =
             if planted("an owner shows no life") { u64::MAX } else { self.keep.lease_ms / 3 };
@@ -280,30 +282,30 @@ impl Journal {
 }
 
 impl Turn {
-    /// Writes a record with the next commit.
+    /// Adds a record to the next commit.
     pub(super) fn keep(&mut self, record: impl FnOnce() -> (String, String)) {
         if let Some(journal) = &mut self.journal {
             journal.gathering.records.push(record());
-            // An outcome that is not kept is one that nobody knows, should this owner die.
+            // If this owner fails before an outcome is stored, the outcome is unknown.
             journal.gathering.urgent = true;
         }
     }
 
-    /// Lets other turns use an outcome.
+    /// Lets other turns use an outcome: adds it to the next commit as reusable.
     pub(super) fn keep_reusable(&mut self, key: String, text: String, ttl_ms: u64) {
         if let Some(journal) = &mut self.journal {
             journal.gathering.reusable.push((key, text, ttl_ms));
         }
     }
 
-    /// The next commit holds the state as it is then.
+    /// Adds the state to the next commit, as it is when the commit is made.
     pub(super) fn state_changed(&mut self) {
         if let Some(journal) = &mut self.journal {
             journal.gathering.state = true;
         }
     }
 
-    /// The next effect that need not wait, or the next commit.
+    /// Returns the next effect that need not wait, or the next commit.
     pub(super) fn poll_journal(&mut self) -> Option<Effect> {
         let journal = self.journal.as_mut()?;
         while let Some(effect) = self.effects.pop_front() {
@@ -324,7 +326,7 @@ impl Turn {
         Some(self.journal.as_mut()?.commit(self.now, state, open))
     }
 
-    /// Another owner may have written: the next commit tells.
+    /// Commits now, to find out whether another owner has written.
     pub(super) fn verify(&mut self) {
         if let Some(journal) = &mut self.journal {
             journal.gathering.urgent |= journal.ours;
@@ -359,7 +361,8 @@ impl Turn {
         }
     }
 
-    /// The store answered. An answer to an earlier attempt counts, but for its failure.
+    /// Handles an answer of the store. Failures of earlier attempts are ignored; their other
+    /// answers count.
     pub(super) fn stored(&mut self, revision: u64, attempt: u32, answer: Answer) {
         let now = self.now;
         let Some(journal) = &mut self.journal else { return };
@@ -395,8 +398,8 @@ impl Turn {
         }
     }
 
-    /// The turn is not, or no longer, ours to write: what was not kept is not shown and not
-    /// started, what runs is told, and the turn ends here.
+    /// Ends the turn after the store refused a commit or failed. Effects that wait for a commit are
+    /// dropped, and a running request and running tools are cancelled.
     fn lose(&mut self, end: Result<Failure, String>) {
         let Some(mut journal) = self.journal.take() else { return };
         self.abort_request();

@@ -1,4 +1,4 @@
-//! The machine itself: its state, its inputs, its clock.
+//! The turn machine: its state, its inputs and its clock.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ use crate::trace::{Failure, PhaseName, ResultView};
 pub struct Turn {
     pub(super) options: Options,
     pub(super) history: History,
-    /// Milliseconds on the host's clock; never steps back.
+    /// Milliseconds on the host's clock; never decreases.
     pub(super) now: u64,
     pub(super) started: u64,
     pub(super) state: State,
@@ -31,20 +31,20 @@ pub struct Turn {
     pub(super) cycle: u32,
     pub(super) record: Record,
     pub(super) effects: VecDeque<Effect>,
-    /// With a store, until the end is kept.
+    /// Present with a store, until the end of the turn is stored.
     pub(super) journal: Option<Journal>,
-    /// What a resumed turn does first, and where it stands then.
+    /// The first action of a resumed turn, and the state in which it performs this action.
     pub(super) resuming: Option<(Resuming, State)>,
 }
 
-/// Where a turn stands. A value that means nothing in a state is not stored in it.
+/// The state of a turn. Each state holds only the values that it needs.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum State {
     /// Not started.
     Idle,
     /// A request is in flight.
     Asking(Box<Asking>),
-    /// A failed request is repeated at `until`.
+    /// A failed request is sent again at `until`.
     Waiting { until: u64, attempt: u32 },
     /// The host checks arguments.
     Checking(Box<Checking>),
@@ -54,7 +54,7 @@ pub(super) enum State {
     Over,
 }
 
-/// What counts within one phase of one cycle.
+/// The counters and text of one phase of one cycle.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Phase {
     pub(super) name: PhaseName,
@@ -62,13 +62,13 @@ pub(super) struct Phase {
     pub(super) inferences: u32,
     /// Tool calls executed.
     pub(super) executed: u32,
-    /// Tool phase: a call was seen, so nothing more is shown.
+    /// Tool phase: a call was received, so no more text is shown.
     pub(super) frozen: bool,
-    /// Action phase: the one inference behind a refusal was made; tools are withdrawn.
+    /// Action phase: the one extra inference after a refusal was used. It offers no tools.
     pub(super) last_chance: bool,
     /// Text shown in this phase.
     pub(super) text: String,
-    /// Bytes of it when the current inference began.
+    /// Length of `text` in bytes when the current inference began.
     pub(super) asked_at: usize,
 }
 
@@ -86,14 +86,14 @@ impl Phase {
     }
 }
 
-/// What accumulates over the turn.
+/// Values that accumulate over the turn.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Record {
     pub(super) seq: u64,
     pub(super) batch: u32,
     pub(super) inferences: u32,
     pub(super) calls: u32,
-    /// Ids that native exchanges use.
+    /// Call ids that native exchanges already use.
     pub(super) wire_ids: Vec<String>,
     pub(super) ledger: Ledger,
     pub(super) boxes: BoxMaker,
@@ -101,14 +101,14 @@ pub(super) struct Record {
     pub(super) results: Vec<ResultView>,
     pub(super) blocked: Vec<String>,
     pub(super) usage: Usage,
-    /// Milliseconds that tools have run, batch by batch.
+    /// Milliseconds that all batches of tools took together.
     pub(super) tools_ms: u64,
     /// All text shown, in order.
     pub(super) shown: String,
     pub(super) pause: bool,
-    /// Batches judged, those without an accepted call included.
+    /// Number of judged batches, including those without an accepted call.
     pub(super) decided: u32,
-    /// Counts the owners of a kept turn.
+    /// The number of the current owner of a stored turn, from 1.
     pub(super) epoch: u64,
     pub(super) awaiting: Option<Awaiting>,
     pub(super) point: Option<Point>,
@@ -120,15 +120,15 @@ impl Turn {
     ///
     /// # Errors
     /// Those of [`Options::parse`], and `message.unknown_shape` for a history with an
-    /// element that is no message.
+    /// element that is not a message.
     pub fn new(options: &[u8]) -> Result<Self, Error> {
         Self::with(Options::parse(options)?)
     }
 
-    /// As [`Turn::new`], of JSON that has been read.
+    /// As [`Turn::new`], for JSON that is already parsed.
     ///
     /// # Errors
-    /// Those of [`Turn::new`] but `json.*`.
+    /// Those of [`Turn::new`], except `json.*`.
     pub fn from_json(options: Json<'static>) -> Result<Self, Error> {
         Self::with(Options::from_json(options)?)
     }
@@ -176,8 +176,8 @@ impl Turn {
         })
     }
 
-    /// Takes a fact. `now_ms` is the host's monotonic clock, from any origin; a step back is
-    /// ignored. Late, repeated and unknown facts change nothing.
+    /// Takes an input. `now_ms` is the host's monotonic clock, with any origin; a step back is
+    /// ignored. Late, repeated and unknown inputs are ignored.
     pub fn handle(&mut self, now_ms: u64, input: Input<'_>) {
         self.now = self.now.max(now_ms);
         match input {
@@ -226,7 +226,8 @@ impl Turn {
         self.expire_journal();
     }
 
-    /// The next effect. Poll until `None` after each input, and do each in order.
+    /// Returns the next effect. After each input, poll until `None`, and perform the effects in
+    /// order.
     #[must_use]
     pub fn poll(&mut self) -> Option<Effect> {
         if self.journal.is_some() {
@@ -235,7 +236,7 @@ impl Turn {
         self.effects.pop_front()
     }
 
-    /// When to send [`Input::Timer`] if nothing else happens, on the clock of
+    /// Returns when to send [`Input::Timer`] if no other input arrives, on the clock of
     /// [`Turn::handle`]. `None` before the start and after the end.
     #[must_use]
     pub fn next_deadline(&self) -> Option<u64> {
@@ -288,7 +289,7 @@ impl Turn {
         self.phase_started(false);
     }
 
-    /// Acts on what has become due.
+    /// Handles the deadlines that have passed.
     fn expire(&mut self) {
         if self.machine_deadline().is_none_or(|deadline| self.now < deadline) {
             return;

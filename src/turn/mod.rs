@@ -1,4 +1,4 @@
-//! One turn: a bounded tool phase, then an answer; or the plain unified loop.
+//! One turn: a bounded tool phase followed by an answer, or the plain unified loop.
 //!
 //! ```text
 //!            ┌────────────── a second cycle, where the policy allows it ─────────────┐
@@ -7,12 +7,12 @@
 //!            │      └───── no call: the text is the answer ───────────────────────▶ ▲
 //!            └───── paused                              any time: cancelled, error
 //! ```
-//! [`Turn`] is the machine: [`Turn::handle`] takes a fact, [`Turn::poll`] gives the next
-//! effect, [`Turn::next_deadline`] says how long the host may wait. What it decides is
-//! written down in `DESIGN.md` §7, and pinned by `tests/scenarios`.
+//! [`Turn`] is the machine: [`Turn::handle`] takes an input, [`Turn::poll`] returns the next
+//! effect, and [`Turn::next_deadline`] returns how long the host may wait. Its decisions are
+//! described in `DESIGN.md` §7 and tested by `tests/scenarios`.
 //!
-//! A whole turn: one call of a tool, then the answer. A host that has a network tells
-//! [`Input::ResponseBytes`] as they come; this one has a model that speaks in deltas.
+//! A complete turn with one tool call and an answer follows. A host with a network sends
+//! [`Input::ResponseBytes`] as they arrive; the model of this example produces deltas.
 //!
 //! ```
 //! use std::collections::VecDeque;
@@ -61,7 +61,7 @@
 //!             _ => {} // an aborted response, say
 //!         }
 //!     }
-//!     // With nothing to tell, a host waits no longer than this, and tells `Input::Timer`.
+//!     // Without another input, a host waits until this deadline, then sends `Input::Timer`.
 //!     assert_eq!(turn.next_deadline().is_none(), status.is_some());
 //! }
 //! assert_eq!((shown.as_str(), runs), ("Milk is on the list.", 1));
@@ -89,7 +89,7 @@ mod snapshot;
 mod unified;
 mod wire;
 
-// What the tool-request pass asks and reads in the same way.
+// Shared with the tool-request pass.
 pub(crate) use options::tools as read_tools;
 pub(crate) use prompt::Choice;
 pub(crate) use retry::{LONGEST_WAIT_MS, backoff_ms, is_retryable, status_message};

@@ -1,4 +1,4 @@
-//! What a host says about a turn before it starts.
+//! The options that a host sets before a turn starts.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::json::Json;
 use crate::limits;
 use crate::tool::{Dedupe, Registry, ToolSpec};
 
-/// Two phases, or the plain loop.
+/// The mode of a turn: two phases, or the plain loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// A bounded tool phase, then an action phase that answers. The default.
@@ -20,16 +20,16 @@ pub enum Mode {
     Unified,
 }
 
-/// Everything a host says about a turn.
+/// The options of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// The wire of the model.
+    /// The wire format of the model.
     pub dialect: Dialect,
     /// Two phases, or the plain loop.
     pub mode: Mode,
     /// Limits and switches.
     pub policy: Policy,
-    /// The history, the user's message last, in any shape that `message` reads.
+    /// The history, in any shape that `message` reads. The user's message is the last one.
     pub messages: Vec<Json<'static>>,
     /// The tools.
     pub tools: Registry,
@@ -39,33 +39,33 @@ pub struct Options {
     pub project_id: Option<Arc<str>>,
     /// Randomness of the host, at least 32 characters, for boxes, keys and jitter.
     pub secret: String,
-    /// Repetitions of a failed request. Default 2, at most 10.
+    /// Retries of a failed request. Default 2, at most 10.
     pub max_retries: u32,
-    /// Whether trace events are wanted. Default `false`.
+    /// Whether the turn emits trace events. Default `false`.
     pub trace: bool,
-    /// With a store: what is kept, and for how long.
+    /// With a store: what is stored, and for how long.
     pub keep: Option<Keep>,
-    /// The record of what the host gave, until it is written.
+    /// The record of the host's options, until it is written.
     pub(super) given: Option<String>,
 }
 
-/// What a store keeps of a turn.
+/// How a turn is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keep {
-    /// Names this owner of the turn: 128 bits of the host's randomness.
+    /// Identifies this owner of the turn: 128 random bits from the host.
     pub owner: String,
-    /// Whom the turn belongs to. Default the empty string.
+    /// The tenant that the turn belongs to. Default: the empty string.
     pub tenant: String,
-    /// Events at most, the oldest are dropped first. Default 10 000; with 0 text and reasoning
-    /// are not kept, and not held back until they are.
+    /// Maximum number of stored events; the oldest are dropped first. Default 10 000. With 0, text
+    /// and reasoning are not stored, so they need no commit before they are shown.
     pub events: u64,
-    /// Bytes of events at most. Default 4 MiB.
+    /// Maximum size of the stored events in bytes. Default 4 MiB.
     pub bytes: u64,
-    /// Milliseconds from the last commit until the turn may be forgotten. Default a day.
+    /// Milliseconds from the last commit until the store may delete the turn. Default: one day.
     pub ttl_ms: u64,
-    /// Milliseconds without a commit after which an owner counts as gone. Default 15 000.
+    /// Milliseconds without a commit after which an owner's lease expires. Default 15 000.
     pub lease_ms: u64,
-    /// Milliseconds for which text gathers between two commits. Default 25.
+    /// Minimum milliseconds for which text is gathered between two commits. Default 25.
     pub gather_ms: u64,
 }
 
@@ -84,7 +84,7 @@ impl Default for Keep {
 }
 
 impl Keep {
-    /// The JSON that hosts give, with every field.
+    /// Returns the JSON form that hosts use, with every field.
     #[must_use]
     pub fn to_json(&self) -> Json<'static> {
         Json::object([
@@ -103,26 +103,28 @@ const DAY: u64 = 24 * 60 * 60 * 1000;
 
 impl Options {
     /// Reads the options of a host:
-    /// `{ dialect, mode?, policy?, messages, tools?, requestId, projectId?, conversationId?, secret, maxRetries?, trace?, keep? }`.
+    /// `{ dialect, mode?, policy?, messages, tools?, requestId, projectId?, conversationId?,
+    /// secret, maxRetries?, trace?, keep? }`.
     ///
     /// # Errors
-    /// `json.*` for a text that is no JSON; `options.invalid` with the path of the option
-    /// for what is missing, unknown, of the wrong type or out of range; `dialect.unknown`;
+    /// `json.*` for invalid JSON; `options.invalid`, with the path of the option, for an option
+    /// that is missing, unknown, of the wrong type or out of range; `dialect.unknown`;
     /// `tool.invalid_name`.
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
         Self::from_json(Json::parse_lossy(text, limits::HISTORY_BYTES)?.into_owned())
     }
 
-    /// As [`Options::parse`], of JSON that has been read.
+    /// As [`Options::parse`], for JSON that is already parsed.
     ///
     /// # Errors
-    /// Those of [`Options::parse`] but `json.*`.
+    /// Those of [`Options::parse`], except `json.*`.
     pub fn from_json(options: Json<'static>) -> Result<Self, Error> {
         let Json::Object(members) = options else { return Err(invalid("options", "an object")) };
         Self::read(members, false)
     }
 
-    /// As [`Options::parse`]; a turn that is `resumed` may have lost its tools.
+    /// As [`Options::parse`]. A `resumed` turn needs no messages, and its policy may name tools
+    /// that no longer exist.
     pub(super) fn read(members: Vec<Member>, resumed: bool) -> Result<Self, Error> {
         let mut found = Found { resumed, ..Found::default() };
         found.given = given(&members);
@@ -234,7 +236,8 @@ impl Found {
     }
 }
 
-/// The record of what a host gave: all that a resumed turn needs and cannot be told again.
+/// The record of the host's options: those that a resumed turn needs and that the host need not
+/// supply again.
 fn given(members: &[Member]) -> Option<String> {
     let member = |key: &str| members.iter().find(|(name, _)| name == key);
     let (_, keep) = member("keep")?;
@@ -246,7 +249,7 @@ fn given(members: &[Member]) -> Option<String> {
     Json::Object(keep).write(&mut out);
     for key in ["dialect", "mode", "policy", "projectId", "conversationId", "messages"] {
         if let Some((_, value)) = member(key) {
-            // No copy: a history may have megabytes.
+            // Written directly, without a copy: a history may have megabytes.
             out.push_str(&format!(",\"{key}\":"));
             value.write(&mut out);
         }
@@ -277,7 +280,7 @@ fn keep(value: &Json<'_>) -> Result<Keep, Error> {
     if keep.owner.len() < 16 {
         return Err(invalid("keep.owner", "at least 16 characters of randomness"));
     }
-    // An owner that lives writes three times a lease: its claims must not be forgotten between.
+    // A live owner commits three times per lease. Its claims must not expire between commits.
     if keep.ttl_ms < keep.lease_ms {
         return Err(invalid("keep.ttlMs", "at least as long as keep.leaseMs"));
     }
@@ -288,7 +291,7 @@ const DEDUPE: [(&str, Dedupe); 3] =
     [("allow", Dedupe::Allow), ("block", Dedupe::Block), ("replay", Dedupe::Replay)];
 
 impl ToolSpec {
-    /// The JSON that hosts give, with every field that has a value.
+    /// Returns the JSON form that hosts use. A field without a value is `null`.
     #[must_use]
     pub fn to_json(&self) -> Json<'static> {
         let number = |n: Option<u64>| n.map_or(Json::Null, Json::integer);

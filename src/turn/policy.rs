@@ -8,7 +8,8 @@ use crate::limits;
 /// When the tool phase stops reading a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Freeze {
-    /// At the first call when one call is left in the budget, else at the end. The default.
+    /// At the first complete call if the budget has one call left, otherwise at the end of the
+    /// response. The default.
     Auto,
     /// At the end of the response.
     Batch,
@@ -16,7 +17,7 @@ pub enum Freeze {
     FirstCall,
 }
 
-/// How results reach the next inference of a two-stage turn.
+/// The form of tool results in the requests of a two-stage turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResultsAs {
     /// As the provider's tool messages.
@@ -28,33 +29,34 @@ pub enum ResultsAs {
 /// The limits and switches of one turn. Times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// Calls executed in the tool phase of a cycle. Default 1; 0 makes a turn without tools.
+    /// Maximum calls executed in the tool phase of a cycle. Default 1; 0 disables the tools of that
+    /// phase.
     pub max_tools: u32,
-    /// Default [`Freeze::Auto`].
+    /// When the tool phase stops reading a response. Default [`Freeze::Auto`].
     pub freeze: Freeze,
-    /// Tools of the action phase. Default none.
+    /// Names of the tools of the action phase. Default: none.
     pub action_tools: Vec<String>,
-    /// Calls executed in the action phase of a cycle, where it has tools. Default 1.
+    /// Maximum calls executed in the action phase of a cycle, if it has tools. Default 1.
     pub action_max_tools: u32,
-    /// A/B cycles: 1 (default) or 2.
+    /// Maximum cycles of tool phase and action phase: 1 (default) or 2.
     pub max_cycles: u32,
-    /// End as `paused` behind the tool phase. Default `false`.
+    /// Whether the turn ends as `paused` after the tool phase. Default `false`.
     pub pause_after_tools: bool,
-    /// One call. Default 30 000.
+    /// Timeout of one call. Default 30 000.
     pub tool_timeout_ms: u64,
-    /// All calls of the turn together. Default 60 000.
+    /// Timeout of all calls of the turn together. Default 60 000.
     pub tools_total_ms: u64,
-    /// From the request to the first byte. Default 60 000.
+    /// Timeout from a request to the first byte of its response. Default 60 000.
     pub model_first_byte_ms: u64,
-    /// Between two chunks of a response. Default 60 000.
+    /// Timeout between two chunks of a response. Default 60 000.
     pub model_idle_ms: u64,
-    /// The whole turn. Default 300 000.
+    /// Timeout of the whole turn. Default 300 000.
     pub turn_ms: u64,
-    /// Bytes of one result, as JSON text. Default 65 536.
+    /// Maximum bytes of one result as JSON text. Default 65 536.
     pub max_tool_result_bytes: u64,
-    /// Unified mode: inferences in one turn. Default 5.
+    /// Unified mode: maximum inferences in one turn. Default 5.
     pub max_steps: u32,
-    /// Default [`ResultsAs::SystemBox`].
+    /// The form of tool results in requests. Default [`ResultsAs::SystemBox`].
     pub results_as: ResultsAs,
 }
 
@@ -80,7 +82,7 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Reads the JSON of a host; fields that are left out, or null, keep their default.
+    /// Reads the policy from a host's JSON. Fields that are missing or null have their default.
     ///
     /// # Errors
     /// `options.invalid` with the path of the field.
@@ -88,7 +90,7 @@ impl Policy {
         parse(value)
     }
 
-    /// The JSON that hosts give, with every field.
+    /// Returns the JSON form that hosts use, with every field.
     #[must_use]
     pub fn to_json(&self) -> Json<'static> {
         let number = |n: u32| Json::integer(u64::from(n));
@@ -118,7 +120,7 @@ const FREEZE: [(&str, Freeze); 3] =
 const RESULTS_AS: [(&str, ResultsAs); 2] =
     [("native", ResultsAs::Native), ("system_box", ResultsAs::SystemBox)];
 
-/// Reads what a host gives; fields that are left out, or null, keep their default.
+/// Reads the policy from a host's JSON. Fields that are missing or null have their default.
 pub(super) fn parse(value: &Json<'_>) -> Result<Policy, Error> {
     const MS: u64 = 24 * 60 * 60 * 1000;
     let members = value.as_object().ok_or_else(|| invalid("policy", "an object"))?;

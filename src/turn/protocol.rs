@@ -1,4 +1,4 @@
-//! The grammar of the turn machine: what happened, and what to do.
+//! The inputs and effects of the turn machine.
 
 use std::sync::Arc;
 
@@ -6,73 +6,75 @@ use crate::json::Json;
 use crate::store::{Answer, Commit};
 use crate::stream::Delta;
 
-/// A fact. The host reports each as it happens; late and repeated ones are harmless.
+/// Something that happened. The host reports each input when it happens. Late and repeated inputs
+/// are ignored.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input<'a> {
-    /// Begin. Nothing happens before it.
+    /// Starts the turn. The turn has no effects before this input.
     Start,
     /// A response head arrived.
     ResponseHead {
         /// The inference that [`Effect::Fetch`] named.
         inference: u32,
-        /// The attempt at it.
+        /// The attempt that [`Effect::Fetch`] named.
         attempt: u32,
         /// The HTTP status; 200 for a model without HTTP.
         status: u16,
-        /// What `retry-after` or `retry-after-ms` ask for, in milliseconds.
+        /// The delay that `retry-after` or `retry-after-ms` requests, in milliseconds.
         retry_after_ms: Option<u64>,
-        /// The beginning of the body of a failure, for its message.
+        /// The beginning of the body of an error response, for the error message.
         body: &'a str,
     },
-    /// Bytes of a response body, cut anywhere.
+    /// Bytes of a response body, split at any position.
     ResponseBytes {
         /// The inference.
         inference: u32,
-        /// The attempt at it.
+        /// The attempt.
         attempt: u32,
         /// The bytes.
         bytes: &'a [u8],
     },
-    /// Deltas of a model that is not decoded here.
+    /// Deltas of a model whose output the core does not decode.
     Deltas {
         /// The inference.
         inference: u32,
-        /// The attempt at it.
+        /// The attempt.
         attempt: u32,
-        /// What the model says.
+        /// The deltas.
         deltas: Vec<Delta>,
     },
-    /// The host holds the response back, because its readers are behind: the model is not silent.
+    /// The host holds the response back because its readers are slow. The timeouts count this as
+    /// activity of the model.
     HeldBack {
         /// The inference.
         inference: u32,
-        /// The attempt at it.
+        /// The attempt.
         attempt: u32,
     },
     /// The response body ended.
     ResponseEnded {
         /// The inference.
         inference: u32,
-        /// The attempt at it.
+        /// The attempt.
         attempt: u32,
     },
     /// The request or the body failed: no connection, a reset, a model that threw.
     ResponseFailed {
         /// The inference.
         inference: u32,
-        /// The attempt at it.
+        /// The attempt.
         attempt: u32,
-        /// The host's words.
+        /// The error message of the host.
         message: &'a str,
     },
-    /// The verdict that [`Effect::Check`] asked for.
+    /// The verdict that [`Effect::Check`] requested.
     Checked {
         /// The call.
         call: u32,
-        /// What the host found.
+        /// The verdict of the host.
         verdict: Verdict,
     },
-    /// What [`Effect::Recall`] found.
+    /// The result of [`Effect::Recall`].
     Recalled {
         /// The call.
         call: u32,
@@ -83,85 +85,85 @@ pub enum Input<'a> {
     Stored {
         /// The number of the commit.
         revision: u64,
-        /// The attempt at it.
+        /// The attempt that [`Effect::Commit`] named.
         attempt: u32,
-        /// What the store said.
+        /// The answer of the store.
         answer: Answer,
     },
     /// A tool settled.
     ToolSettled {
         /// The call.
         call: u32,
-        /// What it settled with.
+        /// Its result or error.
         settled: Settled,
     },
-    /// A tool that runs says how far it is.
+    /// A running tool reports its progress.
     ToolProgress {
         /// The call.
         call: u32,
-        /// What it says.
+        /// The progress data.
         data: Json<'a>,
     },
     /// Time has passed.
     Timer,
-    /// Stop after the tools, to be resumed.
+    /// Pause after the tools, so that the turn can be resumed later.
     Pause,
-    /// Another owner may have written to the store: find out.
+    /// Another owner may have written to the store. The turn makes a commit to find out.
     Verify,
-    /// End now.
+    /// Ends the turn now.
     Cancel {
-        /// Why, for the event.
+        /// The reason, for the event.
         reason: &'a str,
     },
 }
 
-/// What the host found when it checked the arguments of a call.
+/// The host's verdict on the arguments of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// They fit the schema.
+    /// The arguments match the schema.
     Valid {
-        /// What the tool's `action(args)` says, for the signature.
+        /// The return value of the tool's `action(args)`, for the signature.
         action: Option<String>,
-        /// The user must approve the call.
+        /// Whether the user must approve the call.
         approval: bool,
     },
-    /// They do not.
+    /// The arguments do not match the schema.
     Invalid {
-        /// What is wrong, in the validator's words.
+        /// The errors, in the validator's words.
         errors: String,
     },
 }
 
-/// What a tool settled with.
+/// The result or error with which a tool settled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settled {
-    /// It returned.
+    /// The tool returned.
     Ok {
-        /// The JSON text of its value; cut short by the host when it is far over the limit.
+        /// The JSON text of its value. The host truncates text that is far over the limit.
         text: String,
-        /// Bytes of the whole text.
+        /// Size of the whole text in bytes.
         bytes: u64,
     },
-    /// It threw, or returned what has no JSON.
+    /// The tool threw, or returned a value that has no JSON form.
     Error {
-        /// Stable name of the failure, such as `tool.threw`.
+        /// Stable code of the failure, such as `tool.threw`.
         code: String,
-        /// In words.
+        /// The error message.
         message: String,
     },
 }
 
-/// A wish. The host does each in order.
+/// An action that the host must perform. Perform the effects in order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Ask the model.
+    /// Send a request to the model.
     Fetch {
-        /// Names the inference, from 1.
+        /// The number of the inference, from 1.
         inference: u32,
-        /// The attempt at it, from 1. Facts of an earlier attempt are late.
+        /// The number of the attempt, from 1. Inputs of an earlier attempt are ignored.
         attempt: u32,
-        /// The members of the request that the core decides, in the dialect's wire shape:
-        /// `messages`, and `system`, `tools`, `tool_choice` where there are any.
+        /// The members of the request that the core decides, in the dialect's wire format:
+        /// `messages`, and `system`, `tools` and `tool_choice` if present.
         body: Json<'static>,
     },
     /// Stop reading a response and close its connection.
@@ -171,25 +173,25 @@ pub enum Effect {
     },
     /// Check the arguments of a call against the tool's schema.
     Check {
-        /// Names the call within the turn, from 1.
+        /// The number of the call within the turn, from 1.
         call: u32,
         /// The tool.
         name: String,
         /// The arguments, an object.
         args: Json<'static>,
     },
-    /// Look for an outcome that another turn may use.
+    /// Look up a stored outcome of another turn for a call.
     Recall {
         /// The call.
         call: u32,
-        /// Its name in the store.
+        /// The key of the outcome in the store.
         key: String,
     },
     /// Write to the store.
     Commit {
-        /// The attempt at it, from 1.
+        /// The number of the attempt, from 1.
         attempt: u32,
-        /// What to write.
+        /// The commit to write.
         commit: Arc<Commit>,
     },
     /// Run a tool.
@@ -202,14 +204,15 @@ pub enum Effect {
         tool_call_id: String,
         /// The batch.
         tool_batch_id: u32,
-        /// The same over retries and resumes.
+        /// A key that stays the same across retries and resumes.
         idempotency_key: String,
-        /// Bytes of the result that are kept; more need not be reported.
+        /// Limit of the result in bytes. The host need not report more.
         max_result_bytes: u64,
-        /// The arguments, an object. A host that got other ones from its validator uses those.
+        /// The arguments, an object. If the host's validator returned changed arguments, the host
+        /// uses those.
         args: Json<'static>,
     },
-    /// Tell a tool that its result is no longer wanted.
+    /// Cancel a tool whose result is no longer needed.
     CancelTool {
         /// The call.
         call: u32,
@@ -220,9 +223,10 @@ pub enum Effect {
     Emit(crate::trace::Event),
     /// Record a trace event.
     Trace(Json<'static>),
-    /// The turn is over. Nothing follows.
+    /// The turn is over. This is the last effect.
     Done {
-        /// `{ requestId, status, text, fullContent, toolResults, blockedSignatures, usage, repairs, error? }`
+        /// `{ requestId, status, text, fullContent, toolResults, blockedSignatures, usage,
+        /// inferences, repairs, error? }`.
         result: Json<'static>,
     },
 }

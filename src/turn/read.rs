@@ -1,4 +1,4 @@
-//! Options out of JSON; each failure names its option.
+//! Reads options from JSON. Each error names the option.
 
 use crate::error::Error;
 use crate::json::Json;
@@ -38,7 +38,7 @@ pub(crate) fn choice<T: Copy>(
     found.ok_or_else(|| invalid(path, expected))
 }
 
-/// The other way round.
+/// Returns the name of a choice: the reverse of [`choice`].
 pub(crate) fn name_of<T: PartialEq>(names: &[(&'static str, T)], choice: T) -> Json<'static> {
     names.iter().find(|(_, one)| *one == choice).map_or(Json::Null, |(name, _)| (*name).into())
 }

@@ -1,11 +1,11 @@
-//! The records of a turn: what was asked for, the batches, their claims and outcomes.
+//! The records of a turn: the host's options, the batches, their claims and outcomes.
 //!
 //! | name | written | holds |
 //! |---|---|---|
-//! | `turn` | first | mode, policy, history: what the host gave |
-//! | `batch/<n>` | when calls were judged | the calls, what was refused, what waits |
+//! | `turn` | first | the host's options: dialect, mode, policy, history |
+//! | `batch/<n>` | when calls were judged | the calls: accepted, refused and waiting |
 //! | `claim/<toolBatchId>/<epoch>/<toolCallId>` | before a tool is started | the idempotency key |
-//! | `outcome/<toolBatchId>/<toolCallId>` | when a call has settled | what came of it |
+//! | `outcome/<toolBatchId>/<toolCallId>` | when a call has settled | its outcome |
 
 use super::batch::{Batch, BatchCall, Kind};
 use super::candidates::{Candidate, Said};
@@ -41,7 +41,7 @@ pub(super) fn failure(code: &'static str, message: &str) -> Failure {
     Failure { code: code.into(), message: message.to_owned(), status: None }
 }
 
-/// Why a turn was stopped, if it was.
+/// Returns why a turn was stopped, if `state` is that of a stopped turn.
 pub(super) fn stop_reason(state: &str) -> Option<String> {
     KeptState::read(state).filter(|state| state.status == "cancelled").map(|state| state.reason)
 }
@@ -57,13 +57,13 @@ pub(super) fn outcome(outcome: &Outcome, duration_ms: u64) -> String {
     Json::Object(members).to_text()
 }
 
-/// An outcome and its milliseconds.
+/// Reads an outcome and its duration in milliseconds.
 pub(super) fn read_outcome(text: &str) -> Option<(Outcome, u64)> {
     let json = Json::parse_lossy(text.as_bytes(), text.len()).ok()?;
     Some((Outcome::read(&json)?, json.get("durationMs")?.as_u64()?))
 }
 
-/// A batch, and where in the turn it was judged.
+/// The record of a batch, with the phase and cycle in which it was judged.
 pub(super) fn batch(batch: &Batch, phase: PhaseName, cycle: u32) -> String {
     let number = |n: u32| Json::integer(u64::from(n));
     let call = |one: &BatchCall| {
@@ -118,14 +118,14 @@ pub(super) fn batch(batch: &Batch, phase: PhaseName, cycle: u32) -> String {
     .to_text()
 }
 
-/// A batch as it was kept, nothing of it settled.
+/// A stored batch. None of its calls has settled.
 pub(super) struct KeptBatch {
     pub(super) phase: PhaseName,
     pub(super) cycle: u32,
     pub(super) batch: Batch,
 }
 
-/// `None` for what this version did not write.
+/// Reads the record of a batch. `None` if this version did not write it.
 pub(super) fn read_batch(text: &str) -> Option<KeptBatch> {
     let json = Json::parse_lossy(text.as_bytes(), text.len()).ok()?;
     if json.get("v")?.as_u64()? != FORMAT {

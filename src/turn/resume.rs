@@ -1,9 +1,9 @@
-//! A turn that goes on in another process, isolate or tab.
+//! Resumes a turn in another process, isolate or tab.
 //!
-//! What was kept is judged again by the same code that judged it first, and nothing of it is
-//! shown or started; then the turn goes on at the point where it stood. A call that was
-//! claimed and has no outcome may have run: it runs once more only if its tool allows that,
-//! with the same idempotency key, and is `unknown` otherwise.
+//! The stored batches are replayed by the code that handled them first, without showing events or
+//! starting tools. Then the turn continues at the point where it stopped. A call with a claim but
+//! without an outcome may have run. If its tool allows that, it runs again with the same
+//! idempotency key; otherwise its outcome is `unknown`.
 
 use sha2::{Digest, Sha256};
 
@@ -25,32 +25,33 @@ use crate::store::{self, Kept};
 use crate::tool::{Outcome, Status, ToolSpec};
 use crate::trace::{Failure, PhaseName};
 
-/// More events than an owner shows without keeping them: behind it, `seq` still means one event.
+/// Added to `seq` if the earlier owner may have shown events without storing them. It is larger
+/// than their number, so no `seq` is used twice.
 const UNCOUNTED: u64 = 1_000_000;
 
-/// What a resumed turn does first.
+/// The first action of a resumed turn.
 #[derive(Debug, Clone)]
 pub(super) enum Resuming {
-    /// It ends.
+    /// The turn ends with an error.
     Refused(Failure),
-    /// It is stopped.
+    /// The turn is cancelled.
     Cancel(String),
-    /// It goes on, with what the user said of the calls that wait.
+    /// The turn continues, with the user's decisions on the calls that wait.
     Go { point: Point, approvals: Vec<(String, bool)> },
 }
 
 impl Turn {
-    /// Makes a turn out of what a store has:
+    /// Makes a turn from its stored form:
     /// `{ dialect?, tools?, requestId, secret, maxRetries?, trace?, keep, resume }` with
     /// `resume: { kept, events?, toolBatchId?, approvals?, cancel? }`.
     ///
-    /// - `kept`: what [`Kept::read`] reads, or `null` for a turn that the store does not know;
-    /// - `events`: the texts of the kept groups of events behind the state;
+    /// - `kept`: the input of [`Kept::read`], or `null` for a turn that the store does not know;
+    /// - `events`: the JSON texts of the groups of events that were stored after the state;
     /// - `approvals`: `[{ signature, approved }]`;
-    /// - `cancel`: the reason, to stop the turn instead.
+    /// - `cancel`: the reason, to cancel the turn instead of resuming it.
     ///
-    /// A turn that may not go on ends behind its start with `turn.not_found`, `turn.conflict`,
-    /// `turn.cancelled` or `store.version`.
+    /// A turn that cannot be resumed ends when it is started, with `turn.not_found`,
+    /// `turn.conflict`, `turn.cancelled` or `store.version`.
     ///
     /// # Errors
     /// Those of [`Options::parse`].
@@ -58,10 +59,10 @@ impl Turn {
         Self::restore_json(Json::parse_lossy(text, limits::KEPT_BYTES)?.into_owned())
     }
 
-    /// As [`Turn::restore`], of JSON that has been read.
+    /// As [`Turn::restore`], for JSON that is already parsed.
     ///
     /// # Errors
-    /// Those of [`Turn::restore`] but `json.*`.
+    /// Those of [`Turn::restore`], except `json.*`.
     pub fn restore_json(options: Json<'static>) -> Result<Self, Error> {
         let Json::Object(mut members) = options else {
             return Err(invalid("options", "an object"));
@@ -79,20 +80,21 @@ impl Turn {
                         own.extend(more);
                     }
                 }
-                // The model that answers now decides on its wire.
+                // The stored options take precedence, except for the dialect: the resumed turn may
+                // use another model.
                 Some((_, own)) if own.is_null() || key != "dialect" => *own = value,
                 Some(_) => {}
                 None => members.push((key, value)),
             }
         }
         if !members.iter().any(|(key, value)| key == "dialect" && !value.is_null()) {
-            // Nobody is asked anything: the turn is unknown, or ends now.
+            // No request is sent: the turn is unknown or ends at once. Parsing needs a dialect.
             members.push(("dialect".into(), "openai-chat".into()));
         }
         let mut turn = Self::with(Options::read(members, true)?)?;
         turn.journal = None;
         let resuming = turn.reinstate(&resume, kept, known);
-        // Nothing happens before the start, however the turn stood.
+        // The turn stays idle until `Input::Start`, whatever its stored state.
         let state = std::mem::replace(&mut turn.state, State::Idle);
         turn.resuming = Some(match resuming {
             Ok(resuming) => (resuming, state),
@@ -104,7 +106,7 @@ impl Turn {
         Ok(turn)
     }
 
-    /// `known`: what the host gave at first can be read.
+    /// Restores the stored state. `known`: the original options of the host could be read.
     fn reinstate(
         &mut self,
         resume: &Json<'_>,
@@ -150,7 +152,7 @@ impl Turn {
         if state.point != Point::Running {
             self.state = State::Idle;
         }
-        // All of this was shown and started before.
+        // The earlier owner has performed these effects.
         self.effects.clear();
         let record = &mut self.record;
         (record.seq, record.batch, record.decided) = (state.seq, state.batch, state.decided);
@@ -164,7 +166,7 @@ impl Turn {
         }
         let uncounted = state.status == "running" && !state.keeps_text;
         if uncounted && !planted("what was shown is not counted") {
-            // Text was shown that nobody counted.
+            // Text events were shown, but their number was not stored.
             self.record.seq += UNCOUNTED;
         }
         let after = (kept.revision, self.record.seq, state.kept_events);
@@ -175,7 +177,7 @@ impl Turn {
         })
     }
 
-    /// Events that were kept behind the state: text of an inference that did not end.
+    /// Applies events that were stored after the state: text of an inference that did not end.
     fn catch_up(&mut self, text: &str) {
         let Ok(events) = Json::parse_lossy(text.as_bytes(), text.len()) else { return };
         for event in events.as_array().into_iter().flatten() {
@@ -193,14 +195,14 @@ impl Turn {
         }
     }
 
-    /// Goes on.
+    /// Performs the first action of a resumed turn.
     pub(super) fn resume(&mut self, resuming: Resuming) {
         let (point, approvals) = match resuming {
             Resuming::Refused(failure) => return self.fail(failure),
             Resuming::Cancel(reason) => {
                 self.state = match std::mem::replace(&mut self.state, State::Idle) {
                     State::Running(mut batch) => {
-                        // They run elsewhere, if at all: nobody here can be told.
+                        // The tools may run in another process, which cannot be notified from here.
                         for one in &mut batch.calls {
                             if one.again {
                                 settle(one, settle::cancelled());
@@ -231,7 +233,7 @@ impl Turn {
         }
     }
 
-    /// Runs or refuses the calls that the user has decided on; the others wait on.
+    /// Runs or refuses the calls that the user has decided on. The others continue to wait.
     fn approve(&mut self, approvals: &[(String, bool)]) {
         let Some(awaiting) = &self.record.awaiting else { return self.end_tool_phase() };
         let (said, mut candidates) = (awaiting.said.clone(), awaiting.candidates.clone());
@@ -241,7 +243,7 @@ impl Turn {
             let about = approvals.iter().filter(|(one, _)| {
                 one == signature.as_str() || planted("an approval fits any call")
             });
-            // Of a yes and a no to the same call the no counts.
+            // If the same call was both approved and denied, it is denied.
             if let Some(approved) = about.map(|(_, approved)| *approved).min() {
                 decided = true;
                 candidate.approval = if approved { Approval::Granted } else { Approval::Denied };
@@ -268,7 +270,7 @@ impl Turn {
                 continue;
             }
             let tool = self.options.tools.find(&one.view.name);
-            // It may once more only if its tool was one that may, and still is.
+            // Run it again only if its tool allowed that when it was stored, and still does.
             let again = one.again && tool.is_some_and(ToolSpec::may_run_again);
             let again = again || (tool.is_some() && planted("a call without outcome runs again"));
             if again {
@@ -283,7 +285,8 @@ impl Turn {
         self.settle_replays();
     }
 
-    /// The same whenever this call is started: what performs an effect can recognise it by it.
+    /// Returns a key that is the same each time this call is started, so that a tool can detect a
+    /// repeated call.
     pub(super) fn idempotency_key(&self, place: usize, signature: &Signature) -> String {
         let tenant = self.options.keep.as_ref().map_or("", |keep| keep.tenant.as_str());
         let tenant =
@@ -298,14 +301,14 @@ impl Turn {
         hex(&Sha256::digest(parts.to_text().as_bytes()))
     }
 
-    /// The name of a call's outcome for other turns.
+    /// Returns the store key under which other turns find the outcome of a call.
     pub(super) fn reuse_key(&self, signature: &str) -> String {
         let tenant = self.options.keep.as_ref().map_or("", |keep| keep.tenant.as_str());
         store::reuse_key(tenant, signature)
     }
 }
 
-/// It was claimed, and nobody knows whether it ran.
+/// Settles a claimed call as `unknown`, because it may or may not have run.
 fn give_up(call: &mut BatchCall) {
     let message = "the tool was started, and whether it finished is not known";
     settle(call, Outcome::failed(Status::Unknown, "tool.outcome_unknown", message));
@@ -326,7 +329,7 @@ fn approvals(resume: &Json<'_>) -> Vec<(String, bool)> {
     list.iter().filter_map(one).collect()
 }
 
-/// The members that the host gave when the turn began.
+/// Returns the options that the host set when the turn began.
 fn given(kept: &Kept) -> Option<Vec<(std::borrow::Cow<'static, str>, Json<'static>)>> {
     let text = kept.record("turn")?;
     let json = Json::parse_lossy(text.as_bytes(), text.len()).ok()?.into_owned();

@@ -1,4 +1,4 @@
-//! When a failed request is repeated, and how its failure reads.
+//! Retries of failed requests, and the messages of their failures.
 
 use sha2::{Digest, Sha256};
 
@@ -7,15 +7,15 @@ use super::protocol::Effect;
 use crate::json::{Json, Reader};
 use crate::trace::Failure;
 
-/// Before the second attempt; doubled for each further one. The default of the OpenAI and
-/// Anthropic SDKs.
+/// Wait before the second attempt, doubled for each further attempt. This is the default of the
+/// OpenAI and Anthropic SDKs.
 const FIRST_WAIT_MS: u64 = 500;
-/// A provider that asks for more is not waited for: the caller learns it at once.
+/// Longest wait before a retry. If a provider requests a longer one, the request fails at once.
 pub(crate) const LONGEST_WAIT_MS: u64 = 30_000;
 
 impl Turn {
-    /// The current request failed. It is repeated only while nothing of the response was
-    /// seen, so that no text appears twice and no call is decided twice.
+    /// Retries or fails after a failed request. The request is retried only if none of the response
+    /// was received, so that no text is shown twice and no call is judged twice.
     pub(super) fn request_failed(
         &mut self,
         failure: Failure,
@@ -42,7 +42,7 @@ impl Turn {
         backoff_ms(&format!("{}/wait/{}", self.options.secret, self.record.inferences), attempt)
     }
 
-    /// Ends what is in flight towards the model.
+    /// Aborts the request in flight, if there is one.
     pub(super) fn abort_request(&mut self) {
         if let State::Asking(asking) = &self.state {
             self.effects.push_back(Effect::Abort { inference: asking.inference });
@@ -50,7 +50,8 @@ impl Turn {
     }
 }
 
-/// 0.5 s × 2ⁿ, less up to a quarter, drawn from `seed`, which is the host's randomness.
+/// Returns 0.5 s × 2ⁿ, reduced by up to a quarter as jitter. The jitter is derived from `seed`, the
+/// host's randomness.
 pub(crate) fn backoff_ms(seed: &str, attempt: u32) -> u64 {
     let longest = FIRST_WAIT_MS << attempt.saturating_sub(1).min(6);
     let digest = Sha256::digest(format!("{seed}/{attempt}").as_bytes());
@@ -58,12 +59,12 @@ pub(crate) fn backoff_ms(seed: &str, attempt: u32) -> u64 {
     longest - longest / 4 * u64::from(drawn) / 255
 }
 
-/// 408, 409, 429 and 5xx (529 among them), as the providers' own SDKs have it.
+/// Whether a status is 408, 409, 429 or 5xx (including 529), as in the providers' own SDKs.
 pub(crate) fn is_retryable(status: u16) -> bool {
     matches!(status, 408 | 409 | 429 | 500..=599)
 }
 
-/// The provider's sentence where its body has one, so that a developer sees the cause.
+/// The error message for a status. It includes the provider's message if the body has one.
 pub(crate) fn status_message(status: u16, body: &str) -> String {
     let said = Reader::lossy(body).value().ok().and_then(|json: Json<'_>| {
         let error = json.get("error").unwrap_or(&json);

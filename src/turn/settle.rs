@@ -1,4 +1,4 @@
-//! What comes of the calls of a batch: they settle, are put on record, and are shown.
+//! Settles the calls of a batch, and records and shows their outcomes.
 
 use super::batch::{Awaiting, Batch, BatchCall, Kind};
 use super::candidates::{Said, unique};
@@ -29,7 +29,7 @@ impl Turn {
         self.settle_replays();
     }
 
-    /// Shown while the call runs; it changes nothing else.
+    /// Emits progress of a running call. It has no other effect.
     pub(super) fn tool_progress(&mut self, call: u32, data: Json<'_>) {
         let State::Running(batch) = &self.state else { return };
         let open = |one: &&BatchCall| {
@@ -57,14 +57,14 @@ impl Turn {
         self.settle_replays();
     }
 
-    /// Replays take their outcome as soon as it is known; then the batch may be over.
+    /// Settles the replays whose outcome is known, and ends the batch if all calls have settled.
     pub(super) fn settle_replays(&mut self) {
         if self.settle_known() {
             self.finish_batch();
         }
     }
 
-    /// Whether everything has settled.
+    /// Settles the replays whose outcome is known. Returns whether all calls have settled.
     pub(super) fn settle_known(&mut self) -> bool {
         self.keep_outcomes();
         let State::Running(batch) = &mut self.state else { return false };
@@ -82,7 +82,7 @@ impl Turn {
         batch.calls.iter().all(|one| one.settled.is_some())
     }
 
-    /// Puts what has settled on record, once.
+    /// Records each settled outcome once.
     fn keep_outcomes(&mut self) {
         if self.journal.is_none() {
             return;
@@ -122,7 +122,7 @@ impl Turn {
         }
     }
 
-    /// Cancels what has not settled; the turn is about to end.
+    /// Cancels the calls that have not settled, because the turn is about to end.
     pub(super) fn cancel_batch(&mut self) {
         let now = self.now;
         let State::Running(batch) = &mut self.state else { return };
@@ -136,7 +136,7 @@ impl Turn {
         self.close_batch();
     }
 
-    /// Shows and records the results of a batch in which everything has settled.
+    /// Shows and records the results of a batch whose calls have all settled.
     pub(super) fn close_batch(&mut self) -> Option<Batch> {
         let State::Running(mut batch) = std::mem::replace(&mut self.state, State::Over) else {
             return None;
@@ -179,8 +179,8 @@ impl Turn {
         Some(*batch)
     }
 
-    /// In histories with native results each call of a response needs its answer: the
-    /// exchange is added once all are there.
+    /// Adds the exchange to the context once all its answers are known: in a history with native
+    /// results, each call of a response needs an answer.
     fn answer_exchange(&mut self, batch: &mut Batch, mut answered: Vec<Answered>) {
         if self.phase.name != PhaseName::Unified {
             for (refusal, views) in &batch.refusals {
@@ -208,13 +208,13 @@ impl Turn {
     }
 }
 
-/// What comes of a call that nobody waits for any longer.
+/// The outcome of a call that was cancelled because the turn ended.
 pub(super) fn cancelled() -> Outcome {
     let message = "the turn ended before the tool did";
     Outcome::failed(Status::Cancelled, "tool.cancelled", message)
 }
 
-/// An error's text obeys the limit of results.
+/// Cuts an error message to the limit of results.
 fn clip(mut message: String, limit: u64) -> String {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     message.truncate(message.floor_char_boundary(limit));

@@ -1,6 +1,6 @@
-//! The state of a turn as it is kept: what its records do not say.
+//! The stored state of a turn: everything that its records do not contain.
 //!
-//! Hosts read `status`, `seq`, `leaseMs` and `keepsText` of it (`pkg/src/kept.ts`).
+//! Hosts read its members `status`, `seq`, `leaseMs` and `keepsText` (`pkg/src/kept.ts`).
 
 use super::machine::{Phase, State, Turn};
 use crate::json::Json;
@@ -14,7 +14,7 @@ use crate::trace::PhaseName;
 pub(super) enum End {
     Cancelled(String),
     Complete,
-    /// `again`: the model failed, and may be asked again.
+    /// `again`: the model failed, and the request may be sent again.
     Failed {
         again: bool,
     },
@@ -31,13 +31,13 @@ impl End {
         }
     }
 
-    /// Whether the turn may go on.
+    /// Whether the turn may be resumed.
     pub(super) fn is_open(&self) -> bool {
         matches!(self, Self::Paused | Self::Failed { again: true })
     }
 }
 
-/// Where a resumed turn goes on.
+/// Where a resumed turn continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Point {
     /// The action phase begins.
@@ -60,7 +60,7 @@ const POINTS: [(&str, Point); 5] = [
     ("step", Point::Step),
 ];
 
-/// What a kept state says.
+/// A stored state.
 #[derive(Debug, Clone)]
 pub(super) struct KeptState {
     pub(super) status: String,
@@ -83,7 +83,7 @@ pub(super) struct KeptState {
 }
 
 impl Turn {
-    /// The state, for the next commit.
+    /// Returns the JSON text of the state, for the next commit.
     pub(super) fn state_text(&self) -> String {
         let number = |n: u32| Json::integer(u64::from(n));
         let (phase, record) = (&self.phase, &self.record);
@@ -127,7 +127,7 @@ impl Turn {
                     ("inferences", number(phase.inferences)),
                     ("executed", number(phase.executed)),
                     ("lastChance", phase.last_chance.into()),
-                    // What the current inference has shown is void when it is made again.
+                    // Without the text of the current inference: a repeated inference starts anew.
                     (
                         "text",
                         phase.text.get(..phase.asked_at).unwrap_or_default().to_owned().into(),
@@ -145,7 +145,7 @@ impl Turn {
 }
 
 impl KeptState {
-    /// `None` for what this version did not write.
+    /// Reads a stored state. `None` if this version did not write it.
     pub(super) fn read(text: &str) -> Option<Self> {
         let json = Json::parse_lossy(text.as_bytes(), text.len()).ok()?;
         if json.get("v")?.as_u64()? != FORMAT {

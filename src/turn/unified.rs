@@ -5,12 +5,12 @@ use super::snapshot::Point;
 use crate::tool::{Outcome, Refusal, Status};
 
 impl Turn {
-    /// Whether this is the last inference that the policy allows.
+    /// Whether the current inference is the last one that the policy allows.
     pub(super) fn is_last_step(&self) -> bool {
         self.phase.inferences >= self.options.policy.max_steps
     }
 
-    /// What a refused call gets in place of a result: the loop needs one for each call.
+    /// Returns the outcome of a refused call, because the loop needs a result for each call.
     pub(super) fn soft_stop(&self, refusal: Refusal, notice: &str) -> Outcome {
         match refusal {
             Refusal::Duplicate => {
@@ -25,7 +25,7 @@ impl Turn {
         }
     }
 
-    /// Behind a step with calls.
+    /// Continues after a step with calls.
     pub(super) fn after_step(&mut self) {
         if self.is_last_step() {
             self.complete(false);

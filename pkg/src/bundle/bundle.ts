@@ -1,4 +1,4 @@
-/** K replicates of one task, computed evidence, one atomic result. */
+/** Bundles: k replicates of one task, evidence computed from them, and one atomic result. */
 import { answer, call, core, encode } from '../core.js'
 import { TurnlockError } from '../errors.js'
 import { Feed } from '../feed.js'
@@ -18,46 +18,47 @@ import type {
   ReplicateLimits,
 } from './types.js'
 
-/** What the replicates of a bundle have in common. */
+/** Settings shared by all replicates of a bundle. */
 export interface BundleSettings {
-  /** What the replicates are about. */
+  /** The task of the replicates. */
   task: string
-  /** Replicates at most, 1 to 128. @defaultValue 3 */
+  /** Maximum number of replicates, 1 to 128. @defaultValue 3 */
   k?: number
   /** Mean distance up to which replicates agree, 0 to 1. @defaultValue 0.2 */
   epsilon?: number
-  /** Fields, as JSON Pointers, that must be of one class before it stops early. @defaultValue [] */
+  /** JSON Pointers of fields that must be equal (one class) for an early stop. @defaultValue [] */
   must_agree?: string[]
   /**
-   * When it is enough. `agreement`: mean distance within `epsilon`. `majority_lock`: no answer can
-   * be overtaken any more, at every field of `must_agree`, or of all. @defaultValue "agreement"
+   * The stop rule. `agreement`: mean distance within `epsilon`. `majority_lock`: further replicates
+   * can no longer change the leading answer at any field of `must_agree`, or at any field if that
+   * is empty. `never`: all replicates run. @defaultValue "agreement"
    */
   stop?: 'agreement' | 'majority_lock' | 'never'
-  /** All different; further ones count on from the largest. @defaultValue [11, 23, 47] */
+  /** All different; missing seeds count up from the largest. @defaultValue [11, 23, 47] */
   seeds?: number[]
-  /** Replicates started at once. @defaultValue 2; with `stop: "never"`, all */
+  /** Number of replicates to start with. @defaultValue 2; with `stop: "never"`, all */
   parallel?: number
-  /** Replicates running at the same time; the rest wait. @defaultValue 6, what edge runtimes allow */
+  /** Maximum number of concurrent replicates. @defaultValue 6, the limit of edge runtimes */
   concurrency?: number
-  /** Further attempts at a replicate that failed or is invalid. @defaultValue 0 */
+  /** Maximum further attempts after a replicate failed or was invalid. @defaultValue 0 */
   retries?: number
-  /** JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`; or a Standard Schema. */
+  /** JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`, or Standard Schema. */
   schema?: JsonSchema | StandardSchema
-  /** What is compared by, for a Standard Schema that cannot say it itself. */
+  /** The schema for comparison, if a Standard Schema cannot be converted to JSON Schema. */
   jsonSchema?: JsonSchema
   schemaUri?: string
   schemaVersion?: string
   /** Whether a member that is `null` counts as absent. @defaultValue false */
   null_is_missing?: boolean
-  /** One for each of the `k` replicates; gives `confidence_weighted`. */
+  /** One for each of the `k` replicates; adds `confidence_weighted` to the summary. */
   weights?: number[]
   /** @defaultValue no cap */
   limits?: BundleLimits
   perReplicate?: ReplicateLimits
   budget?: BundleBudget
-  /** By name of the model; `*` stands for every other. */
+  /** Prices by model name; `*` applies to every other model. */
   prices?: Record<string, Price>
-  /** JSON Pointers of members to show; all are computed with. @defaultValue everything */
+  /** JSON Pointers of members to show; computations use all. @defaultValue everything */
   fields?: string[]
   /** `provider:model@version`, for `meta` and prices. */
   model?: string
@@ -65,44 +66,44 @@ export interface BundleSettings {
   source?: string
   /** Replicates as deltas, numbers with six decimals. @defaultValue false; `bundleTool`: true */
   compact?: boolean
-  /** Gets every text of replicates before an event or the bundle leaves. */
+  /** Receives every text of replicates before an event or the bundle is delivered. */
   redact?: Redact
-  /** Gets the events under normalized names. */
+  /** Receives the events under normalized names. */
   eventManager?: EventManager
 }
 
-/** What `runBundle` takes. */
+/** The options of `runBundle`. */
 export interface RunBundleOptions extends BundleSettings {
-  /** Runs one replicate. What it throws, and what has no JSON, is evidence: an invalid replicate. */
+  /** Runs one replicate. If it throws or its data has no JSON form, the replicate is invalid. */
   replicate: RunReplicate
-  /** Cancels the bundle; what there is, is handed out. */
+  /** Cancels the bundle, which then contains the results so far. */
   signal?: AbortSignal
-  /** Keep what `replayBundle` needs, replicates' data as they came. @defaultValue false */
+  /** Whether to record what `replayBundle` needs, with unredacted data. @defaultValue false */
   record?: boolean
 }
 
-/** All that the core was told. Holds data before redaction. */
+/** All inputs to the core. Contains data before redaction. */
 export interface BundleRecording {
   version: 1
   options: string
   facts: Fact[]
 }
 
-/** A bundle under way. Iterate over its events, or await its result, or both. */
+/** A running bundle. Iterate over its events, or await its result, or both. */
 export interface RunningBundle extends AsyncIterable<BundleEvent> {
-  /** Settles with the bundle, whatever became of the replicates. Rejects with `core.fault` only. */
+  /** Resolves with the bundle, even if replicates fail. Rejects only with `core.fault`. */
   readonly result: Promise<EvidenceBundle>
-  /** Ends it with what there is; running replicates are told through their signal. */
+  /** Ends the bundle with the results so far and aborts the signals of running replicates. */
   cancel(reason?: string): void
-  /** With `record`: complete when the result is there. */
+  /** With `record`: complete once the result has settled. */
   readonly recording: BundleRecording | undefined
 }
 
 /**
  * Runs replicates until they agree, all have run, or a budget is spent.
  *
- * Two start at once; a third runs only when they differ (or one is invalid). Iterating never
- * throws but for `core.fault`; leaving it with `break` cancels the bundle.
+ * Two start at once; a third runs only if they differ (or one is invalid). Iteration throws only
+ * `core.fault`. Leaving it with `break` cancels the bundle.
  *
  * @throws TurnlockError `options.invalid` with the option in its message, before anything is
  * started; `core.load`
@@ -111,7 +112,7 @@ export function runBundle(options: RunBundleOptions): RunningBundle {
   return new Running(options)
 }
 
-/** The members that are the core's. */
+/** The options for the core, as JSON. */
 function coreOptions(options: BundleSettings, schema: JsonSchema | undefined): string {
   const { replicate, signal, record, redact, eventManager, jsonSchema, ...own } =
     options as RunBundleOptions
@@ -156,7 +157,7 @@ class Running implements RunningBundle {
       this.#settle = resolve
       this.#fail = reject
     })
-    // Whoever only reads the events is told there.
+    // The events report the error too, so the promise may stay unhandled.
     this.result.catch(() => {})
     this.#driver = new BundleDriver(
       {
@@ -214,11 +215,11 @@ function abortReason(signal: AbortSignal | undefined): string {
 }
 
 /**
- * Says again what a recorded bundle said: the same events, the same bundle, byte for byte, and
- * no replicate is run.
+ * Replays a recorded bundle without running replicates. The events and the bundle are the same,
+ * byte for byte.
  *
- * @param options the `redact` of then, to get what was shown then
- * @throws TurnlockError `options.invalid` for what is no recording
+ * @param options the `redact` of the recorded run, to get the same output
+ * @throws TurnlockError `options.invalid` if `recording` is not a recording
  */
 export function replayBundle(
   recording: BundleRecording,

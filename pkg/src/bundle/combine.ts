@@ -1,24 +1,24 @@
-/** What several sub-agents gave, put together without losing any of it. */
+/** Combines the outputs of several sub-agents without losing any of them. */
 import { canonicalize } from '../pure.js'
 import { summarizeReplicates, type BundleOptions } from './pure.js'
 import type { BundleSummary } from './types.js'
 
-/** What became of outputs. `text` is there with any kind when some outputs were plain text. */
+/** The combined outputs. `text` is set with any kind if some outputs were plain text. */
 export type Combined =
   | { kind: 'text'; text: string }
   | { kind: 'json'; text?: string; data: unknown }
   | { kind: 'bundle'; text?: string; replicates: unknown[]; summary: BundleSummary }
 
-/** How outputs are combined. */
+/** The options of `combineOutputs`. */
 export interface CombineOptions extends BundleOptions {
-  /** Between texts. @defaultValue an empty line */
+  /** The separator between texts. @defaultValue an empty line */
   separator?: string
 }
 
 /**
- * Combines outputs by kind: plain texts are appended in order, exactly one JSON passes through,
- * several become replicates with a summary. JSONs are never merged. A string that is a JSON
- * object or array counts as JSON, any other string as text.
+ * Combines outputs by kind: plain texts are joined in order, a single JSON value is passed through,
+ * several JSON values become replicates with a summary. JSON values are never merged. A string that
+ * is a JSON object or array counts as JSON, any other string as text.
  *
  * @throws TurnlockError as `summarizeReplicates`
  */

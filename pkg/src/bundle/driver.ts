@@ -1,6 +1,6 @@
 /**
- * Does what the machine of a bundle asks for: runs replicates, cancels them, waits. Decides
- * nothing.
+ * Performs the effects of a bundle: runs and cancels replicates, and sets timers. It makes no
+ * decisions.
  *
  * @module
  */
@@ -12,25 +12,25 @@ import { errorLine, strictJson } from './json.js'
 import type { ReplicateSchema } from './schema.js'
 import type { BundleEvent, ReportedUsage } from './types.js'
 
-/** What a replicate is told. */
+/** The context of a replicate. */
 export interface ReplicateContext {
   /** `r1`, `r2`, … */
   id: string
-  /** For the provider, where it takes one; a label anyway. */
+  /** A seed for providers that take one; always a label. */
   seed: number
-  /** 1, and on with `retries`. */
+  /** From 1; higher only with `retries`. */
   attempt: number
-  /** Aborted when nobody waits any longer. Pass it on: to `fetch`, to `runTurn`. */
+  /** Aborted when the result is no longer needed. Pass it on: to `fetch`, to `runTurn`. */
   signal: AbortSignal
-  /** Says what was used so far, all of it: ceilings then hold while the replicate runs. */
+  /** Reports the total usage so far, so that limits apply while the replicate runs. */
   report(usage: ReportedUsage): void
 }
 
-/** What a replicate came to. */
+/** The result of a replicate. */
 export interface ReplicateResult {
   data: unknown
   usage?: ReportedUsage
-  /** Where it differs from the bundle's, for prices. */
+  /** The model, if it differs from the bundle's; used for prices. */
   model?: string
 }
 
@@ -40,9 +40,9 @@ export interface BundleHost {
   replicate: RunReplicate
   schema: ReplicateSchema
   onEvent(event: BundleEvent): void
-  /** Nothing follows. */
+  /** The bundle has ended; no event follows. */
   onDone(): void
-  /** The core trapped; nothing follows. */
+  /** The core trapped; no event follows. */
   onFault(error: TurnlockError): void
 }
 
@@ -59,7 +59,7 @@ interface Run {
   attempt: number
 }
 
-/** A fact as the core was told it: milliseconds since the start, JSON, data of a replicate. */
+/** An input as sent to the core: milliseconds since the start, JSON, data of a replicate. */
 export type Fact = [at: number, input: string, data: string | null]
 
 export class BundleDriver {
@@ -69,7 +69,7 @@ export class BundleDriver {
   readonly #running = new Map<number, AbortController>()
   readonly #record: boolean
 
-  /** @throws TurnlockError for options that the core refuses */
+  /** @throws TurnlockError for options that the core rejects */
   constructor(host: BundleHost, options: string, record: boolean) {
     this.#host = host
     this.#record = record
@@ -93,10 +93,10 @@ export class BundleDriver {
     )
   }
 
-  /** Reports a fact. */
+  /** Sends an input to the core. */
   send(input: Record<string, unknown>, data?: string): void {
     if (this.#loop.isOver) return
-    // Whole milliseconds, so that a recording says exactly what the core was told.
+    // Whole milliseconds, so that a recording contains exactly what the core received.
     const at = Math.floor(this.#loop.now())
     const text = JSON.stringify(input)
     if (this.#record) this.facts.push([at, text, data ?? null])
@@ -131,12 +131,12 @@ export class BundleDriver {
     }
     let told: Record<string, unknown> = {}
     try {
-      // Behind this effect others may wait, a second replicate among them.
+      // Other effects may be queued after this one, for example to start a second replicate.
       await null
       const result = await this.#host.replicate(context)
       const { data, usage, model } = result ?? {}
       told = { usage: whole(usage), ...(typeof model === 'string' && { model }) }
-      // First as it is: a validator may not end on a cycle.
+      // Serialize before validation, because a validator may not terminate on a cycle.
       strictJson(data)
       const verdict = await this.#host.schema.check(data)
       say('settled', { ...told, errors: verdict.errors }, strictJson(verdict.data))
@@ -154,7 +154,7 @@ export class BundleDriver {
   }
 }
 
-/** Whole numbers from 0 on; what is none is unknown. */
+/** Drops members that are not whole numbers of at least 0; their values count as unknown. */
 function whole(usage: ReportedUsage | undefined): ReportedUsage | null {
   if (typeof usage !== 'object' || usage === null) return null
   const fits = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0

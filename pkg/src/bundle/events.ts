@@ -1,4 +1,4 @@
-/** Bundle events under the normalized names that hosts with an event manager know. */
+/** Maps bundle events to the normalized names of an event manager. */
 import type { BundleEvent, BundleUsage } from './types.js'
 
 interface Source {
@@ -6,19 +6,19 @@ interface Source {
   metadata: { source: string }
 }
 
-/** What a host's event manager may listen to. What a listener throws is ignored. */
+/** The listeners of a host's event manager. Exceptions of listeners are ignored. */
 export interface EventManager {
   on_start?(event: Source): void
-  /** Everything on the way: replicates, partial summaries, warnings. */
+  /** All intermediate events: replicates, partial summaries, warnings. */
   on_delta?(event: BundleEvent): void
-  /** Of one replicate when it ends, and of all at the end. */
+  /** The usage of one replicate when it ends, and of all replicates at the end. */
   on_usage?(event: Source & { id?: string; usage: BundleUsage; cost?: number | null }): void
   on_complete?(event: BundleEvent & { type: 'bundle_ready' }): void
   /** The bundle was cancelled or ran out of time (`on_complete` follows), or the core failed. */
   on_error?(event: BundleEvent | (Source & { code: string; message: string })): void
 }
 
-/** Hands an event to a manager under its normalized names. */
+/** Passes an event to a manager under its normalized names. */
 export function normalized(event: BundleEvent, manager: EventManager): void {
   const { task, metadata } = event
   const source = { task, metadata }
@@ -35,11 +35,11 @@ export function normalized(event: BundleEvent, manager: EventManager): void {
   quietly(() => manager.on_usage?.({ ...source, id, usage }))
 }
 
-/** A listener that throws must not end a bundle. */
+/** Runs a listener and ignores its exceptions, because they must not end a bundle. */
 export function quietly(work: () => void): void {
   try {
     work()
   } catch {
-    // Said above.
+    // Ignored, see above.
   }
 }

@@ -1,4 +1,4 @@
-/** Evidence bundles: what leaves this folder. */
+/** Evidence bundles: the public exports. */
 export {
   replayBundle,
   runBundle,

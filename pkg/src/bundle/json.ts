@@ -1,11 +1,11 @@
-/** Host values as strict JSON: what `JSON.stringify` would quietly change is refused. */
+/** Host values as strict JSON. Values that `JSON.stringify` silently changes are rejected. */
 import { TurnlockError } from '../errors.js'
 
-/** Characters of one replicate's JSON; the core's own limit is as many bytes. */
+/** Maximum characters of one replicate's JSON. The core's limit is the same number of bytes. */
 export const REPLICATE_CHARS = 4 * 1024 * 1024
 
 /**
- * JSON of a value. A member that is `undefined` is absent, as everywhere in JavaScript.
+ * Returns the JSON of a value. Members that are `undefined` are omitted, as usual in JavaScript.
  *
  * @throws TurnlockError `json.not_serializable`: NaN, infinities, a cycle, a bigint, a function,
  * `undefined` itself or in an array; `json.too_large`

@@ -1,12 +1,12 @@
-/** The lint lane: quick checks beside the work, on a small budget of their own. They never gate. */
+/** The lint lane: quick checks in parallel to the work, with a small budget. They block nothing. */
 import { TurnlockError } from '../errors.js'
 import { Feed } from '../feed.js'
 import { describe } from '../serialize.js'
 
-/** Something small that could be better. */
+/** A minor finding of a lint. */
 export interface Nit {
   message: string
-  /** JSON Pointer into the input, or whatever the lint calls a place. */
+  /** A JSON Pointer into the input, or any other location that the lint uses. */
   field?: string
   severity?: 'info' | 'warning' | 'error'
 }
@@ -16,36 +16,39 @@ export type FoundNit = Nit & { lint: string }
 
 type Nits = Iterable<Nit> | AsyncIterable<Nit> | Nit | null | undefined
 
-/** A check. It may answer at once, later, or one nit at a time. */
+/** A check. It returns its nits at once, later, or one at a time. */
 export type Lint<I> = (input: I, context: { signal: AbortSignal }) => Nits | Promise<Nits>
 
 export interface RunLintsOptions<I> {
   lints: Record<string, Lint<I>>
   input: I
-  /** Milliseconds of all together. @defaultValue 200 */
+  /** Time budget of all lints together, in milliseconds. @defaultValue 200 */
   budgetMs?: number
   signal?: AbortSignal
 }
 
-/** What came of the lints. */
+/** The result of the lints. */
 export interface LintReport {
   nits: FoundNit[]
   /** How each lint ended. */
   lints: Record<string, 'done' | 'failed' | 'out_of_budget'>
-  /** What a lint threw. */
+  /** The messages of the errors that lints threw. */
   errors: Record<string, string>
 }
 
-/** Nits as they are found; `result` when all lints are done or the budget is spent. Never rejects. */
+/**
+ * Yields nits as they are found. `result` resolves when all lints are done or the budget is spent;
+ * it never rejects.
+ */
 export interface RunningLints extends AsyncIterable<FoundNit> {
   readonly result: Promise<LintReport>
 }
 
-/** Nits of one lint that are kept. */
+/** Maximum number of nits of one lint. */
 const MOST = 100
 
 /**
- * Runs lints beside each other. A lint that throws or takes too long ends alone.
+ * Runs lints in parallel. A lint that throws or takes too long does not affect the others.
  *
  * @throws TurnlockError `options.invalid`
  */
@@ -63,7 +66,7 @@ export function runLints<I>(options: RunLintsOptions<I>): RunningLints {
   const over = new Promise<void>((resolve) => {
     controller.signal.addEventListener('abort', () => resolve(), { once: true })
   })
-  // Whoever answers because it was told is too late.
+  // A lint that returns because of the abort is too late: it is marked before the abort.
   const onAbort = () => {
     for (const name of Object.keys(lints ?? {})) report.lints[name] ??= 'out_of_budget'
     controller.abort()
@@ -78,7 +81,7 @@ export function runLints<I>(options: RunLintsOptions<I>): RunningLints {
       if (!controller.signal.aborted && found++ < MOST) feed.push({ ...nit, lint: name })
     }
     try {
-      // Not before the caller can read.
+      // Start only after the caller can read.
       await null
       const nits = await lint(input, { signal: controller.signal })
       if (nits && typeof nits === 'object' && Symbol.asyncIterator in nits) {

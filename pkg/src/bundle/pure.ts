@@ -7,41 +7,41 @@ import { errorLine, strictJson } from './json.js'
 import { replicateSchema, type Verdict } from './schema.js'
 import type { BundleLimits, BundleSummary, EvidenceBundle, Quality } from './types.js'
 
-/** What two values are compared by. */
+/** The options of `distance`. */
 export interface DistanceOptions {
-  /** JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`, or a Standard Schema. */
+  /** JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`, or Standard Schema. */
   schema?: JsonSchema | StandardSchema
   /** Whether a member that is `null` counts as absent. @defaultValue false */
   null_is_missing?: boolean
 }
 
-/** How replicates are summarized. */
+/** The options of `summarizeReplicates`. */
 export interface BundleOptions extends DistanceOptions {
   /** Mean distance up to which replicates agree. @defaultValue 0.2 */
   epsilon?: number
-  /** JSON Pointers of fields that must be of one class before replicates agree. */
+  /** JSON Pointers of fields whose values must be equal (of one class) for agreement. */
   must_agree?: string[]
-  /** One for each replicate, from 0 on; gives `confidence_weighted`. */
+  /** One for each replicate, at least 0; adds `confidence_weighted` to the summary. */
   weights?: number[]
   /** @defaultValue no cap */
   limits?: BundleLimits
 }
 
-/** A replicate as a host has it. */
+/** A replicate as provided by a host. */
 export interface Replicate {
   id?: string
   data?: unknown
-  /** Believed where it is given; else the schema decides, or whether there is any data. */
+  /** Used if given; otherwise the schema decides, or whether there is any data. */
   quality?: { valid: boolean; errors?: string[] }
 }
 
-/** Characters of all replicates together. */
+/** Maximum characters of all replicates together. */
 const MOST = 64 * 1024 * 1024
 
 /**
- * The distance of two values, from 0 (the same) to 1: field by field, by the schema.
+ * The distance between two values, from 0 (the same) to 1: field by field, by the schema.
  *
- * @throws TurnlockError `options.invalid` for a schema that is none, `json.not_serializable`
+ * @throws TurnlockError `options.invalid` for an invalid schema, `json.not_serializable`
  * (NaN, cycles, functions, …), `json.too_deep` (over 128 levels), `json.too_large` (over 4 MiB),
  * `json.lone_surrogate`
  */
@@ -53,8 +53,8 @@ export function distance(a: unknown, b: unknown, options: DistanceOptions = {}):
 }
 
 /**
- * What replicates agree on and where they differ. Invalid replicates lower no number; they are
- * shown. Data that has no JSON makes its replicate invalid.
+ * Computes what replicates agree on and where they differ. Invalid replicates are shown but do not
+ * affect any number. A replicate whose data has no JSON form is invalid.
  *
  * @throws TurnlockError `options.invalid` with the option in its message; `json.too_large` for
  * more than 64 MiB
@@ -119,7 +119,7 @@ function quality(
   }
 }
 
-/** A bundle with every replicate's data in full: what a compact one leaves to its deltas. */
+/** Returns a bundle with the full data of every replicate: applies the deltas of a compact one. */
 export function expandBundle(bundle: EvidenceBundle): EvidenceBundle {
   const base = bundle.replicates.find((one) => one.base)
   const replicates = bundle.replicates.map(({ delta, base: _, ...one }) => {

@@ -1,10 +1,10 @@
-/** The last thing before an event or a bundle leaves: a host's redaction of every text in it. */
+/** Applies a host's redaction to every text of an event or bundle before it is delivered. */
 import { deep, guarded, type Redact } from '../redact.js'
 import type { BundleEvent, BundleReplicate, BundleSummary, Quality } from './types.js'
 
 /**
- * An event with every text redacted that replicates or errors brought, names of their members
- * included. What the host itself says (task, model, seeds, parameters) stays as it is.
+ * Redacts every text of an event that comes from replicates or errors, including member names.
+ * The host's own values (task, model, seeds, parameters) stay unchanged.
  */
 export function redactEvent(event: BundleEvent, redact: Redact | undefined): BundleEvent {
   if (!redact) return event

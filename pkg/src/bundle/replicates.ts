@@ -1,4 +1,4 @@
-/** Replicates that a model, or a whole turn with tools, makes. */
+/** Replicates made by a model, or by a whole turn with tools. */
 import { TurnlockError } from '../errors.js'
 import type { Model } from '../models/model.js'
 import { canonicalize } from '../pure.js'
@@ -9,26 +9,26 @@ import type { ReplicateContext, ReplicateResult, RunReplicate } from './driver.j
 
 interface Answer {
   /**
-   * How the answer is read. `auto`: as JSON where it is JSON (a code fence around it is taken
-   * off), else as text. @defaultValue "auto"
+   * How the answer is read. `auto`: as JSON if it is JSON (a code fence around it is removed),
+   * otherwise as text. @defaultValue "auto"
    */
   read?: 'auto' | 'json' | 'text'
 }
 
-/** What `replicateByModel` takes. */
+/** The options of `replicateByModel`. */
 export interface ModelReplicateOptions extends Answer {
   model: Model
-  /** The user's message; `{{name}}` stands for that member of `input`. */
+  /** The user's message; `{{name}}` is replaced by that member of `input`. */
   prompt: string
   /** The system message, with the same placeholders. */
   system?: string
   input?: Record<string, unknown>
 }
 
-/** What `replicateByTurn` takes. */
+/** The options of `replicateByTurn`. */
 export interface TurnReplicateOptions extends Answer {
   model: Model
-  /** The history, or what makes it for a replicate. */
+  /** The history, or a function that makes it for a replicate. */
   messages: unknown[] | ((context: ReplicateContext) => unknown[])
   tools?: Record<string, Tool>
   mode?: 'two_stage' | 'unified'
@@ -36,9 +36,9 @@ export interface TurnReplicateOptions extends Answer {
 }
 
 /**
- * A replicate from one model call. The seed goes along where the wire has a field for it
- * (`seed` for OpenAI Chat and what speaks it, `random_seed` for Mistral, and to custom models);
- * elsewhere it does nothing. Providers promise best effort only.
+ * Makes replicates with one model call each. The seed is sent if the wire format has a field for
+ * it (`seed` for OpenAI Chat and compatible servers and for custom models, `random_seed` for
+ * Mistral); otherwise it has no effect. Providers promise best effort only.
  *
  * @throws TurnlockError `options.invalid` for a placeholder that `input` does not have
  */
@@ -62,7 +62,7 @@ export function replicateByModel(options: ModelReplicateOptions): RunReplicate {
   return replicateByTurn({ model, messages, ...(read && { read }) })
 }
 
-/** A replicate from a whole turn, with tools if it has any. Seeds as in {@link replicateByModel}. */
+/** Makes replicates with whole turns, with or without tools. Seeds: {@link replicateByModel}. */
 export function replicateByTurn(options: TurnReplicateOptions): RunReplicate {
   const { model, messages, tools, mode, policy, read = 'auto' } = options
   if (typeof model?.open !== 'function') {
@@ -102,10 +102,10 @@ function seeded(model: Model, seed: number): Model {
 function parse(answer: string, read: 'auto' | 'json'): unknown {
   const text = /^\s*```\w*\s*\n([\s\S]*?)\n?```\s*$/.exec(answer)?.[1] ?? answer
   try {
-    canonicalize(text) // refuses what JSON.parse would quietly change: keys that stand twice
+    canonicalize(text) // rejects what JSON.parse silently changes: duplicate keys
     return JSON.parse(text)
   } catch (error) {
-    // What begins as an object or a list was meant as one.
+    // Text that begins like an object or a list was meant to be JSON.
     if (read === 'json' || /^\s*[{[]/.test(text)) throw error
     return answer
   }

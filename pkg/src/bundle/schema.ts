@@ -1,8 +1,8 @@
-/** The schema of replicates: what validates them, and what the core compares them by. */
+/** The schema of replicates, used for validation and for comparison in the core. */
 import { TurnlockError } from '../errors.js'
 import { compile, isStandard, type JsonSchema, type StandardSchema } from '../tools.js'
 
-/** What was found: the data, as the schema made it, or what speaks against it. */
+/** The result of a validation: the data, as transformed by the schema, and the errors. */
 export type Verdict = { data: unknown; errors: string[] }
 
 export interface ReplicateSchema {
@@ -17,8 +17,8 @@ const DRAFT = { target: 'draft-2020-12' }
 /**
  * Reads JSON Schema or a Standard Schema.
  *
- * @param jsonSchema for the comparison, where a Standard Schema cannot say it itself
- * @throws TurnlockError `options.invalid` for a schema that is none
+ * @param jsonSchema for the comparison, if a Standard Schema cannot be converted to JSON Schema
+ * @throws TurnlockError `options.invalid` for an invalid schema
  */
 export function replicateSchema(schema: unknown, jsonSchema?: JsonSchema): ReplicateSchema {
   if (schema === undefined) return { json: jsonSchema, check: (data) => ({ data, errors: [] }) }

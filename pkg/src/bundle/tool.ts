@@ -1,24 +1,24 @@
-/** A bundle as a tool: the orchestrating model calls it, and reads all of the evidence at once. */
+/** A bundle as a tool: the orchestrating model calls it and receives all evidence at once. */
 import { TurnlockError } from '../errors.js'
 import { defineTool, type JsonSchema, type StandardSchema, type Tool } from '../tools.js'
 import { runBundle, type BundleSettings } from './bundle.js'
 import type { ReplicateContext, ReplicateResult } from './driver.js'
 import type { BundleEvent, EvidenceBundle } from './types.js'
 
-/** What the orchestrating model is told about bundles; ends the description of every bundle tool. */
+/** The hint for the orchestrating model; appended to the description of every bundle tool. */
 export const BUNDLE_HINT =
   'Use `replicates[]` as ground evidence; treat `summary` as statistics. If disagreements exist, ' +
   'cite them and justify your choice.'
 
-/** What `bundleTool` takes: the settings of `runBundle`, and what a tool needs. */
+/** The options of `bundleTool`: the settings of `runBundle` and those of a tool. */
 export interface BundleToolOptions extends Omit<BundleSettings, 'task' | 'source'> {
-  /** The tool's name: `metadata.source` of its events. */
+  /** The tool's name; also the `metadata.source` of its events. */
   name: string
   /** @defaultValue `name` */
   task?: string
-  /** For the model; the hint is added. */
+  /** The description for the model; the hint is appended. */
   description?: string
-  /** Of the arguments. @defaultValue any object */
+  /** The schema of the arguments. @defaultValue any object */
   inputSchema?: JsonSchema | StandardSchema
   /** Runs one replicate for these arguments. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
@@ -30,16 +30,16 @@ export interface BundleToolOptions extends Omit<BundleSettings, 'task' | 'source
   timeoutMs?: number
 }
 
-/** Caps of what the model reads. */
+/** Caps on the result that the model reads. */
 const LIMITS = { max_fields: 100, max_diffs: 20, max_bytes: 32_768 }
-/** Under the 30 seconds that a tool has by default, so that it ends itself, with what there is. */
+/** Less than a tool's default of 30 seconds, so that the bundle ends with the results so far. */
 const SECONDS = 25
 
 /**
- * A tool for `runTurn` whose result is one evidence bundle, in its compact form (replicates as
- * deltas, at most 100 fields, 20 disagreements and 32 KiB unless `limits` says otherwise, 25
- * seconds unless `budget` says otherwise). While it runs, its events are `tool_progress` events of
- * the turn; the model sees none of them.
+ * A tool for `runTurn` whose result is one evidence bundle in compact form: replicates as deltas;
+ * by default at most 100 fields, 20 disagreements and 32 KiB (see `limits`), and 25 seconds (see
+ * `budget`). While it runs, its events are `tool_progress` events of the turn, which the model
+ * does not see.
  *
  * @throws TurnlockError `options.invalid`, `tool.invalid_schema`
  */
@@ -55,7 +55,7 @@ export function bundleTool(options: BundleToolOptions): Tool & { readonly name: 
   const limits = { ...LIMITS, ...settings.limits }
   const budget = { seconds: SECONDS, ...settings.budget }
   const bundle = { compact: true, task: name, ...settings, limits, budget, source: name }
-  // Misuse is told now, not in the middle of a turn.
+  // Report misuse now, not in the middle of a turn.
   const nothing = () => ({ data: null })
   runBundle({ ...bundle, replicate: nothing, signal: AbortSignal.abort() })
   const tool = defineTool({
@@ -65,7 +65,7 @@ export function bundleTool(options: BundleToolOptions): Tool & { readonly name: 
     ...(idempotent !== undefined && { idempotent }),
     ...(dedupe && { dedupe }),
     timeoutMs: timeoutMs ?? budget.seconds * 1000 + 5000,
-    // The bundle keeps its own cap; metadata and matrix may exceed it.
+    // The bundle applies its own cap; metadata and matrix may exceed it.
     maxResultBytes: Math.max(65_536, 4 * limits.max_bytes),
     async execute(args: unknown, { signal, report }): Promise<EvidenceBundle> {
       const running = runBundle({
@@ -79,7 +79,7 @@ export function bundleTool(options: BundleToolOptions): Tool & { readonly name: 
   return { name, ...tool }
 }
 
-/** The bundle itself is the tool's result; it need not travel twice. */
+/** Leaves the bundle out of the progress event, because it is already the tool's result. */
 function progress(event: BundleEvent): unknown {
   if (event.type !== 'bundle_ready') return event
   const { bundle, ...rest } = event

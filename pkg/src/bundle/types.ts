@@ -1,7 +1,7 @@
 /** The data of evidence bundles; names and meanings as in the contract. */
 import type { Usage } from '../types.js'
 
-/** Whether a replicate counts, and what speaks against it. */
+/** Whether a replicate is valid, and its errors. */
 export interface Quality {
   valid: boolean
   errors: string[]
@@ -11,13 +11,13 @@ export interface Quality {
 export type ReplicateStatus =
   'valid' | 'invalid' | 'error' | 'timeout' | 'token_limit' | 'cancelled'
 
-/** Tokens of replicates. `inputTokens` holds cached ones. */
+/** Tokens of replicates. `inputTokens` includes the cached ones. */
 export type BundleUsage = Required<Omit<Usage, 'reasoningTokens'>>
 
-/** What a replicate used, as far as the host knows. */
+/** The usage of a replicate, as far as the host knows it. */
 export type ReportedUsage = Partial<Usage>
 
-/** Micro-dollars for a million tokens; whole numbers. */
+/** Micro-dollars per million tokens; whole numbers. */
 export interface Price {
   input: number
   /** @defaultValue `input` */
@@ -25,23 +25,23 @@ export interface Price {
   output: number
 }
 
-/** Caps on what is shown; no cap changes a number. */
+/** Caps on the output. They never change a number. */
 export interface BundleLimits {
-  /** Entries of `consensus` and of `distributions`, each. */
+  /** Maximum entries of `consensus`, and of `distributions`. */
   max_fields?: number
-  /** Entries of `disagreements`. */
+  /** Maximum entries of `disagreements`. */
   max_diffs?: number
-  /** Bytes of the JSON. Metadata, matrix, confidence and counts always stay. */
+  /** Maximum bytes of the JSON. Metadata, matrix, confidence and counts are never cut. */
   max_bytes?: number
 }
 
-/** One value of a disagreement, and the replicates that gave it, by place from 0. */
+/** One value of a disagreement, and the replicates that have it, by index from 0. */
 export interface DisagreeingValue {
-  /** `null` where `missing`. */
+  /** `null` if `missing`. */
   value: unknown
   replicates: number[]
   missing?: true
-  /** Of invalid replicates: shown, but in no number. */
+  /** From invalid replicates: shown, but not counted in any number. */
   invalid?: true
 }
 
@@ -51,7 +51,7 @@ export interface Disagreement {
   field: string
   /** The product of `x-weight` along the path. */
   weight: number
-  /** Over the pairs of valid replicates; missing on one side counts 1. */
+  /** Over the pairs of valid replicates; a value missing on one side counts 1. */
   mean_distance: number
   max_distance: number
   values: DisagreeingValue[]
@@ -86,37 +86,37 @@ export interface ItemAgreement {
 export interface BundleSummary {
   /** JSON Pointer → the value that more than half of the valid replicates (at least two) share. */
   consensus: Record<string, unknown>
-  /** What a consensus rests on. `median`: numbers within 5% of each other, without a majority. */
+  /** The basis of each consensus. `median`: numbers within 5% of each other, without a majority. */
   support: Record<string, { count: number; of: number; method: 'majority' | 'median' }>
   disagreements: Disagreement[]
   distributions: Record<string, Distribution>
   /** K × K; `null` in every cell of an invalid replicate. */
   pairwise_distance: (number | null)[][]
   /**
-   * 1 − mean distance of the valid pairs; `null` with fewer than two. How much the replicates
-   * agree, which is not the probability that they are right.
+   * 1 − mean distance of the valid pairs; `null` with fewer than two valid replicates. It measures
+   * agreement, not the probability that the replicates are right.
    */
   confidence: number | null
   confidence_reason?: 'no_valid_replicate' | 'one_valid_replicate'
   /** With `weights`. */
   confidence_weighted?: number | null
   valid_count: number
-  /** By place from 0. */
+  /** By index from 0. */
   invalid: { replicate: number; errors: string[] }[]
   /** Whether the stop rule holds: mean distance within `epsilon`, and `must_agree`. */
   early_stop: boolean
-  /** Fields with lists too long for their kind, compared as multisets. */
+  /** Fields whose lists were too long for their kind and were compared as multisets. */
   approximated?: string[]
   agreement?: ItemAgreement[]
   truncated: boolean
-  /** Where truncated: how much of each is shown. */
+  /** If `truncated`: how much of each is shown. */
   counts?: Record<
     'replicates' | 'distributions' | 'disagreements' | 'consensus' | 'long_strings',
     { shown: number; total: number }
   > & { fields_beyond_limit: number }
 }
 
-/** One replicate of a bundle. In a compact one, `delta` (RFC 6902) to the one marked `base`. */
+/** One replicate of a bundle. Compact: `delta` is a patch (RFC 6902) to the one marked `base`. */
 export interface BundleReplicate {
   /** `r1`, `r2`, … */
   id: string
@@ -125,18 +125,18 @@ export interface BundleReplicate {
   data?: unknown
   base?: true
   delta?: { op: 'add' | 'remove' | 'replace'; path: string; value?: unknown }[]
-  /** Left out for `max_bytes`. */
+  /** The data was left out because of `max_bytes`. */
   omitted?: true
 }
 
 export type Stopped = 'early' | 'full' | 'budget' | 'cancelled'
 
-/** What a bundle was made with, and what it took. */
+/** The options of a bundle, and what it used. */
 export interface BundleMeta {
   task: string
   k: number
   model: string | null
-  /** One for each of the `k` places, started or not. */
+  /** One for each of the `k` replicates, started or not. */
   seeds: number[]
   schema: { uri: string | null; version: string | null } | null
   source: string
@@ -155,11 +155,11 @@ export interface BundleMeta {
   fields?: string[]
   encoding: 'full' | 'delta'
   stopped: Stopped
-  /** Replicates that were started. */
+  /** Number of replicates that were started. */
   started: number
   duration_ms: number
   usage: BundleUsage
-  /** Micro-dollars, rounded once; `null` without prices, or where one is missing. */
+  /** Micro-dollars, rounded once; `null` without prices, or if one is missing. */
   cost: number | null
   per_replicate: {
     id: string
@@ -180,17 +180,17 @@ export interface EvidenceBundle {
   summary: BundleSummary
 }
 
-/** Ceilings of one replicate. */
+/** Limits of one replicate. */
 export interface ReplicateLimits {
   tokens?: number
   seconds?: number
 }
 
-/** Ceilings of all replicates together. */
+/** Limits of all replicates together. */
 export interface BundleBudget {
   tokens?: number
   seconds?: number
-  /** Micro-dollars; needs `prices`. */
+  /** Micro-dollars; requires `prices`. */
   cost?: number
 }
 
@@ -207,7 +207,7 @@ interface OfReplicate {
   seed: number
 }
 
-/** What a bundle shows. `bundle_ready` comes last, whatever happened. */
+/** The events of a bundle. The last one is always `bundle_ready`. */
 export type BundleEvent = Envelope &
   (
     | ({ type: 'replicate_started'; attempt: number } & OfReplicate)

@@ -1,4 +1,4 @@
-/** A chain of steps for a complex query, for a page or a worker. */
+/** Runs a chain of steps for a complex query, in a page or a worker. */
 import { TurnlockError } from '../errors.js'
 import { Feed } from '../feed.js'
 import { ChainDriver, type Callback } from './driver.js'
@@ -23,32 +23,35 @@ import type {
   Text,
 } from './types.js'
 
-/** What `runChain` takes. Callbacks do the I/O; the core decides which one is called when. */
+/** The options of `runChain`. Callbacks do the I/O; the core decides when to call which. */
 export interface RunChainOptions {
-  /** What the user asks. */
+  /** The user's query. */
   query: string
-  /** The simple path: one call of the model, with whatever context the host injects. */
+  /** The simple path: one model call, with any context that the host adds. */
   answer(context: CallContext & { query: string; fellBack: ChainResult['fellBack'] }): Text
-  /** Asks a planner: its text, or the plan as an object. What it throws leads to `answer`. */
+  /** Calls a planner. Returns its text, or a plan object. If it throws, `answer` is called. */
   plan(context: PlanContext): unknown
   /**
-   * Finds something out: any JSON value. Items are counted in a list, or in the `items` of an
-   * object; a number in its `cost` is counted like `spend`.
+   * Searches for information and returns any JSON value. Items are counted in a list, or in the
+   * `items` of an object. A number in its `cost` counts like `spend`.
    */
   search(context: StepContext): unknown
   /** Condenses results, for steps of type `refine`. @defaultValue as `search` */
   refine?(context: StepContext): unknown
-  /** Writes from results. */
+  /** Writes a text from results. */
   synthesize(context: SynthesisContext): Text
-  /** Decides instead of the classifier; it gets what that says. */
+  /** Overrides the classifier; receives its classification. */
   classify?(context: CallContext & { query: string; classification: Classification }): unknown
-  /** How complete the results are, 0 to 1. Asked after each step; nothing starts meanwhile. */
+  /**
+   * Rates the completeness of the results, 0 to 1. Called after each step; no new step starts
+   * meanwhile.
+   */
   assess?(context: CallContext & { query: string; results: StepResult[] }): unknown
   /** Decides each `when`, instead of the core's expressions. */
   condition?(context: StepContext & { when: string }): boolean | Promise<boolean>
   /**
-   * After each wave: what is to be done instead of the `remaining` steps, as a planner writes it,
-   * or null to keep them. Steps that have started stay as they are.
+   * Called after each wave. Returns new steps that replace the `remaining` ones, in the form of a
+   * planner's answer, or null to keep them. Steps that have started stay unchanged.
    */
   replan?(
     context: CallContext & {
@@ -63,30 +66,30 @@ export interface RunChainOptions {
   /** Patterns that a plan may have. @defaultValue all three */
   patterns?: ChainPattern[]
   classifier?: ClassifierOptions
-  /** Results of searches and refinements, by what was asked. A `Map` will do. */
+  /** A cache for the results of searches and refinements, such as a `Map`. */
   cache?: ChainCache
   /** Part of every key in the cache, such as the name of the search index. @defaultValue "" */
   model?: string
-  /** Gets what users say of chains; see `patternStats`. */
+  /** Collects user feedback on chains; see `patternStats`. */
   feedback?: PatternStats
-  /** `false`: always the simple path. @defaultValue true */
+  /** `false` always takes the simple path. @defaultValue true */
   enabled?: boolean
   /** Cancels the chain. */
   signal?: AbortSignal
 }
 
-/** A chain under way. Iterate over its events, or await its result, or both. */
+/** A running chain. Iterate over its events, or await its result, or both. */
 export interface Chain extends AsyncIterable<ChainEvent> {
   /** Settles when the chain is over. Never rejects. */
   readonly result: Promise<ChainResult>
-  /** Ends the chain: callbacks are told through their signal. */
+  /** Ends the chain and aborts the signals of its callbacks. */
   cancel(reason?: string): void
-  /** Tells `feedback` whether the user was satisfied. Counts once, for a chain that ran a plan. */
+  /** Records in `feedback` whether the user was satisfied. Counts once, if the chain ran a plan. */
   feedback(satisfied: boolean): Promise<void>
 }
 
 /**
- * Answers a query: a simple one in one call, a complex one by a plan of steps.
+ * Answers a query: a simple one in one call, a complex one with a plan of steps.
  *
  * Iterating never throws and `result` never rejects. Leaving the iteration with `break` cancels
  * the chain.
@@ -168,7 +171,7 @@ class RunningChain implements Chain {
     this.#feed.end()
   }
 
-  /** There is no core any longer: what it knew is put together from what it had shown. */
+  /** After a trap the core is gone, so the result is assembled from the events so far. */
   #fail(error: { code: string; message: string }): void {
     const events = this.#feed.items
     const text = events.map((event) => (event.type === 'text' ? event.chunk : '')).join('')

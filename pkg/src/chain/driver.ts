@@ -1,6 +1,6 @@
 /**
- * Does what the core's chain asks for (a callback, a timer, the cache) and tells it what happened.
- * It decides nothing.
+ * Performs the effects of a chain (callbacks, timers, the cache) and sends their outcomes to the
+ * core. It makes no decisions.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { Loop } from '../loop.js'
 import { describe } from '../serialize.js'
 import type { ChainCache, ChainEvent, ChainResult } from './types.js'
 
-/** A callback by its name in the core; what it gives is a value, or text piece by piece. */
+/** A callback, by its name in the core. It returns a value, or text piece by piece. */
 export type Callback = (context: Record<string, unknown>) => unknown
 
 export interface ChainHost {
@@ -18,7 +18,7 @@ export interface ChainHost {
   cache: ChainCache | undefined
   onEvent(event: ChainEvent): void
   onDone(result: ChainResult): void
-  /** The core trapped; nothing follows. */
+  /** The core trapped; no event follows. */
   onFault(error: TurnlockError): void
 }
 
@@ -34,7 +34,7 @@ export class ChainDriver {
   readonly #loop: Loop<Effect>
   readonly #calls = new Map<number, AbortController>()
 
-  /** @throws TurnlockError for options that the core refuses */
+  /** @throws TurnlockError for options that the core rejects */
   constructor(host: ChainHost, options: Record<string, unknown>) {
     this.#host = host
     const bytes = encode(JSON.stringify(options))
@@ -55,7 +55,7 @@ export class ChainDriver {
     )
   }
 
-  /** Reports a fact. */
+  /** Sends an input to the core. */
   send(input: Record<string, unknown>): void {
     const bytes = encode(JSON.stringify(input))
     this.#loop.tell((glue, handle) => glue.chain_handle(handle, this.#loop.now(), bytes))
@@ -83,7 +83,7 @@ export class ChainDriver {
     const controller = new AbortController()
     this.#calls.set(id, controller)
     const say = (type: string, own: Record<string, unknown>) => {
-      // The core drops what comes late; this spares the way there.
+      // The core ignores late inputs; this avoids sending them.
       if (this.#calls.get(id) === controller) this.send({ type, call: id, ...own })
     }
     let cost: number | undefined
@@ -125,7 +125,7 @@ export class ChainDriver {
     try {
       await this.#host.cache?.set(key.normalize('NFC'), { value, storedAt: Date.now() })
     } catch {
-      // What is not kept is looked up again.
+      // Without a cache entry, the search runs again.
     }
   }
 

@@ -1,15 +1,15 @@
-/** What each pattern of chains was worth, from what users said of them. */
+/** Effectiveness of each pattern of chains, from user feedback. */
 import { answer, call, core, encode } from '../core.js'
 import type { ChainPattern } from './types.js'
 
-/** What is known of one pattern. */
+/** Statistics of one pattern. */
 export interface PatternEffectiveness {
-  /** Chains. */
+  /** Number of chains. */
   n: number
   successes: number
   /** Mean of Beta(successes + 1, failures + 1). */
   mean: number
-  /** The 5 % quantile of the same: with 95 % belief the true rate is above it. */
+  /** The 5 % quantile of the same distribution: the rate is above it with 95 % probability. */
   lowerBound: number
   /** Null before the first chain. */
   meanCost: number | null
@@ -19,31 +19,31 @@ export interface PatternEffectiveness {
   latencies: number[]
 }
 
-/** As it is kept: plain JSON. */
+/** The state to persist, as plain JSON. */
 export interface PatternState {
   version: 1
   patterns: Record<ChainPattern, PatternEffectiveness>
 }
 
 export interface PatternStatsOptions {
-  /** What `export` gave. @defaultValue nothing known */
+  /** The result of `export`. @defaultValue empty statistics */
   state?: PatternState
-  /** Whether plans are asked for in the pattern that did best. @defaultValue false */
+  /** Whether planners are asked for the most effective pattern only. @defaultValue false */
   use?: boolean
-  /** Chains of a pattern from which on it is compared; of two at least. @defaultValue 20 */
+  /** Chains that each of at least two patterns needs before they are compared. @defaultValue 20 */
   enough?: number
 }
 
 export interface PatternStats {
   record(chain: { pattern: ChainPattern; success: boolean; cost: number; ms: number }): void
-  /** The pattern with the highest lower bound; null while there is not enough data. */
+  /** The pattern with the highest lower bound; null if there is not enough data. */
   choose(patterns?: ChainPattern[]): ChainPattern | null
   export(): PatternState
-  /** What `runChain` hands to the core. @internal */
+  /** What `runChain` passes to the core. @internal */
   wire(): { state: PatternState; enough: number } | undefined
 }
 
-/** Keeps count of how chains of each pattern fared. Nothing is chosen by it unless `use` is set. */
+/** Collects statistics of chains per pattern. They affect planning only if `use` is set. */
 export function patternStats(options: PatternStatsOptions = {}): PatternStats {
   const { use = false, enough = 20 } = options
   const ask = (request: Record<string, unknown>) => {

@@ -4,7 +4,8 @@ import { TurnlockError } from '../errors.js'
 import type { Classification, ClassifierOptions, Plan, PlanLimits } from './types.js'
 
 /**
- * Whether a query needs several steps, by its wording: deterministic, and says why.
+ * Classifies whether a query needs several steps, by its wording, and gives the reasons.
+ * Deterministic.
  *
  * @throws TurnlockError `options.invalid`
  */
@@ -20,8 +21,8 @@ export function classifyQuery(query: string, options?: ClassifierOptions): Class
 }
 
 /**
- * Reads what a planner answered: plain JSON, a fenced block, or JSON with text around it. A missing
- * synthesis at the end is added, and `repairs` says so.
+ * Reads a planner's answer: plain JSON, a fenced block, or JSON with text around it. A missing
+ * synthesis at the end is added and listed in `repairs`.
  *
  * @throws TurnlockError `plan.syntax`, `plan.too_large`, `plan.empty`, `plan.too_many_steps`,
  * `plan.invalid_step`, `plan.duplicate_step`, `plan.unknown_dependency`, `plan.cycle`,

@@ -2,45 +2,45 @@
 
 export type ChainPattern = 'sequential' | 'parallel' | 'conditional'
 export type StepType = 'search' | 'refine' | 'synthesize'
-/** As the planner wrote it. */
+/** A step's id as the planner wrote it. */
 export type StepId = string | number
 
-/** What became of a query, and why. */
+/** The classification of a query, and its reasons. */
 export interface Classification {
   complexity: 'simple' | 'complex'
-  /** The signals that were found, strongest first; those that speak against begin with `against:`. */
+  /** The signals that were found, strongest first; negative ones begin with `against:`. */
   indicators: string[]
-  /** What the query names. */
+  /** The names in the query. */
   entities: string[]
-  /** 0 to 1; complex from the threshold on. No probability. */
+  /** 0 to 1; not a probability. The query is complex if the score reaches the threshold. */
   score: number
 }
 
 export interface ClassifierOptions {
-  /** The score from which on a query is complex. @defaultValue 0.5 */
+  /** The minimum score of a complex query. @defaultValue 0.5 */
   threshold?: number
-  /** Words of your own that ask for several steps. @defaultValue [] */
+  /** Additional words that indicate several steps. @defaultValue [] */
   indicators?: string[]
 }
 
 export interface PlanLimits {
-  /** Steps, an added synthesis not counted; 1 to 64. @defaultValue 8 */
+  /** Maximum number of steps, not counting an added synthesis; 1 to 64. @defaultValue 8 */
   maxSteps?: number
-  /** Patterns that are allowed. @defaultValue all three */
+  /** The allowed patterns. @defaultValue all three */
   patterns?: ChainPattern[]
-  /** Whether each `when` must be an expression that the core evaluates. @defaultValue true */
+  /** Whether each `when` must be an expression that the core can evaluate. @defaultValue true */
   conditions?: boolean
 }
 
 export interface PlanStep {
   id: StepId
   type: StepType
-  /** What to look for; `$1` stands for the result of step 1. */
+  /** What to look for; `$1` is replaced by the result of step 1. */
   query: string
   /** What to look at in the results. */
   focus: string
   depends_on: StepId[]
-  /** Whether it runs, such as `count($1) > 0 and $1 contains "recall"`. */
+  /** The condition for running it, such as `count($1) > 0 and $1 contains "recall"`. */
   when?: string
 }
 
@@ -49,16 +49,16 @@ export interface Plan {
   pattern: ChainPattern
   steps: PlanStep[]
   stopping_criteria: string
-  /** Ids that could start together; as many waves as the longest chain has steps. */
+  /** Ids of steps that could start together, wave by wave. */
   waves: StepId[][]
-  /** What was changed, such as `synthesis_added`. */
+  /** The changes that were made, such as `synthesis_added`. */
   repairs: { code: string; step: StepId | null }[]
 }
 
 export type StopReason =
   'complete' | 'max_steps' | 'max_cost' | 'diminishing_returns' | 'plan_finished' | 'cancelled'
 
-/** What became of a step. `pending` only in the result of a chain that failed before. */
+/** The outcome of a step. `pending` occurs only in the result of a chain that failed earlier. */
 export interface StepOutcome {
   id: StepId
   stepType: StepType
@@ -67,12 +67,12 @@ export interface StepOutcome {
   reason?: 'condition' | 'dependency' | 'stopped'
   result?: unknown
   error?: ChainFailure
-  /** Placeholders filled in. */
+  /** The query with its placeholders filled in. */
   query: string
   /** The result came from the cache, or from an equal step of this chain. */
   cached: boolean
   attempts: number
-  /** Distinct items that no earlier step had found. */
+  /** Number of distinct items that no earlier step had found. */
   gain: number
   cost: number
   durationMs: number
@@ -93,19 +93,19 @@ interface Progress {
 
 interface Outcome {
   status: 'complete' | 'cancelled' | 'failed'
-  /** `simple`: one call of the model answered. */
+  /** `simple`: the answer came from one model call. */
   path: 'simple' | 'chain'
   text: string
-  /** Why the steps ended; null where there were none. */
+  /** Why the steps ended; null if there were none. */
   stopped: StopReason | null
-  /** Why a complex query was answered the simple way. */
+  /** Why a complex query took the simple path. */
   fellBack: ChainFailure | null
   cost: number
   durationMs: number
   error?: ChainFailure
 }
 
-/** What a chain shows. Exactly one `complete` comes last. */
+/** The events of a chain. The last one is always `complete`. */
 export type ChainEvent = { seq: number } & (
   | ({ type: 'classified'; by: 'core' | 'host' } & Classification)
   | { type: 'plan_ready'; plan: Plan }
@@ -125,7 +125,7 @@ export type ChainEvent = { seq: number } & (
       failed: StepId[]
       skipped: StepId[]
       spent: number
-      /** With `max_cost`: what ran out. */
+      /** With `max_cost`: the budget that ran out. */
       budget?: 'cost' | 'time'
       completeness?: number
     }
@@ -133,7 +133,7 @@ export type ChainEvent = { seq: number } & (
   | ({ type: 'complete' } & Outcome)
 )
 
-/** What `await chain.result` gives. It never rejects. */
+/** The value of `chain.result`, which never rejects. */
 export interface ChainResult extends Outcome {
   classification: Classification | null
   plan: Plan | null
@@ -145,35 +145,38 @@ export interface ChainResult extends Outcome {
   completeness: number | null
 }
 
-/** Times in milliseconds, costs in a unit of your own. */
+/** The limits of a chain. Times are in milliseconds, costs in a unit of your choice. */
 export interface ChainLimits {
-  /** Steps that are run, the last synthesis not counted. @defaultValue 8 */
+  /** Maximum number of steps that run, not counting the last synthesis. @defaultValue 8 */
   maxSteps?: number
-  /** All calls together, the answer included. @defaultValue none */
+  /** Maximum cost of all calls together, including the answer. @defaultValue none */
   maxCost?: number
-  /** The chain stops from this completeness on. @defaultValue 0.85 */
+  /** The completeness at which the chain stops. @defaultValue 0.85 */
   completeness?: number
-  /** It stops when a search finds less than this share of the one before; 0: never. @defaultValue 0.8 */
+  /**
+   * The chain stops when a search finds less than this share of what the one before it found; 0
+   * switches the rule off. @defaultValue 0.8
+   */
   diminishing?: number
-  /** Steps in flight at a time. @defaultValue 4 */
+  /** Maximum number of steps in flight. @defaultValue 4 */
   maxParallel?: number
-  /** Repetitions of a step that failed. @defaultValue 1 */
+  /** Maximum number of retries of a failed step or answer. @defaultValue 1 */
   maxRetries?: number
-  /** Wait before the first repetition, doubled for each further one. @defaultValue 250 */
+  /** Delay before the first retry of a step, doubled for each further one. @defaultValue 250 */
   retryMs?: number
-  /** One attempt at a step. @defaultValue 30000 */
+  /** Time for one attempt at a step. @defaultValue 30000 */
   stepMs?: number
-  /** The planner. @defaultValue 30000 */
+  /** Time for the planner. @defaultValue 30000 */
   planMs?: number
-  /** Everything before the answer. @defaultValue 120000 */
+  /** Time for everything before the answer. @defaultValue 120000 */
   totalMs?: number
-  /** The answer, to its end. @defaultValue 120000 */
+  /** Time for the complete answer. @defaultValue 120000 */
   answerMs?: number
-  /** The age up to which a cached result is used. @defaultValue 3600000 */
+  /** Maximum age of a cached result. @defaultValue 3600000 */
   cacheMs?: number
 }
 
-/** What a call costs at most; set aside before it starts, so `maxCost` is never passed. */
+/** Maximum cost of a call, by kind; reserved before it starts, so `maxCost` is never exceeded. */
 export interface ChainCosts {
   answer?: number
   assess?: number
@@ -183,7 +186,7 @@ export interface ChainCosts {
   synthesize?: number
 }
 
-/** A finished step, as later ones and the synthesis get it. */
+/** A finished step, as passed to later steps and to the synthesis. */
 export interface StepResult {
   id: StepId
   type: StepType
@@ -192,19 +195,19 @@ export interface StepResult {
   result: unknown
 }
 
-/** What every callback gets. */
+/** The context of every callback. */
 export interface CallContext {
   signal: AbortSignal
-  /** Says what the call cost, in the unit of `maxCost`; adds up. Default: what `costs` says. */
+  /** Adds to the cost of the call, in the unit of `maxCost`. Default: the value in `costs`. */
   spend(cost: number): void
 }
 
 export interface StepContext extends CallContext {
   id: StepId
-  /** Placeholders filled in. */
+  /** The query with its placeholders filled in. */
   query: string
   focus: string
-  /** What the user asked. */
+  /** The user's query. */
   userQuery: string
   /** Results of the steps that this one depends on. */
   inputs: StepResult[]
@@ -221,7 +224,7 @@ export interface PlanContext extends CallContext {
 
 export interface SynthesisContext extends CallContext {
   id: StepId
-  /** What the user asked. */
+  /** The user's query. */
   query: string
   /** The query of the step itself, often empty. */
   task: string
@@ -229,15 +232,15 @@ export interface SynthesisContext extends CallContext {
   results: StepResult[]
   /** Steps without a result. */
   missing: { id: StepId; query: string; status: string }[]
-  /** The one that the user reads. */
+  /** Whether this text is the final answer. */
   final: boolean
   stopped: StopReason | null
 }
 
-/** Text at once, or piece by piece. */
+/** Text, at once or piece by piece. */
 export type Text = string | Promise<string> | AsyncIterable<string>
 
-/** A `Map` is one. Keys are texts in Unicode's normal form C. */
+/** A cache; a `Map` fits. Keys are texts in Unicode NFC. */
 export interface ChainCache {
   get(key: string): unknown
   set(key: string, entry: { value: unknown; storedAt: number }): unknown

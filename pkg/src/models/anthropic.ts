@@ -2,11 +2,11 @@
 import { post, trimSlash, type HttpModelOptions, type Model } from './model.js'
 
 export interface AnthropicOptions extends HttpModelOptions {
-  /** Up to the version. @defaultValue "https://api.anthropic.com/v1" */
+  /** The URL up to the version. @defaultValue "https://api.anthropic.com/v1" */
   baseURL?: string
-  /** Tokens of one response. @defaultValue 4096 */
+  /** Maximum tokens of one response. @defaultValue 4096 */
   maxTokens?: number
-  /** Send the header with which the API answers pages: the key is then visible to the page's user. */
+  /** Sends the header that allows requests from pages. The page's user can then see the key. */
   dangerouslyAllowBrowser?: boolean
 }
 

@@ -3,9 +3,9 @@ import type { Delta } from '../types.js'
 import type { Model, ModelRequest } from './model.js'
 
 /**
- * A model from a generator of deltas. `request` holds `messages`, `tools` and `tool_choice` in
- * OpenAI Chat's shape. A `finish` delta may be left out: returning ends the response, and every
- * call with it.
+ * A model from a generator of deltas. `request` contains `messages`, `tools` and `tool_choice` in
+ * OpenAI Chat's shape. A `finish` delta may be left out: returning ends the response and every
+ * call in it.
  */
 export function customModel(
   generate: (request: ModelRequest, options: { signal: AbortSignal }) => AsyncIterable<Delta>,

@@ -1,23 +1,23 @@
-/** What a turn needs of a model. */
+/** The interface between a turn and a model. */
 import type { Delta, Dialect } from '../types.js'
 
-/** The members of a request that the core decides, in the dialect's wire shape. */
+/** The members of a request that the core sets, in the dialect's wire format. */
 export interface ModelRequest {
   messages: unknown[]
   system?: unknown
   tools?: unknown[]
   tool_choice?: unknown
-  /** Only in a request pass that asks for structured output. */
+  /** Only in a request pass with structured output. */
   response_format?: unknown
 }
 
-/** A model, as `openaiChat`, `anthropic` and `customModel` make it. */
+/** A model, as created by `openaiChat`, `anthropic` and `customModel`. */
 export interface Model {
-  /** The wire of requests and responses. */
+  /** The wire format of requests and responses. */
   readonly dialect: Dialect
-  /** Repetitions of a request that failed before anything of its response was seen. */
+  /** Maximum retries of a request that failed before any part of its response arrived. */
   readonly maxRetries: number
-  /** Sends a request: a response whose body is the stream, or deltas. */
+  /** Sends a request. Returns a response whose body is the stream, or deltas. */
   open(
     request: ModelRequest,
     options: { signal: AbortSignal },
@@ -27,23 +27,23 @@ export interface Model {
 /** A host's `fetch`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
-/** What all HTTP models take. */
+/** The options of all HTTP models. */
 export interface HttpModelOptions {
   /** The provider's model name. */
   model: string
-  /** Sent as the provider wants it. In a page, prefer a proxy that adds it. */
+  /** Sent in the provider's format. In a page, prefer a proxy that adds it. */
   apiKey?: string
   /** Added to every request. */
   headers?: Record<string, string>
   /** @defaultValue `globalThis.fetch` */
   fetch?: Fetch
-  /** Repetitions of a failed request. @defaultValue 2 */
+  /** Maximum retries of a failed request. @defaultValue 2 */
   maxRetries?: number
   /** Added to every request body, such as `{ temperature: 0 }`. */
   body?: Record<string, unknown>
 }
 
-/** Posts JSON. Neither the address nor a header ever reaches an error text. */
+/** Posts JSON. Error messages never contain the URL or a header. */
 export function post(
   { fetch: given, headers }: HttpModelOptions,
   url: string,
@@ -51,7 +51,7 @@ export function post(
   body: unknown,
   signal: AbortSignal,
 ): Promise<Response> {
-  // Called as a method of nothing: a detached `fetch` throws in browsers otherwise.
+  // Called without a receiver, because browsers throw if `fetch` has another `this`.
   const send: Fetch = given ?? ((address, init) => fetch(address, init))
   return send(url, {
     method: 'POST',
@@ -66,5 +66,5 @@ export function post(
   })
 }
 
-/** An address without the slash at its end. */
+/** Removes trailing slashes from a URL. */
 export const trimSlash = (url: string): string => url.replace(/\/+$/, '')

@@ -1,11 +1,11 @@
-/** OpenAI Chat Completions, and what speaks it. */
+/** OpenAI Chat Completions, and compatible servers. */
 import { TurnlockError } from '../errors.js'
 import { post, trimSlash, type HttpModelOptions, type Model } from './model.js'
 
 export interface OpenAIChatOptions extends HttpModelOptions {
-  /** Up to the version, such as `https://api.openai.com/v1`. */
+  /** The URL up to the version, such as `https://api.openai.com/v1`. */
   baseURL: string
-  /** What the server makes of the wire. @defaultValue "openai-chat" */
+  /** The server's variant of the wire format. @defaultValue "openai-chat" */
   dialect?: 'openai-chat' | 'deepseek' | 'mistral'
 }
 
@@ -17,7 +17,7 @@ export function openaiChat(options: OpenAIChatOptions): Model {
   if (!options.baseURL) throw new TurnlockError('options.invalid', '`baseURL`: expected an address')
   const { model, apiKey, maxRetries = 2, dialect = 'openai-chat', body } = options
   const url = `${trimSlash(options.baseURL)}/chat/completions`
-  // Mistral refuses members that it does not know.
+  // Mistral rejects unknown members.
   const usage = dialect === 'mistral' ? {} : { stream_options: { include_usage: true } }
   return {
     dialect,

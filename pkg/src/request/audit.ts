@@ -1,19 +1,19 @@
-/** Who wants to know later: which tool was used for a plan, when, why and with what. */
+/** Audits of plans: which tool was used for a plan, when, why and with which parameters. */
 import type { Usage } from '../types.js'
 import type { CallRefusal, PassTraceEvent, Rejected } from './types.js'
 
 /** One requested call, from its request to its result. */
 export interface AuditedCall {
   tool_name: string
-  /** Why, in the model's words. */
+  /** The reason that the model gave. */
   reason: string
-  /** With what. */
+  /** The parameters of the call. */
   params: unknown
   signature: string
-  /** When it was requested and when it had its result, in milliseconds since 1970. */
+  /** The times of the request and of the result, in milliseconds since 1970. */
   requestedAt: number
   settledAt: number | null
-  /** `blocked` and `skipped` calls never ran; `pending` is what no result was recorded of. */
+  /** `blocked` and `skipped` calls never ran. For `pending` calls, no result was recorded. */
   status: string
   refusal: CallRefusal | null
   duration_ms: number | null
@@ -21,15 +21,15 @@ export interface AuditedCall {
   result_summary: string | null
 }
 
-/** What was done for one plan. */
+/** The audit of one plan. */
 export interface PlanAudit {
   planId: string
   runId: string | null
   source: string | null
   calls: AuditedCall[]
-  /** What spoiled requests. */
+  /** The parts of requests that were rejected. */
   rejected: Rejected[]
-  /** The inferences: with which prompt, with what in the context, at what cost. */
+  /** The inferences, with their prompts, contexts and usage. */
   inferences: {
     pass: 'request_pass' | 'plan_pass'
     at: number
@@ -42,8 +42,8 @@ export interface PlanAudit {
 }
 
 /**
- * The audit of a plan, out of trace events that were kept, in their order. Events of other plans
- * are passed over.
+ * Makes the audit of a plan from stored trace events in their original order. Events of other
+ * plans are ignored.
  */
 export function auditToolUse(
   events: Iterable<PassTraceEvent | { type: string }>,

@@ -9,8 +9,8 @@ const ask = <T>(work: (glue: Glue) => string): T => JSON.parse(answer(call(core(
 
 /**
  * Reads a model's request for tools: plain JSON, or JSON in the only fenced block of the text.
- * Strict: `{"tool_calls":[{"tool_name","params","reason"}]}`, `tool_calls` optional, the members
- * of a call required, no others. Whatever the text is, this returns.
+ * The form is strict: `{"tool_calls":[{"tool_name","params","reason"}]}`. `tool_calls` is optional,
+ * the members of a call are required, other members are rejected. No text makes this throw.
  *
  * @throws TurnlockError `options.invalid` for a policy without `allow`
  */
@@ -25,34 +25,34 @@ export function parseToolRequest(
   return ask((glue) => glue.request_parse(bytes))
 }
 
-/** A prompt with a name, so that an audit can tell which one was used. */
+/** A prompt with a name, so that an audit can show which one was used. */
 export interface PromptTemplate {
   id: string
   /** The system prompt of the pass. */
   text: string
 }
 
-/** What is wrong with a prompt. */
+/** A problem in a prompt. */
 export interface PromptLint {
   code:
     | 'prompt.tool_results_missing'
     | 'prompt.tool_results_not_optional'
     | 'prompt.draft'
     | 'prompt.file_path'
-  /** From 1. */
+  /** The line number, from 1. */
   line: number
-  /** The words that it is about; empty where something is missing. */
+  /** The words in question; empty if something is missing. */
   found: string
-  /** What to do about it. */
+  /** How to fix it. */
   message: string
 }
 
 /**
- * Holds a prompt to what the shipped ones keep: tool results are mentioned as optional, no
- * section is a DRAFT, no file path. English words are looked for.
+ * Checks a prompt against the rules of the shipped ones: tool results are mentioned as optional,
+ * no section is a DRAFT, and there is no file path. The check looks for English words.
  *
- * @returns an empty list for a prompt that will do
- * @throws TurnlockError `options.invalid` for what is no text
+ * @returns an empty list if there are no problems
+ * @throws TurnlockError `options.invalid` if the prompt is not a text
  */
 export function lintPrompt(template: string | PromptTemplate): PromptLint[] {
   const bytes = encode(stringify([typeof template === 'object' ? template?.text : template]))
@@ -67,14 +67,14 @@ export function toolRequestPrompts(): Record<
   return ask((glue) => glue.request_prompts())
 }
 
-/** A tool as MCP's `tools/list` gives it; only these members are looked at. */
+/** A tool as returned by MCP's `tools/list`; only these members are read. */
 export interface AnnotatedTool {
   name: string
   readOnly?: boolean
   annotations?: { readOnlyHint?: boolean; destructiveHint?: boolean }
 }
 
-/** Which tools only read. */
+/** A list of tools that shows which ones are read-only. */
 export interface ToolInventory {
   tools: {
     name: string
@@ -88,16 +88,16 @@ export interface ToolInventory {
       | 'name_suggests_change'
       | 'unusable_name'
   }[]
-  /** The names of those that do, for a person to review and for `policy.allow`. */
+  /** The names of the read-only tools, for review by a person and for `policy.allow`. */
   allow: string[]
 }
 
 /**
  * Lists each tool of a registry, or of an MCP server, as read-only or state-changing, with the
- * reason. What is not declared is not read-only; a name that begins with a verb of change makes
- * a declaration doubtful. MCP's annotations are the server's word.
+ * reason. Undeclared tools are not read-only. A name that begins with a verb of change makes a
+ * declaration doubtful. MCP's annotations are unverified claims of the server.
  *
- * @throws TurnlockError `options.invalid` for what is neither
+ * @throws TurnlockError `options.invalid` if `tools` is neither
  */
 export function inventoryTools(
   tools: Record<string, { readonly readOnly?: boolean }> | readonly AnnotatedTool[],

@@ -1,10 +1,10 @@
-/** The one place where a pass's trace events lose what must not be kept. */
+/** The only place where the trace events of a pass are redacted. */
 import { deep, guarded, type Redact } from '../redact.js'
 import type { PassTraceEvent } from './types.js'
 
 /**
- * The event with every text of a model or of a tool redacted: `params`, `reason`, `detail` and
- * `result_summary`. Where `redact` fails, the text is dropped, not shown.
+ * Redacts every text of an event that comes from a model or a tool: `params`, `reason`, `detail`
+ * and `result_summary`. If `redact` fails, the text is dropped.
  */
 export function redacted(event: PassTraceEvent, redact: Redact): PassTraceEvent {
   const hide = guarded(redact)

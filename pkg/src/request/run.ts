@@ -1,4 +1,4 @@
-/** The tool-request pass, for a page or a worker. */
+/** Runs a tool-request pass in a page or a worker. */
 import { Driver } from '../driver.js'
 import { isTurnlockError, TurnlockError } from '../errors.js'
 import type { Model } from '../models/model.js'
@@ -20,32 +20,32 @@ import type {
   ToolRequestPolicy,
 } from './types.js'
 
-/** What `runWithToolRequests` takes. */
+/** The options of `runWithToolRequests`. */
 export interface ToolRequestOptions<Plan = unknown> {
-  /** From `openaiChat`, `anthropic` or `customModel`. */
+  /** The model, from `openaiChat`, `anthropic` or `customModel`. */
   model: Model
   /**
-   * The planning input. What the tools bring goes to its `global_context.tool_results`; anything
-   * that stands there already is not sent.
+   * The planning input. The results of the tools go to its `global_context.tool_results`; existing
+   * values there are not sent.
    */
   input: Record<string, unknown>
-  /** By name. Only those that are `readOnly` ever run. */
+  /** The tools by name. Only `readOnly` tools ever run. */
   tools?: Record<string, Tool>
   policy?: ToolRequestPolicy
-  /** Names the plan in every event. @defaultValue random; of the input when replaying */
+  /** The plan's id in every event. @defaultValue random; derived from the input when replaying */
   planId?: string
-  /** @defaultValue random; of the input when replaying */
+  /** @defaultValue random; derived from the input when replaying */
   runId?: string
-  /** What asked for the plan. @defaultValue "live"; "paper" with `record`, "backtest" with `replay` */
+  /** The plan's origin. @defaultValue "live"; "paper" with `record`, "backtest" with `replay` */
   source?: string
-  /** In place of the shipped prompts; see `lintPrompt`. */
+  /** Replacements for the shipped prompts; see `lintPrompt`. */
   prompts?: { request?: string | PromptTemplate; plan?: string | PromptTemplate }
   /**
-   * Makes the plan of the model's text, out of its fence if it is in one.
-   * @defaultValue the JSON value; the text itself where it is no JSON
+   * Makes the plan from the model's text, without the code fence around it.
+   * @defaultValue the JSON value; the text itself if it is not JSON
    */
   parsePlan?: (text: string) => Plan | Promise<Plan>
-  /** Gets every result for a later `replay`: a list to add to, or a function. Not redacted. */
+  /** A list or a function that receives every result for a later `replay`. Not redacted. */
   record?: RecordedCall[] | ((call: RecordedCall) => void)
   /**
    * Recorded results, by signature. No tool runs: a call without a record gets the error
@@ -53,41 +53,41 @@ export interface ToolRequestOptions<Plan = unknown> {
    */
   replay?: readonly RecordedCall[]
   /**
-   * Milliseconds since 1970 that the start counts as in trace events.
+   * The start time in trace events, in milliseconds since 1970.
    * @defaultValue `Date.now()`; 0 when replaying
    */
   startedAt?: number
-  /** Gets trace events; what it throws is ignored. */
+  /** Receives trace events. Its exceptions are ignored. */
   onTrace?: (event: PassTraceEvent) => void
-  /** Takes out of the texts of trace events what must not be kept. */
+  /** Redacts the texts of trace events. */
   redact?: Redact
   /** Ends the pass with `request.cancelled`. */
   signal?: AbortSignal
 }
 
-/** A plan, and how it came about. */
+/** A plan, and how it was made. */
 export interface ToolRequestResult<Plan = unknown> {
   plan: Plan
-  /** What the tools brought, failures and time-outs included, in the order of the requests. */
+  /** The results of the tools, including failures and time-outs, in the order of the requests. */
   toolResults: PassToolResult[]
-  /** Every call that was requested, blocked ones included. */
+  /** Every requested call, including blocked ones. */
   calls: PassCall[]
   /** Why the plan was made from the input alone; null if it had results. */
   fellBack: null | 'no_request' | 'invalid_request' | 'all_failed'
-  /** What spoiled a request. */
+  /** The parts of requests that were rejected. */
   rejected: Rejected[]
-  /** The input as the plan pass had it. */
+  /** The input of the plan pass. */
   input: Record<string, unknown>
-  /** The model's text, out of its fence. */
+  /** The model's text, without the code fence around it. */
   text: string
   planId: string
   runId: string
   usage: Usage
-  /** Requests to the model, repetitions not counted. */
+  /** Requests to the model, not counting retries. */
   inferences: number
 }
 
-/** All of them but what makes the plan. */
+/** All options except `parsePlan`. */
 type AnyOptions = Omit<ToolRequestOptions, 'parsePlan'>
 
 interface Done {
@@ -106,14 +106,14 @@ interface Done {
 }
 
 /**
- * Asks a planner in two passes: what read-only data it needs, then, with the results, for the
- * plan. Whatever goes wrong before the plan pass, a tool, a request, the model itself, is recorded,
- * and the plan is made without it.
+ * Requests a plan in two passes. The first asks the model which read-only data it needs; the
+ * second asks for the plan, with the results. Any failure before the plan pass (of a tool, a
+ * request or the model) is recorded, and the plan is made without it.
  *
  * @returns rejects with a TurnlockError: `options.invalid`, `tool.invalid_name`,
- * `json.not_serializable` for misuse; `model.*` where the plan pass failed; `plan.missing` where
- * the model gave none; `plan.invalid` where `parsePlan` threw; `request.cancelled`. Its `details`
- * hold `toolResults`, `calls` and `rejected` where there are any.
+ * `json.not_serializable` for misuse; `model.*` if the plan pass failed; `plan.missing` if the
+ * model returned none; `plan.invalid` if `parsePlan` threw; `request.cancelled`. Its `details`
+ * contain `toolResults`, `calls` and `rejected` if there are any.
  */
 export async function runWithToolRequests<Plan = unknown>(
   options: ToolRequestOptions<Plan>,
@@ -127,7 +127,7 @@ export async function runWithToolRequests<Plan = unknown>(
       if (typeof record === 'function') record(call)
       else record?.push(call)
     } catch {
-      // A recorder that throws must not cost the plan.
+      // A recorder that throws must not prevent the plan.
     }
   }
   const about = { toolResults, calls, rejected }
@@ -147,10 +147,10 @@ function drive(options: AnyOptions): Promise<Done> {
   const { model, input, tools, policy, replay, onTrace, redact, signal } = options
   checkModel(model)
   checkRecording(options)
-  // Typed, before the driver writes it among the other options.
+  // Throws a typed error before the driver serializes all options.
   stringify([input, replay])
   const recording = options.record !== undefined
-  // When replaying, what is left out is made from the input.
+  // When replaying, the core derives missing ids from the input.
   const own = replay ? {} : { planId: randomId(), runId: randomId(), secret: randomHex(32) }
   const machine = {
     ...own,
@@ -199,7 +199,7 @@ function checkRecording({ record, replay }: AnyOptions): void {
   if (record !== undefined) throw invalid('record', 'none when replaying')
 }
 
-/** Only what has a value. */
+/** Only the members that have a value. */
 const given = (values: Record<string, string | undefined>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined),
@@ -208,7 +208,7 @@ const given = (values: Record<string, string | undefined>): Record<string, strin
 const template = (prompt: string | PromptTemplate | undefined): unknown =>
   typeof prompt === 'string' ? { id: 'custom', text: prompt } : prompt
 
-/** The input as the plan pass has it. */
+/** The input of the plan pass. */
 function withResults(
   input: Record<string, unknown>,
   results: PassToolResult[] | undefined,

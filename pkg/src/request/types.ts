@@ -1,40 +1,40 @@
 /** The data of a tool-request pass. Members of the request JSON keep its `snake_case` names. */
 import type { FinishReason, ToolStatus, Usage } from '../types.js'
 
-/** The limits of a pass. Times in milliseconds. */
+/** The limits of a pass. Times are in milliseconds. */
 export interface ToolRequestPolicy {
   /**
-   * Names of the tools that may be asked for. A tool that is not `readOnly` never runs, whatever
-   * stands here. @defaultValue every tool that is `readOnly`
+   * Names of the tools that may be requested. A tool that is not `readOnly` never runs, even if it
+   * is listed here. @defaultValue every tool that is `readOnly`
    */
   allow?: string[]
-  /** Calls that run for one plan; further ones are refused, in order. @defaultValue 2 */
+  /** Maximum calls that run for one plan; further ones are refused, in order. @defaultValue 2 */
   maxToolCalls?: number
-  /** Requests for one plan, at most 4; 0 asks for the plan at once. @defaultValue 1 */
+  /** Maximum requests for one plan, up to 4; 0 skips to the plan pass. @defaultValue 1 */
   maxIterations?: number
-  /** One call; a tool's own `timeoutMs` counts where it is shorter. @defaultValue 2000 */
+  /** Time for one call; a tool's own `timeoutMs` applies if it is shorter. @defaultValue 2000 */
   toolTimeoutMs?: number
-  /** All calls together. @defaultValue 5000 */
+  /** Time for all calls together. @defaultValue 5000 */
   totalToolMs?: number
-  /** Longer results are cut, and say so. @defaultValue 65536 */
+  /** Longer results are cut and marked as truncated. @defaultValue 65536 */
   maxToolResultBytes?: number
-  /** UTF-16 units of a `reason`; longer ones are cut. @defaultValue 200 */
+  /** Maximum UTF-16 units of a `reason`; longer ones are cut. @defaultValue 200 */
   maxReasonChars?: number
   /**
-   * How the model is asked for its request: in the text of its answer, as structured output
-   * (`response_format`; a forced tool on Anthropic), or as a call of `request_tools`. It is read
-   * wherever it comes. @defaultValue "text"
+   * How the model returns its request: in the text of its answer, as structured output
+   * (`response_format`; a forced tool on Anthropic), or as a call of `request_tools`. The request
+   * is accepted in any of these forms. @defaultValue "text"
    */
   channel?: 'text' | 'structured' | 'tool_call'
   /** @defaultValue 60000 */
   modelFirstByteMs?: number
   /** @defaultValue 60000 */
   modelIdleMs?: number
-  /** The whole pass. @defaultValue 300000 */
+  /** Time for the whole pass. @defaultValue 300000 */
   totalMs?: number
 }
 
-/** Why something is not taken; the first group spoils a whole request, the second one call. */
+/** Why something is rejected. A {@link CallRefusal} affects one call, the others the request. */
 export type RejectedReason =
   | 'ambiguous'
   | 'invalid_field'
@@ -57,17 +57,17 @@ export type CallRefusal =
   | 'not_read_only'
   | 'unknown_tool'
 
-/** Something of a request that is not taken. */
+/** A part of a request that is rejected. */
 export interface Rejected {
-  /** The call's place in the request, from 0; null for the request itself. */
+  /** The call's index in the request, from 0; null for the request itself. */
   index: number | null
   tool_name: string | null
   reason: RejectedReason
-  /** The member, or the code, that it is about. */
+  /** The member or the code in question. */
   detail: string | null
 }
 
-/** A call that a model asks for. */
+/** A call that a model requests. */
 export interface RequestedCall {
   tool_name: string
   params: Record<string, unknown>
@@ -76,22 +76,22 @@ export interface RequestedCall {
   signature: string
 }
 
-/** What `parseToolRequest` finds. */
+/** The result of `parseToolRequest`. */
 export interface ParsedToolRequest {
   /** The calls that may run, in order. */
   toolCalls: RequestedCall[]
   rejected: Rejected[]
-  /** Whether the text is a request by the schema. If not, nothing of it is taken. */
+  /** Whether the text is a request by the schema. If not, all of it is rejected. */
   valid: boolean
 }
 
-/** A requested call, and what has become of it. */
+/** A requested call and its outcome. */
 export interface PassCall extends RequestedCall {
-  /** `blocked`: it was refused; `skipped`: it is a duplicate, whose result is there already. */
+  /** `blocked`: it was refused; `skipped`: it is a duplicate of a call that has a result. */
   status: ToolStatus
   refusal: CallRefusal | null
   duration_ms: number | null
-  /** The result is a recorded one. */
+  /** Whether the result is a recorded one. */
   replayed: boolean
 }
 
@@ -102,10 +102,10 @@ export type PassToolResult = {
   duration_ms: number
 } & ({ result: unknown } | { error: { code: string; message: string } })
 
-/** What came of a call, written down to be given again. Plain JSON. */
+/** The outcome of a call, recorded for a replay. Plain JSON. */
 export interface RecordedCall {
   signature: string
-  /** Of several records of one signature, that of the same plan counts, else the last one. */
+  /** Of several records with one signature, that of the same plan is used, else the last one. */
   plan_id?: string
   tool_name?: string
   params?: Record<string, unknown>
@@ -122,7 +122,7 @@ interface PassTraceEnvelope {
   projectId: null
   /** Milliseconds since the pass began. When replaying, only recorded durations count. */
   atMs: number
-  /** Milliseconds since 1970: `startedAt` and `atMs`. */
+  /** Milliseconds since 1970: `startedAt` plus `atMs`. */
   at: number
   plan_id: string
   run_id: string
@@ -130,12 +130,12 @@ interface PassTraceEnvelope {
   details: { phase: 'request_pass' | 'plan_pass'; toolBatchId: number }
 }
 
-/** What `onTrace` of a pass gets. No result is in it, only a summary of its shape. */
+/** The trace events of a pass. They contain no results, only summaries of their shapes. */
 export type PassTraceEvent = PassTraceEnvelope &
   (
     | {
         type: 'strategist_tool_request'
-        /** Every call that was requested, in order; long `params` are cut to a text. */
+        /** Every requested call, in order; long `params` are cut to a text. */
         tool_calls: {
           tool_name: string
           params: unknown
@@ -163,9 +163,9 @@ export type PassTraceEvent = PassTraceEnvelope &
         inference: number
         prompt_template_id: string
         prompt_template_hash: string
-        /** Members of `global_context` that are there, and `tool_results` if results were added. */
+        /** The members of `global_context`, and `tool_results` if results were added. */
         context_flags: string[]
-        /** Request pass: calls asked for. Plan pass: calls that ran before it. */
+        /** Request pass: requested calls. Plan pass: calls that ran before it. */
         tool_call_count: number
         finish_reason: FinishReason | null
         usage: Usage | null

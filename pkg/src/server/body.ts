@@ -1,10 +1,10 @@
-/** Request bodies: exactly JSON, of a bounded size, and only the members that are asked for. */
+/** Reads request bodies: strict JSON of a bounded size, and only the expected members. */
 import { Refusal } from './refusal.js'
 
-/** Throws unless the media type is `application/json`, whatever its parameters. */
+/** Throws unless the media type is `application/json`, with any parameters. */
 export function checkContentType(request: Request): void {
   const type = request.headers.get('content-type') ?? ''
-  // A comma makes it a list, which others may read by its last element.
+  // A comma makes it a list, of which other software may use the last element.
   const essence = type
     .split(';', 1)[0]
     ?.replace(/^[\t ]+|[\t ]+$/g, '')
@@ -13,7 +13,7 @@ export function checkContentType(request: Request): void {
   throw new Refusal(415, 'request.content_type', 'expected content-type: application/json')
 }
 
-/** Reads at most `most` bytes, whatever the request says of its length. */
+/** Reads at most `most` bytes, regardless of `content-length`. */
 async function readBytes(request: Request, most: number): Promise<Uint8Array> {
   const tooLarge = () =>
     new Refusal(413, 'request.too_large', `the body is longer than ${most} bytes`)
@@ -54,7 +54,7 @@ export async function readObject(request: Request, most: number): Promise<Fields
   return new Fields(value, '')
 }
 
-/** The members of an object that a client sent: each is checked as it is read, the others never are. */
+/** The members of an object from a client. Each is checked when it is read; others are ignored. */
 export class Fields {
   readonly #members: object
   readonly #path: string
@@ -67,7 +67,7 @@ export class Fields {
     this.#path = path && `${path}.`
   }
 
-  /** An own member, `undefined` where it is missing or null. */
+  /** Returns an own member; `undefined` if it is missing or null. */
   #own(name: string): unknown {
     // Never through the prototype.
     return Object.hasOwn(this.#members, name)
@@ -118,7 +118,7 @@ const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (val
 export const invalid = (path: string, what: string): Refusal =>
   new Refusal(400, 'request.invalid', `${path}: expected ${what}`)
 
-/** The member of a body that must be there. */
+/** Throws if a required member of a body is missing. */
 export function needed<T>(value: T | undefined, path: string): T {
   if (value === undefined) throw invalid(path, 'a value')
   return value

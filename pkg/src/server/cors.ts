@@ -1,20 +1,20 @@
-/** Which origins may call: those on the list and the handler's own, and nobody else. */
+/** CORS: only listed origins and the handler's own origin may call. */
 import { TurnlockError } from '../errors.js'
 import { Refusal } from './refusal.js'
 
 export interface CorsOptions {
   /**
    * Allowed origins, such as `https://app.example`. `"*"`, alone and without `credentials`,
-   * lets every site call. The origin of the request's own address is always allowed; behind a
-   * proxy that changes it, list the public one.
+   * lets every site call. The origin of the request's own URL is always allowed. Behind a proxy
+   * that changes it, list the public origin.
    * @defaultValue []
    */
   origins?: readonly string[]
   /** Lets listed origins send cookies. @defaultValue false */
   credentials?: boolean
-  /** Seconds that a browser may keep the answer to a preflight. @defaultValue 600 */
+  /** Seconds for which a browser may cache a preflight response. @defaultValue 600 */
   maxAge?: number
-  /** Request headers beyond `content-type`, `authorization` and `last-event-id`. @defaultValue [] */
+  /** Request headers besides `content-type`, `authorization`, `last-event-id`. @defaultValue [] */
   headers?: readonly string[]
 }
 
@@ -43,7 +43,10 @@ export class Cors {
     this.#headers = [...HEADERS, ...headers].join(', ')
   }
 
-  /** Throws for a browser's request from where it may not come. A request without an origin is no browser's. */
+  /**
+   * Throws for a browser's request from an origin that is not allowed. Requests without an `Origin`
+   * header are allowed, unless `sec-fetch-site` shows that another site sent them.
+   */
   check(request: Request): void {
     const origin = request.headers.get('origin')
     if (origin !== null ? this.#allows(origin, request) : !isCrossSite(request)) return
@@ -62,11 +65,11 @@ export class Cors {
     })
   }
 
-  /** The response, readable for an allowed origin and for nobody else. */
+  /** Returns the response with headers that let only allowed origins read it. */
   apply(request: Request, response: Response): Response {
     const origin = request.headers.get('origin')
     const headers = new Headers(response.headers)
-    // One that a callback sent along would undo the list.
+    // Headers set by a callback would bypass the list.
     for (const name of ['origin', 'credentials']) headers.delete(`access-control-allow-${name}`)
     headers.append('vary', 'Origin')
     headers.set('x-content-type-options', 'nosniff')
@@ -93,7 +96,7 @@ function isOrigin(value: unknown): value is string {
   }
 }
 
-/** Browsers leave out the origin of images, scripts and navigations; they say this instead. */
+/** Browsers omit the origin of images, scripts and navigations, but send `sec-fetch-site`. */
 function isCrossSite(request: Request): boolean {
   const site = request.headers.get('sec-fetch-site')
   return site === 'cross-site' || site === 'same-site'

@@ -1,4 +1,4 @@
-/** One request: who asks, whether it may, what it wants, and the answer as JSON or a stream. */
+/** Handles a request: authorization, routing, and the response as JSON or a stream. */
 import { isTurnlockError, TurnlockError } from '../errors.js'
 import { followTurn } from '../follow.js'
 import { cancelTurn, resumeTurn } from '../resume.js'
@@ -20,25 +20,25 @@ import { routeOf, type Route } from './routes.js'
 import { asKept, eventBody, EventReader, isOurs, TurnStream } from './stream.js'
 import { twoStageFor, type TwoStage } from './two-stage.js'
 
-/** Answers a request. Never rejects. */
+/** Responds to a request. Never rejects. */
 export type Handler = (request: Request, context?: RequestContext) => Promise<Response>
 
 /**
- * Makes a handler of the chat routes, for any runtime that knows `Request` and `Response`.
+ * Makes a handler of the chat routes, for any runtime with `Request` and `Response`.
  *
  * | below `basePath` | |
  * |---|---|
  * | `POST /messages` | a unified turn |
- * | `POST /messages_two_stage` | a two-stage turn; 404 `route.disabled` where it is switched off |
+ * | `POST /messages_two_stage` | a two-stage turn; 404 `route.disabled` if it is switched off |
  * | `POST` on the base itself | the default one of the two |
- * | `POST …/resume` | goes on with a paused or interrupted turn: `{ requestId, toolBatchId?, approvals? }` |
- * | `POST …/cancel` | stops a turn for good: `{ requestId, reason? }` → `{ requestId, status }` |
- * | `GET …/:requestId/events` | attaches to a turn, behind `Last-Event-ID` or `?after=` |
- * | `GET` on the base itself | `{ twoStage, default }`: the switches, and the path of the default route |
+ * | `POST …/resume` | continues a turn: `{ requestId, toolBatchId?, approvals? }` |
+ * | `POST …/cancel` | cancels a turn: `{ requestId, reason? }` → `{ requestId, status }` |
+ * | `GET …/:requestId/events` | the events of a turn after `Last-Event-ID` or `?after=` |
+ * | `GET` on the base itself | `{ twoStage, default }`: the switches and the default route's path |
  *
- * A turn is asked for with `{ messages, requestId?, projectId?, conversationId?, policy?: {
- * maxTools?, pauseAfterTools? } }`; nothing else in it is read. The answer is `text/event-stream`,
- * or `{ error: { code, message } }` with a status of 400 and more.
+ * A turn starts with the body `{ messages, requestId?, projectId?, conversationId?, policy?: {
+ * maxTools?, pauseAfterTools? } }`; other members are ignored. The response is `text/event-stream`,
+ * or `{ error: { code, message } }` with a status of 400 or above.
  *
  * @throws TurnlockError `options.invalid`
  * @example
@@ -55,7 +55,7 @@ export function createHandler<S extends Session = Session>(options: HandlerOptio
   return (request, context = {}) => new Exchange(shared, request, context).respond()
 }
 
-/** What all requests of a handler share. */
+/** State shared by all requests of a handler. */
 class Shared<S extends Session> {
   readonly settings: Settings<S>
   readonly resumes: Rate
@@ -95,12 +95,12 @@ class Exchange<S extends Session> {
     }
   }
 
-  /** What a turn or a store threw. Whatever is not the client's doing stays on the server. */
+  /** The refusal for an error of a turn or a store. Details of server errors are not sent. */
   #refusalFor(error: unknown): Refusal {
     const code = isTurnlockError(error) ? error.code : ''
     const known = refusalOf(code)
     if (known && known.status < 500) return known
-    // The history is the only thing that a client gives the core to read.
+    // These errors concern the history, the only client input that the core parses.
     if (isTurnlockError(error) && /^(message|json)\./.test(code)) {
       return new Refusal(400, code, error.message)
     }
@@ -126,7 +126,7 @@ class Exchange<S extends Session> {
     if (session instanceof Response) return session
     if (route.name === 'events') return this.#follow(session, route.requestId)
     if (method === 'GET') return this.#describe()
-    // Before the callbacks below, and before a byte of the body.
+    // Before the callbacks below run and before the body is read.
     checkContentType(this.#request)
     if (route.name === 'resume') return this.#resume(session)
     if (route.name === 'cancel') return this.#cancel(session)
@@ -134,8 +134,8 @@ class Exchange<S extends Session> {
   }
 
   /**
-   * The mode that a route stands for. The switch is looked at where a two-stage turn is to run,
-   * and nowhere else: with it off, running ones can still be followed and stopped.
+   * The mode of a route. The switch is read only if a two-stage turn is to run. If it is off,
+   * running turns can still be followed and cancelled.
    */
   async #modeOf({ name, prefix }: Route): Promise<'unified' | 'two_stage'> {
     const runs = name === 'start' || name === 'resume'
@@ -147,7 +147,7 @@ class Exchange<S extends Session> {
     throw new Refusal(404, 'route.disabled', 'the two-stage route is switched off')
   }
 
-  /** Read once, so that a request sees one state of them. */
+  /** The switches, read once per request so that they do not change within it. */
   #twoStage(): Promise<TwoStage> {
     const report = (error: unknown) => this.#report(error)
     const { twoStage } = this.#settings
@@ -162,7 +162,7 @@ class Exchange<S extends Session> {
       this.#report(error)
     }
     if (session instanceof Response) return session
-    // An empty tenant is what a missing one turns into by mistake, and would be everybody's.
+    // An empty tenant usually means a missing one, and would be shared by all clients.
     if (typeof session?.tenant === 'string' && session.tenant !== '') return session
     throw new Refusal(401, 'auth.required', 'this needs an authorized request')
   }
@@ -194,7 +194,7 @@ class Exchange<S extends Session> {
       try {
         return runTurn({ ...common, ...options, mode, messages: prepared })
       } catch (error) {
-        // Deeper than the stack of this runtime, so the core never saw it.
+        // Nested deeper than the stack of this runtime, before the input reached the core.
         if (error instanceof RangeError)
           throw new Refusal(400, 'json.too_deep', 'nested too deeply')
         throw error
@@ -202,7 +202,7 @@ class Exchange<S extends Session> {
     })
   }
 
-  /** The server's policy, with what a request may choose of it. */
+  /** The server's policy, with the members that a request may set. */
   async #policyOf(asked: Fields | undefined): Promise<Policy> {
     const { policy = {} } = this.#settings
     const most = (await this.#twoStage()).maxTools
@@ -235,7 +235,7 @@ class Exchange<S extends Session> {
 
   async #follow(session: S, requestId: string | undefined): Promise<Response> {
     const seen =
-      // A browser that reconnects says it in the header; the address is the one of the first time.
+      // A browser that reconnects sends it in the header; its URL is that of the first request.
       this.#request.headers.get('last-event-id') ||
       new URL(this.#request.url).searchParams.get('after') ||
       '0'
@@ -248,7 +248,7 @@ class Exchange<S extends Session> {
     return this.#stream(requestId, this.#watched(events), () => left.abort())
   }
 
-  /** Failures of the store are kept nowhere, so that each reader's is told. */
+  /** Reports failures of the store. They are not stored, so each reader reports its own. */
   async *#watched(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent, void, undefined> {
     for await (const event of events) {
       if (event.type === 'error' && event.code.startsWith('store.')) this.#report(failureOf(event))
@@ -264,7 +264,7 @@ class Exchange<S extends Session> {
     return perRequest(this.#settings.store, this.#request, session, this.#context.env)
   }
 
-  /** What starting and resuming have in common: nothing of it comes from the body. */
+  /** The common options of starting and resuming. None of them comes from the body. */
   async #common(session: S) {
     const { model, tools, onTrace } = this.#settings
     const { env } = this.#context
@@ -279,7 +279,7 @@ class Exchange<S extends Session> {
     }
   }
 
-  /** Runs a turn, which goes on when its client leaves unless the policy is to stop it. */
+  /** Runs a turn. It continues when its client disconnects, unless `clientGone` is `stop`. */
   #run(session: S, store: Store, begin: () => Turn): Promise<Response> {
     const { running } = this.#shared
     running.enter(session.tenant)
@@ -304,20 +304,20 @@ class Exchange<S extends Session> {
       if (stops) turn.cancel('the client left')
       void stream.leave()
     }
-    // Some hosts notice it in the body when they next write to it, or not at all while they cannot
-    // write, and in the request at once.
+    // Some hosts cancel the body only at their next write, or not at all while they cannot write,
+    // but abort the request's signal at once.
     this.#request.signal.addEventListener('abort', leave, { once: true })
     return this.#stream(turn.requestId, asKept(stream, follow), leave)
   }
 
-  /** Reads a turn's events behind a `seq`, until the signal. */
+  /** Reads a turn's events after a `seq`, until the signal is aborted. */
   #reader({ tenant }: S, store: Store, requestId: string, signal: AbortSignal) {
     return (after: number) => followTurn({ requestId, store, tenant, after, signal })
   }
 
   /**
-   * The events as a response, whose status can say what stands in the way of them: its head waits
-   * for the first event, or for the first keep-alive.
+   * The events as a response. The head waits for the first event or the first keep-alive, so that
+   * the status can report an early failure.
    */
   async #stream(
     requestId: string,
@@ -328,7 +328,7 @@ class Exchange<S extends Session> {
     const reader = new EventReader(events)
     const first = await reader.peek(keepAliveMs)
     const named = { 'x-request-id': requestId }
-    // To an `EventSource` this status means: all was said, do not come back.
+    // This status tells an `EventSource` not to reconnect, because there are no more events.
     if (first?.done) return new Response(null, { status: 204, headers: named })
     if (first?.value.type === 'error') {
       const refusal = refusalOf(first.value.code)
@@ -339,7 +339,7 @@ class Exchange<S extends Session> {
       headers: {
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-cache, no-transform',
-        // A proxy that gathers events would hold them back.
+        // A proxy that buffers events would delay them.
         'x-accel-buffering': 'no',
         ...named,
       },
@@ -350,7 +350,7 @@ class Exchange<S extends Session> {
     try {
       this.#settings.onError?.(error, this.#request)
     } catch {
-      // A sink that throws must not end a request.
+      // An error listener that throws must not end a request.
     }
   }
 }
@@ -358,11 +358,11 @@ class Exchange<S extends Session> {
 const failureOf = ({ code, message, details }: TurnFailure) =>
   new TurnlockError(code, message, details && { ...details })
 
-/** A member that is there only where it has a value. */
+/** An object with the member, or an empty object if it has no value. */
 const given = <K extends string, T>(name: K, value: T | undefined) =>
   (value === undefined ? {} : { [name]: value }) as { [key in K]?: T }
 
-/** Most approvals of one request; a batch has no more calls. */
+/** Maximum approvals in one request; a batch has no more calls. */
 const MOST_APPROVALS = 128
 
 function approvalsOf(list: unknown[] | undefined) {

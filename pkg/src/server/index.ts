@@ -1,7 +1,8 @@
 /**
  * The chat routes as one function of a `Request`: Node, Deno, Bun, workerd, Hono.
  *
- * The core comes with what models and tools are imported from: `turnlock`, or `turnlock/slim`.
+ * The core comes with the module that models and tools are imported from: `turnlock` or
+ * `turnlock/slim`.
  *
  * @module
  */

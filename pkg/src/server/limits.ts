@@ -1,17 +1,17 @@
-/** What one client may take of the server. */
+/** The limits of a server. */
 import { TurnlockError } from '../errors.js'
 import { Refusal } from './refusal.js'
 
 export interface ServerLimits {
-  /** Bytes of a request's body. @defaultValue 1 048 576 */
+  /** Maximum bytes of a request's body. @defaultValue 1 048 576 */
   bodyBytes?: number
-  /** Messages of a history. @defaultValue 500 */
+  /** Maximum messages of a history. @defaultValue 500 */
   messages?: number
-  /** Attempts to resume one turn within a minute, counted where this handler runs. @defaultValue 30 */
+  /** Maximum attempts per minute to resume one turn, per handler instance. @defaultValue 30 */
   resumesPerMinute?: number
-  /** Turns of one tenant that run at the same time, counted where this handler runs. @defaultValue 32 */
+  /** Maximum concurrent turns of one tenant, per handler instance. @defaultValue 32 */
   turnsPerTenant?: number
-  /** Milliseconds of silence before a `: keep-alive` comment. @defaultValue 15 000 */
+  /** Milliseconds without an event before a `: keep-alive` comment. @defaultValue 15 000 */
   keepAliveMs?: number
 }
 
@@ -38,10 +38,10 @@ export function limitsOf(given: ServerLimits = {}): Required<ServerLimits> {
 }
 
 const MINUTE = 60_000
-/** Keys that are remembered; past it the oldest are forgotten, so that memory stays bounded. */
+/** Maximum number of stored keys. The oldest are dropped first, so that memory stays bounded. */
 const MOST_KEYS = 10_000
 
-/** At most so many uses of a key within a minute of its first use. */
+/** Limits the uses of a key within a minute of its first use. */
 export class Rate {
   readonly #most: number
   readonly #now: () => number
@@ -56,7 +56,7 @@ export class Rate {
   use(key: string): void {
     const now = this.#now()
     let used = this.#used.get(key)
-    // A clock that was set back must not lock anybody out.
+    // A clock that was set back must not lock out clients.
     if (!used || now - used.since >= MINUTE || now < used.since) {
       used = { since: now, times: 0 }
       this.#used.delete(key)
@@ -72,7 +72,7 @@ export class Rate {
   }
 }
 
-/** How many turns of each tenant are under way. */
+/** Counts the running turns of each tenant. */
 export class Running {
   readonly #most: number
   readonly #turns = new Map<string, number>()

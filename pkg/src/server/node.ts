@@ -1,6 +1,6 @@
-/** A handler as a listener of `node:http`, whose types and code stay outside of this package. */
+/** Adapts a handler to `node:http`, without a dependency on its types or code. */
 
-/** What is used of `http.IncomingMessage`. */
+/** The part of `http.IncomingMessage` that is used. */
 export interface NodeRequest extends AsyncIterable<Uint8Array> {
   readonly method?: string | undefined
   readonly url?: string | undefined
@@ -10,7 +10,7 @@ export interface NodeRequest extends AsyncIterable<Uint8Array> {
   readonly socket: object
 }
 
-/** What is used of `http.ServerResponse`. */
+/** The part of `http.ServerResponse` that is used. */
 export interface NodeResponse {
   readonly writableFinished: boolean
   readonly destroyed: boolean
@@ -23,9 +23,9 @@ export interface NodeResponse {
 }
 
 /**
- * A listener for `node:http` and what is built upon it.
+ * A listener for `node:http` and the frameworks based on it.
  *
- * @param protocol of the addresses that the handler sees. @defaultValue that of the connection
+ * @param protocol of the URLs that the handler receives. @defaultValue that of the connection
  * @example
  * http.createServer(toNodeListener(handler)).listen(8080)
  */
@@ -35,8 +35,8 @@ export function toNodeListener(
 ): (request: NodeRequest, response: NodeResponse) => Promise<void> {
   return async (incoming, outgoing) => {
     const left = new AbortController()
-    // Held until the connection closes: Node lets a request's signal follow another one by a weak
-    // reference, so a request that nobody holds would never hear that its client has left.
+    // Referenced until the connection closes. In Node, a request's signal follows another signal by
+    // a weak reference, so an unreferenced request is not aborted when its client disconnects.
     let request: Request | undefined
     const gone = new Promise<void>((resolve) => {
       outgoing.once('close', () => {
@@ -51,7 +51,7 @@ export function toNodeListener(
       const response = await handler(request)
       await send(response, incoming, outgoing, gone)
     } catch {
-      // An address that is none, or a connection that broke: there is nobody to tell.
+      // The URL is invalid or the connection broke, so no response can be sent.
       outgoing.destroy()
     }
   }
@@ -92,7 +92,7 @@ async function send(
   const headers: Record<string, string | string[]> = Object.fromEntries(response.headers)
   const cookies = response.headers.getSetCookie()
   if (cookies.length) headers['set-cookie'] = cookies
-  // What was not read of a body would be taken for the next request.
+  // Unread body bytes would be parsed as the next request.
   if (!incoming.complete) headers.connection = 'close'
   outgoing.writeHead(response.status, headers)
   outgoing.flushHeaders()
@@ -103,7 +103,7 @@ async function send(
     for (;;) {
       const { done, value } = await reader.read()
       if (done || outgoing.destroyed) break
-      // A slow client is waited for, so that nothing piles up here.
+      // Wait for a slow client, so that data does not accumulate here.
       if (!outgoing.write(value)) {
         await Promise.race([gone, new Promise<void>((go) => outgoing.once('drain', go))])
       }

@@ -1,4 +1,4 @@
-/** What `createHandler` takes, checked once. */
+/** The options of `createHandler`, checked once. */
 import { TurnlockError } from '../errors.js'
 import type { Keep } from '../kept.js'
 import type { Model } from '../models/model.js'
@@ -9,59 +9,65 @@ import { Cors, type CorsOptions } from './cors.js'
 import { limitsOf, type ServerLimits } from './limits.js'
 import type { Environment, TwoStageOption } from './two-stage.js'
 
-/** Who asks. What else `authorize` gives along, reaches the other callbacks. */
+/** The client of a request. Further members from `authorize` are passed to the other callbacks. */
 export interface Session {
-  /** To whom every turn belongs: ids of one tenant mean nothing to another. Not empty. */
+  /** The owner of all turns: ids of one tenant are unknown to others. Not empty. */
   tenant: string
-  /** Takes the place of the one in the request; without it, a project is the client's mere claim. */
+  /** Replaces the one in the request. Without it, the client's project id is not verified. */
   projectId?: string | null
 }
 
-/** A value, or what makes it for each request. It is given the session, never the body. */
+/** A value, or a function that makes it for each request from the session, without the body. */
 export type PerRequest<T, S> =
   T | ((request: Request, session: S, env: Environment | undefined) => T | Promise<T>)
 
-/** What `createHandler` takes. */
+/** The options of `createHandler`. */
 export interface HandlerOptions<S extends Session = Session> {
-  /** From `openaiChat`, `anthropic` or `customModel`. */
+  /** The model, from `openaiChat`, `anthropic` or `customModel`. */
   model: PerRequest<Model, S>
-  /** By name. @defaultValue {} */
+  /** The tools by name. @defaultValue {} */
   tools?: PerRequest<Record<string, Tool>, S>
-  /** Where turns are kept: one that all instances of the handler share. */
+  /** The store of the turns. All instances of the handler must share it. */
   store: PerRequest<Store, S>
   /**
-   * Who asks, from the request's headers (its body is not to be read). Nothing (`null`) or an
-   * exception: 401. A response is sent as it is.
+   * Identifies the client from the request's headers; it must not read the body. `null`,
+   * `undefined` or an exception leads to a 401. A response is sent unchanged.
    */
   authorize(
     request: Request,
     env: Environment | undefined,
   ): S | Response | null | undefined | Promise<S | Response | null | undefined>
-  /** The switches of the two-stage route; they follow the environment too, without a rebuild. */
+  /** The switches of the two-stage route. The environment can change them without a rebuild. */
   twoStage?: TwoStageOption
-  /** The policy of every turn. Requests set `maxTools`, at most `twoStage.maxTools`, and may ask for `pauseAfterTools`. */
+  /**
+   * The policy of every turn. Requests can set `maxTools`, up to `twoStage.maxTools`, and
+   * `pauseAfterTools`.
+   */
   policy?: Policy
-  /** The history that a turn is given: the place for a system prompt, and to drop what a client may not say. */
+  /** Prepares the history of a turn: adds a system prompt, or removes messages of the client. */
   prepare?(messages: unknown[], session: S, request: Request): unknown[] | Promise<unknown[]>
-  /** How much of a turn is kept, and for how long. */
+  /** How much of a turn is stored, and for how long. */
   keep?: Keep
   cors?: CorsOptions
   limits?: ServerLimits
   /** @defaultValue "/api/chat" */
   basePath?: string
-  /** What becomes of a turn whose client goes away: it goes on and can be attached to again, or is cancelled. @defaultValue "continue" */
+  /**
+   * What happens to a turn whose client disconnects: it continues and can be followed again, or
+   * it is cancelled. @defaultValue "continue"
+   */
   clientGone?: 'continue' | 'stop'
-  /** Gets the trace events of every turn; what it throws is ignored. */
+  /** Receives the trace events of every turn. Its exceptions are ignored. */
   onTrace?(event: TraceEvent, session: S): void
-  /** Gets what went wrong on the server (its model and its store included), which clients are not told. */
+  /** Receives server errors, including those of models and stores. Clients get no details. */
   onError?(error: unknown, request: Request): void
 }
 
-/** What a host knows of one request. */
+/** The host's context of a request. */
 export interface RequestContext {
-  /** Variables: `env` of a worker, `c.env` of Hono. Without it, those of the process. */
+  /** Environment variables: a worker's `env`, Hono's `c.env`. Default: those of the process. */
   env?: Environment | undefined
-  /** Keeps the host awake until a turn is over whose client has left. */
+  /** Keeps the host running until a turn ends whose client has disconnected. */
   waitUntil?(promise: Promise<unknown>): void
 }
 
@@ -106,7 +112,7 @@ export function settingsOf<S extends Session>(options: HandlerOptions<S>): Setti
   }
 }
 
-/** A callback's value for this request, or the value itself. */
+/** Returns the callback's value for this request, or the value itself. */
 export async function perRequest<T extends object, S>(
   given: PerRequest<T, S>,
   request: Request,

@@ -1,6 +1,6 @@
-/** Answers that are no stream: JSON, and refusals with a stable code. */
+/** Responses without a stream: JSON, and refusals with a stable code. */
 
-/** A request that is not served. Its message reaches the client, so it holds nothing of the server's. */
+/** A request that is refused. The client receives the message, so it has no server details. */
 export class Refusal extends Error {
   readonly status: number
   readonly code: string
@@ -27,16 +27,16 @@ export function json(value: unknown, status = 200, headers: Record<string, strin
   })
 }
 
-/** The statuses of what a turn can say before its first event. */
+/** The statuses of failures that a turn can have before its first event. */
 const STATUS: Record<string, [status: number, message: string]> = {
-  // The same bytes for an unknown turn, an expired one and another tenant's.
+  // The same response for an unknown turn, an expired one and another tenant's.
   'turn.not_found': [404, 'there is no such turn'],
   'turn.conflict': [409, 'this turn is known already, is over, or is run by somebody else'],
   'turn.cancelled': [409, 'this turn was stopped'],
   'turn.events_gone': [410, 'these events are not kept any longer'],
 }
 
-/** The refusal for a terminal code that comes before anything else, if it has a status. */
+/** The refusal for a terminal code before any other event; `undefined` if it has no status. */
 export function refusalOf(code: string): Refusal | undefined {
   const known = Object.hasOwn(STATUS, code) ? STATUS[code] : undefined
   if (known) return new Refusal(known[0], code, known[1])

@@ -1,7 +1,7 @@
-/** Which route an address is. */
+/** Maps paths to routes. */
 import { isId } from './body.js'
 
-/** What a route's prefix says: a mode, or the default one. */
+/** The meaning of a route's prefix: a mode, or the default one. */
 export type Prefix = 'unified' | 'two_stage' | 'default'
 
 export type Route =
@@ -16,7 +16,7 @@ const PREFIXES: Record<string, Prefix> = {
 }
 const PATH = /^(?:\/(messages|messages_two_stage))?(?:\/(resume|cancel)|\/([^/]+)\/events)?$/
 
-/** The route of `path`, which stands below the base; `undefined` where there is none. */
+/** The route of `path`, relative to the base path; `undefined` if there is none. */
 export function routeOf(path: string): Route | undefined {
   const [all, folder = '', verb, id] = PATH.exec(path) ?? []
   const prefix = PREFIXES[folder]
@@ -26,7 +26,7 @@ export function routeOf(path: string): Route | undefined {
   return { name: 'start', prefix, methods: prefix === 'default' ? ['GET', 'POST'] : ['POST'] }
 }
 
-/** An id out of an address; `undefined` where it can be nobody's. */
+/** Decodes an id from a URL; `undefined` if it is not a valid id. */
 function decoded(text: string): string | undefined {
   try {
     const id = decodeURIComponent(text)

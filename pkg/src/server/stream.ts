@@ -1,4 +1,4 @@
-/** Turn events as a response body that is read, never pushed. */
+/** Turn events as a pull-based response body. */
 import { formatEvent } from '../sse.js'
 import type { Turn } from '../turn.js'
 import type { TurnEvent } from '../types.js'
@@ -6,7 +6,7 @@ import type { TurnEvent } from '../types.js'
 const encoder = /* @__PURE__ */ new TextEncoder()
 const KEEP_ALIVE = /* @__PURE__ */ encoder.encode(': keep-alive\n\n')
 
-/** An iteration whose next event can be waited for with a limit, and looked at without taking it. */
+/** An iterator whose next event can be awaited with a time limit and read without taking it. */
 export class EventReader {
   readonly #events: AsyncIterator<TurnEvent>
   #next: Promise<IteratorResult<TurnEvent>> | undefined
@@ -15,7 +15,7 @@ export class EventReader {
     this.#events = events[Symbol.asyncIterator]()
   }
 
-  /** The next event, which stays the next one; `undefined` where none comes within `ms`. */
+  /** Returns the next event without taking it; `undefined` if none arrives within `ms`. */
   async peek(ms: number): Promise<IteratorResult<TurnEvent> | undefined> {
     this.#next ??= this.#events.next()
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -27,15 +27,15 @@ export class EventReader {
     }
   }
 
-  /** Goes on behind what was looked at. */
+  /** Takes the event that {@link peek} returned. */
   advance(): void {
     this.#next = undefined
   }
 }
 
 /**
- * The events of a turn through its stream, so that a client who reads slowly holds the model back.
- * Behind `leave` they are thrown away as they come: then nobody is waited for.
+ * The events of a turn through its stream, so that a slow client holds the model's response back.
+ * After `leave`, events are discarded as they arrive, so that nothing is held back.
  */
 export class TurnStream implements AsyncIterable<TurnEvent> {
   readonly #reader: ReadableStreamDefaultReader<TurnEvent>
@@ -54,8 +54,8 @@ export class TurnStream implements AsyncIterable<TurnEvent> {
 }
 
 /**
- * The events of a turn as they are kept. One that was stopped or taken over from elsewhere ends
- * here before what is kept of it does, so the rest is read from there.
+ * The events of a turn as they are stored. If a turn is cancelled or taken over elsewhere, it ends
+ * here before its stored events do, so the rest is read from the store.
  */
 export async function* asKept(
   turn: AsyncIterable<TurnEvent>,
@@ -80,8 +80,8 @@ export async function* asKept(
 }
 
 /**
- * `id: <seq>`, `data: <one line of JSON>`; a comment whenever `keepAliveMs` pass without an event.
- * Nothing is taken from `events` before the client has read what came before it.
+ * Sends `id: <seq>`, `data: <one line of JSON>`, and a comment whenever `keepAliveMs` pass without
+ * an event. An event is taken from `events` only after the client has read the previous one.
  */
 export function eventBody(
   events: EventReader,
@@ -99,7 +99,7 @@ export function eventBody(
           if (next.done) controller.close()
           else controller.enqueue(encoder.encode(formatEvent(forClient(next.value))))
         } catch (error) {
-          // To the client a stream that breaks: it comes back for the rest.
+          // The client sees a broken stream and reconnects for the rest.
           onError(error)
           controller.error(error)
         }
@@ -118,12 +118,13 @@ const FAILED: Record<string, string> = {
   'model.unreachable': 'the model could not be reached',
 }
 
-/** Whether a failure is the server's: of its model, its store or the core. */
+/** Whether a failure is the server's: a failure of its model, its store or the core. */
 export const isOurs = ({ code }: { code: string }): boolean => /^(model|store|core)\./.test(code)
 
 /**
- * The words of a model's or a store's failure are made by others and can hold an address or a
- * key; they are for `onError`. The client gets the code, the status and our words.
+ * Replaces the messages of model and store failures. The original messages come from other
+ * software and can contain a URL or a key, so only `onError` receives them. The client receives
+ * the code, the status and a fixed message.
  */
 function forClient(event: TurnEvent): TurnEvent {
   if (event.type !== 'error' || !isOurs(event)) return event

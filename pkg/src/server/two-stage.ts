@@ -1,13 +1,16 @@
 /** The switches between the two-stage route and the unified one. */
 import { TurnlockError } from '../errors.js'
 
-/** Whether and how the two-stage route is there. */
+/** The switches of the two-stage route. */
 export interface TwoStage {
-  /** Off: the two-stage route answers 404 `route.disabled`. @defaultValue true */
+  /** If false, the two-stage route responds with 404 `route.disabled`. @defaultValue true */
   enabled: boolean
-  /** Whether `POST {basePath}` is the two-stage route (where it is enabled) or the unified one. @defaultValue true */
+  /**
+   * Whether `POST {basePath}` is the two-stage route (if it is enabled) or the unified one.
+   * @defaultValue true
+   */
   default: boolean
-  /** The most tool calls that a request may ask for, and what it gets unasked. @defaultValue 1 */
+  /** Maximum and default of the tool calls that a request may ask for. @defaultValue 1 */
   maxTools: number
 }
 
@@ -15,8 +18,9 @@ export interface TwoStage {
 export type Environment = object
 
 /**
- * Values, or a callback that gives them for each request. Values may name request headers that
- * overrule everything else: only for a gateway that sets or strips them on every request.
+ * Values, or a callback that returns them for each request. Values may name request headers that
+ * override everything else. Use this only behind a gateway that sets or removes these headers on
+ * every request.
  */
 export type TwoStageOption =
   | (Partial<TwoStage> & { headers?: Partial<Record<keyof TwoStage, string>> })
@@ -37,11 +41,11 @@ const WORDS: Record<string, boolean> = {
 }
 
 /**
- * The switches as they are for this request. What speaks first, wins: a header that the
- * configuration names, its callback, the environment, its values, the defaults. So a constant in
- * the code is what the environment changes without a rebuild.
+ * The switches for this request. Order of precedence: a header that the configuration names, its
+ * callback, the environment, its values, the defaults. The environment can therefore override a
+ * constant in the code without a rebuild.
  *
- * What cannot be read is passed over, and `report` is told.
+ * Values that cannot be read are skipped and reported to `report`.
  */
 export async function twoStageFor(
   option: TwoStageOption,
@@ -86,7 +90,7 @@ function readCount(value: unknown): number | undefined {
   return /^\d{1,3}$/.test(text) ? Number(text) : undefined
 }
 
-/** A variable of the host's environment; of the process where the host gives none. */
+/** A variable of the host's environment, or of the process if the host provides none. */
 function variable(name: string, env: Environment | undefined): unknown {
   const given: unknown = env && Reflect.get(env, name)
   if (given !== undefined) return given
@@ -95,7 +99,7 @@ function variable(name: string, env: Environment | undefined): unknown {
     Deno?: { permissions: { querySync(of: object): { state: string } } }
   }
   try {
-    // Without this permission Deno would ask its terminal, or throw.
+    // Without this permission, Deno would prompt in the terminal, or throw.
     const may = Deno?.permissions.querySync({ name: 'env', variable: name }).state ?? 'granted'
     return may === 'granted' ? process?.env?.[name] : undefined
   } catch {

@@ -15,7 +15,7 @@ import type { Answer, Commit, EventGroup, Kept, Recalled, Store } from './store.
 import { pack, unpack } from './text.js'
 import { Watchers } from './watchers.js'
 
-/** The part of a `DurableObjectState` that is used. */
+/** The part of `DurableObjectState` that is used. */
 export interface DurableObjectStateLike {
   storage: {
     sql: { exec(query: string, ...bindings: unknown[]): Iterable<Record<string, unknown>> }
@@ -23,17 +23,17 @@ export interface DurableObjectStateLike {
   }
 }
 
-/** What an object knows besides its storage; gone with it. */
+/** The in-memory state of an object; lost with the object. */
 interface Instance {
-  /** The owner of each open turn that wrote here: it lives, for an object has one instance. */
+  /** The owner of each open turn that wrote here. It is alive: an object has one instance. */
   owners: Map<string, string>
   watchers: Watchers
 }
 
-/** An object may make its store anew for each request. */
+/** Shared by all stores of an object, which may create one for each request. */
 const instances = new WeakMap<object, Instance>()
 
-// A row holds at most 2 MB, so texts are kept in pieces, and read back by their number.
+// A row holds at most 2 MB, so texts are stored in numbered pieces.
 const PIECE = 512 * 1024
 const TABLES = `
 CREATE TABLE IF NOT EXISTS turnlock_turns (turn TEXT PRIMARY KEY, owner TEXT, revision INTEGER,
@@ -51,10 +51,10 @@ CREATE TABLE IF NOT EXISTS turnlock_reusable (key TEXT, piece INTEGER, text TEXT
 CREATE INDEX IF NOT EXISTS turnlock_reusable_expires ON turnlock_reusable (expires);
 `
 const OF_A_TURN = ['turnlock_turns', 'turnlock_states', 'turnlock_records', 'turnlock_events']
-/** How many expired turns and outcomes a new turn clears away. */
+/** Number of expired turns, and of expired outcomes, that a new turn deletes. */
 const SWEPT = 8
 
-/** At least one piece; never cut within a surrogate pair. */
+/** Splits a text into at least one piece, never within a surrogate pair. */
 function pieces(text: string): string[] {
   const packed = pack(text)
   const all: string[] = []
@@ -86,12 +86,12 @@ interface Row {
 }
 
 /**
- * Keeps turns in the SQLite storage of the Durable Object that calls it.
+ * Stores turns in the SQLite storage of the Durable Object that calls it.
  *
- * An object is unique in the world, so an owner that never wrote through this instance of it died
- * with an earlier one: `read` gives `idleMs: Infinity` for it. A commit needs no wait for the
- * disk: the runtime holds back whatever the object sends (a tool's request too) until it is there.
- * What has expired is cleared away by later turns; the object's alarm is left to the host.
+ * An object has one instance worldwide, so an owner that never wrote through this instance ended
+ * with an earlier one: `read` returns `idleMs: Infinity` for it. A commit need not wait for the
+ * disk: the runtime holds back everything that the object sends (including a tool's requests) until
+ * the write is on disk. Later turns delete expired data; the object's alarm is left to the host.
  *
  * @param state the object's `ctx`; its class must be one of `new_sqlite_classes`
  * @throws TurnlockError `store.unsupported` for an object without SQLite storage
@@ -117,7 +117,7 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
   const rows = <T>(query: string, ...bindings: unknown[]): T[] =>
     [...sql.exec(query, ...bindings)] as T[]
   const run = (query: string, ...bindings: unknown[]): void => void sql.exec(query, ...bindings)
-  /** Synchronous all through: no other event of the object comes between. */
+  /** Entirely synchronous, so no other event of the object can interleave. */
   const transaction = <T>(work: () => T): T => {
     try {
       return storage.transactionSync(work)

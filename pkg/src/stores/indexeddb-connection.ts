@@ -1,10 +1,10 @@
-/** The database of an `indexedDbStore`: opened when needed, and again when it was closed. */
+/** The database of an `indexedDbStore`: opened when needed, and reopened after it was closed. */
 import { TurnlockError } from '../errors.js'
 
 const VERSION = 1
 const STORES = ['turns', 'records', 'events', 'reusable']
 
-/** Gives transactions over all of the database. */
+/** Creates transactions over the whole database. */
 export interface Connection {
   transaction(
     mode: 'readonly' | 'readwrite',
@@ -12,7 +12,7 @@ export interface Connection {
   ): Promise<IDBTransaction>
 }
 
-/** What a request gives. */
+/** Resolves with the result of a request. */
 export function done<T>(request: IDBRequest): Promise<T> {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result as T)
@@ -20,14 +20,14 @@ export function done<T>(request: IDBRequest): Promise<T> {
   })
 }
 
-/** Resolves when everything is written. */
+/** Resolves when the transaction is complete. */
 export function finished(tx: IDBTransaction): Promise<void> {
   const end = new Promise<void>((resolve, reject) => {
     tx.oncomplete = () => resolve()
-    // Without an error, the connection was taken away: the user cleared the site's data.
+    // No error means that the connection was closed: the user cleared the site's data.
     tx.onabort = () => reject(tx.error ?? new DOMException('closed', 'AbortError'))
   })
-  // Whoever gave the transaction up does not wait for its end.
+  // A caller that abandoned the transaction does not await its end.
   end.catch(() => {})
   return end
 }
@@ -42,7 +42,7 @@ const CODES: Record<string, [code: string, message: string]> = {
   TransactionInactiveError: ['store.closed', 'IndexedDB was closed in the middle of an operation'],
 }
 
-/** What IndexedDB says, in this package's words. */
+/** Converts an error of IndexedDB to an error of this package. */
 export function failure(cause: unknown): TurnlockError {
   if (cause instanceof TurnlockError) return cause
   const { name = '', message: said = String(cause) } = (cause ?? {}) as Partial<Error>
@@ -64,7 +64,7 @@ function open(factory: IDBFactory, name: string, timeoutMs: number): Promise<IDB
   return new Promise((resolve, reject) => {
     const request = factory.open(name, VERSION)
     let late = false
-    // Not the `blocked` event: it tells nothing of a deletion that is held up before this one.
+    // A timer instead of the `blocked` event, which does not fire if a pending deletion blocks it.
     const timer = setTimeout(() => {
       late = true
       const message = 'another page holds the database back; close the other tabs of this site'
@@ -78,7 +78,7 @@ function open(factory: IDBFactory, name: string, timeoutMs: number): Promise<IDB
     }
     request.onerror = () => {
       clearTimeout(timer)
-      // Firefox answers so in a private window of old, and for a profile that it cannot write.
+      // Firefox does this in private windows of old versions, and for a read-only profile.
       const denied = request.error?.name === 'InvalidStateError'
       reject(denied ? new DOMException(request.error.message, 'SecurityError') : request.error)
     }
@@ -93,7 +93,7 @@ export function connect(
   let opened: Promise<IDBDatabase> | undefined
 
   const database = async (): Promise<IDBDatabase> => {
-    // Read here and not at the start: merely looking at it throws in a sandboxed frame.
+    // Read as late as possible, because the access itself throws in a sandboxed frame.
     const factory = given ?? globalThis.indexedDB
     if (!factory) throw new TurnlockError('store.denied', 'there is no IndexedDB here')
     const db = await open(factory, name, openTimeoutMs)
@@ -126,7 +126,7 @@ export function connect(
         try {
           return db.transaction(STORES, mode, options)
         } catch {
-          // Closed since it was opened: once more on a connection of now.
+          // The connection was closed after it was opened: retry on a new one.
           opened = undefined
           return (await ready()).transaction(STORES, mode, options)
         }

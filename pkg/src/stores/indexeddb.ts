@@ -14,14 +14,14 @@ import { judge, recordExists, refusal, repeatedName } from './store.js'
 import type { Answer, Commit, EventGroup, Kept, Recalled, Store } from './store.js'
 import { Watchers } from './watchers.js'
 
-/** Where an {@link indexedDbStore} keeps its turns. */
+/** The options of {@link indexedDbStore}. */
 export interface IndexedDbStoreOptions {
-  /** The database; one for each user where several share a browser. @defaultValue "turnlock" */
+  /** Name of the database; use one per user if users share a browser. @defaultValue "turnlock" */
   name?: string
   /** @defaultValue `globalThis.indexedDB` */
   indexedDB?: IDBFactory
   /**
-   * How long to wait for a database that another page holds back, in milliseconds; then
+   * How long to wait for a database that another page blocks, in milliseconds; then
    * `store.blocked`. @defaultValue 10000
    */
   openTimeoutMs?: number
@@ -33,9 +33,9 @@ interface Turn {
   revision: number
   open: boolean
   state: string
-  /** How many records there are: the number of the next one. */
+  /** Number of records, and so the number of the next one. */
   records: number
-  /** The owner held a lock while it wrote, so that a missing lock says that it is gone. */
+  /** Whether the owner held a lock when it wrote. If so, a missing lock means that it is gone. */
   locked: boolean
   at: number
   expires: number
@@ -48,30 +48,30 @@ interface Reusable {
   expires: number
 }
 
-/** How many expired turns, and outcomes, are cleared away at a time. */
+/** Number of expired turns, and of expired outcomes, that one sweep deletes. */
 const SWEPT = 100
 
-/** Everything under a turn: arrays sort behind every number and string. */
+/** The key range of a turn. Arrays sort after all numbers and strings. */
 const under = (turn: string, after?: number) =>
   IDBKeyRange.bound(after === undefined ? [turn] : [turn, after], [turn, []], true)
 
 /**
- * Keeps turns in IndexedDB, for all pages and workers of the origin.
+ * Stores turns in IndexedDB, for all pages and workers of the origin.
  *
  * A commit is one transaction. Those that write records or state are `durability: "strict"`: they
- * are on the disk before they count. Those with events only are relaxed.
+ * complete only when they are on disk. Those with events only are relaxed.
  *
- * The owner of a running turn holds a Web Lock, so that another page sees at once that the tab was
- * closed or crashed (`idleMs: Infinity`). A page that goes into the back/forward cache lets its
- * locks go, and asks for them again when it comes back; what it then writes is judged by the rule
- * like anything else. Of a page that is frozen, and wherever there are no Web Locks, time alone
- * tells.
+ * The owner of a running turn holds a Web Lock, so that another page detects at once that the tab
+ * was closed or crashed (`idleMs: Infinity`). A page that enters the back/forward cache releases
+ * its locks and requests them again when it returns; its later writes are subject to the same rule
+ * as any others. For a frozen page, and where there are no Web Locks, only the idle time shows that
+ * an owner is gone.
  *
- * Its failures: `store.denied` (no storage for this page: sandboxed, storage blocked by the user),
- * `store.quota`, `store.blocked` (another page holds the database back), `store.version` (a newer
- * version of this package has upgraded it), `store.closed` (taken away in the middle of an
- * operation, as when the user clears the site's data), `store.unavailable`. A connection that was
- * closed is opened again by the next operation.
+ * Errors: `store.denied` (no storage for this page: sandboxed, or blocked by the user),
+ * `store.quota`, `store.blocked` (another page blocks the database), `store.version` (a newer
+ * version of this package has upgraded it), `store.closed` (closed in the middle of an operation,
+ * for example when the user clears the site's data), `store.unavailable`. The next operation
+ * reopens a closed connection.
  */
 export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
   const { name = 'turnlock', openTimeoutMs = 10_000 } = options
@@ -81,7 +81,7 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
   let channel: BroadcastChannel | undefined
   let sweeping = false
 
-  /** `owner` wrote to a turn. */
+  /** Handles the news that `owner` wrote to a turn. */
   const heard = ({ turn, owner, open }: { turn: string; owner: string; open: boolean }) => {
     locks.releaseOthers(turn, open ? owner : null)
     watchers.tell(turn, owner)
@@ -90,11 +90,11 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
     if (channel || typeof BroadcastChannel === 'undefined') return
     channel = new BroadcastChannel(`turnlock:${name}`)
     channel.addEventListener('message', ({ data }) => heard(data))
-    // Where Node plays the browser, this alone keeps no process alive.
+    // In Node, the channel must not keep the process alive.
     ;(channel as { unref?: () => void }).unref?.()
   }
   globalThis.addEventListener?.('pagehide', () => {
-    // A page with locks or an open channel may be kept out of the back/forward cache.
+    // Locks or an open channel may prevent a page from entering the back/forward cache.
     locks.suspend()
     channel?.close()
     channel = undefined
@@ -103,7 +103,7 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
     if (!(event as PageTransitionEvent).persisted) return
     locks.resume()
     listen()
-    // What happened meanwhile was not heard.
+    // The page missed all changes in the meantime.
     watchers.tellAll()
   })
 
@@ -112,7 +112,7 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
     return kept && kept.expires > Date.now() ? kept : undefined
   }
 
-  /** Deletes a turn and all under it. */
+  /** Deletes a turn with its records and events. */
   const drop = (tx: IDBTransaction, turn: string) => {
     tx.objectStore('turns').delete(turn)
     tx.objectStore('records').delete(under(turn))
@@ -163,13 +163,13 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
       try {
         tx.abort()
       } catch {
-        // It has ended by itself.
+        // The transaction has already ended.
       }
       throw failure(tx.error ?? cause)
     }
   }
 
-  /** Clears away what has expired; nobody waits for it, and its failure is nobody's. */
+  /** Deletes expired data in the background and ignores failures. */
   const sweep = async () => {
     if (sweeping) return
     sweeping = true
@@ -184,7 +184,7 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
       for (const key of outcomes) tx.objectStore('reusable').delete(key)
       await end
     } catch {
-      // The next one tries again.
+      // The next sweep tries again.
     } finally {
       sweeping = false
     }
@@ -205,14 +205,14 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
       if (!kept) return undefined
       const { owner, revision, open, state, at, locked } = kept
       const records = rows.map(({ name, text }): [string, string] => [name, text])
-      // Asked after reading: an owner that came since is not taken for gone.
+      // Checked after the read, so that an owner that arrived since is not considered gone.
       const gone = open && locked && !(await locks.isHeld(owner))
       const idleMs = gone ? Infinity : Math.max(0, Date.now() - at)
       return { owner, revision, open, idleMs, state, records } satisfies Kept
     },
 
     async commit(turn, commit) {
-      // Held before the first commit can be seen.
+      // Acquire the lock before the first commit becomes visible.
       const fresh = commit.open && (await locks.acquire(turn, commit.owner))
       let answer: Answer | 'applied'
       try {

@@ -1,19 +1,19 @@
-/** A store in memory: for one process, and for tests. */
+/** A store in memory, for a single process and for tests. */
 import { TurnlockError } from '../errors.js'
 import { judge, recordExists, refusal, repeatedName } from './store.js'
 import type { Commit, EventGroup, Store } from './store.js'
 import { Watchers } from './watchers.js'
 
-/** Bounds of a {@link memoryStore}. */
+/** The options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
   /**
-   * Turns kept at once. When they are used up, the turn that has been over for longest makes room;
-   * where all are open, a new one fails with `store.full`. @defaultValue 10000
+   * Maximum number of stored turns. At the limit, the turn that was closed first is deleted; if all
+   * are open, a new one fails with `store.full`. @defaultValue 10000
    */
   maxTurns?: number
-  /** Reusable outcomes kept at once; the oldest makes room. @defaultValue 10000 */
+  /** Maximum number of reusable outcomes; the oldest is deleted first. @defaultValue 10000 */
   maxReusable?: number
-  /** Milliseconds that never run backwards. @defaultValue `performance.now` */
+  /** A monotonic clock in milliseconds. @defaultValue `performance.now` */
   now?: () => number
 }
 
@@ -28,10 +28,10 @@ interface Turn {
   groups: EventGroup[]
 }
 
-/** How many entries each new one looks at for expired ones: memory stays flat without a scan. */
+/** Number of entries that each new one checks for expiry, which bounds memory without a scan. */
 const SWEPT = 4
 
-/** Goes round `map` for ever, a few entries at a time, and drops what has expired. */
+/** Cycles through `map`, a few entries at a time, and drops expired ones. */
 function sweeper<T extends { expires: number }>(
   map: Map<string, T>,
   drop: (key: string) => void,
@@ -48,11 +48,11 @@ function sweeper<T extends { expires: number }>(
 }
 
 /**
- * Keeps turns in the memory of this process; they end with it. For one server process, for tests,
- * and for pages that need no resume after a reload.
+ * Stores turns in the memory of this process, until it ends. For a single server process, for
+ * tests, and for pages that need no resume after a reload.
  *
- * Memory is bounded by `maxTurns`, and by what one turn keeps. A closed turn that made room is
- * forgotten: its `requestId` would run again.
+ * Memory is bounded by `maxTurns` and by the size of one turn. A closed turn that was deleted at
+ * the limit is unknown: its `requestId` would run again.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const { maxTurns = 10_000, maxReusable = 10_000, now = () => performance.now() } = options
@@ -61,7 +61,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     throw new TurnlockError('options.invalid', `${name}: give a whole number above 0`)
   }
   const turns = new Map<string, Turn>()
-  /** In the order in which they were closed. */
+  /** Closed turns, in the order in which they were closed. */
   const closed = new Set<string>()
   const reusable = new Map<string, { text: string; at: number; expires: number }>()
   const watchers = new Watchers()
@@ -93,7 +93,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const keepReusable = ([key, text, ttlMs]: Commit['reusable'][number]) => {
     const at = now()
     sweepReusable(at, SWEPT)
-    // Deleted first, so that the map stays in order of age.
+    // Delete first, so that the map stays ordered by age.
     reusable.delete(key)
     const [oldest] = reusable.keys()
     if (reusable.size >= maxReusable && oldest !== undefined) reusable.delete(oldest)
@@ -119,7 +119,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (twice !== undefined) throw recordExists(twice)
       if (!before) makeRoom()
 
-      // Nothing fails from here on.
+      // No step below can fail.
       const { owner, revision, open, state, events, forget, ttlMs } = commit
       const at = now()
       const records = before?.records ?? new Map<string, string>()

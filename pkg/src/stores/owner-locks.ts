@@ -1,6 +1,6 @@
 /**
- * Web Locks that say which owners of turns are alive. They decide nothing: the store's rule does.
- * They only spare a reader the wait when a tab was closed.
+ * Web Locks that show which owners of turns are alive. They do not decide who may write; the
+ * store's rule does. They only save a reader the wait after a tab was closed.
  */
 export class OwnerLocks {
   readonly #prefix: string
@@ -11,17 +11,17 @@ export class OwnerLocks {
     this.#prefix = `turnlock:${prefix}`
   }
 
-  /** Missing in old browsers and insecure contexts. */
+  /** `undefined` in old browsers and insecure contexts. */
   get #locks(): LockManager | undefined {
     return globalThis.navigator?.locks
   }
 
-  /** Whether `owner` has its lock (or had, while the page sleeps). */
+  /** Whether `owner` holds its lock, or held it when the page was suspended. */
   has(owner: string): boolean {
     return this.#held.has(owner)
   }
 
-  /** Takes the lock of an owner, where there are locks; tells whether it was not held before. */
+  /** Acquires an owner's lock if Web Locks exist. Returns whether it was not held before. */
   async acquire(turn: string, owner: string): Promise<boolean> {
     if (!this.#locks || this.#held.has(owner)) return false
     const before = this.#asked.get(owner)
@@ -37,11 +37,11 @@ export class OwnerLocks {
         this.#held.set(owner, { turn, release })
         resolve()
       }
-      // Not available: another store of this owner has it, which says as much.
+      // If it is not available, another store of this owner holds it, which has the same effect.
       const options = { ifAvailable: true }
       const wait = (lock: Lock | null) =>
         lock ? new Promise<void>((release) => held(release)) : held(() => {})
-      // A document that may not have locks, or is being unloaded, goes without.
+      // A document that may not use locks, or is being unloaded, continues without one.
       this.#locks?.request(this.#prefix + owner, options, wait).catch(() => resolve())
     })
   }
@@ -51,26 +51,26 @@ export class OwnerLocks {
     this.#held.delete(owner)
   }
 
-  /** A turn has one owner, or none: those that it had before need no locks any more. */
+  /** Releases the locks of a turn's former owners, because a turn has at most one owner. */
   releaseOthers(turn: string, owner: string | null): void {
     for (const [each, held] of this.#held) {
       if (held.turn === turn && each !== owner) this.release(each)
     }
   }
 
-  /** The page is going to sleep: its locks would keep it from doing so. */
+  /** Releases all locks, which would prevent the page from being suspended. */
   suspend(): void {
     for (const { release } of this.#held.values()) release()
   }
 
-  /** The page is back: its owners are alive again, unless they were replaced meanwhile. */
+  /** Acquires the locks again after the page returns. */
   resume(): void {
     const before = [...this.#held]
     this.#held.clear()
     for (const [owner, { turn }] of before) void this.acquire(turn, owner)
   }
 
-  /** Whether any page of the origin holds the lock of `owner`; true when nobody can say. */
+  /** Whether any page of the origin holds the lock of `owner`; true if this is unknown. */
   async isHeld(owner: string): Promise<boolean> {
     try {
       const { held = [] } = (await this.#locks?.query()) ?? {}

@@ -1,4 +1,4 @@
-/** One way to run a script, over the clients that people have. */
+/** A uniform way to run scripts with different Redis clients. */
 import { TurnlockError } from '../errors.js'
 
 type Reply = Promise<unknown>
@@ -22,7 +22,7 @@ interface WithLists {
   eval(script: string, keys: string[], args: string[]): Reply
 }
 
-/** Anything that sends one command. */
+/** Any client or function that sends one command. */
 type SendsCommands =
   | ((args: string[]) => Reply)
   | { sendCommand(args: string[]): Reply }
@@ -41,7 +41,7 @@ type Evaluate = (
   args: string[],
 ) => Reply
 
-/** Told apart by their methods, the more particular ones first. */
+/** Detects the kind of a client by its methods, the most specific kind first. */
 function evaluator(client: unknown): Evaluate {
   const given = client as Record<string, unknown> | null | undefined
   const has = (...names: string[]) => names.every((name) => typeof given?.[name] === 'function')
@@ -82,7 +82,7 @@ function evaluator(client: unknown): Evaluate {
   )
 }
 
-/** Redis names a script by its SHA-1; it guards nothing. */
+/** Redis identifies scripts by SHA-1. The hash has no security purpose here. */
 async function sha1(text: string): Promise<string> {
   const hash = await crypto.subtle.digest('SHA-1', new TextEncoder().encode(text))
   return [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, '0')).join('')

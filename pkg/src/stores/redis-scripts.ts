@@ -1,7 +1,7 @@
 /**
- * The scripts of `redisStore`. A script runs alone, but what it wrote before it failed stays
- * written: so everything that can fail is looked at before the first write, and the first write is
- * one that a full server refuses.
+ * The scripts of `redisStore`. A script runs atomically, but its writes before a failure are not
+ * undone. Therefore everything that can fail is checked before the first write, and the first write
+ * is one that a full server rejects.
  *
  * Keys of a turn: `:turn` (hash), `:records` (list of name, text, name, text, …), `:names` (set),
  * `:events` (sorted set of `last:text` by `last`).
@@ -11,7 +11,10 @@ const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`
 
-/** The rule of store.ts. Answers `applied`, `repeated`, `absent`, `exists` or `refused` and what stands. */
+/**
+ * The rule of store.ts. Returns `applied`, `repeated`, `absent`, `exists` and the name, or
+ * `refused` and the current state.
+ */
 export const COMMIT = `
 local owner, revision = ARGV[1], tonumber(ARGV[2])
 local current = redis.call('HMGET', KEYS[1], 'owner', 'revision', 'open', 'state')
@@ -45,7 +48,7 @@ if ARGV[8] ~= '0' then redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', ARGV[8]) 
 for i = 1, 4 do redis.call('PEXPIRE', KEYS[i], ARGV[5]) end
 return {'applied'}`
 
-/** Owner, revision, open, state, idle milliseconds, then names and texts. */
+/** Returns owner, revision, open, state, idle milliseconds, then names and texts. */
 export const READ = `
 local turn = redis.call('HMGET', KEYS[1], 'owner', 'revision', 'open', 'state', 'at')
 if not turn[1] then return false end
@@ -59,12 +62,12 @@ export const EVENTS = `
 if redis.call('EXISTS', KEYS[1]) == 0 then return {} end
 return redis.call('ZRANGEBYSCORE', KEYS[2], '(' .. ARGV[1], '+inf', 'LIMIT', 0, ARGV[2])`
 
-/** The value (\`ttl:text\`), and what is left of the ttl. */
+/** Returns the value (\`ttl:text\`) and the remaining ttl. */
 export const RECALL = `
 local kept = redis.call('GET', KEYS[1])
 if not kept then return false end
 return {kept, string.format('%.0f', redis.call('PTTL', KEYS[1]))}`
 
-/** Who wrote last, and its number. */
+/** Returns the owner and the revision of the last commit. */
 export const STANDING = `
 return redis.call('HMGET', KEYS[1], 'owner', 'revision')`

@@ -16,13 +16,13 @@ import { pack, unpack } from './text.js'
 
 export type { RedisClientLike } from './redis-client.js'
 
-/** Where a {@link redisStore} keeps its turns. */
+/** The options of {@link redisStore}. */
 export interface RedisStoreOptions {
-  /** Before every key. @defaultValue "turnlock:" */
+  /** Prefix of every key. @defaultValue "turnlock:" */
   prefix?: string
 }
 
-/** How often a turn that is watched is looked at. */
+/** Poll interval for watched turns, in milliseconds. */
 const POLL_MS = 200
 
 const CODES: [pattern: RegExp, code: string][] = [
@@ -40,17 +40,17 @@ function failure(cause: unknown): TurnlockError {
 }
 
 /**
- * Keeps turns in Redis 5 or later. Each operation is one script, so nothing comes between; times
- * are the server's. All keys of a turn share a hash tag, so that a cluster keeps them together,
- * and expire by themselves.
+ * Stores turns in Redis 5 or later. Each operation is one script and therefore atomic; times are
+ * the server's. All keys of a turn share a hash tag, so that a cluster stores them together, and
+ * they expire automatically.
  *
- * How durable a commit is, the server decides: with `appendonly yes` and `appendfsync always` it
- * is on the disk before it is answered; with the default (`everysec`, or snapshots only) a crash
- * of the server can forget the last commits, and so can a failover to a replica that lags. A
- * server that evicts (`maxmemory-policy` other than `noeviction`) may forget whole turns.
+ * The server determines how durable a commit is: with `appendonly yes` and `appendfsync always` it
+ * is on disk before the reply; with the default (`everysec`, or snapshots only) a crash of the
+ * server can lose the last commits, and so can a failover to a replica that lags. A server that
+ * evicts keys (`maxmemory-policy` other than `noeviction`) may lose whole turns.
  *
- * Reusable outcomes have keys of their own and are written behind the commit: should the server
- * fail in between, one is missing, which costs a call of a read-only tool.
+ * Reusable outcomes have their own keys and are written after the commit. If the server fails in
+ * between, an outcome is missing, which costs one more call of a read-only tool.
  *
  * @param client a connected client: `redis` (client, pool, cluster), `ioredis` (client, cluster),
  * one with `evalsha(sha, keys, args)` (Deno's `redis`; `@upstash/redis` with
@@ -68,15 +68,15 @@ export function redisStore(client: RedisClientLike, options: RedisStoreOptions =
       throw failure(cause)
     }
   }
-  // The dot: an empty hash tag would be none. A cluster reads up to the first `}`, which is the
-  // same text in all keys of one turn.
+  // The dot prevents an empty hash tag, which Redis ignores. A cluster reads up to the first `}`,
+  // which is the same text in all keys of one turn.
   const keysOf = (turn: string) => {
     const tag = `${prefix}{.${pack(turn)}}`
     return [`${tag}:turn`, `${tag}:records`, `${tag}:names`, `${tag}:events`]
   }
   const reusableKey = (key: string) => `${prefix}{.${pack(key)}}:reusable`
 
-  /** The turn stands without it: a failure here must not look like one of the commit. */
+  /** Ignores failures, because the turn does not need the outcome and the commit has succeeded. */
   const keepReusable = async ([key, text, ttlMs]: Commit['reusable'][number]) => {
     const script = "return redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])"
     const ttl = Math.max(1, Math.ceil(ttlMs))
@@ -148,11 +148,11 @@ export function redisStore(client: RedisClientLike, options: RedisStoreOptions =
         asking = true
         try {
           const [owner, revision] = (await run(STANDING, [key])) as [string | null, string | null]
-          // Without an earlier look nobody can tell, and a call too many does no harm.
+          // At the first look a change cannot be excluded, and an extra call is harmless.
           if (revision !== seen && timer !== undefined) changed(owner ?? undefined)
           seen = revision
         } catch {
-          // The next look tells.
+          // The next poll tries again.
         } finally {
           asking = false
         }

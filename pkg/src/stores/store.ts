@@ -1,21 +1,21 @@
 /**
- * What a store keeps, and the one rule by which it answers.
+ * The interface of stores, and the rule by which they accept commits.
  *
- * A turn is one linear sequence of commits. The core decides what is written; a store keeps it
- * atomically. It knows nothing of tools, claims or outcomes: every text is opaque to it.
+ * A turn is a linear sequence of commits. The core decides what is written; a store writes it
+ * atomically. Stores have no knowledge of tools, claims or outcomes: every text is opaque to them.
  *
- * **The rule**, applied to each commit in one transaction. *Current* is what is kept for the turn;
- * what has expired counts as absent.
+ * **The rule** is applied to each commit in one transaction. *Current* is the stored state of the
+ * turn; an expired turn counts as absent.
  *
- * 1. Nothing is current: the commit is applied if and only if its `revision` is 1.
- * 2. `owner` and `revision` are those of the current: this very commit was applied before and its
- *    answer got lost. Answer `{ ok: true }`, write nothing.
- * 3. The current is open, `revision` is its next one, and `owner` is its owner or `takeOver` is
- *    set: the commit is applied.
- * 4. Anything else is refused, and the answer says what stands there.
+ * 1. There is no current state: the commit is applied if and only if its `revision` is 1.
+ * 2. `owner` and `revision` equal the current ones: this commit was already applied and its answer
+ *    was lost. Answer `{ ok: true }` and write nothing.
+ * 3. The current state is open, `revision` is the next one, and `owner` is the current owner or
+ *    `takeOver` is set: the commit is applied.
+ * 4. Any other commit is refused, and the answer contains the current state.
  *
- * Two owners that race for a revision therefore end with one that wrote and one that knows it did
- * not, and an owner that was replaced can never write again, however late it wakes up.
+ * If two owners race for a revision, one therefore writes and the other one learns that it did not.
+ * An owner that was replaced can never write again, even after a long pause.
  *
  * A store for another database implements {@link Store} and passes `storeConformance` of
  * `turnlock/testing`.
@@ -24,43 +24,43 @@
  */
 import { TurnlockError } from '../errors.js'
 
-/** Keeps turns. Every method may be called at any time, also while others are under way. */
+/** Stores turns. Every method may be called at any time, also while other calls are pending. */
 export interface Store {
-  /** Everything kept for a turn but its events; `undefined` if it is unknown or has expired. */
+  /** The stored turn without its events; `undefined` if it is unknown or has expired. */
   read(turn: string): Promise<Kept | undefined>
   /**
-   * Applies all of a commit, or nothing of it.
+   * Applies a commit completely or not at all.
    *
-   * @throws TurnlockError `store.record_exists`, and where the store itself fails `store.quota`,
-   * `store.blocked`, `store.closed`, `store.denied`, `store.unavailable`, … A commit that was
-   * rejected may be repeated as it is: by rule 2 that is harmless.
+   * @throws TurnlockError `store.record_exists`, and if the store itself fails `store.quota`,
+   * `store.blocked`, `store.closed`, `store.denied`, `store.unavailable`, … After such an error,
+   * the same commit may be repeated, which rule 2 makes harmless.
    */
   commit(turn: string, commit: Commit): Promise<Answer>
   /**
-   * Groups with `last > after`, ascending by `last`, at most `most` of them; fewer only where there
+   * Groups with `last > after`, ascending by `last`, at most `most` of them; fewer only if there
    * are no more.
    */
   events(turn: string, after: number, most: number): Promise<EventGroup[]>
-  /** A reusable outcome, kept apart from turns, if it has not expired. */
+  /** A reusable outcome, if it has not expired. Outcomes are stored separately from turns. */
   recall(key: string): Promise<Recalled | undefined>
   /**
-   * Optional: calls `changed` soon after a commit to the turn was applied, by whomever; returns the
-   * way to stop. `owner` is who wrote, where the store knows. Calls without a reason are fine, and
-   * so is one call for several commits.
+   * Optional: calls `changed` soon after any owner's commit to the turn was applied. Returns a
+   * function that stops watching. `owner` is the writer, if the store knows it. Extra calls are
+   * allowed, and so is one call for several commits.
    */
   watch?(turn: string, changed: (owner?: string) => void): () => void
 }
 
-/** A turn as it stands. */
+/** A stored turn. */
 export interface Kept {
-  /** Who wrote the last commit. */
+  /** The owner that wrote the last commit. */
   owner: string
   /** The number of the last commit. */
   revision: number
-  /** False: the turn is over. */
+  /** False if the turn has ended. */
   open: boolean
   /**
-   * Milliseconds since the last commit, by the store's own clock; `Infinity` where the store knows
+   * Milliseconds since the last commit, by the store's own clock; `Infinity` if the store knows
    * that the owner is gone.
    */
   idleMs: number
@@ -72,15 +72,15 @@ export interface Kept {
 
 /** One write to a turn. */
 export interface Commit {
-  /** Who writes: 128 random bits in hex, made anew by each run or resume of a turn. */
+  /** The writer: 128 random bits in hex, new for each run or resume of a turn. */
   owner: string
   /** The number of this commit in its turn: 1, 2, … */
   revision: number
-  /** Makes `owner` the owner in place of another. */
+  /** Whether `owner` may replace another owner. */
   takeOver: boolean
-  /** False: the turn is over (complete, failed, cancelled), and nobody writes after this. */
+  /** False if the turn ends (complete, failed, cancelled). No commit may follow. */
   open: boolean
-  /** Replaces the kept state; `null` keeps it. Never `null` in revision 1. */
+  /** Replaces the stored state; `null` leaves it unchanged. Never `null` in revision 1. */
   state: string | null
   /**
    * Written once and never changed. A name that the turn already has fails the commit with
@@ -91,13 +91,13 @@ export interface Commit {
   events: EventGroup | null
   /** Groups with `last <= forget` are dropped; 0 drops none. */
   forget: number
-  /** Kept apart from the turn, under a key of its own, for `ttlMs`; replaces what was there. */
+  /** Stored separately from the turn, by key, for `ttlMs`. Replaces an existing entry. */
   reusable: [key: string, text: string, ttlMs: number][]
-  /** The turn expires, with everything in it, so many milliseconds after its last commit. */
+  /** Milliseconds after its last commit until the turn expires, with everything in it. */
   ttlMs: number
 }
 
-/** Events `…last` of a turn, kept by one commit. */
+/** A group of a turn's events up to `last`, written by one commit. */
 export interface EventGroup {
   last: number
   text: string
@@ -109,11 +109,11 @@ export interface Recalled {
   ageMs: number
 }
 
-/** What came of a commit; where it was refused, what stands there (nothing: no such turn). */
+/** The result of a commit. If it was refused: the current state, if there is such a turn. */
 export type Answer =
   { ok: true } | { ok: false; owner?: string; revision?: number; open?: boolean; state?: string }
 
-/** The part of a turn by which a commit is judged. */
+/** The part of a turn that the rule uses. */
 export type Standing = Pick<Kept, 'owner' | 'revision' | 'open'>
 
 /** The rule (see the top of this file). `apply` is the only verdict that writes. */
@@ -134,14 +134,14 @@ export function refusal(current: (Standing & { state: string }) | undefined): An
   return { ok: false, owner, revision, open, state }
 }
 
-/** The failure of a commit that names a record that is there. */
+/** The error of a commit with the name of an existing record. */
 export function recordExists(name: string): TurnlockError {
   return new TurnlockError('store.record_exists', `the turn has a record ${JSON.stringify(name)}`, {
     name,
   })
 }
 
-/** The name of a record that comes twice in one list. */
+/** The name of a record that occurs twice in one list. */
 export function repeatedName(records: Commit['records']): string | undefined {
   if (records.length < 2) return undefined
   const seen = new Set<string>()
@@ -151,10 +151,10 @@ export function repeatedName(records: Commit['records']): string | undefined {
 const METHODS = ['read', 'commit', 'events', 'recall'] as const
 
 /**
- * Holds what a host gives as a store to the interface.
+ * Checks that a value from a host implements the interface.
  *
  * @throws TurnlockError `store.unsupported` for a Workers KV namespace, `options.invalid` for
- * anything else that is no {@link Store}
+ * anything else that is not a {@link Store}
  */
 export function checkStore(store: unknown): asserts store is Store {
   const has = (name: string) =>

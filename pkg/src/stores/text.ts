@@ -1,10 +1,10 @@
-/** Any JavaScript string as a text that survives UTF-8 and C strings, and back. */
+/** Encodes any JavaScript string as text that is safe in UTF-8 and C strings, and decodes it. */
 
 /** Marks an escaped text. */
 const ESCAPED = '\u0001'
 const UNSAFE = /\p{Surrogate}|\0/u
 
-/** Lone surrogates have no UTF-8, and SQLite's own functions end a text at NUL. */
+/** Escapes lone surrogates, which have no UTF-8 form, and NUL, where SQLite functions end texts. */
 export function pack(text: string): string {
   return text.startsWith(ESCAPED) || UNSAFE.test(text) ? ESCAPED + JSON.stringify(text) : text
 }

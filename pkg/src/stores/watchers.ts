@@ -1,11 +1,11 @@
 type Changed = (owner?: string) => void
 
-/** Those who wait for news of a turn within this process, page or object. */
+/** Callbacks for changes of turns within this process, page or object. */
 export class Watchers {
   readonly #turns = new Map<string, Set<Changed>>()
 
   add(turn: string, changed: Changed): () => void {
-    // An entry of its own for each call: the same function may be given twice.
+    // Wrapped, so that each call has its own entry even if the function is the same.
     const once: Changed = (owner) => changed(owner)
     let all = this.#turns.get(turn)
     if (!all) this.#turns.set(turn, (all = new Set()))
@@ -16,7 +16,7 @@ export class Watchers {
     }
   }
 
-  /** Calls come later, so that none runs inside of a commit, and none comes after its stop. */
+  /** Calls the watchers later, so that none runs inside a commit or after it was stopped. */
   tell(turn: string, owner: string): void {
     if (!this.#turns.has(turn)) return
     queueMicrotask(() => {
@@ -24,7 +24,7 @@ export class Watchers {
     })
   }
 
-  /** Something may have happened, and nobody knows by whom. */
+  /** Notifies all watchers of a possible change by an unknown owner. */
   tellAll(): void {
     for (const turn of this.#turns.keys()) this.tell(turn, '')
   }

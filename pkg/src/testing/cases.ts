@@ -1,12 +1,12 @@
-/** What a case of the conformance suite works with. */
+/** Helpers for the cases of the conformance suite. */
 import type { Commit, Store } from '../stores/store.js'
 import { same } from './check.js'
 
-/** How a case gets its stores and its names. */
+/** The environment of a case. */
 export interface Bench {
-  /** A store over the same data as every other one. */
+  /** Makes a store. All stores share the same data. */
   make(): Promise<Store>
-  /** How long to wait for what must happen some time. */
+  /** How long to wait for a condition that must eventually hold, in milliseconds. */
   patienceMs: number
 }
 
@@ -20,7 +20,7 @@ function random(): string {
 }
 
 export const newOwner = random
-/** The name of a turn, as the package makes it. */
+/** The name of a turn, in the package's format. */
 export const nameOf = (tenant: string, id: string) => JSON.stringify([tenant, id])
 export const newTurn = (tenant = 'conformance') => nameOf(tenant, random())
 
@@ -33,19 +33,19 @@ export function commitOf(owner: string, revision: number, more: Partial<Commit> 
   }
 }
 
-/** Commits that must be applied. */
+/** Writes a commit that must be applied. */
 export async function applied(store: Store, turn: string, commit: Commit, what = 'a commit') {
   same(await store.commit(turn, commit), { ok: true }, `${what} must be applied`)
 }
 
-/** Begins a turn; gives its owner. */
+/** Begins a turn and returns its owner. */
 export async function begin(store: Store, turn: string, more: Partial<Commit> = {}) {
   const owner = newOwner()
   await applied(store, turn, commitOf(owner, 1, more), 'revision 1 of an unknown turn')
   return owner
 }
 
-/** Everything of a turn but its idle time. */
+/** A stored turn without its idle time, and its events. */
 export async function all(store: Store, turn: string) {
   const kept = await store.read(turn)
   if (kept) Reflect.deleteProperty(kept, 'idleMs')

@@ -1,6 +1,6 @@
-/** What the cases of the conformance suite say when one does not hold. */
+/** Assertions for the cases of the conformance suite. */
 
-/** Long texts are shown by their ends. */
+/** Formats a value; of long texts, only the beginning and the end are shown. */
 function shown(value: unknown): string {
   if (value === undefined) return 'undefined'
   const text = JSON.stringify(value, (_, part: unknown) => {
@@ -45,13 +45,13 @@ export async function rejects(promise: Promise<unknown>, code: string, what: str
 
 export const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-/** Waits until `condition` holds; how long it took proves nothing. */
+/** Waits until `condition` holds. The duration is not part of the check. */
 export async function eventually(
   condition: () => boolean | Promise<boolean>,
   patienceMs: number,
   what: string,
 ): Promise<void> {
-  // Counted and not measured: in some runtimes the clock stands still between two events.
+  // Counted instead of measured, because some runtimes stop the clock between two events.
   const STEP = 10
   for (let waited = 0; waited <= patienceMs; waited += STEP) {
     if (await condition()) return

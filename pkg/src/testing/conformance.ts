@@ -8,28 +8,28 @@ import { times } from './time-cases.js'
 export interface ConformanceCase {
   /** What must hold; unique. */
   name: string
-  /** Rejects, with what was expected and what came instead, where it does not hold. */
+  /** Rejects with the expected and the actual value if it does not hold. */
   run(): Promise<void>
 }
 
 /** How to run {@link storeConformance}. */
 export interface ConformanceOptions {
   /**
-   * How long a case waits for what must happen some time, such as expiry, before it gives up; in
-   * milliseconds. No case demands that anything is fast. @defaultValue 10000
+   * How long a case waits for something that must eventually happen, such as expiry, in
+   * milliseconds. No case requires anything to be fast. @defaultValue 10000
    */
   patienceMs?: number
 }
 
 /**
- * Everything that a {@link Store} must do, as cases for any test runner and any runtime. A store
- * that passes keeps the package's promise: every tool call is claimed once, by one owner.
+ * The requirements of a {@link Store}, as cases for any test runner and any runtime. A store that
+ * passes fulfils the package's guarantee: every tool call is claimed once, by one owner.
  *
- * Cases use names of their own, so they run in any order, side by side, and in a database that
- * holds other things; what they leave behind expires within an hour.
+ * Cases use unique names, so they run in any order, in parallel, and in a database with other
+ * data. Their data expires within an hour.
  *
- * @param make gives a store. Each call's store must be over the **same data**, by a connection of
- * its own where the database has connections: owners race through several.
+ * @param make makes a store. All stores must share the **same data**, and each must have its own
+ * connection if the database has connections, because owners race through several stores.
  *
  * @example
  * // A store in Postgres, tested with node:test.

@@ -1,9 +1,9 @@
-/** What is kept: texts, names, events. */
+/** Cases for the stored data: texts, names, events. */
 import type { Store } from '../stores/store.js'
 import { all, applied, begin, commitOf, HOUR, nameOf, newTurn, type Case } from './cases.js'
 import { same } from './check.js'
 
-/** Texts that some database changes on the way. */
+/** Texts that some databases change. */
 const TEXTS: Record<string, string> = {
   empty: '',
   spaces: '  \t\r\n ',
@@ -21,7 +21,7 @@ const TEXTS: Record<string, string> = {
   quotes: `'"\`\\%_;--$1?`,
 }
 
-/** Ids that a database may take for one another, or for something of its own. */
+/** Ids that a database may confuse with each other, or that have a special meaning in it. */
 const IDS = [
   ...['', ' ', 'a', 'A', 'a ', 'á', 'a\u0301', 'ａ', 'a:b', 'a/b', 'a.b', 'a,b', 'a","b', 'a\0b'],
   ...['{a}', '{b}', '}', '{', '{}', '*', 'a*', '%', '_', '__proto__', 'constructor', 'toString'],
@@ -29,7 +29,7 @@ const IDS = [
   ...[`${'k'.repeat(900)}2`],
 ]
 
-/** Pairs that one string made by joining could not tell apart. */
+/** Pairs that a simple concatenation could not distinguish. */
 const PAIRS: [tenant: string, id: string][] = [
   ...IDS.map((id): [string, string] => ['t', id]),
   ...IDS.map((tenant): [string, string] => [tenant, 't']),
@@ -47,7 +47,7 @@ const PAIRS: [tenant: string, id: string][] = [
 
 const lasts = (groups: { last: number }[]) => groups.map(({ last }) => last)
 
-/** A turn with a group of events behind each of `ends`. */
+/** Begins a turn and writes a group of events up to each of `ends`. */
 async function eventful(store: Store, turn: string, ends: number[]) {
   const owner = await begin(store, turn)
   for (const [at, last] of ends.entries()) {
@@ -109,7 +109,7 @@ export const data: Case[] = [
     async ({ make }) => {
       const store = await make()
       const [turn, key] = [newTurn(), newTurn()]
-      // Each has pairs at odd places, and an end that shows.
+      // Each has surrogate pairs at odd positions, and a visible end.
       const large = (mark: string) => `${mark}${'x😀é\n'.repeat(660_000)}${mark}`
       const owner = await begin(store, turn, { state: large('state') })
       await applied(store, turn, commitOf(owner, 2, { records: [['r', large('record')]] }))

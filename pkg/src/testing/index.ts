@@ -1,6 +1,6 @@
 /**
- * For tests: what a store must do, and a model that follows a script. No runtime's own modules,
- * and no core.
+ * For tests: a conformance suite for stores, and a scripted model. It uses neither modules of a
+ * specific runtime nor the core.
  *
  * @module
  */

@@ -1,9 +1,9 @@
-/** The rule: who may write, and that a commit is whole or nothing. */
+/** Cases for the rule: who may write, and that commits are atomic. */
 import type { Commit, Store } from '../stores/store.js'
 import { all, applied, begin, commitOf, HOUR, newOwner, newTurn, type Case } from './cases.js'
 import { eventually, holds, rejects, same, sleep } from './check.js'
 
-/** A commit that would leave a mark in everything that a store keeps. */
+/** A commit that would change every kind of data in a store. */
 function marking(owner: string, revision: number, key: string, more: Partial<Commit> = {}) {
   return commitOf(owner, revision, {
     ...{ state: 'marked', records: [['marked', 'x']], events: { last: 50, text: '["x"]' } },
@@ -11,7 +11,7 @@ function marking(owner: string, revision: number, key: string, more: Partial<Com
   })
 }
 
-/** The commit must be refused, say what stands there, and leave nothing behind. */
+/** Checks that the commit is refused with the current state and changes nothing. */
 async function refused(store: Store, turn: string, commit: Commit, what: string) {
   const before = await all(store, turn)
   const { owner, revision, open, state } = before.kept ?? {}
@@ -275,7 +275,7 @@ export const rules: Case[] = [
           const kept = await reader.read(turn)
           const seen = [kept?.state, kept?.records.length]
           same(seen, [String(kept?.revision), kept?.revision], 'state and records of one revision')
-          // A store that answers without waiting would else keep the writer from its turn.
+          // Otherwise, a store that answers without waiting would starve the writer.
           await sleep(0)
         }
       })()
@@ -301,7 +301,7 @@ export const rules: Case[] = [
       const stop = store.watch(turn, () => calls.stopped++)
       const end = store.watch(turn, () => calls.going++)
       try {
-        // A watcher may need a moment to be in place: commits go on until it is.
+        // A watcher may need a moment to start, so commits continue until it is called.
         let revision = 1
         const told = async (who: keyof typeof calls) => {
           const before = calls[who]
@@ -328,7 +328,7 @@ export const rules: Case[] = [
   ],
 ]
 
-/** All commit at once; one must win, and the others must be told who. */
+/** Lets all owners commit at once. One must win, and the others must learn which one. */
 async function race(
   stores: Store[],
   turn: string,

@@ -3,14 +3,14 @@ import { customModel } from '../models/custom.js'
 import type { Model, ModelRequest } from '../models/model.js'
 import type { Delta } from '../types.js'
 
-/** What a scripted model answers: deltas, or a short form of a text or a call. */
+/** A response of a scripted model: deltas, or a short form of a text or a call. */
 export type ScriptedResponse =
   | string
   | { call: string; args?: unknown; id?: string }
   | readonly Delta[]
   | ((request: ModelRequest) => readonly Delta[] | string)
 
-/** A model that follows a script, and the requests that it got. */
+/** A model that follows a script and records the requests that it received. */
 export interface ScriptedModel extends Model {
   readonly requests: readonly ModelRequest[]
 }
@@ -33,8 +33,8 @@ function deltas(response: Exclude<ScriptedResponse, (...args: never[]) => unknow
 }
 
 /**
- * A model for tests: answers its first request with the first entry, and so on. One request too
- * many fails the turn.
+ * A model for tests. It answers its first request with the first entry, and so on. A request
+ * without an entry fails the turn.
  *
  * @example
  * const model = scriptedModel([{ call: 'search', args: { q: 'tides' } }, 'High tide is at noon.'])

@@ -1,4 +1,4 @@
-/** Expiry and idleness. Nothing here demands that anything is fast. */
+/** Cases for expiry and idle time. None of them requires anything to be fast. */
 import type { Store } from '../stores/store.js'
 import { all, applied, begin, commitOf, HOUR, newOwner, newTurn, type Case } from './cases.js'
 import { eventually, holds, same, sleep } from './check.js'
@@ -48,8 +48,8 @@ export const times: Case[] = [
     'a turn lives for the ttlMs of its last commit',
     async ({ make, patienceMs }) => {
       const store = await make()
-      // A machine that stalls makes the first commit expire before the second: then once more,
-      // with more time.
+      // On a machine that stalls, the first commit may expire before the second. In that case, try
+      // again with more time.
       const extended = async (ttlMs: number): Promise<boolean> => {
         const turn = newTurn()
         const records: [string, string][] = [['r', 'x']]
@@ -79,7 +79,7 @@ export const times: Case[] = [
       const store = await make()
       const turns = Array.from({ length: 40 }, () => newTurn())
       for (const turn of turns) await begin(store, turn)
-      // New turns are when stores clear expired ones away.
+      // Stores delete expired turns when new ones begin.
       for (let n = 0; n < 40; n++) await begin(store, newTurn(), { ttlMs: 1 })
       for (const turn of turns) holds(await store.read(turn), 'a turn with an hour to live is gone')
     },
@@ -120,8 +120,8 @@ export const times: Case[] = [
         holds(idleMs < HOUR, `the owner is alive, but idleMs is ${idleMs}`)
         return idleMs
       }
-      // A store may be slow, and a machine may stall between a commit and its reading: then once
-      // more, after more idleness.
+      // A store may be slow, and a machine may stall between a commit and the read. In that case,
+      // try again after a longer idle time.
       let least = 100
       for (let revision = 2; ; revision++) {
         await eventually(async () => (await idle()) >= least, patienceMs, 'idleMs must grow')

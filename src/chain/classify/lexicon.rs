@@ -1,11 +1,11 @@
-//! Lists of English words, each sorted: what asks for several steps, and what does not.
+//! Sorted lists of English words that show whether a query needs several steps.
 
 pub(super) const AUXILIARIES: &[&str] = &[
     "are", "can", "could", "did", "do", "does", "had", "has", "have", "is", "may", "might",
     "should", "was", "were", "will", "would",
 ];
 
-/// Verbs that ask for work on several findings.
+/// Verbs that request work on several findings.
 pub(super) const REQUESTS: &[&str] = &[
     "analyse",
     "analyze",
@@ -157,7 +157,7 @@ pub(super) const ANALYSIS: &[&str] = &[
     "why",
 ];
 
-/// Words that set one thing against another.
+/// Words of comparison.
 pub(super) const COMPARISON: &[&str] = &[
     "among",
     "average",
@@ -250,7 +250,7 @@ pub(super) const CHANGE: &[&str] = &[
     "vary",
 ];
 
-/// People and places that stand for someone the query does not name.
+/// Roles of people and places that the query refers to without a name.
 pub(super) const ROLES: &[&str] = &[
     "actor",
     "actress",
@@ -315,7 +315,7 @@ pub(super) const ROLES: &[&str] = &[
     "writer",
 ];
 
-/// Participles behind a noun: `the town founded by …`, `a song performed by …`.
+/// Participles that follow a noun: `the town founded by …`, `a song performed by …`.
 pub(super) const REDUCED: &[&str] = &[
     "based",
     "born",

@@ -1,10 +1,10 @@
-//! Whether a query needs several steps, from its wording alone.
+//! Classifies whether a query needs several steps, from its wording alone.
 //!
-//! A weighted sum of some twenty signals that can be read off a text: its length, the things it
-//! names, comparisons, chains (`the director of the film that …`), hypotheses, words of analysis,
-//! and the forms of a plain look-up, which count against. The weights come from a logistic
-//! regression over public questions (`tests/classify.rs`, which also has the figures for
-//! questions that were held out); no weight belongs to a single question, topic or source.
+//! The score is a weighted sum of about twenty signals: the length of the text, the names in it,
+//! comparisons, chains (`the director of the film that …`), hypotheses and words of analysis.
+//! The forms of a plain look-up count against it. The weights come from a logistic regression
+//! over public questions; `tests/classify.rs` also has the figures for held-out questions. No
+//! weight is specific to a single question, topic or source.
 
 mod lexicon;
 mod names;
@@ -15,13 +15,13 @@ use crate::json::Json;
 
 pub use signals::{COUNT, NAMES, WEIGHTS, signals};
 
-/// What a host may change.
+/// Options of the classifier.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClassifierOptions {
-    /// The score from which on a query is complex, 0 to 1. Default 0.5.
+    /// The minimum score of a complex query, 0 to 1. Default 0.5.
     pub threshold: f64,
-    /// Words of the host's own that ask for several steps, in lower case; each counts like a word
-    /// of analysis. Default none.
+    /// Additional words that indicate several steps, in lower case. Each counts like a word of
+    /// analysis. Default none.
     pub indicators: Vec<String>,
 }
 
@@ -31,23 +31,23 @@ impl Default for ClassifierOptions {
     }
 }
 
-/// What became of a query, and why.
+/// The classification of a query, and its reasons.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Classification {
     /// Whether it needs several steps.
     pub complex: bool,
     /// The signals that were found, strongest first: `comparison`, `chain:2`, `against:look_up`, …
     pub indicators: Vec<String>,
-    /// What it names, in order.
+    /// The names in the query, in order.
     pub entities: Vec<String>,
-    /// 0 to 1; complex from the threshold on. No probability.
+    /// 0 to 1; not a probability. The query is complex if the score reaches the threshold.
     pub score: f64,
 }
 
-/// Bytes that are looked at; what comes behind them is long anyway.
+/// Bytes of the query that are examined. A longer query already counts as long.
 const MOST: usize = 4096;
 
-/// Classifies `query`. The same text gives the same answer on every platform.
+/// Classifies `query`. The same text gives the same result on every platform.
 #[must_use]
 pub fn classify(query: &str, options: &ClassifierOptions) -> Classification {
     let head = (0..=MOST.min(query.len())).rev().find_map(|end| query.get(..end)).unwrap_or("");
@@ -57,7 +57,7 @@ pub fn classify(query: &str, options: &ClassifierOptions) -> Classification {
     let found = signals::of(&words, &names, &options.indicators);
     let weighed = found.iter().zip(WEIGHTS).skip(1).map(|(value, weight)| value * weight);
     let sum = WEIGHTS.first().copied().unwrap_or(0.0) + weighed.clone().sum::<f64>();
-    // Without `exp`, whose last digit differs between platforms.
+    // Avoids `exp`, whose last digit differs between platforms.
     let score = 0.5 + 0.5 * sum / (1.0 + sum.abs());
     let score = (score * 1000.0).round() / 1000.0;
     let mut reasons: Vec<(f64, usize)> = Vec::new();

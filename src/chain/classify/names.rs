@@ -1,8 +1,8 @@
-//! Names in a query: runs of capitalized words, and what stands in quotation marks.
+//! Names in a query: runs of capitalized words, and text in quotation marks.
 
 use super::words::Word;
 
-/// Words that a sentence begins with, or that are capitalized by habit, without naming anything.
+/// Words that are not names even if capitalized, for example at the start of a sentence.
 const PLAIN: &[&str] = &[
     "a", "about", "after", "all", "along", "also", "am", "among", "an", "and", "are", "as", "at",
     "because", "before", "besides", "between", "both", "but", "by", "can", "could", "did", "do",
@@ -14,7 +14,7 @@ const PLAIN: &[&str] = &[
     "will", "with", "would", "you", "your",
 ];
 
-/// Small words that stand inside names: `Bank of England`, `Ludwig van Beethoven`.
+/// Small words that can occur inside names: `Bank of England`, `Ludwig van Beethoven`.
 const INSIDE: &[&str] = &[
     "of", "the", "de", "la", "le", "du", "da", "di", "del", "von", "van", "der", "for", "in", "a",
 ];
@@ -22,9 +22,9 @@ const INSIDE: &[&str] = &[
 /// A run of words that names something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Name {
-    /// Its first word.
+    /// The index of its first word.
     pub(super) from: usize,
-    /// Behind its last word.
+    /// The index after its last word.
     pub(super) to: usize,
 }
 
@@ -47,11 +47,12 @@ fn quoted(words: &[Word<'_>], from: usize) -> usize {
     from + inside
 }
 
-/// Behind the last word of the name that begins at `from`; `from` where none does.
+/// The index after the last word of the name that begins at `from`; `from` if there is none.
 fn run(words: &[Word<'_>], from: usize) -> usize {
     let named = |at: usize| words.get(at).filter(|word| is_named(word));
     let Some(word) = named(from) else { return from };
-    // A sentence's first word is capitalized anyway: only a second capital tells.
+    // The first word of a sentence is always capitalized. Alone, it is a name only if it is all
+    // in capitals or possessive.
     let alone = word.first && !is_shouted(word.text) && !word.possessive;
     let mut to = from + 1;
     loop {
@@ -69,7 +70,7 @@ fn run(words: &[Word<'_>], from: usize) -> usize {
         if gap == 0 || gap > 2 || named(to + gap).is_none_or(|word| word.apart || word.number) {
             break;
         }
-        // `the capital of France and …`: a place behind `in` is a name of its own.
+        // A name after `in` or `for` is a separate name.
         if next.lower == "in" || next.lower == "for" {
             break;
         }

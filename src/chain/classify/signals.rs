@@ -1,13 +1,13 @@
-//! What a text can be seen to ask for, as numbers.
+//! The signals of a query, as numbers.
 
 use super::lexicon::{ANALYSIS, AUXILIARIES, CHANGE, COMPARISON, REDUCED, REQUESTS, ROLES};
 use super::names::Name;
 use super::words::Word;
 
-/// How many signals there are, the constant one included.
+/// Number of signals, including the constant one.
 pub const COUNT: usize = 20;
 
-/// Names of the signals, as `indicators` show them.
+/// Names of the signals, as shown in `indicators`.
 pub const NAMES: [&str; COUNT] = [
     "base",
     "length",
@@ -31,7 +31,7 @@ pub const NAMES: [&str; COUNT] = [
     "look_up",
 ];
 
-/// Weight of each signal, as fitted by `tests/classify.rs`, which holds them to its fit.
+/// Weight of each signal, as fitted by `tests/classify.rs`, which also checks them.
 pub const WEIGHTS: [f64; COUNT] = [
     -4.29, 1.51, 0.81, 0.41, 0.91, 3.10, 0.83, 1.21, 0.57, 0.88, 0.42, 0.18, 0.83, 0.96, 0.92,
     1.80, 0.87, 0.49, -0.47, -1.64,
@@ -74,7 +74,7 @@ pub(super) fn of(words: &[Word<'_>], names: &[Name], own: &[String]) -> [f64; CO
     ]
 }
 
-/// Whether a sorted list has the word.
+/// Whether a sorted list contains the word.
 fn known(list: &[&str], word: &Word<'_>) -> bool {
     list.binary_search(&word.lower).is_ok()
 }
@@ -84,14 +84,14 @@ fn count_of(count: usize) -> f64 {
     count as f64
 }
 
-/// The words of a query, and what they name.
+/// The words and the names of a query.
 struct View<'a> {
     words: &'a [Word<'a>],
     names: &'a [Name],
 }
 
 impl View<'_> {
-    /// How many words fit, names left out where they only name.
+    /// The number of words for which `fits` returns true.
     fn count(&self, fits: impl Fn(usize, &Word<'_>) -> bool) -> usize {
         self.words.iter().enumerate().filter(|(at, word)| fits(*at, word)).count()
     }
@@ -104,9 +104,9 @@ impl View<'_> {
         self.names.iter().any(|name| (name.from..name.to).contains(&at))
     }
 
-    /// `list` is sorted.
+    /// Whether the query starts with a word of `list`, which must be sorted.
     fn starts(&self, list: &[&str]) -> bool {
-        // `Please compare`, `Can you compare`.
+        // Skips a polite opening: `Please compare`, `Can you compare`.
         let polite = match self.words {
             [first, ..] if first.lower == "please" => 1,
             [first, second, ..]
@@ -123,7 +123,8 @@ impl View<'_> {
         self.words.get(polite).is_some_and(|word| known(list, word))
     }
 
-    /// `Is there a …?`, `Do we have …?`, `Is the shop open?`: one look tells.
+    /// Whether the query is of the form `Is there a …?`, `Do we have …?` or `Is the shop open?`,
+    /// which a single look-up answers.
     fn asks_presence(&self) -> bool {
         let unnamed = self.names.is_empty() && self.words.len() <= 6 && self.is(1, &["the"]);
         unnamed
@@ -136,17 +137,17 @@ impl View<'_> {
         self.count(listed)
     }
 
-    /// `A or B` between things of one kind.
+    /// Whether the query offers alternatives: `A or B`.
     fn alternatives(&self) -> bool {
         self.words.iter().enumerate().any(|(at, word)| word.lower == "or" && at > 1)
     }
 
-    /// Clauses that say which thing is meant: `the town where …`, `a man whose …`.
+    /// The number of relative clauses: `the town where …`, `a man whose …`.
     fn chains(&self) -> usize {
         let opens = |at: usize, word: &Word<'_>| {
             let relative = ["who", "whom", "whose", "which", "where", "when", "that", "what"];
             let behind = at.checked_sub(1).and_then(|at| self.words.get(at));
-            // `and what`, `, who`: a question of its own.
+            // After `and`, `say` or `is`, the word opens a separate question: `and what`.
             at > 1
                 && !word.first
                 && relative.contains(&word.lower)
@@ -156,7 +157,7 @@ impl View<'_> {
         self.count(opens)
     }
 
-    /// `the … of the …`: one thing known by another.
+    /// The number of nested references: `the … of the …`.
     fn nested(&self) -> usize {
         self.count(|at, word| {
             ["of", "by", "for", "from", "with"].contains(&word.lower) && !self.named(at)
@@ -167,7 +168,7 @@ impl View<'_> {
         self.count(|at, word| at > 2 && known(REDUCED, word) && !self.named(at))
     }
 
-    /// Roles that are a way to something else, not what is asked for.
+    /// The number of roles that lead to the answer. After `who`, one role is the answer itself.
     fn roles(&self) -> usize {
         let direct = self.starts(&["who"]);
         let all = self.count(|at, word| known(ROLES, word) && !self.named(at));
@@ -192,13 +193,13 @@ impl View<'_> {
         })
     }
 
-    /// `How has … changed`, `What changed`, `How do … differ`.
+    /// Whether the query is about a change: `How has … changed`, `What changed`, `How do … differ`.
     fn change(&self) -> bool {
         let asks = self.is(0, &["how", "what", "why", "in"]);
         asks && self.count(|at, word| known(CHANGE, word) && !self.named(at)) > 0
     }
 
-    /// A definition, a spelling, one value: what a single look-up answers.
+    /// Whether a single look-up answers the query: a definition, a spelling, one value.
     fn look_up(&self) -> bool {
         let has = |list: &[&str]| (0..self.words.len()).any(|at| self.is(at, list));
         let opens =

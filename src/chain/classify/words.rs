@@ -1,11 +1,11 @@
-//! A query as words, with what its spelling says about them.
+//! Splits a query into words and records their spelling and punctuation.
 
 /// A word of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word<'a> {
-    /// As it stands, without a possessive ending.
+    /// As written, without a possessive ending.
     pub(super) text: &'a str,
-    /// In lower case.
+    /// The same in lower case.
     pub(super) lower: &'a str,
     /// Starts with a capital.
     pub(super) capital: bool,
@@ -13,20 +13,20 @@ pub(super) struct Word<'a> {
     pub(super) number: bool,
     /// Begins a sentence.
     pub(super) first: bool,
-    /// Something that separates names stands before it: a comma, a bracket, a quotation mark.
+    /// Follows a separator of names: a comma, a bracket, a quotation mark.
     pub(super) apart: bool,
-    /// A comma stands before it.
+    /// Follows a comma.
     pub(super) comma: bool,
     /// Ends in `'s` or `s'`.
     pub(super) possessive: bool,
-    /// Stands between quotation marks.
+    /// Is inside quotation marks.
     pub(super) quoted: bool,
-    /// A percent sign follows.
+    /// Is followed by a percent sign.
     pub(super) percent: bool,
 }
 
-/// Splits at everything that is no letter, digit, or an apostrophe, hyphen or full stop between
-/// such. `lower` is the same text with ASCII letters in lower case.
+/// Splits a query into words of letters and digits. An apostrophe, hyphen or full stop between
+/// these belongs to the word. `lower` is the same text with ASCII letters in lower case.
 pub(super) fn words<'a>(query: &'a str, lower: &'a str) -> Vec<Word<'a>> {
     let mut found: Vec<Word<'a>> = Vec::new();
     let (mut first, mut apart, mut comma, mut quoted) = (true, false, false, false);
@@ -52,7 +52,7 @@ pub(super) fn words<'a>(query: &'a str, lower: &'a str) -> Vec<Word<'a>> {
         let (whole, tail) = rest.split_at_checked(length(rest)).unwrap_or((rest, ""));
         rest = tail;
         let ended = ["'s", "’s", "'S", "’S"].iter().find_map(|end| whole.strip_suffix(end));
-        // `states'`: the mark itself is no part of the word.
+        // `states'`: the apostrophe is not part of the word.
         let plural = ended.is_none()
             && whole.ends_with('s')
             && !quoted
@@ -76,7 +76,7 @@ pub(super) fn words<'a>(query: &'a str, lower: &'a str) -> Vec<Word<'a>> {
     found
 }
 
-/// Bytes of the word at the start of `text`.
+/// Length in bytes of the word at the start of `text`.
 fn length(text: &str) -> usize {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {

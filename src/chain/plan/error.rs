@@ -1,8 +1,8 @@
-//! Why a planner's answer is no plan.
+//! The errors of plans.
 
 use std::fmt;
 
-/// Why a text is no plan that can be run.
+/// The reason why a text is not a plan that can be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PlanError {
@@ -19,29 +19,29 @@ pub enum PlanError {
     },
     /// A step lacks something or has it in the wrong form.
     InvalidStep {
-        /// Its place, from 0.
+        /// Its index, from 0.
         index: usize,
         /// What was expected.
         expected: &'static str,
     },
-    /// Two steps have one id.
+    /// Two steps have the same id.
     DuplicateStep {
         /// The id.
         id: String,
     },
-    /// A step depends on one that is not there.
+    /// A step depends on one that does not exist.
     UnknownDependency {
         /// The step.
         id: String,
-        /// What it depends on.
+        /// The missing step.
         dependency: String,
     },
-    /// Steps depend on each other in a circle, or one on itself.
+    /// Steps depend on each other in a cycle, or one depends on itself.
     Cycle {
-        /// A step of the circle.
+        /// A step of the cycle.
         id: String,
     },
-    /// A `when` is no expression.
+    /// A `when` is not an expression.
     InvalidCondition {
         /// The step.
         id: String,

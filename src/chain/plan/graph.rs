@@ -1,14 +1,14 @@
-//! Who waits for whom.
+//! The dependencies between steps.
 
 use super::{PlanError, Step};
 
-/// The place of the step `id`.
+/// The index of the step `id`.
 pub(crate) fn position(steps: &[Step], id: &str) -> Option<usize> {
     steps.iter().position(|step| step.id == id)
 }
 
-/// Steps that could start together, wave by wave, each in the order of the list. As many waves as
-/// the longest chain has steps.
+/// Groups steps that could start together into waves, each in list order. There are as many waves
+/// as the longest chain of dependencies has steps.
 ///
 /// # Errors
 /// `plan.unknown_dependency`, `plan.cycle`.
@@ -52,7 +52,7 @@ fn needs(steps: &[Step]) -> Result<Vec<Vec<usize>>, PlanError> {
     steps.iter().map(of).collect()
 }
 
-/// Which steps `at` waits for, directly or not.
+/// For each step, whether `at` waits for it, directly or indirectly.
 pub(crate) fn ancestors(steps: &[Step], at: usize) -> Vec<bool> {
     let mut found = vec![false; steps.len()];
     let mut open = vec![at];

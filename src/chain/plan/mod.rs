@@ -1,7 +1,7 @@
-//! A plan: steps that depend on each other, checked, and repaired where that is safe.
+//! Plans: steps that depend on each other. They are checked, and repaired where that is safe.
 //!
-//! Order comes from `depends_on` alone; `pattern` is a hint of the planner, except that a
-//! sequential plan without any dependency is one chain in the order of its list.
+//! Only `depends_on` determines the order; `pattern` is a hint of the planner. One exception: the
+//! steps of a sequential plan without any dependencies run in list order.
 
 mod error;
 mod graph;
@@ -17,10 +17,10 @@ use crate::error::Error;
 use crate::json::Json;
 use crate::limits;
 
-/// The shape that a planner has in mind.
+/// The shape of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
-    /// Later steps hang on what earlier ones find.
+    /// Later steps depend on what earlier ones find.
     Conditional,
     /// Steps side by side, such as for a comparison.
     Parallel,
@@ -29,7 +29,7 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// All of them, as they are offered to a planner.
+    /// All patterns, as they are offered to a planner.
     pub const ALL: [Self; 3] = [Self::Sequential, Self::Parallel, Self::Conditional];
 
     /// The name in a plan.
@@ -42,7 +42,7 @@ impl Pattern {
         }
     }
 
-    /// The pattern of that name.
+    /// The pattern with that name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|pattern| pattern.name() == name)
@@ -71,7 +71,7 @@ impl StepKind {
         }
     }
 
-    /// The kind of that name.
+    /// The kind with that name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Refine, Self::Search, Self::Synthesize].into_iter().find(|kind| kind.name() == name)
@@ -83,9 +83,9 @@ impl StepKind {
 pub struct Step {
     /// Its name; unique in a plan.
     pub id: String,
-    /// The planner wrote the id as a number, and so do we.
+    /// Whether the planner wrote the id as a number. It is then written as a number again.
     pub numeric: bool,
-    /// What it does; always there in a checked plan.
+    /// What it does; always `Some` in a checked plan.
     pub(crate) kind: Option<StepKind>,
     /// What to look for; may hold placeholders such as `$1`.
     pub query: String,
@@ -93,7 +93,7 @@ pub struct Step {
     pub focus: String,
     /// Steps whose results it needs.
     pub depends_on: Vec<String>,
-    /// Whether it runs at all: an [expression](super::condition) over earlier results.
+    /// The condition for running it: an [expression](super::condition) over earlier results.
     pub when: Option<String>,
 }
 
@@ -109,13 +109,13 @@ impl Step {
     }
 }
 
-/// One change that made a plan of what the planner wrote.
+/// One change to the planner's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanRepair {
     /// `synthesis_added`, `dependency_added`, `sequence_added`, `pattern_inferred`, `type_inferred`
     /// or `query_inferred`.
     pub code: &'static str,
-    /// The step that was changed or added; none for the plan as a whole.
+    /// The step that was changed or added; `None` for the plan as a whole.
     pub step: Option<String>,
 }
 
@@ -124,27 +124,27 @@ pub struct PlanRepair {
 pub struct Plan {
     /// The planner's words about its approach.
     pub reasoning: String,
-    /// The planner's hint.
+    /// The pattern that the planner named, or an inferred one.
     pub pattern: Pattern,
     /// The steps, in the planner's order.
     pub steps: Vec<Step>,
     /// The planner's words about when to stop.
     pub stopping_criteria: String,
-    /// What was changed.
+    /// The changes to the planner's answer.
     pub repairs: Vec<PlanRepair>,
-    /// The place of the step that writes the answer.
+    /// The index of the step that writes the answer.
     pub(crate) last: usize,
 }
 
-/// What a plan may be.
+/// Limits of plans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanLimits {
-    /// Steps, an added synthesis not counted. Default 8.
+    /// Maximum number of steps, not counting an added synthesis. Default 8.
     pub max_steps: usize,
-    /// Patterns that are allowed. Default all three.
+    /// The allowed patterns. Default all three.
     pub patterns: Vec<Pattern>,
-    /// Whether a `when` must be an expression that can be evaluated here. Default `true`; `false`
-    /// where a host decides about conditions.
+    /// Whether each `when` must be an expression that the core can evaluate. Default `true`;
+    /// `false` if the host evaluates conditions.
     pub conditions: bool,
 }
 
@@ -155,7 +155,7 @@ impl Default for PlanLimits {
 }
 
 impl Plan {
-    /// Reads what a planner answered: plain JSON, a fenced block, or JSON with text around it.
+    /// Reads a planner's answer: plain JSON, a fenced block, or JSON with text around it.
     ///
     /// # Errors
     /// The `plan.*` codes of [`PlanError`].
@@ -167,8 +167,8 @@ impl Plan {
         repair::plan(draft, limits)
     }
 
-    /// `{ reasoning, pattern, steps, stopping_criteria, waves, repairs }`; ids as the planner wrote
-    /// them, `waves` the ids that could start together.
+    /// `{ reasoning, pattern, steps, stopping_criteria, waves, repairs }`. Ids are written as the
+    /// planner wrote them; `waves` contains the ids that could start together.
     #[must_use]
     pub fn to_json(&self) -> Json<'static> {
         let id = |id: &String| {

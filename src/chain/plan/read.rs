@@ -1,20 +1,20 @@
-//! A planner's text into steps, before anything is checked between them.
+//! Reads a planner's text into steps. Relations between steps are checked later.
 
 use super::{Pattern, PlanError, Step, StepKind};
 use crate::json::{Json, Reader};
 use crate::limits;
 
-/// What a planner's answer says.
+/// The content of a planner's answer.
 #[derive(Debug)]
 pub(crate) struct Draft {
     pub(crate) reasoning: String,
-    /// `None` where it names none that is known.
+    /// `None` if the answer names no known pattern.
     pub(crate) pattern: Option<Pattern>,
     pub(crate) steps: Vec<Step>,
     pub(crate) stopping_criteria: String,
 }
 
-/// Places where an object may begin that are tried in a text with other text around it.
+/// Maximum number of opening braces tried as the start of the plan, if it has text around it.
 const TRIES: usize = 32;
 
 /// Reads a plan in plain JSON, in a fenced block, or with text around it: the first object that
@@ -38,7 +38,7 @@ pub(crate) fn draft(text: &str) -> Result<Draft, PlanError> {
     Err(PlanError::Syntax)
 }
 
-/// Reads a plan that is JSON already; a list stands for its `steps`.
+/// Reads a plan from JSON. An array is read as the `steps`.
 pub(crate) fn from_json(value: &Json<'_>) -> Result<Draft, PlanError> {
     let steps = match value {
         Json::Array(steps) => steps,
@@ -59,7 +59,7 @@ pub(crate) fn from_json(value: &Json<'_>) -> Result<Draft, PlanError> {
     })
 }
 
-/// A planner may say in a list or an object what is meant for people.
+/// The text of a member for people. A planner may write it as a list or an object.
 fn spoken(value: &Json<'_>) -> String {
     match value {
         Json::Null => String::new(),

@@ -1,11 +1,11 @@
-//! Checks between steps, and what is safely repaired.
+//! Checks between steps, and safe repairs.
 
 use super::{Draft, Pattern, Plan, PlanError, PlanLimits, PlanRepair, Step, StepKind};
 use super::{ancestors, position, waves};
 use crate::chain::{condition, reference};
 
-/// In this order: number of steps, ids, references between them, circles; then what each step
-/// says; then the repairs.
+/// Checks and repairs a draft. Order of the checks: number of steps, ids, dependencies, cycles,
+/// contents of each step, conditions, pattern.
 pub(super) fn plan(draft: Draft, limits: &PlanLimits) -> Result<Plan, PlanError> {
     let Draft { reasoning, pattern, mut steps, stopping_criteria } = draft;
     if steps.is_empty() {
@@ -97,8 +97,8 @@ fn conditions(steps: &[Step], limits: &PlanLimits) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// A step that mentions another's result waits for it. Where that would close a circle, the
-/// mention is no reference.
+/// Makes each step depend on the steps whose results it mentions. A mention that would close a
+/// cycle is not a reference.
 fn references(steps: &mut [Step], repairs: &mut Vec<PlanRepair>) {
     for at in 0..steps.len() {
         let Some(step) = steps.get(at) else { continue };
@@ -119,7 +119,8 @@ fn references(steps: &mut [Step], repairs: &mut Vec<PlanRepair>) {
     }
 }
 
-/// A synthesis without dependencies is one of everything; without a last one, one is added.
+/// Makes the last synthesis without dependencies depend on all other steps. If no synthesis
+/// depends on all other steps, adds one. Returns the index of the final synthesis.
 fn synthesis(steps: &mut Vec<Step>, repairs: &mut Vec<PlanRepair>) -> usize {
     let bare = |step: &Step| step.kind() == StepKind::Synthesize && step.depends_on.is_empty();
     if let Some(at) = steps.iter().rposition(bare)
@@ -149,7 +150,7 @@ fn synthesis(steps: &mut Vec<Step>, repairs: &mut Vec<PlanRepair>) -> usize {
     steps.len() - 1
 }
 
-/// Adds a synthesis behind `ends`; its id.
+/// Adds a synthesis that depends on `depends_on` and returns its id.
 fn add_synthesis(steps: &mut Vec<Step>, depends_on: Vec<String>) -> String {
     let mut id = "synthesis".to_owned();
     while position(steps, &id).is_some() {
@@ -168,7 +169,7 @@ fn add_synthesis(steps: &mut Vec<Step>, depends_on: Vec<String>) -> String {
 }
 
 impl Plan {
-    /// Sees to it that the step that writes the answer is none of the first `kept`.
+    /// Ensures that the step that writes the answer is not one of the first `kept`.
     pub(crate) fn close(&mut self, kept: usize) {
         if self.last >= kept {
             return;

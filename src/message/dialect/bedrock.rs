@@ -85,7 +85,7 @@ fn media(seen: Seen<'_>) -> Json<'_> {
     Json::object([("document", Json::object(document))])
 }
 
-/// Tools that are declared only because the history names them.
+/// Declares stubs for the tools that the history names; `None` if it names none.
 pub(in crate::message) fn stub_tools<'n, 'a>(
     names: impl Iterator<Item = &'n str>,
     rules: &Rules,

@@ -1,4 +1,4 @@
-//! The grammar of OpenAI's Chat Completions, as those that took it over write it.
+//! The message format of OpenAI's Chat Completions, as compatible providers use it.
 
 use super::super::import::Media;
 use super::super::model::{Members, Reasoning};
@@ -6,18 +6,18 @@ use super::super::prepare::joined;
 use super::super::rules::{Message, Out, ResultOut, Role, blocks};
 use crate::json::{Joined, Json};
 
-/// In what they differ.
+/// The points in which the providers differ.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Style {
     /// The content of a message that has only calls.
     pub(super) silence: Silence,
-    /// Whether a call says that it is a function's.
+    /// Whether a call has `"type": "function"`.
     pub(super) typed: bool,
-    /// Where a result names its tool.
+    /// The member of a result that names its tool.
     pub(super) result_name: Option<&'static str>,
     /// Whether content may be a list.
     pub(super) lists: bool,
-    /// Where the model's plan stands, for Cohere.
+    /// Whether the model's plan is written as `tool_plan`, for Cohere.
     pub(super) plan: bool,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn write<'a>(message: Message<'a>, style: Style, out: &mut Vec<Json<'
     out.push(Json::Object(members));
 }
 
-/// The content; `None` if nothing was said.
+/// The content; `None` if there is none.
 fn content<'a>(said: Vec<Out<'a>>, role: Role, listed: bool, style: Style) -> Option<Json<'a>> {
     if said.is_empty() {
         return None;
@@ -99,7 +99,8 @@ fn content<'a>(said: Vec<Out<'a>>, role: Role, listed: bool, style: Style) -> Op
     let mut text = Joined::default();
     for part in &said {
         if let Out::Text { text: more, apart, .. } = part {
-            // The pieces of one answer belong together; other pieces are paragraphs.
+            // Texts of one assistant message are concatenated; others are separated by a blank
+            // line.
             if !text.is_empty() && (*apart || role != Role::Assistant) {
                 text.text("\n\n");
             }
@@ -135,7 +136,7 @@ fn media(seen: Media<'_>) -> Json<'_> {
     Json::object([("type", "file".into()), ("file", file)])
 }
 
-/// An address, made of the bytes where there are only these.
+/// The URL of the media; a data URL if only the bytes are given.
 pub(super) fn address<'a>(seen: &Media<'a>) -> Json<'a> {
     if seen.is_url {
         return Json::String(seen.data.clone());
@@ -178,7 +179,7 @@ fn result<'a>(part: Out<'a>, style: Style) -> Option<Json<'a>> {
     Some(Json::Object(members))
 }
 
-/// What a result holds: a text, or a list of blocks.
+/// The content of a result: a text, or a list of blocks.
 pub(super) fn payload(content: ResultOut<'_>) -> Json<'_> {
     match content {
         ResultOut::Text(text) | ResultOut::Native(text) => text,

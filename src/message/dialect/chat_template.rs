@@ -1,5 +1,5 @@
-//! The strict chat templates of models behind vLLM, llama.cpp and LM Studio: they see one system
-//! message, then user and assistant in turn, and read every call's arguments.
+//! The strict chat templates of models behind vLLM, llama.cpp and LM Studio: they accept one system
+//! message, then alternating user and assistant messages, and parse the arguments of every call.
 //! <https://huggingface.co/docs/transformers/chat_templating>
 
 use super::super::model::Marks;

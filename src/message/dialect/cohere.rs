@@ -1,4 +1,4 @@
-//! Cohere v2: OpenAI's grammar without content beside calls.
+//! Cohere v2: OpenAI's format; a message that has only calls has no content.
 //! <https://docs.cohere.com/v2/reference/chat>
 
 use super::super::model::Marks;

@@ -1,4 +1,4 @@
-//! DeepSeek: OpenAI's grammar with texts only, and reasoning beside calls.
+//! DeepSeek: OpenAI's format with text content only, and reasoning beside calls.
 //! <https://api-docs.deepseek.com/guides/thinking_mode>
 
 use super::super::model::Marks;
@@ -8,7 +8,7 @@ use super::chat::{self, Silence, Style};
 pub(super) const RULES: Rules = Rules {
     own: Marks::CHAT.and(Marks::PLAIN),
     null: false,
-    // The reasoner refuses it; the others continue it only when told to.
+    // The reasoner refuses a final assistant message; the other models continue it only on request.
     last: Last::Better,
     reasoning: Replay::Content,
     media: Media::None,

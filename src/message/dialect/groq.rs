@@ -1,4 +1,4 @@
-//! Groq: OpenAI's grammar, and every unknown field is refused.
+//! Groq: OpenAI's format; unknown fields are refused.
 //! <https://console.groq.com/docs/openai>
 
 use super::super::model::Marks;

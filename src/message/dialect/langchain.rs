@@ -1,4 +1,4 @@
-//! LangChain messages, plain: <https://python.langchain.com/docs/concepts/messages/>.
+//! LangChain messages in plain form: <https://python.langchain.com/docs/concepts/messages/>.
 
 use super::super::model::{Marks, Members};
 use super::super::rules::{Arguments, COMMON, Media, Message, Out, Role, Rules, blocks};
@@ -27,7 +27,7 @@ fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
         }
     };
     let mut calls = Vec::new();
-    // A list of one text is how LangChain streams a text.
+    // LangChain streams a text as a list with one text block; it is written as a plain text.
     let mut said = Message { parts: Vec::new(), listed: false, ..message };
     for part in message.parts {
         match part {
@@ -40,7 +40,7 @@ fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
             part => said.parts.push(part),
         }
     }
-    // What was said is written as in OpenAI's grammar.
+    // The other parts are written in OpenAI's format.
     let mut written = Vec::new();
     chat::write(said, STYLE, &mut written);
     let content = written.pop().and_then(|message| message.get("content").cloned());

@@ -1,4 +1,4 @@
-//! Mistral: OpenAI's grammar with an order of roles.
+//! Mistral: OpenAI's format with a required order of roles.
 //! <https://docs.mistral.ai/api/#tag/chat>, and the validator of `mistral-common`.
 
 use super::super::model::Marks;

@@ -1,5 +1,5 @@
-//! One file per provider, a table of rules and how its messages are written; none knows another.
-//! `chat` is the grammar that the ones around OpenAI's share.
+//! One file per provider: a table of rules, and the code that writes its messages. The files are
+//! independent of each other; `chat` is the format that OpenAI-compatible providers share.
 
 mod anthropic;
 mod bedrock;

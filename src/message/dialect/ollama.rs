@@ -26,7 +26,7 @@ const STYLE: Style = Style {
     plan: false,
 };
 
-/// Images stand beside the text, as bare base64.
+/// Writes images beside the text, as bare base64.
 fn write<'a>(mut message: Message<'a>, out: &mut Vec<Json<'a>>) {
     let mut images = Vec::new();
     message.parts.retain(|part| match part {

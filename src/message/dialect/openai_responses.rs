@@ -68,7 +68,7 @@ fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
                 speak(role, &mut said, &mut own, listed, out);
                 out.push(block);
             }
-            // What the assistant said in pieces are items of their own.
+            // Each text of the assistant becomes its own item, unless the content came as a list.
             Out::Text { .. } if speaker == Role::Assistant && !listed => {
                 speak(role, &mut said, &mut own, false, out);
                 said.push(part);
@@ -99,7 +99,7 @@ fn speak<'a>(
         Json::Array(blocks(said, block))
     };
     let mut members: Members<'a> = vec![("role".into(), role.into()), ("content".into(), content)];
-    // An id is one item's.
+    // `append` empties `extra`: an id belongs to one item only.
     members.append(extra);
     out.push(Json::Object(members));
 }
@@ -119,7 +119,7 @@ fn block<'a>(part: Out<'a>, role: &str) -> Option<Json<'a>> {
     })
 }
 
-/// Whether a block is part of a message; others are items of their own.
+/// Whether a block is part of a message; all others are separate items.
 fn is_part(block: &Json<'_>) -> bool {
     let kind = block.get("type").and_then(Json::as_str).unwrap_or_default();
     kind == "refusal" || kind.starts_with("input_") || kind.starts_with("output_")

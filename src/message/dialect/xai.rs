@@ -1,4 +1,4 @@
-//! xAI: OpenAI's grammar, and content is never null.
+//! xAI: OpenAI's format; content is never null.
 //! <https://docs.x.ai/docs/api-reference#chat-completions>
 
 use super::super::model::Marks;

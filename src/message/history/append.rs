@@ -1,4 +1,4 @@
-//! What is said: an entry that follows, or goes on with the last one.
+//! Appends an entry, or continues the last one.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ impl<'a> History<'a> {
             && last.answered.is_none()
             && entry.calls().next().is_none()
         {
-            // An item between calls and their outputs.
+            // An item between calls and their outputs is added to the entry of the calls.
             last.parts.append(&mut entry.parts);
             return;
         }
@@ -38,7 +38,7 @@ impl<'a> History<'a> {
             && thinks(last)
             && thinks(&entry)
         {
-            // Items of reasoning lead to the same item.
+            // Consecutive reasoning items belong to the same following item.
             last.parts.append(&mut entry.parts);
             return;
         }
@@ -87,7 +87,8 @@ impl<'a> History<'a> {
             .last()
             .is_none_or(|last| matches!(last.speaker, Speaker::System | Speaker::Developer));
         if leads && leading && self.rules.system == System::Apart {
-            // It is put beside the messages; one that does not lead is reported by what is done.
+            // A leading system message is moved out of the messages; any other is reported when it
+            // is arranged.
             let finding = Finding::new("SYSTEM_POSITION", "moved", index);
             self.read.push(finding.spelling());
         }
@@ -98,7 +99,8 @@ impl<'a> History<'a> {
         }
     }
 
-    /// What depends on entry `at` saying something: entries before it, and whose turn it is.
+    /// Updates the state that depends on the content of entry `at`: undecided entries before it,
+    /// and the current turn.
     pub(super) fn spoke(&mut self, at: usize) {
         if let Some(undecided) = self.undecided {
             self.arranger.rewind(undecided);
@@ -117,7 +119,7 @@ impl<'a> History<'a> {
             self.undecided = None;
         }
         if user && at > self.turn {
-            // Gemini wants signatures of the current turn only.
+            // Gemini requires signatures in the current turn only.
             if self.signatures() {
                 self.arranger.rewind(self.turn);
             }
@@ -125,8 +127,8 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Responses refuses an item whose id another has: a message and a call go without, and of
-    /// items that only the provider knows the second is left out.
+    /// The Responses API refuses duplicate item ids: a message or a call loses its repeated id, and
+    /// a native item with a repeated id is dropped.
     fn item_ids(&mut self, entry: &mut Entry<'a>) {
         let index = entry.index;
         let message = self.used_again(&entry.extra, index);
@@ -157,7 +159,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Whether the id among the members is that of an item before.
+    /// Records the id among the members; returns whether an earlier item has it.
     pub(super) fn used_again(
         &mut self,
         members: &[(Cow<'a, str>, Json<'a>)],
@@ -178,7 +180,7 @@ impl<'a> History<'a> {
     }
 }
 
-/// By what an item is found; no id of a call begins so.
+/// The key of an item in the index; no call id begins with the same character.
 fn by_item(id: &str) -> String {
     format!("\u{2}{id}")
 }

@@ -1,4 +1,4 @@
-//! Calls: where they stand, and what they are found by.
+//! Calls: their places and their lookup keys.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::super::rules::Ids;
 use super::History;
 
 impl<'a> History<'a> {
-    /// A call that is an element of its own joins the calls before it.
+    /// Adds a call that is an element of its own; it joins the calls before it where possible.
     pub(super) fn call(&mut self, mut call: Call<'a>, marks: Marks) {
         let at = self.entries.len();
         let joins = self.entries.last().is_some_and(|last| {
@@ -18,7 +18,7 @@ impl<'a> History<'a> {
                 && (last.open
                     || last.marks.meets(Marks::RESPONSES) && marks.meets(Marks::RESPONSES))
                 && last.answered.is_none()
-                // What the provider runs itself stands alone.
+                // A call does not join an entry that ends with a block of the provider's own tools.
                 && !matches!(last.parts.last(), Some(Part::Native { .. }))
         });
         if !joins {
@@ -50,7 +50,7 @@ impl<'a> History<'a> {
         if let Some(at) = result.kept
             && let Some(entry) = self.entries.get_mut(at)
         {
-            // Its call is here after all.
+            // The call has arrived, so the result is no longer sent on its own.
             entry.gone = true;
             self.arranger.rewind(at);
         }
@@ -69,7 +69,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Arguments that came before their call.
+    /// Applies arguments that arrived before their call.
     fn take_early_args(&mut self, call: &mut Call<'a>) {
         let early = self.index.find(&call.id).and_then(|id| self.early_args.get_mut(id));
         if let Some((_, text)) = early.and_then(Option::take) {
@@ -77,7 +77,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Gives a call its id; the number of what it is found by: its own id, or its tool.
+    /// Assigns the id and the name that are sent; returns the number of the call's lookup key.
     pub(super) fn name_call(&mut self, call: &mut Call<'a>) -> usize {
         self.take_early_args(call);
         let number = self.index.number(&key(call));
@@ -95,7 +95,7 @@ impl<'a> History<'a> {
             if is {
                 let finding = Finding::new(code, "renamed", call.index).call(&call.id);
                 let finding = if none { finding } else { finding.done(format!("now {wire_id}")) };
-                // Providers take an id again in a later message; within one none does.
+                // Providers accept a repeated id in a later message, but not within one message.
                 let taken = code == "TOOL_CALL_ID_DUPLICATE" && !within;
                 self.read.push(finding.risk_if(none || taken));
             }
@@ -109,7 +109,7 @@ impl<'a> History<'a> {
         number
     }
 
-    /// Whether the id of a call is that of another one of the same element.
+    /// Whether another call of the same element has the same id.
     fn twice(&self, call: &Call<'a>, id: usize) -> bool {
         match self.pairs.last_of(id) {
             Some((entry, _)) if entry == self.entries.len() => true,
@@ -119,7 +119,7 @@ impl<'a> History<'a> {
     }
 }
 
-/// By what a call is found: its id, or its tool where it has none.
+/// The lookup key of a call: its id, or its tool's name if it has no id.
 pub(super) fn key<'k>(call: &'k Call<'_>) -> Cow<'k, str> {
     if call.id.is_empty() { Cow::Owned(by_name(&call.name)) } else { Cow::Borrowed(&call.id) }
 }

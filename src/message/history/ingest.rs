@@ -1,4 +1,4 @@
-//! Pieces into entries: who said what, and which call has which result.
+//! Turns pieces into entries: who said what, and which call has which result.
 
 use std::borrow::Cow;
 
@@ -11,11 +11,11 @@ use crate::error::Error;
 use crate::json::{Joined, Json};
 
 impl<'a> History<'a> {
-    /// Takes the pieces of one element.
+    /// Adds the pieces of one element.
     pub(super) fn take(&mut self, pieces: Vec<Piece<'a>>, index: usize) -> Result<(), Error> {
         let foreign = !self.marks.within(self.rules.own);
         for piece in pieces {
-            // Whether a call is unanswered or pending depends on what comes behind it.
+            // Whether a call is unanswered or pending depends on the entries after it.
             self.arranger.rewind(self.entries.len().saturating_sub(1));
             match piece {
                 Piece::Say(entry) => self.say(entry),
@@ -26,7 +26,7 @@ impl<'a> History<'a> {
                     self.text_delta(&id, &delta, speaker, index);
                 }
                 Piece::Replace(elements) => {
-                    // Nothing is given up before all of it is read.
+                    // Every element is read before the history is cleared.
                     let read = elements.into_iter().map(|value| element(value, index));
                     let read: Option<Vec<_>> = read.collect();
                     let read = read.ok_or(Error::MessageShape { index })?;
@@ -44,7 +44,7 @@ impl<'a> History<'a> {
             }
         }
         if !foreign && !self.marks.within(self.rules.own) {
-            // Lists are kept as lists only while all of the history is the dialect's own.
+            // Content lists stay lists only while the whole history is in the dialect's own shape.
             self.arranger.rewind(0);
         }
         Ok(())
@@ -85,7 +85,7 @@ impl<'a> History<'a> {
 
     fn args_delta(&mut self, id: &str, delta: &str, index: usize) {
         let place = if id.is_empty() {
-            // A chunk without an id goes on with the call before it.
+            // A chunk without an id continues the call before it.
             let at = self.called.filter(|at| at + 1 == self.entries.len());
             let calls = at.and_then(|at| self.entries.get(at));
             let last = |part: &Part<'_>| matches!(part, Part::Call(_));
@@ -98,7 +98,7 @@ impl<'a> History<'a> {
                 self.read.push(Finding::new("TOOL_CALL_PARTIAL", "dropped", index));
                 return;
             }
-            // Its call is still to come.
+            // The call has not arrived yet.
             let number = self.index.number(id);
             if number >= self.early_args.len() {
                 self.early_args.resize(number + 1, None);
@@ -121,7 +121,7 @@ impl<'a> History<'a> {
         let last = self.entries.last().filter(|last| {
             id.is_empty() && last.marks.meets(Marks::EVENT) && last.speaker == speaker
         });
-        // A chunk without an id goes on with what was said last.
+        // A chunk without an id continues the last entry.
         let at = last.map(|_| self.entries.len() - 1).or_else(|| self.message_of(id));
         let known = at.and_then(|at| Some((at, self.entries.get_mut(at)?)));
         if let Some((at, entry)) = known
@@ -146,7 +146,7 @@ impl<'a> History<'a> {
         self.say(entry);
     }
 
-    /// The entry of a message's id.
+    /// The entry of the message with this id.
     fn message_of(&self, id: &str) -> Option<usize> {
         *self.named.get(self.index.find(&by_message(id))?)?
     }
@@ -159,7 +159,7 @@ impl<'a> History<'a> {
     }
 }
 
-/// By what a message is found; no id of a call begins so.
+/// The key of a message in the index; no call id begins with the same character.
 pub(super) fn by_message(id: &str) -> String {
     format!("\u{1}{id}")
 }

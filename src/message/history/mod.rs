@@ -1,4 +1,4 @@
-//! A history that grows: what was appended is read once, and only its end is arranged again.
+//! A growing history: each element is read once, and only the end is arranged again.
 
 mod append;
 mod calls;
@@ -21,14 +21,14 @@ use super::rules::Rules;
 use crate::error::Error;
 use crate::json::{Json, Kind, Reader};
 
-/// What is put in the place of a result that never came.
+/// The content of a synthesized result, for a call that has none.
 pub(in crate::message) const INTERRUPTED: &str =
     "Tool call was interrupted before it returned a result.";
 
-/// Said of calls that a strategy leaves out.
+/// The code for calls that a strategy omits.
 pub(in crate::message) const OMITTED: &str = "TOOL_CALL_OMITTED";
 
-/// A history in the provider's shape that takes more elements as they come.
+/// A history in the provider's shape, to which elements are appended as they arrive.
 ///
 /// ```
 /// use turnlock::json::Json;
@@ -44,39 +44,40 @@ pub(in crate::message) const OMITTED: &str = "TOOL_CALL_OMITTED";
 pub struct History<'a> {
     options: Options,
     rules: &'static Rules,
-    /// Elements that were appended.
+    /// The number of appended elements.
     elements: usize,
     entries: Vec<Entry<'a>>,
-    /// Ids as they were given, and as they are now.
+    /// The numbers of ids, both given and assigned ones.
     index: Index,
     pairs: Pairs<'a>,
     ids: IdMap,
-    /// What was found while elements were read, in their order.
+    /// Findings from reading the elements, in order.
     read: Vec<Finding>,
     arranger: Arranger<'a>,
-    /// How much of it an update has told.
+    /// The number of findings in `read` that updates have reported.
     told: usize,
-    /// Where the user spoke last.
+    /// The index of the last user entry.
     turn: usize,
-    /// The entry that made calls last.
+    /// The last entry that has calls.
     called: Option<usize>,
-    /// Where its first call without a result may be.
+    /// The first part of that entry that may be a call without a result.
     open_from: usize,
-    /// The first entry whose place or worth depends on who speaks next: reasoning that may have led
-    /// to nothing, a system message that may only stand before the assistant.
+    /// The first entry whose treatment depends on the next speaker: reasoning that no item may
+    /// follow, or a system message that is accepted only before the assistant.
     undecided: Option<usize>,
-    /// Whether an item refers to what the provider keeps.
+    /// Whether an item refers to data that the provider stores.
     references: bool,
-    /// By the number of an item's id, whether an item has it.
+    /// Whether an item has an id, by the number of the id.
     items: Vec<bool>,
     names: NameMap,
-    /// By the number of a call's id, arguments that came before it, and with which element.
+    /// Arguments that arrived before their call, with their element, by the number of the call's
+    /// id.
     early_args: Vec<Option<(usize, String)>>,
-    /// By the number of a message's id, its entry.
+    /// The entry of a message, by the number of its id.
     named: Vec<Option<usize>>,
     /// Whether a call carried a thought signature.
     signed: bool,
-    /// The shapes that were seen.
+    /// The shapes seen so far.
     marks: Marks,
 }
 
@@ -109,11 +110,11 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Takes the next elements, in any shape.
+    /// Appends the next elements, in any shape.
     ///
     /// # Errors
-    /// `message.unknown_shape` with the index of an element that has none. The elements before
-    /// it are taken, it and those behind it are not.
+    /// `message.unknown_shape` with the index of an element whose shape is unknown. The elements
+    /// before it are appended; it and the later ones are not.
     pub fn append(&mut self, elements: impl IntoIterator<Item = Json<'a>>) -> Result<(), Error> {
         for value in elements {
             let index = self.elements;
@@ -124,17 +125,17 @@ impl<'a> History<'a> {
         Ok(())
     }
 
-    /// Takes the next elements from the text of a JSON array. Half of a surrogate pair becomes
-    /// U+FFFD, and is reported as `UNICODE_LONE_SURROGATE`.
+    /// Appends the next elements from the text of a JSON array. A lone surrogate becomes U+FFFD and
+    /// is reported as `UNICODE_LONE_SURROGATE`.
     ///
     /// # Errors
-    /// Those of [`History::append`], `json.*` for a text that is no JSON, `options.invalid` for
-    /// JSON that is no array.
+    /// Those of [`History::append`], `json.*` for invalid JSON, `options.invalid` for JSON that is
+    /// not an array.
     pub fn append_text(&mut self, text: &'a str) -> Result<(), Error> {
         each(text, &mut |value, replaced| self.append_one(value, replaced))
     }
 
-    /// One element, and whether half characters of it were replaced.
+    /// Appends one element; `replaced` tells whether lone surrogates in it were replaced.
     pub(crate) fn append_one(&mut self, value: Json<'a>, replaced: bool) -> Result<(), Error> {
         let before = self.read.len();
         if replaced {
@@ -147,7 +148,7 @@ impl<'a> History<'a> {
         taken
     }
 
-    /// Takes back the last element, which was one message and no call.
+    /// Removes the last element, which must be one message without calls.
     pub(crate) fn retract(&mut self) {
         self.entries.pop();
         self.elements = self.elements.saturating_sub(1);
@@ -163,8 +164,8 @@ impl<'a> History<'a> {
     }
 }
 
-/// Reads the elements of an array, each with whether half characters of it were replaced. The
-/// first error ends it.
+/// Passes each element of an array to `take`, and whether lone surrogates in it were replaced.
+/// After an error from `take`, the rest is only checked for valid JSON.
 fn each<'t>(
     text: &'t str,
     take: &mut dyn FnMut(Json<'t>, bool) -> Result<(), Error>,

@@ -1,4 +1,4 @@
-//! What a history comes to: the provider's messages, and what was found on the way.
+//! The output of a history: the provider's messages, and the findings.
 
 use super::super::arrange::{Context, Tail};
 use super::super::model::Entry;
@@ -9,44 +9,45 @@ use super::{History, OMITTED};
 use crate::dialect::Dialect;
 use crate::json::Json;
 
-/// A history that the provider takes.
+/// A history in the form that the provider accepts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Normalized<'a> {
     /// The provider's messages.
     pub messages: Vec<Json<'a>>,
-    /// The system prompt, where the provider has it beside the messages.
+    /// The system prompt, if the provider takes it outside the messages.
     pub system: Option<Json<'a>>,
-    /// Bedrock's tools, where the history needs some and the request declares none.
+    /// Stub declarations for Bedrock, if the history has tool calls and the request declares no
+    /// tools.
     pub tool_config: Option<Json<'a>>,
-    /// The thread, for that strategy.
+    /// The id of the thread, for the thread strategy.
     pub thread_id: Option<String>,
     /// Every change that was made, in the order of the elements.
     pub repairs: Vec<Repair>,
 }
 
-/// What has changed since the last one.
+/// The changes since the last update.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Update<'a> {
-    /// How many of the messages stay.
+    /// The number of leading messages that are unchanged.
     pub keep: usize,
-    /// The messages behind them.
+    /// The messages after them.
     pub messages: Vec<Json<'a>>,
     /// As in [`Normalized`].
     pub system: Option<Json<'a>>,
     /// As in [`Normalized`].
     pub tool_config: Option<Json<'a>>,
-    /// New repairs of what was read.
+    /// New repairs from reading the elements.
     pub read: Vec<Repair>,
-    /// How many repairs of what was arranged stay, and those behind them.
+    /// The number of leading repairs from arranging that are unchanged.
     pub keep_arranged: usize,
-    /// The repairs behind them.
+    /// The repairs after them.
     pub arranged: Vec<Repair>,
     /// Repairs at the end, which the next element may undo.
     pub end: Vec<Repair>,
 }
 
 impl<'a> History<'a> {
-    /// The history as the provider takes it, so far.
+    /// Returns the history so far in the form that the provider accepts.
     #[must_use]
     pub fn normalized(&mut self) -> Normalized<'a> {
         let tail = self.arrange();
@@ -54,14 +55,14 @@ impl<'a> History<'a> {
         self.with(messages, self.found(), tail)
     }
 
-    /// The repairs so far.
+    /// Returns the repairs so far.
     pub fn repairs(&mut self) -> Vec<Repair> {
         let tail = self.arrange();
         let found = self.sorted(self.found(), tail.findings);
         found.into_iter().filter(Finding::is_repair).map(Finding::repair).collect()
     }
 
-    /// As [`History::normalized`], of a history that does not grow any more.
+    /// As [`History::normalized`], for a history that is complete.
     #[must_use]
     pub fn into_normalized(mut self) -> Normalized<'a> {
         let tail = self.arrange();
@@ -88,7 +89,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// As [`History::normalized`], with only what has changed since it was last asked for.
+    /// As [`History::normalized`], but returns only the changes since the last update.
     pub fn update(&mut self) -> Update<'a> {
         let tail = self.arrange();
         let keep = self.arranger.keep();
@@ -118,7 +119,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// What the provider would refuse of these messages as they are.
+    /// Returns what the provider would refuse in these messages as they are.
     #[must_use]
     pub fn violations(&mut self) -> Vec<Violation> {
         let tail = self.arrange();
@@ -149,15 +150,15 @@ impl<'a> History<'a> {
         [self.read.as_slice(), &self.arranger.findings].concat()
     }
 
-    /// Whether a finding is about what is sent: of calls and results a strategy that leaves them
-    /// out says only that it does.
+    /// Whether a finding concerns what is sent. A strategy that omits calls and results reports
+    /// only the omission.
     fn concerns(&self, finding: &Finding) -> bool {
         self.options.strategy == Strategy::Reconstruct
             || !finding.code.starts_with("TOOL_")
             || finding.code == OMITTED
     }
 
-    /// All that was found, in the order of the elements.
+    /// All findings, in the order of the elements.
     fn sorted(&self, mut found: Vec<Finding>, tail: Vec<Finding>) -> Vec<Finding> {
         found.retain(|finding| self.concerns(finding));
         found.extend(self.at_end());
@@ -166,7 +167,7 @@ impl<'a> History<'a> {
         found
     }
 
-    /// What is wrong with the history as a whole, so far.
+    /// Findings about the history as a whole, so far.
     fn at_end(&self) -> Vec<Finding> {
         let mut all = Vec::new();
         if self.options.strategy == Strategy::Reconstruct {
@@ -198,7 +199,8 @@ impl<'a> History<'a> {
             .flatten()
     }
 
-    /// Bedrock refuses tool blocks without a declaration of tools.
+    /// Returns stub declarations if the request declares no tools: Bedrock refuses tool blocks
+    /// without declared tools.
     fn declared(&self) -> Option<Json<'a>> {
         if !self.options.tools.as_ref().is_some_and(Vec::is_empty) {
             return None;

@@ -1,4 +1,4 @@
-//! Results: which call each of them answers.
+//! Results: which call each one answers.
 
 use super::super::model::{Call, Content, Entry, Marks, Part, Speaker, ToolResult};
 use super::super::options::Strategy;
@@ -37,14 +37,14 @@ impl<'a> History<'a> {
                 self.pairs.wait(number, key, ToolResult { kept, ..result.clone() });
                 self.keep(result);
             }
-            // By its name alone a result would be given to whatever is called next.
+            // It cannot wait for a call: without an id, it would match the next call of its tool.
             Answers::Nothing if id.is_empty() => self.pairs.orphan(result),
             Answers::Nothing => self.pairs.wait(number, key, result),
         }
     }
 
-    /// Whether the call of an item may be known to the provider only: the input goes on from a
-    /// response or a conversation that it keeps, or refers to its items.
+    /// Whether only the provider may know the call of this result: the input continues a response
+    /// or a conversation that the provider stores, or refers to its items.
     fn elsewhere(&self, result: &ToolResult<'a>) -> bool {
         result.item.is_some()
             && self.options.strategy == Strategy::Reconstruct
@@ -63,13 +63,14 @@ impl<'a> History<'a> {
         self.say(entry);
     }
 
-    /// A result without an id belongs to a call of its tool in the last message that has calls,
-    /// or else to the first there that has none.
+    /// Matches a result by the name of its tool to a call in the last entry that has calls, if the
+    /// result or the call has no id. A result without an id falls back to the first unanswered call
+    /// there.
     fn by_place(&mut self, id: &str, name: &str) -> Option<Place> {
         let at = self.called?;
         let entry = self.entries.get(at)?;
         let open = |part: &Part<'a>| matches!(part, Part::Call(call) if call.result.is_none());
-        // Only the next of them are looked at: who has thousands of calls gives them ids.
+        // Only the next 256 of them are searched: a history with thousands of calls has ids.
         let parts = entry.parts.iter().enumerate().skip(self.open_from);
         let mut waiting =
             parts.filter(|(_, part)| open(part)).take(256).filter_map(|(at, part)| match part {
@@ -81,7 +82,8 @@ impl<'a> History<'a> {
             call.name == name && (id.is_empty() || call.id.is_empty())
         };
         let same = first.filter(named).or_else(|| waiting.find(named));
-        // The call has no id, and the result that it was given has one; or none of them has.
+        // With an id, only a call without one matches; without an id, the first call is the
+        // fallback.
         let (part, found) = if id.is_empty() { same.or(first) } else { same }?;
         let place = (at, part);
         if let Some((first, _)) = first {
@@ -113,7 +115,7 @@ impl<'a> History<'a> {
         self.arranger.rewind(place.0);
     }
 
-    /// The last result wins, unless it only says that there was none.
+    /// The last result replaces earlier ones, unless it is the text of a synthesized result.
     fn again(&mut self, place: Place, result: ToolResult<'a>) {
         let made_up = |result: &ToolResult<'_>| matches!(&result.content, Content::Text(text) if text.as_str() == Some(INTERRUPTED));
         let mut dropped = result.index;

@@ -1,4 +1,4 @@
-//! The blocks of a content list, by what each says it is.
+//! The blocks of a content list, by their type.
 
 use std::borrow::Cow;
 
@@ -6,15 +6,15 @@ use super::super::model::{Args, Call, Content, Marks, Members, Part, Piece, Reas
 use super::{Fields, call};
 use crate::json::Json;
 
-/// What a block of a content list comes to.
+/// A parsed block of a content list.
 pub(super) enum Block<'a> {
     Part(Part<'a>),
     Result(Box<Piece<'a>>),
-    /// It says nothing to a provider.
+    /// The block has no meaning for a provider.
     Nothing,
 }
 
-/// A part that is no result.
+/// Parses a block; `None` if it is a result or has no meaning for a provider.
 pub(super) fn part<'a>(value: Json<'a>, marks: &mut Marks) -> Option<Part<'a>> {
     match block(value, 0, marks)? {
         Block::Part(part) => Some(part),
@@ -22,7 +22,7 @@ pub(super) fn part<'a>(value: Json<'a>, marks: &mut Marks) -> Option<Part<'a>> {
     }
 }
 
-/// A block; `None` if it is not even an object or a text.
+/// Parses a block; `None` if it is neither an object nor a text.
 pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Option<Block<'a>> {
     let value = match value {
         text if text.is_text() => return Some(Block::Part(Part::Text(Text::new(text)))),
@@ -66,7 +66,7 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
         "thinking" | "redacted_thinking" => {
             let chunks = matches!(fields.get("thinking"), Some(Json::Array(_)));
             if kind == "thinking" && fields.len() == 2 && fields.has_text("thinking") {
-                // Nothing but a text, and unsigned: Cohere's.
+                // Only an unsigned text: Cohere's form.
                 marks.add(Marks::COHERE);
                 let (marks, block) = (Marks::COHERE, fields.into_json());
                 return Some(Block::Part(Part::Reasoning(Reasoning::Native { marks, block })));
@@ -99,7 +99,7 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
     })
 }
 
-/// The wires that have a block of this type.
+/// The wire formats that have a block of this type.
 fn wires(kind: &str, fields: &Fields<'_>, beside: Marks) -> Marks {
     match kind {
         "refusal" | "input_audio" if beside.meets(Marks::RESPONSES) => Marks::RESPONSES,
@@ -123,7 +123,7 @@ fn wires(kind: &str, fields: &Fields<'_>, beside: Marks) -> Marks {
     }
 }
 
-/// Gemini's and Bedrock's blocks are told by their one key.
+/// Parses a block without a type: Gemini's and Bedrock's blocks are identified by their only key.
 fn untyped<'a>(fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block<'a> {
     if fields.has_text("text") {
         marks.add(Marks::BEDROCK);
@@ -132,7 +132,7 @@ fn untyped<'a>(fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block<'a>
     marks.add(Marks::BEDROCK);
     let own = ["toolUse", "toolResult"].iter().filter_map(|key| fields.get(key)?.get("type"));
     if own.into_iter().next().is_some() {
-        // Bedrock's own tools: it ran them, and their results stand beside them.
+        // Bedrock ran these tools itself, and their results are beside them.
         return Block::Part(Part::Native { marks: Marks::BEDROCK, block: fields.into_json() });
     }
     if let Some(mut call) = fields.get("toolUse").cloned().and_then(Fields::of) {
@@ -173,7 +173,7 @@ fn untyped<'a>(fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block<'a>
 
 fn text(mut fields: Fields<'_>) -> Text<'_> {
     let text = fields.take("text").unwrap_or_default();
-    // The AI SDK's and LangChain's own; no provider wants them.
+    // Members of the AI SDK and of LangChain that no provider needs.
     fields.forget(&["type", "index", "id", "state", "providerOptions", "providerMetadata"]);
     Text { text, extra: fields.rest() }
 }
@@ -184,7 +184,7 @@ fn tool_use<'a>(mut fields: Fields<'a>, index: usize) -> Part<'a> {
         id: fields.take_text("id").unwrap_or_default(),
         name: fields.take_text("name").unwrap_or_default(),
         args: match fields.take("input") {
-            // LangChain streams leave the text of the arguments here.
+            // LangChain streams put the text of the arguments here.
             Some(text) if text.is_text() => Args::Text(text),
             Some(value) => Args::Value(value),
             None => Args::Text(Json::string("")),
@@ -227,7 +227,7 @@ fn thinking<'a>(mut fields: Fields<'a>, kind: &str) -> Reasoning<'a> {
     }
 }
 
-/// Thinking with a signature; without one nobody takes it back.
+/// Thinking with a signature. Without one it becomes `Plain`: no provider accepts it back.
 fn signed<'a>(
     text: Option<Json<'a>>,
     signature: Option<Json<'a>>,
@@ -246,7 +246,8 @@ fn redacted(data: Json<'_>) -> Reasoning<'_> {
     if data.is_blank() { Reasoning::Plain } else { Reasoning::Redacted(data) }
 }
 
-/// The AI SDK keeps a provider's own beside the text: `providerMetadata.anthropic.signature`.
+/// Reads the provider's data that the AI SDK stores beside the text:
+/// `providerMetadata.anthropic.signature`.
 pub(super) fn provider_reasoning<'a>(fields: &mut Fields<'a>) -> Reasoning<'a> {
     let text = fields.take_any(&["text", "reasoning"]).unwrap_or_else(|| Json::string(""));
     let own = fields.take_any(&["providerMetadata", "providerOptions"]).and_then(Fields::of);
@@ -261,18 +262,18 @@ pub(super) fn provider_reasoning<'a>(fields: &mut Fields<'a>) -> Reasoning<'a> {
     anthropic.take("redactedData").map_or(Reasoning::Plain, redacted)
 }
 
-/// An image or a file, in no wire's words.
+/// An image or a file, independent of any wire format.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::message) struct Media<'a> {
-    /// Such as `image/png`; empty if it is not known.
+    /// Such as `image/png`; empty if unknown.
     pub(in crate::message) mime: String,
-    /// An address, or base64.
+    /// A URL, or base64.
     pub(in crate::message) data: Cow<'a, str>,
     pub(in crate::message) is_url: bool,
     pub(in crate::message) name: Option<Cow<'a, str>>,
 }
 
-/// What a block shows, if it is an image or a file that other wires can say.
+/// The image or file in a block, if other wire formats can represent it.
 pub(in crate::message) fn media<'a>(block: &Json<'a>) -> Option<Media<'a>> {
     let text = |value: &Json<'a>, key: &str| match value.get(key) {
         Some(Json::String(text)) => Some(text.clone()),
@@ -354,7 +355,7 @@ fn located<'a>(data: Cow<'a, str>, mime: String, name: Option<Cow<'a, str>>) -> 
     Media { mime, data, is_url, name }
 }
 
-/// The parts and results of a content, in order.
+/// The parts and results of a content, in order, and whether the content is a list.
 pub(super) fn content<'a>(
     value: Option<Json<'a>>,
     index: usize,
@@ -386,7 +387,7 @@ pub(super) fn content<'a>(
     }
 }
 
-/// Whether a content is empty in every way.
+/// Whether a content is an empty text.
 pub(super) fn nothing(content: &Content<'_>) -> bool {
     matches!(content, Content::Text(Json::String(text)) if text.is_empty())
 }

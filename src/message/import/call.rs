@@ -1,4 +1,4 @@
-//! Calls in every spelling.
+//! Calls in every known form.
 
 use std::borrow::Cow;
 
@@ -6,8 +6,8 @@ use super::super::model::{Args, Call, Content, Marks, ToolResult};
 use super::{Fields, block};
 use crate::json::Json;
 
-/// A call: `{ id, function: { name, arguments } }`, `{ toolCallId, toolName, args }`,
-/// `{ id, name, args }`, `{ id, name, input }` and what lies between.
+/// Parses a call: `{ id, function: { name, arguments } }`, `{ toolCallId, toolName, args }`,
+/// `{ id, name, args }`, `{ id, name, input }` and mixed forms.
 pub(super) fn call<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Option<Call<'a>> {
     let mut fields = Fields::of(value)?;
     fields.forget(&["type", "index", "error", "state"]);
@@ -15,7 +15,7 @@ pub(super) fn call<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opti
     let id = fields.take_any_text(&["toolCallId", "tool_call_id", "toolUseId", "call_id", "id"]);
     let custom = fields.get("custom").cloned().and_then(Fields::of);
     if let Some(mut custom) = custom {
-        // OpenAI's custom tools take a text; where there are none it is an argument.
+        // OpenAI's custom tools take a text; for other providers it becomes the argument `input`.
         marks.add(Marks::CHAT);
         let input = custom.take("input").unwrap_or_else(|| Json::string(""));
         return Some(Call {
@@ -51,7 +51,7 @@ pub(super) fn call<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opti
     })
 }
 
-/// Where OpenAI-compatible gateways put Gemini's signature.
+/// Reads Gemini's signature from the member that OpenAI-compatible gateways use.
 fn google<'a>(fields: &Fields<'a>) -> Option<Json<'a>> {
     let mut extra = Fields::of(fields.get("extra_content")?.clone())?;
     let mut google = Fields::of(extra.take("google")?)?;
@@ -81,7 +81,7 @@ pub(super) fn empty<'a>(index: usize) -> Call<'a> {
     }
 }
 
-/// The content of a result's block: a list of nothing is nothing.
+/// The content of a result block; an empty list counts as no content.
 pub(super) fn block_content<'a>(value: Option<Json<'a>>, marks: &mut Marks) -> Content<'a> {
     content(value.filter(|value| value.as_array().is_none_or(|items| !items.is_empty())), marks)
 }
@@ -163,5 +163,5 @@ pub(super) fn output<'a>(value: Json<'a>, marks: &mut Marks) -> (Content<'a>, bo
     (read, error)
 }
 
-/// What a call is answered with that the user did not allow.
+/// The result of a call that the user did not allow.
 pub(super) const DENIED: &str = "Tool execution denied.";

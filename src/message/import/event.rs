@@ -1,4 +1,4 @@
-//! What a chat page keeps: events of calls and texts, AG-UI's and those of a turn included.
+//! Events of calls and texts that a chat page stores, including those of AG-UI and of a turn.
 //!
 //! <https://docs.ag-ui.com/concepts/events>
 
@@ -8,8 +8,8 @@ use super::super::model::{Call, Entry, Marks, Part, Piece, Reasoning, Speaker, T
 use super::{Fields, call};
 use crate::json::Json;
 
-/// The pieces of an event of this type; `None` if no event has the type, and `Some(None)` if
-/// the event lacks what it must have.
+/// Returns the pieces of an event; `None` if the type is not a known event, and `Some(None)` if the
+/// event lacks a required member.
 pub(super) fn event<'a>(
     kind: &str,
     fields: &Fields<'a>,
@@ -24,7 +24,7 @@ pub(super) fn event<'a>(
         "text" | "assistant_text" if !fields.has("role") => Some(Speaker::Assistant),
         _ => None,
     };
-    // A text of a turn comes in chunks.
+    // The text of a turn arrives in chunks.
     if kind == "text" && fields.has("chunk") {
         return Some(turn_text(fields));
     }
@@ -45,7 +45,7 @@ pub(super) fn event<'a>(
             Some(Json::Array(items)) => Some(vec![Piece::Replace(items.clone())]),
             _ => None,
         },
-        // An item of Responses has a summary or is encrypted.
+        // A reasoning item of the Responses API has a summary or encrypted content.
         "reasoning"
             if (fields.has("text") || fields.has("content"))
                 && !fields.has("summary")
@@ -59,7 +59,7 @@ pub(super) fn event<'a>(
         "tool_calls" => turn_calls(fields.clone(), index),
         "tool_results" => turn_results(fields.clone(), index),
         "reasoning" if fields.has("chunk") => Some(Vec::new()),
-        // How a turn went, not what was said in it.
+        // Events about the state of a turn, not about its content.
         "refused" | "complete" | "paused" | "cancelled" | "error" if !fields.has("content") => {
             Some(Vec::new())
         }
@@ -71,7 +71,7 @@ pub(super) fn event<'a>(
         other if other.starts_with("thinking_") || other.starts_with("reasoning_") => {
             Some(Vec::new())
         }
-        // AG-UI grows: an event that says nothing leaves nothing out.
+        // AG-UI adds event types: an unknown event without content can be skipped.
         _ if kind.contains('_')
             && kind.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
             && !["content", "role", "text", "delta"].iter().any(|key| fields.has(key)) =>
@@ -122,7 +122,7 @@ fn start<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
 }
 
 fn delta<'a>(fields: &Fields<'a>) -> Option<Vec<Piece<'a>>> {
-    // A chunk without an id goes on with the call before it.
+    // A chunk without an id continues the call before it.
     let id = ID.iter().find_map(|key| fields.text(key)).unwrap_or_default();
     let delta = ["delta", "argsTextDelta", "args"].iter().find_map(|key| fields.text(key))?;
     Some(vec![Piece::ArgsDelta { id, delta }])
@@ -186,7 +186,7 @@ fn speaker(fields: &Fields<'_>) -> Speaker {
     }
 }
 
-/// Text of one phase and batch of a turn is one message.
+/// Parses a text chunk of a turn. The text of one phase and batch is one message.
 fn turn_text<'a>(fields: &Fields<'a>) -> Option<Vec<Piece<'a>>> {
     let mut id = String::new();
     for key in ["requestId", "phase", "toolBatchId"] {
@@ -209,7 +209,8 @@ fn turn_calls<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>
     Some(pieces)
 }
 
-/// `{ toolCallId, name, status, result?, error? }`: what is not `ok` is told as what it was.
+/// Parses `{ toolCallId, name, status, result?, error? }`. A status other than `ok` becomes the
+/// content if there is no result and no error message.
 fn turn_results<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let mut pieces = Vec::new();
     for item in fields.take_list("toolResults")? {

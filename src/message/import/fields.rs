@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::super::model::Members;
 use crate::json::Json;
 
-/// The members of an object; what is known is taken, the rest is left.
+/// The members of an object: known members are taken, the rest stays.
 #[derive(Debug, Clone)]
 pub(in crate::message) struct Fields<'a>(Members<'a>);
 
@@ -45,7 +45,7 @@ impl<'a> Fields<'a> {
         self.get(key).and_then(Json::as_str) == Some(text)
     }
 
-    /// A copy of a text.
+    /// A copy of the member, if it is a text.
     pub(super) fn text(&self, key: &str) -> Option<Cow<'a, str>> {
         match self.get(key) {
             Some(Json::String(text)) => Some(text.clone()),
@@ -53,14 +53,14 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Takes the member; null is as good as none.
+    /// Removes and returns the member; null counts as absent.
     pub(super) fn take(&mut self, key: &str) -> Option<Json<'a>> {
         let at = self.at(key)?;
         let (_, value) = self.0.remove(at);
         Some(value).filter(|value| !value.is_null())
     }
 
-    /// Takes the first of these members that is there, and forgets the others.
+    /// Returns the first of these members that is present, and removes all of them.
     pub(super) fn take_any(&mut self, keys: &[&str]) -> Option<Json<'a>> {
         let mut found = None;
         for key in keys {
@@ -72,7 +72,7 @@ impl<'a> Fields<'a> {
         found
     }
 
-    /// Takes a text; a member that is none stays.
+    /// Removes and returns the member if it is a text.
     pub(super) fn take_text(&mut self, key: &str) -> Option<Cow<'a, str>> {
         let text = self.text(key)?;
         self.take(key);
@@ -94,7 +94,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Forgets members that say nothing to a provider.
+    /// Removes members that have no meaning for a provider.
     pub(super) fn forget(&mut self, keys: &[&str]) {
         self.0.retain(|(name, _)| !keys.contains(&name.as_ref()));
     }
@@ -107,7 +107,7 @@ impl<'a> Fields<'a> {
         self.0.push((Cow::Borrowed(key), value));
     }
 
-    /// What is left, nulls aside.
+    /// The remaining members, without nulls.
     pub(super) fn rest(self) -> Members<'a> {
         self.0.into_iter().filter(|(_, value)| !value.is_null()).collect()
     }

@@ -7,7 +7,7 @@ use super::block::media;
 use super::{Fields, call};
 use crate::json::Json;
 
-/// Parts without a type are Gemini's.
+/// Whether the parts are Gemini's: they have no type.
 pub(super) fn is(fields: &Fields<'_>) -> bool {
     let Some(Json::Array(parts)) = fields.get("parts") else { return false };
     match parts.first() {

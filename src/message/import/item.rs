@@ -6,7 +6,7 @@ use super::super::model::{Call, Entry, Marks, Part, Piece, Reasoning, Speaker};
 use super::{Fields, call, message};
 
 pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
-    // A reference may do without its type.
+    // A reference may omit its type.
     let kind = fields.text("type").unwrap_or(std::borrow::Cow::Borrowed("item_reference"));
     let kind = kind.into_owned();
     let marks = Marks::RESPONSES;
@@ -54,7 +54,7 @@ pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece
             result.extra = fields.rest();
             vec![Piece::Result { id, result }]
         }
-        // An item of reasoning, or a host's own event of that name.
+        // A reasoning item, as opposed to a host's own event of that name.
         "reasoning"
             if fields.has("summary") || fields.has("encrypted_content") || fields.has("id") =>
         {
@@ -77,7 +77,7 @@ pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece
     })
 }
 
-/// Calls that the provider runs itself, and what came of them.
+/// Whether the item is a call that the provider runs itself, or its result.
 fn hosted(kind: &str) -> bool {
     let start =
         ["web_search", "file_search", "code_interpreter", "image_generation", "computer_", "mcp_"];

@@ -70,7 +70,7 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
     if let Some(mut kept) = fields.take("additional_kwargs").and_then(Fields::of)
         && !given
     {
-        // Where older versions kept what OpenAI had sent.
+        // Older versions store here what OpenAI had sent.
         for key in ["tool_calls", "function_call"] {
             if let Some(value) = kept.take(key) {
                 fields.take(key);

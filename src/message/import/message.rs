@@ -1,5 +1,5 @@
-//! Messages with a role: core messages, OpenAI and what speaks it, Anthropic, Bedrock, Cohere,
-//! Ollama, the AI SDK's model messages.
+//! Messages with a role: core messages, OpenAI and compatible providers, Anthropic, Bedrock,
+//! Cohere, Ollama, the AI SDK's model messages.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         "user" | "human" => Speaker::User,
         "assistant" | "ai" | "model" => Speaker::Assistant,
         "tool" | "function" => return tool(fields, index),
-        // AG-UI's and the AI SDK's own roles: what they hold is for the page.
+        // Roles of AG-UI and the AI SDK, whose content is for the page only.
         "activity" | "reasoning" | "data" => {
             return Some(vec![Piece::Drop { code: "ROLE_UNSUPPORTED", id: None }]);
         }
@@ -29,7 +29,7 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
     said(&mut fields, entry, speaker)
 }
 
-/// The content of a message, and what stands beside it.
+/// Reads the content of a message and the members beside it.
 pub(super) fn said<'a>(
     fields: &mut Fields<'a>,
     mut entry: Entry<'a>,
@@ -75,11 +75,11 @@ pub(super) fn said<'a>(
     let only_results = entry.parts.is_empty() && !results.is_empty();
     let mut late = Vec::new();
     if !results.is_empty() && speaker != Speaker::Assistant {
-        // Results come first; who spoke between is told by their places.
+        // Results come first; `behind` records whether other content preceded them.
         pieces.extend(results);
     } else {
-        // Anthropic's server tools apart, no result stands in an assistant message; the AI SDK's
-        // provider-executed ones do, behind their calls.
+        // An assistant message has no results, except those of Anthropic's server tools and of the
+        // AI SDK's provider-executed tools, which follow their calls.
         attach(&mut entry, results, &mut late);
     }
     if !only_results {
@@ -90,13 +90,13 @@ pub(super) fn said<'a>(
     Some(pieces)
 }
 
-/// Gives results to the calls of the same message; what belongs to none of them is given back.
+/// Attaches results to the calls of the same message; unmatched results go to `pieces`.
 fn attach<'a>(entry: &mut Entry<'a>, results: Vec<Piece<'a>>, pieces: &mut Vec<Piece<'a>>) {
     if results.is_empty() {
         return;
     }
     let mut ids = Index::default();
-    // By the number of the id, the parts that are its calls, the first at the end.
+    // The parts that are calls of an id, in reverse order, by the number of the id.
     let mut open: Vec<Vec<usize>> = Vec::new();
     for (at, part) in entry.parts.iter().enumerate().rev() {
         if let Part::Call(call) = part {
@@ -120,7 +120,8 @@ fn attach<'a>(entry: &mut Entry<'a>, results: Vec<Piece<'a>>, pieces: &mut Vec<P
     }
 }
 
-/// What is left is the wire's own, or nobody's; a host's shape has members that are no wire's.
+/// Stores the remaining members, unless the shape is a host's own: its members belong to no wire
+/// format.
 fn finish<'a>(fields: Fields<'a>, entry: &mut Entry<'a>) {
     let foreign = Marks::CAMEL.and(Marks::AI_SDK).and(Marks::LANGCHAIN).and(Marks::EVENT);
     if !entry.marks.meets(foreign) || entry.marks.meets(Marks::CHAT) {
@@ -138,7 +139,7 @@ fn reasoning<'a>(fields: &mut Fields<'a>, entry: &mut Entry<'a>) {
         entry.parts.push(Part::Reasoning(Reasoning::Thinking(text)));
     }
     let details = fields.take("reasoning_details");
-    // Gateways each have their own; none is taken by another.
+    // Each gateway has its own form, which no other gateway accepts.
     let plain = fields.take_any(&["reasoning", "thinking_blocks"]);
     if let Some(details) = details {
         entry.marks.add(Marks::CHAT);
@@ -167,7 +168,7 @@ fn calls<'a>(
             } else {
                 marks
             });
-            // LangChain has Anthropic's calls twice: in the content and here.
+            // LangChain stores Anthropic's calls twice: in the content and here.
             if in_content.find(&call.id).is_none() {
                 entry.parts.push(Part::call(call));
             }
@@ -223,7 +224,7 @@ pub(super) fn invocation<'a>(
     Some(())
 }
 
-/// A message that is a result.
+/// Parses a message that is a result.
 fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let mut marks = Marks::NONE;
     let sdk = |item: &Json<'_>| {

@@ -1,6 +1,6 @@
-//! What one element of a history comes to, in whatever shape it was kept.
+//! Converts one element of a history, in any known shape, into pieces.
 //!
-//! Shapes are told apart element by element and block by block, so a history may mix them.
+//! Shapes are detected per element and per block, so a history may mix them.
 
 mod block;
 mod call;
@@ -18,10 +18,10 @@ pub(super) use fields::Fields;
 use super::model::{Part, Piece, Speaker};
 use crate::json::Json;
 
-/// The pieces of an element; `None` if it has no shape that is known.
+/// Returns the pieces of an element; `None` if its shape is unknown.
 pub(super) fn element(value: Json<'_>, index: usize) -> Option<Vec<Piece<'_>>> {
     let pieces = shaped(value, index)?;
-    // Only a model calls and thinks; who says so of somebody else says nothing that is known.
+    // Only the assistant has calls and reasoning; in any other role the shape is unknown.
     let odd = pieces.iter().any(|piece| match piece {
         Piece::Say(entry) => {
             let own = |part: &Part<'_>| matches!(part, Part::Call(_) | Part::Reasoning(_));

@@ -23,7 +23,7 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
     let mut entry = fresh();
     for item in fields.take_list("parts")? {
         let Some(Json::String(kind)) = item.get("type").cloned() else { return None };
-        // What the model said behind a step's results belongs to the next message.
+        // The model's output after the results of a step belongs to the next message.
         if kind == "step-start" {
             if !entry.parts.is_empty() {
                 pieces.push(Piece::Say(std::mem::replace(&mut entry, fresh())));
@@ -71,7 +71,7 @@ fn part<'a>(item: Json<'a>, kind: &str, index: usize) -> Option<Block<'a>> {
     })
 }
 
-/// A tool part holds the call and, by its state, the result.
+/// A tool part holds the call and, depending on its state, the result.
 fn tool<'a>(item: Json<'a>, name: &str, index: usize) -> Option<Result<Call<'a>, Piece<'a>>> {
     let mut fields = Fields::of(item)?;
     let id = fields.take_any_text(&["toolCallId"]).unwrap_or_default();

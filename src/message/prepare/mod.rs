@@ -1,4 +1,4 @@
-//! The parts of one entry as its dialect can write them.
+//! Prepares the parts of one entry for its dialect.
 
 mod results;
 
@@ -15,23 +15,23 @@ use super::report::{Finding, Weight};
 use super::rules::{Arguments, Media, Message, Names, Out, Replay, Rules};
 use crate::json::{Joined, Json, is_space};
 
-/// A call that names no tool.
+/// The name for a call that names no tool.
 const UNKNOWN_TOOL: &str = "unknown_tool";
-/// Gemini's documented placeholder for a signature that is not there.
+/// Gemini's documented placeholder for a missing signature.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// An entry that is ready to be placed.
+/// An entry that is ready to be arranged.
 #[derive(Debug)]
 pub(super) struct Prepared<'a> {
     pub(super) parts: Vec<Out<'a>>,
     pub(super) results: Vec<Out<'a>>,
     pub(super) extra: Members<'a>,
     pub(super) listed: bool,
-    /// Whether it has been said already why nothing is left of it.
+    /// Whether a finding already explains why the entry is empty.
     pub(super) silent: bool,
 }
 
-/// Prepares entry `at`; says what was done.
+/// Prepares entry `at`; adds the changes to `findings`.
 pub(super) fn entry<'a>(
     entries: &[Entry<'a>],
     at: usize,
@@ -57,7 +57,7 @@ pub(super) fn entry<'a>(
     for (place, part) in entry.parts.iter().enumerate() {
         match part {
             Part::Text(text) => {
-                // Gemini 3 ends with the signature of no text.
+                // Gemini 3 ends with an empty text that carries the signature.
                 let signs = context.rules.is_gemini()
                     && entry.marks.within(context.rules.own)
                     && text.extra.iter().any(|(key, _)| key == "thoughtSignature");
@@ -86,7 +86,7 @@ pub(super) fn entry<'a>(
             }
         }
     }
-    // A blank text beside a call is how many say that nothing was said.
+    // A blank text beside a call is common and is not reported.
     let thought = |part: &Out<'_>| matches!(part, Out::Reasoning(_));
     if blank > 0 && !made.parts.iter().all(thought) && !called {
         let finding = Finding::new("CONTENT_EMPTY", "dropped", entry.index);
@@ -121,7 +121,7 @@ struct Work<'w, 'a> {
     context: &'w Context<'w>,
     entry: &'w Entry<'a>,
     findings: &'w mut Vec<Finding>,
-    /// The entries behind it.
+    /// The entries after it.
     behind: &'w [Entry<'a>],
     /// Whether the entry has calls.
     calls: bool,
@@ -136,7 +136,7 @@ impl<'a> Work<'_, 'a> {
         marks.meets(self.rules().own)
     }
 
-    /// Whether the dialect takes a block as it is.
+    /// Whether the dialect accepts a block unchanged.
     fn takes(&self, marks: Marks, block: &Json<'a>) -> bool {
         let kind = block.get("type").and_then(Json::as_str).unwrap_or_default();
         self.own(marks) && (!marks.meets(Marks::CHAT) || self.rules().blocks.contains(&kind))
@@ -154,11 +154,11 @@ impl<'a> Work<'_, 'a> {
         self.findings.push(finding);
     }
 
-    /// The fields that the dialect knows; the others are left out.
+    /// Returns the fields that the dialect knows; the others are dropped.
     fn fields(&mut self, extra: &Members<'a>, known: &[&str], marks: Marks) -> Members<'a> {
         let mut kept = Vec::new();
         if !marks.within(self.rules().own) {
-            // Another shape's: its fields are no wire's.
+            // Fields of another shape belong to no wire format.
             return kept;
         }
         for (key, value) in extra {
@@ -206,7 +206,7 @@ impl<'a> Work<'_, 'a> {
             _ => false,
         };
         if !kept {
-            // Beside the content most look over it; those that know their fields refuse it.
+            // Most providers ignore reasoning beside the content; strict ones refuse it.
             let beside = !matches!(reasoning, Reasoning::Signed { .. } | Reasoning::Redacted(_));
             let finding = Finding::new("REASONING_FOREIGN", "dropped", self.entry.index);
             self.findings.push(finding.risk_if(beside && !rules.strict));
@@ -215,7 +215,7 @@ impl<'a> Work<'_, 'a> {
         Some(Out::Reasoning(reasoning.clone()))
     }
 
-    /// Whether the next item that is written is one that reasoning can have led to.
+    /// Whether the next written entry is one that reasoning can have led to.
     fn followed(&self) -> bool {
         let only_text = self.context.options.strategy != Strategy::Reconstruct;
         let next = self.behind.iter().find(|next| next.says(only_text, self.rules().own));
@@ -231,7 +231,7 @@ impl<'a> Work<'_, 'a> {
         let fits = seen.as_ref().is_some_and(|seen| match rules.media {
             Media::None => false,
             Media::Images => seen.mime.starts_with("image/"),
-            // OpenAI's chat takes the bytes of a file only.
+            // OpenAI's chat accepts files only as bytes.
             Media::Files => {
                 !seen.is_url || !rules.own.meets(Marks::CHAT) || seen.mime.starts_with("image/")
             }
@@ -259,7 +259,7 @@ impl<'a> Work<'_, 'a> {
         if self.takes(marks, block) {
             return Some(Out::Native(block.clone()));
         }
-        // What the model refused to say, it said.
+        // The text of a refusal is sent as text.
         if let Some(text) = block.get("refusal").filter(|text| !text.is_blank()) {
             return Some(Out::Text { text: text.clone(), extra: Vec::new(), apart: true });
         }
@@ -271,7 +271,7 @@ impl<'a> Work<'_, 'a> {
         }
         let why = format!("{kind} is known to its own provider only");
         if self.entry.speaker == Speaker::User {
-            // What the user gave is at least named.
+            // An attachment of the user is at least named.
             let text = Json::string(format!("[attachment: {kind}]"));
             self.findings.push(finding.more(why));
             return Some(Out::Text { text, extra: Vec::new(), apart: true });
@@ -357,7 +357,7 @@ impl<'a> Work<'_, 'a> {
         }
     }
 
-    /// Null where the dialect needs none and the history has none.
+    /// The id of a call; null if the dialect needs none and the history has none.
     fn id(&self, call: &Call<'a>) -> Json<'a> {
         let given = !call.id.is_empty() && (!self.rules().is_gemini() || self.context.own);
         if given || !self.rules().ids_optional {
@@ -368,8 +368,7 @@ impl<'a> Work<'_, 'a> {
     }
 }
 
-/// Calls behind what was said; what the model thought, and what the provider itself put behind
-/// calls, stays where it was.
+/// Moves calls behind the last text or media; all other parts keep their order.
 fn calls_last(parts: &mut Vec<Out<'_>>) {
     let is_call = |part: &Out<'_>| matches!(part, Out::Call { .. });
     let said = |part: &Out<'_>| matches!(part, Out::Text { .. } | Out::Media(_));
@@ -417,7 +416,7 @@ fn document<'a>(block: &Json<'a>) -> Option<Json<'a>> {
         .filter(|text| !text.is_blank())
 }
 
-/// The texts as one.
+/// Joins the texts.
 pub(super) fn joined<'a>(parts: &[Out<'a>], between: &str) -> Json<'a> {
     if let [Out::Text { text, .. }] = parts {
         return text.clone();
@@ -434,7 +433,7 @@ pub(super) fn joined<'a>(parts: &[Out<'a>], between: &str) -> Json<'a> {
     all.into_json()
 }
 
-/// Takes the white space off the end of the last text.
+/// Removes white space from the end of the last text.
 pub(super) fn trim<'a>(message: &mut Message<'a>, index: usize, findings: &mut Vec<Finding>) {
     if let Some(Out::Text { text: Json::String(text), .. }) = message.parts.last_mut() {
         let end = text.trim_end_matches(is_space).len();

@@ -1,4 +1,4 @@
-//! The results of calls as their dialect can write them.
+//! Prepares the results of calls for their dialect.
 
 use std::borrow::Cow;
 
@@ -10,11 +10,11 @@ use super::super::rules::{EmptyResult, Media, Out, ResultOut};
 use super::{Work, joined};
 use crate::json::Json;
 
-/// Put in the place of a result that says nothing where the provider wants something.
+/// The text of an empty result, if the provider refuses an empty one.
 const EMPTY: &str = "(empty)";
 
 impl<'a> Work<'_, 'a> {
-    /// What answers a call: its result, or that there is none.
+    /// Returns the result of a call, or a synthesized one if it has none.
     pub(super) fn answer(&mut self, call: &Call<'a>, name: &Cow<'a, str>, more: bool) -> Out<'a> {
         let id = self.id(call);
         let name = Json::String(name.clone());
@@ -77,7 +77,7 @@ impl<'a> Work<'_, 'a> {
         ResultOut::Text(text)
     }
 
-    /// A part of a result.
+    /// Prepares a part of a result.
     fn shown(&mut self, part: &Part<'a>, result: &ToolResult<'a>) -> Option<Out<'a>> {
         match part {
             Part::Text(Text { text, extra }) => {

@@ -1,7 +1,7 @@
 //! Anthropic Messages streaming: <https://docs.anthropic.com/en/api/messages-streaming>.
 //!
-//! The `type` inside the data is read, not the event's name: proxies drop the latter. An
-//! unknown event type is passed on as `other`: the provider adds them without notice.
+//! The `type` inside the data is read, not the event's name, because proxies drop the latter. An
+//! unknown event type is passed on as `other`, because the provider adds types without notice.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::json::{Json, JsonError, Kind, Reader};
 use crate::stream::classify::{failure, malformed};
 use crate::stream::delta::{Delta, FinishReason, Usage};
 
-/// What must be remembered between two events.
+/// The state between two events.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(in crate::stream) struct Wire {
     message: Option<String>,
@@ -26,15 +26,15 @@ pub(in crate::stream) struct Wire {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Block {
-    /// Text or thinking: its deltas say what they are.
+    /// Text or thinking; the type of each delta tells which.
     Plain,
-    /// A call of ours to run. `whole` is the input that came with the start.
+    /// A call for the host to run. `whole` is the input, if it came with the start.
     Call { index: u32, whole: Option<String> },
-    /// A tool that the provider runs, its result, or a block without a word here.
+    /// A tool that the provider runs, its result, or an unknown block.
     Foreign,
 }
 
-/// Anthropic counts cached tokens beside the input, and reports totals so far.
+/// Anthropic counts cached tokens separately from the input, and reports running totals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Tokens {
     input: Option<u64>,
@@ -75,7 +75,7 @@ impl Wire {
         let mut reader = Reader::lossy(data);
         let read = reader.object(&mut |key, reader| event.member(&key, reader));
         if read.and_then(|()| reader.end()).is_err() {
-            // Gateways in front of this wire end it as OpenAI's ends.
+            // Gateways may end this stream with OpenAI's end mark.
             if data.trim() != "[DONE]" {
                 out.push(Delta::Error(malformed("an event of the model is no JSON object", data)));
             }
@@ -102,7 +102,7 @@ impl Wire {
             }
             "message_stop" => {
                 self.done = true;
-                // What starts behind it is a message of its own, and mixes with nothing.
+                // A message that starts after this one is separate; the two cannot be mixed.
                 self.said = false;
                 self.message = None;
                 self.blocks.clear();
@@ -112,8 +112,9 @@ impl Wire {
         }
     }
 
-    /// A retrying proxy can splice a second message into a stream. Told twice before anything
-    /// was said, it starts the message anew; later the two would be mixed, so that is refused.
+    /// Handles the start of a message. A retrying proxy can insert a second message into a stream.
+    /// A repeated start with the same id is accepted before any content; otherwise the two messages
+    /// would be mixed, so it is an error.
     fn message_start(&mut self, message: Option<&Json<'_>>, data: &str, out: &mut Vec<Delta>) {
         let id = message.and_then(|message| message.get("id")).and_then(Json::as_str);
         let id = id.unwrap_or_default().to_owned();
@@ -124,7 +125,7 @@ impl Wire {
         }
         self.message = Some(id);
         let part = |key: &str| message.and_then(|message| message.get(key));
-        // A call that a code execution makes comes whole with the start of its message.
+        // A call made by code execution arrives complete with the start of its message.
         let content = part("content").and_then(Json::as_array).into_iter().flatten();
         for (at, block) in content.enumerate() {
             let at = u64::try_from(at).unwrap_or(u64::MAX);
@@ -213,7 +214,7 @@ impl Wire {
             "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
             "tool_use" => FinishReason::ToolCalls,
             "refusal" => FinishReason::ContentFilter,
-            _ => FinishReason::Other, // `pause_turn`, and whatever comes next
+            _ => FinishReason::Other, // `pause_turn` and future reasons
         };
         out.push(Delta::Finish { reason, raw: raw.to_owned() });
     }

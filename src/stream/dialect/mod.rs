@@ -1,4 +1,4 @@
-//! One file per wire; none knows another.
+//! One file per wire format; the files are independent of each other.
 
 pub(super) mod anthropic;
 pub(super) mod openai_chat;

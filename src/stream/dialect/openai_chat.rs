@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions chunks, and what the many that speak this wire make of them:
+//! OpenAI Chat Completions chunks, and the variants of compatible providers:
 //! <https://platform.openai.com/docs/api-reference/chat-streaming>.
 //!
 //! Unknown members are skipped: providers add them without notice.
@@ -9,7 +9,7 @@ use crate::json::{Json, JsonError, Kind, Reader};
 use crate::stream::classify::{failure, malformed};
 use crate::stream::delta::{Delta, FinishReason, StreamError, Usage};
 
-/// What must be remembered between two chunks.
+/// The state between two chunks.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(in crate::stream) struct Wire {
     calls: Vec<Call>,
@@ -19,7 +19,7 @@ pub(in crate::stream) struct Wire {
 
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Call {
-    /// As the provider counts: from 1 in some, with gaps, or 0 for all.
+    /// The provider's index: some count from 1, leave gaps, or send 0 for every call.
     wire_index: Option<u64>,
     wire_id: Option<String>,
     name: String,
@@ -30,7 +30,7 @@ struct Call {
     ended: bool,
 }
 
-/// One chunk, as far as it is of interest.
+/// The relevant members of one chunk.
 #[derive(Debug, Default)]
 struct Chunk<'a> {
     said: Vec<Piece<'a>>,
@@ -102,7 +102,7 @@ impl Wire {
 
     fn finish(&mut self, raw: &str, out: &mut Vec<Delta>) {
         self.end_calls(out);
-        // Some say it in the chunk of the call and again behind it: the first one counts.
+        // Some providers send the reason with the call and again after it: the first one counts.
         if std::mem::replace(&mut self.finished, true) {
             return;
         }
@@ -114,7 +114,7 @@ impl Wire {
             "error" | "insufficient_system_resource" => FinishReason::Error,
             _ => FinishReason::Other,
         };
-        // With a forced tool choice OpenAI itself says `stop`.
+        // With a forced tool choice, OpenAI itself sends `stop`.
         let called = !self.calls.is_empty();
         let reason = match said {
             FinishReason::Stop | FinishReason::Other if called => FinishReason::ToolCalls,
@@ -158,13 +158,13 @@ impl Wire {
             None => self.calls.len().checked_sub(1),
         };
         if let Some(id) = &fragment.id {
-            // An id at another place with a name of its own is another call with the same id.
+            // The same id at another index, with a name, is another call with the same id.
             let elsewhere = |call: &Call| {
                 fragment.name.is_some()
                     && fragment.index.is_some_and(|i| call.wire_index != Some(i))
             };
             let known = last(&|call| call.wire_id.as_deref() == Some(id) && !elsewhere(call));
-            // An id that comes late belongs to the call at its index, if that has none.
+            // An id that arrives late belongs to the call at its index, if that call has no id.
             let late = by_index.filter(|at| {
                 let call = self.calls.get(*at);
                 call.is_some_and(|call| call.wire_id.is_none() && fragment.continues(call))
@@ -174,7 +174,7 @@ impl Wire {
         by_index.filter(|at| self.calls.get(*at).is_some_and(|call| fragment.continues(call)))
     }
 
-    /// A call whose arguments are a whole object cannot be continued by what follows it.
+    /// Ends calls whose arguments are a complete object: no later fragment can continue them.
     fn end_complete_calls(&mut self, out: &mut Vec<Delta>) {
         for (at, call) in self.calls.iter_mut().enumerate() {
             if call.started && !call.ended && is_object(&call.arguments) {
@@ -269,7 +269,7 @@ impl<'a> Chunk<'a> {
             }
             _ => reader.skip(),
         })?;
-        // A second choice is another answer, which nobody asked for.
+        // A second choice is an alternative answer, which was not requested.
         if first {
             self.said.append(&mut one.said);
             self.calls.append(&mut one.calls);
@@ -285,8 +285,8 @@ impl<'a> Chunk<'a> {
                 Ok(())
             }
             "content" => list(reader, &mut |reader| self.part(reader)),
-            // vLLM and DeepSeek say `reasoning_content`, Groq and OpenRouter `reasoning`; where
-            // both stand they are the same.
+            // vLLM and DeepSeek send `reasoning_content`, Groq and OpenRouter send `reasoning`. If
+            // both are present, they are equal.
             "reasoning_content" | "reasoning" => {
                 let known = self.said.iter().any(|piece| matches!(piece, Piece::Reasoning(_)));
                 if let Some(text) = text(reader)?.filter(|_| !known) {
@@ -339,7 +339,7 @@ impl<'a> Fragment<'a> {
                 self.index = reader.number()?.parse().ok();
                 Ok(())
             }
-            // Continuations repeat the id, or say "" or "null".
+            // Continuations repeat the id, or send "" or "null".
             "id" => {
                 self.id = text(reader)?.filter(|id| !id.is_empty() && id != "null");
                 Ok(())
@@ -368,7 +368,7 @@ impl<'a> Fragment<'a> {
     }
 }
 
-/// An object; anything else is read over.
+/// Reads an object; any other value is skipped.
 fn object<'a>(
     reader: &mut Reader<'a>,
     member: &mut dyn FnMut(&str, &mut Reader<'a>) -> Result<(), JsonError>,
@@ -379,7 +379,7 @@ fn object<'a>(
     }
 }
 
-/// An array; anything else is read over.
+/// Reads an array; any other value is skipped.
 fn list<'a>(
     reader: &mut Reader<'a>,
     item: &mut dyn FnMut(&mut Reader<'a>) -> Result<(), JsonError>,
@@ -390,7 +390,7 @@ fn list<'a>(
     }
 }
 
-/// A string; anything else is read over.
+/// Reads a string; any other value is skipped.
 fn text<'a>(reader: &mut Reader<'a>) -> Result<Option<Cow<'a, str>>, JsonError> {
     match reader.peek()? {
         Kind::String => reader.string().map(Some),
@@ -465,7 +465,7 @@ mod tests {
         assert_eq!(finish(&[STOP]), said(FinishReason::Stop));
     }
 
-    /// The quirks of those who speak this wire.
+    /// Quirks of the providers that use this wire format.
     #[test]
     fn fragments_find_their_call() {
         let f = |index: &str, id: &str, name: &str, arguments: &str| {

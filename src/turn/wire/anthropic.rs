@@ -10,10 +10,10 @@ fn text_block(text: String) -> Json<'static> {
     Json::object([("type", "text".into()), ("text", text.into())])
 }
 
-/// Calls and their answers: all results stand in the one user message behind the calls.
+/// Converts calls and their answers. All results are in one user message after the calls.
 pub(super) fn exchange(exchange: &Exchange) -> Vec<Json<'static>> {
     let Exchange { reasoning, text, calls } = exchange;
-    // With thinking on, the turn of a call must begin with its thinking, signed.
+    // With thinking enabled, an assistant message with calls must begin with its signed thinking.
     let signed = reasoning.iter().filter_map(|block| {
         let signature = block.signature.clone()?;
         Some(Json::object([

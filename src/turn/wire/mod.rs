@@ -1,4 +1,4 @@
-//! A request in the provider's wire shape. One file per wire; none knows another.
+//! Requests in the provider's wire format. There is one independent file per format.
 
 mod anthropic;
 mod openai_chat;
@@ -9,12 +9,12 @@ use crate::json::Json;
 use crate::message::Normalized;
 use crate::tool::ToolSpec;
 
-/// What the turn found out, as elements of a history.
+/// Converts the context of a turn to elements of a history.
 pub(super) fn elements(dialect: Dialect, context: &Context) -> Vec<Json<'static>> {
     let anthropic = dialect == Dialect::Anthropic;
     match context {
-        // System texts behind the conversation belong to Anthropic's top-level system: a message
-        // with that role is refused by most of its models.
+        // Anthropic takes system texts in the top-level `system`. Most of its models refuse a
+        // message with this role.
         Context::System(_) if anthropic => Vec::new(),
         Context::System(text) => {
             vec![Json::object([("role", "system".into()), ("content", text.clone().into())])]
@@ -24,8 +24,8 @@ pub(super) fn elements(dialect: Dialect, context: &Context) -> Vec<Json<'static>
     }
 }
 
-/// The members of a request that the core decides; `system` is what the turn says beside the
-/// history, where the wire has a place for it.
+/// Returns the members of a request that the core decides. `system` holds the system texts that the
+/// turn adds; it is used only if the wire format has a separate place for them.
 pub(crate) fn body(
     dialect: Dialect,
     history: Normalized<'static>,
@@ -40,7 +40,7 @@ pub(crate) fn body(
     }
 }
 
-/// Arguments that every provider takes back: those that were no object become an empty one.
+/// Returns arguments that every provider accepts: an empty object replaces any other value.
 fn arguments(args: &Json<'static>) -> Json<'static> {
     if args.as_object().is_some() { args.clone() } else { Json::Object(Vec::new()) }
 }

@@ -6,7 +6,7 @@ use crate::json::Json;
 use crate::message::Normalized;
 use crate::tool::ToolSpec;
 
-/// Calls and their answers. The rules of the dialect decide whether the reasoning stays.
+/// Converts calls and their answers. The rules of the dialect decide whether to keep the reasoning.
 pub(super) fn exchange(exchange: &Exchange) -> Vec<Json<'static>> {
     let Exchange { reasoning, text, calls } = exchange;
     let wire = calls.iter().map(|call| {
@@ -56,7 +56,7 @@ pub(super) fn body(
             Json::object([("type", "function".into()), ("function", function)])
         });
         members.push(("tools".into(), Json::Array(wire.collect())));
-        // `tool_choice` is only allowed beside tools.
+        // `tool_choice` is allowed only together with `tools`.
         if choice == Choice::None {
             members.push(("tool_choice".into(), "none".into()));
         }
