@@ -20,23 +20,30 @@ const ALONE = join(root, '.cache', 'alone', 'turnlock')
 /** What the build makes. */
 const MADE = ['pkg/dist', 'pkg/LICENSE', 'pkg/README.md', '.cache/trap', '.cache/page']
 
+/** The files at and below a path, but for what `ignored` matches. */
+function filesIn(path, ignored) {
+  if (!existsSync(join(root, path)) || ignored?.test(path)) return []
+  if (statSync(join(root, path)).isFile()) return [path]
+  return readdirSync(join(root, path)).flatMap((name) => filesIn(`${path}/${name}`, ignored))
+}
+
+/** What is built or installed, where no git says so. */
+const IGNORED = /(^|\/)(node_modules|target|dist|\.cache|pkg\/wasm)$/
+
 /** The files that git tracks, and new ones that it does not ignore. */
 function tracked() {
+  if (!existsSync(join(root, '.git'))) {
+    return readdirSync(root).flatMap((name) => filesIn(name, IGNORED))
+  }
   const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard']
   const out = execFileSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 28 })
   return out.split('\0').filter((file) => file && existsSync(join(root, file)))
 }
 
-function filesIn(path) {
-  if (!existsSync(join(root, path))) return []
-  if (statSync(join(root, path)).isFile()) return [path]
-  return readdirSync(join(root, path)).flatMap((name) => filesIn(`${path}/${name}`))
-}
-
 /** Makes the copy anew; its path. */
 export function copyAlone() {
   rmSync(dirname(ALONE), { recursive: true, force: true })
-  for (const file of [...tracked(), ...MADE.flatMap(filesIn)]) {
+  for (const file of [...tracked(), ...MADE.flatMap((path) => filesIn(path))]) {
     const to = join(ALONE, file)
     mkdirSync(dirname(to), { recursive: true })
     copyFileSync(join(root, file), to)

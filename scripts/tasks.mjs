@@ -36,6 +36,10 @@ export async function task(what, work) {
   }
 }
 
+/** Commands that run: none outlives this process. */
+const children = new Set()
+process.on('exit', () => children.forEach((child) => child.kill()))
+
 /**
  * Runs a command; its output is shown only if it fails. `line` gets each line as it comes.
  * Rejects with the command, to be run by hand, and the end of what it said.
@@ -43,6 +47,7 @@ export async function task(what, work) {
 export function command(program, args, { line, ...options } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options })
+    children.add(child)
     let output = ''
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => {
@@ -55,9 +60,11 @@ export function command(program, args, { line, ...options } = {}) {
       reject(new Error(`${tail}\n${why}; by hand: ${program} ${args.join(' ')}`))
     }
     child.on('error', (error) => failed(error.message))
-    child.on('close', (code, signal) =>
-      code === 0 ? resolve(output) : failed(`ended with ${signal ?? code}`),
-    )
+    child.on('close', (code, signal) => {
+      children.delete(child)
+      if (code === 0) resolve(output)
+      else failed(`ended with ${signal ?? code}`)
+    })
   })
 }
 
