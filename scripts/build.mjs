@@ -19,7 +19,7 @@ import {
 } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { compiling, npm, root, rust } from './setup.mjs'
+import { compiling, needTests, npm, root, rust } from './setup.mjs'
 import { command, main, once, task } from './tasks.mjs'
 
 /** Where cargo puts what it builds; the examples share it. */
@@ -195,5 +195,8 @@ export async function buildForTests() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await main(process.argv.includes('--tests') ? buildForTests : build)
+  const has = (flag) => process.argv.includes(flag)
+  // Benchmarks read packages of the tests, and need nothing else of them.
+  if (has('--tests') || has('--bench')) needTests()
+  await main(has('--tests') ? buildForTests : build)
 }
