@@ -59,8 +59,8 @@ export function copyAlone() {
 }
 
 const CODE = /\.(rs|m?[jt]s|html|toml|sh)$|^\.ci\//
-/** Paths that a test hands to something that must refuse them, and examples of a linter. */
-const REFUSED = ['tests/provider/provider.test.mjs', 'src/request/lint.rs', 'tests/server/']
+/** Files with paths that the scripted provider must refuse. */
+const REFUSED = ['tests/provider/provider.test.mjs']
 
 /** The paths in the code that climb above the root, each with its place. */
 export function climbing(files, read) {

@@ -222,7 +222,7 @@ mod tests {
             "prompts/llm_strategist_prompt.txt",
             "`prompts/strategies/`",
             "(./rules)",
-            "../shared/x",
+            "../rules/x",
             "/etc/app/rules",
             "~/notes",
             "C:\\rules\\exits",
