@@ -96,23 +96,23 @@ export const bindgen = once(async () => {
 export const glue = async (kind, wasm, folder, ...flags) =>
   command(await bindgen(), [kind, wasm, folder, ...flags])
 
-/** Builds the core with `features` into `to`: `turnlock.wasm` and `glue.js`. */
+/** Builds the shell with `features` into `to`: `turnlock.wasm` and `glue.js`. */
 async function buildWasm(what, features, to) {
-  const out = join(root, '.cache', 'wasm', features)
+  const out = join(root, '.cache', 'wasm', features || 'core')
   const args = [
-    ...['rustc', '--release', '--lib', '--crate-type', 'cdylib'],
-    ...['--target', 'wasm32-unknown-unknown', '--features', features, '--locked'],
+    ...['build', '--release', '--package', 'turnlock-wasm', '--target', 'wasm32-unknown-unknown'],
+    ...['--features', features, '--locked'],
   ]
   // Cargo lets them run at once: one is built for the host, the other with another profile.
   await Promise.all([bindgen(), cargo(what, args)])
-  await glue('no-modules', join(target, 'wasm32-unknown-unknown/release/turnlock.wasm'), out)
+  await glue('no-modules', join(target, 'wasm32-unknown-unknown/release/turnlock_wasm.wasm'), out)
   mkdirSync(join(root, to), { recursive: true })
   // -O3 on top of opt-level "s" buys speed for little size (see BENCHMARKS.md).
-  await optimize('-O3', join(out, 'turnlock_bg.wasm'), join(root, to, 'turnlock.wasm'))
-  writeFileSync(join(root, to, 'glue.js'), factory(readFileSync(join(out, 'turnlock.js'), 'utf8')))
+  await optimize('-O3', join(out, 'turnlock_wasm_bg.wasm'), join(root, to, 'turnlock.wasm'))
+  writeFileSync(join(root, to, 'glue.js'), factory(readFileSync(join(out, 'turnlock_wasm.js'), 'utf8')))
 }
 
-/** The crate's client for the scripts of a page: for tests, so without a release's optimization. */
+/** The Rust driver for the scripts of a page: for tests, so without a release's optimization. */
 async function buildPage() {
   const wasm = ['--target', 'wasm32-unknown-unknown', '--locked']
   await cargo('the Rust driver for pages of tests', [
@@ -159,7 +159,9 @@ async function buildPackage() {
   cpSync(join(root, 'README.md'), join(root, 'pkg/README.md'))
 }
 
-const CORE = ['Cargo.toml', 'Cargo.lock', 'src', 'crates/bindgen', 'scripts/build.mjs']
+const SOURCES = ['Cargo.toml', 'Cargo.lock', 'src', 'crates/bindgen', 'scripts/build.mjs']
+const CORE = [...SOURCES, 'crates/wasm/Cargo.toml', 'crates/wasm/src']
+const DRIVER = [...SOURCES, 'crates/client/Cargo.toml', 'crates/client/src', 'tests/client/page']
 const GLUED = ['turnlock.wasm', 'glue.js']
 
 /** The package around a core that can be told to trap. */
@@ -177,7 +179,7 @@ async function buildTrap() {
 export const build = once(async () => {
   const made = GLUED.map((file) => `pkg/wasm/${file}`)
   const core = unlessFresh('wasm', CORE, made, () =>
-    buildWasm('the core (Rust to wasm)', 'wasm', 'pkg/wasm'),
+    buildWasm('the core (Rust to wasm)', '', 'pkg/wasm'),
   )
   await Promise.all([npm(), core])
   const sources = [...made, 'pkg/src', 'pkg/tsconfig.json', 'README.md', 'scripts/build.mjs']
@@ -191,7 +193,7 @@ export async function buildForTests() {
   await build()
   await unlessFresh('trap', [...CORE, 'pkg/dist'], ['.cache/trap/dist/index.js'], buildTrap)
   const page = ['turnlock_page.js', 'turnlock_page_bg.wasm'].map((file) => `.cache/page/${file}`)
-  await unlessFresh('page', [...CORE, 'tests/client/page'], page, buildPage)
+  await unlessFresh('page', DRIVER, page, buildPage)
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

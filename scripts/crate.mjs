@@ -14,22 +14,32 @@ function cargo(...args) {
   return { out: stdout.trim().split('\n'), warnings: stderr.match(/^warning: .*$/gm) ?? [] }
 }
 
-const OWN =
-  /^(src\/.*\.(rs|bin)|examples\/blocking\.rs|\.cargo_vcs_info\.json|Cargo\.(lock|toml(\.orig)?))$/
-const PAPERS = ['README.md', 'DESIGN.md', 'BENCHMARKS.md', 'CHANGELOG.md', 'LICENSE']
-// Work that is not committed is packaged as it is.
-const listed = cargo('package', '--list', '--allow-dirty', '--locked').out
-for (const file of listed) {
-  if (!OWN.test(file) && !PAPERS.includes(file)) wrong.push(`the crate has ${file}`)
+const MADE = /^(\.cargo_vcs_info\.json|Cargo\.(lock|toml(\.orig)?))$/
+const CRATES = {
+  turnlock: {
+    own: /^(src\/.*\.(rs|bin)|examples\/blocking\.rs)$/,
+    papers: ['README.md', 'DESIGN.md', 'BENCHMARKS.md', 'CHANGELOG.md', 'LICENSE'],
+    holds: ['src/lib.rs', 'examples/blocking.rs'],
+  },
+  'turnlock-client': { own: /^src\/.*\.rs$/, papers: ['LICENSE'], holds: ['src/lib.rs'] },
 }
-for (const file of [...PAPERS, 'src/lib.rs', 'examples/blocking.rs']) {
-  if (!listed.includes(file)) wrong.push(`the crate lacks ${file}`)
+const packages = Object.keys(CRATES).flatMap((name) => ['--package', name])
+for (const [name, { own, papers, holds }] of Object.entries(CRATES)) {
+  // Work that is not committed is packaged as it is.
+  const listed = cargo('package', '--list', '--package', name, '--allow-dirty', '--locked').out
+  for (const file of listed) {
+    const known = own.test(file) || MADE.test(file) || papers.includes(file)
+    if (!known) wrong.push(`${name} has ${file}`)
+  }
+  for (const file of [...papers, ...holds]) {
+    if (!listed.includes(file)) wrong.push(`${name} lacks ${file}`)
+  }
 }
 
 // The tests stay here: they need megabytes of data.
 const EXPECTED =
   /: (ignoring test `\w+` as `.*` is not included|aborting upload due to dry run|crate \S+ already exists)/
-for (const line of cargo('publish', '--dry-run', '--allow-dirty', '--locked').warnings) {
+for (const line of cargo('publish', '--dry-run', ...packages, '--allow-dirty', '--locked').warnings) {
   if (!EXPECTED.test(line)) wrong.push(line)
 }
 

@@ -123,8 +123,3 @@ pub use crate::json::canonicalize;
 pub use crate::planted::plant;
 #[doc(inline)]
 pub use crate::signature::Signature;
-
-#[cfg(feature = "client")]
-pub mod client;
-#[cfg(feature = "wasm")]
-pub mod wasm;

@@ -28,6 +28,8 @@ mod error;
 mod host;
 mod number;
 mod read;
+#[cfg(feature = "serde")]
+mod serde;
 mod value;
 mod write;
 

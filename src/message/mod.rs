@@ -54,8 +54,6 @@ mod thread;
 
 pub use explain::explain;
 pub use history::{History, Normalized, Update};
-#[cfg(feature = "wasm")]
-pub(crate) use index::Index;
 pub use options::{Options, ReasoningReplay, Strategy, ThoughtSignatures};
 pub use report::{Repair, Violation};
 pub use thread::thread_id;

@@ -10,13 +10,13 @@ use std::task::{Poll, Waker};
 use futures::future::LocalBoxFuture;
 use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};
-use turnlock::client::bundle::{
+use turnlock::json::number_text;
+use turnlock_client::bundle::{
     BUNDLE_HINT, BundleBudget, BundleLimits, BundleOptions, EvidenceBundle, ModelReplicateOptions,
     Price, Replicate, ReplicateContext, ReplicateError, ReplicateLimits, Stop, bundle_tool,
     expand_bundle, replay_bundle, replicate_by_model, run_bundle,
 };
-use turnlock::client::{TurnOptions, TurnStatus, run_turn};
-use turnlock::json::number_text;
+use turnlock_client::{TurnOptions, TurnStatus, run_turn};
 use wasm_bindgen_test::{console_log, wasm_bindgen_test};
 
 use crate::site;
@@ -195,7 +195,7 @@ impl Player {
     }
 }
 
-pub fn model(session: &str, name: &str, id: &str) -> turnlock::client::Model {
+pub fn model(session: &str, name: &str, id: &str) -> turnlock_client::Model {
     site::model(&format!("{session}-{id}"), &format!("bundle:{name}|{id}"), "openai-chat")
 }
 

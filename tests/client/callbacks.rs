@@ -6,14 +6,14 @@ use std::rc::Rc;
 use futures::{FutureExt, StreamExt, stream};
 use gloo_timers::future::TimeoutFuture;
 use serde_json::{Value, json};
-use turnlock::client::store::MemoryStore;
-use turnlock::client::{
-    Approval, Model, ResumeOptions, RunningTurn, Tool, TurnOptions, TurnResult, TurnStatus,
-    resume_turn, run_turn,
-};
 use turnlock::stream::Delta;
 use turnlock::trace::EventKind;
 use turnlock::turn::Policy;
+use turnlock_client::store::MemoryStore;
+use turnlock_client::{
+    Approval, Model, ResumeOptions, RunningTurn, Tool, TurnOptions, TurnResult, TurnStatus,
+    resume_turn, run_turn,
+};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::spawn_local;

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use futures::StreamExt;
 use serde_json::{Value, json};
-use turnlock::client::chain::{ChainResult, run_chain};
+use turnlock_client::chain::{ChainResult, run_chain};
 use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::lines::canonical;

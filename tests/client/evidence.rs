@@ -8,14 +8,14 @@ use futures::StreamExt;
 use futures::future::pending;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
-use turnlock::client::bundle::{
+use turnlock::stream::{Delta, FinishReason, Usage};
+use turnlock_client::bundle::{
     BundleEventKind, BundleLimits, BundleOptions, EvidenceBundle, ModelReplicateOptions, Replicate,
     ReplicateContext, ReplicateError, ReplicateLimits, ReplicateStatus, Stop, Stopped,
     TurnReplicateOptions, bundle_tool, replay_bundle_redacted, replicate_by_model,
     replicate_by_turn, run_bundle,
 };
-use turnlock::client::{Model, TokenUsage, TurnOptions, run_turn};
-use turnlock::stream::{Delta, FinishReason, Usage};
+use turnlock_client::{Model, TokenUsage, TurnOptions, run_turn};
 use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::bundles::model;

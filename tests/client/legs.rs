@@ -10,11 +10,11 @@ use futures::future::{Either, LocalBoxFuture, Shared, select};
 use futures::{FutureExt, StreamExt};
 use gloo_timers::future::TimeoutFuture;
 use serde_json::{Value, json};
-use turnlock::client::store::{
+use turnlock::store::{Answer, Commit, Kept};
+use turnlock_client::store::{
     EventGroup, MemoryStore, MemoryStoreOptions, Recalled, Store, StoreError,
 };
-use turnlock::client::{Approval, Model, ResumeOptions, cancel_turn, resume_turn, run_turn};
-use turnlock::store::{Answer, Commit, Kept};
+use turnlock_client::{Approval, Model, ResumeOptions, cancel_turn, resume_turn, run_turn};
 
 use crate::lines::Reduction;
 use crate::site;

@@ -3,7 +3,7 @@
 use futures::future::join_all;
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
-use turnlock::client::{Tool, TurnOptions, TurnStatus, run_turn};
+use turnlock_client::{Tool, TurnOptions, TurnStatus, run_turn};
 use wasm_bindgen::JsCast;
 use wasm_bindgen_test::{console_log, wasm_bindgen_test};
 

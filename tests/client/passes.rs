@@ -9,13 +9,13 @@ use futures::future::pending;
 use gloo_timers::future::TimeoutFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use turnlock::client::request::{PassEventKind, PassOutcome, RecordedCall};
-use turnlock::client::{
-    Error, Model, PassError, PassEvent, PassOptions, Tool, run_with_tool_requests,
-};
 use turnlock::request::{Channel, Policy, Template, plan_prompt};
 use turnlock::stream::Delta;
 use turnlock::tool::Status;
+use turnlock_client::request::{PassEventKind, PassOutcome, RecordedCall};
+use turnlock_client::{
+    Error, Model, PassError, PassEvent, PassOptions, Tool, run_with_tool_requests,
+};
 use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::requests::said;
@@ -228,7 +228,7 @@ struct Sized {
 
 const FENCED: &str = "Here:\n```json\n{\"size\": 1}\n```";
 
-async fn planned(answer: &str) -> turnlock::client::RunningPass {
+async fn planned(answer: &str) -> turnlock_client::RunningPass {
     let quote = vec![reads("quote", json!(42))];
     let (options, _) = with(&[&asks(&[("quote", json!({}))]), answer], quote);
     run_with_tool_requests(options.record_in_result()).unwrap()

@@ -6,9 +6,9 @@ use std::rc::Rc;
 
 use futures::StreamExt;
 use serde_json::{Value, json};
-use turnlock::client::request::{PassOutcome, RecordedCall, audit_tool_use};
-use turnlock::client::{Tool, run_with_tool_requests};
 use turnlock::request::Reason;
+use turnlock_client::request::{PassOutcome, RecordedCall, audit_tool_use};
+use turnlock_client::{Tool, run_with_tool_requests};
 use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::passes::{asks, events_of, reads, with};

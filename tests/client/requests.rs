@@ -5,10 +5,10 @@ use std::rc::Rc;
 use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 use turnlock::Signature;
-use turnlock::client::request::RecordedCall;
-use turnlock::client::{PassOptions, run_with_tool_requests};
 use turnlock::json::Json;
 use turnlock::request::Policy;
+use turnlock_client::request::RecordedCall;
+use turnlock_client::{PassOptions, run_with_tool_requests};
 use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::pass_lines::{calls, rejected, results, trace};

@@ -7,8 +7,8 @@ import { serve } from './site.mjs'
 const [runner, { chromedriver }] = await Promise.all([testRunner(), browser()])
 const site = await serve()
 const args = [
-  ...['test', '--target', 'wasm32-unknown-unknown', '--locked'],
-  ...['--features', 'client,jsonschema', '--test', 'client', ...process.argv.slice(2)],
+  ...['test', '--package', 'turnlock-client', '--features', 'jsonschema', '--test', 'client'],
+  ...['--target', 'wasm32-unknown-unknown', '--locked', ...process.argv.slice(2)],
 ]
 const child = spawn('cargo', args, {
   cwd: root,

@@ -8,10 +8,10 @@ use std::rc::Rc;
 use futures::StreamExt;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use turnlock::client::request::{PassOutcome, RecordedCall, audit_tool_use, inventory_tools};
-use turnlock::client::{PassEvent, PassOptions, PassResult, Tool, run_with_tool_requests};
 use turnlock::request::{Policy, Reason};
 use turnlock::tool::Status;
+use turnlock_client::request::{PassOutcome, RecordedCall, audit_tool_use, inventory_tools};
+use turnlock_client::{PassEvent, PassOptions, PassResult, Tool, run_with_tool_requests};
 use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::site;

@@ -5,8 +5,8 @@ use gloo_net::http::Request;
 use gloo_timers::future::TimeoutFuture;
 use serde_json::Value;
 use turnlock::Dialect;
-use turnlock::client::Model;
 use turnlock::json::Json;
+use turnlock_client::Model;
 use wasm_bindgen::{JsCast, JsValue};
 
 /// Where `tests/client/site.mjs` listens.

@@ -7,10 +7,10 @@ use std::rc::Rc;
 use futures::future::LocalBoxFuture;
 use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};
-use turnlock::client::{Control, Model, Tool, TurnOptions, TurnResult, run_turn};
 use turnlock::json::Json;
 use turnlock::tool::Dedupe;
 use turnlock::turn::{Mode, Policy};
+use turnlock_client::{Control, Model, Tool, TurnOptions, TurnResult, run_turn};
 use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::lines::{Reduction, canonical};

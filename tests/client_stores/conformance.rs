@@ -11,8 +11,8 @@ use std::sync::Arc;
 use futures::future::{join, join_all};
 use gloo_timers::future::TimeoutFuture;
 use serde_json::Value;
-use turnlock::client::store::{EventGroup, Recalled, Store};
 use turnlock::store::{Answer, Commit, Kept, turn_key};
+use turnlock_client::store::{EventGroup, Recalled, Store};
 
 pub type Stores = dyn Fn() -> Rc<dyn Store>;
 
@@ -517,7 +517,7 @@ pub async fn watch_tells_of_commits_until_it_is_stopped(make: &Stores) {
     let owner = begin(&*writer, &turn, first()).await;
     let counter = || Rc::new(Cell::new(0_u32));
     let (stopped, going, others) = (counter(), counter(), counter());
-    let count = |calls: &Rc<Cell<u32>>| -> turnlock::client::store::Changed {
+    let count = |calls: &Rc<Cell<u32>>| -> turnlock_client::store::Changed {
         let (calls, owner) = (Rc::clone(calls), owner.clone());
         Rc::new(move |who: Option<&str>| {
             assert!(who.is_none_or(|who| who == owner), "{who:?} wrote");

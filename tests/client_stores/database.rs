@@ -9,8 +9,8 @@ use std::time::Duration;
 use futures::future::join_all;
 use futures::poll;
 use idb::{Database, Factory, TransactionMode};
-use turnlock::client::store::{IndexedDbStore, IndexedDbStoreOptions, Store};
 use turnlock::store::{Answer, Commit};
+use turnlock_client::store::{IndexedDbStore, IndexedDbStoreOptions, Store};
 use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::conformance::{applied, commit_of, eventually, pairs, random, same};

@@ -2,7 +2,7 @@
 
 use futures::StreamExt;
 use serde_json::json;
-use turnlock::client::{Model, TurnOptions, run_turn};
+use turnlock_client::{Model, TurnOptions, run_turn};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use futures::StreamExt;
 use serde::Serialize;
-use turnlock::client::{Control, Error, RunningTurn, TurnOptions, TurnStatus, run_turn};
-use turnlock::trace::{Event, EventKind};
+use turnlock_client::turnlock::trace::{Event, EventKind};
+use turnlock_client::{Control, Error, RunningTurn, TurnOptions, TurnStatus, run_turn};
 use web_sys::{HtmlButtonElement, HtmlElement, HtmlTextAreaElement};
 
 use crate::dom;

@@ -1,7 +1,7 @@
 //! What the form says: the model, the mode, the limits.
 
-use turnlock::client::Model;
-use turnlock::turn::{Mode, Policy};
+use turnlock_client::Model;
+use turnlock_client::turnlock::turn::{Mode, Policy};
 use web_sys::{HtmlElement, HtmlInputElement, HtmlSelectElement};
 
 use crate::dom;

@@ -2,9 +2,9 @@
 
 use std::cell::{Cell, RefCell};
 
-use turnlock::client::ToolResult;
-use turnlock::tool::Status;
-use turnlock::trace::{CallView, Event, EventKind, PhaseName, ResultView};
+use turnlock_client::ToolResult;
+use turnlock_client::turnlock::tool::Status;
+use turnlock_client::turnlock::trace::{CallView, Event, EventKind, PhaseName, ResultView};
 use web_sys::HtmlElement;
 
 use crate::dom;

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use js_sys::Function;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use turnlock::client::Tool;
+use turnlock_client::Tool;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::timeline;

@@ -6,7 +6,7 @@ use futures::channel::oneshot;
 use futures::{FutureExt, StreamExt};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use turnlock::client::{Error, Model, TurnOptions, run_turn};
+use turnlock_client::{Error, Model, TurnOptions, run_turn};
 use worker::js_sys::Promise;
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Context, Env, Method, Request, Response, ResponseBuilder, Result, event};

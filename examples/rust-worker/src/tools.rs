@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use serde::Deserialize;
 use serde_json::json;
-use turnlock::client::Tool;
+use turnlock_client::Tool;
 
 const FILES: [&str; 3] = ["notes.txt", "readme.md", "log/today.txt"];
 

@@ -135,8 +135,12 @@ impl<'a> History<'a> {
         each(text, &mut |value, replaced| self.append_one(value, replaced))
     }
 
-    /// Appends one element; `replaced` tells whether lone surrogates in it were replaced.
-    pub(crate) fn append_one(&mut self, value: Json<'a>, replaced: bool) -> Result<(), Error> {
+    /// Appends one element. `replaced`: the reader of its text replaced lone surrogates, which is
+    /// then reported as `UNICODE_LONE_SURROGATE`.
+    ///
+    /// # Errors
+    /// Those of [`History::append`].
+    pub fn append_one(&mut self, value: Json<'a>, replaced: bool) -> Result<(), Error> {
         let before = self.read.len();
         if replaced {
             self.replaced();

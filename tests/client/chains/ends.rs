@@ -10,7 +10,7 @@ use gloo_net::http::Request;
 use gloo_timers::future::TimeoutFuture;
 use serde_json::{Value, json};
 use turnlock::chain::{Costs, Limits, Stop};
-use turnlock::client::chain::{
+use turnlock_client::chain::{
     CacheEntry, ChainCache, ChainEventKind, ChainOptions, ChainPath, ChainResult, ChainStatus,
     Classifier, Complexity, MemoryCache, StepContext, StepError, StepStatus, SynthesisContext,
     Text, run_chain,
@@ -272,8 +272,7 @@ async fn a_panic_is_the_failure_of_its_call() {
     for (at, what) in KINDS.into_iter().flat_map(|at| [(at, What::Panic), (at, What::PanicLater)]) {
         let trouble = Trouble::new(at, what);
         let Ended { result, classifier } = run(troubled(&trouble)).await;
-        let code =
-            |error: Option<&turnlock::client::FailureView>| error.map(|one| one.code.clone());
+        let code = |error: Option<&turnlock_client::FailureView>| error.map(|one| one.code.clone());
         let failed: Vec<_> = failures(&result).into_iter().collect();
         let pairs: Vec<(&str, &str)> =
             failed.iter().map(|(id, code)| (id.as_str(), code.as_str())).collect();

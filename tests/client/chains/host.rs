@@ -11,7 +11,7 @@ use futures::stream;
 use gloo_timers::future::TimeoutFuture;
 use serde_json::{Value, json};
 use turnlock::chain::{ClassifierOptions, Costs, Limits, Pattern};
-use turnlock::client::chain::{
+use turnlock_client::chain::{
     AnswerContext, CacheEntry, ChainOptions, Complexity, MemoryCache, StepContext, StepError,
     StepId, SynthesisContext, Text,
 };

@@ -11,7 +11,7 @@ use gloo_timers::future::TimeoutFuture;
 use js_sys::{Function, JSON, Reflect};
 use serde_json::{Value, json};
 use turnlock::chain::{Pattern, Stop};
-use turnlock::client::chain::{
+use turnlock_client::chain::{
     AnswerContext, ChainOptions, ChainPath, ChainResult, ChainStatus, Complexity, MemoryCache,
     PatternStats, PlanContext, StepContext, StepError, StepStatus, SynthesisContext, Text,
     run_chain,
@@ -238,7 +238,7 @@ async fn what_was_searched_is_not_searched_again() {
 async fn cancelled_in_the_middle() {
     let told = Rc::new(Cell::new(0));
     let heard = told.clone();
-    let control = Rc::new(RefCell::new(None::<turnlock::client::chain::ChainControl>));
+    let control = Rc::new(RefCell::new(None::<turnlock_client::chain::ChainControl>));
     let cancels = control.clone();
     let session = "rust-chain-cancel";
     let options = ChainOptions::new(

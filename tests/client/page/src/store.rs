@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use js_sys::{Error, Function, Reflect};
 use serde::{Deserialize, Serialize};
-use turnlock::client::store::{IndexedDbStore, IndexedDbStoreOptions, Store, StoreError, Watch};
-use turnlock::store::{Answer, Commit};
+use turnlock_client::store::{IndexedDbStore, IndexedDbStoreOptions, Store, StoreError, Watch};
+use turnlock_client::turnlock::store::{Answer, Commit};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 

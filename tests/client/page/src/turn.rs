@@ -2,13 +2,13 @@ use futures::StreamExt;
 use js_sys::{Function, Promise};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use turnlock::client::store::{IndexedDbStore, IndexedDbStoreOptions};
-use turnlock::client::{
+use turnlock_client::store::{IndexedDbStore, IndexedDbStoreOptions};
+use turnlock_client::turnlock::json::Json;
+use turnlock_client::turnlock::turn::Policy;
+use turnlock_client::{
     Approval, Error, Model, ResumeOptions, RunningTurn, Tool, TurnOptions, cancel_turn,
     resume_turn, run_turn,
 };
-use turnlock::json::Json;
-use turnlock::turn::Policy;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::future_to_promise;

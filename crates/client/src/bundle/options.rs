@@ -1,0 +1,342 @@
+//! What [`run_bundle`](super::run_bundle) takes.
+
+use std::fmt;
+use std::future::Future;
+use std::rc::Rc;
+
+use futures::future::LocalBoxFuture;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::redact::Redact;
+use super::replicate::{Replicate, ReplicateContext, ReplicateError};
+use super::strict::strict_text;
+use super::types::{BundleBudget, BundleLimits, Price, ReplicateLimits};
+use crate::error::Error;
+use crate::guard::{Guarded, guarded};
+use crate::schema::Validator;
+use turnlock::bundle::{Bundle, Stop};
+use turnlock::json::Json;
+use turnlock::limits;
+
+/// What an attempt comes to; the host's code is guarded in it.
+pub(super) type Attempt = LocalBoxFuture<'static, Result<Replicate, ReplicateError>>;
+pub(super) type Run = Rc<dyn Fn(ReplicateContext) -> Attempt>;
+/// What speaks against a replicate, in words.
+pub(super) type Check = Rc<dyn Fn(&Json<'static>) -> Vec<String>>;
+
+/// Things that a schema says against one replicate, at most; the core's own cap.
+const ERRORS: usize = 20;
+
+/// The settings of a bundle. What is not said has the core's default.
+#[derive(Clone)]
+pub struct BundleOptions {
+    /// Members of the core's options.
+    members: Vec<(&'static str, Json<'static>)>,
+    wrong: Option<Error>,
+    run: Run,
+    checks: Vec<Check>,
+    pub(super) redact: Option<Redact>,
+    pub(super) record: bool,
+}
+
+impl fmt::Debug for BundleOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BundleOptions").field("members", &self.members).finish_non_exhaustive()
+    }
+}
+
+/// What can be run.
+pub(super) struct Prepared {
+    /// The core's options, as they are recorded.
+    pub(super) text: String,
+    pub(super) bundle: Bundle,
+    pub(super) run: Run,
+    pub(super) checks: Rc<[Check]>,
+    pub(super) redact: Option<Redact>,
+    pub(super) record: bool,
+}
+
+impl BundleOptions {
+    /// Replicates of a task, each run by an async closure. What the closure fails with, in its own
+    /// words, a panic, and data that has no JSON are evidence: an invalid replicate. Its future is
+    /// dropped when nobody waits any longer.
+    pub fn new<F, Fut, E>(task: impl Into<String>, replicate: F) -> Self
+    where
+        F: Fn(ReplicateContext) -> Fut + 'static,
+        Fut: Future<Output = Result<Replicate, E>> + 'static,
+        E: Into<ReplicateError> + 'static,
+    {
+        let replicate = Rc::new(replicate);
+        Self::of(task, move |context| {
+            let replicate = replicate.clone();
+            attempt(move || replicate(context))
+        })
+    }
+
+    /// As [`BundleOptions::new`], with attempts that are guarded already.
+    pub(super) fn of(
+        task: impl Into<String>,
+        run: impl Fn(ReplicateContext) -> Attempt + 'static,
+    ) -> Self {
+        let options = Self {
+            members: Vec::new(),
+            wrong: None,
+            run: Rc::new(run),
+            checks: Vec::new(),
+            redact: None,
+            record: false,
+        };
+        options.task(task)
+    }
+
+    /// With other replicates.
+    pub(super) fn running(mut self, run: Run) -> Self {
+        self.run = run;
+        self
+    }
+
+    /// Replaces a member.
+    pub(super) fn set(mut self, name: &'static str, value: impl Serialize) -> Self {
+        let read = strict_text(&value).and_then(|text| {
+            let json = Json::parse_lossy(text.as_bytes(), limits::BUNDLE_BYTES);
+            Ok(json.map_err(turnlock::Error::from)?.into_owned())
+        });
+        match read {
+            Ok(json) => {
+                self.members.retain(|(one, _)| *one != name);
+                self.members.push((name, json));
+            }
+            Err(error) => {
+                let why = format!("`{name}`: {}", error.message);
+                self.wrong.get_or_insert_with(|| Error::new("options.invalid", why));
+            }
+        }
+        self
+    }
+
+    /// What was said of a member, if anything.
+    pub(super) fn get(&self, name: &str) -> Option<&Json<'static>> {
+        self.members.iter().find(|(one, _)| *one == name).map(|(_, value)| value)
+    }
+
+    /// What the replicates are about.
+    #[must_use]
+    pub fn task(self, task: impl Into<String>) -> Self {
+        self.set("task", task.into())
+    }
+
+    /// Replicates at most, 1 to 128. Default 3.
+    #[must_use]
+    pub fn k(self, replicates: u32) -> Self {
+        self.set("k", replicates)
+    }
+
+    /// Mean distance up to which replicates agree, 0 to 1. Default 0.2.
+    #[must_use]
+    pub fn epsilon(self, distance: f64) -> Self {
+        self.set("epsilon", distance)
+    }
+
+    /// Fields, as JSON Pointers, that must be of one class before it stops early. Default none.
+    #[must_use]
+    pub fn must_agree<T: Into<String>>(self, fields: impl IntoIterator<Item = T>) -> Self {
+        self.set("must_agree", texts(fields))
+    }
+
+    /// When it is enough. Default [`Stop::Agreement`].
+    #[must_use]
+    pub fn stop(self, rule: Stop) -> Self {
+        self.set("stop", rule.name())
+    }
+
+    /// All different; further ones count on from the largest. Default 11, 23, 47.
+    #[must_use]
+    pub fn seeds(self, seeds: impl IntoIterator<Item = i64>) -> Self {
+        self.set("seeds", seeds.into_iter().collect::<Vec<_>>())
+    }
+
+    /// Replicates started at once. Default 2; with [`Stop::Never`], all.
+    #[must_use]
+    pub fn parallel(self, replicates: u32) -> Self {
+        self.set("parallel", replicates)
+    }
+
+    /// Replicates running at the same time; the rest wait. Default 6, what edge runtimes allow.
+    #[must_use]
+    pub fn concurrency(self, replicates: u32) -> Self {
+        self.set("concurrency", replicates)
+    }
+
+    /// Further attempts at a replicate that failed or is invalid. Default 0.
+    #[must_use]
+    pub fn retries(self, attempts: u32) -> Self {
+        self.set("retries", attempts)
+    }
+
+    /// JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`, by which replicates
+    /// are compared; with the feature `jsonschema` they are checked against it as well.
+    #[must_use]
+    pub fn schema(self, schema: impl Serialize) -> Self {
+        self.set("schema", schema)
+    }
+
+    /// Where the schema is, for `meta`.
+    #[must_use]
+    pub fn schema_uri(self, uri: impl Into<String>) -> Self {
+        self.set("schemaUri", uri.into())
+    }
+
+    /// Which schema it is, for `meta`.
+    #[must_use]
+    pub fn schema_version(self, version: impl Into<String>) -> Self {
+        self.set("schemaVersion", version.into())
+    }
+
+    /// Whether a member that is `null` counts as absent. Default not.
+    #[must_use]
+    pub fn null_is_missing(self, missing: bool) -> Self {
+        self.set("null_is_missing", missing)
+    }
+
+    /// One for each of the `k` replicates; gives `confidence_weighted`.
+    #[must_use]
+    pub fn weights(self, weights: impl IntoIterator<Item = f64>) -> Self {
+        self.set("weights", weights.into_iter().collect::<Vec<_>>())
+    }
+
+    /// Caps on what is shown. Default none.
+    #[must_use]
+    pub fn limits(self, limits: BundleLimits) -> Self {
+        self.set("limits", limits)
+    }
+
+    /// Ceilings of one replicate. Default none.
+    #[must_use]
+    pub fn per_replicate(self, limits: ReplicateLimits) -> Self {
+        self.set("perReplicate", limits)
+    }
+
+    /// Ceilings of all replicates together. Default none.
+    #[must_use]
+    pub fn budget(self, budget: BundleBudget) -> Self {
+        self.set("budget", budget)
+    }
+
+    /// By name of the model; `*` stands for every other.
+    #[must_use]
+    pub fn prices<T: Into<String>>(self, prices: impl IntoIterator<Item = (T, Price)>) -> Self {
+        let prices = prices.into_iter().map(|(model, price)| (model.into(), price));
+        self.set("prices", prices.collect::<std::collections::BTreeMap<String, Price>>())
+    }
+
+    /// JSON Pointers of members to show; all are computed with. Default everything.
+    #[must_use]
+    pub fn fields<T: Into<String>>(self, fields: impl IntoIterator<Item = T>) -> Self {
+        self.set("fields", texts(fields))
+    }
+
+    /// `provider:model@version`, for `meta` and prices.
+    #[must_use]
+    pub fn model(self, model: impl Into<String>) -> Self {
+        self.set("model", model.into())
+    }
+
+    /// `metadata.source` of every event. Default the task.
+    #[must_use]
+    pub fn source(self, source: impl Into<String>) -> Self {
+        self.set("source", source.into())
+    }
+
+    /// Replicates as deltas, numbers with six decimals. Default not; of a
+    /// [`bundle_tool`](super::bundle_tool) it is.
+    #[must_use]
+    pub fn compact(self, compact: bool) -> Self {
+        self.set("compact", compact)
+    }
+
+    /// Gets every text of replicates before an event or the bundle leaves, names of members
+    /// included, and gives back what may be shown. A panic of it lets nothing through.
+    #[must_use]
+    pub fn redact(mut self, redact: impl Fn(&str) -> String + 'static) -> Self {
+        self.redact = Some(Rc::new(redact));
+        self
+    }
+
+    /// Replicates whose data cannot be read as `T` are invalid.
+    #[must_use]
+    pub fn typed<T: DeserializeOwned>(self) -> Self {
+        self.check(|_: T| Ok(()))
+    }
+
+    /// A check of a replicate's data; what it says, and that the data cannot be read as `T`, makes
+    /// the replicate invalid. Its panic does so, too.
+    #[must_use]
+    pub fn check<T: DeserializeOwned>(
+        mut self,
+        check: impl Fn(T) -> Result<(), String> + 'static,
+    ) -> Self {
+        self.checks.push(Rc::new(move |data| {
+            let read = || check(data.to::<T>().map_err(|error| error.to_string())?);
+            guarded(read).unwrap_or_else(Err).err().into_iter().collect()
+        }));
+        self
+    }
+
+    /// Keeps what [`replay_bundle`](super::replay_bundle) needs, replicates' data as they came:
+    /// before redaction.
+    #[must_use]
+    pub fn record(mut self) -> Self {
+        self.record = true;
+        self
+    }
+
+    /// The bundle as the core makes it.
+    ///
+    /// # Errors
+    /// `options.invalid` with the option in its message.
+    pub(super) fn prepare(self) -> Result<Prepared, Error> {
+        if let Some(wrong) = self.wrong {
+            return Err(wrong);
+        }
+        let schema = self.members.iter().find(|(name, _)| *name == "schema");
+        let validator = schema.map_or(Ok(None), |(_, schema)| Validator::of(schema));
+        let members = self.members.iter().map(|(name, value)| ((*name).into(), value.clone()));
+        let text = Json::Object(members.collect()).to_text();
+        let bundle = Bundle::new(text.as_bytes())?;
+        let validator = validator
+            .map_err(|why| Error::new("options.invalid", format!("`schema`: {why}")))?
+            .map(|schema| {
+                Rc::new(move |data: &Json<'static>| schema.errors(data, ERRORS)) as Check
+            });
+        // The schema's words are better than serde's: they come first.
+        let checks = validator.into_iter().chain(self.checks).collect();
+        let Self { run, redact, record, .. } = self;
+        Ok(Prepared { text, bundle, run, checks, redact, record })
+    }
+}
+
+/// An attempt of the host's: its panics, in making it, in running it and in wording its error, are
+/// its errors.
+pub(super) fn attempt<F, Fut, E>(make: F) -> Attempt
+where
+    F: FnOnce() -> Fut + 'static,
+    Fut: Future<Output = Result<Replicate, E>> + 'static,
+    E: Into<ReplicateError> + 'static,
+{
+    Box::pin(async move {
+        let ended = match Guarded::new(make) {
+            Ok(future) => future.await,
+            Err(panicked) => Err(panicked),
+        };
+        match ended {
+            Ok(Ok(replicate)) => Ok(replicate),
+            Ok(Err(error)) => Err(guarded(|| error.into()).unwrap_or_else(ReplicateError::new)),
+            Err(panicked) => Err(ReplicateError::new(panicked)),
+        }
+    })
+}
+
+fn texts<T: Into<String>>(all: impl IntoIterator<Item = T>) -> Vec<String> {
+    all.into_iter().map(Into::into).collect()
+}

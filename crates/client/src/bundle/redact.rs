@@ -1,0 +1,114 @@
+//! The last thing before an event or a bundle leaves: a host's redaction of every text in it that
+//! replicates or errors brought, names of their members included. What the host itself says (task,
+//! model, seeds, parameters) stays as it is.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use crate::guard::guarded;
+use turnlock::json::Json;
+
+/// Gives back what may be shown of a text.
+pub(super) type Redact = Rc<dyn Fn(&str) -> String>;
+
+/// What is done with a member.
+#[derive(Clone, Copy)]
+enum Act {
+    Keep,
+    /// Every text in it, names of members included.
+    All,
+    /// The names of its members, and then each of them.
+    Named(&'static [(&'static str, Self)]),
+    /// Its members by name; those that are not listed stay.
+    Members(&'static [(&'static str, Self)]),
+    /// Each of its items.
+    Items(&'static [(&'static str, Self)]),
+}
+
+use Act::{All, Items, Keep, Members, Named};
+
+const QUALITY: Act = Members(&[("errors", All)]);
+const VALUES: Act = Items(&[("value", All)]);
+const SUMMARY: Act = Members(&[
+    ("consensus", All),
+    ("support", Named(&[])),
+    ("disagreements", Items(&[("field", All), ("values", VALUES)])),
+    ("distributions", Named(&[("counts", VALUES)])),
+    ("invalid", Items(&[("errors", All)])),
+    ("approximated", All),
+    ("agreement", Items(&[("field", All), ("member", All)])),
+]);
+const REPLICATES: Act = Items(&[
+    ("quality", QUALITY),
+    ("data", All),
+    ("delta", Items(&[("path", All), ("value", All)])),
+]);
+
+/// What is hidden in an event of a type.
+fn act(kind: &str) -> Act {
+    match kind {
+        "replicate_done" => Members(&[("quality", QUALITY), ("data", All)]),
+        "partial_summary" => Members(&[("summary", SUMMARY)]),
+        "warning" => Members(&[("errors", All)]),
+        "cancelled" => Members(&[("reason", All)]),
+        "bundle_ready" => {
+            Members(&[("bundle", Members(&[("replicates", REPLICATES), ("summary", SUMMARY)]))])
+        }
+        _ => Keep,
+    }
+}
+
+/// An event as it may be shown. A redaction that panics lets nothing through.
+pub(super) fn redacted(event: Json<'static>, redact: Option<&Redact>) -> Json<'static> {
+    let Some(redact) = redact else { return event };
+    let kind = event.get("type").and_then(Json::as_str).unwrap_or_default();
+    let act = act(kind);
+    let hide = |text: &str| {
+        let shown = guarded(|| redact(text));
+        shown.unwrap_or_else(|_| "[redaction failed]".to_owned())
+    };
+    apply(event, act, &hide)
+}
+
+fn apply(value: Json<'static>, act: Act, hide: &dyn Fn(&str) -> String) -> Json<'static> {
+    let one = |value, members| apply(value, Members(members), hide);
+    match (act, value) {
+        (All, Json::String(text)) => hide(&text).into(),
+        (All, Json::Array(items)) => {
+            Json::Array(items.into_iter().map(|item| apply(item, All, hide)).collect())
+        }
+        (All, Json::Object(members)) => named(members, hide, |value| apply(value, All, hide)),
+        (Named(inner), Json::Object(members)) => named(members, hide, |value| one(value, inner)),
+        (Items(inner), Json::Array(items)) => {
+            Json::Array(items.into_iter().map(|item| one(item, inner)).collect())
+        }
+        (Members(known), Json::Object(members)) => {
+            let own = members.into_iter().map(|(name, value)| {
+                let act = known.iter().find(|(one, _)| *one == name).map_or(Keep, |(_, act)| *act);
+                (name, apply(value, act, hide))
+            });
+            Json::Object(own.collect())
+        }
+        (_, value) => value,
+    }
+}
+
+/// Where two names become one, the last of them stands, as in a JavaScript object.
+fn named(
+    members: Vec<(Cow<'static, str>, Json<'static>)>,
+    hide: &dyn Fn(&str) -> String,
+    own: impl Fn(Json<'static>) -> Json<'static>,
+) -> Json<'static> {
+    let mut places = BTreeMap::new();
+    let mut shown: Vec<(Cow<'static, str>, Json<'static>)> = Vec::new();
+    for (name, value) in members {
+        let (name, value) = (hide(&name), own(value));
+        let place = *places.entry(name.clone()).or_insert(shown.len());
+        match shown.get_mut(place) {
+            Some((_, kept)) => *kept = value,
+            None => shown.push((name.into(), value)),
+        }
+    }
+    Json::Object(shown)
+}

@@ -1,0 +1,134 @@
+//! What a replicate is told, and what it comes to.
+
+use std::fmt;
+use std::rc::Rc;
+
+use serde::Serialize;
+use web_sys::AbortSignal;
+
+use super::strict::strict_text;
+use crate::error::Error;
+use crate::result::TokenUsage;
+use crate::tool::Abort;
+use turnlock::bundle::Tokens;
+
+/// What a replicate is told.
+#[derive(Clone)]
+pub struct ReplicateContext {
+    /// `r1`, `r2`, …
+    pub id: String,
+    /// For the provider, where it takes one; a label anyway.
+    pub seed: i64,
+    /// 1, and on with `retries`.
+    pub attempt: u32,
+    pub(super) abort: Abort,
+    pub(super) report: Rc<dyn Fn(TokenUsage)>,
+}
+
+impl fmt::Debug for ReplicateContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReplicateContext")
+            .field("id", &self.id)
+            .field("seed", &self.seed)
+            .field("attempt", &self.attempt)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ReplicateContext {
+    /// Says what was used so far, all of it: ceilings then hold while the replicate runs.
+    pub fn report(&self, usage: TokenUsage) {
+        (self.report)(usage);
+    }
+
+    /// Aborted when nobody waits any longer, with an `AbortError` whose message is the reason:
+    /// `timeout`, `token_limit`, `early`, `budget` or `cancelled`. The replicate's future is dropped
+    /// then anyway; this is for what it has begun in JavaScript.
+    ///
+    /// `None` in a runtime without `AbortController`.
+    #[must_use]
+    pub fn signal(&self) -> Option<AbortSignal> {
+        self.abort.signal()
+    }
+}
+
+/// What a replicate came to.
+#[derive(Debug, Clone)]
+pub struct Replicate {
+    pub(super) data: Result<String, Error>,
+    pub(super) usage: Option<TokenUsage>,
+    pub(super) model: Option<String>,
+}
+
+impl Replicate {
+    /// Its data. What has no JSON (NaN, infinities, keys that are no texts) is evidence: an invalid
+    /// replicate.
+    pub fn new(data: impl Serialize) -> Self {
+        Self::of(strict_text(&data))
+    }
+
+    /// Its data as a JSON text.
+    pub(super) fn of(data: Result<String, Error>) -> Self {
+        Self { data, usage: None, model: None }
+    }
+
+    /// What it used in all. A `total_tokens` below the sum of both counts as the sum.
+    #[must_use]
+    pub fn usage(mut self, usage: TokenUsage) -> Self {
+        self.usage = Some(usage);
+        self
+    }
+
+    /// The model, where it differs from the bundle's, for prices.
+    #[must_use]
+    pub fn model(mut self, model: impl Into<String>) -> Self {
+        self.model = Some(model.into());
+        self
+    }
+}
+
+/// Why a replicate has no data. Made of any error that has words; use this one itself to say what
+/// was used nevertheless.
+#[derive(Debug, Clone)]
+pub struct ReplicateError {
+    pub(super) message: String,
+    pub(super) usage: Option<TokenUsage>,
+}
+
+impl ReplicateError {
+    /// Why, in words.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), usage: None }
+    }
+
+    /// What it used in all.
+    #[must_use]
+    pub fn usage(mut self, usage: TokenUsage) -> Self {
+        self.usage = Some(usage);
+        self
+    }
+
+    /// Why, in words.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+// It has no words of its own (`Display`), or this would be `From<Self>`.
+impl<E: fmt::Display> From<E> for ReplicateError {
+    fn from(error: E) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+/// As the core counts them.
+pub(super) fn tokens(usage: TokenUsage) -> Tokens {
+    let number = |key, tokens: u64| (key, turnlock::json::Json::integer(tokens));
+    Tokens::read(&turnlock::json::Json::object([
+        number("inputTokens", usage.input_tokens),
+        number("outputTokens", usage.output_tokens),
+        number("totalTokens", usage.total_tokens),
+        number("cachedInputTokens", usage.cached_input_tokens.unwrap_or(0)),
+    ]))
+}

@@ -1,0 +1,158 @@
+//! A bundle under way.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures::stream::{FusedStream, Stream};
+
+use super::events::BundleEvent;
+use super::host::{Launched, Tape, Told, launch};
+use super::options::{BundleOptions, Prepared};
+use super::record::BundleRecording;
+use super::types::EvidenceBundle;
+use crate::drive::{Facts, Task, spawn};
+use crate::error::Error;
+use turnlock::bundle::Input;
+use turnlock::json::Json;
+
+/// Runs replicates until they agree, all have run, or a budget is spent.
+///
+/// Two start at once; a third runs only when they differ (or one is invalid). They run side by
+/// side, on the runtime's event loop; reading the events is optional. Dropping it cancels it.
+///
+/// ```no_run
+/// use futures::StreamExt;
+/// use serde_json::json;
+/// use turnlock_client::bundle::{
+///     BundleOptions, ModelReplicateOptions, replicate_by_model, run_bundle,
+/// };
+/// use turnlock_client::{Error, Model};
+///
+/// # async fn page() -> Result<(), Error> {
+/// let model = Model::openai_chat("/api/v1", "gpt-5-mini");
+/// let judge = ModelReplicateOptions::new(model, "Is this spam? Answer as {\"spam\": …}: {{text}}")
+///     .input(json!({ "text": "You have won a causeway." }));
+/// let options = BundleOptions::new("spam", replicate_by_model(judge)?).must_agree(["/spam"]);
+/// let mut running = run_bundle(options)?;
+/// while let Some(event) = running.next().await {
+///     println!("{:?}", event.kind);
+/// }
+/// let bundle = running.result().await?;
+/// println!("{:?} {:?}", bundle.summary.consensus, bundle.summary.confidence);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// Misuse: `options.invalid` with the option in its message, before anything is started.
+pub fn run_bundle(options: BundleOptions) -> Result<RunningBundle, Error> {
+    Ok(RunningBundle::start(options.prepare()?))
+}
+
+/// A bundle under way: a stream of its events, `bundle_ready` the last. Dropping it before its end
+/// cancels it: the replicates are dropped, and their connections close.
+#[derive(Debug)]
+pub struct RunningBundle {
+    launched: Launched,
+    task: Task,
+}
+
+/// Stops a bundle from elsewhere. It does not keep the bundle alive.
+#[derive(Debug, Clone)]
+pub struct BundleControl {
+    facts: Facts<Told>,
+    tape: Tape,
+}
+
+impl BundleControl {
+    /// Ends the bundle with what there is; running replicates are dropped.
+    pub fn cancel(&self, reason: impl Into<String>) {
+        let reason = reason.into();
+        self.facts.tell(move |told, now| told.tell(now, Input::Cancel { reason: &reason }));
+    }
+
+    /// With [`BundleOptions::record`]: what was told so far; complete when the bundle is over.
+    #[must_use]
+    pub fn recording(&self) -> Option<BundleRecording> {
+        self.tape.as_ref().map(|tape| tape.borrow().clone())
+    }
+}
+
+impl RunningBundle {
+    pub(super) fn start(prepared: Prepared) -> Self {
+        let (launched, running) = launch(prepared);
+        let task = spawn(running);
+        Self { launched, task }
+    }
+
+    /// Ends the bundle with what there is; running replicates are dropped.
+    pub fn cancel(&self, reason: impl Into<String>) {
+        self.control().cancel(reason);
+    }
+
+    /// For whoever stops the bundle while another reads it.
+    #[must_use]
+    pub fn control(&self) -> BundleControl {
+        BundleControl { facts: self.launched.facts.clone(), tape: self.launched.tape.clone() }
+    }
+
+    /// With [`BundleOptions::record`]: what was told so far; complete when the bundle is over.
+    #[must_use]
+    pub fn recording(&self) -> Option<BundleRecording> {
+        self.control().recording()
+    }
+
+    /// The bundle, whatever became of the replicates. Events that were not read are dropped.
+    ///
+    /// # Errors
+    /// `core.fault` only: a runtime that is being torn down.
+    pub async fn result(self) -> Result<EvidenceBundle, Error> {
+        let bundle = self.json().await?;
+        bundle.to().map_err(|why| Error::new("core.fault", why.to_string()))
+    }
+
+    /// The bundle as the core wrote it.
+    pub(super) async fn json(mut self) -> Result<Json<'static>, Error> {
+        self.launched.events.leave();
+        let bundle = (&mut self.launched.result).await;
+        // Only a runtime that is being torn down drops a driver.
+        bundle.map_err(|_| Error::new("core.fault", "no answer"))
+    }
+
+    /// The next event as the core wrote it.
+    pub(super) async fn next_json(&self) -> Option<Json<'static>> {
+        poll_fn(|cx| self.launched.events.poll_next(cx)).await
+    }
+}
+
+impl Stream for RunningBundle {
+    type Item = BundleEvent;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<BundleEvent>> {
+        loop {
+            let polled = self.launched.events.poll_next(cx);
+            let Poll::Ready(Some(event)) = polled else { return polled.map(|_| None) };
+            // The core writes what `BundleEvent` reads.
+            if let Ok(event) = event.to() {
+                return Poll::Ready(Some(event));
+            }
+        }
+    }
+}
+
+impl FusedStream for RunningBundle {
+    fn is_terminated(&self) -> bool {
+        self.launched.events.is_over() && self.launched.events.is_empty()
+    }
+}
+
+impl Drop for RunningBundle {
+    fn drop(&mut self) {
+        if !self.launched.events.is_over() {
+            self.launched.events.leave();
+            self.cancel("the reader left");
+            self.task.hear();
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! A bundle as a tool: the orchestrating model calls it, and reads all of the evidence at once.
+
+use std::future::Future;
+use std::rc::Rc;
+
+use futures::FutureExt;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::options::{BundleOptions, Run, attempt};
+use super::replicate::{Replicate, ReplicateContext, ReplicateError};
+use super::run::RunningBundle;
+use crate::tool::{Tool, ToolContext, failed, text_of};
+use turnlock::json::Json;
+use turnlock::turn::Settled;
+
+/// What the orchestrating model is told about bundles; ends the description of every bundle tool.
+pub const BUNDLE_HINT: &str = "Use `replicates[]` as ground evidence; treat `summary` as \
+    statistics. If disagreements exist, cite them and justify your choice.";
+
+/// Caps of what the model reads.
+const LIMITS: [(&str, u64); 3] = [("max_fields", 100), ("max_diffs", 20), ("max_bytes", 32_768)];
+
+/// Under the 30 seconds that a tool has by default, so that it ends itself, with what there is.
+const SECONDS: u64 = 25;
+
+/// Milliseconds that a tool has beyond its bundle's.
+const GRACE_MS: f64 = 5_000.0;
+
+/// Bytes that a result may have at least: the bundle keeps its own cap, which metadata and matrix
+/// may exceed.
+const RESULT_BYTES: u64 = 65_536;
+
+/// A tool for `run_turn` whose result is one evidence bundle, in its compact form (replicates as
+/// deltas, at most 100 fields, 20 disagreements and 32 KiB unless `limits` says otherwise, 25
+/// seconds unless `budget` says otherwise). While it runs, its events are `tool_progress` events of
+/// the turn; the model sees none of them.
+///
+/// `schema` is that of the arguments, which every replicate gets; the hint is added to the
+/// `description`. `settings` are those of the bundle, whose task and source are the tool's name.
+/// The tool has five seconds more than the bundle, unless [`Tool::timeout_ms`] says otherwise.
+/// Misuse is told when a turn begins with it: `options.invalid`, `tool.invalid_schema`.
+///
+/// ```no_run
+/// use serde::Deserialize;
+/// use serde_json::json;
+/// use turnlock_client::bundle::{Replicate, ReplicateError, bundle_tool};
+///
+/// #[derive(Deserialize)]
+/// struct Text { text: String }
+///
+/// let schema = json!({ "type": "object", "properties": { "text": { "type": "string" } } });
+/// let judge = bundle_tool(
+///     "judge",
+///     "Judges a text.",
+///     schema,
+///     |Text { text }, context| async move {
+///         let length = text.len() as i64 % context.seed;
+///         Ok::<_, ReplicateError>(Replicate::new(json!({ "length": length })))
+///     },
+///     |bundle| bundle.k(5).must_agree(["/length"]),
+/// );
+/// ```
+pub fn bundle_tool<A, F, Fut, E>(
+    name: impl Into<String>,
+    description: impl Into<String>,
+    schema: impl Serialize,
+    replicate: F,
+    settings: impl FnOnce(BundleOptions) -> BundleOptions,
+) -> Tool
+where
+    A: DeserializeOwned + 'static,
+    F: Fn(A, ReplicateContext) -> Fut + 'static,
+    Fut: Future<Output = Result<Replicate, E>> + 'static,
+    E: Into<ReplicateError> + 'static,
+{
+    let (name, description) = (name.into(), description.into());
+    let idle = BundleOptions::of(name.clone(), |_| futures::future::pending().boxed_local());
+    let options = settings(idle.compact(true)).source(name.clone());
+    let options = filled(options, "limits", &LIMITS);
+    let options = filled(options, "budget", &[("seconds", SECONDS)]);
+    let member = |of, name| options.get(of).and_then(|all: &Json<'_>| all.get(name));
+    let seconds = member("budget", "seconds").and_then(Json::as_f64).unwrap_or(0.0);
+    let most = member("limits", "max_bytes").and_then(Json::as_u64).unwrap_or(0);
+    // Misuse is told before a turn begins, not in the middle of it.
+    let wrong = options.clone().prepare().err();
+    let replicate = Rc::new(replicate);
+    let run: crate::tool::Run = Rc::new(move |args, context| {
+        let options = options.clone().running(replicates(args, replicate.clone()));
+        played(options, context).boxed_local()
+    });
+    let described = if description.is_empty() {
+        BUNDLE_HINT.to_owned()
+    } else {
+        format!("{description}\n\n{BUNDLE_HINT}")
+    };
+    let tool = Tool::of(name, described, &schema, run)
+        .takes::<A>()
+        .timeout_ms(millis(seconds))
+        .max_result_bytes(RESULT_BYTES.max(most.saturating_mul(4)));
+    match wrong {
+        Some(wrong) => tool.misused(wrong),
+        None => tool,
+    }
+}
+
+/// Every replicate gets the arguments of the call.
+fn replicates<A, F, Fut, E>(args: Json<'static>, replicate: Rc<F>) -> Run
+where
+    A: DeserializeOwned + 'static,
+    F: Fn(A, ReplicateContext) -> Fut + 'static,
+    Fut: Future<Output = Result<Replicate, E>> + 'static,
+    E: Into<ReplicateError> + 'static,
+{
+    let args = Rc::new(args);
+    Rc::new(move |context| {
+        let (args, replicate) = (args.clone(), replicate.clone());
+        attempt(move || async move {
+            let args: A = args.to().map_err(ReplicateError::from)?;
+            replicate(args, context).await.map_err(Into::into)
+        })
+    })
+}
+
+async fn played(options: BundleOptions, context: ToolContext) -> Settled {
+    let running = match options.prepare() {
+        Ok(prepared) => RunningBundle::start(prepared),
+        Err(error) => return failed(&error.code, &error.message),
+    };
+    while let Some(event) = running.next_json().await {
+        (context.report)(progress(event).to_text());
+    }
+    match running.json().await {
+        Ok(bundle) => text_of(bundle.to_text()),
+        Err(error) => failed(&error.code, &error.message),
+    }
+}
+
+/// The bundle itself is the tool's result; it need not travel twice.
+fn progress(event: Json<'static>) -> Json<'static> {
+    let Some(meta) = event.get("bundle").and_then(|bundle| bundle.get("meta")) else {
+        return event;
+    };
+    let said = ["stopped", "usage", "cost"];
+    let said = said.map(|name| (name.into(), meta.get(name).cloned().unwrap_or_default()));
+    let rest = event.as_object().unwrap_or_default().iter();
+    let rest = rest.filter(|(name, _)| name != "bundle").cloned();
+    Json::Object(rest.chain(said).collect())
+}
+
+/// Adds what a member lacks.
+fn filled(
+    options: BundleOptions,
+    member: &'static str,
+    usual: &[(&'static str, u64)],
+) -> BundleOptions {
+    let given = options.get(member).and_then(Json::as_object).unwrap_or_default().to_vec();
+    let has = |name: &str| given.iter().any(|(one, _)| one == name);
+    let lacking = usual.iter().filter(|(name, _)| !has(name));
+    let mut all: Vec<_> =
+        lacking.map(|(name, usual)| ((*name).into(), Json::integer(*usual))).collect();
+    all.extend(given);
+    options.set(member, Json::Object(all))
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+fn millis(seconds: f64) -> u64 {
+    (seconds * 1000.0 + GRACE_MS) as u64
+}

@@ -1,0 +1,88 @@
+//! What each pattern of chains was worth, from what users said of them.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::super::error::Error;
+use super::super::json::to_json;
+use super::events::read;
+use turnlock::chain::{Effectiveness, Learned, Pattern};
+
+/// Keeps count of how chains of each pattern fared. Nothing is chosen by it unless
+/// [`prefer_best`](Self::prefer_best) is set. Clones share what they know.
+#[derive(Debug, Clone)]
+pub struct PatternStats {
+    known: Rc<RefCell<Learned>>,
+    prefers: bool,
+    enough: u64,
+}
+
+impl Default for PatternStats {
+    fn default() -> Self {
+        Self { known: Rc::default(), prefers: false, enough: 20 }
+    }
+}
+
+impl PatternStats {
+    /// Nothing known.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What [`export`](Self::export) gave, here or in the npm package. What is missing or makes no
+    /// sense is nothing known.
+    ///
+    /// # Errors
+    /// `json.*` for what the core does not read at all.
+    pub fn restore(state: &impl Serialize) -> Result<Self, Error> {
+        let learned = Learned::from_json(&to_json(state)?);
+        Ok(Self { known: Rc::new(RefCell::new(learned)), ..Self::default() })
+    }
+
+    /// Plans are asked for in the pattern that did best.
+    #[must_use]
+    pub fn prefer_best(mut self) -> Self {
+        self.prefers = true;
+        self
+    }
+
+    /// Chains of a pattern from which on it is compared; of two at least. Default 20.
+    #[must_use]
+    pub fn enough(mut self, chains: u64) -> Self {
+        self.enough = chains.max(1);
+        self
+    }
+
+    /// Adds a chain: whether the user was satisfied, what it cost, and milliseconds.
+    pub fn record(&self, pattern: Pattern, success: bool, cost: f64, ms: u64) {
+        self.known.borrow_mut().of_mut(pattern).record(success, cost, ms);
+    }
+
+    /// The pattern with the highest lower bound among `patterns`; none while there is not enough
+    /// data.
+    #[must_use]
+    pub fn choose(&self, patterns: &[Pattern]) -> Option<Pattern> {
+        self.known.borrow().choose(patterns, self.enough)
+    }
+
+    /// What is known of a pattern.
+    #[must_use]
+    pub fn of(&self, pattern: Pattern) -> Effectiveness {
+        self.known.borrow().of(pattern).clone()
+    }
+
+    /// Everything, as plain JSON to be kept: `{ version, patterns }`, as the npm package has it.
+    #[must_use]
+    pub fn export(&self) -> Value {
+        read(&self.known.borrow().to_json()).unwrap_or_default()
+    }
+
+    /// What a chain learns from.
+    pub(super) fn learned(&self) -> Option<(Learned, u64)> {
+        self.prefers.then(|| (self.known.borrow().clone(), self.enough))
+    }
+}

@@ -1,0 +1,402 @@
+//! Does what a turn or a tool-request pass asks for: fetch, check, run a tool, keep, show. It
+//! decides nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures::future::{AbortHandle, select};
+
+use super::clock;
+use super::drive::{Facts, Host, Machine, Tasks};
+use super::feed::Feed;
+use super::guard::{Guarded, GuardedStream, guarded};
+use super::model::{Model, Opened};
+use super::store::Store;
+use super::tool::{Abort, Tool, ToolContext, failed};
+use turnlock::json::Json;
+use turnlock::limits;
+use turnlock::store::{Answer, Commit};
+use turnlock::trace::Event;
+use turnlock::turn::{Effect, Input, Settled, Verdict};
+
+/// Milliseconds after which the core hears again that a response is held back.
+const HELD_BACK_MS: f64 = 1000.0;
+
+/// Bytes of what a tool says about its progress at once.
+const PROGRESS: usize = 65_536;
+
+/// Room behind the limit of a result, so that the core can cut at a character of its choice.
+const SLACK: u64 = 16;
+
+/// A machine with the grammar of a turn.
+pub(super) trait Asks: Machine<Effect = Effect> {
+    fn told(&mut self, now_ms: u64, input: Input<'_>);
+}
+
+macro_rules! asks {
+    ($machine:ty) => {
+        impl Machine for $machine {
+            type Effect = Effect;
+
+            fn poll(&mut self) -> Option<Effect> {
+                self.poll()
+            }
+
+            fn next_deadline(&self) -> Option<u64> {
+                self.next_deadline()
+            }
+
+            fn due(&mut self, now_ms: u64) {
+                self.handle(now_ms, Input::Timer);
+            }
+        }
+
+        impl Asks for $machine {
+            fn told(&mut self, now_ms: u64, input: Input<'_>) {
+                self.handle(now_ms, input);
+            }
+        }
+    };
+}
+
+asks!(turnlock::turn::Turn);
+asks!(turnlock::request::Pass);
+
+/// Gets trace events.
+pub(super) type OnTrace = Rc<dyn Fn(&Json<'static>)>;
+
+/// What a turn or a pass is made of, and where its events go.
+pub(super) struct Asked<M> {
+    /// None where nothing will be asked.
+    pub(super) model: Option<Model>,
+    pub(super) tools: Rc<[Tool]>,
+    /// With the turn's name in it.
+    pub(super) store: Option<(Rc<dyn Store>, Rc<str>)>,
+    pub(super) request_id: Rc<str>,
+    /// The turn's own: whoever resumes it need not know it.
+    pub(super) project_id: Option<Rc<str>>,
+    pub(super) events: Feed<Event>,
+    pub(super) on_trace: Option<OnTrace>,
+    pub(super) facts: Facts<M>,
+    pub(super) under_way: UnderWay,
+}
+
+/// What can be called off, by its number.
+#[derive(Default)]
+pub(super) struct UnderWay {
+    requests: BTreeMap<u32, AbortHandle>,
+    tools: BTreeMap<u32, (AbortHandle, Abort)>,
+    /// Calls whose arguments this owner of the turn has checked.
+    checked: BTreeSet<u32>,
+}
+
+impl<M: Asks> Host<M> for Asked<M> {
+    type End = Json<'static>;
+
+    fn perform(&mut self, effect: Effect, tasks: &mut Tasks) -> Option<Json<'static>> {
+        match effect {
+            Effect::Emit(event) => self.show(event),
+            Effect::Fetch { inference, attempt, body } => {
+                let handle = tasks.start(self.ask(inference, attempt, body));
+                self.under_way.requests.insert(inference, handle);
+            }
+            Effect::Abort { inference } => {
+                if let Some(handle) = self.under_way.requests.remove(&inference) {
+                    handle.abort();
+                }
+            }
+            Effect::Check { call, name, args } => {
+                let verdict = self.verdict(&name, &args);
+                self.under_way.checked.insert(call);
+                self.facts.tell(move |machine, now| {
+                    machine.told(now, Input::Checked { call, verdict });
+                });
+            }
+            Effect::RunTool {
+                call,
+                name,
+                tool_call_id,
+                tool_batch_id,
+                idempotency_key,
+                max_result_bytes,
+                args,
+            } => {
+                let report = self.facts.clone();
+                let context = ToolContext {
+                    request_id: self.request_id.clone(),
+                    tool_batch_id,
+                    tool_call_id,
+                    idempotency_key,
+                    project_id: self.project_id.clone(),
+                    abort: Abort::default(),
+                    report: Rc::new(move |text| progress(&report, call, &text)),
+                };
+                let abort = context.abort.clone();
+                let settling = self.settling(call, &name, args, context);
+                let handle = tasks.start(self.settle(call, max_result_bytes, settling));
+                self.under_way.tools.insert(call, (handle, abort));
+            }
+            Effect::CancelTool { call, reason } => {
+                if let Some((handle, abort)) = self.under_way.tools.remove(&call) {
+                    abort.abort_because(reason);
+                    handle.abort();
+                }
+            }
+            Effect::Commit { attempt, commit } => drop(tasks.start(self.commit(attempt, commit))),
+            Effect::Recall { call, key } => drop(tasks.start(self.recall(call, key))),
+            Effect::Trace(event) => {
+                if let Some(on_trace) = &self.on_trace {
+                    // A sink that panics must not end a turn.
+                    drop(guarded(|| on_trace(&event)));
+                }
+            }
+            Effect::Done { result } => return Some(result),
+        }
+        None
+    }
+}
+
+impl<M: Asks> Asked<M> {
+    fn show(&mut self, event: Event) {
+        if self.project_id.as_deref() != event.project_id.as_deref() {
+            self.project_id = event.project_id.as_deref().map(Rc::from);
+        }
+        self.events.push(event);
+    }
+
+    fn find(&self, name: &str) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.name() == name)
+    }
+
+    fn verdict(&self, name: &str, args: &Json<'static>) -> Verdict {
+        let missing = || Verdict::Invalid { errors: "no such tool".to_owned() };
+        self.find(name).map_or_else(missing, |tool| tool.verdict(args))
+    }
+
+    /// Asks the model, and tells what comes of it.
+    fn ask(
+        &self,
+        inference: u32,
+        attempt: u32,
+        body: Json<'static>,
+    ) -> impl Future<Output = ()> + use<M> {
+        let opened = self.model.as_ref().map(|model| model.open(body));
+        let asking = Asking { facts: self.facts.clone(), events: self.events.clone() };
+        async move {
+            let ended = match opened {
+                Some(Ok(opened)) => asking.read(inference, attempt, opened).await,
+                Some(Err(message)) => Err(message),
+                None => Err("no model".to_owned()),
+            };
+            asking.facts.tell(move |machine: &mut M, now| {
+                machine.told(
+                    now,
+                    match &ended {
+                        Ok(true) => Input::ResponseEnded { inference, attempt },
+                        // Its head has said it.
+                        Ok(false) => return,
+                        Err(message) => Input::ResponseFailed { inference, attempt, message },
+                    },
+                );
+            });
+        }
+    }
+
+    fn settle(
+        &self,
+        call: u32,
+        limit: u64,
+        settling: impl Future<Output = Settled> + 'static,
+    ) -> impl Future<Output = ()> + 'static {
+        let facts = self.facts.clone();
+        async move {
+            let settled = shortened(settling.await, limit);
+            facts.tell(move |machine: &mut M, now| {
+                machine.told(now, Input::ToolSettled { call, settled });
+            });
+        }
+    }
+
+    fn settling(
+        &self,
+        call: u32,
+        name: &str,
+        args: Json<'static>,
+        context: ToolContext,
+    ) -> impl Future<Output = Settled> + 'static {
+        let tool = self.find(name).cloned();
+        // Checked by another owner of the turn: the tool of this one may take other arguments.
+        let verdict = (!self.under_way.checked.contains(&call)).then(|| self.verdict(name, &args));
+        async move {
+            if let Some(Verdict::Invalid { errors }) = verdict {
+                let words = "the tool that the turn was resumed with does not take them";
+                return failed("tool.invalid_arguments", &format!("{words}: {errors}"));
+            }
+            let Some(tool) = tool else { return failed("tool.threw", "no such tool") };
+            let mut waiting = Waiting { abort: context.abort.clone(), settled: false };
+            let settled = tool.run(args, context).await;
+            waiting.settled = true;
+            settled
+        }
+    }
+
+    fn commit(&self, attempt: u32, commit: Arc<Commit>) -> impl Future<Output = ()> + use<M> {
+        let facts = self.facts.clone();
+        let store = self.store.clone();
+        let revision = commit.revision;
+        async move {
+            let answered = match store {
+                Some((store, turn)) => {
+                    let asked =
+                        Guarded::new(move || async move { store.commit(&turn, commit).await });
+                    match asked {
+                        Ok(answer) => answer.await,
+                        Err(panicked) => Err(panicked),
+                    }
+                }
+                None => Err("no store".to_owned()),
+            };
+            let answer = match answered {
+                Ok(Ok(answer)) => answer,
+                Ok(Err(error)) => Answer::Failed { code: error.code, message: error.message },
+                Err(message) => Answer::Failed { code: "store.unavailable".to_owned(), message },
+            };
+            facts.tell(move |machine: &mut M, now| {
+                machine.told(now, Input::Stored { revision, attempt, answer });
+            });
+        }
+    }
+
+    fn recall(&self, call: u32, key: String) -> impl Future<Output = ()> + use<M> {
+        let facts = self.facts.clone();
+        let store = self.store.clone();
+        async move {
+            let recalled = match store {
+                Some((store, _)) => {
+                    match Guarded::new(move || async move { store.recall(&key).await }) {
+                        Ok(recalled) => recalled.await.ok(),
+                        Err(_) => None,
+                    }
+                }
+                None => None,
+            };
+            // What cannot be reused is executed.
+            let found = recalled.and_then(Result::ok).flatten();
+            facts.tell(move |machine: &mut M, now| {
+                let found = found.as_ref().map(|one| (one.text.as_str(), one.age_ms));
+                machine.told(now, Input::Recalled { call, found });
+            });
+        }
+    }
+}
+
+/// Tells a tool's `signal` when nobody waits any longer.
+struct Waiting {
+    abort: Abort,
+    settled: bool,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if !self.settled {
+            self.abort.abort();
+        }
+    }
+}
+
+/// What has no JSON, or too much of it, is not shown; the tool goes on.
+fn progress<M: Asks>(facts: &Facts<M>, call: u32, text: &str) {
+    if text.len() > PROGRESS {
+        return;
+    }
+    if let Ok(data) = Json::parse_lossy(text.as_bytes(), limits::JSON_BYTES).map(Json::into_owned) {
+        facts.tell(move |machine: &mut M, now| {
+            machine.told(now, Input::ToolProgress { call, data });
+        });
+    }
+}
+
+/// A text far over the limit stays on this side.
+fn shortened(settled: Settled, limit: u64) -> Settled {
+    match settled {
+        Settled::Ok { mut text, bytes } => {
+            let most = usize::try_from(limit.saturating_add(SLACK)).unwrap_or(usize::MAX);
+            text.truncate(text.floor_char_boundary(most));
+            Settled::Ok { text, bytes }
+        }
+        error @ Settled::Error { .. } => error,
+    }
+}
+
+/// One request to the model.
+struct Asking<M> {
+    facts: Facts<M>,
+    events: Feed<Event>,
+}
+
+impl<M: Asks> Asking<M> {
+    /// Whether the body ended; `false` for a failure that the head told. An error is a broken
+    /// connection, in words.
+    async fn read(&self, inference: u32, attempt: u32, opened: Opened) -> Result<bool, String> {
+        match opened {
+            Opened::Http { endpoint, body } => {
+                let broken = |()| "the connection to the model failed".to_owned();
+                let mut answer = endpoint.post(body).await.map_err(broken)?;
+                let (ok, status) = (answer.ok(), answer.status());
+                let retry_after_ms = answer.retry_after_ms();
+                let body = if ok { String::new() } else { answer.beginning().await };
+                self.facts.tell(move |machine, now| {
+                    let body = body.as_str();
+                    let head =
+                        Input::ResponseHead { inference, attempt, status, retry_after_ms, body };
+                    machine.told(now, head);
+                });
+                if !ok {
+                    return Ok(false);
+                }
+                while let Some(bytes) = answer.next().await.map_err(broken)? {
+                    self.facts.tell(move |machine, now| {
+                        let bytes = bytes.as_slice();
+                        machine.told(now, Input::ResponseBytes { inference, attempt, bytes });
+                    });
+                    self.room(inference, attempt).await;
+                }
+            }
+            Opened::Deltas(deltas) => {
+                let mut deltas = GuardedStream::new(deltas);
+                for count in 1_u64.. {
+                    let next = deltas.next().await?;
+                    let ended = next.is_none();
+                    // A stream that yields nothing has answered nothing; it was not cut off.
+                    let told = next.transpose()?.into_iter().collect();
+                    self.facts.tell(move |machine, now| {
+                        machine.told(now, Input::Deltas { inference, attempt, deltas: told });
+                    });
+                    if ended {
+                        break;
+                    }
+                    // A stream that is always ready must neither keep the machine from hearing it,
+                    // nor others from stopping it, nor the host from its timers.
+                    if count % 256 == 0 {
+                        clock::sleep(0.0).await
+                    } else {
+                        clock::microtask().await
+                    }
+                    self.room(inference, attempt).await;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Readers that are far behind hold the response back; that is no silence of the model.
+    async fn room(&self, inference: u32, attempt: u32) {
+        while self.events.is_full() {
+            drop(select(Box::pin(self.events.room()), clock::sleep(HELD_BACK_MS)).await);
+            self.facts.tell(move |machine, now| {
+                machine.told(now, Input::HeldBack { inference, attempt });
+            });
+        }
+    }
+}

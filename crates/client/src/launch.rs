@@ -1,0 +1,160 @@
+//! How a turn begins, whether it is new or goes on: its options for the core, its driver, and its end
+//! where there is no beginning.
+
+use std::rc::Rc;
+
+use futures::channel::oneshot;
+
+use super::clock;
+use super::drive::{Facts, drive};
+use super::effects::{Asked, OnTrace, UnderWay};
+use super::error::Error;
+use super::feed::Feed;
+use super::guard::guarded;
+use super::model::Model;
+use super::result::{FailureView, TokenUsage, TurnResult, TurnStatus};
+use super::store::{Changed, Store};
+use super::tool::Tool;
+use super::turn::RunningTurn;
+use turnlock::json::Json;
+use turnlock::store::turn_key;
+use turnlock::trace::{Event, EventKind, Failure, PhaseName};
+use turnlock::turn::{Input, Keep, Turn};
+
+/// What every way of running a turn needs.
+#[derive(Clone, Default)]
+pub(super) struct TurnHost {
+    pub(super) tools: Vec<Tool>,
+    pub(super) request_id: String,
+    pub(super) project_id: Option<String>,
+    pub(super) store: Option<Rc<dyn Store>>,
+    pub(super) tenant: String,
+    pub(super) on_trace: Option<OnTrace>,
+}
+
+/// The members that a model decides.
+pub(super) fn of_model(model: &Model) -> [(&'static str, Json<'static>); 2] {
+    [
+        ("dialect", model.dialect.name().into()),
+        ("maxRetries", Json::integer(u64::from(model.max_retries))),
+    ]
+}
+
+/// What is kept, by a new owner of a turn.
+pub(super) fn owned(tenant: &str, keep: Keep) -> Keep {
+    Keep { owner: clock::random_hex(16), tenant: tenant.to_owned(), ..keep }
+}
+
+/// The options of the core: `own`, and what every turn has.
+pub(super) fn wire(
+    host: &TurnHost,
+    keep: Json<'static>,
+    own: Vec<(&'static str, Json<'static>)>,
+) -> Result<Json<'static>, Error> {
+    let tools: Result<Vec<_>, _> = host.tools.iter().map(Tool::wire).collect();
+    let mut members = own;
+    members.extend([
+        ("tools", Json::Array(tools?)),
+        ("requestId", host.request_id.clone().into()),
+        ("projectId", host.project_id.clone().map_or(Json::Null, Json::from)),
+        ("secret", clock::random_hex(32).into()),
+        ("trace", host.on_trace.is_some().into()),
+        ("keep", keep),
+    ]);
+    Ok(Json::Object(members.into_iter().map(|(key, value)| (key.into(), value)).collect()))
+}
+
+/// A turn that is about to run.
+pub(super) struct Launch {
+    request_id: Rc<str>,
+    events: Feed<Event>,
+    facts: Facts<Turn>,
+    settle: oneshot::Sender<TurnResult>,
+}
+
+impl Launch {
+    /// Beside it what the host gets.
+    pub(super) fn new(host: &TurnHost) -> (Self, RunningTurn) {
+        let (settle, result) = oneshot::channel();
+        let launch = Self {
+            request_id: host.request_id.as_str().into(),
+            events: Feed::new(),
+            facts: Facts::new(),
+            settle,
+        };
+        let (id, events) = (launch.request_id.clone(), launch.events.clone());
+        let turn = RunningTurn::new(id, events, launch.facts.clone(), result);
+        (launch, turn)
+    }
+
+    /// Runs it to its end.
+    pub(super) async fn run(
+        self,
+        mut machine: Turn,
+        model: Option<Model>,
+        host: TurnHost,
+        owner: Option<String>,
+    ) {
+        let key: Rc<str> = turn_key(&host.tenant, &host.request_id).into();
+        // Whoever takes the turn over, to stop it perhaps, writes under another name.
+        let verify = self.facts.clone();
+        let changed: Changed = Rc::new(move |wrote| {
+            if wrote.is_some_and(|wrote| owner.as_deref() != Some(wrote)) {
+                verify.tell(|turn, now| turn.handle(now, Input::Verify));
+            }
+        });
+        // A store that cannot watch is asked with the next write.
+        let watch = host.store.as_ref().map(|store| guarded(|| store.watch(&key, changed)));
+        let _watch = watch.and_then(Result::ok).flatten();
+        let asked = Asked {
+            model,
+            tools: host.tools.into(),
+            store: host.store.map(|store| (store, key)),
+            request_id: self.request_id,
+            project_id: host.project_id.map(Rc::from),
+            events: self.events.clone(),
+            on_trace: host.on_trace,
+            facts: self.facts.clone(),
+            under_way: UnderWay::default(),
+        };
+        machine.handle(clock::whole_now(), Input::Start);
+        let result = drive(machine, asked, self.facts).await;
+        // The core writes what `TurnResult` reads.
+        if let Ok(result) = result.to() {
+            let _ = self.settle.send(result);
+        }
+        self.events.end();
+    }
+
+    /// Ends a turn that could not begin.
+    pub(super) fn fail(self, error: Error) {
+        let Error { code, message } = error;
+        let failure = Failure { code: code.clone(), message: message.clone(), status: None };
+        self.events.push(Event {
+            phase: PhaseName::Tool,
+            request_id: self.request_id.to_string().into(),
+            project_id: None,
+            tool_batch_id: 0,
+            seq: 1,
+            kind: EventKind::Error(failure),
+        });
+        let _ = self.settle.send(failed(&self.request_id, code.into_owned(), message));
+        self.events.end();
+    }
+}
+
+/// What a turn comes to that has shown nothing.
+pub(super) fn failed(request_id: &str, code: String, message: String) -> TurnResult {
+    TurnResult {
+        request_id: request_id.to_owned(),
+        status: TurnStatus::Failed,
+        text: String::new(),
+        full_content: String::new(),
+        tool_results: Vec::new(),
+        blocked_signatures: Vec::new(),
+        usage: TokenUsage::default(),
+        inferences: 0,
+        repairs: Vec::new(),
+        error: Some(FailureView { code, message, details: None }),
+    }
+}

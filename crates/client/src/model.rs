@@ -1,0 +1,253 @@
+//! Models: where requests go, and how their answers are read.
+
+use std::fmt;
+use std::rc::Rc;
+
+use futures::StreamExt;
+use futures::stream::{LocalBoxStream, Stream};
+use serde::Serialize;
+
+use super::error::Error;
+use super::fetch::Endpoint;
+use super::guard::guarded;
+use super::json::to_json;
+use turnlock::dialect::Dialect;
+use turnlock::json::Json;
+use turnlock::stream::Delta;
+
+/// A model behind HTTP, or one of the host's own.
+///
+/// ```no_run
+/// use turnlock_client::Model;
+///
+/// let model = Model::openai_chat("https://api.openai.com/v1", "gpt-5-mini")
+///     .api_key("sk-…")
+///     .body("temperature", 0);
+/// ```
+#[derive(Clone)]
+pub struct Model {
+    pub(super) dialect: Dialect,
+    pub(super) max_retries: u32,
+    source: Source,
+    wrong: Option<Error>,
+}
+
+#[derive(Clone)]
+enum Source {
+    Http(Http),
+    Custom(Custom),
+}
+
+type Custom = Rc<dyn Fn(Json<'static>) -> LocalBoxStream<'static, Result<Delta, String>>>;
+
+#[derive(Clone)]
+struct Http {
+    base_url: String,
+    path: &'static str,
+    endpoint: Endpoint,
+    /// Members of every request; those that the core decides come last.
+    body: Vec<(String, Json<'static>)>,
+}
+
+/// What a model answers with.
+pub(super) enum Opened {
+    Http { endpoint: Endpoint, body: String },
+    Deltas(LocalBoxStream<'static, Result<Delta, String>>),
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // No header: one of them is a key.
+        f.debug_struct("Model").field("dialect", &self.dialect).finish_non_exhaustive()
+    }
+}
+
+impl Model {
+    /// A model behind `POST {base_url}/chat/completions`: OpenAI, DeepSeek, Mistral, Groq,
+    /// OpenRouter, vLLM, Ollama's `/v1` and others. `base_url` goes up to the version.
+    pub fn openai_chat(base_url: impl Into<String>, model: impl Into<String>) -> Self {
+        let body =
+            vec![("model".to_owned(), model.into().into()), ("stream".to_owned(), true.into())];
+        Self::http(Dialect::OpenAiChat, base_url.into(), "/chat/completions", vec![], body)
+    }
+
+    /// Anthropic Messages, `https://api.anthropic.com/v1` unless [`Model::base_url`] says otherwise;
+    /// 4096 tokens a response unless `body("max_tokens", …)` does.
+    pub fn anthropic(model: impl Into<String>) -> Self {
+        let own = vec![("anthropic-version".to_owned(), "2023-06-01".to_owned())];
+        let body = vec![
+            ("model".to_owned(), model.into().into()),
+            ("max_tokens".to_owned(), Json::integer(4096)),
+            ("stream".to_owned(), true.into()),
+        ];
+        let base_url = "https://api.anthropic.com/v1".to_owned();
+        Self::http(Dialect::Anthropic, base_url, "/messages", own, body)
+    }
+
+    /// A model without HTTP: in the browser, or behind another SDK. It gets `messages`, `tools` and
+    /// `tool_choice` in OpenAI Chat's shape and yields deltas; an `Err` is a broken connection, in
+    /// words. A `finish` delta may be left out: the end of the stream ends the response, and every
+    /// call with it. Dropping the stream is how it is told to stop. It is asked once: nothing is
+    /// retried.
+    pub fn custom<F, S>(generate: F) -> Self
+    where
+        F: Fn(Json<'static>) -> S + 'static,
+        S: Stream<Item = Result<Delta, String>> + 'static,
+    {
+        let source: Custom = Rc::new(move |request| generate(request).boxed_local());
+        let source = Source::Custom(source);
+        Self { dialect: Dialect::OpenAiChat, max_retries: 0, source, wrong: None }
+    }
+
+    fn http(
+        dialect: Dialect,
+        base_url: String,
+        path: &'static str,
+        own: Vec<(String, String)>,
+        body: Vec<(String, Json<'static>)>,
+    ) -> Self {
+        let mut headers = vec![
+            ("content-type".to_owned(), "application/json".to_owned()),
+            ("accept".to_owned(), "text/event-stream".to_owned()),
+        ];
+        headers.extend(own);
+        let endpoint = Endpoint { url: String::new(), headers, fetch: None };
+        let source = Source::Http(Http { base_url, path, endpoint, body });
+        Self { dialect, max_retries: 2, source, wrong: None }
+    }
+
+    fn change(mut self, change: impl FnOnce(&mut Http)) -> Self {
+        if let Source::Http(http) = &mut self.source {
+            change(http);
+        }
+        self
+    }
+
+    /// Up to the version, such as `https://api.anthropic.com/v1`.
+    #[must_use]
+    pub fn base_url(self, base_url: impl Into<String>) -> Self {
+        self.change(|http| http.base_url = base_url.into())
+    }
+
+    /// Sent as the provider wants it. In a page, prefer a proxy that adds it.
+    #[must_use]
+    pub fn api_key(self, key: impl AsRef<str>) -> Self {
+        let key = key.as_ref();
+        match self.dialect {
+            Dialect::Anthropic => self.header("x-api-key", key),
+            _ => self.header("authorization", format!("Bearer {key}")),
+        }
+    }
+
+    /// Anthropic: sends the header with which the API answers pages. The key is then visible to the
+    /// page's user.
+    #[must_use]
+    pub fn dangerously_allow_browser(self) -> Self {
+        self.header("anthropic-dangerous-direct-browser-access", "true")
+    }
+
+    /// Added to every request; replaces a header of the same name.
+    #[must_use]
+    pub fn header(self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.change(|http| http.endpoint.headers.push((name.into(), value.into())))
+    }
+
+    /// Added to every request body, such as `temperature`; replaces a member of the same name, but
+    /// for those that the core decides.
+    #[must_use]
+    pub fn body(mut self, name: impl Into<String>, value: impl Serialize) -> Self {
+        let name = name.into();
+        match to_json(&value) {
+            Ok(value) => self.change(|http| {
+                http.body.retain(|(one, _)| *one != name);
+                http.body.push((name, value));
+            }),
+            Err(error) => {
+                self.wrong = Some(error);
+                self
+            }
+        }
+    }
+
+    /// What the server makes of the wire: `deepseek` and `mistral` beside `openai-chat`. Default
+    /// that of the constructor.
+    #[must_use]
+    pub fn dialect(mut self, dialect: Dialect) -> Self {
+        self.dialect = dialect;
+        self
+    }
+
+    /// Repetitions of a request that failed before anything of its response was seen. Default 2, at
+    /// most 10.
+    #[must_use]
+    pub fn max_retries(mut self, times: u32) -> Self {
+        self.max_retries = times;
+        self
+    }
+
+    /// The host's own `fetch`, which gets a `Request` and returns a promise of a `Response`: for a
+    /// service binding, or where there is no global one. It must honour the request's `signal`:
+    /// that is how a response is given up.
+    #[must_use]
+    pub fn fetch(self, fetch: js_sys::Function) -> Self {
+        self.change(|http| http.endpoint.fetch = Some(Rc::new(fetch)))
+    }
+
+    /// With a seed, where the wire has a field for it.
+    pub(super) fn seeded(&self, seed: i64) -> Self {
+        let field = match self.dialect {
+            Dialect::OpenAiChat => "seed",
+            Dialect::Mistral => "random_seed",
+            _ => return self.clone(),
+        };
+        let Source::Custom(generate) = &self.source else { return self.clone().body(field, seed) };
+        let generate = generate.clone();
+        let source: Custom = Rc::new(move |mut request| {
+            if let Json::Object(members) = &mut request {
+                members.push((field.into(), Json::Number(seed.to_string().into())));
+            }
+            generate(request)
+        });
+        Self { source: Source::Custom(source), ..self.clone() }
+    }
+
+    /// What is wrong with what the host said.
+    pub(super) fn checked(&self) -> Result<(), Error> {
+        if let Some(wrong) = &self.wrong {
+            return Err(wrong.clone());
+        }
+        match &self.source {
+            Source::Http(http) if http.base_url.is_empty() => {
+                Err(Error::option("base_url", "an address"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends a request: `request` holds the members that the core decides.
+    pub(super) fn open(&self, request: Json<'static>) -> Result<Opened, String> {
+        let http = match &self.source {
+            Source::Custom(generate) => {
+                return guarded(|| generate(request)).map(Opened::Deltas);
+            }
+            Source::Http(http) => http,
+        };
+        let Json::Object(decided) = request else { return Err("no request".to_owned()) };
+        let mut body: Vec<_> = http
+            .body
+            .iter()
+            .filter(|(name, _)| decided.iter().all(|(one, _)| one != name))
+            .map(|(name, value)| (name.clone().into(), value.clone()))
+            .collect();
+        // Mistral refuses members that it does not know.
+        let asks_usage = matches!(self.dialect, Dialect::OpenAiChat | Dialect::DeepSeek);
+        if asks_usage && http.body.iter().all(|(name, _)| name != "stream_options") {
+            let usage = Json::object([("include_usage", true.into())]);
+            body.push(("stream_options".into(), usage));
+        }
+        body.extend(decided);
+        let mut endpoint = http.endpoint.clone();
+        endpoint.url = format!("{}{}", http.base_url.trim_end_matches('/'), http.path);
+        Ok(Opened::Http { endpoint, body: Json::Object(body).to_text() })
+    }
+}

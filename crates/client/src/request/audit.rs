@@ -1,0 +1,173 @@
+//! Who wants to know later: which tool was used for a plan, when, why and with what.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::super::error::Error;
+use super::super::result::TokenUsage;
+use super::super::tool::Tool;
+use super::event::{PassEvent, PassEventKind, PassPhase};
+use super::result::RejectedView;
+use turnlock::request::{Access, Reason, inventory};
+
+/// What was done for one plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanAudit {
+    /// The plan.
+    pub plan_id: String,
+    /// The run that it belongs to; `None` without any event of it.
+    pub run_id: Option<String>,
+    /// What asked for it.
+    pub source: Option<String>,
+    /// Every requested call, in order.
+    pub calls: Vec<AuditedCall>,
+    /// What spoiled requests.
+    pub rejected: Vec<RejectedView>,
+    /// With which prompt, with what in the context, at what cost.
+    pub inferences: Vec<AuditedInference>,
+}
+
+/// One requested call, from its request to its result.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AuditedCall {
+    /// The tool.
+    pub tool_name: String,
+    /// Why, in the model's words.
+    pub reason: String,
+    /// With what.
+    pub params: Value,
+    /// The signature of the call.
+    pub signature: String,
+    /// When it was requested, in milliseconds since 1970.
+    #[serde(rename = "requestedAt")]
+    pub requested_at: u64,
+    /// When it had its result.
+    #[serde(rename = "settledAt")]
+    pub settled_at: Option<u64>,
+    /// A [`Status`](turnlock::tool::Status) by its name: `blocked` and `skipped` calls never ran; or
+    /// `pending`, of which no result was recorded.
+    pub status: &'static str,
+    /// Why it did not run.
+    pub refusal: Option<Reason>,
+    /// Milliseconds from start to settlement.
+    pub duration_ms: Option<u64>,
+    /// The result is a recorded one.
+    pub replayed: bool,
+    /// What came of it.
+    pub result_summary: Option<String>,
+}
+
+/// One request to the model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AuditedInference {
+    /// What for.
+    pub pass: PassPhase,
+    /// When it ended, in milliseconds since 1970.
+    pub at: u64,
+    /// The prompt.
+    pub prompt_template_id: String,
+    /// Lower-case hex SHA-256 of its text.
+    pub prompt_template_hash: String,
+    /// Members of `global_context` that were there.
+    pub context_flags: Vec<String>,
+    /// Its tokens.
+    pub usage: Option<TokenUsage>,
+    /// The code of the failure, if it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// The audit of a plan, out of trace events that were kept, in their order. Events of other plans
+/// are passed over.
+#[must_use]
+pub fn audit_tool_use<'a>(
+    events: impl IntoIterator<Item = &'a PassEvent>,
+    plan_id: &str,
+) -> PlanAudit {
+    let mut audit = PlanAudit {
+        plan_id: plan_id.to_owned(),
+        run_id: None,
+        source: None,
+        calls: Vec::new(),
+        rejected: Vec::new(),
+        inferences: Vec::new(),
+    };
+    for event in events.into_iter().filter(|event| event.plan_id == plan_id) {
+        audit.run_id = Some(event.run_id.clone());
+        audit.source = Some(event.source.clone());
+        audit.take(event);
+    }
+    audit
+}
+
+impl PlanAudit {
+    fn take(&mut self, event: &PassEvent) {
+        match &event.kind {
+            PassEventKind::StrategistToolRequest { tool_calls, rejected, .. } => {
+                self.rejected.extend_from_slice(rejected);
+                self.calls.extend(tool_calls.iter().map(|asked| AuditedCall {
+                    tool_name: asked.tool_name.clone(),
+                    reason: asked.reason.clone(),
+                    params: asked.params.clone(),
+                    signature: asked.signature.clone(),
+                    requested_at: event.at,
+                    settled_at: None,
+                    status: match (asked.allowed, asked.refusal) {
+                        (true, _) => "pending",
+                        (false, Some(Reason::Duplicate)) => "skipped",
+                        (false, _) => "blocked",
+                    },
+                    refusal: asked.refusal,
+                    duration_ms: None,
+                    replayed: false,
+                    result_summary: None,
+                }));
+            }
+            PassEventKind::StrategistToolResult {
+                signature,
+                duration_ms,
+                status,
+                replayed,
+                result_summary,
+                ..
+            } => {
+                let ran =
+                    |one: &&mut AuditedCall| one.signature == *signature && one.refusal.is_none();
+                if let Some(call) = self.calls.iter_mut().find(ran) {
+                    call.status = status.name();
+                    call.duration_ms = Some(*duration_ms);
+                    call.replayed = *replayed;
+                    call.result_summary = Some(result_summary.clone());
+                    call.settled_at = Some(event.at);
+                }
+            }
+            PassEventKind::LlmCall {
+                prompt_template_id,
+                prompt_template_hash,
+                context_flags,
+                usage,
+                error,
+                ..
+            } => self.inferences.push(AuditedInference {
+                pass: event.details.phase,
+                at: event.at,
+                prompt_template_id: prompt_template_id.clone(),
+                prompt_template_hash: prompt_template_hash.clone(),
+                context_flags: context_flags.clone(),
+                usage: *usage,
+                error: error.clone(),
+            }),
+        }
+    }
+}
+
+/// Which tools only read, and how that is known: for a person to review, and for `policy.allow`.
+/// See [`inventory`], which takes what MCP servers list as well.
+///
+/// # Errors
+/// `tool.invalid_schema` and `json.*` for a tool that could not be used either.
+pub fn inventory_tools(tools: &[Tool]) -> Result<Vec<(String, Access)>, Error> {
+    let listed: Result<Vec<_>, _> = tools.iter().map(Tool::wire).collect();
+    Ok(inventory(&listed?))
+}

@@ -1,0 +1,251 @@
+//! The tool-request pass, for a page or a worker.
+
+mod audit;
+mod event;
+mod options;
+mod result;
+
+use std::any::Any;
+use std::fmt::Display;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use futures::channel::oneshot;
+use futures::stream::{FusedStream, Stream};
+use serde::de::DeserializeOwned;
+
+use super::drive::{Facts, Task, drive, spawn};
+use super::effects::{Asked, OnTrace, UnderWay};
+use super::error::Error;
+use super::feed::Feed;
+use super::guard::{Guarded, guarded};
+use event::Redact;
+use options::OnRecord;
+use result::{Ended, ended};
+use turnlock::json::Json;
+use turnlock::request::Pass;
+use turnlock::turn::Input;
+
+pub use audit::{AuditedCall, AuditedInference, PlanAudit, audit_tool_use, inventory_tools};
+pub use event::{AskedCall, PassEvent, PassEventKind, PassPhase, PassPlace};
+pub use options::PassOptions;
+pub use result::{
+    FellBack, PassCall, PassError, PassErrorDetails, PassOutcome, PassResult, PassToolResult,
+    RecordedCall, RejectedView,
+};
+
+/// Asks a planner in two passes: what read-only data it needs, then, with the results, for the
+/// plan. Whatever goes wrong before the plan pass, a tool, a request, the model itself, is recorded,
+/// and the plan is made without it.
+///
+/// It runs by itself, on the runtime's event loop; reading its events is optional. Dropping it
+/// cancels it.
+///
+/// ```no_run
+/// use futures::StreamExt;
+/// use serde::Deserialize;
+/// use serde_json::{Value, json};
+/// use turnlock_client::{Model, PassError, PassOptions, Tool, run_with_tool_requests};
+///
+/// #[derive(Deserialize)]
+/// struct Plan { action: String }
+///
+/// # async fn page() -> Result<(), PassError> {
+/// let quote = Tool::new("quote", "The price of a symbol", json!({ "type": "object" }),
+///     |_: Value, _| async move { Ok::<_, String>(json!({ "price": 42 })) })
+/// .read_only();
+/// let input = json!({ "symbol": "BTC", "global_context": { "regime": "calm" } });
+/// let options = PassOptions::new(Model::openai_chat("/api/v1", "gpt-5-mini"), input).tool(quote);
+/// let mut pass = run_with_tool_requests(options)?;
+/// while let Some(event) = pass.next().await {
+///     println!("{} ms: {:?}", event.at_ms, event.kind);
+/// }
+/// let planned = pass.result_as::<Plan>().await?;
+/// println!("{}, after {} calls", planned.plan.action, planned.calls.len());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// Misuse: `options.invalid`, `tool.invalid_name`, `tool.invalid_schema`, `json.*`. Everything else
+/// is in the result.
+pub fn run_with_tool_requests(options: PassOptions) -> Result<RunningPass, Error> {
+    let begun = options.begin()?;
+    let (settle, result) = oneshot::channel();
+    let (events, facts) = (Feed::new(), Facts::new());
+    let (feed, control) = (events.clone(), PassControl(facts.clone()));
+    let asked = Asked {
+        model: Some(begun.model),
+        tools: begun.tools.into(),
+        store: None,
+        request_id: begun.run_id.into(),
+        project_id: None,
+        events: Feed::new(),
+        on_trace: Some(show(events.clone(), begun.redact)),
+        facts: facts.clone(),
+        under_way: UnderWay::default(),
+    };
+    let task = spawn(async move {
+        // Behind whatever the host has said by now: a pass that is cancelled at once asks nobody.
+        facts.tell(|pass, now| pass.handle(now, Input::Start));
+        let done = drive(begun.machine, asked, facts).await;
+        let mut ended = ended(&done, begun.input);
+        keep(&mut ended, begun.on_record.as_ref(), begun.in_result);
+        let _ = settle.send(ended);
+        events.end();
+    });
+    Ok(RunningPass { events: feed, control, result, task })
+}
+
+fn show(events: Feed<PassEvent>, redact: Option<Redact>) -> OnTrace {
+    Rc::new(move |event: &Json<'static>| {
+        // The core writes what `PassEvent` reads.
+        let Ok(event) = event.to::<PassEvent>() else { return };
+        events.push(match &redact {
+            Some(redact) => event.redacted(redact),
+            None => event,
+        });
+    })
+}
+
+/// Hands the recorded results to whoever asked for them.
+fn keep(ended: &mut Ended, on_record: Option<&OnRecord>, in_result: bool) {
+    let recorded = match ended {
+        Ok(result) => &mut result.recorded,
+        Err(error) => &mut error.details.recorded,
+    };
+    for call in recorded.iter().filter(|_| on_record.is_some()) {
+        let call = call.clone();
+        // A recorder that panics must not cost the plan.
+        drop(guarded(|| on_record.map(|record| record(call))));
+    }
+    if !in_result {
+        recorded.clear();
+    }
+}
+
+/// A pass under way: a stream of its trace events. Dropping it before its end cancels the pass: the
+/// request is aborted, tools are dropped.
+#[derive(Debug)]
+pub struct RunningPass {
+    events: Feed<PassEvent>,
+    control: PassControl,
+    result: oneshot::Receiver<Ended>,
+    task: Task,
+}
+
+/// Stops a pass from elsewhere. It does not keep the pass alive.
+#[derive(Debug, Clone)]
+pub struct PassControl(Facts<Pass>);
+
+impl PassControl {
+    /// Ends the pass with `request.cancelled`.
+    pub fn cancel(&self, reason: impl Into<String>) {
+        let reason = reason.into();
+        self.0.tell(move |pass, now| pass.handle(now, Input::Cancel { reason: &reason }));
+    }
+}
+
+impl RunningPass {
+    /// Ends the pass with `request.cancelled`: the request is aborted, tools are dropped.
+    pub fn cancel(&self, reason: impl Into<String>) {
+        self.control.cancel(reason);
+    }
+
+    /// For whoever stops the pass while another reads it.
+    #[must_use]
+    pub fn control(&self) -> PassControl {
+        self.control.clone()
+    }
+
+    /// What the pass comes to, its plan as JSON. Events that were not read are dropped.
+    ///
+    /// # Errors
+    /// `model.*` where the plan pass failed; `plan.missing` where the model gave none;
+    /// `request.cancelled`.
+    pub async fn result(self) -> Result<PassResult, PassError> {
+        self.result_as().await
+    }
+
+    /// As [`RunningPass::result`], with a plan of the host's own type. A text that is no JSON is
+    /// read as a string.
+    ///
+    /// # Errors
+    /// Those of [`RunningPass::result`]; `plan.invalid` for a plan of another form.
+    pub async fn result_as<T: DeserializeOwned>(self) -> Result<PassResult<T>, PassError> {
+        let ended = self.ended().await?;
+        let read = guarded(|| ended.plan.to::<T>().map_err(|error| error.to_string()));
+        match read.unwrap_or_else(Err) {
+            Ok(plan) => Ok(ended.with_plan(plan)),
+            Err(why) => Err(ended.refused(&why)),
+        }
+    }
+
+    /// As [`RunningPass::result`], with what `parse_plan` makes of the model's text, which is out
+    /// of its fence if it was in one.
+    ///
+    /// # Errors
+    /// Those of [`RunningPass::result`]; `plan.invalid` where `parse_plan` fails or panics. An
+    /// [`Error`] or a [`PassError`] that it fails with is given back as it is.
+    pub async fn result_with<T, E, F, Fut>(self, parse_plan: F) -> Result<PassResult<T>, PassError>
+    where
+        T: 'static,
+        E: Display + 'static,
+        F: FnOnce(String) -> Fut,
+        Fut: Future<Output = Result<T, E>> + 'static,
+    {
+        let ended = self.ended().await?;
+        let text = ended.text.clone();
+        let parsed = match Guarded::new(|| parse_plan(text)) {
+            Ok(parsing) => parsing.await,
+            Err(panicked) => Err(panicked),
+        };
+        match parsed {
+            Ok(Ok(plan)) => Ok(ended.with_plan(plan)),
+            Ok(Err(error)) => Err(own_error(&error).unwrap_or_else(|| {
+                let words = guarded(|| error.to_string());
+                ended.refused(&words.unwrap_or_else(|panicked| panicked))
+            })),
+            Err(panicked) => Err(ended.refused(&panicked)),
+        }
+    }
+
+    async fn ended(mut self) -> Ended {
+        self.events.leave();
+        let ended = (&mut self.result).await;
+        // Only a runtime that is being torn down drops a driver.
+        ended.unwrap_or_else(|_| Err(Error::new("core.fault", "no answer").into()))
+    }
+}
+
+/// An error with a code of its own.
+fn own_error(error: &dyn Any) -> Option<PassError> {
+    let pass = error.downcast_ref::<PassError>().cloned();
+    pass.or_else(|| error.downcast_ref::<Error>().cloned().map(PassError::from))
+}
+
+impl Stream for RunningPass {
+    type Item = PassEvent;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<PassEvent>> {
+        self.events.poll_next(cx)
+    }
+}
+
+impl FusedStream for RunningPass {
+    fn is_terminated(&self) -> bool {
+        self.events.is_over() && self.events.is_empty()
+    }
+}
+
+impl Drop for RunningPass {
+    fn drop(&mut self) {
+        if !self.events.is_over() {
+            self.events.leave();
+            self.control.cancel("the reader left");
+            self.task.hear();
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Turns that go on, or end, in another page, tab or isolate.
+
+use std::future::Future;
+use std::rc::Rc;
+
+use futures::FutureExt;
+use futures::future::{Either, select};
+use serde::Deserialize;
+
+use super::clock;
+use super::drive::spawn;
+use super::error::Error;
+use super::guard::Guarded;
+use super::launch::{Launch, TurnHost, of_model, owned, wire};
+use super::model::Model;
+use super::result::TurnStatus;
+use super::store::{Store, StoreError};
+use super::tool::Tool;
+use super::turn::RunningTurn;
+use turnlock::json::Json;
+use turnlock::store::{Kept, turn_key};
+use turnlock::tool::Registry;
+use turnlock::turn::{Keep, Turn};
+
+/// Milliseconds for which a store is waited for, to be read. Longer than any of ours waits itself.
+const READ_MS: f64 = 20_000.0;
+
+/// Groups of events that are read at once.
+const MOST_GROUPS: u32 = 1024;
+
+/// What the user said of a call that waited. It binds to the signature: other arguments need
+/// another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approval {
+    /// The signature of the call, of the `approval_required` event.
+    pub signature: String,
+    /// Whether it may run.
+    pub approved: bool,
+}
+
+/// What [`resume_turn`] takes. Mode, policy and history are those that the turn began with.
+#[derive(Clone)]
+pub struct ResumeOptions {
+    model: Model,
+    tool_batch_id: Option<u32>,
+    approvals: Vec<Approval>,
+    host: TurnHost,
+}
+
+impl std::fmt::Debug for ResumeOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ResumeOptions").field("model", &self.model).finish_non_exhaustive()
+    }
+}
+
+impl ResumeOptions {
+    /// Goes on with the turn of this id, with a model.
+    pub fn new(request_id: impl Into<String>, store: impl Store + 'static, model: Model) -> Self {
+        let host = TurnHost {
+            request_id: request_id.into(),
+            store: Some(Rc::new(store)),
+            ..TurnHost::default()
+        };
+        Self { model, tool_batch_id: None, approvals: Vec::new(), host }
+    }
+
+    /// The tools that the turn began with; what is missing cannot be called.
+    #[must_use]
+    pub fn tools(mut self, tools: impl IntoIterator<Item = Tool>) -> Self {
+        self.host.tools.extend(tools);
+        self
+    }
+
+    /// One of them.
+    #[must_use]
+    pub fn tool(self, tool: Tool) -> Self {
+        self.tools([tool])
+    }
+
+    /// Of the `paused` event; a turn that has gone on behind it ends with `turn.conflict`.
+    #[must_use]
+    pub fn tool_batch_id(mut self, id: u32) -> Self {
+        self.tool_batch_id = Some(id);
+        self
+    }
+
+    /// For calls that wait; those that are not named wait on.
+    #[must_use]
+    pub fn approvals(mut self, approvals: impl IntoIterator<Item = Approval>) -> Self {
+        self.approvals.extend(approvals);
+        self
+    }
+
+    /// Whom the turn belongs to. Default the empty string.
+    #[must_use]
+    pub fn tenant(mut self, tenant: impl Into<String>) -> Self {
+        self.host.tenant = tenant.into();
+        self
+    }
+
+    /// Gets trace events; its panic is ignored.
+    #[must_use]
+    pub fn on_trace(mut self, on_trace: impl Fn(&Json<'static>) + 'static) -> Self {
+        self.host.on_trace = Some(Rc::new(on_trace));
+        self
+    }
+}
+
+/// Goes on with a turn that is paused, whose model failed, or whose owner is gone.
+///
+/// Outcomes that were kept are used; nothing is started twice unless its tool is read-only or
+/// idempotent, and then with the same idempotency key. `seq` goes on where it stood.
+///
+/// Terminal `error` events: `turn.not_found` (unknown, expired, or another tenant's),
+/// `turn.conflict` (over, alive elsewhere, or resumed by another at the same time),
+/// `turn.cancelled`, `store.*`.
+///
+/// # Errors
+/// Misuse: `options.invalid`, `tool.invalid_name`, `tool.invalid_schema`.
+pub fn resume_turn(options: ResumeOptions) -> Result<RunningTurn, Error> {
+    let ResumeOptions { model, tool_batch_id, approvals, host } = options;
+    model.checked()?;
+    check(&host)?;
+    // Misuse is told now, not behind the store.
+    host.tools.iter().try_for_each(|tool| tool.wire().map(drop))?;
+    Registry::new(host.tools.iter().map(Tool::spec).collect())?;
+    // An approval that cannot be read would be one that was not given.
+    if !approvals.iter().all(Approval::is_readable) {
+        return Err(Error::option("approvals", "signatures of calls"));
+    }
+    let approvals = Json::Array(approvals.iter().map(Approval::wire).collect());
+    let batch = tool_batch_id.map_or(Json::Null, |id| Json::integer(u64::from(id)));
+    let own = vec![("toolBatchId", batch), ("approvals", approvals)];
+    let (launch, mut turn) = Launch::new(&host);
+    turn.task = Some(spawn(restore(launch, Some(model), host, own).map(drop)));
+    Ok(turn)
+}
+
+impl Approval {
+    fn is_readable(&self) -> bool {
+        let hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        self.signature.len() == 64 && self.signature.bytes().all(hex)
+    }
+
+    fn wire(&self) -> Json<'static> {
+        Json::object([
+            ("signature", self.signature.clone().into()),
+            ("approved", self.approved.into()),
+        ])
+    }
+}
+
+fn check(host: &TurnHost) -> Result<(), Error> {
+    if host.request_id.is_empty() {
+        return Err(Error::option("request_id", "the id of a turn"));
+    }
+    Ok(())
+}
+
+/// Attempts to get between two writes of an owner that is busy.
+const ATTEMPTS: u32 = 100;
+
+/// Stops a turn, wherever it runs: its owner ends the provider's stream and drops its tools as soon
+/// as it writes next or its store tells it, and no resume is possible any longer. Stopping a turn
+/// that is over changes nothing; the answer says how it stands: `Cancelled`, `Complete` or
+/// `Failed`.
+///
+/// # Errors
+/// `turn.not_found`, `store.*`; `options.invalid` for misuse.
+pub async fn cancel_turn(
+    request_id: impl Into<String>,
+    store: impl Store + 'static,
+    tenant: impl Into<String>,
+    reason: impl Into<String>,
+) -> Result<TurnStatus, Error> {
+    let host = TurnHost {
+        request_id: request_id.into(),
+        store: Some(Rc::new(store)),
+        tenant: tenant.into(),
+        ..TurnHost::default()
+    };
+    check(&host)?;
+    let reason = reason.into();
+    let mut attempt = 1;
+    loop {
+        let (launch, turn) = Launch::new(&host);
+        let own = vec![("cancel", reason.clone().into())];
+        let kept = restore(launch, None, host.clone(), own).await;
+        let result = turn.result().await;
+        let status = kept.as_ref().and_then(state_of).map(|state| state.status);
+        if result.status == TurnStatus::Cancelled || status.as_deref() == Some("cancelled") {
+            return Ok(TurnStatus::Cancelled);
+        }
+        match (status.as_deref(), kept.is_some_and(|kept| kept.open)) {
+            (Some("complete"), _) => return Ok(TurnStatus::Complete),
+            (Some("failed"), false) => return Ok(TurnStatus::Failed),
+            _ => {}
+        }
+        let error = result.error.map_or_else(
+            || Error::new("core.fault", "no answer"),
+            |error| Error::new(error.code, error.message),
+        );
+        if error.code != "turn.conflict" || attempt >= ATTEMPTS {
+            return Err(error);
+        }
+        // The owner wrote between our reading and our writing.
+        clock::sleep(js_sys::Math::random() * 10.0 * f64::from(attempt.min(20))).await;
+        attempt += 1;
+    }
+}
+
+/// Reads what is kept, and begins with it; what fails is the turn's terminal event.
+async fn restore(
+    launch: Launch,
+    model: Option<Model>,
+    host: TurnHost,
+    own: Vec<(&'static str, Json<'static>)>,
+) -> Option<Kept> {
+    let read = async {
+        let (kept, events) = match &host.store {
+            Some(store) => read(store, &turn_key(&host.tenant, &host.request_id)).await?,
+            None => (None, Vec::new()),
+        };
+        let keep = owned(&host.tenant, Keep::default());
+        let owner = keep.owner.clone();
+        let mut resume = own;
+        resume.push(("kept", kept.as_ref().map_or(Json::Null, Kept::to_json)));
+        resume.push(("events", Json::Array(events.into_iter().map(Json::from).collect())));
+        let resume = resume.into_iter().map(|(key, value)| (key.into(), value)).collect();
+        let mut members = vec![("resume", Json::Object(resume))];
+        members.extend(model.as_ref().map(of_model).into_iter().flatten());
+        // How much is kept was said when the turn began.
+        let keep = Json::object([("owner", keep.owner.into()), ("tenant", keep.tenant.into())]);
+        let machine = Turn::restore_json(wire(&host, keep, members)?)?;
+        Ok::<_, Error>((machine, kept, owner))
+    };
+    match read.await {
+        Ok((machine, kept, owner)) => {
+            launch.run(machine, model, host, Some(owner)).await;
+            kept
+        }
+        Err(error) => {
+            launch.fail(error);
+            None
+        }
+    }
+}
+
+/// What a store has of a turn, and the groups of events behind its state.
+async fn read(store: &Rc<dyn Store>, key: &str) -> Result<(Option<Kept>, Vec<String>), Error> {
+    let asked = (store.clone(), key.to_owned());
+    let kept = in_time(move || async move { asked.0.read(&asked.1).await }).await?;
+    let Some(state) = kept.as_ref().and_then(state_of) else { return Ok((kept, Vec::new())) };
+    let mut texts = Vec::new();
+    let mut last = state.seq;
+    loop {
+        let asked = (store.clone(), key.to_owned());
+        let groups =
+            in_time(move || async move { asked.0.events(&asked.1, last, MOST_GROUPS).await });
+        let groups = groups.await?;
+        let behind = groups.last().map(|group| group.last);
+        let many = groups.len();
+        texts.extend(groups.into_iter().map(|group| group.text));
+        match behind {
+            // No more round trips than needed: meanwhile an owner may write.
+            Some(next) if many >= MOST_GROUPS as usize => last = next,
+            _ => return Ok((kept, texts)),
+        }
+    }
+}
+
+/// What a store reads, if it answers at all: a turn that is resumed must end.
+async fn in_time<T: 'static, F>(ask: impl FnOnce() -> F) -> Result<T, Error>
+where
+    F: Future<Output = Result<T, StoreError>> + 'static,
+{
+    let unavailable = |panicked| Error::new("store.unavailable", panicked);
+    let asked = Guarded::new(ask).map_err(unavailable)?;
+    match select(asked, clock::sleep(READ_MS)).await {
+        Either::Left((answer, _)) => Ok(answer.map_err(unavailable)??),
+        Either::Right(_) => {
+            let message = format!("the store did not answer within {READ_MS} ms");
+            Err(Error::new("store.timeout", message))
+        }
+    }
+}
+
+/// The part of a kept state that is read outside of the core.
+#[derive(Deserialize)]
+struct KeptState {
+    status: String,
+    seq: u64,
+}
+
+/// `None` for what another version wrote: the core says so.
+fn state_of(kept: &Kept) -> Option<KeptState> {
+    serde_json::from_str(&kept.state).ok()
+}

@@ -1,0 +1,433 @@
+//! Turns in the browser's IndexedDB: they survive a reload, a closed tab and a crash.
+
+mod channel;
+mod connection;
+mod failure;
+mod locks;
+mod page;
+mod rows;
+mod transaction;
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::channel::oneshot;
+use futures::future::{LocalBoxFuture, join};
+use wasm_bindgen::JsValue;
+use wasm_bindgen_futures::spawn_local;
+
+use self::channel::{Channel, News};
+use self::connection::{Connection, Durability, Mode};
+use self::locks::OwnerLocks;
+use self::page::{Page, PageEvent};
+use self::rows::{EventRow, RecordRow, Reusable, Row, Turn};
+use self::transaction::Transaction;
+use super::memory::{milliseconds, whole};
+use super::watchers::Watchers;
+use super::{Changed, EventGroup, Recalled, Store, StoreError, Watch, repeated_name};
+use crate::clock;
+use turnlock::store::{Answer, Commit, Judgement, Kept, judge};
+
+/// How many expired turns, and outcomes, are cleared away at a time.
+const SWEPT: u32 = 100;
+
+/// Where an [`IndexedDbStore`] keeps its turns.
+#[derive(Debug, Clone)]
+pub struct IndexedDbStoreOptions {
+    /// The database; one for each user where several share a browser. `turnlock` by default.
+    pub name: String,
+    /// How long to wait for a database that another page holds back; then `store.blocked`. 10 s
+    /// by default.
+    pub open_timeout: Duration,
+}
+
+impl Default for IndexedDbStoreOptions {
+    fn default() -> Self {
+        Self { name: "turnlock".to_owned(), open_timeout: Duration::from_secs(10) }
+    }
+}
+
+/// Keeps turns in IndexedDB, for all pages and workers of the origin, in the database of the npm
+/// package's `indexedDbStore`: both may use it at once. Clones are one store.
+///
+/// A commit is one transaction. Those that write records or state are `durability: "strict"`: they
+/// are on the disk before they count. Those with events only are relaxed. Once it is polled, an
+/// operation goes on to its end, also where its future is dropped.
+///
+/// The owner of a running turn holds a Web Lock, so that another page sees at once that the tab was
+/// closed or crashed ([`Kept::idle_ms`] is `None`). A page that goes into the back/forward cache
+/// lets its locks go, and asks for them again when it comes back; what it then writes is judged by
+/// the rule like anything else. The last clone that is dropped lets them go as well. Of a page that
+/// is frozen, and wherever there are no Web Locks, time alone tells.
+///
+/// Its failures: `store.denied` (no storage for this page: sandboxed, storage blocked by the user),
+/// `store.quota`, `store.blocked` (another page holds the database back), `store.version` (a newer
+/// version has upgraded it), `store.closed` (taken away in the middle of an operation, as when the
+/// user clears the site's data), `store.unavailable`. A connection that was closed is opened again
+/// by the next operation.
+///
+/// A Rust string holds no lone surrogate: one that a JavaScript host wrote reads as U+FFFD, here as
+/// in the core. The core itself writes none.
+#[derive(Clone)]
+pub struct IndexedDbStore(Rc<Inner>);
+
+struct Inner {
+    name: String,
+    connection: Connection,
+    locks: OwnerLocks,
+    watchers: Watchers,
+    channel: RefCell<Option<Channel>>,
+    sweeping: Cell<bool>,
+    /// Tells when the page goes to sleep and comes back.
+    _page: Option<Page>,
+    this: Weak<Self>,
+}
+
+impl IndexedDbStore {
+    /// A store in the database `turnlock`.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_options(IndexedDbStoreOptions::default())
+    }
+
+    /// A store. Nothing is opened yet, so nothing fails.
+    #[must_use]
+    pub fn with_options(options: IndexedDbStoreOptions) -> Self {
+        let IndexedDbStoreOptions { name, open_timeout } = options;
+        Self(Rc::new_cyclic(|this: &Weak<Inner>| {
+            let told = Weak::clone(this);
+            let page = Page::listen(move |event| {
+                if let Some(store) = told.upgrade() {
+                    store.page_event(event);
+                }
+            });
+            Inner {
+                connection: Connection::new(&name, open_timeout),
+                locks: OwnerLocks::new(&format!("turnlock:{name}:")),
+                watchers: Watchers::default(),
+                channel: RefCell::default(),
+                sweeping: Cell::new(false),
+                _page: page,
+                this: Weak::clone(this),
+                name,
+            }
+        }))
+    }
+
+    /// Runs `work` to its end, whoever waits for it: a future that is dropped halfway would leave
+    /// handlers without their closures, and locks without a commit.
+    fn run<'a, T, F>(
+        &'a self,
+        work: impl FnOnce(Rc<Inner>) -> F + 'a,
+    ) -> LocalBoxFuture<'a, Result<T, StoreError>>
+    where
+        T: 'static,
+        F: Future<Output = Result<T, StoreError>> + 'static,
+    {
+        Box::pin(async move {
+            let (tell, told) = oneshot::channel();
+            let work = work(Rc::clone(&self.0));
+            spawn_local(async move {
+                // Nobody waits any more: that is theirs to know.
+                let _ = tell.send(work.await);
+            });
+            told.await.unwrap_or_else(|_| Err(failure::closed()))
+        })
+    }
+}
+
+impl Default for IndexedDbStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for IndexedDbStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("IndexedDbStore").field("name", &self.0.name).finish_non_exhaustive()
+    }
+}
+
+impl Store for IndexedDbStore {
+    fn read<'a>(&'a self, turn: &'a str) -> LocalBoxFuture<'a, Result<Option<Kept>, StoreError>> {
+        let turn = turn.to_owned();
+        self.run(|store| async move { store.read(&turn).await })
+    }
+
+    fn commit<'a>(
+        &'a self,
+        turn: &'a str,
+        commit: Arc<Commit>,
+    ) -> LocalBoxFuture<'a, Result<Answer, StoreError>> {
+        let turn = turn.to_owned();
+        self.run(|store| async move { store.commit(&turn, &commit).await })
+    }
+
+    fn events<'a>(
+        &'a self,
+        turn: &'a str,
+        after: u64,
+        most: u32,
+    ) -> LocalBoxFuture<'a, Result<Vec<EventGroup>, StoreError>> {
+        let turn = turn.to_owned();
+        self.run(move |store| async move { store.events(&turn, after, most).await })
+    }
+
+    fn recall<'a>(
+        &'a self,
+        key: &'a str,
+    ) -> LocalBoxFuture<'a, Result<Option<Recalled>, StoreError>> {
+        let key = key.to_owned();
+        self.run(|store| async move { store.recall(&key).await })
+    }
+
+    fn watch(&self, turn: &str, changed: Changed) -> Option<Watch> {
+        self.0.listen();
+        Some(self.0.watchers.add(turn, changed))
+    }
+}
+
+/// What came of a commit.
+enum Written {
+    Applied,
+    /// It was applied before.
+    Before,
+    Refused {
+        owner: Option<String>,
+        state: Option<String>,
+    },
+}
+
+impl Inner {
+    async fn read(&self, turn: &str) -> Result<Option<Kept>, StoreError> {
+        let tx = self.connection.transaction(Mode::Read).await?;
+        // Both are waited for, whatever becomes of the first: each has its handlers.
+        let rows = tx.all::<RecordRow>(rows::under(turn, None)?, None);
+        let (kept, rows) = join(current(&tx, turn), rows).await;
+        let (Some(kept), rows) = (kept?, rows?) else { return Ok(None) };
+        // Asked after reading: an owner that came since is not taken for gone.
+        let gone = kept.open && kept.locked && !self.locks.is_held(&kept.owner).await;
+        Ok(Some(Kept {
+            revision: kept.revision,
+            idle_ms: (!gone).then(|| whole(clock::unix_ms() - kept.at)),
+            open: kept.open,
+            state: kept.state,
+            records: rows.into_iter().map(|row| (row.name, row.text)).collect(),
+        }))
+    }
+
+    async fn commit(&self, turn: &str, commit: &Commit) -> Result<Answer, StoreError> {
+        let owner = &commit.owner;
+        // Held before the first commit can be seen.
+        let fresh = commit.open && self.locks.acquire(turn, owner).await;
+        let written = self.attempt(turn, commit).await;
+        if fresh && written.is_err() {
+            self.locks.release(owner);
+        }
+        match written? {
+            Written::Applied => {}
+            Written::Before => return Ok(Answer::Kept),
+            Written::Refused { owner: stands, state } => {
+                if stands.as_ref() != Some(owner) {
+                    self.locks.release(owner);
+                }
+                return Ok(Answer::Refused { state });
+            }
+        }
+        let news = News { turn: turn.to_owned(), owner: owner.clone(), open: commit.open };
+        self.heard(&news);
+        self.listen();
+        if let Some(channel) = self.channel.borrow().as_ref() {
+            channel.post(&news);
+        }
+        if commit.revision == 1
+            && let Some(this) = self.this.upgrade()
+        {
+            spawn_local(async move { this.sweep().await });
+        }
+        Ok(Answer::Kept)
+    }
+
+    /// Judges and writes in one transaction. It ends by itself when nothing is asked of it, so
+    /// nothing but its own requests is waited for in here.
+    async fn attempt(&self, turn: &str, commit: &Commit) -> Result<Written, StoreError> {
+        let strict = !commit.records.is_empty() || commit.state.is_some();
+        let durability = if strict { Durability::Strict } else { Durability::Relaxed };
+        let tx = self.connection.transaction(Mode::Write(durability)).await?;
+        match self.judge_and_write(&tx, turn, commit).await {
+            Ok(Written::Applied) => tx.finish().await.map(|()| Written::Applied),
+            Ok(written) => Ok(written),
+            Err(error) => Err(tx.give_up(error)),
+        }
+    }
+
+    async fn judge_and_write(
+        &self,
+        tx: &Transaction,
+        turn: &str,
+        commit: &Commit,
+    ) -> Result<Written, StoreError> {
+        let before = current(tx, turn).await?;
+        match judge(before.as_ref().map(Turn::standing).as_ref(), commit) {
+            Judgement::Apply => {}
+            Judgement::Repeated => return Ok(Written::Before),
+            Judgement::Refuse => {
+                let stands = before.map(|kept| (kept.owner, kept.state));
+                let (owner, state) = stands.unzip();
+                return Ok(Written::Refused { owner, state });
+            }
+        }
+        if let Some(name) = repeated_name(&commit.records) {
+            return Err(StoreError::record_exists(name));
+        }
+        if before.is_some() {
+            for (name, _) in &commit.records {
+                if tx.has_record(turn, name).await? {
+                    return Err(StoreError::record_exists(name));
+                }
+            }
+        }
+        self.write(tx, turn, commit, before)?;
+        Ok(Written::Applied)
+    }
+
+    fn write(
+        &self,
+        tx: &Transaction,
+        turn: &str,
+        commit: &Commit,
+        before: Option<Turn>,
+    ) -> Result<(), StoreError> {
+        let at = clock::unix_ms();
+        if before.is_none() {
+            tx.drop_turn(turn)?;
+        }
+        let (mut records, state) =
+            before.map_or_else(Default::default, |kept| (kept.records, kept.state));
+        for (name, text) in &commit.records {
+            tx.add(&RecordRow {
+                turn: turn.to_owned(),
+                n: records,
+                name: name.clone(),
+                text: text.clone(),
+            })?;
+            records += 1;
+        }
+        tx.put(&Turn {
+            turn: turn.to_owned(),
+            owner: commit.owner.clone(),
+            revision: commit.revision,
+            open: commit.open,
+            state: commit.state.clone().unwrap_or(state),
+            records,
+            locked: self.locks.has(&commit.owner),
+            at,
+            expires: at + milliseconds(commit.ttl_ms),
+        })?;
+        if let Some((last, text)) = &commit.events {
+            tx.put(&EventRow { turn: turn.to_owned(), last: *last, text: text.clone() })?;
+        }
+        if commit.forget > 0 {
+            tx.delete(EventRow::STORE, rows::up_to(turn, commit.forget)?)?;
+        }
+        for (key, text, ttl_ms) in &commit.reusable {
+            let expires = at + milliseconds(*ttl_ms);
+            tx.put(&Reusable { key: key.clone(), text: text.clone(), at, expires })?;
+        }
+        Ok(())
+    }
+
+    async fn events(
+        &self,
+        turn: &str,
+        after: u64,
+        most: u32,
+    ) -> Result<Vec<EventGroup>, StoreError> {
+        // To IndexedDB, 0 is no limit.
+        if most == 0 {
+            return Ok(Vec::new());
+        }
+        let tx = self.connection.transaction(Mode::Read).await?;
+        let rows = tx.all::<EventRow>(rows::under(turn, Some(after))?, Some(most));
+        let (kept, rows) = join(current(&tx, turn), rows).await;
+        let (Some(_), rows) = (kept?, rows?) else { return Ok(Vec::new()) };
+        Ok(rows.into_iter().map(|row| EventGroup { last: row.last, text: row.text }).collect())
+    }
+
+    async fn recall(&self, key: &str) -> Result<Option<Recalled>, StoreError> {
+        let tx = self.connection.transaction(Mode::Read).await?;
+        let kept: Option<Reusable> = tx.get(key).await?;
+        let now = clock::unix_ms();
+        let found = kept.filter(|kept| kept.expires > now);
+        Ok(found.map(|kept| Recalled { text: kept.text, age_ms: whole((now - kept.at).ceil()) }))
+    }
+
+    /// Clears away what has expired; nobody waits for it, and its failure is nobody's.
+    async fn sweep(&self) {
+        if self.sweeping.replace(true) {
+            return;
+        }
+        // The next one tries again.
+        let _ = self.clear_expired().await;
+        self.sweeping.set(false);
+    }
+
+    async fn clear_expired(&self) -> Result<(), StoreError> {
+        let tx = self.connection.transaction(Mode::Write(Durability::Relaxed)).await?;
+        let now = clock::unix_ms();
+        let turns = tx.expired(Turn::STORE, now, SWEPT);
+        let outcomes = tx.expired(Reusable::STORE, now, SWEPT);
+        let (turns, outcomes) = join(turns, outcomes).await;
+        for turn in turns? {
+            tx.drop_turn(&turn)?;
+        }
+        for key in outcomes? {
+            tx.delete(Reusable::STORE, JsValue::from(key))?;
+        }
+        tx.finish().await
+    }
+
+    /// `owner` wrote to a turn.
+    fn heard(&self, news: &News) {
+        self.locks.release_others(&news.turn, news.open.then_some(news.owner.as_str()));
+        self.watchers.tell(&news.turn, Some(&news.owner));
+    }
+
+    /// Hears other pages and workers from now on, where that is possible.
+    fn listen(&self) {
+        let mut channel = self.channel.borrow_mut();
+        if channel.is_some() {
+            return;
+        }
+        let this = Weak::clone(&self.this);
+        *channel = Channel::open(&format!("turnlock:{}", self.name), move |news| {
+            if let Some(this) = this.upgrade() {
+                this.heard(&news);
+            }
+        });
+    }
+
+    fn page_event(&self, event: PageEvent) {
+        match event {
+            // A page with locks or an open channel may be kept out of the back/forward cache.
+            PageEvent::Hidden => {
+                self.locks.suspend();
+                self.channel.take();
+            }
+            PageEvent::Back => {
+                self.locks.resume();
+                self.listen();
+                // What happened meanwhile was not heard.
+                self.watchers.tell_all();
+            }
+        }
+    }
+}
+
+async fn current(tx: &Transaction, turn: &str) -> Result<Option<Turn>, StoreError> {
+    let kept: Option<Turn> = tx.get(turn).await?;
+    Ok(kept.filter(|kept| kept.expires > clock::unix_ms()))
+}

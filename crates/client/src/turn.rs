@@ -1,0 +1,286 @@
+//! One turn, for a page or a worker.
+
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use futures::channel::oneshot;
+use futures::stream::{FusedStream, Stream};
+use serde::Serialize;
+
+use super::clock;
+use super::drive::{Facts, Task, spawn};
+use super::error::Error;
+use super::feed::Feed;
+use super::json::to_json;
+use super::launch::{Launch, TurnHost, failed, of_model, owned, wire};
+use super::model::Model;
+use super::result::TurnResult;
+use super::store::Store;
+use super::tool::Tool;
+use turnlock::json::Json;
+use turnlock::trace::Event;
+use turnlock::turn::{Input, Keep, Mode, Policy, Turn};
+
+/// What [`run_turn`] takes.
+#[derive(Clone)]
+pub struct TurnOptions {
+    model: Model,
+    messages: Result<Json<'static>, Error>,
+    mode: Mode,
+    policy: Policy,
+    conversation_id: Option<String>,
+    keep: Option<Keep>,
+    pub(super) host: TurnHost,
+}
+
+impl std::fmt::Debug for TurnOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TurnOptions").field("model", &self.model).finish_non_exhaustive()
+    }
+}
+
+impl TurnOptions {
+    /// A turn of a model over a history, the user's message last: a list of `{ role, content, … }`
+    /// in any shape that [`message`](turnlock::message) reads.
+    pub fn new(model: Model, messages: impl Serialize) -> Self {
+        Self {
+            model,
+            messages: to_json(&messages),
+            mode: Mode::TwoStage,
+            policy: Policy::default(),
+            conversation_id: None,
+            keep: None,
+            host: TurnHost { request_id: clock::random_id(), ..TurnHost::default() },
+        }
+    }
+
+    /// A tool that the model may call.
+    #[must_use]
+    pub fn tool(mut self, tool: Tool) -> Self {
+        self.host.tools.push(tool);
+        self
+    }
+
+    /// Tools that the model may call.
+    #[must_use]
+    pub fn tools(mut self, tools: impl IntoIterator<Item = Tool>) -> Self {
+        self.host.tools.extend(tools);
+        self
+    }
+
+    /// Two phases (the default), or the plain loop.
+    #[must_use]
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Limits and switches.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// The turn's id. Default a random UUID.
+    #[must_use]
+    pub fn request_id(mut self, id: impl Into<String>) -> Self {
+        self.host.request_id = id.into();
+        self
+    }
+
+    /// Part of every signature.
+    #[must_use]
+    pub fn project_id(mut self, id: impl Into<String>) -> Self {
+        self.host.project_id = Some(id.into());
+        self
+    }
+
+    /// The conversation, kept with the turn.
+    #[must_use]
+    pub fn conversation_id(mut self, id: impl Into<String>) -> Self {
+        self.conversation_id = Some(id.into());
+        self
+    }
+
+    /// Keeps the turn, so that it can be resumed and stopped from elsewhere. An event is shown when
+    /// it is kept. An id that the store knows ends with `turn.conflict`.
+    #[must_use]
+    pub fn store(mut self, store: impl Store + 'static) -> Self {
+        self.host.store = Some(Rc::new(store));
+        self
+    }
+
+    /// Whom the turn belongs to; part of every name in the store. Default the empty string.
+    #[must_use]
+    pub fn tenant(mut self, tenant: impl Into<String>) -> Self {
+        self.host.tenant = tenant.into();
+        self
+    }
+
+    /// How much is kept, and for how long. `owner` and `tenant` are the driver's own.
+    #[must_use]
+    pub fn keep(mut self, keep: Keep) -> Self {
+        self.keep = Some(keep);
+        self
+    }
+
+    /// Gets trace events; its panic is ignored.
+    #[must_use]
+    pub fn on_trace(mut self, on_trace: impl Fn(&Json<'static>) + 'static) -> Self {
+        self.host.on_trace = Some(Rc::new(on_trace));
+        self
+    }
+}
+
+/// Runs one turn.
+///
+/// It runs by itself, on the runtime's event loop: reading its events is optional, and reading them
+/// slowly holds the model's response back. Dropping it cancels it.
+///
+/// ```no_run
+/// use futures::StreamExt;
+/// use serde_json::json;
+/// use turnlock_client::{Error, Model, TurnOptions, run_turn};
+///
+/// # async fn page() -> Result<(), Error> {
+/// let model = Model::openai_chat("/api/v1", "gpt-5-mini");
+/// let messages = json!([{ "role": "user", "content": "What is a causeway?" }]);
+/// let mut turn = run_turn(TurnOptions::new(model, messages))?;
+/// while let Some(event) = turn.next().await {
+///     if let Some(chunk) = event.chunk() {
+///         print!("{chunk}");
+///     }
+/// }
+/// println!("{:?}", turn.result().await.status);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// Misuse: `options.invalid`, `tool.invalid_name`, `tool.invalid_schema`, `message.unknown_shape`,
+/// `dialect.no_stream`, `json.*`. Everything else is the turn's terminal event.
+pub fn run_turn(options: TurnOptions) -> Result<RunningTurn, Error> {
+    let TurnOptions { model, messages, mode, policy, conversation_id, keep, host } = options;
+    model.checked()?;
+    if host.store.is_none() {
+        if keep.is_some() {
+            return Err(Error::option("keep", "a store with it"));
+        }
+        if host.tools.iter().any(Tool::may_need_approval) {
+            let why = "one with a tool that needs approval: the turn is resumed from it";
+            return Err(Error::option("store", why));
+        }
+    }
+    let keep = host.store.is_some().then(|| owned(&host.tenant, keep.unwrap_or_default()));
+    let mut members = vec![
+        ("messages", messages?),
+        ("mode", if mode == Mode::TwoStage { "two_stage" } else { "unified" }.into()),
+        ("policy", policy.to_json()),
+        ("conversationId", conversation_id.map_or(Json::Null, Json::from)),
+    ];
+    members.extend(of_model(&model));
+    let owner = keep.as_ref().map(|keep| keep.owner.clone());
+    let keep = keep.map_or(Json::Null, |keep| keep.to_json());
+    let machine = Turn::from_json(wire(&host, keep, members)?)?;
+    let (launch, mut turn) = Launch::new(&host);
+    turn.task = Some(spawn(launch.run(machine, Some(model), host, owner)));
+    Ok(turn)
+}
+
+/// A turn under way: a stream of its events, exactly one of them terminal, the last. Dropping it
+/// before its end cancels the turn: the request is aborted, tools are dropped.
+#[derive(Debug)]
+pub struct RunningTurn {
+    request_id: Rc<str>,
+    events: Feed<Event>,
+    control: Control,
+    result: oneshot::Receiver<TurnResult>,
+    pub(super) task: Option<Task>,
+}
+
+/// Stops or pauses a turn from elsewhere. It does not keep the turn alive.
+#[derive(Debug, Clone)]
+pub struct Control(Facts<Turn>);
+
+impl Control {
+    /// Ends the turn.
+    pub fn cancel(&self, reason: impl Into<String>) {
+        let reason = reason.into();
+        self.0.tell(move |turn, now| turn.handle(now, Input::Cancel { reason: &reason }));
+    }
+
+    /// Ends the turn as `paused` behind the tool results; a turn that is answering finishes.
+    pub fn pause(&self) {
+        self.0.tell(|turn, now| turn.handle(now, Input::Pause));
+    }
+}
+
+impl RunningTurn {
+    pub(super) fn new(
+        request_id: Rc<str>,
+        events: Feed<Event>,
+        facts: Facts<Turn>,
+        result: oneshot::Receiver<TurnResult>,
+    ) -> Self {
+        Self { request_id, events, control: Control(facts), result, task: None }
+    }
+
+    /// The turn's id.
+    #[must_use]
+    pub fn request_id(&self) -> &str {
+        &self.request_id
+    }
+
+    /// Ends the turn: the request is aborted, tools are dropped.
+    pub fn cancel(&self, reason: impl Into<String>) {
+        self.control.cancel(reason);
+    }
+
+    /// Ends the turn as `paused` behind the tool results; a turn that is answering finishes.
+    pub fn pause(&self) {
+        self.control.pause();
+    }
+
+    /// For whoever stops the turn while another reads it.
+    #[must_use]
+    pub fn control(&self) -> Control {
+        self.control.clone()
+    }
+
+    /// What the turn comes to. Events that were not read are dropped.
+    pub async fn result(mut self) -> TurnResult {
+        self.events.leave();
+        let result = (&mut self.result).await;
+        // Only a runtime that is being torn down drops a driver.
+        let gone = |_| failed(&self.request_id, "core.fault".to_owned(), "no answer".to_owned());
+        result.unwrap_or_else(gone)
+    }
+}
+
+impl Stream for RunningTurn {
+    type Item = Event;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        self.events.poll_next(cx)
+    }
+}
+
+impl FusedStream for RunningTurn {
+    fn is_terminated(&self) -> bool {
+        self.events.is_over() && self.events.is_empty()
+    }
+}
+
+impl Drop for RunningTurn {
+    fn drop(&mut self) {
+        if !self.events.is_over() {
+            self.events.leave();
+            self.control.cancel("the reader left");
+            if let Some(task) = &self.task {
+                task.hear();
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Bundles and their statistics. A line of JSON holds no line break, so several texts cross as
+//! lines and each is read on its own: one replicate that is no JSON harms no other.
+
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use super::handles::BUNDLES;
+use super::{failure, wire};
+use turnlock::bundle::{self, Bundle, Effect, Evidence, Input, SummaryOptions};
+use turnlock::error::Error;
+use turnlock::json::{Json, number_text};
+use turnlock::limits;
+use turnlock::stats::{self, DistanceOptions};
+
+/// Lines: `{ schema?, null_is_missing? }`, a, b. Their distance.
+#[wasm_bindgen]
+#[must_use]
+pub fn distance(lines: &[u8]) -> String {
+    let work = || -> Result<f64, Error> {
+        let mut lines = split(lines)?;
+        let mut next = || Json::parse(lines.next().unwrap_or_default(), limits::JSON_BYTES);
+        let (options, a, b) = (next()?, next()?, next()?);
+        let null_is_missing = options.get("null_is_missing").and_then(Json::as_bool);
+        let options = DistanceOptions {
+            schema: options.get("schema"),
+            null_is_missing: null_is_missing.unwrap_or(false),
+        };
+        stats::distance(&a, &b, &options)
+    };
+    work().map_or_else(|error| failure(&error), number_text)
+}
+
+/// Lines: options with `replicates: [{ valid, errors }]`, then the data of each; an empty line
+/// is no data. Their summary.
+#[wasm_bindgen]
+#[must_use]
+pub fn summarize(lines: &[u8]) -> String {
+    let work = || -> Result<String, Error> {
+        let mut lines = split(lines)?;
+        let head = lines.next().unwrap_or_default();
+        let options = Json::parse_lossy(head, limits::BUNDLE_BYTES)?;
+        let SummaryOptions { comparer, rules, view } = SummaryOptions::read(&options)?;
+        let mut evidence = Evidence::new(comparer);
+        let said = options.get("replicates").and_then(Json::as_array).unwrap_or_default();
+        for (one, line) in said.iter().zip(lines) {
+            let place = evidence.open();
+            let mut errors = texts(one.get("errors"));
+            let valid = one.get("valid").and_then(Json::as_bool).unwrap_or(false);
+            let data = match Json::parse(line, limits::REPLICATE_BYTES) {
+                Ok(data) => Some(data.into_owned()),
+                Err(_) if line.is_empty() => None,
+                Err(error) => {
+                    errors.push(format!("{}: {error}", error.code()));
+                    None
+                }
+            };
+            evidence.set(place, data, valid, errors);
+        }
+        Ok(evidence.summary_text(&rules, &view))
+    };
+    work().unwrap_or_else(|error| failure(&error))
+}
+
+/// What a JSON Patch makes of a value; an error for one that does not fit.
+#[wasm_bindgen]
+#[must_use]
+pub fn patch_apply(base: &[u8], patch: &[u8]) -> String {
+    let work = || -> Result<String, Error> {
+        let read = |text| Json::parse(text, limits::BUNDLE_BYTES);
+        let made = bundle::apply(&read(base)?, &read(patch)?);
+        let expected = "a patch that fits its base";
+        let wrong = || Error::Options { option: "delta".to_owned(), expected };
+        Ok(made.ok_or_else(wrong)?.to_text())
+    };
+    work().map_or_else(|error| failure(&error), super::tagged)
+}
+
+/// A bundle from its options, as its number.
+#[wasm_bindgen]
+#[must_use]
+pub fn bundle_new(options: &[u8]) -> String {
+    let made = Bundle::new(options);
+    made.map_or_else(|error| failure(&error), |one| BUNDLES.with(|all| all.insert(one)))
+}
+
+/// Takes a fact, as JSON, with the data of a replicate beside it; the effects that follow, as a
+/// JSON array, or nothing.
+#[wasm_bindgen]
+#[must_use]
+pub fn bundle_handle(handle: u32, now_ms: f64, input: &[u8], data: &[u8]) -> String {
+    let parsed = Json::parse_lossy(input, limits::JSON_BYTES).map_err(Error::from);
+    let input = parsed.as_ref().map_err(Clone::clone).and_then(|json| Input::from_json(json, data));
+    let input = match input {
+        Ok(input) => input,
+        Err(error) => return failure(&error),
+    };
+    let effects = BUNDLES.with(|all| {
+        all.with(handle, |bundle| {
+            bundle.handle(wire::millis(now_ms), input);
+            effects(std::iter::from_fn(|| bundle.poll()))
+        })
+    });
+    effects.unwrap_or_else(|| failure(&Error::Handle))
+}
+
+/// When the bundle wants to hear of the time again, on the clock of `now_ms`; NaN for never.
+#[wasm_bindgen]
+#[must_use]
+pub fn bundle_deadline(handle: u32) -> f64 {
+    let deadline = BUNDLES.with(|all| all.with(handle, |bundle| bundle.next_deadline()));
+    deadline.flatten().map_or(f64::NAN, wire::to_f64)
+}
+
+/// Forgets a bundle.
+#[wasm_bindgen]
+pub fn bundle_free(handle: u32) {
+    BUNDLES.with(|all| all.remove(handle));
+}
+
+fn split(lines: &[u8]) -> Result<impl Iterator<Item = &[u8]>, Error> {
+    if lines.len() > limits::BUNDLE_BYTES {
+        return Err(turnlock::json::JsonError::TooLarge { limit: limits::BUNDLE_BYTES }.into());
+    }
+    Ok(lines.split(|byte| *byte == b'\n'))
+}
+
+fn texts(list: Option<&Json<'_>>) -> Vec<String> {
+    let list = list.and_then(Json::as_array).unwrap_or_default();
+    list.iter().filter_map(Json::as_str).map(str::to_owned).collect()
+}
+
+fn effects(effects: impl Iterator<Item = Effect>) -> String {
+    let mut out = String::new();
+    for effect in effects {
+        out.push(if out.is_empty() { '[' } else { ',' });
+        match effect {
+            Effect::Run { replicate, seed, attempt } => out.push_str(&format!(
+                "{{\"type\":\"run\",\"replicate\":{replicate},\"seed\":{seed},\"attempt\":{attempt}}}"
+            )),
+            Effect::Cancel { replicate, reason } => out.push_str(&format!(
+                "{{\"type\":\"cancel\",\"replicate\":{replicate},\"reason\":\"{reason}\"}}"
+            )),
+            Effect::Emit(event) => {
+                out.push_str("{\"type\":\"emit\",\"event\":");
+                out.push_str(&event);
+                out.push('}');
+            }
+            Effect::Done => out.push_str("{\"type\":\"done\"}"),
+        }
+    }
+    if !out.is_empty() {
+        out.push(']');
+    }
+    out
+}

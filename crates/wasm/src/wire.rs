@@ -1,0 +1,291 @@
+//! The JSON of inputs and effects between the shell and `pkg/src/driver.ts`.
+
+use turnlock::error::Error;
+use turnlock::json::{Json, write_string};
+use turnlock::limits;
+use turnlock::signature::Signature;
+use turnlock::store::Answer;
+use turnlock::stream::{Delta, ErrorClass, FinishReason, StreamError, Usage};
+use turnlock::trace::{Event, EventKind};
+use turnlock::turn::{Effect, Input, Settled, Verdict};
+
+pub(super) fn signature(call: &[u8]) -> Result<Signature, Error> {
+    let call = Json::parse(call, limits::JSON_BYTES)?;
+    let text = |key| call.get(key).and_then(Json::as_str);
+    let tool = text("tool").ok_or_else(|| bad("tool", "a string"))?;
+    let args = call.get("args").unwrap_or(&Json::Null);
+    Ok(Signature::new(tool, text("action"), args, text("projectId")))
+}
+
+pub(super) fn deltas(deltas: &[Delta]) -> String {
+    if deltas.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from("[");
+    for delta in deltas {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        match delta {
+            Delta::Text(text) => write_string(text, &mut out),
+            delta => delta.write_json(&mut out),
+        }
+    }
+    out.push(']');
+    out
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a clock fits")]
+pub(super) fn millis(now: f64) -> u64 {
+    now.max(0.0) as u64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a clock fits")]
+pub(super) fn to_f64(millis: u64) -> f64 {
+    millis as f64
+}
+
+/// One of the inputs that `driver.ts` sends.
+pub(super) fn input<'a>(json: &'a Json<'a>) -> Result<Input<'a>, Error> {
+    let text = |key: &'static str| {
+        json.get(key).and_then(Json::as_str).ok_or_else(|| bad(key, "a string"))
+    };
+    let number = |key: &'static str| {
+        let found = json.get(key).and_then(Json::as_u64).and_then(|n| u32::try_from(n).ok());
+        found.ok_or_else(|| bad(key, "a whole number"))
+    };
+    Ok(match text("type")? {
+        "start" => Input::Start,
+        "timer" => Input::Timer,
+        "pause" => Input::Pause,
+        "verify" => Input::Verify,
+        "cancel" => Input::Cancel { reason: text("reason")? },
+        "response_head" => Input::ResponseHead {
+            inference: number("inference")?,
+            attempt: number("attempt")?,
+            status: u16::try_from(number("status")?).map_err(|_| bad("status", "a status"))?,
+            retry_after_ms: json.get("retryAfterMs").and_then(Json::as_u64),
+            body: text("body")?,
+        },
+        "response_end" => {
+            Input::ResponseEnded { inference: number("inference")?, attempt: number("attempt")? }
+        }
+        "held_back" => {
+            Input::HeldBack { inference: number("inference")?, attempt: number("attempt")? }
+        }
+        "response_failed" => Input::ResponseFailed {
+            inference: number("inference")?,
+            attempt: number("attempt")?,
+            message: text("message")?,
+        },
+        "deltas" => Input::Deltas {
+            inference: number("inference")?,
+            attempt: number("attempt")?,
+            deltas: json
+                .get("deltas")
+                .and_then(Json::as_array)
+                .ok_or_else(|| bad("deltas", "an array"))?
+                .iter()
+                .map(delta)
+                .collect(),
+        },
+        "checked" => {
+            let action = json.get("action").and_then(Json::as_str).map(str::to_owned);
+            let valid = json.get("valid").and_then(Json::as_bool);
+            let verdict = match valid.ok_or_else(|| bad("valid", "true or false"))? {
+                true => Verdict::Valid {
+                    action,
+                    approval: json.get("approval").and_then(Json::as_bool).unwrap_or(false),
+                },
+                false => Verdict::Invalid { errors: text("errors")?.to_owned() },
+            };
+            Input::Checked { call: number("call")?, verdict }
+        }
+        "recalled" => {
+            let age = json.get("ageMs").and_then(Json::as_u64);
+            let found = json.get("text").and_then(Json::as_str).zip(age);
+            Input::Recalled { call: number("call")?, found }
+        }
+        "stored" => Input::Stored {
+            revision: json.get("revision").and_then(Json::as_u64).unwrap_or(0),
+            attempt: number("attempt")?,
+            answer: answer(json)?,
+        },
+        "tool_settled" => {
+            let settled = match text("status")? {
+                "ok" => Settled::Ok {
+                    text: text("text")?.to_owned(),
+                    bytes: json.get("bytes").and_then(Json::as_u64).unwrap_or(0),
+                },
+                _ => Settled::Error {
+                    code: text("code")?.to_owned(),
+                    message: text("message")?.to_owned(),
+                },
+            };
+            Input::ToolSettled { call: number("call")?, settled }
+        }
+        "tool_progress" => Input::ToolProgress {
+            call: number("call")?,
+            data: json.get("data").cloned().unwrap_or_default(),
+        },
+        _ => return Err(bad("type", "an input that exists")),
+    })
+}
+
+fn answer(json: &Json<'_>) -> Result<Answer, Error> {
+    let text = |key: &str| json.get(key).and_then(Json::as_str).map(str::to_owned);
+    if let Some(code) = text("code") {
+        return Ok(Answer::Failed { code, message: text("message").unwrap_or_default() });
+    }
+    match json.get("ok").and_then(Json::as_bool) {
+        Some(true) => Ok(Answer::Kept),
+        Some(false) => Ok(Answer::Refused { state: text("state") }),
+        None => Err(bad("ok", "true or false")),
+    }
+}
+
+/// A delta that a host's model yields; what is none is a stream that cannot be read.
+fn delta(json: &Json<'_>) -> Delta {
+    let text = |key: &str| json.get(key).and_then(Json::as_str).map(str::to_owned);
+    let index = || json.get("index").and_then(Json::as_u64).and_then(|n| u32::try_from(n).ok());
+    let read = || {
+        Some(match json.get("type")?.as_str()? {
+            "text" => Delta::Text(text("text")?),
+            "reasoning" => Delta::Reasoning { text: text("text")?, signature: text("signature") },
+            "tool_call_start" => {
+                Delta::ToolCallStart { index: index()?, id: text("id")?, name: text("name")? }
+            }
+            "tool_call_arguments" => {
+                Delta::ToolCallArguments { index: index()?, text: text("text")? }
+            }
+            "tool_call_end" => Delta::ToolCallEnd { index: index()? },
+            "usage" => Delta::Usage(usage(json.get("usage")?)),
+            "finish" => Delta::Finish {
+                reason: reason(json.get("reason")?.as_str()?),
+                raw: text("raw").or_else(|| text("reason")).unwrap_or_default(),
+            },
+            "error" => Delta::Error(StreamError {
+                class: class(json.get("class").and_then(Json::as_str).unwrap_or_default()),
+                message: text("message").unwrap_or_default(),
+                raw: json.get("raw").map_or_else(|| "null".to_owned(), Json::to_text),
+            }),
+            "other" => Delta::Other { raw: json.get("raw")?.to_text() },
+            _ => return None,
+        })
+    };
+    read().unwrap_or_else(|| {
+        Delta::Error(StreamError {
+            class: ErrorClass::Malformed,
+            message: "the model yielded something that is no delta".to_owned(),
+            raw: json.to_text(),
+        })
+    })
+}
+
+fn usage(json: &Json<'_>) -> Usage {
+    let number = |key: &str| json.get(key).and_then(Json::as_u64);
+    Usage {
+        input_tokens: number("inputTokens"),
+        output_tokens: number("outputTokens"),
+        cached_input_tokens: number("cachedInputTokens"),
+        reasoning_tokens: number("reasoningTokens"),
+    }
+}
+
+fn reason(name: &str) -> FinishReason {
+    use FinishReason::{ContentFilter, Error, Length, Other, Stop, ToolCalls};
+    let all = [Stop, Length, ToolCalls, ContentFilter, Error];
+    all.into_iter().find(|one| one.name() == name).unwrap_or(Other)
+}
+
+fn class(name: &str) -> ErrorClass {
+    use ErrorClass::{
+        Auth, ContextLength, InvalidRequest, Malformed, Overloaded, Quota, RateLimit, Server,
+        Timeout,
+    };
+    let all =
+        [Auth, ContextLength, InvalidRequest, Malformed, Overloaded, Quota, RateLimit, Timeout];
+    all.into_iter().find(|one| one.name() == name).unwrap_or(Server)
+}
+
+/// A JSON array of effects, in which a text event is an array; empty when there are none.
+pub(super) fn effects(effects: impl Iterator<Item = Effect>) -> String {
+    let mut out = String::new();
+    for one in effects {
+        out.push(if out.is_empty() { '[' } else { ',' });
+        effect(one, &mut out);
+    }
+    if !out.is_empty() {
+        out.push(']');
+    }
+    out
+}
+
+fn effect(effect: Effect, out: &mut String) {
+    let number = |n: u32| Json::integer(u64::from(n));
+    let (kind, members) = match effect {
+        // Text comes by the thousand: `[phase, toolBatchId, seq, chunk]`, the rest is known.
+        Effect::Emit(Event { phase, tool_batch_id, seq, kind: EventKind::Text(chunk), .. }) => {
+            let phase = phase.name();
+            out.push_str(&format!("[\"{phase}\",{tool_batch_id},{seq},"));
+            write_string(&chunk, out);
+            out.push(']');
+            return;
+        }
+        Effect::Emit(event) => {
+            out.push_str("{\"type\":\"emit\",\"event\":");
+            event.write_json(out);
+            out.push('}');
+            return;
+        }
+        Effect::Fetch { inference, attempt, body } => (
+            "fetch",
+            vec![("inference", number(inference)), ("attempt", number(attempt)), ("body", body)],
+        ),
+        Effect::Abort { inference } => ("abort", vec![("inference", number(inference))]),
+        Effect::Check { call, name, args } => {
+            ("check", vec![("call", number(call)), ("name", name.into()), ("args", args)])
+        }
+        Effect::Commit { attempt, commit } => {
+            out.push_str(&format!("{{\"type\":\"commit\",\"attempt\":{attempt},\"commit\":"));
+            commit.write_json(out);
+            out.push('}');
+            return;
+        }
+        Effect::Recall { call, key } => {
+            ("recall", vec![("call", number(call)), ("key", key.into())])
+        }
+        Effect::RunTool {
+            call,
+            name,
+            tool_call_id,
+            tool_batch_id,
+            idempotency_key,
+            max_result_bytes,
+            args,
+        } => (
+            "run_tool",
+            vec![
+                ("call", number(call)),
+                ("name", name.into()),
+                ("toolCallId", tool_call_id.into()),
+                ("toolBatchId", number(tool_batch_id)),
+                ("idempotencyKey", idempotency_key.into()),
+                ("maxResultBytes", Json::integer(max_result_bytes)),
+                ("args", args),
+            ],
+        ),
+        Effect::CancelTool { call, reason } => {
+            ("cancel_tool", vec![("call", number(call)), ("reason", reason.into())])
+        }
+        Effect::Trace(event) => ("trace", vec![("event", event)]),
+        Effect::Done { result } => ("done", vec![("result", result)]),
+    };
+    let mut all = vec![("type".into(), kind.into())];
+    all.extend(members.into_iter().map(|(key, value)| (key.into(), value)));
+    Json::Object(all).write(out);
+}
+
+pub(super) fn bad(option: &str, expected: &'static str) -> Error {
+    Error::Options { option: option.to_owned(), expected }
+}

@@ -1,0 +1,243 @@
+//! serde for the core's JSON and names. Feature `serde`.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+
+use super::Json;
+use crate::chain::{Classification, Pattern, StepKind, Stop};
+use crate::request::Reason;
+use crate::stream::FinishReason;
+use crate::tool::Status;
+
+impl Json<'_> {
+    /// Returns the value as a type of the host (feature `serde`).
+    ///
+    /// # Errors
+    /// The error of serde if the value has another form.
+    pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        // Not by way of text: serde's reader nests no deeper than the core's, which may be inside.
+        serde_json::from_value(serde_json::to_value(self)?)
+    }
+}
+
+impl Serialize for Json<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Number(text) => {
+                let number: Result<serde_json::Number, _> = serde_json::from_str(text);
+                number.map_err(serde::ser::Error::custom)?.serialize(serializer)
+            }
+            Self::String(text) => serializer.serialize_str(text),
+            Self::Array(items) => {
+                let mut list = serializer.serialize_seq(Some(items.len()))?;
+                items.iter().try_for_each(|item| list.serialize_element(item))?;
+                list.end()
+            }
+            Self::Object(members) => {
+                let mut map = serializer.serialize_map(Some(members.len()))?;
+                members.iter().try_for_each(|(key, value)| map.serialize_entry(key, value))?;
+                map.end()
+            }
+            // What stays with the host is never here: no reader makes it.
+            Self::Null | Self::Host(_) => serializer.serialize_unit(),
+        }
+    }
+}
+
+/// Enums are strings in JSON: the name of the variant.
+macro_rules! by_name {
+    ($($type:ty),*) => {$(
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let name = Cow::<'de, str>::deserialize(deserializer)?;
+                Self::parse(&name)
+                    .ok_or_else(|| de::Error::custom(format_args!("unknown name `{name}`")))
+            }
+        }
+    )*};
+}
+
+by_name!(FinishReason, Pattern, Reason, Status, StepKind, Stop);
+
+/// The JSON form of [`Classification`].
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Classified<'a> {
+    complexity: Cow<'a, str>,
+    indicators: Vec<String>,
+    entities: Vec<String>,
+    score: f64,
+}
+
+impl Serialize for Classification {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let complexity = if self.complex { "complex" } else { "simple" }.into();
+        let Self { indicators, entities, score, .. } = self.clone();
+        Classified { complexity, indicators, entities, score }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Classification {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Classified { complexity, indicators, entities, score } =
+            Classified::deserialize(deserializer)?;
+        let complex = match complexity.as_ref() {
+            "complex" => true,
+            "simple" => false,
+            _ => return Err(de::Error::custom(format_args!("unknown name `{complexity}`"))),
+        };
+        Ok(Self { complex, indicators, entities, score })
+    }
+}
+
+impl From<Json<'_>> for serde_json::Value {
+    fn from(json: Json<'_>) -> Self {
+        match json {
+            Json::Bool(value) => Self::Bool(value),
+            Json::Number(text) => serde_json::from_str(&text).map_or(Self::Null, Self::Number),
+            Json::String(text) => Self::String(text.into_owned()),
+            Json::Array(items) => items.into_iter().map(Self::from).collect(),
+            Json::Object(members) => {
+                let member =
+                    |(key, value): (Cow<'_, str>, Json<'_>)| (key.into_owned(), value.into());
+                Self::Object(members.into_iter().map(member).collect())
+            }
+            Json::Null | Json::Host(_) => Self::Null,
+        }
+    }
+}
+
+impl From<serde_json::Value> for Json<'static> {
+    fn from(value: serde_json::Value) -> Self {
+        match value {
+            serde_json::Value::Null => Self::Null,
+            serde_json::Value::Bool(value) => value.into(),
+            serde_json::Value::Number(number) => match (number.as_u64(), number.as_f64()) {
+                (Some(whole), _) if whole <= EXACT => Self::integer(whole),
+                (_, Some(double)) => Self::double(double),
+                (_, None) => Self::Null,
+            },
+            serde_json::Value::String(text) => text.into(),
+            serde_json::Value::Array(items) => {
+                Self::Array(items.into_iter().map(Self::from).collect())
+            }
+            serde_json::Value::Object(members) => {
+                let member = |(key, value): (String, serde_json::Value)| (key.into(), value.into());
+                Self::Object(members.into_iter().map(member).collect())
+            }
+        }
+    }
+}
+
+/// Members keep their order.
+impl<'de> Deserialize<'de> for Json<'static> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyJson)
+    }
+}
+
+struct AnyJson;
+
+/// Every whole number up to it is a double.
+const EXACT: u64 = 1 << 53;
+
+impl<'de> Visitor<'de> for AnyJson {
+    type Value = Json<'static>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Self::Value, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, value: D) -> Result<Self::Value, D::Error> {
+        Json::deserialize(value)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(value.into())
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "JSON's numbers are doubles")]
+    fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
+        Ok(if value <= EXACT { Json::integer(value) } else { Json::double(value as f64) })
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "JSON's numbers are doubles")]
+    fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
+        Ok(Json::double(value as f64))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
+        Ok(Json::double(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Self::Value, E> {
+        Ok(value.to_owned().into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = list.next_element()? {
+            items.push(item);
+        }
+        Ok(Json::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members: Vec<(Cow<'static, str>, Self::Value)> = Vec::new();
+        while let Some((key, value)) = map.next_entry::<String, Self::Value>()? {
+            // Of equal keys the last one counts, as in the core's reader.
+            members.retain(|(one, _)| *one != key);
+            members.push((key.into(), value));
+        }
+        Ok(Json::Object(members))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_comes_back_as_it_was() {
+        let text = r#"{"b":[1,-2,0.5,1e+21,9007199254740992,12345678901234567000],"a":{"z":null,"y":true},"s":"\u0000ä"}"#;
+        let json = Json::parse_str(text).unwrap();
+        let back: Json<'static> =
+            serde_json::from_str(&serde_json::to_string(&json).unwrap()).unwrap();
+        assert_eq!(back.to_text(), json.to_text());
+        let twice: Json<'static> = serde_json::from_str(r#"{"a":1,"b":2,"a":3}"#).unwrap();
+        assert_eq!(twice.to_text(), r#"{"b":2,"a":3}"#);
+    }
+
+    #[test]
+    fn names_come_back_as_they_were() {
+        let back = |name: &str| serde_json::from_str::<Status>(&format!("\"{name}\""));
+        assert_eq!(back("ok").unwrap(), Status::Ok);
+        assert_eq!(serde_json::to_string(&Reason::NotReadOnly).unwrap(), r#""not_read_only""#);
+        assert!(back("fine").is_err());
+    }
+
+    #[test]
+    fn values_of_serde_json_are_converted() {
+        let value = serde_json::json!({ "a": [1, -2.5, "x", null, true], "b": {} });
+        let json = Json::from(value.clone());
+        assert_eq!(json.to_text(), value.to_string());
+        assert_eq!(serde_json::Value::from(json), value);
+    }
+}
