@@ -30,6 +30,8 @@ mod number;
 mod read;
 #[cfg(feature = "serde")]
 mod serde;
+#[doc(hidden)]
+pub mod table;
 mod value;
 mod write;
 

@@ -1,0 +1,374 @@
+//! The macros that turn rows into types; see the [module](super).
+
+macro_rules! range {
+    () => {
+        $crate::json::table::Range::Any
+    };
+    (whole $range:expr) => {
+        $crate::json::table::Range::Whole(*$range.start(), *$range.end())
+    };
+    (real $range:expr) => {
+        $crate::json::table::Range::Real(*$range.start(), *$range.end())
+    };
+}
+
+/// The default of a row.
+macro_rules! blank {
+    ($type:ty) => {
+        <$type as Default>::default()
+    };
+    ($type:ty, $default:expr) => {
+        $default
+    };
+}
+
+macro_rules! flag {
+    () => {
+        false
+    };
+    (required) => {
+        true
+    };
+}
+
+/// Declares the writer of a struct, and its description.
+macro_rules! writer {
+    (
+        $(#[doc = $doc:literal])*
+        $name:ident as $ts:literal {
+            $($(#[doc = $field_doc:literal])* $field:ident $row:expr, $type:ty, $default:expr;)*
+        }
+    ) => {
+        impl $name {
+            const ROWS: &'static [$crate::json::table::Row] = &[$($row),*];
+
+            /// Returns the JSON form.
+            #[must_use]
+            pub fn to_json(&self) -> $crate::json::Json<'static> {
+                $crate::json::table::Write::write(self)
+            }
+        }
+
+        impl $crate::json::table::Write for $name {
+            fn write(&self) -> $crate::json::Json<'static> {
+                let values: &[&dyn $crate::json::table::Write] = &[$(&self.$field),*];
+                $crate::json::Json::Object($crate::json::table::members(Self::ROWS, values))
+            }
+        }
+
+        impl $crate::json::table::Describe for $name {
+            fn shape() -> $crate::json::table::Shape {
+                $crate::json::table::Shape::Named(|| {
+                    let defaults: &[Option<$crate::json::Json<'static>>] = &[$($default),*];
+                    let shapes = [
+                        $((&[$($field_doc),*][..], <$type as $crate::json::table::Describe>::shape())),*
+                    ];
+                    $crate::json::table::Definition::record(
+                        $ts,
+                        &[$($doc),*],
+                        Self::ROWS,
+                        shapes.into_iter().zip(defaults.iter().cloned()),
+                    )
+                })
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.to_json().serialize(serializer)
+            }
+        }
+    };
+}
+
+/// Declares a struct of results.
+macro_rules! record {
+    (
+        $(#[doc = $doc:literal])*
+        pub struct $name:ident as $ts:literal {
+            $($(#[doc = $field_doc:literal])* $field:ident $json:literal : $type:ty;)*
+        }
+    ) => {
+        $(#[doc = $doc])*
+        #[derive(Debug, Clone, PartialEq)]
+        #[non_exhaustive]
+        pub struct $name {
+            $($(#[doc = $field_doc])* pub $field: $type,)*
+        }
+
+        $crate::json::table::writer! {
+            $(#[doc = $doc])*
+            $name as $ts {
+                $(
+                    $(#[doc = $field_doc])*
+                    $field $crate::json::table::Row::new($json, false, $crate::json::table::Range::Any),
+                    $type, None;
+                )*
+            }
+        }
+    };
+}
+
+/// Declares a struct of options.
+macro_rules! options {
+    (
+        $(#[doc = $doc:literal])*
+        pub struct $name:ident as $ts:literal {
+            $(
+                $(#[doc = $field_doc:literal])*
+                $field:ident $json:literal : $type:ty
+                $(| $flag:ident)?
+                $(= $default:expr)?
+                $(, $kind:ident $range:expr)?
+                ;
+            )*
+        }
+    ) => {
+        $(#[doc = $doc])*
+        #[derive(Debug, Clone, PartialEq)]
+        #[non_exhaustive]
+        pub struct $name {
+            $(
+                $(#[doc = $field_doc])*
+                $(#[doc = concat!("\n\nDefault: `", stringify!($default), "`.")])?
+                pub $field: $type,
+            )*
+        }
+
+        impl $name {
+            /// The defaults; the reader replaces those of required fields.
+            pub(crate) fn blank() -> Self {
+                Self { $($field: $crate::json::table::blank!($type $(, $default)?)),* }
+            }
+
+            $(
+                $(#[doc = $field_doc])*
+                $(#[doc = concat!("\n\nDefault: `", stringify!($default), "`.")])?
+                #[must_use]
+                pub fn $field(mut self, $field: $type) -> Self {
+                    self.$field = $field;
+                    self
+                }
+            )*
+        }
+
+        $crate::json::table::writer! {
+            $(#[doc = $doc])*
+            $name as $ts {
+                $(
+                    $(#[doc = $field_doc])*
+                    $field
+                    $crate::json::table::Row::new(
+                        $json,
+                        $crate::json::table::flag!($($flag)?),
+                        $crate::json::table::range!($($kind $range)?),
+                    ),
+                    $type,
+                    Some($crate::json::table::Write::write(&Self::blank().$field));
+                )*
+            }
+        }
+
+        impl $crate::json::table::Options for $name {
+            fn rows(&self) -> &'static [$crate::json::table::Row] {
+                Self::ROWS
+            }
+
+            fn slots(&mut self) -> Vec<&mut dyn $crate::json::table::Read> {
+                vec![$(&mut self.$field),*]
+            }
+        }
+
+        impl $crate::json::table::Read for $name {
+            fn read(
+                &mut self,
+                json: $crate::json::Json<'static>,
+                at: &$crate::json::table::At<'_>,
+            ) -> Result<(), $crate::error::Error> {
+                $crate::json::table::read(self, json, at)
+            }
+
+            fn expected(&self) -> &'static str {
+                "an object"
+            }
+        }
+
+        impl $crate::json::table::Item for $name {
+            fn item() -> Self {
+                Self::blank()
+            }
+        }
+    };
+}
+
+/// Declares an enum of names.
+macro_rules! names {
+    (
+        $(#[doc = $doc:literal])*
+        pub enum $name:ident as $ts:literal, $expected:literal {
+            $($(#[doc = $case_doc:literal])* $case:ident $json:literal,)*
+        }
+    ) => {
+        $(#[doc = $doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name {
+            $($(#[doc = $case_doc])* $case,)*
+        }
+
+        impl $name {
+            /// All of them, in the order of the documentation.
+            pub const ALL: &'static [Self] = &[$(Self::$case),*];
+
+            /// Returns the name in JSON.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$case => $json,)*
+                }
+            }
+
+            /// Returns the value with this name.
+            #[must_use]
+            pub fn parse(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|one| one.name() == name)
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::error::Error;
+
+            fn from_str(name: &str) -> Result<Self, Self::Err> {
+                let wrong = || $crate::error::Error::Options {
+                    option: name.to_owned(),
+                    expected: $expected,
+                };
+                Self::parse(name).ok_or_else(wrong)
+            }
+        }
+
+        impl $crate::json::table::Write for $name {
+            fn write(&self) -> $crate::json::Json<'static> {
+                self.name().into()
+            }
+        }
+
+        impl $crate::json::table::Read for $name {
+            fn read(
+                &mut self,
+                json: $crate::json::Json<'static>,
+                at: &$crate::json::table::At<'_>,
+            ) -> Result<(), $crate::error::Error> {
+                *self = json.as_str().and_then(Self::parse).ok_or_else(|| at.wrong($expected))?;
+                Ok(())
+            }
+
+            fn expected(&self) -> &'static str {
+                $expected
+            }
+        }
+
+        impl $crate::json::table::Describe for $name {
+            fn shape() -> $crate::json::table::Shape {
+                $crate::json::table::Shape::Named(|| {
+                    $crate::json::table::Definition::names(
+                        $ts,
+                        &[$($doc),*],
+                        &[$(($json, &[$($case_doc),*])),*],
+                    )
+                })
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let name = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+                Self::parse(&name).ok_or_else(|| serde::de::Error::custom($expected))
+            }
+        }
+    };
+}
+
+/// Declares an enum of records, which the member `type` tells apart.
+macro_rules! cases {
+    (
+        $(#[doc = $doc:literal])*
+        pub enum $name:ident as $ts:literal {
+            $(
+                $(#[doc = $case_doc:literal])*
+                $case:ident $tag:literal {
+                    $($(#[doc = $field_doc:literal])* $field:ident $json:literal : $type:ty,)*
+                }
+            )*
+        }
+    ) => {
+        $(#[doc = $doc])*
+        #[derive(Debug, Clone, PartialEq)]
+        #[non_exhaustive]
+        pub enum $name {
+            $(
+                $(#[doc = $case_doc])*
+                #[non_exhaustive]
+                $case { $($(#[doc = $field_doc])* $field: $type,)* },
+            )*
+        }
+
+        impl $name {
+            /// Returns the name in the member `type`.
+            #[must_use]
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$case { .. } => $tag,)*
+                }
+            }
+
+            /// Returns the members besides `type`.
+            pub(crate) fn members(&self) -> Vec<$crate::json::table::Member> {
+                use $crate::json::table::{Range, Row, Write, members};
+                match self {
+                    $(
+                        Self::$case { $($field),* } => {
+                            const ROWS: &[Row] = &[$(Row::new($json, false, Range::Any)),*];
+                            let values: &[&dyn Write] = &[$($field),*];
+                            members(ROWS, values)
+                        }
+                    )*
+                }
+            }
+        }
+
+        impl $crate::json::table::Describe for $name {
+            fn shape() -> $crate::json::table::Shape {
+                use $crate::json::table::{Case, Definition, Describe, Range, Row, Shape};
+                Shape::Named(|| {
+                    let cases = vec![
+                        $({
+                            const ROWS: &[Row] = &[$(Row::new($json, false, Range::Any)),*];
+                            let shapes: Vec<(&[&'static str], Shape)> =
+                                vec![$((&[$($field_doc),*][..], <$type as Describe>::shape())),*];
+                            let shapes = shapes.into_iter().map(|one| (one, None));
+                            Case::new($tag, &[$($case_doc),*], ROWS, shapes)
+                        }),*
+                    ];
+                    Definition::cases($ts, &[$($doc),*], cases)
+                })
+            }
+        }
+    };
+}
+
+pub(crate) use {blank, cases, flag, names, options, range, record, writer};

@@ -1,0 +1,135 @@
+//! The field table: each field of an option, an event or a result is declared once.
+//!
+//! A row is a field's Rust name, its JSON name, its type, its default and its range. From the rows
+//! come the struct or enum, its defaults, its builder, its reader, its writer, and the declarations
+//! and tables that `crates/codegen` writes.
+//!
+//! ```text
+//! options! {
+//!     /// The limits of a walk.
+//!     pub struct Walk as "WalkOptions" {
+//!         /// The name of the path.
+//!         name "name": String, required;
+//!         /// Maximum steps.
+//!         max_steps "maxSteps": u32 = 5, whole 1..=1000;
+//!         /// The pace.
+//!         pace "pace": Pace = Pace::Slow;
+//!     }
+//! }
+//! ```
+//! | macro | declares | reads | writes |
+//! |---|---|---|---|
+//! | [`options!`] | a struct with defaults and a builder | yes | yes |
+//! | [`record!`] | a struct of results | no | yes |
+//! | [`cases!`] | an enum of records, told apart by a member | no | yes |
+//! | [`names!`] | an enum of names, strings in JSON | yes | yes |
+//!
+//! - A row without `=` has the default of its type.
+//! - A JSON name that ends with `?` is left out by the writer if the value is `None`, `false` or an
+//!   empty list; otherwise `None` is written as `null`.
+//! - A record under the JSON name `""` has its members among those of the outer record.
+//!
+//! Readers take missing and `null` members as the default, and refuse unknown members with their
+//! path.
+
+mod describe;
+#[macro_use]
+mod macros;
+mod value;
+
+pub(crate) use describe::Describe;
+pub use describe::{Case, Definition, Field, Form, Shape};
+pub(crate) use macros::{blank, cases, flag, names, options, range, record, writer};
+pub(crate) use value::{At, Item, Read, Write};
+
+use std::borrow::Cow;
+
+use super::Json;
+use crate::error::Error;
+
+pub(crate) type Member = (Cow<'static, str>, Json<'static>);
+
+/// What the reader and the writer need to know of a field.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Row {
+    /// The name in JSON; empty for a record whose members stand among those of the outer one.
+    pub(crate) name: &'static str,
+    /// Blank values are left out.
+    pub(crate) sparse: bool,
+    pub(crate) required: bool,
+    pub(crate) range: Range,
+}
+
+/// The values that a number may have.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Range {
+    /// Every value of the type.
+    Any,
+    /// Whole numbers, both ends included.
+    Whole(u64, u64),
+    /// Doubles, both ends included.
+    Real(f64, f64),
+}
+
+impl Row {
+    pub(crate) const fn new(name: &'static str, required: bool, range: Range) -> Self {
+        if let [.., b'?'] = name.as_bytes() {
+            let (name, _) = name.split_at(name.len() - 1);
+            return Self { name, sparse: true, required, range };
+        }
+        Self { name, sparse: false, required, range }
+    }
+}
+
+/// Options: an object with the fields of its rows.
+pub(crate) trait Options {
+    fn rows(&self) -> &'static [Row];
+    /// The fields, in the order of the rows.
+    fn slots(&mut self) -> Vec<&mut dyn Read>;
+}
+
+/// Reads an object into `options`, which hold the defaults.
+pub(crate) fn read(
+    options: &mut dyn Options,
+    json: Json<'static>,
+    at: &At<'_>,
+) -> Result<(), Error> {
+    let Json::Object(members) = json else { return Err(at.wrong("an object")) };
+    let rows = options.rows();
+    let mut slots: Vec<_> =
+        options.slots().into_iter().zip(rows).map(|both| (both, false)).collect();
+    for (key, value) in members {
+        let found = slots.iter_mut().find(|((_, row), _)| row.name == key);
+        let Some(((slot, row), seen)) = found else {
+            return Err(at.member(&key, Range::Any).wrong("an option that exists"));
+        };
+        if !value.is_null() {
+            slot.read(value, &at.member(row.name, row.range))?;
+            *seen = true;
+        }
+    }
+    for ((slot, row), seen) in &slots {
+        if row.required && !seen {
+            return Err(at.member(row.name, row.range).wrong(slot.expected()));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the members of a record in JSON, in the order of the rows.
+pub(crate) fn members(rows: &[Row], values: &[&dyn Write]) -> Vec<Member> {
+    let mut members = Vec::with_capacity(rows.len());
+    for (row, value) in rows.iter().zip(values) {
+        if row.sparse && value.is_blank() {
+            continue;
+        }
+        match value.write() {
+            Json::Object(inner) if row.name.is_empty() => members.extend(inner),
+            value => members.push((Cow::Borrowed(row.name), value)),
+        }
+    }
+    members
+}
+
+#[cfg(test)]
+mod tests;

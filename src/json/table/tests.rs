@@ -1,0 +1,138 @@
+#![allow(unreachable_pub, dead_code, reason = "the macros declare public types")]
+
+use super::{At, Form, Item, Read, Shape, Write};
+use crate::error::Error;
+use crate::json::Json;
+
+names! {
+    /// How fast.
+    pub enum Pace as "Pace", "slow or fast" {
+        /// Slow.
+        Slow "slow",
+        /// Fast.
+        Fast "fast",
+    }
+}
+
+options! {
+    /// A stop on the way.
+    pub struct Stop as "Stop" {
+        /// Where.
+        place "place": String | required;
+        /// How long.
+        minutes "minutes": u32 = 5, whole 1..=60;
+    }
+}
+
+options! {
+    /// A walk.
+    pub struct Walk as "WalkOptions" {
+        /// The length.
+        steps "steps": u64 = 1_000, whole 1..=10_000;
+        /// The pace.
+        pace "pace": Pace = Pace::Slow;
+        /// The share of hills.
+        hills "hills": f64 = 0.5, real 0.0..=1.0;
+        /// Where to stop.
+        stops "stops?": Vec<Stop>;
+        /// A name.
+        name "name": Option<String>;
+    }
+}
+
+record! {
+    /// What a walk was like.
+    pub struct Report as "Report" {
+        /// The walk.
+        walk "": Walk;
+        /// Whether it rained.
+        rain "rain?": bool;
+    }
+}
+
+cases! {
+    /// What happened.
+    pub enum Event as "WalkEvent" {
+        /// A step.
+        Step "step" {
+            /// Its number.
+            number "number": u64,
+        }
+        /// The end.
+        End "end" {
+            /// The report.
+            report "report": Report,
+        }
+    }
+}
+
+fn walk(text: &str) -> Result<Walk, Error> {
+    let mut walk = Walk::item();
+    walk.read(Json::parse_str(text).unwrap().into_owned(), &At::ROOT)?;
+    Ok(walk)
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let text =
+        r#"{"steps":7,"pace":"fast","hills":0.25,"stops":[{"place":"a","minutes":2}],"name":"n"}"#;
+    let read = walk(text).unwrap();
+    assert_eq!((read.pace, read.stops[0].minutes), (Pace::Fast, 2));
+    assert_eq!(read.to_json().to_text(), text);
+    let defaults = r#"{"steps":1000,"pace":"slow","hills":0.5,"name":null}"#;
+    assert_eq!(walk(r#"{"steps":null}"#).unwrap().to_json().to_text(), defaults);
+    assert_eq!(walk("{}").unwrap().steps(3).steps, 3);
+}
+
+#[test]
+fn errors_name_the_path() {
+    for (text, path, expected) in [
+        ("[]", "options", "an object"),
+        (r#"{"step":1}"#, "step", "an option that exists"),
+        (r#"{"steps":0}"#, "steps", "a whole number in range"),
+        (r#"{"steps":1.5}"#, "steps", "a whole number in range"),
+        (r#"{"pace":"idle"}"#, "pace", "slow or fast"),
+        (r#"{"hills":1.01}"#, "hills", "a number from 0 to 1"),
+        (r#"{"stops":{}}"#, "stops", "an array"),
+        (
+            r#"{"stops":[{"place":"a"},{"place":"a","minutes":61}]}"#,
+            "stops[1].minutes",
+            "a whole number in range",
+        ),
+        (r#"{"stops":[{}]}"#, "stops[0].place", "a string"),
+        (r#"{"stops":[{"place":"a","plaice":1}]}"#, "stops[0].plaice", "an option that exists"),
+    ] {
+        let wanted = Error::Options { option: path.to_owned(), expected };
+        assert_eq!(walk(text).unwrap_err(), wanted, "{text}");
+    }
+}
+
+#[test]
+fn results_are_flat_and_sparse() {
+    let report = Report { walk: Walk::item(), rain: false };
+    let flat = r#""steps":1000,"pace":"slow","hills":0.5,"name":null"#;
+    assert_eq!(report.write().to_text(), format!("{{{flat}}}"));
+    let rain = Report { rain: true, ..report };
+    assert_eq!(rain.to_json().to_text(), format!("{{{flat},\"rain\":true}}"));
+    let end = Event::End { report: rain };
+    assert_eq!((end.name(), end.members().len()), ("end", 1));
+    assert_eq!(Event::Step { number: 1 }.members()[0].1, Json::integer(1));
+}
+
+#[test]
+fn descriptions_hold_docs_and_defaults() {
+    use super::Describe;
+    let Shape::Named(walk) = Walk::shape() else { panic!() };
+    let walk = walk();
+    let Form::Record(fields) = walk.form else { panic!() };
+    assert_eq!((walk.name, walk.docs), ("WalkOptions", vec![" A walk."]));
+    assert_eq!(fields[0].docs, [" The length."]);
+    assert_eq!(fields[0].default, Some(Json::integer(1000)));
+    assert!(fields[3].sparse && !fields[0].required);
+    let Shape::Named(event) = Event::shape() else { panic!() };
+    let Form::Cases(cases) = event().form else { panic!() };
+    assert_eq!((cases[1].tag, cases[1].fields[0].name), ("end", "report"));
+    let Shape::Named(pace) = Pace::shape() else { panic!() };
+    let Form::Names(names) = pace().form else { panic!() };
+    assert_eq!(names[1], ("fast", vec![" Fast."]));
+}

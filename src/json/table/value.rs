@@ -1,0 +1,290 @@
+//! How single values are read and written.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::Range;
+use crate::error::Error;
+use crate::json::Json;
+
+/// A value that can be written as JSON.
+pub(crate) trait Write {
+    fn write(&self) -> Json<'static>;
+
+    /// Whether a sparse row leaves the value out.
+    fn is_blank(&self) -> bool {
+        false
+    }
+}
+
+/// A value that is read from a host's JSON.
+pub(crate) trait Read {
+    /// Replaces the value.
+    fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error>;
+
+    /// What the host should have given.
+    fn expected(&self) -> &'static str;
+}
+
+/// A value of which lists are read.
+pub(crate) trait Item: Read {
+    /// A value to read into.
+    fn item() -> Self;
+}
+
+/// The place of a value within the options, for error messages.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct At<'a> {
+    outer: Option<&'a At<'a>>,
+    segment: Segment<'a>,
+    pub(crate) range: Range,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Segment<'a> {
+    Root,
+    Member(&'a str),
+    Index(usize),
+}
+
+impl<'a> At<'a> {
+    /// The options themselves.
+    pub(crate) const ROOT: At<'static> =
+        At { outer: None, segment: Segment::Root, range: Range::Any };
+
+    /// An option among those at the top.
+    pub(crate) const fn top(name: &'a str) -> Self {
+        Self { outer: None, segment: Segment::Member(name), range: Range::Any }
+    }
+
+    pub(crate) const fn member(&'a self, name: &'a str, range: Range) -> Self {
+        Self { outer: Some(self), segment: Segment::Member(name), range }
+    }
+
+    const fn index(&'a self, index: usize) -> Self {
+        Self { outer: Some(self), segment: Segment::Index(index), range: self.range }
+    }
+
+    /// The error of an option that is not what is expected.
+    pub(crate) fn wrong(&self, expected: &'static str) -> Error {
+        let path = self.path();
+        let option = if path.is_empty() { "options".to_owned() } else { path };
+        Error::Options { option, expected }
+    }
+
+    fn path(&self) -> String {
+        let mut path = self.outer.map(At::path).unwrap_or_default();
+        match self.segment {
+            Segment::Root => {}
+            Segment::Member(name) => {
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(name);
+            }
+            Segment::Index(index) => path.push_str(&format!("[{index}]")),
+        }
+        path
+    }
+
+    fn whole(&self, json: &Json<'_>) -> Result<u64, Error> {
+        let (least, most) = match self.range {
+            Range::Whole(least, most) => (least, most),
+            Range::Any | Range::Real(..) => (0, u64::MAX),
+        };
+        let number = json.as_u64().filter(|number| (least..=most).contains(number));
+        number.ok_or_else(|| self.wrong("a whole number in range"))
+    }
+}
+
+impl Write for Json<'static> {
+    fn write(&self) -> Json<'static> {
+        self.clone()
+    }
+}
+
+impl Read for Json<'static> {
+    fn read(&mut self, json: Json<'static>, _: &At<'_>) -> Result<(), Error> {
+        *self = json;
+        Ok(())
+    }
+
+    fn expected(&self) -> &'static str {
+        "a value"
+    }
+}
+
+impl Write for bool {
+    fn write(&self) -> Json<'static> {
+        (*self).into()
+    }
+
+    fn is_blank(&self) -> bool {
+        !self
+    }
+}
+
+impl Read for bool {
+    fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
+        *self = json.as_bool().ok_or_else(|| at.wrong("true or false"))?;
+        Ok(())
+    }
+
+    fn expected(&self) -> &'static str {
+        "true or false"
+    }
+}
+
+impl Write for f64 {
+    fn write(&self) -> Json<'static> {
+        Json::double(*self)
+    }
+}
+
+impl Read for f64 {
+    fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
+        let fits = |number: &f64| match at.range {
+            Range::Real(least, most) => (least..=most).contains(number),
+            Range::Any | Range::Whole(..) => number.is_finite(),
+        };
+        let expected = match at.range {
+            Range::Real(least, most) if (least, most) == (0.0, 1.0) => "a number from 0 to 1",
+            Range::Real(least, _) if least == 0.0 => "a number of at least 0",
+            _ => "a number in range",
+        };
+        *self = json.as_f64().filter(fits).ok_or_else(|| at.wrong(expected))?;
+        Ok(())
+    }
+
+    fn expected(&self) -> &'static str {
+        "a number"
+    }
+}
+
+macro_rules! whole {
+    ($($type:ty),*) => {$(
+        impl Write for $type {
+            fn write(&self) -> Json<'static> {
+                Json::integer(u64::try_from(*self).unwrap_or(u64::MAX))
+            }
+        }
+
+        impl Read for $type {
+            fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
+                let wrong = |_| at.wrong("a whole number in range");
+                *self = Self::try_from(at.whole(&json)?).map_err(wrong)?;
+                Ok(())
+            }
+
+            fn expected(&self) -> &'static str {
+                "a whole number"
+            }
+        }
+    )*};
+}
+
+whole!(u16, u32, u64, usize);
+
+macro_rules! text {
+    ($($type:ty),*) => {$(
+        impl Write for $type {
+            fn write(&self) -> Json<'static> {
+                Json::String(self.to_string().into())
+            }
+        }
+
+        impl Read for $type {
+            fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
+                let Json::String(text) = json else { return Err(at.wrong("a string")) };
+                *self = text.into_owned().into();
+                Ok(())
+            }
+
+            fn expected(&self) -> &'static str {
+                "a string"
+            }
+        }
+
+        impl Item for $type {
+            fn item() -> Self {
+                Self::default()
+            }
+        }
+    )*};
+}
+
+text!(String, Arc<str>);
+
+impl Write for Cow<'static, str> {
+    fn write(&self) -> Json<'static> {
+        Json::String(self.clone())
+    }
+}
+
+impl Write for &'static str {
+    fn write(&self) -> Json<'static> {
+        (*self).into()
+    }
+}
+
+impl<T: Write> Write for Option<T> {
+    fn write(&self) -> Json<'static> {
+        self.as_ref().map_or(Json::Null, Write::write)
+    }
+
+    fn is_blank(&self) -> bool {
+        self.is_none()
+    }
+}
+
+impl<T: Item> Read for Option<T> {
+    fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
+        let mut value = T::item();
+        value.read(json, at)?;
+        *self = Some(value);
+        Ok(())
+    }
+
+    fn expected(&self) -> &'static str {
+        T::item().expected()
+    }
+}
+
+impl<T: Write> Write for Vec<T> {
+    fn write(&self) -> Json<'static> {
+        Json::Array(self.iter().map(Write::write).collect())
+    }
+
+    fn is_blank(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+impl<T: Item> Read for Vec<T> {
+    fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
+        let Json::Array(items) = json else { return Err(at.wrong(self.expected())) };
+        self.clear();
+        for (index, json) in items.into_iter().enumerate() {
+            let mut item = T::item();
+            item.read(json, &at.index(index))?;
+            self.push(item);
+        }
+        Ok(())
+    }
+
+    fn expected(&self) -> &'static str {
+        "an array"
+    }
+}
+
+macro_rules! item {
+    ($($type:ty),*) => {$(
+        impl Item for $type {
+            fn item() -> Self {
+                Self::default()
+            }
+        }
+    )*};
+}
+
+item!(bool, f64, u16, u32, u64, usize, Json<'static>);
