@@ -8,20 +8,20 @@ use std::io::{Read, Write, stdout};
 use std::time::{Duration, Instant};
 use std::{env, error::Error, fs, path::Path, process::ExitCode, thread};
 
+use turnlock::Dialect;
 use turnlock::json::Json;
-use turnlock::turn::{Effect, Input, Settled, Turn};
+use turnlock::tool::{Registry, ToolSpec};
+use turnlock::turn::{Effect, Input, Settled, Turn, TurnOptions};
 
 #[expect(clippy::disallowed_methods, reason = "the clock is the host's")]
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let question = Json::from(env::args().nth(1).ok_or("ask something")?).to_text();
+    let question = env::args().nth(1).ok_or("ask something")?;
     // std keys this hasher with the system's randomness; a server would take `getrandom`.
     let [id, one, two] = [1, 2, 3].map(|n| format!("{:016x}", RandomState::new().hash_one(n)));
-    let options = format!(
-        r#"{{ "dialect": "openai-chat", "requestId": "{id}", "secret": "{one}{two}",
-            "messages": [{{ "role": "user", "content": {question} }}],
-            "tools": [{{ "name": "read_file", "description": "Reads a file: {{ path }}.", "readOnly": true }}] }}"#
-    );
-    let mut turn = Turn::new(options.as_bytes())?;
+    let message = Json::object([("role", "user".into()), ("content", question.into())]);
+    let tool = ToolSpec::new("read_file").description("Reads a file: { path }.".into());
+    let options = TurnOptions::new(Dialect::OpenAiChat, id, one + &two, vec![message]);
+    let mut turn = Turn::new(options.tools(Registry::new(vec![tool.read_only(true)])?))?;
     let clock = Instant::now();
     let now = || u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (mut reading, mut bytes) = (None, [0; 8192]);

@@ -11,6 +11,8 @@
 //! ```
 
 use crate::error::Error;
+use crate::json::Json;
+use crate::json::table::{At, Definition, Describe, Read, Shape, Write};
 
 /// A provider's wire format: the form of its histories and of its response stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,5 +93,31 @@ impl Dialect {
             .into_iter()
             .find(|dialect| dialect.name() == name)
             .ok_or_else(|| Error::Dialect { name: name.to_owned(), known: false })
+    }
+}
+
+impl Write for Dialect {
+    fn write(&self) -> Json<'static> {
+        self.name().into()
+    }
+}
+
+impl Read for Dialect {
+    fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
+        *self = Self::parse(json.as_str().ok_or_else(|| at.wrong("a string"))?)?;
+        Ok(())
+    }
+
+    fn expected(&self) -> &'static str {
+        "a dialect"
+    }
+}
+
+impl Describe for Dialect {
+    fn shape() -> Shape {
+        Shape::Named(|| {
+            let names = Self::ALL.map(|one| (one.name(), &[][..]));
+            Definition::names("Dialect", &[" A provider's wire format."], &names)
+        })
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! ```
 //! use turnlock::Error;
-//! use turnlock::turn::Options;
+//! use turnlock::turn::TurnOptions;
 //!
-//! let error = Options::parse(br#"{ "policy": { "maxTools": -1 } }"#).unwrap_err();
+//! let error = TurnOptions::parse(br#"{ "policy": { "maxTools": -1 } }"#).unwrap_err();
 //! assert_eq!(error.code(), "options.invalid");
 //! assert!(matches!(&error, Error::Options { option, .. } if option == "policy.maxTools"));
 //! assert!(error.to_string().contains("policy.maxTools"));
@@ -56,6 +56,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// An option is not what is expected.
+    pub(crate) fn option(option: impl Into<String>, expected: &'static str) -> Self {
+        Self::Options { option: option.into(), expected }
+    }
+
     /// The stable, machine-readable code. A code is never reused or renamed.
     #[must_use]
     pub fn code(&self) -> &'static str {

@@ -11,13 +11,13 @@
 //!
 //! ```
 //! use std::collections::VecDeque;
-//! use turnlock::turn::{Effect, Input, Turn};
+//! use turnlock::Dialect;
+//! use turnlock::json::Json;
+//! use turnlock::turn::{Effect, Input, Turn, TurnOptions};
 //!
-//! let mut turn = Turn::new(
-//!     br#"{ "dialect": "openai-chat", "requestId": "r1",
-//!         "secret": "0123456789abcdef0123456789abcdef",
-//!         "messages": [{ "role": "user", "content": "hi" }] }"#,
-//! )?;
+//! let secret = "0123456789abcdef0123456789abcdef"; // a host draws it
+//! let asked = Json::object([("role", "user".into()), ("content", "hi".into())]);
+//! let mut turn = Turn::new(TurnOptions::new(Dialect::OpenAiChat, "r1", secret, vec![asked]))?;
 //! let body = br#"data: {"choices":[{"delta":{"content":"Hello."},"finish_reason":"stop"}]}
 //!
 //! "#;
@@ -98,6 +98,7 @@
 
 pub mod bundle;
 pub mod chain;
+mod declared;
 pub mod dialect;
 pub mod error;
 pub mod json;
@@ -105,6 +106,7 @@ pub mod limits;
 pub mod message;
 mod planted;
 pub mod request;
+mod secret;
 pub mod signature;
 pub mod stats;
 pub mod store;
@@ -113,6 +115,8 @@ pub mod tool;
 pub mod trace;
 pub mod turn;
 
+#[doc(hidden)]
+pub use crate::declared::declared;
 #[doc(inline)]
 pub use crate::dialect::Dialect;
 #[doc(inline)]
@@ -121,5 +125,7 @@ pub use crate::error::Error;
 pub use crate::json::canonicalize;
 #[cfg(feature = "planted")]
 pub use crate::planted::plant;
+#[doc(inline)]
+pub use crate::secret::Secret;
 #[doc(inline)]
 pub use crate::signature::Signature;

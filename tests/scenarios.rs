@@ -25,7 +25,7 @@ use lines::Reduction;
 use rules::{invariants, random_scenario, requests, rules};
 use serde_json::{Value, json};
 use sim::{Sim, options};
-use turnlock::turn::{Effect, Input, Turn};
+use turnlock::turn::{Effect, Input, Turn, TurnOptions};
 
 fn unmet(what: &str, wanted: &Value, got: &Value) -> Result<(), String> {
     Err(format!("{what}: wanted {wanted}, got {got}"))
@@ -100,7 +100,7 @@ fn a_call_without_its_end_is_never_executed() {
     use turnlock::stream::{Delta, FinishReason};
     let scenario = json!({ "tools": { "list": { "returns": [] } } });
     let options = options(&scenario, "openai-chat").to_string();
-    let mut turn = Turn::new(options.as_bytes()).unwrap();
+    let mut turn = TurnOptions::parse(options.as_bytes()).and_then(Turn::new).unwrap();
     let (inference, attempt, index) = (1, 1, 0);
     let start = Delta::ToolCallStart { index, id: "c".to_owned(), name: "list".to_owned() };
     let arguments = Delta::ToolCallArguments { index, text: "{}".to_owned() };

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::calls::{Call, CallState};
 use super::inference::{End, Inference};
-use super::options::Options;
+use super::options::PassOptions;
 use super::parse::{self, Reading};
 use super::prompt::{self, Asked, Offer};
 use super::rejected::Rejected;
@@ -19,7 +19,7 @@ use crate::turn::{self, Effect, Input};
 /// [the contract](crate#contract-drain-before-you-wait) for how to call it.
 #[derive(Debug, Clone)]
 pub struct Pass {
-    pub(super) options: Options,
+    pub(super) options: PassOptions,
     /// Milliseconds on the host's clock; never steps back.
     pub(super) now: u64,
     pub(super) started: u64,
@@ -83,23 +83,16 @@ pub(super) struct Record {
 }
 
 impl Pass {
-    /// Creates a pass from a host's options; see [`Options::parse`] for their form.
+    /// Makes a pass.
     ///
     /// # Errors
-    /// Those of [`Options::parse`].
-    pub fn new(options: &[u8]) -> Result<Self, Error> {
-        Ok(Self::with(Options::parse(options)?))
+    /// `options.invalid` for options that contradict each other or are missing without recorded
+    /// results; `tool.invalid_name` for a tool that is named `request_tools`.
+    pub fn new(options: PassOptions) -> Result<Self, Error> {
+        Ok(Self::with(options.resolved()?))
     }
 
-    /// As [`Pass::new`], from parsed JSON.
-    ///
-    /// # Errors
-    /// Those of [`Pass::new`] except `json.*`.
-    pub fn from_json(options: &Json<'static>) -> Result<Self, Error> {
-        Ok(Self::with(Options::from_json(options)?))
-    }
-
-    fn with(options: Options) -> Self {
+    fn with(options: PassOptions) -> Self {
         Self {
             now: 0,
             started: 0,
@@ -304,7 +297,7 @@ impl Pass {
                 (failure, retryable, retry_after_ms)
             }
         };
-        let seed = format!("{}/wait/{number}", self.options.secret);
+        let seed = format!("{}/wait/{number}", &*self.options.secret);
         let wait = retry_after_ms.unwrap_or_else(|| turn::backoff_ms(&seed, asking.attempt));
         let until = self.now.saturating_add(wait);
         let again = retryable

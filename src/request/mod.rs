@@ -45,7 +45,7 @@ mod trace;
 pub use inventory::{Access, inventory, inventory_json};
 pub use lint::{Lint, lint_prompt};
 pub use machine::Pass;
-pub use options::{Options, Policy, planned_input};
+pub use options::{PassOptions, Policy, planned_input};
 pub use parse::{ParsePolicy, ParsedRequest, REQUEST_TOOL, RequestedCall, parse_tool_request};
 pub use prompt::{Channel, Template, plan as plan_prompt, request as request_prompt};
 pub use rejected::{Reason, Rejected};

@@ -2,63 +2,51 @@
 
 use sha2::{Digest, Sha256};
 
-use super::options::Options;
+use super::options::PassOptions;
 use super::parse::REQUEST_TOOL;
 use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::json::Json;
+use crate::json::table::{names, options};
 use crate::message;
 use crate::signature::hex;
 use crate::tool::ToolSpec;
-use crate::turn::read::{invalid, text_of};
 use crate::turn::{Choice, wire_body};
 
-/// Where the model is asked to put its request. It is accepted on every channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Channel {
-    /// As the text of the answer. The default.
-    Text,
-    /// As text that the provider constrains to the schema: `response_format`; on Anthropic a tool
-    /// that must be called; plain text if the wire format has neither.
-    Structured,
-    /// As the arguments of the tool `request_tools`.
-    ToolCall,
+names! {
+    /// Where the model is asked to put its request. It is accepted on every channel.
+    pub enum Channel as "Channel", "text, structured or tool_call" {
+        /// As the text of the answer.
+        Text "text",
+        /// As text that the provider constrains to the schema: `response_format`; on Anthropic a
+        /// tool that must be called; plain text if the wire format has neither.
+        Structured "structured",
+        /// As the arguments of the tool `request_tools`.
+        ToolCall "tool_call",
+    }
 }
 
-/// A prompt with an id, so that an audit can tell which one was used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template {
-    /// Such as `turnlock.plan.v1`.
-    pub id: String,
-    /// The text of the system prompt.
-    pub text: String,
+options! {
+    /// A prompt with an id, so that an audit can tell which one was used.
+    pub struct Template as "PromptTemplate" {
+        /// Such as `turnlock.plan.v1`.
+        id "id": String | required;
+        /// The text of the system prompt.
+        text "text": String | required;
+    }
 }
 
 impl Template {
-    /// Reads `{ id, text }`.
-    pub(super) fn read(path: &str, value: &Json<'_>) -> Result<Self, Error> {
-        let member = |key: &str| {
-            let path = format!("{path}.{key}");
-            let value = value.get(key).ok_or_else(|| invalid(&path, "a string"))?;
-            text_of(&path, value).map(str::to_owned)
-        };
-        Ok(Self { id: member("id")?, text: member("text")? })
+    /// Makes a template.
+    #[must_use]
+    pub fn new(id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { id: id.into(), text: text.into() }
     }
 
     /// Lower-case hex SHA-256 of the text.
     #[must_use]
     pub fn hash(&self) -> String {
         hex(&Sha256::digest(self.text.as_bytes()))
-    }
-
-    /// `{ id, text, hash }`.
-    #[must_use]
-    pub fn to_json(&self) -> Json<'static> {
-        Json::object([
-            ("id", self.id.clone().into()),
-            ("text", self.text.clone().into()),
-            ("hash", self.hash().into()),
-        ])
     }
 }
 
@@ -131,7 +119,7 @@ pub(super) struct Offer<'a> {
 /// Builds the body of a request: the prompt, the input, and the results in a box after it. Results
 /// are put in the user's message, not in the system prompt, so they have no more authority than the
 /// input.
-pub(super) fn body(options: &Options, asked: &Asked<'_>) -> Result<Json<'static>, Error> {
+pub(super) fn body(options: &PassOptions, asked: &Asked<'_>) -> Result<Json<'static>, Error> {
     let mut system = match &asked.offer {
         Some(_) => options.request_prompt.text.clone(),
         None => options.plan_prompt.text.clone(),

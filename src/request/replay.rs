@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use crate::json::Json;
-use crate::tool::Outcome;
-use crate::turn::read::invalid;
+use crate::json::table::{At, Describe, Item, Member, Read, Shape, Write};
+use crate::tool::{Outcome, Status};
 
 /// The recorded result of one call.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,12 +19,17 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Reads `{ signature, status, duration_ms, truncated, result?, error?, plan_id? }`; other
-    /// members are for people.
-    ///
-    /// # Errors
-    /// `options.invalid` naming the entry.
-    pub fn read(at: usize, entry: &Json<'_>) -> Result<Self, Error> {
+    /// Makes the record of a call that was made for the plan `plan_id`.
+    #[must_use]
+    pub fn new(signature: String, plan_id: String, outcome: Outcome, duration_ms: u64) -> Self {
+        Self { signature, plan_id, outcome, duration_ms }
+    }
+}
+
+/// Reads `{ signature, status, duration_ms, truncated, result?, error?, plan_id? }`; other members
+/// are for people.
+impl Read for Recorded {
+    fn read(&mut self, entry: Json<'static>, at: &At<'_>) -> Result<(), Error> {
         let text = |key| entry.get(key).and_then(Json::as_str);
         let read = || {
             let hex = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
@@ -32,11 +37,40 @@ impl Recorded {
             (signature.len() == 64 && signature.bytes().all(hex)).then_some(Self {
                 signature: signature.to_owned(),
                 plan_id: text("plan_id").unwrap_or_default().to_owned(),
-                outcome: Outcome::read(entry)?,
+                outcome: Outcome::read(&entry)?,
                 duration_ms: entry.get("duration_ms")?.as_u64()?,
             })
         };
-        read().ok_or_else(|| invalid(&format!("replay[{at}]"), "a recorded call"))
+        *self = read().ok_or_else(|| at.wrong(self.expected()))?;
+        Ok(())
+    }
+
+    fn expected(&self) -> &'static str {
+        "a recorded call"
+    }
+}
+
+impl Item for Recorded {
+    fn item() -> Self {
+        Self::new(String::new(), String::new(), Outcome::told(Status::Ok, ""), 0)
+    }
+}
+
+impl Write for Recorded {
+    fn write(&self) -> Json<'static> {
+        let mut members: Vec<Member> = vec![
+            ("signature".into(), self.signature.clone().into()),
+            ("plan_id".into(), self.plan_id.clone().into()),
+            ("duration_ms".into(), Json::integer(self.duration_ms)),
+        ];
+        members.extend(self.outcome.members());
+        Json::Object(members)
+    }
+}
+
+impl Describe for Recorded {
+    fn shape() -> Shape {
+        Shape::Any
     }
 }
 

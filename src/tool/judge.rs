@@ -143,7 +143,7 @@ pub fn judge(
     if !valid {
         return Ruling::Refuse(Refusal::InvalidArguments);
     }
-    let dedupe = tool.map_or(Dedupe::Block, |tool| tool.dedupe);
+    let dedupe = tool.map_or(Dedupe::Block, ToolSpec::dedupes);
     match (ledger.call(signature), dedupe) {
         (Some(_), Dedupe::Block) => return Ruling::Refuse(Refusal::Duplicate),
         (Some(call), Dedupe::Replay) => return Ruling::Replay(call),
@@ -190,7 +190,7 @@ mod tests {
 
         let open = Rules { tools_on: true, allow: None, budget: 1 };
         let mut replays = known.clone();
-        replays.dedupe = Dedupe::Replay;
+        replays.dedupe = Some(Dedupe::Replay);
         assert_eq!(
             judge(Some(&replays), true, false, &signature, &open, &executed),
             Ruling::Replay(7)
@@ -199,7 +199,7 @@ mod tests {
         let replay = judge(Some(&replays), true, false, &signature, &spent, &executed);
         assert_eq!(replay, Ruling::Replay(7), "a replay costs no budget");
         let mut polls = known;
-        polls.dedupe = Dedupe::Allow;
+        polls.dedupe = Some(Dedupe::Allow);
         assert_eq!(judge(Some(&polls), true, false, &signature, &open, &executed), Ruling::Execute);
         let recalled = judge(Some(&polls), true, true, &signature, &spent, &fresh);
         assert_eq!(recalled, Ruling::Recall, "an outcome at hand costs no budget");

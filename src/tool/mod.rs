@@ -5,14 +5,10 @@
 //! ```
 //! use turnlock::Signature;
 //! use turnlock::json::Json;
-//! use turnlock::tool::{Dedupe, Ledger, Outcome, Registry, ToolSpec};
+//! use turnlock::tool::{Ledger, Outcome, Registry, ToolSpec};
 //! use turnlock::tool::{Refusal, Rules, Ruling, judge};
 //!
-//! let tools = Registry::new(vec![ToolSpec {
-//!     read_only: true,
-//!     dedupe: Dedupe::Replay,
-//!     ..ToolSpec::new("read_file")
-//! }])?;
+//! let tools = Registry::new(vec![ToolSpec::new("read_file").read_only(true)])?;
 //! let rules = Rules { tools_on: true, allow: None, budget: 1 };
 //! let args = Json::parse_str(r#"{"path":"notes.txt"}"#)?;
 //! let call = Signature::new("read_file", None, &args, None);

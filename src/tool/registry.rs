@@ -2,17 +2,19 @@
 
 use crate::error::Error;
 use crate::json::Json;
+use crate::json::table::{At, Describe, Read, Shape, Write, names, options};
 use crate::limits;
 
-/// How to treat a call whose signature was executed before in this turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dedupe {
-    /// Execute it again, for tools whose result changes, such as a poll.
-    Allow,
-    /// Refuse it. The default.
-    Block,
-    /// Use the recorded outcome again. The default of read-only tools.
-    Replay,
+names! {
+    /// How to treat a call whose signature was executed before in this turn.
+    pub enum Dedupe as "Dedupe", "block, replay or allow" {
+        /// Refuse it.
+        Block "block",
+        /// Use the recorded outcome again.
+        Replay "replay",
+        /// Execute it again, for tools whose result changes, such as a poll.
+        Allow "allow",
+    }
 }
 
 impl Dedupe {
@@ -23,30 +25,31 @@ impl Dedupe {
     }
 }
 
-/// One tool, as the host declares it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolSpec {
-    /// The name: 1 to 64 of `A-Z a-z 0-9 _ -`, which every provider accepts.
-    pub name: String,
-    /// The description for the model.
-    pub description: String,
-    /// JSON Schema of the arguments, for the model.
-    pub input_schema: Json<'static>,
-    /// Whether the tool has no side effects. Default `false`.
-    pub read_only: bool,
-    /// Whether a call may be executed twice with the same idempotency key. Default `false`.
-    pub idempotent: bool,
-    /// How to treat repeated calls. Default `block`; for read-only tools, `replay`.
-    pub dedupe: Dedupe,
-    /// Timeout in milliseconds. Default `policy.toolTimeoutMs`.
-    pub timeout_ms: Option<u64>,
-    /// Maximum bytes of a result. Default `policy.maxToolResultBytes`.
-    pub max_result_bytes: Option<u64>,
-    /// Whether the host checks the arguments, or derives an action from them.
-    pub checks: bool,
-    /// Milliseconds for which other turns of the tenant may use an outcome, for read-only tools
-    /// only. Default: never.
-    pub reuse_ms: Option<u64>,
+options! {
+    /// One tool, as the host declares it.
+    pub struct ToolSpec as "ToolSpec" {
+        /// The name: 1 to 64 of `A-Z a-z 0-9 _ -`, which every provider accepts.
+        name "name": String | required;
+        /// The description for the model.
+        description "description": String;
+        /// JSON Schema of the arguments, for the model.
+        input_schema "inputSchema": Json<'static> = Json::object([("type", "object".into())]);
+        /// Whether the tool has no side effects.
+        read_only "readOnly": bool = false;
+        /// Whether a call may be executed twice with the same idempotency key.
+        idempotent "idempotent": bool = false;
+        /// How to treat repeated calls. Default: `block`; for read-only tools, `replay`.
+        dedupe "dedupe": Option<Dedupe>;
+        /// Timeout in milliseconds. Default: `policy.toolTimeoutMs`.
+        timeout_ms "timeoutMs": Option<u64>, whole 1..=u64::MAX;
+        /// Maximum bytes of a result. Default: `policy.maxToolResultBytes`.
+        max_result_bytes "maxResultBytes": Option<u64>, whole 1..=u64::MAX;
+        /// Whether the host checks the arguments, or derives an action from them.
+        checks "checks": bool = false;
+        /// Milliseconds for which other turns of the tenant may use an outcome, for read-only tools
+        /// only. Default: never.
+        reuse_ms "reuseMs": Option<u64>, whole 1..=u64::MAX;
+    }
 }
 
 impl ToolSpec {
@@ -54,18 +57,13 @@ impl ToolSpec {
     /// arguments are not checked.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            description: String::new(),
-            input_schema: Json::object([("type", "object".into())]),
-            read_only: false,
-            idempotent: false,
-            dedupe: Dedupe::Block,
-            timeout_ms: None,
-            max_result_bytes: None,
-            checks: false,
-            reuse_ms: None,
-        }
+        Self::blank().name(name.into())
+    }
+
+    /// Returns how repeated calls are treated.
+    #[must_use]
+    pub fn dedupes(&self) -> Dedupe {
+        self.dedupe.unwrap_or_else(|| Dedupe::usual(self.read_only))
     }
 
     /// Whether a call that may have run can run again with the same idempotency key.
@@ -87,7 +85,8 @@ impl Registry {
     /// # Errors
     /// `tool.invalid_name` for a name that providers refuse, and for two names that differ only in
     /// case, because a model could confuse them.
-    /// `options.invalid` for more than 1024 tools.
+    /// `options.invalid` for more than 1024 tools, and for `reuse_ms` of a tool that is not
+    /// read-only.
     pub fn new(tools: Vec<ToolSpec>) -> Result<Self, Error> {
         if tools.len() > limits::TOOLS {
             return Err(Error::Options {
@@ -96,6 +95,10 @@ impl Registry {
             });
         }
         for (i, tool) in tools.iter().enumerate() {
+            if tool.reuse_ms.is_some() && !tool.read_only {
+                let option = format!("tools[{i}].reuseMs");
+                return Err(Error::Options { option, expected: "a tool that is readOnly" });
+            }
             let wrong = |reason| Err(Error::ToolName { name: tool.name.clone(), reason });
             let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
             if !(1..=64).contains(&tool.name.len()) || !tool.name.bytes().all(plain) {
@@ -115,6 +118,10 @@ impl Registry {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
+    pub(crate) fn into_tools(self) -> Vec<ToolSpec> {
+        self.tools
+    }
+
     /// Returns all tools, in the host's order.
     #[must_use]
     pub fn all(&self) -> &[ToolSpec] {
@@ -122,9 +129,47 @@ impl Registry {
     }
 }
 
+impl Write for Registry {
+    fn write(&self) -> Json<'static> {
+        self.tools.write()
+    }
+}
+
+impl Read for Registry {
+    fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
+        let mut tools = Vec::new();
+        tools.read(json, at)?;
+        *self = Self::new(tools)?;
+        Ok(())
+    }
+
+    fn expected(&self) -> &'static str {
+        "an array"
+    }
+}
+
+impl Describe for Registry {
+    fn shape() -> Shape {
+        Vec::<ToolSpec>::shape()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let spec = ToolSpec::new("list").description("d".to_owned()).read_only(true);
+        let spec =
+            spec.idempotent(true).dedupe(Some(Dedupe::Allow)).timeout_ms(Some(7)).checks(true);
+        for bytes in [None, Some(9)] {
+            let spec = spec.clone().max_result_bytes(bytes).reuse_ms(bytes);
+            let mut read = Registry::default();
+            read.read(Json::Array(vec![spec.to_json()]), &At::top("tools")).unwrap();
+            assert_eq!(read.all(), [spec]);
+        }
+    }
 
     #[test]
     fn names() {

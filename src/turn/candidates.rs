@@ -262,7 +262,7 @@ impl Turn {
         self.may_cycle()
             && candidate.valid
             && tool.is_some_and(|tool| {
-                tool.dedupe == Dedupe::Allow || self.record.ledger.call(signature).is_none()
+                tool.dedupes() == Dedupe::Allow || self.record.ledger.call(signature).is_none()
             })
     }
 }

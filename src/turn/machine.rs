@@ -6,13 +6,12 @@ use super::batch::{Awaiting, Batch};
 use super::candidates::Checking;
 use super::inference::Asking;
 use super::journal::Journal;
-use super::options::{Mode, Options};
+use super::options::{Mode, TurnOptions};
 use super::prompt::{Context, History};
 use super::protocol::{Effect, Input};
 use super::resume::Resuming;
 use super::snapshot::{End, Point};
 use crate::error::Error;
-use crate::json::Json;
 use crate::stream::Usage;
 use crate::tool::{BoxMaker, Ledger};
 use crate::trace::{Failure, PhaseName, ResultView};
@@ -21,7 +20,9 @@ use crate::trace::{Failure, PhaseName, ResultView};
 /// [the contract](crate#contract-drain-before-you-wait) for how to call it.
 #[derive(Debug, Clone)]
 pub struct Turn {
-    pub(super) options: Options,
+    pub(super) options: TurnOptions,
+    /// The record of the options, until it is written.
+    pub(super) given: Option<String>,
     pub(super) history: History,
     /// Milliseconds on the host's clock; never decreases.
     pub(super) now: u64,
@@ -116,24 +117,18 @@ pub(super) struct Record {
 }
 
 impl Turn {
-    /// Makes a turn from a host's options; see [`Options::parse`] for their form.
+    /// Makes a turn.
     ///
     /// # Errors
-    /// Those of [`Options::parse`], and `message.unknown_shape` for a history with an
-    /// element that is not a message.
-    pub fn new(options: &[u8]) -> Result<Self, Error> {
-        Self::with(Options::parse(options)?)
+    /// `options.invalid` for options that contradict each other, and `message.unknown_shape` for a
+    /// history with an element that is not a message.
+    pub fn new(options: TurnOptions) -> Result<Self, Error> {
+        options.check(false)?;
+        Self::with(options)
     }
 
-    /// As [`Turn::new`], for JSON that is already parsed.
-    ///
-    /// # Errors
-    /// Those of [`Turn::new`], except `json.*`.
-    pub fn from_json(options: Json<'static>) -> Result<Self, Error> {
-        Self::with(Options::from_json(options)?)
-    }
-
-    pub(super) fn with(mut options: Options) -> Result<Self, Error> {
+    pub(super) fn with(mut options: TurnOptions) -> Result<Self, Error> {
+        let given = options.record();
         let history = History::new(&mut options)?;
         let boxes = BoxMaker::new(&options.secret);
         let journal = options.keep.clone().map(|keep| Journal::new(keep, None));
@@ -143,6 +138,7 @@ impl Turn {
         };
         Ok(Self {
             options,
+            given,
             history,
             now: 0,
             started: 0,
@@ -275,7 +271,7 @@ impl Turn {
                 self.state = state;
                 return self.resume(resuming);
             }
-            if let Some(given) = self.options.given.take() {
+            if let Some(given) = self.given.take() {
                 self.keep(|| ("turn".to_owned(), given));
             }
             self.enter(self.phase.name);

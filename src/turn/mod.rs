@@ -16,15 +16,17 @@
 //!
 //! ```
 //! use std::collections::VecDeque;
+//! use turnlock::Dialect;
+//! use turnlock::json::Json;
 //! use turnlock::stream::{Delta, FinishReason};
-//! use turnlock::turn::{Effect, Input, Settled, Turn};
+//! use turnlock::tool::{Registry, ToolSpec};
+//! use turnlock::turn::{Effect, Input, Settled, Turn, TurnOptions};
 //!
-//! let mut turn = Turn::new(
-//!     br#"{ "dialect": "openai-chat", "requestId": "r1",
-//!         "secret": "0123456789abcdef0123456789abcdef",
-//!         "messages": [{ "role": "user", "content": "What is in notes.txt?" }],
-//!         "tools": [{ "name": "read_file", "readOnly": true }] }"#,
-//! )?;
+//! let secret = "0123456789abcdef0123456789abcdef"; // a host draws it
+//! let asked = [("role", "user".into()), ("content", "What is in notes.txt?".into())];
+//! let options = TurnOptions::new(Dialect::OpenAiChat, "r1", secret, vec![Json::object(asked)])
+//!     .tools(Registry::new(vec![ToolSpec::new("read_file").read_only(true)])?);
+//! let mut turn = Turn::new(options)?;
 //! let call = || vec![
 //!     Delta::ToolCallStart { index: 0, id: "c1".into(), name: "read_file".into() },
 //!     Delta::ToolCallArguments { index: 0, text: r#"{"path":"notes.txt"}"#.into() },
@@ -80,7 +82,6 @@ mod options;
 mod policy;
 mod prompt;
 mod protocol;
-pub(crate) mod read;
 mod records;
 mod resume;
 mod retry;
@@ -90,12 +91,11 @@ mod unified;
 mod wire;
 
 // Shared with the tool-request pass.
-pub(crate) use options::tools as read_tools;
 pub(crate) use prompt::Choice;
 pub(crate) use retry::{LONGEST_WAIT_MS, backoff_ms, is_retryable, status_message};
 pub(crate) use wire::body as wire_body;
 
 pub use machine::Turn;
-pub use options::{Keep, Mode, Options};
+pub use options::{Keep, Mode, TurnOptions};
 pub use policy::{Freeze, Policy, ResultsAs};
 pub use protocol::{Effect, Input, Settled, Verdict};

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::machine::Turn;
-use super::options::Options;
+use super::options::TurnOptions;
 use super::policy::ResultsAs;
 use super::wire;
 use crate::dialect::Dialect;
@@ -69,7 +69,7 @@ pub(crate) enum Choice {
 }
 
 impl History {
-    pub(super) fn new(options: &mut Options) -> Result<Self, Error> {
+    pub(super) fn new(options: &mut TurnOptions) -> Result<Self, Error> {
         let mut given = message::History::new(message::Options::new(options.dialect));
         // Moved, not copied: the history is held only here.
         given.append(std::mem::take(&mut options.messages))?;

@@ -11,8 +11,7 @@ use super::batch::{BatchCall, Kind};
 use super::candidates::Approval;
 use super::journal::Journal;
 use super::machine::{Phase, State, Turn};
-use super::options::Options;
-use super::read::invalid;
+use super::options::TurnOptions;
 use super::records::{self, failure};
 use super::settle;
 use super::snapshot::{KeptState, Point};
@@ -54,7 +53,7 @@ impl Turn {
     /// `turn.conflict`, `turn.cancelled` or `store.version`.
     ///
     /// # Errors
-    /// Those of [`Options::parse`].
+    /// Those of [`TurnOptions::parse`].
     pub fn restore(text: &[u8]) -> Result<Self, Error> {
         Self::restore_json(Json::parse_lossy(text, limits::KEPT_BYTES)?.into_owned())
     }
@@ -65,11 +64,11 @@ impl Turn {
     /// Those of [`Turn::restore`], except `json.*`.
     pub fn restore_json(options: Json<'static>) -> Result<Self, Error> {
         let Json::Object(mut members) = options else {
-            return Err(invalid("options", "an object"));
+            return Err(Error::option("options", "an object"));
         };
         let at = members.iter().position(|(key, _)| key == "resume");
         let resume = at.map(|at| members.swap_remove(at).1);
-        let resume = resume.ok_or_else(|| invalid("resume", "an object"))?;
+        let resume = resume.ok_or_else(|| Error::option("resume", "an object"))?;
         let kept = resume.get("kept").and_then(Kept::read);
         let given = kept.as_ref().and_then(given);
         let known = given.is_some();
@@ -91,8 +90,10 @@ impl Turn {
             // No request is sent: the turn is unknown or ends at once. Parsing needs a dialect.
             members.push(("dialect".into(), "openai-chat".into()));
         }
-        let mut turn = Self::with(Options::read(members, true)?)?;
-        turn.journal = None;
+        let options = TurnOptions::from_json(Json::Object(members))?;
+        options.check(true)?;
+        let mut turn = Self::with(options)?;
+        (turn.journal, turn.given) = (None, None);
         let resuming = turn.reinstate(&resume, kept, known);
         // The turn stays idle until `Input::Start`, whatever its stored state.
         let state = std::mem::replace(&mut turn.state, State::Idle);

@@ -39,7 +39,7 @@ impl Turn {
     }
 
     fn backoff(&self, attempt: u32) -> u64 {
-        backoff_ms(&format!("{}/wait/{}", self.options.secret, self.record.inferences), attempt)
+        backoff_ms(&format!("{}/wait/{}", &*self.options.secret, self.record.inferences), attempt)
     }
 
     /// Aborts the request in flight, if there is one.

@@ -330,7 +330,7 @@ async fn a_slow_reader_holds_the_model_back() {
 #[wasm_bindgen_test]
 async fn a_model_that_is_always_ready_can_be_stopped() {
     let endless = || Model::custom(|_| stream::repeat_with(|| Ok(Delta::Text("x".to_owned()))));
-    let policy = Policy { turn_ms: 100, ..Policy::default() };
+    let policy = Policy::default().turn_ms(100);
     let result = run_turn(TurnOptions::new(endless(), go()).policy(policy)).unwrap().result().await;
     assert_eq!(result.error.unwrap().code, "model.timeout");
     let turn = run_turn(TurnOptions::new(endless(), go())).unwrap();

@@ -137,7 +137,7 @@ async fn a_tool_that_panics_is_a_result_and_the_plan_is_made() {
     ];
     let calls = [("now", json!({})), ("late", json!({})), ("quote", json!({}))];
     let (options, asked) = with(&[&asks(&calls), r#"{"plan":1}"#], tools);
-    let policy = Policy { max_tool_calls: 3, ..Policy::default() };
+    let policy = Policy::default().max_tool_calls(3);
     let result = run_with_tool_requests(options.policy(policy)).unwrap().result().await.unwrap();
     assert_eq!(result.plan, json!({ "plan": 1 }));
     let statuses: Vec<_> = result.calls.iter().map(|call| call.status).collect();
@@ -165,7 +165,7 @@ fn misuse_is_an_error_and_nothing_is_asked() {
     assert_eq!(wrong(json!("text"), &same).code, "options.invalid");
     assert_eq!(wrong(json!([]), &same).code, "options.invalid");
     assert_eq!(wrong(json!({ "global_context": [] }), &same).code, "options.invalid");
-    let policy = Policy { max_iterations: 5, ..Policy::default() };
+    let policy = Policy::default().max_iterations(5);
     let error = wrong(input(), &|options| options.policy(policy.clone()));
     assert_eq!(error.code, "options.invalid");
     assert!(error.message.contains("maxIterations"), "{error}");
@@ -190,7 +190,7 @@ fn misuse_is_an_error_and_nothing_is_asked() {
 #[wasm_bindgen_test]
 async fn prompts_of_the_host_are_used_and_traced() {
     let (options, asked) = with(&[&asks(&[]), "plan"], vec![]);
-    let named = Template { id: "mine.v2".to_owned(), text: "Plan.".to_owned() };
+    let named = Template::new("mine.v2", "Plan.");
     let hash = named.hash();
     let events = events_of(options.request_prompt("Ask.").plan_prompt(named)).await;
     let systems: Vec<_> = asked.borrow().iter().map(|body| said(&body["messages"][0])).collect();
@@ -209,7 +209,7 @@ async fn prompts_of_the_host_are_used_and_traced() {
 #[wasm_bindgen_test]
 async fn the_channel_and_the_start_are_the_hosts() {
     let (options, asked) = with(&[&asks(&[]), "{}"], vec![]);
-    let policy = Policy { channel: Channel::Structured, ..Policy::default() };
+    let policy = Policy::default().channel(Channel::Structured);
     let options = options.policy(policy).started_at(5000).source("nightly");
     let events = events_of(options.plan_id("p").run_id("r")).await;
     let asked = asked.borrow();

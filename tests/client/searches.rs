@@ -142,7 +142,7 @@ impl Player<'_> {
             json!({ "question": question, "global_context": { "market_structure": "range" } });
         let options = PassOptions::new(site::model(&session, "planner", self.dialect), input)
             .tools(tools)
-            .policy(Policy { allow, ..Policy::default() });
+            .policy(Policy::default().allow(allow));
         let mut pass = run_with_tool_requests(own(options)).map_err(|error| error.to_string())?;
         let mut events = Vec::new();
         while let Some(event) = pass.next().await {

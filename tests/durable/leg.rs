@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 use turnlock::store::Answer;
-use turnlock::turn::{Input, Settled, Turn, Verdict};
+use turnlock::turn::{Input, Settled, Turn, TurnOptions, Verdict};
 
 /// A fact on its way to the machine.
 #[derive(Debug, Clone)]
@@ -192,7 +192,11 @@ impl Leg {
             return Ok(());
         }
         let bytes = self.options.as_bytes();
-        let made = if self.wish == Wish::Run { Turn::new(bytes) } else { Turn::restore(bytes) };
+        let made = if self.wish == Wish::Run {
+            TurnOptions::parse(bytes).and_then(Turn::new)
+        } else {
+            Turn::restore(bytes)
+        };
         let mut turn = made.map_err(|error| error.to_string())?;
         let mut effects = Vec::new();
         for (now, fact) in &self.tape {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use turnlock::store::{Commit, turn_key};
-use turnlock::turn::Turn;
+use turnlock::turn::{Turn, TurnOptions};
 
 use crate::common::Random;
 use crate::leg::{Fact, Leg, Wish};
@@ -307,7 +307,7 @@ impl World {
         let made = if restores {
             Turn::restore(options.as_bytes())
         } else {
-            Turn::new(options.as_bytes())
+            TurnOptions::parse(options.as_bytes()).and_then(Turn::new)
         };
         match made {
             Ok(machine) => {

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use serde_json::{Value, json};
 use turnlock::json::Json;
-use turnlock::request::Pass;
+use turnlock::request::{Pass, PassOptions};
 use turnlock::signature::Signature;
 use turnlock::turn::{Effect, Input, Verdict};
 
@@ -77,7 +77,7 @@ impl<'a> Sim<'a> {
             scenario,
             dialect,
             random,
-            pass: Pass::new(options.as_bytes()).expect("good options"),
+            pass: PassOptions::parse(options.as_bytes()).and_then(Pass::new).expect("good options"),
             now: 1_000,
             lanes: Vec::new(),
             urgent: VecDeque::new(),
@@ -219,7 +219,7 @@ impl<'a> Sim<'a> {
     /// The same facts give the same effects, to the byte.
     pub fn replays(&self) {
         let options = options(self.scenario, self.dialect).to_string();
-        let mut pass = Pass::new(options.as_bytes()).unwrap();
+        let mut pass = PassOptions::parse(options.as_bytes()).and_then(Pass::new).unwrap();
         let mut effects = Vec::new();
         let mut drain = |pass: &mut Pass| {
             while let Some(effect) = pass.poll() {

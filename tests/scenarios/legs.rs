@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use turnlock::store::turn_key;
-use turnlock::turn::Turn;
+use turnlock::turn::{Turn, TurnOptions};
 
 use crate::common::Random;
 use crate::lines::Reduction;
@@ -104,7 +104,7 @@ impl Legs<'_> {
         scenario["facts"] = leg["facts"].clone();
         let text = options.to_string();
         let made = if leg.get("run").is_some() {
-            Turn::new(text.as_bytes())
+            TurnOptions::parse(text.as_bytes()).and_then(Turn::new)
         } else {
             Turn::restore(text.as_bytes())
         };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Value, json};
 use turnlock::json::Json;
-use turnlock::turn::{Effect, Input, Turn, Verdict};
+use turnlock::turn::{Effect, Input, Turn, TurnOptions, Verdict};
 
 use crate::common::Random;
 use crate::common::facts::{Fact, accepted, cut, misfit, response, settled};
@@ -69,7 +69,8 @@ pub fn options(scenario: &Value, dialect: &str) -> Value {
 impl<'a> Sim<'a> {
     pub fn new(scenario: &'a Value, dialect: &'a str, random: Option<Random>) -> Self {
         let options = options(scenario, dialect).to_string();
-        let turn = Turn::new(options.as_bytes()).expect("good options");
+        let turn =
+            TurnOptions::parse(options.as_bytes()).and_then(Turn::new).expect("good options");
         Self::with(turn, options, scenario, dialect, random)
     }
 
@@ -273,7 +274,12 @@ impl<'a> Sim<'a> {
     pub fn replays(&self) {
         let bytes = self.options.as_bytes();
         let restored = self.options.contains("\"resume\":{");
-        let mut turn = if restored { Turn::restore(bytes) } else { Turn::new(bytes) }.unwrap();
+        let mut turn = if restored {
+            Turn::restore(bytes)
+        } else {
+            TurnOptions::parse(bytes).and_then(Turn::new)
+        }
+        .unwrap();
         let mut effects = Vec::new();
         let mut drain = |turn: &mut Turn| {
             while let Some(effect) = turn.poll() {

@@ -42,7 +42,7 @@ pub(super) fn of_model(model: &Model) -> [(&'static str, Json<'static>); 2] {
 
 /// What is kept, by a new owner of a turn.
 pub(super) fn owned(tenant: &str, keep: Keep) -> Keep {
-    Keep { owner: clock::random_hex(16), tenant: tenant.to_owned(), ..keep }
+    keep.owner(clock::random_hex(16)).tenant(tenant.to_owned())
 }
 
 /// The options of the core: `own`, and what every turn has.

@@ -332,7 +332,7 @@ impl Tool {
 
     pub(super) fn spec(&self) -> ToolSpec {
         let mut spec = self.spec.clone();
-        spec.dedupe = self.dedupe.unwrap_or_else(|| Dedupe::usual(spec.read_only));
+        spec.dedupe = self.dedupe;
         spec
     }
 

@@ -183,7 +183,7 @@ pub fn run_turn(options: TurnOptions) -> Result<RunningTurn, Error> {
     members.extend(of_model(&model));
     let owner = keep.as_ref().map(|keep| keep.owner.clone());
     let keep = keep.map_or(Json::Null, |keep| keep.to_json());
-    let machine = Turn::from_json(wire(&host, keep, members)?)?;
+    let machine = Turn::new(turnlock::turn::TurnOptions::from_json(wire(&host, keep, members)?)?)?;
     let (launch, mut turn) = Launch::new(&host);
     turn.task = Some(spawn(launch.run(machine, Some(model), host, owner)));
     Ok(turn)

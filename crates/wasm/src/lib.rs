@@ -21,7 +21,7 @@ use turnlock::error::Error;
 use turnlock::json::{self, Json, JsonError, write_string};
 use turnlock::limits;
 use turnlock::stream::{Decoder, Delta};
-use turnlock::turn::{Input, Turn};
+use turnlock::turn::{Input, Turn, TurnOptions};
 
 /// RFC 8785 text of a JSON text.
 #[wasm_bindgen]
@@ -69,7 +69,7 @@ pub fn stream_free(handle: u32) {
 #[wasm_bindgen]
 #[must_use]
 pub fn turn_new(options: &[u8]) -> String {
-    made(Turn::new(options).map(|turn| Machine::Turn(Box::new(turn))))
+    made(TurnOptions::parse(options).and_then(Turn::new).map(|turn| Machine::Turn(Box::new(turn))))
 }
 
 /// A turn from what a store has of it, as its number.

@@ -8,14 +8,19 @@ use turnlock::error::Error;
 use turnlock::json::{Json, Reader};
 use turnlock::limits;
 use turnlock::request::{
-    self, ParsePolicy, ParsedRequest, Pass, Reason, Rejected, inventory_json, lint_prompt,
+    self, ParsePolicy, ParsedRequest, Pass, PassOptions, Reason, Rejected, Template,
+    inventory_json, lint_prompt,
 };
 
 /// A pass from its options, as its number.
 #[wasm_bindgen]
 #[must_use]
 pub fn request_new(options: &[u8]) -> String {
-    made(Pass::new(options).map(|pass| Machine::Request(Box::new(pass))))
+    made(
+        PassOptions::parse(options)
+            .and_then(Pass::new)
+            .map(|pass| Machine::Request(Box::new(pass))),
+    )
 }
 
 /// `{ toolCalls, rejected, valid }` of `{ text, policy }`.
@@ -51,7 +56,15 @@ pub fn request_inventory(tools: &[u8]) -> String {
 #[must_use]
 pub fn request_prompts() -> String {
     let (request, plan) = (request::request_prompt(), request::plan_prompt());
-    Json::object([("request", request.to_json()), ("plan", plan.to_json())]).to_text()
+    let hashed = |prompt: Template| {
+        let hash = prompt.hash();
+        Json::object([
+            ("id", prompt.id.into()),
+            ("text", prompt.text.into()),
+            ("hash", hash.into()),
+        ])
+    };
+    Json::object([("request", hashed(request)), ("plan", hashed(plan))]).to_text()
 }
 
 fn answer(result: Result<Json<'static>, Error>) -> String {

@@ -46,5 +46,5 @@ pub fn mode() -> Mode {
 /// The limits.
 pub fn policy() -> Policy {
     let max_tools = input("max-tools").parse().unwrap_or(1);
-    Policy { max_tools, ..Policy::default() }
+    Policy::default().max_tools(max_tools)
 }

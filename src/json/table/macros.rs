@@ -22,6 +22,12 @@ macro_rules! blank {
     };
 }
 
+macro_rules! first {
+    ($first:expr $(, $rest:expr)*) => {
+        $first
+    };
+}
+
 macro_rules! flag {
     () => {
         false
@@ -140,6 +146,15 @@ macro_rules! options {
             /// The defaults; the reader replaces those of required fields.
             pub(crate) fn blank() -> Self {
                 Self { $($field: $crate::json::table::blank!($type $(, $default)?)),* }
+            }
+
+            /// The members that differ from their defaults.
+            #[allow(dead_code, reason = "only some options are stored")]
+            pub(crate) fn changed(&self) -> $crate::json::Json<'static> {
+                let (own, blank): (&[&dyn $crate::json::table::Write], Self) =
+                    (&[$(&self.$field),*], Self::blank());
+                let blank: &[&dyn $crate::json::table::Write] = &[$(&blank.$field),*];
+                $crate::json::Json::Object($crate::json::table::changed(Self::ROWS, own, blank))
             }
 
             $(
@@ -274,6 +289,12 @@ macro_rules! names {
             }
         }
 
+        impl $crate::json::table::Item for $name {
+            fn item() -> Self {
+                $crate::json::table::first!($(Self::$case),*)
+            }
+        }
+
         impl $crate::json::table::Describe for $name {
             fn shape() -> $crate::json::table::Shape {
                 $crate::json::table::Shape::Named(|| {
@@ -371,4 +392,4 @@ macro_rules! cases {
     };
 }
 
-pub(crate) use {blank, cases, flag, names, options, range, record, writer};
+pub(crate) use {blank, cases, first, flag, names, options, range, record, writer};

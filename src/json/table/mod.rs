@@ -39,7 +39,7 @@ mod value;
 
 pub(crate) use describe::Describe;
 pub use describe::{Case, Definition, Field, Form, Shape};
-pub(crate) use macros::{blank, cases, flag, names, options, range, record, writer};
+pub(crate) use macros::{blank, cases, first, flag, names, options, range, record, writer};
 pub(crate) use value::{At, Item, Read, Write};
 
 use std::borrow::Cow;
@@ -129,6 +129,16 @@ pub(crate) fn members(rows: &[Row], values: &[&dyn Write]) -> Vec<Member> {
         }
     }
     members
+}
+
+/// Returns the members of a record whose values are not those of `blank`.
+pub(crate) fn changed(rows: &[Row], values: &[&dyn Write], blank: &[&dyn Write]) -> Vec<Member> {
+    let pairs = rows.iter().zip(values.iter().zip(blank));
+    let changed = pairs.filter_map(|(row, (value, blank))| {
+        let value = value.write();
+        (value != blank.write()).then_some((Cow::Borrowed(row.name), value))
+    });
+    changed.collect()
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ fn what_is_written_is_read() {
     assert_eq!(read.to_json().to_text(), text);
     let defaults = r#"{"steps":1000,"pace":"slow","hills":0.5,"name":null}"#;
     assert_eq!(walk(r#"{"steps":null}"#).unwrap().to_json().to_text(), defaults);
-    assert_eq!(walk("{}").unwrap().steps(3).steps, 3);
+    assert_eq!(walk("{}").unwrap().steps(3).changed().to_text(), r#"{"steps":3}"#);
 }
 
 #[test]

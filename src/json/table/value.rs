@@ -69,7 +69,7 @@ impl<'a> At<'a> {
     pub(crate) fn wrong(&self, expected: &'static str) -> Error {
         let path = self.path();
         let option = if path.is_empty() { "options".to_owned() } else { path };
-        Error::Options { option, expected }
+        Error::option(option, expected)
     }
 
     fn path(&self) -> String {
@@ -274,6 +274,12 @@ impl<T: Item> Read for Vec<T> {
 
     fn expected(&self) -> &'static str {
         "an array"
+    }
+}
+
+impl<T: Item> Item for Vec<T> {
+    fn item() -> Self {
+        Self::new()
     }
 }
 

@@ -197,7 +197,9 @@ mod tests {
                 "startedAt":7,"maxRetries":0,"policy":{"maxIterations":2},
                 "tools":[{"name":"quote","readOnly":true},{"name":"order"}]}"#,
         );
-        let mut pass = Pass::from_json(&options.unwrap().into_owned()).unwrap();
+        let mut pass = turnlock::request::PassOptions::from_json(options.unwrap().into_owned())
+            .and_then(Pass::new)
+            .unwrap();
         let (mut events, mut texts) = (Vec::new(), texts.iter());
         pass.handle(10, Input::Start);
         while let Some(effect) = pass.poll() {

@@ -195,7 +195,7 @@ impl PassOptions {
         members.extend(of_model(&self.model));
         let members = members.into_iter().map(|(key, value)| (key.into(), value)).collect();
         Ok(Begun {
-            machine: Pass::from_json(&Json::Object(members))?,
+            machine: Pass::new(turnlock::request::PassOptions::from_json(Json::Object(members))?)?,
             input,
             model: self.model,
             tools: self.tools,

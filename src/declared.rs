@@ -1,0 +1,13 @@
+//! The declared types, for the generator of declarations and documentation tables.
+
+use crate::json::table::{Describe, Shape};
+use crate::{request, turn};
+
+/// Returns the types from which the generator starts, by room. The types that these name follow.
+#[must_use]
+pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
+    vec![
+        ("turn", vec![turn::TurnOptions::shape()]),
+        ("request", vec![request::PassOptions::shape()]),
+    ]
+}
