@@ -100,8 +100,8 @@ export const glue = async (kind, wasm, folder, ...flags) =>
 async function buildWasm(what, features, to) {
   const out = join(root, '.cache', 'wasm', features || 'core')
   const args = [
-    ...['build', '--release', '--package', 'turnlock-wasm', '--target', 'wasm32-unknown-unknown'],
-    ...['--features', features, '--locked'],
+    ...['rustc', '--release', '--package', 'turnlock-wasm', '--lib', '--crate-type', 'cdylib'],
+    ...['--target', 'wasm32-unknown-unknown', '--features', features, '--locked'],
   ]
   // Cargo lets them run at once: one is built for the host, the other with another profile.
   await Promise.all([bindgen(), cargo(what, args)])
@@ -109,7 +109,10 @@ async function buildWasm(what, features, to) {
   mkdirSync(join(root, to), { recursive: true })
   // -O3 on top of opt-level "s" buys speed for little size (see BENCHMARKS.md).
   await optimize('-O3', join(out, 'turnlock_wasm_bg.wasm'), join(root, to, 'turnlock.wasm'))
-  writeFileSync(join(root, to, 'glue.js'), factory(readFileSync(join(out, 'turnlock_wasm.js'), 'utf8')))
+  writeFileSync(
+    join(root, to, 'glue.js'),
+    factory(readFileSync(join(out, 'turnlock_wasm.js'), 'utf8')),
+  )
 }
 
 /** The Rust driver for the scripts of a page: for tests, so without a release's optimization. */

@@ -39,7 +39,8 @@ for (const [name, { own, papers, holds }] of Object.entries(CRATES)) {
 // The tests stay here: they need megabytes of data.
 const EXPECTED =
   /: (ignoring test `\w+` as `.*` is not included|aborting upload due to dry run|crate \S+ already exists)/
-for (const line of cargo('publish', '--dry-run', ...packages, '--allow-dirty', '--locked').warnings) {
+for (const line of cargo('publish', '--dry-run', ...packages, '--allow-dirty', '--locked')
+  .warnings) {
   if (!EXPECTED.test(line)) wrong.push(line)
 }
 
