@@ -104,6 +104,7 @@ pub mod json;
 pub mod limits;
 pub mod message;
 mod planted;
+pub mod provider;
 pub mod request;
 pub mod signature;
 pub mod stats;

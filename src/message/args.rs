@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::model::Args;
-use super::rules::Arguments;
 use crate::json::{Host, Json, JsonError, Kind, Reader};
 use crate::limits;
+use crate::provider::Arguments;
 
 /// Returns the arguments in the form that the dialect requires, and the code of any defect.
 pub(super) fn settle<'a>(args: &Args<'a>, want: Arguments) -> (Json<'a>, Option<&'static str>) {

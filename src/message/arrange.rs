@@ -4,9 +4,9 @@ use super::model::{Entry, Speaker};
 use super::options::{Options, Strategy};
 use super::prepare::{self, Prepared};
 use super::report::Finding;
-use super::rules::{Last, Merge, Message, Out, Results, Role, Rules, System};
 use crate::dialect::Dialect;
 use crate::json::{Joined, Json};
+use crate::provider::{Last, Merge, Message, Out, Results, Role, Rules, System, joined};
 
 /// The synthesized assistant text between a tool result and a user message.
 const BRIDGE: &str = "OK.";
@@ -213,7 +213,7 @@ impl<'a> Arranger<'a> {
             _ => {
                 let mut text = Joined::default();
                 text.text("<system>");
-                text.value(&prepare::joined(&message.parts, "\n\n"));
+                text.value(&joined(&message.parts, "\n\n"));
                 text.text("</system>");
                 let text = text.into_json();
                 let finding = Finding::new("SYSTEM_POSITION", "converted", index);

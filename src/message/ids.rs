@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::index::Index;
-use super::rules::{Ids, Names};
+use crate::provider::{Ids, Names};
 
 /// Assigns every call a valid and unique id: its own where possible.
 ///

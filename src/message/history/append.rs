@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::super::model::{Entry, Marks, Part, Reasoning, Speaker};
+use super::super::model::{Entry, Part, Speaker};
 use super::super::options::Strategy;
 use super::super::report::Finding;
-use super::super::rules::System;
 use super::History;
 use super::ingest::by_message;
 use crate::json::Json;
+use crate::provider::{Marks, Reasoning, System};
 
 impl<'a> History<'a> {
     pub(super) fn say(&mut self, mut entry: Entry<'a>) {

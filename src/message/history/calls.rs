@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use super::super::ids::Reasons;
-use super::super::model::{Args, Call, Entry, Marks, Part, Speaker, ToolResult};
+use super::super::model::{Args, Call, Entry, Part, Speaker, ToolResult};
 use super::super::pair::{Place, by_name};
 use super::super::report::Finding;
-use super::super::rules::Ids;
 use super::History;
+use crate::provider::{Ids, Marks};
 
 impl<'a> History<'a> {
     /// Adds a call that is an element of its own; it joins the calls before it where possible.

@@ -1,12 +1,12 @@
 //! Results: which call each one answers.
 
-use super::super::model::{Call, Content, Entry, Marks, Part, Speaker, ToolResult};
+use super::super::model::{Call, Content, Entry, Part, Speaker, ToolResult};
 use super::super::options::Strategy;
 use super::super::pair::{Answers, Place, by_name};
 use super::super::report::Finding;
-use super::super::rules::{Ids, Results};
 use super::calls::key;
 use super::{History, INTERRUPTED};
+use crate::provider::{Ids, Marks, Results};
 
 impl<'a> History<'a> {
     pub(super) fn result(&mut self, id: &str, result: ToolResult<'a>) {

@@ -9,11 +9,13 @@ use super::arrange::Context;
 use super::history::OMITTED;
 use super::ids;
 use super::import::media;
-use super::model::{Call, Entry, Marks, Members, Part, Reasoning, Speaker};
+use super::model::{Call, Entry, Part, Speaker};
 use super::options::{ReasoningReplay, Strategy};
 use super::report::{Finding, Weight};
-use super::rules::{Arguments, Media, Message, Names, Out, Replay, Rules};
 use crate::json::{Joined, Json, is_space};
+use crate::provider::{
+    Arguments, Marks, Media, Members, Message, Names, Out, Reasoning, Replay, Rules,
+};
 
 /// The name for a call that names no tool.
 const UNKNOWN_TOOL: &str = "unknown_tool";
@@ -414,23 +416,6 @@ fn document<'a>(block: &Json<'a>) -> Option<Json<'a>> {
         .or_else(|| texts(inner.get("content")?))
         .or_else(|| Some(inner.get("data")?.clone().into_text()))
         .filter(|text| !text.is_blank())
-}
-
-/// Joins the texts.
-pub(super) fn joined<'a>(parts: &[Out<'a>], between: &str) -> Json<'a> {
-    if let [Out::Text { text, .. }] = parts {
-        return text.clone();
-    }
-    let mut all = Joined::default();
-    for part in parts {
-        if let Out::Text { text, .. } = part {
-            if !all.is_empty() {
-                all.text(between);
-            }
-            all.value(text);
-        }
-    }
-    all.into_json()
 }
 
 /// Removes white space from the end of the last text.

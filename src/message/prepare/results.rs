@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use super::super::history::INTERRUPTED;
 use super::super::import::media;
-use super::super::model::{Call, Content, Marks, Part, Text, ToolResult};
+use super::super::model::{Call, Content, Part, Text, ToolResult};
 use super::super::report::Weight;
-use super::super::rules::{EmptyResult, Media, Out, ResultOut};
-use super::{Work, joined};
+use super::Work;
 use crate::json::Json;
+use crate::provider::{Attachment, EmptyResult, Marks, Media, Out, ResultOut, joined};
 
 /// The text of an empty result, if the provider refuses an empty one.
 const EMPTY: &str = "(empty)";
@@ -90,9 +90,8 @@ impl<'a> Work<'_, 'a> {
                     return Some(Out::Native(block.clone()));
                 }
                 let seen = media(block).filter(|_| self.rules().shows_results);
-                let fits = |seen: &super::super::import::Media<'a>| {
-                    !seen.is_url || self.rules().media != Media::Bytes
-                };
+                let fits =
+                    |seen: &Attachment<'a>| !seen.is_url || self.rules().media != Media::Bytes;
                 match seen {
                     Some(seen) if fits(&seen) => Some(Out::Media(seen)),
                     _ => Some(self.media(Marks::NONE, &Json::Null)),

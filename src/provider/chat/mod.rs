@@ -1,0 +1,15 @@
+//! The wire format of OpenAI's Chat Completions, which many providers share:
+//! <https://platform.openai.com/docs/api-reference/chat>.
+
+mod message;
+mod request;
+mod stream;
+
+pub(super) use message::{Silence, Style, address, payload, write};
+pub(super) use request::{FOR_HOSTS, REQUESTS};
+
+use super::stream::Stream;
+use crate::stream::AnyEvents;
+
+/// The stream of Chat Completions.
+pub(super) const STREAM: Stream = Stream::Sse(|| AnyEvents::new(stream::Chunks::default()));

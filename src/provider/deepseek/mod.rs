@@ -1,0 +1,35 @@
+//! DeepSeek: OpenAI's format with text content only, and reasoning beside calls.
+//! <https://api-docs.deepseek.com/guides/thinking_mode>
+
+use super::chat::{self, Silence, Style};
+use super::request::{Requests, Structured};
+use super::rules::{COMMON, Fields, Last, Media, Replay, Rules};
+use super::shapes::Marks;
+use super::stream::Stream;
+use crate::json::Json;
+
+pub(super) const RULES: Rules = Rules {
+    own: Marks::CHAT.and(Marks::PLAIN),
+    null: false,
+    // The reasoner refuses a final assistant message; the other models continue it only on request.
+    last: Last::Better,
+    reasoning: Replay::Content,
+    media: Media::None,
+    fields: Fields { message: &["name", "prefix"], result: &["name"], ..Fields::NONE },
+    write: |message, out| chat::write(message, STYLE, out),
+    blocks: &[],
+    ..COMMON
+};
+
+const STYLE: Style =
+    Style { silence: Silence::Empty, typed: true, result_name: None, lists: false, plan: false };
+
+pub(super) const STREAM: Stream = chat::STREAM;
+
+pub(super) const REQUESTS: Requests =
+    Requests { structured: Structured::Member(json_object), ..chat::REQUESTS };
+
+/// <https://api-docs.deepseek.com/guides/json_mode>: objects, but no schema.
+fn json_object(_: &'static str, _: Json<'static>) -> (&'static str, Json<'static>) {
+    ("response_format", Json::object([("type", "json_object".into())]))
+}

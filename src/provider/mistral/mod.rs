@@ -1,0 +1,40 @@
+//! Mistral: OpenAI's format with a required order of roles.
+//! <https://docs.mistral.ai/api/#tag/chat>, and the validator of `mistral-common`.
+
+use super::chat::{self, Silence, Style};
+use super::request::Requests;
+use super::rules::{Arguments, COMMON, Fields, Ids, Last, Merge, Replay, Rules, System};
+use super::shapes::Marks;
+use super::stream::Stream;
+
+pub(super) const RULES: Rules = Rules {
+    own: Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED),
+    system: System::First,
+    first_user: true,
+    last: Last::NotAssistant,
+    merge: Merge::Neater,
+    // Code 3230: "Unexpected role 'user' after role 'tool'".
+    bridge: true,
+    ids: Ids::Nine,
+    null: false,
+    arguments: Arguments::Text { read: true },
+    reasoning: Replay::Native,
+    empty_refused: true,
+    strict: true,
+    fields: Fields { message: &["prefix"], result: &["name"], ..Fields::NONE },
+    write: |message, out| chat::write(message, STYLE, out),
+    blocks: &["image_url", "document_url", "reference", "input_audio", "thinking"],
+    ..COMMON
+};
+
+const STYLE: Style = Style {
+    silence: Silence::Empty,
+    typed: true,
+    result_name: Some("name"),
+    lists: false,
+    plan: false,
+};
+
+pub(super) const STREAM: Stream = chat::STREAM;
+
+pub(super) const REQUESTS: Requests = chat::REQUESTS;

@@ -1,0 +1,30 @@
+//! OpenAI Chat Completions: <https://platform.openai.com/docs/api-reference/chat/create>.
+
+use super::chat::{self, Silence, Style};
+use super::request::Requests;
+use super::rules::{COMMON, Fields, Media, Replay, Rules};
+use super::shapes::Marks;
+use super::stream::Stream;
+
+pub(super) const RULES: Rules = Rules {
+    own: Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED),
+    developer: true,
+    media: Media::Files,
+    fields: Fields {
+        message: &["name", "audio", "annotations"],
+        text: &["prompt_cache_breakpoint"],
+        call: &["custom", "extra_content"],
+        result: &["name"],
+    },
+    write: |message, out| chat::write(message, STYLE, out),
+    reasoning: Replay::Details,
+    blocks: &["image_url", "input_audio", "file", "refusal", "video_url"],
+    ..COMMON
+};
+
+const STYLE: Style =
+    Style { silence: Silence::Null, typed: true, result_name: None, lists: true, plan: false };
+
+pub(super) const STREAM: Stream = chat::STREAM;
+
+pub(super) const REQUESTS: Requests = chat::REQUESTS;

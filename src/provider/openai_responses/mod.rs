@@ -1,0 +1,34 @@
+//! OpenAI Responses: a list of items.
+//! <https://platform.openai.com/docs/api-reference/responses/create#responses-create-input>
+
+mod message;
+
+use super::chat;
+use super::request::Requests;
+use super::rules::{COMMON, Fields, Ids, Media, Names, Replay, Rules};
+use super::shapes::Marks;
+use super::stream::Stream;
+use message::write;
+
+pub(super) const RULES: Rules = Rules {
+    own: Marks::RESPONSES.and(Marks::PLAIN),
+    developer: true,
+    ids: Ids::Length(64),
+    names: Names::Word(128),
+    reasoning: Replay::Native,
+    strict: true,
+    media: Media::Files,
+    fields: Fields {
+        message: &["type", "id", "status", "phase"],
+        text: &["annotations", "logprobs", "prompt_cache_breakpoint"],
+        call: &["id", "status", "namespace", "caller"],
+        result: &["id", "status", "caller"],
+    },
+    write,
+    shows_results: true,
+    ..COMMON
+};
+
+pub(super) const STREAM: Stream = Stream::None;
+
+pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;
