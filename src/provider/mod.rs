@@ -26,8 +26,8 @@ pub(crate) use request::{
 };
 pub use request::{Choice, ToolDeclaration};
 pub(crate) use rules::{
-    Arguments, EmptyResult, Ids, Last, Media, Merge, Names, Replay, Results, Rules, System,
-    UndeclaredTools,
+    Arguments, Elements, EmptyResult, Ids, Last, Media, Merge, Names, Replay, ResultParts,
+    ResultValues, Results, Rules, SentIds, Signatures, System, UndeclaredTools,
 };
 pub(crate) use shapes::Marks;
 

@@ -5,12 +5,20 @@ use super::content::{Message, Out};
 use super::shapes::Marks;
 use crate::json::Json;
 
-/// The rules of one dialect, and how its messages are written.
+/// Writes a message that breaks no rule.
+pub(crate) type Write = for<'a> fn(Message<'a>, &mut Vec<Json<'a>>);
+
+/// The rules of one provider's histories, and how its messages are written.
 #[derive(Debug)]
 pub(crate) struct Rules {
     /// The shapes that it accepts.
     pub(crate) own: Marks,
+    pub(crate) write: Write,
+    pub(crate) elements: Elements,
     pub(crate) system: System,
+    /// Whether it accepts a system message after the user and before the assistant, from hosts that
+    /// say that their model does.
+    pub(crate) system_after_user: bool,
     /// Whether `developer` is a role.
     pub(crate) developer: bool,
     /// Whether the first message must be a user message.
@@ -21,46 +29,89 @@ pub(crate) struct Rules {
     /// Whether an assistant message is required between a result and a user message.
     pub(crate) bridge: bool,
     pub(crate) ids: Ids,
-    /// Whether a call may omit its id.
-    pub(crate) ids_optional: bool,
+    pub(crate) sent_ids: SentIds,
     /// Whether content may be null beside calls.
     pub(crate) null: bool,
     pub(crate) names: Names,
-    pub(crate) results: Results,
-    pub(crate) arguments: Arguments,
-    pub(crate) reasoning: Replay,
-    pub(crate) empty_result: EmptyResult,
-    /// Whether it refuses a request with an empty message.
-    pub(crate) empty_refused: bool,
+    /// The most calls of one message; `usize::MAX` if there is no limit.
+    pub(crate) most_calls: usize,
     /// Whether calls must follow the other content.
     pub(crate) calls_last: bool,
+    pub(crate) arguments: Arguments,
+    pub(crate) results: Results,
+    pub(crate) result_values: ResultValues,
+    pub(crate) result_parts: ResultParts,
+    pub(crate) empty_result: EmptyResult,
+    pub(crate) reasoning: Replay,
+    pub(crate) thought_signatures: Signatures,
+    /// Whether it refuses a request with an empty message.
+    pub(crate) empty_refused: bool,
     /// Whether it refuses a request with an unknown field.
     pub(crate) strict: bool,
     pub(crate) media: Media,
     /// The OpenAI-style block types that it accepts; it accepts all blocks of its other shapes.
     pub(crate) blocks: &'static [&'static str],
-    /// Whether a result may contain images.
-    pub(crate) shows_results: bool,
     pub(crate) fields: Fields,
     pub(crate) undeclared_tools: UndeclaredTools,
-    pub(crate) write: for<'a> fn(Message<'a>, &mut Vec<Json<'a>>),
-    /// Writes the system prompt outside the messages, from its texts.
-    pub(crate) write_system: for<'a> fn(Vec<Out<'a>>) -> Json<'a>,
 }
 
 impl Rules {
-    /// Whether calls carry thought signatures, and results are objects.
-    pub(crate) fn is_gemini(&self) -> bool {
-        self.ids == Ids::None
+    /// The rules that most providers share. A provider states those in which it differs.
+    pub(super) const fn common(own: Marks, write: Write) -> Self {
+        Self {
+            own,
+            write,
+            elements: Elements::Messages,
+            system: System::Anywhere,
+            system_after_user: false,
+            developer: false,
+            first_user: false,
+            last: Last::Any,
+            merge: Merge::Never,
+            bridge: false,
+            ids: Ids::Length(40),
+            sent_ids: SentIds::Always,
+            null: true,
+            names: Names::Word(64),
+            most_calls: usize::MAX,
+            calls_last: false,
+            arguments: Arguments::Text { read: false },
+            results: Results::Messages,
+            result_values: ResultValues::Text,
+            result_parts: ResultParts::Joined,
+            empty_result: EmptyResult::Taken,
+            reasoning: Replay::Nothing,
+            thought_signatures: Signatures::None,
+            empty_refused: false,
+            strict: false,
+            media: Media::Images,
+            blocks: &["image_url"],
+            fields: Fields::NONE,
+            undeclared_tools: UndeclaredTools::Accepted,
+        }
     }
 }
 
-/// Where system messages are placed.
+/// What a history is a list of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Elements {
+    /// Messages, which hold calls and results.
+    Messages,
+    /// Items: messages, and beside them calls, results and reasoning. The provider stores items and
+    /// can be referred to them, so their ids are unique, and a result may belong to a call that only
+    /// the provider knows. Results need not be next to their calls. Reasoning must be followed by
+    /// the item that it led to.
+    Items,
+}
+
+/// Where system messages are placed.
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum System {
     Anywhere,
-    /// Outside the messages.
-    Apart,
+    /// Outside the messages. `write` makes the system prompt of its texts.
+    Apart {
+        write: for<'a> fn(Vec<Out<'a>>) -> Json<'a>,
+    },
     /// One message, at the beginning.
     First,
 }
@@ -97,13 +148,24 @@ pub(crate) enum Ids {
     None,
 }
 
+/// Which calls and results are sent with an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SentIds {
+    /// All: a call without an id gets one.
+    Always,
+    /// Those that were given with one.
+    IfGiven,
+    /// Those that were given with one, in a history that is in the provider's own shape.
+    IfOwn,
+}
+
 /// Which tool names are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Names {
     /// `[a-zA-Z0-9_-]`, up to this many characters.
     Word(usize),
     /// Also dots and colons, with a letter or underscore first; up to 64 characters.
-    Gemini,
+    Dotted,
 }
 
 /// Where results are placed.
@@ -120,10 +182,41 @@ pub(crate) enum Results {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arguments {
     /// JSON text; `read` tells whether the provider parses it.
-    Text {
-        read: bool,
+    Text { read: bool },
+    /// An object; `or_text` tells whether a text is the provider's own shape too.
+    Object { or_text: bool },
+}
+
+/// How a result is sent that is a JSON value other than a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ResultValues {
+    /// As JSON text.
+    Text,
+    /// As it is, if it came in the provider's own shape; else as JSON text, though the provider
+    /// accepts values.
+    Native,
+}
+
+/// How a result is sent that is a list of parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ResultParts {
+    /// As one text.
+    Joined,
+    /// As a list, in a history that is in the provider's own shape; else as one text.
+    Listed,
+    /// As `Listed`, and always as a list if it holds media, which the provider accepts here.
+    WithMedia,
+}
+
+/// Whether texts and calls carry thought signatures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Signatures {
+    None,
+    /// They do. An empty text that carries one is sent, and the first call of a message of the
+    /// current turn needs one: `placeholder` is accepted in its place.
+    OnParts {
+        placeholder: &'static str,
     },
-    Object,
 }
 
 /// Which reasoning is sent back to the model.
@@ -159,7 +252,9 @@ pub(crate) enum Media {
     Images,
     /// Images and files.
     Files,
-    /// Images and files, as bytes only.
+    /// Images, and files as bytes.
+    FilesAsBytes,
+    /// Images and files, both as bytes.
     Bytes,
 }
 
@@ -185,32 +280,3 @@ pub(crate) struct Fields {
 impl Fields {
     pub(crate) const NONE: Self = Self { message: &[], text: &[], call: &[], result: &[] };
 }
-
-/// The rules that most dialects share.
-pub(crate) const COMMON: Rules = Rules {
-    own: Marks::NONE,
-    system: System::Anywhere,
-    developer: false,
-    first_user: false,
-    last: Last::Any,
-    merge: Merge::Never,
-    bridge: false,
-    ids: Ids::Length(40),
-    ids_optional: false,
-    null: true,
-    names: Names::Word(64),
-    results: Results::Messages,
-    arguments: Arguments::Text { read: false },
-    reasoning: Replay::Nothing,
-    empty_result: EmptyResult::Taken,
-    empty_refused: false,
-    calls_last: false,
-    strict: false,
-    media: Media::Images,
-    blocks: &["image_url"],
-    shows_results: false,
-    fields: Fields::NONE,
-    undeclared_tools: UndeclaredTools::Accepted,
-    write: |_, _| {},
-    write_system: |_| Json::Null,
-};

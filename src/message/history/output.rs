@@ -7,7 +7,7 @@ use super::super::report::{Finding, Repair, Violation};
 use super::super::{ids, thread, thread_id};
 use super::{History, OMITTED};
 use crate::json::Json;
-use crate::provider::UndeclaredTools;
+use crate::provider::{System, UndeclaredTools};
 
 /// A history in the form that the provider accepts.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -189,8 +189,9 @@ impl<'a> History<'a> {
     }
 
     fn system(&self) -> Option<Json<'a>> {
+        let System::Apart { write } = self.rules.system else { return None };
         let texts = &self.arranger.system;
-        (!texts.is_empty()).then(|| (self.rules.write_system)(texts.clone()))
+        (!texts.is_empty()).then(|| write(texts.clone()))
     }
 
     /// Stub declarations, if the history has calls, the request declares no tools, and the provider

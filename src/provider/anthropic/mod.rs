@@ -8,7 +8,8 @@ pub(super) use request::REQUESTS;
 
 use super::content::blocks;
 use super::rules::{
-    Arguments, COMMON, EmptyResult, Fields, Ids, Last, Media, Merge, Replay, Results, Rules, System,
+    Arguments, EmptyResult, Fields, Ids, Last, Media, Merge, Replay, ResultParts, Results, Rules,
+    System,
 };
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -16,15 +17,19 @@ use crate::json::Json;
 use crate::stream::AnyEvents;
 use message::{block, write};
 
+const OWN: Marks = Marks::ANTHROPIC.and(Marks::PLAIN).and(Marks::TYPED);
+
 pub(super) const RULES: Rules = Rules {
-    own: Marks::ANTHROPIC.and(Marks::PLAIN).and(Marks::TYPED),
-    system: System::Apart,
+    system: System::Apart { write: |texts| Json::Array(blocks(texts, block)) },
+    // https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
+    system_after_user: true,
     first_user: true,
     last: Last::NotAssistant,
     merge: Merge::Neater,
     ids: Ids::Word(64),
     results: Results::WithUser,
-    arguments: Arguments::Object,
+    result_parts: ResultParts::WithMedia,
+    arguments: Arguments::Object { or_text: false },
     reasoning: Replay::Signed,
     empty_result: EmptyResult::RefusedOnError,
     calls_last: true,
@@ -37,10 +42,7 @@ pub(super) const RULES: Rules = Rules {
         result: &["cache_control", "is_error"],
         ..Fields::NONE
     },
-    write,
-    write_system: |texts| Json::Array(blocks(texts, block)),
-    shows_results: true,
-    ..COMMON
+    ..Rules::common(OWN, write)
 };
 
 pub(super) const STREAM: Stream = Stream::Sse(|| AnyEvents::new(stream::Messages::default()));

@@ -6,7 +6,7 @@ use super::chat;
 use super::content::blocks;
 use super::request::Requests;
 use super::rules::{
-    Arguments, COMMON, EmptyResult, Fields, Ids, Last, Media, Merge, Replay, Results, Rules,
+    Arguments, EmptyResult, Fields, Ids, Last, Media, Merge, Replay, ResultParts, Results, Rules,
     System, UndeclaredTools,
 };
 use super::shapes::Marks;
@@ -14,15 +14,17 @@ use super::stream::Stream;
 use crate::json::Json;
 use message::{block, write};
 
+const OWN: Marks = Marks::BEDROCK;
+
 pub(super) const RULES: Rules = Rules {
-    own: Marks::BEDROCK,
-    system: System::Apart,
+    system: System::Apart { write: |texts| Json::Array(blocks(texts, block)) },
     first_user: true,
     last: Last::NotAssistant,
     merge: Merge::Needed,
     ids: Ids::Word(64),
     results: Results::WithUser,
-    arguments: Arguments::Object,
+    result_parts: ResultParts::WithMedia,
+    arguments: Arguments::Object { or_text: false },
     reasoning: Replay::Signed,
     empty_result: EmptyResult::Refused,
     calls_last: true,
@@ -30,11 +32,8 @@ pub(super) const RULES: Rules = Rules {
     strict: true,
     media: Media::Bytes,
     fields: Fields { result: &["status", "type"], ..Fields::NONE },
-    write,
-    write_system: |texts| Json::Array(blocks(texts, block)),
-    shows_results: true,
     undeclared_tools: UndeclaredTools::Refused { stubs },
-    ..COMMON
+    ..Rules::common(OWN, write)
 };
 
 pub(super) const STREAM: Stream = Stream::None;

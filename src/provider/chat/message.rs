@@ -16,7 +16,7 @@ pub(in crate::provider) struct Style {
     pub(in crate::provider) result_name: Option<&'static str>,
     /// Whether content may be a list.
     pub(in crate::provider) lists: bool,
-    /// Whether the model's plan is written as `tool_plan`, for Cohere.
+    /// Whether the model's plan is written beside the content, as `tool_plan`.
     pub(in crate::provider) plan: bool,
 }
 

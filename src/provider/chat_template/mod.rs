@@ -4,12 +4,13 @@
 
 use super::chat::{self, Silence, Style};
 use super::request::Requests;
-use super::rules::{Arguments, COMMON, Ids, Last, Merge, Rules, System};
+use super::rules::{Arguments, Ids, Last, Merge, Rules, System};
 use super::shapes::Marks;
 use super::stream::Stream;
 
+const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
+
 pub(super) const RULES: Rules = Rules {
-    own: Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED),
     system: System::First,
     first_user: true,
     last: Last::NotAssistant,
@@ -18,8 +19,7 @@ pub(super) const RULES: Rules = Rules {
     ids: Ids::Nine,
     null: false,
     arguments: Arguments::Text { read: true },
-    write: |message, out| chat::write(message, STYLE, out),
-    ..COMMON
+    ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))
 };
 
 const STYLE: Style =

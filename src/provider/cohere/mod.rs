@@ -3,17 +3,17 @@
 
 use super::chat::{self, Silence, Style};
 use super::request::Requests;
-use super::rules::{COMMON, Fields, Replay, Rules};
+use super::rules::{Fields, Replay, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
 
+const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED).and(Marks::COHERE);
+
 pub(super) const RULES: Rules = Rules {
-    own: Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED).and(Marks::COHERE),
     reasoning: Replay::Native,
     fields: Fields { message: &["citations"], text: &["tool_plan"], ..Fields::NONE },
-    write: |message, out| chat::write(message, STYLE, out),
     blocks: &["image_url", "document", "thinking"],
-    ..COMMON
+    ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))
 };
 
 const STYLE: Style =

@@ -3,22 +3,23 @@
 
 use super::chat::{self, Silence, Style};
 use super::request::{Requests, Structured};
-use super::rules::{COMMON, Fields, Last, Media, Replay, Rules};
+use super::rules::{Fields, Last, Media, Replay, ResultParts, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
 use crate::json::Json;
 
+const OWN: Marks = Marks::CHAT.and(Marks::PLAIN);
+
 pub(super) const RULES: Rules = Rules {
-    own: Marks::CHAT.and(Marks::PLAIN),
     null: false,
     // The reasoner refuses a final assistant message; the other models continue it only on request.
     last: Last::Better,
     reasoning: Replay::Content,
     media: Media::None,
     fields: Fields { message: &["name", "prefix"], result: &["name"], ..Fields::NONE },
-    write: |message, out| chat::write(message, STYLE, out),
+    result_parts: ResultParts::Joined,
     blocks: &[],
-    ..COMMON
+    ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))
 };
 
 const STYLE: Style =

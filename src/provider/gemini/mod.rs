@@ -6,25 +6,35 @@ use super::chat;
 use super::content::blocks;
 use super::request::Requests;
 use super::rules::{
-    Arguments, COMMON, Fields, Ids, Last, Media, Merge, Names, Replay, Results, Rules, System,
+    Arguments, Fields, Ids, Last, Media, Merge, Names, Replay, ResultValues, Results, Rules,
+    SentIds, Signatures, System,
 };
 use super::shapes::Marks;
 use super::stream::Stream;
 use crate::json::Json;
 use message::{part, write};
 
+const OWN: Marks = Marks::GEMINI;
+
 pub(super) const RULES: Rules = Rules {
-    own: Marks::GEMINI,
-    system: System::Apart,
+    system: System::Apart {
+        write: |texts| {
+            let parts = blocks(texts, part);
+            Json::object([("parts", Json::Array(parts))])
+        },
+    },
     first_user: true,
     last: Last::NotAssistant,
     merge: Merge::Neater,
     ids: Ids::None,
-    ids_optional: true,
-    names: Names::Gemini,
+    sent_ids: SentIds::IfOwn,
+    names: Names::Dotted,
     results: Results::Alone,
-    arguments: Arguments::Object,
+    arguments: Arguments::Object { or_text: false },
+    result_values: ResultValues::Native,
     reasoning: Replay::Native,
+    // https://ai.google.dev/gemini-api/docs/thought-signatures
+    thought_signatures: Signatures::OnParts { placeholder: "skip_thought_signature_validator" },
     empty_refused: true,
     strict: true,
     media: Media::Files,
@@ -33,12 +43,7 @@ pub(super) const RULES: Rules = Rules {
         result: &["parts", "scheduling", "willContinue"],
         ..Fields::NONE
     },
-    write,
-    write_system: |texts| {
-        let parts = blocks(texts, part);
-        Json::object([("parts", Json::Array(parts))])
-    },
-    ..COMMON
+    ..Rules::common(OWN, write)
 };
 
 pub(super) const STREAM: Stream = Stream::None;

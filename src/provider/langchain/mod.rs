@@ -3,18 +3,15 @@
 use super::chat::{self, Silence, Style};
 use super::content::{Members, Message, Out, Role, blocks};
 use super::request::Requests;
-use super::rules::{Arguments, COMMON, Media, Rules};
+use super::rules::{Arguments, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
 use crate::json::Json;
 
-pub(super) const RULES: Rules = Rules {
-    own: Marks::LANGCHAIN.and(Marks::CHAT).and(Marks::PLAIN).and(Marks::TYPED),
-    arguments: Arguments::Object,
-    media: Media::Images,
-    write,
-    ..COMMON
-};
+const OWN: Marks = Marks::LANGCHAIN.and(Marks::CHAT).and(Marks::PLAIN).and(Marks::TYPED);
+
+pub(super) const RULES: Rules =
+    Rules { arguments: Arguments::Object { or_text: true }, ..chat::rules(OWN, write) };
 
 const STYLE: Style =
     Style { silence: Silence::Empty, typed: true, result_name: None, lists: true, plan: false };

@@ -3,12 +3,13 @@
 
 use super::chat::{self, Silence, Style};
 use super::request::Requests;
-use super::rules::{Arguments, COMMON, Fields, Ids, Last, Merge, Replay, Rules, System};
+use super::rules::{Arguments, Fields, Ids, Last, Merge, Replay, Rules, System};
 use super::shapes::Marks;
 use super::stream::Stream;
 
+const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
+
 pub(super) const RULES: Rules = Rules {
-    own: Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED),
     system: System::First,
     first_user: true,
     last: Last::NotAssistant,
@@ -22,9 +23,8 @@ pub(super) const RULES: Rules = Rules {
     empty_refused: true,
     strict: true,
     fields: Fields { message: &["prefix"], result: &["name"], ..Fields::NONE },
-    write: |message, out| chat::write(message, STYLE, out),
     blocks: &["image_url", "document_url", "reference", "input_audio", "thinking"],
-    ..COMMON
+    ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))
 };
 
 const STYLE: Style = Style {

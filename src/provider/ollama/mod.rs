@@ -4,21 +4,22 @@
 use super::chat::{self, Silence, Style};
 use super::content::{Message, Out};
 use super::request::Requests;
-use super::rules::{Arguments, COMMON, Media, Replay, Rules};
+use super::rules::{Arguments, Media, Replay, ResultParts, Rules, SentIds};
 use super::shapes::Marks;
 use super::stream::Stream;
 use crate::json::Json;
 
+const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::OLLAMA);
+
 pub(super) const RULES: Rules = Rules {
-    own: Marks::CHAT.and(Marks::PLAIN).and(Marks::OLLAMA),
     null: false,
-    ids_optional: true,
-    arguments: Arguments::Object,
+    sent_ids: SentIds::IfGiven,
+    arguments: Arguments::Object { or_text: false },
     reasoning: Replay::Thinking,
     media: Media::Bytes,
-    write,
+    result_parts: ResultParts::Joined,
     blocks: &[],
-    ..COMMON
+    ..chat::rules(OWN, write)
 };
 
 const STYLE: Style = Style {

@@ -2,24 +2,24 @@
 
 use super::chat::{self, Silence, Style};
 use super::request::Requests;
-use super::rules::{COMMON, Fields, Media, Replay, Rules};
+use super::rules::{Fields, Media, Replay, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
 
+const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
+
 pub(super) const RULES: Rules = Rules {
-    own: Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED),
     developer: true,
-    media: Media::Files,
+    media: Media::FilesAsBytes,
     fields: Fields {
         message: &["name", "audio", "annotations"],
         text: &["prompt_cache_breakpoint"],
         call: &["custom", "extra_content"],
         result: &["name"],
     },
-    write: |message, out| chat::write(message, STYLE, out),
     reasoning: Replay::Details,
     blocks: &["image_url", "input_audio", "file", "refusal", "video_url"],
-    ..COMMON
+    ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))
 };
 
 const STYLE: Style =

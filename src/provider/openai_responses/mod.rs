@@ -5,13 +5,15 @@ mod message;
 
 use super::chat;
 use super::request::Requests;
-use super::rules::{COMMON, Fields, Ids, Media, Names, Replay, Rules};
+use super::rules::{Elements, Fields, Ids, Media, Names, Replay, ResultParts, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
 use message::write;
 
+const OWN: Marks = Marks::RESPONSES.and(Marks::PLAIN);
+
 pub(super) const RULES: Rules = Rules {
-    own: Marks::RESPONSES.and(Marks::PLAIN),
+    elements: Elements::Items,
     developer: true,
     ids: Ids::Length(64),
     names: Names::Word(128),
@@ -24,9 +26,8 @@ pub(super) const RULES: Rules = Rules {
         call: &["id", "status", "namespace", "caller"],
         result: &["id", "status", "caller"],
     },
-    write,
-    shows_results: true,
-    ..COMMON
+    result_parts: ResultParts::WithMedia,
+    ..Rules::common(OWN, write)
 };
 
 pub(super) const STREAM: Stream = Stream::None;

@@ -3,16 +3,16 @@
 
 use super::chat::{self, Silence, Style};
 use super::request::Requests;
-use super::rules::{COMMON, Fields, Rules};
+use super::rules::{Fields, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
 
+const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
+
 pub(super) const RULES: Rules = Rules {
-    own: Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED),
     null: false,
     fields: Fields { message: &["name"], result: &["name"], ..Fields::NONE },
-    write: |message, out| chat::write(message, STYLE, out),
-    ..COMMON
+    ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))
 };
 
 const STYLE: Style =
