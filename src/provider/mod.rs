@@ -15,16 +15,17 @@
 
 mod chat;
 mod content;
+mod prompt;
 mod request;
 mod rules;
 mod shapes;
 mod stream;
 
 pub(crate) use content::{Attachment, Members, Message, Out, Reasoning, ResultOut, Role, joined};
-pub(crate) use request::{
+pub(crate) use prompt::{
     AnsweredCall, Context, Exchange, Prompt, Structured, elements, members, structured,
 };
-pub use request::{Choice, ToolDeclaration};
+pub use request::{Choice, Request, RequestParts, ToolDeclaration};
 pub(crate) use rules::{
     Arguments, Elements, EmptyResult, Ids, Last, Media, Merge, Names, Replay, ResultParts,
     ResultValues, Results, Rules, SentIds, Signatures, System, UndeclaredTools,
@@ -32,7 +33,7 @@ pub(crate) use rules::{
 pub(crate) use shapes::Marks;
 
 use crate::error::Error;
-use request::Requests;
+use prompt::Requests;
 use stream::Stream;
 
 /// A function that returns one part of a provider's description. The parts are apart, so that a

@@ -1,40 +1,56 @@
-//! What all requests have in common: what they are made of, and what a provider says of its own.
+//! Whole requests, for hosts: path, headers and body.
+
+use std::borrow::Cow;
 
 use super::content::Members;
+use super::prompt::{AddedSystem, Post, Prompt};
 use super::{Dialect, requests};
+use crate::error::Error;
 use crate::json::Json;
-use crate::stream;
 
-/// How the requests of a provider are written.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Requests {
-    pub(super) added_system: AddedSystem,
-    /// Writes calls and their answers as elements of a history.
-    pub(super) exchange: fn(&Exchange<'_>) -> Vec<Json<'static>>,
-    /// Writes the members of the body that the core decides.
-    pub(super) members: for<'a> fn(Prompt<'_, 'a>) -> Members<'a>,
-    pub(super) structured: Structured,
+/// A request, without what the host alone knows: the address of the provider and its key.
+///
+/// Created by [`Dialect::request`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Request<'a> {
+    /// The path behind the base address, such as `/chat/completions`. The base address goes up to
+    /// the version, such as `https://api.openai.com/v1`.
+    pub path: Cow<'static, str>,
+    /// The headers that the provider needs, with names in lower case. The header that holds the key
+    /// is not among them.
+    pub headers: Vec<(&'static str, &'static str)>,
+    /// The body of the `POST`.
+    pub body: Json<'a>,
 }
 
-/// Where a system text is placed that a turn adds to the given history.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AddedSystem {
-    /// In the history, as a system message, which the rules of histories may convert.
-    InHistory,
-    /// Behind the system prompt, outside the messages.
-    InSystem,
-}
-
-/// How a model is told to answer with JSON of a schema.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Structured {
-    /// By a member of the body, made from a name and the schema.
-    Member(fn(&'static str, Json<'static>) -> (&'static str, Json<'static>)),
-    /// By a tool with the schema; the member, made from the tool's name, forces the model to call
-    /// it.
-    Tool(fn(&'static str) -> (&'static str, Json<'static>)),
-    /// Not at all.
-    Unsupported,
+/// What a request is made of.
+///
+/// [`RequestParts::new`] gives a streamed request without tools; the fields are then changed.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct RequestParts<'a> {
+    /// The provider's name of the model.
+    pub model: String,
+    /// The messages in the provider's form, as [`normalize`](crate::message::normalize) returns
+    /// them.
+    pub messages: Vec<Json<'a>>,
+    /// The system prompt in the provider's form, if it is outside the messages, as
+    /// [`normalize`](crate::message::normalize) returns it.
+    pub system: Option<Json<'a>>,
+    /// Texts that are added to `system`. Only for a provider that takes system texts outside the
+    /// messages; for any other, they are system messages of the history. Default: none.
+    pub added_system: Vec<String>,
+    /// The tools that the model may call. Default: none.
+    pub tools: Vec<ToolDeclaration<'a>>,
+    /// Whether the model may call them. It is sent only if there are tools. Default: it may.
+    pub choice: Choice,
+    /// Whether the response is a stream. Default: yes.
+    pub stream: bool,
+    /// Members of the body that the host adds, such as `temperature`, in order. They replace those
+    /// for the model and the stream, and are replaced by those for messages and tools. Default:
+    /// none.
+    pub extra: Vec<(String, Json<'a>)>,
 }
 
 /// The tool choice of a request.
@@ -60,74 +76,79 @@ pub struct ToolDeclaration<'a> {
     pub input_schema: &'a Json<'static>,
 }
 
-/// The contents of a request.
-#[derive(Debug)]
-pub(crate) struct Prompt<'t, 'a> {
-    /// The messages, in the provider's form.
-    pub(crate) messages: Vec<Json<'a>>,
-    /// The system prompt, in the provider's form, if the provider takes it outside the messages.
-    pub(crate) system: Option<Json<'a>>,
-    /// The system texts that a turn adds. They are ignored if they belong in the history.
-    pub(crate) added_system: &'t [&'t str],
-    pub(crate) tools: &'t [ToolDeclaration<'t>],
-    pub(crate) choice: Choice,
-}
-
-/// What a turn adds to the given history.
-#[derive(Debug)]
-pub(crate) enum Context<'t> {
-    /// A system text.
-    System(&'t str),
-    /// Calls and their answers, as the provider's own messages.
-    Exchange(Exchange<'t>),
-}
-
-/// A response with calls, and the answers to the calls.
-#[derive(Debug)]
-pub(crate) struct Exchange<'t> {
-    /// The reasoning of the model. Some providers require it together with the calls.
-    pub(crate) reasoning: &'t [stream::Reasoning],
-    /// The text of the model beside the calls.
-    pub(crate) text: &'t str,
-    pub(crate) calls: Vec<AnsweredCall<'t>>,
-}
-
-/// A call and its answer.
-#[derive(Debug)]
-pub(crate) struct AnsweredCall<'t> {
-    pub(crate) id: &'t str,
-    pub(crate) name: &'t str,
-    pub(crate) args: &'t Json<'static>,
-    pub(crate) answer: &'t str,
-}
-
-impl AnsweredCall<'_> {
-    /// Returns arguments that every provider accepts: an empty object replaces any other value.
-    pub(super) fn arguments(&self) -> Json<'static> {
-        let object = self.args.as_object().is_some();
-        if object { self.args.clone() } else { Json::Object(Vec::new()) }
-    }
-}
-
-/// Converts what a turn adds to elements of a history.
-pub(crate) fn elements(dialect: Dialect, context: &Context<'_>) -> Vec<Json<'static>> {
-    let requests = requests(dialect);
-    match (context, requests.added_system) {
-        (Context::System(_), AddedSystem::InSystem) => Vec::new(),
-        (Context::System(text), AddedSystem::InHistory) => {
-            let text = Json::string((*text).to_owned());
-            vec![Json::object([("role", "system".into()), ("content", text)])]
+impl<'a> RequestParts<'a> {
+    /// Makes the parts of a streamed request without tools.
+    #[must_use]
+    pub fn new(
+        model: impl Into<String>,
+        messages: Vec<Json<'a>>,
+        system: Option<Json<'a>>,
+    ) -> Self {
+        Self {
+            model: model.into(),
+            messages,
+            system,
+            added_system: Vec::new(),
+            tools: Vec::new(),
+            choice: Choice::default(),
+            stream: true,
+            extra: Vec::new(),
         }
-        (Context::Exchange(exchange), _) => (requests.exchange)(exchange),
     }
 }
 
-/// Returns the members of a request's body that the core decides.
-pub(crate) fn members<'a>(dialect: Dialect, prompt: Prompt<'_, 'a>) -> Json<'a> {
-    Json::Object((requests(dialect).members)(prompt))
-}
-
-/// How the model is told to answer with JSON of a schema.
-pub(crate) fn structured(dialect: Dialect) -> Structured {
-    requests(dialect).structured
+impl Dialect {
+    /// Writes a request. `anthropic` gets a limit of 4096 tokens, unless `extra` has `max_tokens`.
+    ///
+    /// ```
+    /// use turnlock::Dialect;
+    /// use turnlock::json::Json;
+    /// use turnlock::message::{Options, normalize};
+    /// use turnlock::provider::RequestParts;
+    ///
+    /// let dialect = Dialect::OpenAiChat;
+    /// let asked = Json::parse_str(r#"{"role":"user","content":"hi"}"#)?;
+    /// let made = normalize([asked], &Options::new(dialect))?;
+    /// let mut parts = RequestParts::new("gpt-5-mini", made.messages, made.system);
+    /// parts.extra.push(("temperature".to_owned(), Json::integer(0)));
+    ///
+    /// let request = dialect.request(parts)?;
+    /// assert_eq!(request.path, "/chat/completions");
+    /// assert_eq!(request.headers[0], ("content-type", "application/json"));
+    /// assert_eq!(request.body.get("model"), Some(&"gpt-5-mini".into()));
+    /// # Ok::<(), turnlock::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `dialect.no_stream` for a dialect whose requests this version does not write: those that
+    /// [`Decoder::new`](crate::stream::Decoder::new) refuses.
+    /// `options.invalid` for `system` and `added_system`, if the provider takes system texts in the
+    /// messages.
+    pub fn request<'a>(self, parts: RequestParts<'a>) -> Result<Request<'a>, Error> {
+        let requests = requests(self);
+        let Post::Json { path, headers: own, first } = requests.post else {
+            return Err(Error::Dialect { name: self.name().to_owned(), known: true });
+        };
+        let RequestParts { model, messages, system, added_system, tools, choice, stream, extra } =
+            parts;
+        let outside = system.is_some() || !added_system.is_empty();
+        if outside && requests.added_system == AddedSystem::InHistory {
+            let option = "system".to_owned();
+            return Err(Error::Options { option, expected: "system messages in the history" });
+        }
+        let added: Vec<&str> = added_system.iter().map(String::as_str).collect();
+        let prompt = Prompt { messages, system, added_system: &added, tools: &tools, choice };
+        let mut body: Members<'a> = first(model, stream);
+        let extra = extra.into_iter().map(|(key, value)| (Cow::Owned(key), value));
+        for (key, value) in extra.chain((requests.members)(prompt)) {
+            match body.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, known)) => *known = value,
+                None => body.push((key, value)),
+            }
+        }
+        let accept = if stream { "text/event-stream" } else { "application/json" };
+        let mut headers = vec![("content-type", "application/json"), ("accept", accept)];
+        headers.extend(own);
+        Ok(Request { path: path.into(), headers, body: Json::Object(body) })
+    }
 }

@@ -2,7 +2,8 @@
 
 use crate::json::Json;
 use crate::provider::content::Members;
-use crate::provider::request::{AddedSystem, Choice, Exchange, Prompt, Requests, Structured};
+use crate::provider::prompt::{AddedSystem, Exchange, Post, Prompt, Requests, Structured};
+use crate::provider::request::Choice;
 
 pub(in crate::provider) const REQUESTS: Requests = Requests {
     // Most models refuse a message with the role `system`.
@@ -10,7 +11,18 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
     exchange,
     members,
     structured: Structured::Tool(forced),
+    post: Post::Json { path: "/messages", headers: &[("anthropic-version", "2023-06-01")], first },
 };
+
+/// The limit of tokens is required.
+fn first(model: String, stream: bool) -> Members<'static> {
+    let mut members: Members<'_> =
+        vec![("model".into(), model.into()), ("max_tokens".into(), Json::integer(4096))];
+    if stream {
+        members.push(("stream".into(), true.into()));
+    }
+    members
+}
 
 fn text_block(text: &str) -> Json<'static> {
     Json::object([("type", "text".into()), ("text", text.to_owned().into())])

@@ -4,7 +4,7 @@ mod message;
 
 use super::chat;
 use super::content::blocks;
-use super::request::Requests;
+use super::prompt::Requests;
 use super::rules::{
     Arguments, EmptyResult, Fields, Ids, Last, Media, Merge, Replay, ResultParts, Results, Rules,
     System, UndeclaredTools,

@@ -2,7 +2,8 @@
 
 use crate::json::Json;
 use crate::provider::content::Members;
-use crate::provider::request::{AddedSystem, Choice, Exchange, Prompt, Requests, Structured};
+use crate::provider::prompt::{AddedSystem, Exchange, Post, Prompt, Requests, Structured};
+use crate::provider::request::Choice;
 
 /// The requests of OpenAI's Chat Completions.
 pub(in crate::provider) const REQUESTS: Requests = Requests {
@@ -10,12 +11,37 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
     exchange,
     members,
     structured: Structured::Member(json_schema),
+    post: post(with_usage),
 };
 
 /// For a provider whose requests this version does not write. A host that sends them itself gets
 /// messages in the provider's form, and tools in that of Chat Completions.
 pub(in crate::provider) const FOR_HOSTS: Requests =
-    Requests { structured: Structured::Unsupported, ..REQUESTS };
+    Requests { structured: Structured::Unsupported, post: Post::None, ..REQUESTS };
+
+/// Whole requests, whose body begins with the members that `first` makes.
+pub(in crate::provider) const fn post(first: fn(String, bool) -> Members<'static>) -> Post {
+    Post::Json { path: "/chat/completions", headers: &[], first }
+}
+
+/// The model and the stream.
+pub(in crate::provider) fn model(model: String, stream: bool) -> Members<'static> {
+    let mut members: Members<'_> = vec![("model".into(), model.into())];
+    if stream {
+        members.push(("stream".into(), true.into()));
+    }
+    members
+}
+
+/// As [`model`]; the stream ends with the number of tokens, which is sent on request only.
+fn with_usage(name: String, stream: bool) -> Members<'static> {
+    let mut members = model(name, stream);
+    if stream {
+        let usage = Json::object([("include_usage", true.into())]);
+        members.push(("stream_options".into(), usage));
+    }
+    members
+}
 
 /// Converts calls and their answers. The rules of histories decide whether to keep the reasoning.
 fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {

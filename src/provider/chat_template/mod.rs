@@ -3,7 +3,7 @@
 //! <https://huggingface.co/docs/transformers/chat_templating>
 
 use super::chat::{self, Silence, Style};
-use super::request::Requests;
+use super::prompt::Requests;
 use super::rules::{Arguments, Ids, Last, Merge, Rules, System};
 use super::shapes::Marks;
 use super::stream::Stream;

@@ -2,7 +2,7 @@
 //! <https://docs.cohere.com/v2/reference/chat>
 
 use super::chat::{self, Silence, Style};
-use super::request::Requests;
+use super::prompt::Requests;
 use super::rules::{Fields, Replay, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;

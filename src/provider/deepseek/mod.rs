@@ -2,7 +2,7 @@
 //! <https://api-docs.deepseek.com/guides/thinking_mode>
 
 use super::chat::{self, Silence, Style};
-use super::request::{Requests, Structured};
+use super::prompt::{Requests, Structured};
 use super::rules::{Fields, Last, Media, Replay, ResultParts, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;

@@ -4,7 +4,7 @@ mod message;
 
 use super::chat;
 use super::content::blocks;
-use super::request::Requests;
+use super::prompt::Requests;
 use super::rules::{
     Arguments, Fields, Ids, Last, Media, Merge, Names, Replay, ResultValues, Results, Rules,
     SentIds, Signatures, System,

@@ -2,7 +2,7 @@
 //! <https://console.groq.com/docs/openai>
 
 use super::chat::{self, Silence, Style};
-use super::request::Requests;
+use super::prompt::Requests;
 use super::rules::{Fields, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;

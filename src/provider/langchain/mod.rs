@@ -2,7 +2,7 @@
 
 use super::chat::{self, Silence, Style};
 use super::content::{Members, Message, Out, Role, blocks};
-use super::request::Requests;
+use super::prompt::Requests;
 use super::rules::{Arguments, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;

@@ -2,7 +2,7 @@
 //! <https://docs.mistral.ai/api/#tag/chat>, and the validator of `mistral-common`.
 
 use super::chat::{self, Silence, Style};
-use super::request::Requests;
+use super::prompt::Requests;
 use super::rules::{Arguments, Fields, Ids, Last, Merge, Replay, Rules, System};
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -37,4 +37,5 @@ const STYLE: Style = Style {
 
 pub(super) const STREAM: Stream = chat::STREAM;
 
-pub(super) const REQUESTS: Requests = chat::REQUESTS;
+// It refuses unknown members, of which `stream_options` is one.
+pub(super) const REQUESTS: Requests = Requests { post: chat::post(chat::model), ..chat::REQUESTS };

@@ -3,7 +3,7 @@
 
 use super::chat::{self, Silence, Style};
 use super::content::{Message, Out};
-use super::request::Requests;
+use super::prompt::Requests;
 use super::rules::{Arguments, Media, Replay, ResultParts, Rules, SentIds};
 use super::shapes::Marks;
 use super::stream::Stream;

@@ -1,7 +1,7 @@
 //! OpenAI Chat Completions: <https://platform.openai.com/docs/api-reference/chat/create>.
 
 use super::chat::{self, Silence, Style};
-use super::request::Requests;
+use super::prompt::Requests;
 use super::rules::{Fields, Media, Replay, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;

@@ -4,7 +4,7 @@
 mod message;
 
 use super::chat;
-use super::request::Requests;
+use super::prompt::Requests;
 use super::rules::{Elements, Fields, Ids, Media, Names, Replay, ResultParts, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;

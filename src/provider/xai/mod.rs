@@ -2,7 +2,7 @@
 //! <https://docs.x.ai/docs/api-reference#chat-completions>
 
 use super::chat::{self, Silence, Style};
-use super::request::Requests;
+use super::prompt::Requests;
 use super::rules::{Fields, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
