@@ -8,9 +8,9 @@
 //! ```
 //!
 //! The table of rules of a provider, and the code that writes one message in its form, are in the
-//! provider's folder. Every change is reported; a different spelling (camelCase for `snake_case`) is not a
-//! change. User content is never lost or moved before other content, and a synthesized result never
-//! reports success.
+//! provider's folder. Every change is reported; a different spelling (camelCase for `snake_case`) is
+//! not a change. User content is never lost or moved before other content, and a synthesized result
+//! never reports success.
 //!
 //! A history that a provider would refuse, and its repaired form:
 //!

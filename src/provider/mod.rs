@@ -1,17 +1,29 @@
-//! The providers: one folder each.
+//! The providers: what the core knows of each one, in a folder each, and whole requests for hosts.
 //!
-//! A folder holds all that the core knows of one provider, in three parts that the table below
-//! asks for:
+//! ```
+//! use turnlock::Dialect;
+//! use turnlock::json::Json;
+//! use turnlock::provider::RequestParts;
+//!
+//! let messages = vec![Json::parse_str(r#"{"role":"user","content":"hi"}"#)?];
+//! let request = Dialect::Mistral.request(RequestParts::new("m", messages, None))?;
+//! assert_eq!(request.path, "/chat/completions");
+//! let body = r#"{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]}"#;
+//! assert_eq!(request.body.to_text(), body);
+//! # Ok::<(), turnlock::Error>(())
+//! ```
+//!
+//! The folder of a provider declares three constants:
 //!
 //! ```text
 //!   RULES      which histories it accepts, and how its messages are written
-//!   STREAM     how its responses are decoded
+//!   STREAM     whether and how its responses are decoded
 //!   REQUESTS   how its requests are written
 //! ```
 //!
-//! No folder knows another one. What several share is in `chat`, the wire format of OpenAI's Chat
-//! Completions. A new provider is a folder and one row of the table; the compiler then names the
-//! parts that are missing.
+//! Folders do not know each other. What several providers share is in `chat`, the wire format of
+//! OpenAI's Chat Completions. A new provider is a folder and one row of the table in `mod.rs`; the
+//! compiler then names the constants and functions that are missing.
 
 mod chat;
 mod content;
@@ -48,6 +60,8 @@ macro_rules! by_dialect {
 }
 
 /// Declares the providers, one row each: `Variant = "name" in folder`.
+///
+/// `cargo fmt` does not find the folders: `rustfmt --edition 2024 src/provider/*/mod.rs` does.
 macro_rules! providers {
     ($($(#[$doc:meta])* $variant:ident = $name:literal in $folder:ident,)*) => {
         $(mod $folder;)*

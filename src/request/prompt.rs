@@ -169,13 +169,13 @@ pub(super) fn body(options: &Options, asked: &Asked<'_>) -> Result<Json<'static>
         Channel::Text | Channel::ToolCall => Structured::Unsupported,
     };
     let by_tool = match (channel, structured) {
-        (Channel::ToolCall, _) | (_, Structured::Tool(_)) => vec![request_tool()],
-        (Channel::Text | Channel::Structured, _) => Vec::new(),
+        (Channel::ToolCall, _) | (_, Structured::Tool(_)) => Some(request_tool()),
+        (Channel::Text | Channel::Structured, _) => None,
     };
-    let tools: Vec<_> = by_tool.iter().map(ToolDeclaration::from).collect();
+    let tool = by_tool.as_ref().map(ToolDeclaration::from);
     let message::Normalized { messages, system, .. } = history;
-    let prompt =
-        Prompt { messages, system, added_system: &[], tools: &tools, choice: Choice::Auto };
+    let (added_system, tools, choice) = (&[], tool.as_slice(), Choice::Auto);
+    let prompt = Prompt { messages, system, added_system, tools, choice };
     let mut body = provider::members(dialect, prompt);
     let member = match structured {
         Structured::Member(member) => Some(member(REQUEST_TOOL, schema())),
