@@ -67,6 +67,7 @@
 //! | send a request several times and measure agreement | [`bundle`] |
 //! | answer with a plan of searches | [`chain`] |
 //! | make any history valid for a provider, or report why it is not | [`message`] |
+//! | write a whole request for a provider | [`provider`] |
 //! | read a provider's stream | [`stream`] |
 //! | detect that two calls are the same | [`signature`], [`json`] |
 //! | declare tools, judge a call | [`tool`] |
@@ -105,6 +106,7 @@ pub mod json;
 pub mod limits;
 pub mod message;
 mod planted;
+pub mod provider;
 pub mod request;
 mod secret;
 pub mod signature;

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::model::Args;
-use super::rules::Arguments;
 use crate::json::{Host, Json, JsonError, Kind, Reader};
 use crate::limits;
+use crate::provider::Arguments;
 
 /// Returns the arguments in the form that the dialect requires, and the code of any defect.
 pub(super) fn settle<'a>(args: &Args<'a>, want: Arguments) -> (Json<'a>, Option<&'static str>) {
@@ -15,7 +15,7 @@ pub(super) fn settle<'a>(args: &Args<'a>, want: Arguments) -> (Json<'a>, Option<
             let read = text.as_str().unwrap_or_default();
             if read.trim().is_empty() {
                 (Json::Object(Vec::new()), Some("TOOL_ARGS_EMPTY"))
-            } else if want != Arguments::Object && is_object(read) {
+            } else if matches!(want, Arguments::Text { .. }) && is_object(read) {
                 // Already a JSON object: the text is sent unchanged.
                 return (text.clone(), None);
             } else {
@@ -24,7 +24,7 @@ pub(super) fn settle<'a>(args: &Args<'a>, want: Arguments) -> (Json<'a>, Option<
         }
     };
     let wanted = match want {
-        Arguments::Object => object,
+        Arguments::Object { .. } => object,
         Arguments::Text { .. } => object.into_text(),
     };
     (wanted, code)

@@ -4,9 +4,8 @@ use super::model::{Entry, Speaker};
 use super::options::{Options, Strategy};
 use super::prepare::{self, Prepared};
 use super::report::Finding;
-use super::rules::{Last, Merge, Message, Out, Results, Role, Rules, System};
-use crate::dialect::Dialect;
 use crate::json::{Joined, Json};
+use crate::provider::{Last, Merge, Message, Out, Results, Role, Rules, System, joined};
 
 /// The synthesized assistant text between a tool result and a user message.
 const BRIDGE: &str = "OK.";
@@ -203,7 +202,7 @@ impl<'a> Arranger<'a> {
                 }
                 self.push(Message { role, ..message }, index, context, before);
             }
-            System::Apart if !self.state.spoke => self.system.extend(message.parts),
+            System::Apart { .. } if !self.state.spoke => self.system.extend(message.parts),
             System::First if !self.state.spoke => {
                 self.push(message, index, context, before);
             }
@@ -213,7 +212,7 @@ impl<'a> Arranger<'a> {
             _ => {
                 let mut text = Joined::default();
                 text.text("<system>");
-                text.value(&prepare::joined(&message.parts, "\n\n"));
+                text.value(&joined(&message.parts, "\n\n"));
                 text.text("</system>");
                 let text = text.into_json();
                 let finding = Finding::new("SYSTEM_POSITION", "converted", index);
@@ -224,12 +223,10 @@ impl<'a> Arranger<'a> {
         }
     }
 
-    /// Whether a system message may stay in place: Anthropic's newer models accept one after the
-    /// user and before the assistant,
-    /// <https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages>.
+    /// Whether a system message may stay in place, after the user and before the assistant.
     fn may_stand(&self, entries: &[Entry<'a>], at: usize, context: &Context<'_>) -> bool {
         context.options.system_anywhere
-            && context.options.dialect == Dialect::Anthropic
+            && context.rules.system_after_user
             && self.last.as_ref().map(|last| last.role).or(self.state.before) == Some(Role::User)
             && entries
                 .get(at + 1..)
@@ -301,7 +298,7 @@ impl<'a> Arranger<'a> {
         // all parts are results.
         let result = |part: Option<&Out<'a>>| matches!(part, Some(Out::Result { .. }));
         let same = last.role == message.role;
-        let system = rules.system == System::First && message.role == Role::System;
+        let system = matches!(rules.system, System::First) && message.role == Role::System;
         let spoken = matches!(message.role, Role::User | Role::Assistant);
         let mixed = result(last.parts.first()) != result(message.parts.first());
         let may = same && (system || spoken && rules.merge != Merge::Never);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::index::Index;
-use super::rules::{Ids, Names};
+use crate::provider::{Ids, Names};
 
 /// Assigns every call a valid and unique id: its own where possible.
 ///
@@ -150,7 +150,7 @@ pub(super) fn name<'a>(given: &Cow<'a, str>, rule: Names) -> Option<Cow<'a, str>
     let first = |c: char| c.is_ascii_alphabetic() || c == '_';
     let (fits, most) = match rule {
         Names::Word(most) => (given.chars().all(word), most),
-        Names::Gemini => {
+        Names::Dotted => {
             let all = given.chars().all(|c| word(c) || c == '.' || c == ':');
             (all && given.chars().next().is_some_and(first), 64)
         }
@@ -159,7 +159,7 @@ pub(super) fn name<'a>(given: &Cow<'a, str>, rule: Names) -> Option<Cow<'a, str>
         return None;
     }
     let mut made: String = given.chars().map(|c| if word(c) { c } else { '_' }).collect();
-    if rule == Names::Gemini && !made.chars().next().is_some_and(first) {
+    if rule == Names::Dotted && !made.chars().next().is_some_and(first) {
         made.insert(0, '_');
     }
     made.truncate(most);

@@ -5,13 +5,12 @@
 //!   import          one element, any shape            -> pieces
 //!   history, pair   pieces, in order                  -> entries: messages, calls with results
 //!   arrange         entries, by the table of rules    -> messages that break no rule
-//!   dialect         one message                       -> the provider's JSON
 //! ```
 //!
-//! Each file in `dialect/` holds the table of rules of one dialect, and the code that writes its
-//! messages. Every change is reported; a different spelling (camelCase for `snake_case`) is not a
-//! change. User content is never lost or moved before other content, and a synthesized result never
-//! reports success.
+//! The table of rules of a provider, and the code that writes one message in its form, are in the
+//! provider's folder. Every change is reported; a different spelling (camelCase for `snake_case`) is
+//! not a change. User content is never lost or moved before other content, and a synthesized result
+//! never reports success.
 //!
 //! A history that a provider would refuse, and its repaired form:
 //!
@@ -38,7 +37,6 @@
 
 mod args;
 mod arrange;
-mod dialect;
 mod explain;
 mod history;
 mod ids;
@@ -49,7 +47,6 @@ mod options;
 mod pair;
 mod prepare;
 mod report;
-mod rules;
 mod thread;
 
 pub use explain::explain;

@@ -3,70 +3,7 @@
 use std::borrow::Cow;
 
 use crate::json::Json;
-
-/// The members of an object that remain after the known ones were taken.
-pub(super) type Members<'a> = Vec<(Cow<'a, str>, Json<'a>)>;
-
-/// The set of wire formats and hosts whose shapes occur in an element.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Marks(u16);
-
-impl Marks {
-    pub(super) const NONE: Self = Self(0);
-    pub(super) const CHAT: Self = Self(1);
-    pub(super) const RESPONSES: Self = Self(1 << 1);
-    pub(super) const ANTHROPIC: Self = Self(1 << 2);
-    pub(super) const GEMINI: Self = Self(1 << 3);
-    pub(super) const BEDROCK: Self = Self(1 << 4);
-    pub(super) const LANGCHAIN: Self = Self(1 << 5);
-    pub(super) const AI_SDK: Self = Self(1 << 6);
-    pub(super) const EVENT: Self = Self(1 << 7);
-    pub(super) const CAMEL: Self = Self(1 << 8);
-    /// A role and one text.
-    pub(super) const PLAIN: Self = Self(1 << 9);
-    /// Text blocks that have a type.
-    pub(super) const TYPED: Self = Self(1 << 10);
-    pub(super) const COHERE: Self = Self(1 << 11);
-    pub(super) const OLLAMA: Self = Self(1 << 12);
-
-    pub(super) const fn and(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// Whether all of these are among `others`.
-    pub(super) fn within(self, others: Self) -> bool {
-        self.0 & !others.0 == 0
-    }
-
-    pub(super) fn meets(self, others: Self) -> bool {
-        self.0 & others.0 != 0
-    }
-
-    pub(super) fn add(&mut self, other: Self) {
-        self.0 |= other.0;
-    }
-
-    /// The names of the shapes, for a developer.
-    pub(super) fn names(self) -> String {
-        const NAMES: [&str; 13] = [
-            "OpenAI Chat",
-            "OpenAI Responses",
-            "Anthropic",
-            "Gemini",
-            "Bedrock",
-            "LangChain",
-            "AI SDK",
-            "UI event",
-            "camelCase",
-            "plain text content",
-            "typed text blocks",
-            "Cohere",
-            "Ollama",
-        ];
-        let named = NAMES.iter().enumerate().filter(|(at, _)| self.0 & (1 << at) != 0);
-        named.map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
-    }
-}
+use crate::provider::{Marks, Members, Reasoning};
 
 /// The role of the speaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,25 +114,6 @@ impl<'a> Text<'a> {
     pub(super) fn new(text: Json<'a>) -> Self {
         Self { text, extra: Vec::new() }
     }
-}
-
-/// A model's reasoning, in the form of its provider.
-#[derive(Debug, Clone)]
-pub(super) enum Reasoning<'a> {
-    /// Signed by Anthropic, directly or through Bedrock.
-    Signed { text: Json<'a>, signature: Json<'a>, extra: Members<'a> },
-    /// Encrypted by Anthropic.
-    Redacted(Json<'a>),
-    /// `reasoning_content` beside the content, as in DeepSeek.
-    Content(Json<'a>),
-    /// `thinking` beside the content, as in Ollama.
-    Thinking(Json<'a>),
-    /// `reasoning_details` beside the content, which OpenRouter sends and expects back.
-    Details(Json<'a>),
-    /// A block or an item that only its own wire format accepts back.
-    Native { marks: Marks, block: Json<'a> },
-    /// Reasoning of no particular provider.
-    Plain,
 }
 
 /// A tool call.

@@ -4,14 +4,13 @@ use sha2::{Digest, Sha256};
 
 use super::options::PassOptions;
 use super::parse::REQUEST_TOOL;
-use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::json::Json;
 use crate::json::table::{names, options};
 use crate::message;
+use crate::provider::{self, Choice, Prompt, Structured, ToolDeclaration};
 use crate::signature::hex;
 use crate::tool::ToolSpec;
-use crate::turn::{Choice, wire_body};
 
 names! {
     /// Where the model is asked to put its request. It is accepted on every channel.
@@ -153,14 +152,26 @@ pub(super) fn body(options: &PassOptions, asked: &Asked<'_>) -> Result<Json<'sta
         Some(_) => options.policy.channel,
         None => Channel::Text,
     };
-    let by_tool = match (channel, dialect) {
-        (Channel::ToolCall, _) | (Channel::Structured, Dialect::Anthropic) => vec![request_tool()],
-        (Channel::Text | Channel::Structured, _) => Vec::new(),
+    let structured = match channel {
+        Channel::Structured => provider::structured(dialect),
+        Channel::Text | Channel::ToolCall => Structured::Unsupported,
     };
-    let tools: Vec<&ToolSpec> = by_tool.iter().collect();
-    let mut body = wire_body(dialect, history, &[], &tools, Choice::Auto);
-    if let (Channel::Structured, Json::Object(members)) = (channel, &mut body) {
-        members.extend(structured(dialect).map(|(key, value)| (key.into(), value)));
+    let by_tool = match (channel, structured) {
+        (Channel::ToolCall, _) | (_, Structured::Tool(_)) => Some(request_tool()),
+        (Channel::Text | Channel::Structured, _) => None,
+    };
+    let tool = by_tool.as_ref().map(ToolDeclaration::from);
+    let message::Normalized { messages, system, .. } = history;
+    let (added_system, tools, choice) = (&[], tool.as_slice(), Choice::Auto);
+    let prompt = Prompt { messages, system, added_system, tools, choice };
+    let mut body = provider::members(dialect, prompt);
+    let member = match structured {
+        Structured::Member(member) => Some(member(REQUEST_TOOL, schema())),
+        Structured::Tool(member) => Some(member(REQUEST_TOOL)),
+        Structured::Unsupported => None,
+    };
+    if let (Some((key, value)), Json::Object(members)) = (member, &mut body) {
+        members.push((key.into(), value));
     }
     Ok(body)
 }
@@ -170,27 +181,6 @@ fn request_tool() -> ToolSpec {
         description: "Requests read-only data for the plan.".to_owned(),
         input_schema: schema(),
         ..ToolSpec::new(REQUEST_TOOL)
-    }
-}
-
-/// The member that tells a provider to follow the schema.
-fn structured(dialect: Dialect) -> Option<(&'static str, Json<'static>)> {
-    use Dialect::{Anthropic, ChatTemplate, DeepSeek, Groq, Mistral, OpenAiChat, Xai};
-    let format = |kind: &'static str| ("type", Json::from(kind));
-    match dialect {
-        Anthropic => {
-            let choice = Json::object([format("tool"), ("name", REQUEST_TOOL.into())]);
-            Some(("tool_choice", choice))
-        }
-        // https://api-docs.deepseek.com/guides/json_mode: objects, but no schema.
-        DeepSeek => Some(("response_format", Json::object([format("json_object")]))),
-        OpenAiChat | Mistral | Groq | Xai | ChatTemplate => {
-            // Not `strict`: `params` is any object, which strict schemas cannot express.
-            let named = Json::object([("name", REQUEST_TOOL.into()), ("schema", schema())]);
-            let value = Json::object([format("json_schema"), ("json_schema", named)]);
-            Some(("response_format", value))
-        }
-        _ => None,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::json::{Json, write_string};
 
 /// The failure that `error` describes: an object with `message`, `type`, `code` or `status`,
 /// or a bare sentence.
-pub(super) fn failure(error: &Json<'_>, raw: &str) -> StreamError {
+pub(crate) fn failure(error: &Json<'_>, raw: &str) -> StreamError {
     let text = |key: &str| error.get(key).and_then(Json::as_str).unwrap_or_default();
     let message = error.as_str().unwrap_or_else(|| text("message"));
     let status = ["code", "status"].iter().find_map(|key| error.get(key)?.as_u64());
@@ -20,7 +20,7 @@ pub(super) fn failure(error: &Json<'_>, raw: &str) -> StreamError {
 }
 
 /// A failure for text that is not in the provider's wire format.
-pub(super) fn malformed(message: &str, text: &str) -> StreamError {
+pub(crate) fn malformed(message: &str, text: &str) -> StreamError {
     let mut raw = String::new();
     write_string(text.get(..text.floor_char_boundary(1000)).unwrap_or_default(), &mut raw);
     StreamError { class: ErrorClass::Malformed, message: message.to_owned(), raw }

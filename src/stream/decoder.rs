@@ -2,11 +2,9 @@
 
 use super::classify::malformed;
 use super::delta::Delta;
-use super::dialect::{anthropic, openai_chat};
+use super::events::AnyEvents;
 use super::sse::{SseDecoder, SseEvent};
 use super::template::Template;
-use crate::dialect::Dialect;
-use crate::error::Error;
 use crate::json::Reader;
 use crate::limits;
 
@@ -14,7 +12,7 @@ use crate::limits;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decoder {
     framing: Framing,
-    wire: Wire,
+    events: AnyEvents,
     /// The shortcut for text events; `None` disables it.
     template: Option<Template>,
     /// An error ended the stream; later bytes are ignored.
@@ -30,48 +28,10 @@ enum Framing {
     Body(Vec<u8>),
 }
 
-#[derive(Debug, Clone, PartialEq)]
-enum Wire {
-    OpenAiChat(openai_chat::Wire),
-    Anthropic(anthropic::Wire),
-}
-
-impl Wire {
-    fn data(&mut self, data: &str, out: &mut Vec<Delta>) {
-        match self {
-            Self::OpenAiChat(wire) => wire.data(data, out),
-            Self::Anthropic(wire) => wire.data(data, out),
-        }
-    }
-}
-
 impl Decoder {
-    /// Creates a decoder for the streams of `dialect`. `mistral`, `deepseek`, `groq`, `xai` and
-    /// `chat-template` stream as `openai-chat`.
-    ///
-    /// # Errors
-    /// `dialect.no_stream` for `langchain`, which has no wire format, and for the wire formats that
-    /// this version does not decode.
-    pub fn new(dialect: Dialect) -> Result<Self, Error> {
-        let wire = match dialect {
-            Dialect::OpenAiChat
-            | Dialect::Mistral
-            | Dialect::DeepSeek
-            | Dialect::Groq
-            | Dialect::Xai
-            | Dialect::ChatTemplate => Wire::OpenAiChat(openai_chat::Wire::default()),
-            Dialect::Anthropic => Wire::Anthropic(anthropic::Wire::default()),
-            Dialect::OpenAiResponses
-            | Dialect::Gemini
-            | Dialect::Cohere
-            | Dialect::Bedrock
-            | Dialect::Ollama
-            | Dialect::LangChain => {
-                return Err(Error::Dialect { name: dialect.name().to_owned(), known: true });
-            }
-        };
+    pub(crate) fn of(events: AnyEvents) -> Self {
         let template = Some(Template::default());
-        Ok(Self { framing: Framing::Unknown(Vec::new()), wire, template, failed: false })
+        Self { framing: Framing::Unknown(Vec::new()), events, template, failed: false }
     }
 
     /// Returns the decoder without its shortcut for text events, for tests that compare both.
@@ -107,13 +67,13 @@ impl Decoder {
     }
 
     fn decode(&mut self, bytes: &[u8], out: &mut Vec<Delta>) {
-        let (wire, failed, template) = (&mut self.wire, &mut self.failed, &mut self.template);
+        let (events, failed, template) = (&mut self.events, &mut self.failed, &mut self.template);
         let fits = match &mut self.framing {
             Framing::Unknown(_) => true,
             Framing::Sse(sse) => {
                 let dispatch = |event: &SseEvent<'_>| match template {
-                    Some(template) => with_template(template, wire, failed, &event.data, out),
-                    None => event_data(wire, failed, &event.data, out),
+                    Some(template) => with_template(template, events, failed, &event.data, out),
+                    None => event_data(events, failed, &event.data, out),
                 };
                 sse.feed(bytes, dispatch).is_ok()
             }
@@ -142,13 +102,13 @@ impl Decoder {
                 // A truncated event is dropped, as the standard requires.
                 let last = sse.end().filter(|event| is_whole(&event.data));
                 if let Some(event) = last {
-                    event_data(&mut self.wire, &mut self.failed, &event.data, out);
+                    event_data(&mut self.events, &mut self.failed, &event.data, out);
                 }
             }
             Framing::Body(body) => {
                 let text = String::from_utf8_lossy(&body);
                 let before = out.len();
-                event_data(&mut self.wire, &mut self.failed, &text, out);
+                event_data(&mut self.events, &mut self.failed, &text, out);
                 if !self.failed {
                     out.truncate(before);
                     out.push(Delta::Error(malformed("a JSON body in place of a stream", &text)));
@@ -161,16 +121,13 @@ impl Decoder {
     /// Whether the model has finished: a finish reason or the wire's end mark was seen.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        match &self.wire {
-            Wire::OpenAiChat(wire) => wire.is_finished(),
-            Wire::Anthropic(wire) => wire.is_finished(),
-        }
+        self.events.is_finished()
     }
 }
 
 fn with_template(
     template: &mut Template,
-    wire: &mut Wire,
+    events: &mut AnyEvents,
     failed: &mut bool,
     data: &str,
     out: &mut Vec<Delta>,
@@ -185,21 +142,21 @@ fn with_template(
         return;
     }
     let before = out.len();
-    event_data(wire, failed, data, out);
+    event_data(events, failed, data, out);
     template.learn(data, out.get(before..).unwrap_or_default(), |data| {
         let mut deltas = Vec::new();
-        let mut trial = wire.clone();
+        let mut trial = events.clone();
         trial.data(data, &mut deltas);
         // An event that changes the state carries more than its text.
-        if trial == *wire { deltas } else { Vec::new() }
+        if trial == *events { deltas } else { Vec::new() }
     });
 }
 
-fn event_data(wire: &mut Wire, failed: &mut bool, data: &str, out: &mut Vec<Delta>) {
+fn event_data(events: &mut AnyEvents, failed: &mut bool, data: &str, out: &mut Vec<Delta>) {
     if *failed {
         return;
     }
-    wire.data(data, out);
+    events.data(data, out);
     *failed = matches!(out.last(), Some(Delta::Error(_)));
 }
 

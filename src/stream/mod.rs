@@ -1,5 +1,8 @@
 //! Decodes provider bytes into [`Delta`]s. Any split of the bytes gives the same deltas.
 //!
+//! What all wire formats have in common is here. What the events of one provider mean is in the
+//! provider's folder.
+//!
 //! ```
 //! use turnlock::Dialect;
 //! use turnlock::stream::{Decoder, FinishReason, Response};
@@ -31,9 +34,12 @@ mod assemble;
 mod classify;
 mod decoder;
 mod delta;
-mod dialect;
+mod events;
 mod sse;
 mod template;
+
+pub(crate) use classify::{failure, malformed};
+pub(crate) use events::{AnyEvents, Events};
 
 pub use assemble::{Call, Reasoning, Response};
 pub use decoder::Decoder;

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::json::Json;
 use crate::json::table::{At, Describe, Read, Shape, Write, names, options};
 use crate::limits;
+use crate::provider::ToolDeclaration;
 
 names! {
     /// How to treat a call whose signature was executed before in this turn.
@@ -70,6 +71,13 @@ impl ToolSpec {
     #[must_use]
     pub fn may_run_again(&self) -> bool {
         self.read_only || self.idempotent
+    }
+}
+
+impl<'a> From<&'a ToolSpec> for ToolDeclaration<'a> {
+    fn from(tool: &'a ToolSpec) -> Self {
+        let ToolSpec { name, description, input_schema, .. } = tool;
+        Self { name, description, input_schema }
     }
 }
 

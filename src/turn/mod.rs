@@ -88,12 +88,9 @@ mod retry;
 mod settle;
 mod snapshot;
 mod unified;
-mod wire;
 
 // Shared with the tool-request pass.
-pub(crate) use prompt::Choice;
 pub(crate) use retry::{LONGEST_WAIT_MS, backoff_ms, is_retryable, status_message};
-pub(crate) use wire::body as wire_body;
 
 pub use machine::Turn;
 pub use options::{Keep, Mode, TurnOptions};

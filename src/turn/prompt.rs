@@ -5,11 +5,11 @@ use sha2::{Digest, Sha256};
 use super::machine::Turn;
 use super::options::TurnOptions;
 use super::policy::ResultsAs;
-use super::wire;
 use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::json::Json;
 use crate::message;
+use crate::provider::{self, AnsweredCall, Choice, Prompt, ToolDeclaration};
 use crate::signature::hex;
 use crate::stream::Reasoning;
 use crate::tool::ToolSpec;
@@ -61,11 +61,23 @@ pub(super) struct Answered {
     pub(super) answer: String,
 }
 
-/// The tool choice of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Choice {
-    Auto,
-    None,
+impl Context {
+    fn elements(&self, dialect: Dialect) -> Vec<Json<'static>> {
+        let context = match self {
+            Self::System(text) => provider::Context::System(text),
+            Self::Exchange(Exchange { reasoning, text, calls }) => {
+                let calls = calls.iter().map(|Answered { view, answer }| AnsweredCall {
+                    id: &view.id,
+                    name: &view.name,
+                    args: &view.args,
+                    answer,
+                });
+                let calls = calls.collect();
+                provider::Context::Exchange(provider::Exchange { reasoning, text, calls })
+            }
+        };
+        provider::elements(dialect, &context)
+    }
 }
 
 impl History {
@@ -85,11 +97,11 @@ impl History {
         instruction: Option<&str>,
     ) -> message::Normalized<'static> {
         for one in context.iter().skip(self.learned) {
-            self.append(wire::elements(dialect, one));
+            self.append(one.elements(dialect));
         }
         self.learned = context.len();
         let instruction = instruction.map(|text| Context::System(text.to_owned()));
-        let once = instruction.map(|one| wire::elements(dialect, &one)).unwrap_or_default();
+        let once = instruction.map(|one| one.elements(dialect)).unwrap_or_default();
         let retract = !once.is_empty();
         self.append(once);
         let normalized = self.all.normalized();
@@ -123,7 +135,11 @@ impl Turn {
         });
         let system: Vec<_> = system.chain(instruction).collect();
         let (tools, choice) = self.offer();
-        wire::body(dialect, normalized, &system, &tools, choice)
+        let tools: Vec<_> = tools.into_iter().map(ToolDeclaration::from).collect();
+        let message::Normalized { messages, system: given, .. } = normalized;
+        let prompt =
+            Prompt { messages, system: given, added_system: &system, tools: &tools, choice };
+        provider::members(dialect, prompt)
     }
 
     fn offer(&self) -> (Vec<&ToolSpec>, Choice) {

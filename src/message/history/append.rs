@@ -2,19 +2,19 @@
 
 use std::borrow::Cow;
 
-use super::super::model::{Entry, Marks, Part, Reasoning, Speaker};
+use super::super::model::{Entry, Part, Speaker};
 use super::super::options::Strategy;
 use super::super::report::Finding;
-use super::super::rules::System;
 use super::History;
 use super::ingest::by_message;
 use crate::json::Json;
+use crate::provider::{Elements, Marks, Reasoning, System};
 
 impl<'a> History<'a> {
     pub(super) fn say(&mut self, mut entry: Entry<'a>) {
         self.shape(entry.marks, entry.index);
         if let Some(last) = self.entries.last_mut()
-            && self.rules.own.meets(Marks::RESPONSES)
+            && self.rules.elements == Elements::Items
             && last.marks.meets(Marks::RESPONSES)
             && entry.speaker == Speaker::Assistant
             && !entry.listed
@@ -46,7 +46,7 @@ impl<'a> History<'a> {
         let index = entry.index;
         let mut early = Vec::new();
         let (mut called, mut answered) = (false, None);
-        if self.rules.own.meets(Marks::RESPONSES) {
+        if self.rules.elements == Elements::Items {
             self.item_ids(&mut entry);
         }
         for (part, one) in entry.parts.iter_mut().enumerate() {
@@ -86,7 +86,7 @@ impl<'a> History<'a> {
             .entries
             .last()
             .is_none_or(|last| matches!(last.speaker, Speaker::System | Speaker::Developer));
-        if leads && leading && self.rules.system == System::Apart {
+        if leads && leading && matches!(self.rules.system, System::Apart { .. }) {
             // A leading system message is moved out of the messages; any other is reported when it
             // is arranged.
             let finding = Finding::new("SYSTEM_POSITION", "moved", index);
@@ -119,7 +119,7 @@ impl<'a> History<'a> {
             self.undecided = None;
         }
         if user && at > self.turn {
-            // Gemini requires signatures in the current turn only.
+            // Signatures are required in the current turn only.
             if self.signatures() {
                 self.arranger.rewind(self.turn);
             }
@@ -127,8 +127,8 @@ impl<'a> History<'a> {
         }
     }
 
-    /// The Responses API refuses duplicate item ids: a message or a call loses its repeated id, and
-    /// a native item with a repeated id is dropped.
+    /// The ids of items are unique: a message or a call loses its repeated id, and a native item with
+    /// a repeated id is dropped.
     fn item_ids(&mut self, entry: &mut Entry<'a>) {
         let index = entry.index;
         let message = self.used_again(&entry.extra, index);

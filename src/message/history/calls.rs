@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use super::super::ids::Reasons;
-use super::super::model::{Args, Call, Entry, Marks, Part, Speaker, ToolResult};
+use super::super::model::{Args, Call, Entry, Part, Speaker, ToolResult};
 use super::super::pair::{Place, by_name};
 use super::super::report::Finding;
-use super::super::rules::Ids;
 use super::History;
+use crate::provider::{Elements, Ids, Marks, SentIds};
 
 impl<'a> History<'a> {
     /// Adds a call that is an element of its own; it joins the calls before it where possible.
@@ -29,7 +29,7 @@ impl<'a> History<'a> {
             return self.say(entry);
         }
         self.shape(marks, call.index);
-        if self.rules.own.meets(Marks::RESPONSES) && self.used_again(&call.extra, call.index) {
+        if self.rules.elements == Elements::Items && self.used_again(&call.extra, call.index) {
             call.extra.retain(|(key, _)| key != "id");
         }
         let id = self.name_call(&mut call);
@@ -87,7 +87,7 @@ impl<'a> History<'a> {
         let none = self.rules.ids == Ids::None;
         let within = duplicate && self.twice(call, number);
         for (is, code) in [
-            (missing && !self.rules.ids_optional, "TOOL_CALL_ID_MISSING"),
+            (missing && self.rules.sent_ids == SentIds::Always, "TOOL_CALL_ID_MISSING"),
             (duplicate, "TOOL_CALL_ID_DUPLICATE"),
             (form && length, "TOOL_CALL_ID_LENGTH"),
             (form && !length, "TOOL_CALL_ID_FORMAT"),

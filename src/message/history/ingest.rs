@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use super::super::import::element;
-use super::super::model::{Args, Call, Entry, Marks, Part, Piece, Speaker, Text};
+use super::super::model::{Args, Call, Entry, Part, Piece, Speaker, Text};
 use super::super::pair::Place;
 use super::super::report::Finding;
 use super::History;
 use crate::error::Error;
 use crate::json::{Joined, Json};
+use crate::provider::Marks;
 
 impl<'a> History<'a> {
     /// Adds the pieces of one element.

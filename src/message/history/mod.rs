@@ -9,17 +9,16 @@ mod results;
 pub use output::{Normalized, Update};
 
 use super::arrange::Arranger;
-use super::dialect;
 use super::ids::{IdMap, NameMap};
 use super::import::element;
 use super::index::Index;
-use super::model::{Entry, Marks};
+use super::model::Entry;
 use super::options::Options;
 use super::pair::Pairs;
 use super::report::Finding;
-use super::rules::Rules;
 use crate::error::Error;
 use crate::json::{Json, Kind, Reader};
+use crate::provider::{Marks, Rules, rules};
 
 /// The content of a synthesized result, for a call that has none.
 pub(in crate::message) const INTERRUPTED: &str =
@@ -86,7 +85,7 @@ impl<'a> History<'a> {
     #[must_use]
     pub fn new(options: Options) -> Self {
         Self {
-            rules: dialect::rules(options.dialect),
+            rules: rules(options.dialect),
             arranger: Arranger::default(),
             options,
             elements: 0,

@@ -4,10 +4,10 @@ use super::super::arrange::{Context, Tail};
 use super::super::model::Entry;
 use super::super::options::{Strategy, ThoughtSignatures};
 use super::super::report::{Finding, Repair, Violation};
-use super::super::{dialect, thread, thread_id};
+use super::super::{ids, thread, thread_id};
 use super::{History, OMITTED};
-use crate::dialect::Dialect;
 use crate::json::Json;
+use crate::provider::{System, UndeclaredTools};
 
 /// A history in the form that the provider accepts.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -189,24 +189,29 @@ impl<'a> History<'a> {
     }
 
     fn system(&self) -> Option<Json<'a>> {
+        let System::Apart { write } = self.rules.system else { return None };
         let texts = &self.arranger.system;
-        (!texts.is_empty()).then(|| (self.rules.write_system)(texts.clone()))
+        (!texts.is_empty()).then(|| write(texts.clone()))
     }
 
+    /// Stub declarations, if the history has calls, the request declares no tools, and the provider
+    /// refuses that.
     fn tool_config(&self) -> Option<Json<'a>> {
-        (self.options.dialect == Dialect::Bedrock && self.options.strategy == Strategy::Reconstruct)
-            .then(|| self.declared())
-            .flatten()
-    }
-
-    /// Returns stub declarations if the request declares no tools: Bedrock refuses tool blocks
-    /// without declared tools.
-    fn declared(&self) -> Option<Json<'a>> {
-        if !self.options.tools.as_ref().is_some_and(Vec::is_empty) {
+        let UndeclaredTools::Refused { stubs } = self.rules.undeclared_tools else { return None };
+        if self.options.strategy != Strategy::Reconstruct
+            || !self.options.tools.as_ref().is_some_and(Vec::is_empty)
+        {
             return None;
         }
-        let calls = self.entries.iter().flat_map(Entry::calls);
-        dialect::stub_tools(calls.map(|call| call.name.as_ref()), self.rules)
+        let mut names: Vec<String> = Vec::new();
+        for call in self.entries.iter().flat_map(Entry::calls) {
+            let made = ids::name(&call.name, self.rules.names);
+            let name = made.as_deref().unwrap_or(&call.name);
+            if let Err(at) = names.binary_search_by(|one| one.as_str().cmp(name)) {
+                names.insert(at, name.to_owned());
+            }
+        }
+        (!names.is_empty()).then(|| stubs(names))
     }
 
     fn thread_id(&self) -> Option<String> {

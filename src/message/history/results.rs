@@ -1,12 +1,12 @@
 //! Results: which call each one answers.
 
-use super::super::model::{Call, Content, Entry, Marks, Part, Speaker, ToolResult};
+use super::super::model::{Call, Content, Entry, Part, Speaker, ToolResult};
 use super::super::options::Strategy;
 use super::super::pair::{Answers, Place, by_name};
 use super::super::report::Finding;
-use super::super::rules::{Ids, Results};
 use super::calls::key;
 use super::{History, INTERRUPTED};
+use crate::provider::{Elements, Ids, Marks, Results};
 
 impl<'a> History<'a> {
     pub(super) fn result(&mut self, id: &str, result: ToolResult<'a>) {
@@ -48,7 +48,7 @@ impl<'a> History<'a> {
     fn elsewhere(&self, result: &ToolResult<'a>) -> bool {
         result.item.is_some()
             && self.options.strategy == Strategy::Reconstruct
-            && self.rules.own.meets(Marks::RESPONSES)
+            && self.rules.elements == Elements::Items
             && self.marks.within(self.rules.own)
             && (self.references || self.called.is_none())
     }
@@ -102,7 +102,7 @@ impl<'a> History<'a> {
         let rules = self.rules;
         let named = self.call_at(place).is_some_and(|call| !call.id.is_empty());
         for (is, code, free) in [
-            (between, "TOOL_RESULT_NOT_ADJACENT", rules.own.meets(Marks::RESPONSES)),
+            (between, "TOOL_RESULT_NOT_ADJACENT", rules.elements == Elements::Items),
             (after, "TOOL_RESULT_ORDER", (rules.ids != Ids::None || named) && !rules.bridge),
         ] {
             if is {

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::super::model::{Args, Call, Content, Marks, Members, Part, Piece, Reasoning, Text};
+use super::super::model::{Args, Call, Content, Part, Piece, Text};
 use super::{Fields, call};
 use crate::json::Json;
+use crate::provider::{Attachment, Marks, Members, Reasoning};
 
 /// A parsed block of a content list.
 pub(super) enum Block<'a> {
@@ -262,19 +263,8 @@ pub(super) fn provider_reasoning<'a>(fields: &mut Fields<'a>) -> Reasoning<'a> {
     anthropic.take("redactedData").map_or(Reasoning::Plain, redacted)
 }
 
-/// An image or a file, independent of any wire format.
-#[derive(Debug, Clone, PartialEq)]
-pub(in crate::message) struct Media<'a> {
-    /// Such as `image/png`; empty if unknown.
-    pub(in crate::message) mime: String,
-    /// A URL, or base64.
-    pub(in crate::message) data: Cow<'a, str>,
-    pub(in crate::message) is_url: bool,
-    pub(in crate::message) name: Option<Cow<'a, str>>,
-}
-
 /// The image or file in a block, if other wire formats can represent it.
-pub(in crate::message) fn media<'a>(block: &Json<'a>) -> Option<Media<'a>> {
+pub(in crate::message) fn media<'a>(block: &Json<'a>) -> Option<Attachment<'a>> {
     let text = |value: &Json<'a>, key: &str| match value.get(key) {
         Some(Json::String(text)) => Some(text.clone()),
         _ => None,
@@ -316,7 +306,7 @@ pub(in crate::message) fn media<'a>(block: &Json<'a>) -> Option<Media<'a>> {
         Some("file" | "file-data" | "file-url" | "image-data" | "image-url" | "media") => {
             match block.get("file") {
                 Some(file) => made(text(file, "file_data")?, None, "application/pdf")
-                    .map(|found| Media { name: text(file, "filename"), ..found }),
+                    .map(|found| Attachment { name: text(file, "filename"), ..found }),
                 None => made(
                     ["url", "data", "base64"].iter().find_map(|key| text(block, key))?,
                     mime(block),
@@ -336,7 +326,7 @@ pub(in crate::message) fn media<'a>(block: &Json<'a>) -> Option<Media<'a>> {
             }
             if let Some(file) = block.get("fileData").or_else(|| block.get("file_data")) {
                 let url = text(file, "fileUri").or_else(|| text(file, "file_uri"))?;
-                return made(url, mime(file), "").map(|found| Media { is_url: true, ..found });
+                return made(url, mime(file), "").map(|found| Attachment { is_url: true, ..found });
             }
             let image = block.get("image")?;
             let format = text(image, "format")?;
@@ -345,14 +335,14 @@ pub(in crate::message) fn media<'a>(block: &Json<'a>) -> Option<Media<'a>> {
     }
 }
 
-fn located<'a>(data: Cow<'a, str>, mime: String, name: Option<Cow<'a, str>>) -> Media<'a> {
+fn located<'a>(data: Cow<'a, str>, mime: String, name: Option<Cow<'a, str>>) -> Attachment<'a> {
     let split = data.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     if let Some((inner, payload)) = split {
         let mime = if inner.is_empty() { mime } else { inner.to_owned() };
-        return Media { mime, data: Cow::Owned(payload.to_owned()), is_url: false, name };
+        return Attachment { mime, data: Cow::Owned(payload.to_owned()), is_url: false, name };
     }
     let is_url = data.contains("://");
-    Media { mime, data, is_url, name }
+    Attachment { mime, data, is_url, name }
 }
 
 /// The parts and results of a content, in order, and whether the content is a list.

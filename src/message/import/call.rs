@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::super::model::{Args, Call, Content, Marks, ToolResult};
+use super::super::model::{Args, Call, Content, ToolResult};
 use super::{Fields, block};
 use crate::json::Json;
+use crate::provider::Marks;
 
 /// Parses a call: `{ id, function: { name, arguments } }`, `{ toolCallId, toolName, args }`,
 /// `{ id, name, args }`, `{ id, name, input }` and mixed forms.

@@ -4,9 +4,10 @@
 
 use std::borrow::Cow;
 
-use super::super::model::{Call, Entry, Marks, Part, Piece, Reasoning, Speaker, Text};
+use super::super::model::{Call, Entry, Part, Piece, Speaker, Text};
 use super::{Fields, call};
 use crate::json::Json;
+use crate::provider::{Marks, Reasoning};
 
 /// Returns the pieces of an event; `None` if the type is not a known event, and `Some(None)` if the
 /// event lacks a required member.

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::super::model::Members;
 use crate::json::Json;
+use crate::provider::Members;
 
 /// The members of an object: known members are taken, the rest stays.
 #[derive(Debug, Clone)]

@@ -2,10 +2,11 @@
 //!
 //! <https://ai.google.dev/api/caching#Content>
 
-use super::super::model::{Call, Content, Entry, Marks, Part, Piece, Reasoning, Speaker, Text};
+use super::super::model::{Call, Content, Entry, Part, Piece, Speaker, Text};
 use super::block::media;
 use super::{Fields, call};
 use crate::json::Json;
+use crate::provider::{Marks, Reasoning};
 
 /// Whether the parts are Gemini's: they have no type.
 pub(super) fn is(fields: &Fields<'_>) -> bool {

@@ -2,8 +2,9 @@
 //!
 //! <https://platform.openai.com/docs/api-reference/responses/create#responses-create-input>
 
-use super::super::model::{Call, Entry, Marks, Part, Piece, Reasoning, Speaker};
+use super::super::model::{Call, Entry, Part, Piece, Speaker};
 use super::{Fields, call, message};
+use crate::provider::{Marks, Reasoning};
 
 pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     // A reference may omit its type.

@@ -2,9 +2,10 @@
 //!
 //! <https://python.langchain.com/docs/concepts/messages/>
 
-use super::super::model::{Entry, Marks, Piece, Speaker};
+use super::super::model::{Entry, Piece, Speaker};
 use super::{Fields, message};
 use crate::json::Json;
+use crate::provider::Marks;
 
 const TYPES: [&str; 9] =
     ["human", "ai", "system", "developer", "tool", "function", "remove", "chat", "generic"];

@@ -4,9 +4,10 @@
 use std::borrow::Cow;
 
 use super::super::index::Index;
-use super::super::model::{Call, Content, Entry, Marks, Part, Piece, Reasoning, Speaker, Text};
+use super::super::model::{Call, Content, Entry, Part, Piece, Speaker, Text};
 use super::{Fields, block, call};
 use crate::json::Json;
+use crate::provider::{Marks, Reasoning};
 
 pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let role = fields.take_text("role")?;

@@ -12,7 +12,7 @@ mod langchain;
 mod message;
 mod ui;
 
-pub(super) use block::{Media, media};
+pub(super) use block::media;
 pub(super) use fields::Fields;
 
 use super::model::{Part, Piece, Speaker};

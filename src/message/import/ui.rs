@@ -2,10 +2,11 @@
 //!
 //! <https://ai-sdk.dev/docs/reference/ai-sdk-core/ui-message>
 
-use super::super::model::{Call, Entry, Marks, Part, Piece, Reasoning, Speaker, Text};
+use super::super::model::{Call, Entry, Part, Piece, Speaker, Text};
 use super::block::{self, Block};
 use super::{Fields, call};
 use crate::json::Json;
+use crate::provider::{Marks, Reasoning};
 
 pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let speaker = match fields.take_text("role")?.as_ref() {

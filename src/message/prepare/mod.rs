@@ -1,5 +1,6 @@
 //! Prepares the parts of one entry for its dialect.
 
+mod attachment;
 mod results;
 
 use std::borrow::Cow;
@@ -8,17 +9,17 @@ use super::args::settle;
 use super::arrange::Context;
 use super::history::OMITTED;
 use super::ids;
-use super::import::media;
-use super::model::{Call, Entry, Marks, Members, Part, Reasoning, Speaker};
+use super::model::{Call, Entry, Part, Speaker};
 use super::options::{ReasoningReplay, Strategy};
 use super::report::{Finding, Weight};
-use super::rules::{Arguments, Media, Message, Names, Out, Replay, Rules};
-use crate::json::{Joined, Json, is_space};
+use crate::json::{Json, is_space};
+use crate::provider::{
+    Arguments, Elements, Marks, Members, Message, Names, Out, Reasoning, Replay, Rules, SentIds,
+    Signatures,
+};
 
 /// The name for a call that names no tool.
 const UNKNOWN_TOOL: &str = "unknown_tool";
-/// Gemini's documented placeholder for a missing signature.
-const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// An entry that is ready to be arranged.
 #[derive(Debug)]
@@ -57,8 +58,8 @@ pub(super) fn entry<'a>(
     for (place, part) in entry.parts.iter().enumerate() {
         match part {
             Part::Text(text) => {
-                // Gemini 3 ends with an empty text that carries the signature.
-                let signs = context.rules.is_gemini()
+                // The last text of a message may be empty and carry the signature.
+                let signs = context.rules.thought_signatures != Signatures::None
                     && entry.marks.within(context.rules.own)
                     && text.extra.iter().any(|(key, _)| key == "thoughtSignature");
                 if text.text.is_blank() && !signs {
@@ -105,9 +106,10 @@ pub(super) fn entry<'a>(
         work.findings.push(finding.more("an empty text is wanted").spelling());
     }
     made.extra = work.fields(&entry.extra, context.rules.fields.message, entry.marks);
-    if made.results.len() > 128 && context.rules.own.meets(Marks::CHAT) {
+    let most = context.rules.most_calls;
+    if made.results.len() > most {
         let finding = Finding::new("TOOL_CALLS_TOO_MANY", "dropped", entry.index);
-        work.findings.push(finding.more("at most 128 are taken").spelling());
+        work.findings.push(finding.more(format!("at most {most} are taken")).spelling());
     }
     made.listed = entry.listed && context.own;
     let reasoned = entry.parts.iter().any(|part| matches!(part, Part::Reasoning(_)));
@@ -196,7 +198,7 @@ impl<'a> Work<'_, 'a> {
             | (Replay::Details, Reasoning::Details(_)) => true,
             (_, Reasoning::Native { marks, .. }) => {
                 let own = self.own(*marks) && rules.reasoning == Replay::Native;
-                if own && marks.meets(Marks::RESPONSES) && last && !self.followed() {
+                if own && rules.elements == Elements::Items && last && !self.followed() {
                     let index = self.entry.index;
                     self.findings.push(Finding::new("REASONING_ITEM_UNPAIRED", "dropped", index));
                     return None;
@@ -220,64 +222,6 @@ impl<'a> Work<'_, 'a> {
         let only_text = self.context.options.strategy != Strategy::Reconstruct;
         let next = self.behind.iter().find(|next| next.says(only_text, self.rules().own));
         next.is_some_and(|next| next.speaker == Speaker::Assistant)
-    }
-
-    fn media(&mut self, marks: Marks, block: &Json<'a>) -> Out<'a> {
-        let rules = self.rules();
-        if self.takes(marks, block) {
-            return Out::Native(block.clone());
-        }
-        let seen = media(block);
-        let fits = seen.as_ref().is_some_and(|seen| match rules.media {
-            Media::None => false,
-            Media::Images => seen.mime.starts_with("image/"),
-            // OpenAI's chat accepts files only as bytes.
-            Media::Files => {
-                !seen.is_url || !rules.own.meets(Marks::CHAT) || seen.mime.starts_with("image/")
-            }
-            Media::Bytes => !seen.is_url,
-        });
-        match seen {
-            Some(seen) if fits => Out::Media(seen),
-            seen => {
-                let finding = Finding::new("CONTENT_SHAPE", "converted", self.entry.index);
-                self.findings.push(finding.done("an attachment became a note"));
-                let note = seen.map_or_else(
-                    || "[attachment]".to_owned(),
-                    |seen| match (seen.is_url, seen.name) {
-                        (true, _) => format!("[attachment: {}]", seen.data),
-                        (_, Some(name)) => format!("[attachment: {name}]"),
-                        _ => format!("[attachment: {}]", seen.mime),
-                    },
-                );
-                Out::Text { text: note.into(), extra: Vec::new(), apart: false }
-            }
-        }
-    }
-
-    fn native(&mut self, marks: Marks, block: &Json<'a>) -> Option<Out<'a>> {
-        if self.takes(marks, block) {
-            return Some(Out::Native(block.clone()));
-        }
-        // The text of a refusal is sent as text.
-        if let Some(text) = block.get("refusal").filter(|text| !text.is_blank()) {
-            return Some(Out::Text { text: text.clone(), extra: Vec::new(), apart: true });
-        }
-        let kind = block.get("type").and_then(Json::as_str).unwrap_or("a block");
-        let finding = Finding::new("CONTENT_SHAPE", "converted", self.entry.index);
-        if let Some(text) = document(block) {
-            self.findings.push(finding.done("its text stays"));
-            return Some(Out::Text { text, extra: Vec::new(), apart: true });
-        }
-        let why = format!("{kind} is known to its own provider only");
-        if self.entry.speaker == Speaker::User {
-            // An attachment of the user is at least named.
-            let text = Json::string(format!("[attachment: {kind}]"));
-            self.findings.push(finding.more(why));
-            return Some(Out::Text { text, extra: Vec::new(), apart: true });
-        }
-        self.findings.push(Finding { action: "dropped", ..finding.more(why) });
-        None
     }
 
     fn name(&mut self, call: &Call<'a>) -> Cow<'a, str> {
@@ -327,25 +271,28 @@ impl<'a> Work<'_, 'a> {
         let custom = call.extra.iter().any(|(key, _)| key == "custom");
         if matches!(call.args, super::model::Args::Value(_))
             && !custom
-            && rules.arguments != Arguments::Object
+            && matches!(rules.arguments, Arguments::Text { .. })
             && self.entry.marks.within(rules.own)
         {
             let more = ("JSON text is wanted".into(), Weight::Spelling);
             self.note("TOOL_ARGS_TYPE", "converted", (call.index, &call.id), more);
         }
         if matches!(call.args, super::model::Args::Text(_))
-            && rules.arguments == Arguments::Object
-            && !rules.own.meets(Marks::LANGCHAIN)
+            && rules.arguments == (Arguments::Object { or_text: false })
             && self.entry.marks.within(rules.own)
         {
             let more = ("an object is wanted".into(), Weight::Spelling);
             self.note("TOOL_ARGS_TYPE", "converted", (call.index, &call.id), more);
         }
         let mut thought_signature = call.thought_signature.clone();
-        if thought_signature.is_none() && first && self.context.signatures && rules.is_gemini() {
-            let more = (NO_SIGNATURE.into(), Weight::Fault);
+        if let Signatures::OnParts { placeholder } = rules.thought_signatures
+            && thought_signature.is_none()
+            && first
+            && self.context.signatures
+        {
+            let more = (placeholder.into(), Weight::Fault);
             self.note("THOUGHT_SIGNATURE_MISSING", "synthesized", (call.index, &call.id), more);
-            thought_signature = Some(NO_SIGNATURE.into());
+            thought_signature = Some(placeholder.into());
         }
         let extra = self.fields(&call.extra, rules.fields.call, self.entry.marks);
         Out::Call {
@@ -357,14 +304,15 @@ impl<'a> Work<'_, 'a> {
         }
     }
 
-    /// The id of a call; null if the dialect needs none and the history has none.
+    /// The id of a call; null if it is sent without one.
     fn id(&self, call: &Call<'a>) -> Json<'a> {
-        let given = !call.id.is_empty() && (!self.rules().is_gemini() || self.context.own);
-        if given || !self.rules().ids_optional {
-            Json::String(call.wire_id.clone())
-        } else {
-            Json::Null
-        }
+        let given = !call.id.is_empty();
+        let sent = match self.rules().sent_ids {
+            SentIds::Always => true,
+            SentIds::IfGiven => given,
+            SentIds::IfOwn => given && self.context.own,
+        };
+        if sent { Json::String(call.wire_id.clone()) } else { Json::Null }
     }
 }
 
@@ -385,52 +333,6 @@ fn calls_last(parts: &mut Vec<Out<'_>>) {
     parts.extend(said);
     parts.extend(calls);
     parts.extend(rest);
-}
-
-/// The text of a document or a search result.
-fn document<'a>(block: &Json<'a>) -> Option<Json<'a>> {
-    let texts = |list: &Json<'a>| {
-        let mut all = Joined::default();
-        for item in list.as_array()? {
-            if let Some(text) = item.get("text") {
-                if !all.is_empty() {
-                    all.text("\n");
-                }
-                all.value(text);
-            }
-        }
-        Some(all.into_json())
-    };
-    let inner = block.get("document").unwrap_or(block);
-    let source = inner.get("source");
-    let found =
-        [source.and_then(|source| source.get("text")), inner.get("data"), inner.get("text")];
-    let found = found.into_iter().flatten().find(|value| value.is_text()).cloned();
-    let text_source =
-        source.filter(|source| source.get("type").and_then(Json::as_str) == Some("text"));
-    found
-        .or_else(|| text_source?.get("data").cloned())
-        .or_else(|| texts(source?.get("content")?))
-        .or_else(|| texts(inner.get("content")?))
-        .or_else(|| Some(inner.get("data")?.clone().into_text()))
-        .filter(|text| !text.is_blank())
-}
-
-/// Joins the texts.
-pub(super) fn joined<'a>(parts: &[Out<'a>], between: &str) -> Json<'a> {
-    if let [Out::Text { text, .. }] = parts {
-        return text.clone();
-    }
-    let mut all = Joined::default();
-    for part in parts {
-        if let Out::Text { text, .. } = part {
-            if !all.is_empty() {
-                all.text(between);
-            }
-            all.value(text);
-        }
-    }
-    all.into_json()
 }
 
 /// Removes white space from the end of the last text.

@@ -4,11 +4,13 @@ use std::borrow::Cow;
 
 use super::super::history::INTERRUPTED;
 use super::super::import::media;
-use super::super::model::{Call, Content, Marks, Part, Text, ToolResult};
+use super::super::model::{Call, Content, Part, Text, ToolResult};
 use super::super::report::Weight;
-use super::super::rules::{EmptyResult, Media, Out, ResultOut};
-use super::{Work, joined};
+use super::Work;
 use crate::json::Json;
+use crate::provider::{
+    Attachment, EmptyResult, Marks, Media, Out, ResultOut, ResultParts, ResultValues, joined,
+};
 
 /// The text of an empty result, if the provider refuses an empty one.
 const EMPTY: &str = "(empty)";
@@ -36,13 +38,14 @@ impl<'a> Work<'_, 'a> {
 
     fn content(&mut self, call: &Call<'a>, result: &ToolResult<'a>) -> ResultOut<'a> {
         let rules = self.rules();
+        let native = rules.result_values == ResultValues::Native;
         let text = match &result.content {
             Content::Text(text) => text.clone(),
-            Content::Value(value) if rules.is_gemini() && self.own(result.marks) => {
+            Content::Value(value) if native && self.own(result.marks) => {
                 return ResultOut::Native(value.clone());
             }
             Content::Value(value) => {
-                let more = ("now JSON text".into(), Weight::risk_if(rules.is_gemini()));
+                let more = ("now JSON text".into(), Weight::risk_if(native));
                 self.note("TOOL_RESULT_TYPE", "converted", (result.index, &call.id), more);
                 value.clone().into_text()
             }
@@ -51,9 +54,11 @@ impl<'a> Work<'_, 'a> {
                     parts.iter().filter_map(|part| self.shown(part, result)).collect();
                 let texts = outs.iter().all(|out| matches!(out, Out::Text { .. }));
                 let own = self.context.own && self.own(result.marks);
-                let taken = rules.media != Media::None && rules.own.meets(Marks::TYPED)
-                    || rules.shows_results;
-                let list = own && taken || !texts && rules.shows_results;
+                let list = match rules.result_parts {
+                    ResultParts::Joined => false,
+                    ResultParts::Listed => own,
+                    ResultParts::WithMedia => own || !texts,
+                };
                 if list && !outs.is_empty() {
                     return ResultOut::Parts(outs);
                 }
@@ -85,14 +90,13 @@ impl<'a> Work<'_, 'a> {
                 Some(Out::Text { text: text.clone(), extra, apart: false })
             }
             Part::Media { marks, block } => {
-                if self.takes(*marks, block) && self.rules().shows_results && self.own(result.marks)
-                {
+                let shown = self.rules().result_parts == ResultParts::WithMedia;
+                if self.takes(*marks, block) && shown && self.own(result.marks) {
                     return Some(Out::Native(block.clone()));
                 }
-                let seen = media(block).filter(|_| self.rules().shows_results);
-                let fits = |seen: &super::super::import::Media<'a>| {
-                    !seen.is_url || self.rules().media != Media::Bytes
-                };
+                let seen = media(block).filter(|_| shown);
+                let fits =
+                    |seen: &Attachment<'a>| !seen.is_url || self.rules().media != Media::Bytes;
                 match seen {
                     Some(seen) if fits(&seen) => Some(Out::Media(seen)),
                     _ => Some(self.media(Marks::NONE, &Json::Null)),

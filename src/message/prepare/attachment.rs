@@ -1,0 +1,95 @@
+//! Prepares media, and blocks that only their own wire format has.
+
+use super::super::import::media;
+use super::super::model::Speaker;
+use super::super::report::Finding;
+use super::Work;
+use crate::json::{Joined, Json};
+use crate::provider::{Marks, Media, Out};
+
+impl<'a> Work<'_, 'a> {
+    pub(super) fn media(&mut self, marks: Marks, block: &Json<'a>) -> Out<'a> {
+        let rules = self.rules();
+        if self.takes(marks, block) {
+            return Out::Native(block.clone());
+        }
+        let seen = media(block);
+        let fits = seen.as_ref().is_some_and(|seen| match rules.media {
+            Media::None => false,
+            Media::Images => seen.mime.starts_with("image/"),
+            Media::Files => true,
+            Media::FilesAsBytes => !seen.is_url || seen.mime.starts_with("image/"),
+            Media::Bytes => !seen.is_url,
+        });
+        match seen {
+            Some(seen) if fits => Out::Media(seen),
+            seen => {
+                let finding = Finding::new("CONTENT_SHAPE", "converted", self.entry.index);
+                self.findings.push(finding.done("an attachment became a note"));
+                let note = seen.map_or_else(
+                    || "[attachment]".to_owned(),
+                    |seen| match (seen.is_url, seen.name) {
+                        (true, _) => format!("[attachment: {}]", seen.data),
+                        (_, Some(name)) => format!("[attachment: {name}]"),
+                        _ => format!("[attachment: {}]", seen.mime),
+                    },
+                );
+                Out::Text { text: note.into(), extra: Vec::new(), apart: false }
+            }
+        }
+    }
+
+    pub(super) fn native(&mut self, marks: Marks, block: &Json<'a>) -> Option<Out<'a>> {
+        if self.takes(marks, block) {
+            return Some(Out::Native(block.clone()));
+        }
+        // The text of a refusal is sent as text.
+        if let Some(text) = block.get("refusal").filter(|text| !text.is_blank()) {
+            return Some(Out::Text { text: text.clone(), extra: Vec::new(), apart: true });
+        }
+        let kind = block.get("type").and_then(Json::as_str).unwrap_or("a block");
+        let finding = Finding::new("CONTENT_SHAPE", "converted", self.entry.index);
+        if let Some(text) = document(block) {
+            self.findings.push(finding.done("its text stays"));
+            return Some(Out::Text { text, extra: Vec::new(), apart: true });
+        }
+        let why = format!("{kind} is known to its own provider only");
+        if self.entry.speaker == Speaker::User {
+            // An attachment of the user is at least named.
+            let text = Json::string(format!("[attachment: {kind}]"));
+            self.findings.push(finding.more(why));
+            return Some(Out::Text { text, extra: Vec::new(), apart: true });
+        }
+        self.findings.push(Finding { action: "dropped", ..finding.more(why) });
+        None
+    }
+}
+
+/// The text of a document or a search result.
+fn document<'a>(block: &Json<'a>) -> Option<Json<'a>> {
+    let texts = |list: &Json<'a>| {
+        let mut all = Joined::default();
+        for item in list.as_array()? {
+            if let Some(text) = item.get("text") {
+                if !all.is_empty() {
+                    all.text("\n");
+                }
+                all.value(text);
+            }
+        }
+        Some(all.into_json())
+    };
+    let inner = block.get("document").unwrap_or(block);
+    let source = inner.get("source");
+    let found =
+        [source.and_then(|source| source.get("text")), inner.get("data"), inner.get("text")];
+    let found = found.into_iter().flatten().find(|value| value.is_text()).cloned();
+    let text_source =
+        source.filter(|source| source.get("type").and_then(Json::as_str) == Some("text"));
+    found
+        .or_else(|| text_source?.get("data").cloned())
+        .or_else(|| texts(source?.get("content")?))
+        .or_else(|| texts(inner.get("content")?))
+        .or_else(|| Some(inner.get("data")?.clone().into_text()))
+        .filter(|text| !text.is_blank())
+}

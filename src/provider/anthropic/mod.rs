@@ -1,0 +1,48 @@
+//! Anthropic Messages: <https://docs.anthropic.com/en/api/messages>.
+
+mod message;
+mod request;
+mod stream;
+
+pub(super) use request::REQUESTS;
+
+use super::content::blocks;
+use super::rules::{
+    Arguments, EmptyResult, Fields, Ids, Last, Media, Merge, Replay, ResultParts, Results, Rules,
+    System,
+};
+use super::shapes::Marks;
+use super::stream::Stream;
+use crate::json::Json;
+use crate::stream::AnyEvents;
+use message::{block, write};
+
+const OWN: Marks = Marks::ANTHROPIC.and(Marks::PLAIN).and(Marks::TYPED);
+
+pub(super) const RULES: Rules = Rules {
+    system: System::Apart { write: |texts| Json::Array(blocks(texts, block)) },
+    // https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
+    system_after_user: true,
+    first_user: true,
+    last: Last::NotAssistant,
+    merge: Merge::Neater,
+    ids: Ids::Word(64),
+    results: Results::WithUser,
+    result_parts: ResultParts::WithMedia,
+    arguments: Arguments::Object { or_text: false },
+    reasoning: Replay::Signed,
+    empty_result: EmptyResult::RefusedOnError,
+    calls_last: true,
+    empty_refused: true,
+    strict: true,
+    media: Media::Files,
+    fields: Fields {
+        text: &["cache_control", "citations"],
+        call: &["cache_control", "caller"],
+        result: &["cache_control", "is_error"],
+        ..Fields::NONE
+    },
+    ..Rules::common(OWN, write)
+};
+
+pub(super) const STREAM: Stream = Stream::Sse(|| AnyEvents::new(stream::Messages::default()));

@@ -1,0 +1,98 @@
+//! Requests: <https://docs.anthropic.com/en/api/messages>.
+
+use crate::json::Json;
+use crate::provider::content::Members;
+use crate::provider::prompt::{AddedSystem, Exchange, Post, Prompt, Requests, Structured};
+use crate::provider::request::Choice;
+
+pub(in crate::provider) const REQUESTS: Requests = Requests {
+    // Most models refuse a message with the role `system`.
+    added_system: AddedSystem::InSystem,
+    exchange,
+    members,
+    structured: Structured::Tool(forced),
+    post: Post::Json { path: "/messages", headers: &[("anthropic-version", "2023-06-01")], first },
+};
+
+/// The limit of tokens is required.
+fn first(model: String, stream: bool) -> Members<'static> {
+    let mut members: Members<'_> =
+        vec![("model".into(), model.into()), ("max_tokens".into(), Json::integer(4096))];
+    if stream {
+        members.push(("stream".into(), true.into()));
+    }
+    members
+}
+
+fn text_block(text: &str) -> Json<'static> {
+    Json::object([("type", "text".into()), ("text", text.to_owned().into())])
+}
+
+/// Converts calls and their answers. All results are in one user message after the calls.
+fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
+    let Exchange { reasoning, text, calls } = exchange;
+    let owned = |text: &str| Json::string(text.to_owned());
+    // With thinking enabled, an assistant message with calls must begin with its signed thinking.
+    let signed = reasoning.iter().filter_map(|block| {
+        let signature = block.signature.as_deref()?;
+        Some(Json::object([
+            ("type", "thinking".into()),
+            ("thinking", owned(&block.text)),
+            ("signature", owned(signature)),
+        ]))
+    });
+    let mut said: Vec<_> = signed.collect();
+    if !text.trim().is_empty() {
+        said.push(text_block(text));
+    }
+    said.extend(calls.iter().map(|call| {
+        Json::object([
+            ("type", "tool_use".into()),
+            ("id", owned(call.id)),
+            ("name", owned(call.name)),
+            ("input", call.arguments()),
+        ])
+    }));
+    let results = calls.iter().map(|call| {
+        Json::object([
+            ("type", "tool_result".into()),
+            ("tool_use_id", owned(call.id)),
+            ("content", owned(call.answer)),
+        ])
+    });
+    let results = Json::Array(results.collect());
+    [("assistant", Json::Array(said)), ("user", results)]
+        .map(|(role, content)| Json::object([("role", role.into()), ("content", content)]))
+        .into()
+}
+
+fn members<'a>(prompt: Prompt<'_, 'a>) -> Members<'a> {
+    let mut system: Vec<Json<'a>> = match prompt.system {
+        Some(Json::Array(blocks)) => blocks,
+        _ => Vec::new(),
+    };
+    system.extend(prompt.added_system.iter().map(|text| text_block(text)));
+    let mut members: Members<'a> = Vec::new();
+    if !system.is_empty() {
+        members.push(("system".into(), Json::Array(system)));
+    }
+    members.push(("messages".into(), Json::Array(prompt.messages)));
+    if !prompt.tools.is_empty() {
+        let wire = prompt.tools.iter().map(|tool| {
+            Json::object([
+                ("name", tool.name.to_owned().into()),
+                ("description", tool.description.to_owned().into()),
+                ("input_schema", tool.input_schema.clone()),
+            ])
+        });
+        members.push(("tools".into(), Json::Array(wire.collect())));
+        if prompt.choice == Choice::None {
+            members.push(("tool_choice".into(), Json::object([("type", "none".into())])));
+        }
+    }
+    members
+}
+
+fn forced(tool: &'static str) -> (&'static str, Json<'static>) {
+    ("tool_choice", Json::object([("type", "tool".into()), ("name", tool.into())]))
+}

@@ -1,0 +1,357 @@
+//! Anthropic Messages streaming: <https://docs.anthropic.com/en/api/messages-streaming>.
+//!
+//! The `type` inside the data is read, not the event's name, because proxies drop the latter. An
+//! unknown event type is passed on as `other`, because the provider adds types without notice.
+
+use std::borrow::Cow;
+
+use crate::json::{Json, JsonError, Kind, Reader};
+use crate::stream::{Delta, Events, FinishReason, Usage, failure, malformed};
+
+/// The state between two events.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Messages {
+    message: Option<String>,
+    /// A block has started.
+    said: bool,
+    /// Open blocks by the provider's index.
+    blocks: Vec<(u64, Block)>,
+    calls: u32,
+    ended_calls: u32,
+    tokens: Tokens,
+    finished: bool,
+    done: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Block {
+    /// Text or thinking; the type of each delta tells which.
+    Plain,
+    /// A call for the host to run. `whole` is the input, if it came with the start.
+    Call { index: u32, whole: Option<String> },
+    /// A tool that the provider runs, its result, or an unknown block.
+    Foreign,
+}
+
+/// Anthropic counts cached tokens separately from the input, and reports running totals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Tokens {
+    input: Option<u64>,
+    cache_write: Option<u64>,
+    cache_read: Option<u64>,
+    output: Option<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Event<'a> {
+    kind: Cow<'a, str>,
+    index: u64,
+    block: Option<Json<'a>>,
+    delta: Change<'a>,
+    message: Option<Json<'a>>,
+    usage: Option<Json<'a>>,
+    error: Option<Json<'a>>,
+}
+
+#[derive(Debug, Default)]
+struct Change<'a> {
+    kind: Cow<'a, str>,
+    text: Cow<'a, str>,
+    thinking: Cow<'a, str>,
+    signature: Option<Cow<'a, str>>,
+    partial_json: Cow<'a, str>,
+    stop_reason: Option<Cow<'a, str>>,
+}
+
+impl Events for Messages {
+    fn is_finished(&self) -> bool {
+        self.finished || self.done
+    }
+
+    fn data(&mut self, data: &str, out: &mut Vec<Delta>) {
+        let mut event = Event::default();
+        let mut reader = Reader::lossy(data);
+        let read = reader.object(&mut |key, reader| event.member(&key, reader));
+        if read.and_then(|()| reader.end()).is_err() {
+            // Gateways may end this stream with OpenAI's end mark.
+            if data.trim() != "[DONE]" {
+                out.push(Delta::Error(malformed("an event of the model is no JSON object", data)));
+            }
+            return;
+        }
+        self.take(event, data, out);
+    }
+}
+
+impl Messages {
+    fn take(&mut self, event: Event<'_>, data: &str, out: &mut Vec<Delta>) {
+        if let Some(error) = event.error {
+            out.push(Delta::Error(failure(&error, data)));
+            return;
+        }
+        match &*event.kind {
+            "message_start" => self.message_start(event.message.as_ref(), data, out),
+            "content_block_start" => self.block_start(event.index, event.block.as_ref(), data, out),
+            "content_block_delta" => self.block_delta(event.index, &event.delta, data, out),
+            "content_block_stop" => self.block_stop(event.index, out),
+            "message_delta" => {
+                if let Some(raw) = &event.delta.stop_reason {
+                    self.finish(raw, out);
+                }
+                self.usage(event.usage.as_ref(), out);
+            }
+            "message_stop" => {
+                self.done = true;
+                // A message that starts after this one is separate; the two cannot be mixed.
+                self.said = false;
+                self.message = None;
+                self.blocks.clear();
+            }
+            "ping" => {}
+            _ => out.push(Delta::Other { raw: data.to_owned() }),
+        }
+    }
+
+    /// Handles the start of a message. A retrying proxy can insert a second message into a stream.
+    /// A repeated start with the same id is accepted before any content; otherwise the two messages
+    /// would be mixed, so it is an error.
+    fn message_start(&mut self, message: Option<&Json<'_>>, data: &str, out: &mut Vec<Delta>) {
+        let id = message.and_then(|message| message.get("id")).and_then(Json::as_str);
+        let id = id.unwrap_or_default().to_owned();
+        if self.said || self.message.as_ref().is_some_and(|known| *known != id) {
+            let said = "a second message starts inside the stream of the first";
+            out.push(Delta::Error(malformed(said, data)));
+            return;
+        }
+        self.message = Some(id);
+        let part = |key: &str| message.and_then(|message| message.get(key));
+        // A call made by code execution arrives complete with the start of its message.
+        let content = part("content").and_then(Json::as_array).into_iter().flatten();
+        for (at, block) in content.enumerate() {
+            let at = u64::try_from(at).unwrap_or(u64::MAX);
+            self.block_start(at, Some(block), data, out);
+            self.block_stop(at, out);
+        }
+        if let Some(raw) = part("stop_reason").and_then(Json::as_str) {
+            self.finish(raw, out);
+        }
+        self.usage(part("usage"), out);
+    }
+
+    fn block_start(&mut self, at: u64, block: Option<&Json<'_>>, data: &str, out: &mut Vec<Delta>) {
+        let text = |key: &str| {
+            let found = block.and_then(|block| block.get(key)).and_then(Json::as_str);
+            found.unwrap_or_default().to_owned()
+        };
+        let kind = match &*text("type") {
+            "text" => {
+                push_text(text("text"), out);
+                Block::Plain
+            }
+            "thinking" => {
+                push_reasoning(text("thinking"), None, out);
+                Block::Plain
+            }
+            "tool_use" => {
+                let index = self.calls;
+                self.calls += 1;
+                let id = Some(text("id")).filter(|id| !id.is_empty());
+                let id = id.unwrap_or_else(|| format!("call_{index}"));
+                out.push(Delta::ToolCallStart { index, id, name: text("name") });
+                let input = block.and_then(|block| block.get("input"));
+                let said = |input: &&Json<'_>| input.as_object().is_some_and(|o| !o.is_empty());
+                Block::Call { index, whole: input.filter(said).map(Json::to_text) }
+            }
+            _ => {
+                out.push(Delta::Other { raw: data.to_owned() });
+                Block::Foreign
+            }
+        };
+        self.said = true;
+        self.blocks.retain(|(open, _)| *open != at);
+        self.blocks.push((at, kind));
+    }
+
+    fn block_delta(&mut self, at: u64, change: &Change<'_>, data: &str, out: &mut Vec<Delta>) {
+        let block = self.blocks.iter_mut().find_map(|(open, block)| (*open == at).then_some(block));
+        match (&*change.kind, block) {
+            ("text_delta", _) => push_text(change.text.to_string(), out),
+            ("thinking_delta", _) => push_reasoning(change.thinking.to_string(), None, out),
+            ("signature_delta", _) => {
+                let signature = change.signature.as_ref().map(|text| text.to_string());
+                push_reasoning(String::new(), signature, out);
+            }
+            ("input_json_delta", Some(Block::Call { index, whole })) => {
+                if !change.partial_json.is_empty() {
+                    *whole = None;
+                    let text = change.partial_json.to_string();
+                    out.push(Delta::ToolCallArguments { index: *index, text });
+                }
+            }
+            _ => out.push(Delta::Other { raw: data.to_owned() }),
+        }
+    }
+
+    fn block_stop(&mut self, at: u64, out: &mut Vec<Delta>) {
+        let place = self.blocks.iter().position(|(open, _)| *open == at);
+        let block = place.map(|place| self.blocks.remove(place).1);
+        if let Some(Block::Call { index, whole }) = block {
+            if let Some(text) = whole {
+                out.push(Delta::ToolCallArguments { index, text });
+            }
+            self.ended_calls += 1;
+            out.push(Delta::ToolCallEnd { index });
+        }
+    }
+
+    fn finish(&mut self, raw: &str, out: &mut Vec<Delta>) {
+        if std::mem::replace(&mut self.finished, true) {
+            return;
+        }
+        let reason = match raw {
+            "end_turn" | "stop_sequence" if self.ended_calls > 0 => FinishReason::ToolCalls,
+            "end_turn" | "stop_sequence" => FinishReason::Stop,
+            "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
+            "tool_use" => FinishReason::ToolCalls,
+            "refusal" => FinishReason::ContentFilter,
+            _ => FinishReason::Other, // `pause_turn` and future reasons
+        };
+        out.push(Delta::Finish { reason, raw: raw.to_owned() });
+    }
+
+    fn usage(&mut self, usage: Option<&Json<'_>>, out: &mut Vec<Delta>) {
+        let number = |key: &str| usage?.get(key)?.as_u64();
+        let (old, tokens) = (self.tokens, &mut self.tokens);
+        tokens.input = number("input_tokens").or(tokens.input);
+        tokens.cache_write = number("cache_creation_input_tokens").or(tokens.cache_write);
+        tokens.cache_read = number("cache_read_input_tokens").or(tokens.cache_read);
+        tokens.output = number("output_tokens").or(tokens.output);
+        if *tokens == old {
+            return;
+        }
+        let cached = tokens.cache_write.unwrap_or(0) + tokens.cache_read.unwrap_or(0);
+        out.push(Delta::Usage(Usage {
+            input_tokens: tokens.input.map(|input| input + cached),
+            output_tokens: tokens.output,
+            cached_input_tokens: tokens.cache_read,
+            reasoning_tokens: None,
+        }));
+    }
+}
+
+fn push_text(text: String, out: &mut Vec<Delta>) {
+    if !text.is_empty() {
+        out.push(Delta::Text(text));
+    }
+}
+
+fn push_reasoning(text: String, signature: Option<String>, out: &mut Vec<Delta>) {
+    if !text.is_empty() || signature.is_some() {
+        out.push(Delta::Reasoning { text, signature });
+    }
+}
+
+impl<'a> Event<'a> {
+    fn member(&mut self, key: &str, reader: &mut Reader<'a>) -> Result<(), JsonError> {
+        match key {
+            "type" if reader.peek()? == Kind::String => self.kind = reader.string()?,
+            "index" if reader.peek()? == Kind::Number => {
+                self.index = reader.number()?.parse().unwrap_or(0);
+            }
+            "content_block" => self.block = Some(reader.value()?),
+            "delta" if reader.peek()? == Kind::Object => {
+                reader.object(&mut |key, reader| self.delta.member(&key, reader))?;
+            }
+            "message" => self.message = Some(reader.value()?),
+            "usage" => self.usage = Some(reader.value()?),
+            "error" => self.error = Some(reader.value()?).filter(|error| !error.is_null()),
+            _ => reader.skip()?,
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Change<'a> {
+    fn member(&mut self, key: &str, reader: &mut Reader<'a>) -> Result<(), JsonError> {
+        if reader.peek()? != Kind::String {
+            return reader.skip();
+        }
+        let text = reader.string()?;
+        match key {
+            "type" => self.kind = text,
+            "text" => self.text = text,
+            "thinking" => self.thinking = text,
+            "signature" => self.signature = Some(text),
+            "partial_json" => self.partial_json = text,
+            "stop_reason" => self.stop_reason = Some(text),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(events: &[&str]) -> Vec<Delta> {
+        let mut wire = Messages::default();
+        let mut out = Vec::new();
+        events.iter().for_each(|event| wire.data(event, &mut out));
+        out
+    }
+
+    /// The arguments of the one call.
+    fn arguments(start: &str, pieces: &[&str]) -> String {
+        let start = format!(
+            r#"{{"type":"content_block_start","index":0,"content_block":{{"type":"tool_use","id":"a","name":"f","input":{start}}}}}"#
+        );
+        let piece = |text: &&str| {
+            format!(
+                r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"input_json_delta","partial_json":{text:?}}}}}"#
+            )
+        };
+        let mut events = vec![start];
+        events.extend(pieces.iter().map(piece));
+        events.push(r#"{"type":"content_block_stop","index":0}"#.to_owned());
+        let deltas = read(&events.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(deltas.last(), Some(&Delta::ToolCallEnd { index: 0 }));
+        let texts = deltas.into_iter().filter_map(|delta| match delta {
+            Delta::ToolCallArguments { text, .. } => Some(text),
+            _ => None,
+        });
+        texts.collect()
+    }
+
+    #[test]
+    fn input_comes_whole_or_in_pieces_and_never_twice() {
+        assert_eq!(arguments("{}", &["", "{\"x\"", ":1}"]), "{\"x\":1}");
+        assert_eq!(arguments("{\"x\":1}", &[]), "{\"x\":1}");
+        assert_eq!(arguments("{\"x\":1}", &["{\"x\"", ":1}"]), "{\"x\":1}");
+        assert_eq!(arguments("{}", &[""]), "");
+    }
+
+    #[test]
+    fn tools_of_the_provider_are_not_ours_to_run() {
+        let events = [
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"s","name":"web_search","input":{}}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}}"#,
+            r#"{"type":"content_block_stop","index":0}"#,
+        ];
+        let deltas = read(&events);
+        assert!(deltas.iter().all(|delta| matches!(delta, Delta::Other { .. })), "{deltas:?}");
+        assert_eq!(deltas.len(), 2);
+    }
+
+    #[test]
+    fn two_messages_are_never_mixed() {
+        let start = |id| format!(r#"{{"type":"message_start","message":{{"id":"{id}"}}}}"#);
+        let text = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}"#;
+        let stop = r#"{"type":"message_stop"}"#;
+        let failed = |events: &[&str]| matches!(read(events).last(), Some(Delta::Error(_)));
+        assert!(!failed(&[&start("m"), &start("m"), text]), "told twice, before anything was said");
+        assert!(failed(&[&start("m"), text, &start("m")]), "a retry of the same message");
+        assert!(failed(&[&start("m"), &start("n")]), "another message");
+        assert!(!failed(&[&start("m"), text, stop, &start("n"), text]), "one after the other");
+    }
+}

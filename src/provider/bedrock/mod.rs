@@ -1,0 +1,55 @@
+//! Bedrock Converse: <https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html>.
+
+mod message;
+
+use super::chat;
+use super::content::blocks;
+use super::prompt::Requests;
+use super::rules::{
+    Arguments, EmptyResult, Fields, Ids, Last, Media, Merge, Replay, ResultParts, Results, Rules,
+    System, UndeclaredTools,
+};
+use super::shapes::Marks;
+use super::stream::Stream;
+use crate::json::Json;
+use message::{block, write};
+
+const OWN: Marks = Marks::BEDROCK;
+
+pub(super) const RULES: Rules = Rules {
+    system: System::Apart { write: |texts| Json::Array(blocks(texts, block)) },
+    first_user: true,
+    last: Last::NotAssistant,
+    merge: Merge::Needed,
+    ids: Ids::Word(64),
+    results: Results::WithUser,
+    result_parts: ResultParts::WithMedia,
+    arguments: Arguments::Object { or_text: false },
+    reasoning: Replay::Signed,
+    empty_result: EmptyResult::Refused,
+    calls_last: true,
+    empty_refused: true,
+    strict: true,
+    media: Media::Bytes,
+    fields: Fields { result: &["status", "type"], ..Fields::NONE },
+    undeclared_tools: UndeclaredTools::Refused { stubs },
+    ..Rules::common(OWN, write)
+};
+
+pub(super) const STREAM: Stream = Stream::None;
+
+pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;
+
+/// Declares tools that cannot be called.
+fn stubs(names: Vec<String>) -> Json<'static> {
+    let tools = names.into_iter().map(|name| {
+        let schema = Json::object([("json", Json::object([("type", "object".into())]))]);
+        let spec = [
+            ("name", name.into()),
+            ("description", "Not available.".into()),
+            ("inputSchema", schema),
+        ];
+        Json::object([("toolSpec", Json::object(spec))])
+    });
+    Json::object([("tools", Json::Array(tools.collect()))])
+}

@@ -1,0 +1,103 @@
+//! Requests: <https://platform.openai.com/docs/api-reference/chat/create>.
+
+use crate::json::Json;
+use crate::provider::content::Members;
+use crate::provider::prompt::{AddedSystem, Exchange, Post, Prompt, Requests, Structured};
+use crate::provider::request::Choice;
+
+/// The requests of OpenAI's Chat Completions.
+pub(in crate::provider) const REQUESTS: Requests = Requests {
+    added_system: AddedSystem::InHistory,
+    exchange,
+    members,
+    structured: Structured::Member(json_schema),
+    post: post(with_usage),
+};
+
+/// For a provider whose requests this version does not write. A host that sends them itself gets
+/// messages in the provider's form, and tools in that of Chat Completions.
+pub(in crate::provider) const FOR_HOSTS: Requests =
+    Requests { structured: Structured::Unsupported, post: Post::None, ..REQUESTS };
+
+/// Whole requests, whose body begins with the members that `first` makes.
+pub(in crate::provider) const fn post(first: fn(String, bool) -> Members<'static>) -> Post {
+    Post::Json { path: "/chat/completions", headers: &[], first }
+}
+
+/// The model and the stream.
+pub(in crate::provider) fn model(model: String, stream: bool) -> Members<'static> {
+    let mut members: Members<'_> = vec![("model".into(), model.into())];
+    if stream {
+        members.push(("stream".into(), true.into()));
+    }
+    members
+}
+
+/// As [`model`]; the stream ends with the number of tokens, which is sent on request only.
+fn with_usage(name: String, stream: bool) -> Members<'static> {
+    let mut members = model(name, stream);
+    if stream {
+        let usage = Json::object([("include_usage", true.into())]);
+        members.push(("stream_options".into(), usage));
+    }
+    members
+}
+
+/// Converts calls and their answers. The rules of histories decide whether to keep the reasoning.
+fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
+    let Exchange { reasoning, text, calls } = exchange;
+    let owned = |text: &str| Json::string(text.to_owned());
+    let wire = calls.iter().map(|call| {
+        let function = Json::object([
+            ("name", owned(call.name)),
+            ("arguments", call.arguments().to_text().into()),
+        ]);
+        Json::object([("id", owned(call.id)), ("type", "function".into()), ("function", function)])
+    });
+    let mut said = vec![
+        ("role".into(), "assistant".into()),
+        ("content".into(), owned(text)),
+        ("tool_calls".into(), Json::Array(wire.collect())),
+    ];
+    if !reasoning.is_empty() {
+        let text: String = reasoning.iter().map(|block| block.text.as_str()).collect();
+        said.push(("reasoning_content".into(), text.into()));
+    }
+    let mut messages = vec![Json::Object(said)];
+    messages.extend(calls.iter().map(|call| {
+        Json::object([
+            ("role", "tool".into()),
+            ("tool_call_id", owned(call.id)),
+            ("content", owned(call.answer)),
+        ])
+    }));
+    messages
+}
+
+fn members<'a>(prompt: Prompt<'_, 'a>) -> Members<'a> {
+    let mut members: Members<'a> = vec![("messages".into(), Json::Array(prompt.messages))];
+    if !prompt.tools.is_empty() {
+        let wire = prompt.tools.iter().map(|tool| {
+            let function = Json::object([
+                ("name", tool.name.to_owned().into()),
+                ("description", tool.description.to_owned().into()),
+                ("parameters", tool.input_schema.clone()),
+            ]);
+            Json::object([("type", "function".into()), ("function", function)])
+        });
+        members.push(("tools".into(), Json::Array(wire.collect())));
+        // `tool_choice` is allowed only together with `tools`.
+        if prompt.choice == Choice::None {
+            members.push(("tool_choice".into(), "none".into()));
+        }
+    }
+    members
+}
+
+/// <https://platform.openai.com/docs/guides/structured-outputs>. Not `strict`: a strict schema
+/// cannot express an object with any members.
+fn json_schema(name: &'static str, schema: Json<'static>) -> (&'static str, Json<'static>) {
+    let named = Json::object([("name", name.into()), ("schema", schema)]);
+    let format = [("type", "json_schema".into()), ("json_schema", named)];
+    ("response_format", Json::object(format))
+}

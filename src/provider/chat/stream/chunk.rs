@@ -1,0 +1,224 @@
+//! Reads one chunk. Unknown members are skipped: providers add them without notice.
+
+use std::borrow::Cow;
+
+use crate::json::{Json, JsonError, Kind, Reader};
+use crate::stream::{StreamError, Usage, failure};
+
+/// The relevant members of one chunk.
+#[derive(Debug, Default)]
+pub(super) struct Chunk<'a> {
+    pub(super) said: Vec<Piece<'a>>,
+    pub(super) calls: Vec<Fragment<'a>>,
+    pub(super) finish: Option<Cow<'a, str>>,
+    pub(super) usage: Option<Usage>,
+    pub(super) error: Option<StreamError>,
+}
+
+#[derive(Debug)]
+pub(super) enum Piece<'a> {
+    Text(Cow<'a, str>),
+    Reasoning(Cow<'a, str>),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Fragment<'a> {
+    pub(super) index: Option<u64>,
+    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) name: Option<Cow<'a, str>>,
+    pub(super) arguments: Option<Cow<'a, str>>,
+}
+
+impl<'a> Chunk<'a> {
+    pub(super) fn member(
+        &mut self,
+        key: &str,
+        reader: &mut Reader<'a>,
+        data: &str,
+    ) -> Result<(), JsonError> {
+        match key {
+            "choices" => list(reader, &mut |reader| self.choice(reader)),
+            "usage" => {
+                self.usage = usage(&reader.value()?).or(self.usage);
+                Ok(())
+            }
+            "x_groq" => {
+                let groq = reader.value()?;
+                self.usage = groq.get("usage").and_then(usage).or(self.usage);
+                Ok(())
+            }
+            "error" => {
+                let error = reader.value()?;
+                if !error.is_null() {
+                    self.error = Some(failure(&error, data));
+                }
+                Ok(())
+            }
+            // vLLM: `{"object":"error","message":…,"code":…}`
+            "object" if reader.peek()? == Kind::String => {
+                if reader.string()? == "error" {
+                    self.error = Json::parse_str(data).ok().map(|whole| failure(&whole, data));
+                }
+                Ok(())
+            }
+            _ => reader.skip(),
+        }
+    }
+
+    fn choice(&mut self, reader: &mut Reader<'a>) -> Result<(), JsonError> {
+        let mut one = Chunk::default();
+        let mut first = true;
+        object(reader, &mut |key, reader| match key {
+            "index" if reader.peek()? == Kind::Number => {
+                first = reader.number()? == "0";
+                Ok(())
+            }
+            "delta" => object(reader, &mut |key, reader| one.delta(key, reader)),
+            "finish_reason" => {
+                one.finish = text(reader)?;
+                Ok(())
+            }
+            _ => reader.skip(),
+        })?;
+        // A second choice is an alternative answer, which was not requested.
+        if first {
+            self.said.append(&mut one.said);
+            self.calls.append(&mut one.calls);
+            self.finish = one.finish.or_else(|| self.finish.take());
+        }
+        Ok(())
+    }
+
+    fn delta(&mut self, key: &str, reader: &mut Reader<'a>) -> Result<(), JsonError> {
+        match key {
+            "content" | "refusal" if reader.peek()? == Kind::String => {
+                self.said.push(Piece::Text(reader.string()?));
+                Ok(())
+            }
+            "content" => list(reader, &mut |reader| self.part(reader)),
+            // vLLM and DeepSeek send `reasoning_content`, Groq and OpenRouter send `reasoning`. If
+            // both are present, they are equal.
+            "reasoning_content" | "reasoning" => {
+                let known = self.said.iter().any(|piece| matches!(piece, Piece::Reasoning(_)));
+                if let Some(text) = text(reader)?.filter(|_| !known) {
+                    self.said.push(Piece::Reasoning(text));
+                }
+                Ok(())
+            }
+            "tool_calls" => list(reader, &mut |reader| {
+                let mut fragment = Fragment::default();
+                object(reader, &mut |key, reader| fragment.member(key, reader))?;
+                self.calls.push(fragment);
+                Ok(())
+            }),
+            _ => reader.skip(),
+        }
+    }
+
+    /// Mistral: content as a list of `text` and `thinking` parts.
+    fn part(&mut self, reader: &mut Reader<'a>) -> Result<(), JsonError> {
+        let mut pieces = Vec::new();
+        object(reader, &mut |key, reader| match key {
+            "text" => {
+                pieces.extend(text(reader)?.map(Piece::Text));
+                Ok(())
+            }
+            "thinking" if reader.peek()? == Kind::String => {
+                pieces.push(Piece::Reasoning(reader.string()?));
+                Ok(())
+            }
+            "thinking" => list(reader, &mut |reader| {
+                object(reader, &mut |key, reader| match key {
+                    "text" => {
+                        pieces.extend(text(reader)?.map(Piece::Reasoning));
+                        Ok(())
+                    }
+                    _ => reader.skip(),
+                })
+            }),
+            _ => reader.skip(),
+        })?;
+        self.said.append(&mut pieces);
+        Ok(())
+    }
+}
+
+impl<'a> Fragment<'a> {
+    fn member(&mut self, key: &str, reader: &mut Reader<'a>) -> Result<(), JsonError> {
+        match key {
+            "index" if reader.peek()? == Kind::Number => {
+                self.index = reader.number()?.parse().ok();
+                Ok(())
+            }
+            // Continuations repeat the id, or send "" or "null".
+            "id" => {
+                self.id = text(reader)?.filter(|id| !id.is_empty() && id != "null");
+                Ok(())
+            }
+            "function" => object(reader, &mut |key, reader| match key {
+                "name" => {
+                    self.name = text(reader)?.filter(|name| !name.is_empty());
+                    Ok(())
+                }
+                "arguments" => {
+                    self.arguments = match reader.peek()? {
+                        Kind::String => Some(reader.string()?),
+                        Kind::Null => {
+                            reader.null()?;
+                            None
+                        }
+                        // Ollama and some proxies send the object itself.
+                        _ => Some(Cow::Borrowed(reader.raw()?)),
+                    };
+                    Ok(())
+                }
+                _ => reader.skip(),
+            }),
+            _ => reader.skip(),
+        }
+    }
+}
+
+/// Reads an object; any other value is skipped.
+fn object<'a>(
+    reader: &mut Reader<'a>,
+    member: &mut dyn FnMut(&str, &mut Reader<'a>) -> Result<(), JsonError>,
+) -> Result<(), JsonError> {
+    match reader.peek()? {
+        Kind::Object => reader.object(&mut |key, reader| member(&key, reader)),
+        _ => reader.skip(),
+    }
+}
+
+/// Reads an array; any other value is skipped.
+fn list<'a>(
+    reader: &mut Reader<'a>,
+    item: &mut dyn FnMut(&mut Reader<'a>) -> Result<(), JsonError>,
+) -> Result<(), JsonError> {
+    match reader.peek()? {
+        Kind::Array => reader.array(item),
+        _ => reader.skip(),
+    }
+}
+
+/// Reads a string; any other value is skipped.
+fn text<'a>(reader: &mut Reader<'a>) -> Result<Option<Cow<'a, str>>, JsonError> {
+    match reader.peek()? {
+        Kind::String => reader.string().map(Some),
+        _ => reader.skip().map(|()| None),
+    }
+}
+
+fn usage(json: &Json<'_>) -> Option<Usage> {
+    json.as_object()?;
+    let number = |key: &str| json.get(key).and_then(Json::as_u64);
+    let detail = |of: &str, key: &str| json.get(of).and_then(|d| d.get(key)).and_then(Json::as_u64);
+    let usage = Usage {
+        input_tokens: number("prompt_tokens"),
+        output_tokens: number("completion_tokens"),
+        cached_input_tokens: detail("prompt_tokens_details", "cached_tokens")
+            .or_else(|| number("prompt_cache_hit_tokens")),
+        reasoning_tokens: detail("completion_tokens_details", "reasoning_tokens"),
+    };
+    (usage != Usage::default()).then_some(usage)
+}

@@ -1,0 +1,309 @@
+//! OpenAI Chat Completions chunks, and the variants of compatible providers:
+//! <https://platform.openai.com/docs/api-reference/chat-streaming>.
+
+mod chunk;
+
+use crate::json::Reader;
+use crate::stream::{Delta, Events, FinishReason, malformed};
+use chunk::{Chunk, Fragment, Piece};
+
+/// The state between two chunks.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Chunks {
+    calls: Vec<Call>,
+    finished: bool,
+    done: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Call {
+    /// The provider's index: some count from 1, leave gaps, or send 0 for every call.
+    wire_index: Option<u64>,
+    wire_id: Option<String>,
+    name: String,
+    arguments: String,
+    /// Bytes of the arguments that were passed on.
+    passed: usize,
+    started: bool,
+    ended: bool,
+}
+
+impl Events for Chunks {
+    fn is_finished(&self) -> bool {
+        self.finished || self.done
+    }
+
+    fn data(&mut self, data: &str, out: &mut Vec<Delta>) {
+        if data.trim() == "[DONE]" {
+            self.end_calls(out);
+            self.done = true;
+            return;
+        }
+        let mut chunk = Chunk::default();
+        let mut reader = Reader::lossy(data);
+        let read = reader.object(&mut |key, reader| chunk.member(&key, reader, data));
+        if read.and_then(|()| reader.end()).is_err() {
+            out.push(Delta::Error(malformed("an event of the model is no JSON object", data)));
+            return;
+        }
+        self.take(chunk, out);
+    }
+}
+
+impl Chunks {
+    fn take(&mut self, chunk: Chunk<'_>, out: &mut Vec<Delta>) {
+        for piece in chunk.said {
+            match piece {
+                Piece::Text(text) if !text.is_empty() => out.push(Delta::Text(text.into_owned())),
+                Piece::Reasoning(text) if !text.is_empty() => {
+                    out.push(Delta::Reasoning { text: text.into_owned(), signature: None });
+                }
+                Piece::Text(_) | Piece::Reasoning(_) => {}
+            }
+        }
+        for fragment in chunk.calls {
+            self.fragment(fragment, out);
+        }
+        if let Some(raw) = chunk.finish.filter(|raw| !raw.is_empty()) {
+            self.finish(&raw, out);
+        }
+        if let Some(usage) = chunk.usage {
+            out.push(Delta::Usage(usage));
+        }
+        if let Some(error) = chunk.error {
+            out.push(Delta::Error(error));
+        }
+    }
+
+    fn finish(&mut self, raw: &str, out: &mut Vec<Delta>) {
+        self.end_calls(out);
+        // Some providers send the reason with the call and again after it: the first one counts.
+        if std::mem::replace(&mut self.finished, true) {
+            return;
+        }
+        let said = match raw {
+            "stop" | "eos" | "end_turn" | "stop_sequence" => FinishReason::Stop,
+            "length" | "max_tokens" | "model_length" => FinishReason::Length,
+            "tool_calls" | "function_call" => FinishReason::ToolCalls,
+            "content_filter" => FinishReason::ContentFilter,
+            "error" | "insufficient_system_resource" => FinishReason::Error,
+            _ => FinishReason::Other,
+        };
+        // With a forced tool choice, OpenAI itself sends `stop`.
+        let called = !self.calls.is_empty();
+        let reason = match said {
+            FinishReason::Stop | FinishReason::Other if called => FinishReason::ToolCalls,
+            said => said,
+        };
+        out.push(Delta::Finish { reason, raw: raw.to_owned() });
+    }
+
+    fn fragment(&mut self, fragment: Fragment<'_>, out: &mut Vec<Delta>) {
+        let at = match self.find(&fragment) {
+            Some(at) => at,
+            None => {
+                self.end_complete_calls(out);
+                self.calls.push(Call { wire_index: fragment.index, ..Call::default() });
+                self.calls.len() - 1
+            }
+        };
+        let Some(call) = self.calls.get_mut(at) else { return };
+        if call.ended {
+            return;
+        }
+        if let Some(id) = fragment.id {
+            call.wire_id.get_or_insert_with(|| id.into_owned());
+        }
+        if let Some(name) = fragment.name.filter(|_| call.name.is_empty()) {
+            call.name = name.into_owned();
+        }
+        if let Some(arguments) = fragment.arguments {
+            call.arguments.push_str(&arguments);
+        }
+        if !call.name.is_empty() {
+            call.pass_on(at, out);
+        }
+    }
+
+    /// The call that a fragment continues: by its id, else by its index, else the last one.
+    fn find(&self, fragment: &Fragment<'_>) -> Option<usize> {
+        let last = |test: &dyn Fn(&Call) -> bool| self.calls.iter().rposition(test);
+        let by_index = match fragment.index {
+            Some(index) => last(&|call| call.wire_index == Some(index)),
+            None => self.calls.len().checked_sub(1),
+        };
+        if let Some(id) = &fragment.id {
+            // The same id at another index, with a name, is another call with the same id.
+            let elsewhere = |call: &Call| {
+                fragment.name.is_some()
+                    && fragment.index.is_some_and(|i| call.wire_index != Some(i))
+            };
+            let known = last(&|call| call.wire_id.as_deref() == Some(id) && !elsewhere(call));
+            // An id that arrives late belongs to the call at its index, if that call has no id.
+            let late = by_index.filter(|at| {
+                let call = self.calls.get(*at);
+                call.is_some_and(|call| call.wire_id.is_none() && fragment.continues(call))
+            });
+            return known.or(late);
+        }
+        by_index.filter(|at| self.calls.get(*at).is_some_and(|call| fragment.continues(call)))
+    }
+
+    /// Ends calls whose arguments are a complete object: no later fragment can continue them.
+    fn end_complete_calls(&mut self, out: &mut Vec<Delta>) {
+        for (at, call) in self.calls.iter_mut().enumerate() {
+            if call.started && !call.ended && is_object(&call.arguments) {
+                call.end(at, out);
+            }
+        }
+    }
+
+    fn end_calls(&mut self, out: &mut Vec<Delta>) {
+        for (at, call) in self.calls.iter_mut().enumerate() {
+            if !call.ended {
+                call.pass_on(at, out);
+                call.end(at, out);
+            }
+        }
+    }
+}
+
+impl Call {
+    fn pass_on(&mut self, at: usize, out: &mut Vec<Delta>) {
+        let index = u32::try_from(at).unwrap_or(u32::MAX);
+        if !std::mem::replace(&mut self.started, true) {
+            let id = self.wire_id.clone().unwrap_or_else(|| format!("call_{index}"));
+            out.push(Delta::ToolCallStart { index, id, name: self.name.clone() });
+        }
+        let fresh = self.arguments.get(self.passed..).unwrap_or_default();
+        if !fresh.is_empty() {
+            out.push(Delta::ToolCallArguments { index, text: fresh.to_owned() });
+            self.passed = self.arguments.len();
+        }
+    }
+
+    fn end(&mut self, at: usize, out: &mut Vec<Delta>) {
+        self.ended = true;
+        out.push(Delta::ToolCallEnd { index: u32::try_from(at).unwrap_or(u32::MAX) });
+    }
+}
+
+impl Fragment<'_> {
+    /// Whether a fragment without an id of its own can be a piece of `call`.
+    fn continues(&self, call: &Call) -> bool {
+        let renamed =
+            self.name.as_ref().is_some_and(|name| !call.name.is_empty() && *name != call.name);
+        let restarts = self.arguments.as_ref().is_some_and(|text| text.starts_with('{'));
+        !(renamed || restarts && is_object(&call.arguments))
+    }
+}
+
+fn is_object(text: &str) -> bool {
+    let mut reader = Reader::lossy(text);
+    text.trim_start().starts_with('{') && reader.skip().and_then(|()| reader.end()).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(events: &[&str]) -> Vec<Delta> {
+        let mut wire = Chunks::default();
+        let mut out = Vec::new();
+        events.iter().for_each(|event| wire.data(event, &mut out));
+        out
+    }
+
+    fn call(fragment: &str) -> String {
+        format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{fragment}]}}}}]}}"#)
+    }
+
+    const STOP: &str = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+
+    /// Name, id and arguments of each call.
+    fn calls(events: &[&str]) -> Vec<(String, String, String)> {
+        let mut calls = Vec::new();
+        for delta in read(events) {
+            match delta {
+                Delta::ToolCallStart { index, id, name } => {
+                    assert_eq!(usize::try_from(index).unwrap(), calls.len(), "no gaps");
+                    calls.push((name, id, String::new()));
+                }
+                Delta::ToolCallArguments { index, text } => calls[index as usize].2.push_str(&text),
+                _ => {}
+            }
+        }
+        calls
+    }
+
+    #[test]
+    fn stop_with_calls_means_calls() {
+        let one = call(r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}"#);
+        let finish = |events: &[&str]| {
+            let finish = read(events).into_iter().filter_map(|delta| match delta {
+                Delta::Finish { reason, raw } => Some((reason, raw)),
+                _ => None,
+            });
+            finish.collect::<Vec<_>>()
+        };
+        let said = |reason| vec![(reason, "stop".to_owned())];
+        assert_eq!(finish(&[&one, STOP, STOP]), said(FinishReason::ToolCalls), "and once");
+        assert_eq!(finish(&[STOP]), said(FinishReason::Stop));
+    }
+
+    /// Quirks of the providers that use this wire format.
+    #[test]
+    fn fragments_find_their_call() {
+        let f = |index: &str, id: &str, name: &str, arguments: &str| {
+            call(&format!(
+                r#"{{{index}{id}"function":{{"name":{name:?},"arguments":{arguments:?}}}}}"#
+            ))
+        };
+        type Row<'a> = (&'a str, &'a [String], &'a [(&'a str, &'a str, &'a str)]);
+        #[rustfmt::skip]
+        let rows: [Row<'_>; 8] = [
+            ("id once, then empty or the word null",
+             &[f(r#""index":0,"#, r#""id":"a","#, "f", "{\"x\""), f(r#""index":0,"#, r#""id":"","#, "", ":1"), f(r#""index":0,"#, r#""id":"null","#, "", "}")],
+             &[("f", "a", "{\"x\":1}")]),
+            ("counted from 1",
+             &[f(r#""index":1,"#, r#""id":"a","#, "f", "{}"), f(r#""index":2,"#, r#""id":"b","#, "g", "{}")],
+             &[("f", "a", "{}"), ("g", "b", "{}")]),
+            ("all 0: a new id is a new call",
+             &[f(r#""index":0,"#, r#""id":"a","#, "f", "{}"), f(r#""index":0,"#, r#""id":"b","#, "f", "{}")],
+             &[("f", "a", "{}"), ("f", "b", "{}")]),
+            ("no index, no id: whole arguments start a new call",
+             &[f("", "", "f", "{\"n\":1}"), f("", "", "f", "{\"n\":2}")],
+             &[("f", "call_0", "{\"n\":1}"), ("f", "call_1", "{\"n\":2}")]),
+            ("the id repeated in every fragment",
+             &[f(r#""index":0,"#, r#""id":"a","#, "f", "{"), f(r#""index":0,"#, r#""id":"a","#, "f", "}")],
+             &[("f", "a", "{}")]),
+            ("one id for two calls",
+             &[f(r#""index":0,"#, r#""id":"a","#, "f", "{}"), f(r#""index":1,"#, r#""id":"a","#, "g", "{}")],
+             &[("f", "a", "{}"), ("g", "a", "{}")]),
+            ("arguments interleaved",
+             &[f(r#""index":0,"#, r#""id":"a","#, "f", "{"), f(r#""index":1,"#, r#""id":"b","#, "g", "{"), f(r#""index":0,"#, "", "", "}"), f(r#""index":1,"#, "", "", "}")],
+             &[("f", "a", "{}"), ("g", "b", "{}")]),
+            ("arguments as an object, or null",
+             &[call(r#"{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}"#), call(r#"{"index":1,"id":"b","function":{"name":"g","arguments":null}}"#)],
+             &[("f", "a", "{\"x\":1}"), ("g", "b", "")]),
+        ];
+        for (why, events, want) in rows {
+            let mut events: Vec<&str> = events.iter().map(String::as_str).collect();
+            events.push(STOP);
+            let got = calls(&events);
+            let got: Vec<_> =
+                got.iter().map(|(n, i, a)| (n.as_str(), i.as_str(), a.as_str())).collect();
+            assert_eq!(got, want, "{why}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_comes_late_is_waited_for() {
+        let events = [
+            call(r#"{"index":0,"id":"a","function":{"arguments":"{\"x\""}}"#),
+            call(r#"{"index":0,"function":{"name":"f","arguments":":1}"}}"#),
+        ];
+        let want = [("f".to_owned(), "a".to_owned(), "{\"x\":1}".to_owned())];
+        assert_eq!(calls(&[&events[0], &events[1], "[DONE]"]), want);
+    }
+}

@@ -1,0 +1,24 @@
+//! Cohere v2: OpenAI's format; a message that has only calls has no content.
+//! <https://docs.cohere.com/v2/reference/chat>
+
+use super::chat::{self, Silence, Style};
+use super::prompt::Requests;
+use super::rules::{Fields, Replay, Rules};
+use super::shapes::Marks;
+use super::stream::Stream;
+
+const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED).and(Marks::COHERE);
+
+pub(super) const RULES: Rules = Rules {
+    reasoning: Replay::Native,
+    fields: Fields { message: &["citations"], text: &["tool_plan"], ..Fields::NONE },
+    blocks: &["image_url", "document", "thinking"],
+    ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))
+};
+
+const STYLE: Style =
+    Style { silence: Silence::Omitted, typed: true, result_name: None, lists: true, plan: true };
+
+pub(super) const STREAM: Stream = Stream::None;
+
+pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;

@@ -1,0 +1,131 @@
+//! A message that breaks no rule and is ready to be written, and its parts.
+
+use std::borrow::Cow;
+
+use super::shapes::Marks;
+use crate::json::{Joined, Json};
+
+/// The members of an object that remain after the known ones were taken.
+pub(crate) type Members<'a> = Vec<(Cow<'a, str>, Json<'a>)>;
+
+/// The role of a message that is ready to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    System,
+    Developer,
+    User,
+    Assistant,
+    Tool,
+}
+
+/// A message that breaks no rule and is ready to be written.
+#[derive(Debug, Clone)]
+pub(crate) struct Message<'a> {
+    pub(crate) role: Role,
+    pub(crate) parts: Vec<Out<'a>>,
+    pub(crate) extra: Members<'a>,
+    /// Whether its content came as a list in the dialect's own shape.
+    pub(crate) listed: bool,
+    /// Whether it came in the same element as the results before it.
+    pub(crate) beside: bool,
+}
+
+/// A part that is ready to be written.
+#[derive(Debug, Clone)]
+pub(crate) enum Out<'a> {
+    Text {
+        text: Json<'a>,
+        extra: Members<'a>,
+        /// Whether it is separate from the text before it, such as text of another message.
+        apart: bool,
+    },
+    Reasoning(Reasoning<'a>),
+    /// A block in the dialect's own format.
+    Native(Json<'a>),
+    Media(Attachment<'a>),
+    Call {
+        id: Json<'a>,
+        name: Json<'a>,
+        /// A text or an object, as the dialect requires.
+        arguments: Json<'a>,
+        thought_signature: Option<Json<'a>>,
+        extra: Members<'a>,
+    },
+    Result {
+        id: Json<'a>,
+        name: Json<'a>,
+        content: ResultOut<'a>,
+        error: bool,
+        extra: Members<'a>,
+    },
+}
+
+/// The content of a result that is ready to be written.
+#[derive(Debug, Clone)]
+pub(crate) enum ResultOut<'a> {
+    Text(Json<'a>),
+    Parts(Vec<Out<'a>>),
+    /// Content in the dialect's own format.
+    Native(Json<'a>),
+}
+
+/// Converts parts into blocks. It is not generic, so that it is compiled only once.
+pub(crate) fn blocks<'a>(
+    parts: Vec<Out<'a>>,
+    block: fn(Out<'a>) -> Option<Json<'a>>,
+) -> Vec<Json<'a>> {
+    let mut all = Vec::with_capacity(parts.len());
+    for part in parts {
+        if let Some(block) = block(part) {
+            all.push(block);
+        }
+    }
+    all
+}
+
+/// A model's reasoning, in the form of its provider.
+#[derive(Debug, Clone)]
+pub(crate) enum Reasoning<'a> {
+    /// Signed by Anthropic, directly or through Bedrock.
+    Signed { text: Json<'a>, signature: Json<'a>, extra: Members<'a> },
+    /// Encrypted by Anthropic.
+    Redacted(Json<'a>),
+    /// `reasoning_content` beside the content, as in DeepSeek.
+    Content(Json<'a>),
+    /// `thinking` beside the content, as in Ollama.
+    Thinking(Json<'a>),
+    /// `reasoning_details` beside the content, which OpenRouter sends and expects back.
+    Details(Json<'a>),
+    /// A block or an item that only its own wire format accepts back.
+    Native { marks: Marks, block: Json<'a> },
+    /// Reasoning of no particular provider.
+    Plain,
+}
+
+/// An image or a file, independent of any wire format.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Attachment<'a> {
+    /// Such as `image/png`; empty if unknown.
+    pub(crate) mime: String,
+    /// A URL, or base64.
+    pub(crate) data: Cow<'a, str>,
+    pub(crate) is_url: bool,
+    pub(crate) name: Option<Cow<'a, str>>,
+}
+
+/// Joins the texts.
+pub(crate) fn joined<'a>(parts: &[Out<'a>], between: &str) -> Json<'a> {
+    if let [Out::Text { text, .. }] = parts {
+        return text.clone();
+    }
+    let mut all = Joined::default();
+    for part in parts {
+        if let Out::Text { text, .. } = part {
+            if !all.is_empty() {
+                all.text(between);
+            }
+            all.value(text);
+        }
+    }
+    all.into_json()
+}

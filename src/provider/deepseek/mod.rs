@@ -1,0 +1,36 @@
+//! DeepSeek: OpenAI's format with text content only, and reasoning beside calls.
+//! <https://api-docs.deepseek.com/guides/thinking_mode>
+
+use super::chat::{self, Silence, Style};
+use super::prompt::{Requests, Structured};
+use super::rules::{Fields, Last, Media, Replay, ResultParts, Rules};
+use super::shapes::Marks;
+use super::stream::Stream;
+use crate::json::Json;
+
+const OWN: Marks = Marks::CHAT.and(Marks::PLAIN);
+
+pub(super) const RULES: Rules = Rules {
+    null: false,
+    // The reasoner refuses a final assistant message; the other models continue it only on request.
+    last: Last::Better,
+    reasoning: Replay::Content,
+    media: Media::None,
+    fields: Fields { message: &["name", "prefix"], result: &["name"], ..Fields::NONE },
+    result_parts: ResultParts::Joined,
+    blocks: &[],
+    ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))
+};
+
+const STYLE: Style =
+    Style { silence: Silence::Empty, typed: true, result_name: None, lists: false, plan: false };
+
+pub(super) const STREAM: Stream = chat::STREAM;
+
+pub(super) const REQUESTS: Requests =
+    Requests { structured: Structured::Member(json_object), ..chat::REQUESTS };
+
+/// <https://api-docs.deepseek.com/guides/json_mode>: objects, but no schema.
+fn json_object(_: &'static str, _: Json<'static>) -> (&'static str, Json<'static>) {
+    ("response_format", Json::object([("type", "json_object".into())]))
+}

@@ -1,0 +1,68 @@
+//! Messages.
+
+use crate::json::Json;
+use crate::provider::content::{
+    Attachment, Members, Message, Out, Reasoning, ResultOut, Role, blocks,
+};
+
+pub(super) fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
+    let role = if message.role == Role::Assistant { "model" } else { "user" };
+    let parts = blocks(message.parts, part);
+    out.push(Json::object([("role", role.into()), ("parts", Json::Array(parts))]));
+}
+
+pub(super) fn part(part: Out<'_>) -> Option<Json<'_>> {
+    Some(match part {
+        Out::Text { text, extra, .. } => {
+            let mut members: Members<'_> = vec![("text".into(), text)];
+            members.extend(extra);
+            Json::Object(members)
+        }
+        Out::Native(block) | Out::Reasoning(Reasoning::Native { block, .. }) => block,
+        Out::Reasoning(_) => return None,
+        Out::Media(seen) => media(seen),
+        Out::Call { id, name, arguments, thought_signature, .. } => {
+            let call = named(id, name, ("args", arguments), Vec::new());
+            let mut members: Members<'_> = vec![("functionCall".into(), call)];
+            if let Some(signature) = thought_signature {
+                members.push(("thoughtSignature".into(), signature));
+            }
+            Json::Object(members)
+        }
+        Out::Result { id, name, content, error, extra } => {
+            let key = if error { "error" } else { "result" };
+            let response = match content {
+                ResultOut::Native(value @ Json::Object(_)) => value,
+                ResultOut::Native(value) | ResultOut::Text(value) => Json::object([(key, value)]),
+                ResultOut::Parts(_) => Json::Object(Vec::new()),
+            };
+            Json::object([("functionResponse", named(id, name, ("response", response), extra))])
+        }
+    })
+}
+
+fn named<'a>(
+    id: Json<'a>,
+    name: Json<'a>,
+    (key, value): (&'static str, Json<'a>),
+    extra: Members<'a>,
+) -> Json<'a> {
+    let mut members: Members<'a> = Vec::new();
+    if !id.is_null() {
+        members.push(("id".into(), id));
+    }
+    members.push(("name".into(), name));
+    members.push((key.into(), value));
+    members.extend(extra);
+    Json::Object(members)
+}
+
+fn media(seen: Attachment<'_>) -> Json<'_> {
+    let mime = if seen.mime == "image/*" { "image/png".to_owned() } else { seen.mime };
+    let mime = ("mimeType", Json::from(mime));
+    if seen.is_url {
+        let file = Json::object([mime, ("fileUri", Json::String(seen.data))]);
+        return Json::object([("fileData", file)]);
+    }
+    Json::object([("inlineData", Json::object([mime, ("data", Json::String(seen.data))]))])
+}

@@ -1,0 +1,51 @@
+//! Gemini `generateContent`: <https://ai.google.dev/api/generate-content>.
+
+mod message;
+
+use super::chat;
+use super::content::blocks;
+use super::prompt::Requests;
+use super::rules::{
+    Arguments, Fields, Ids, Last, Media, Merge, Names, Replay, ResultValues, Results, Rules,
+    SentIds, Signatures, System,
+};
+use super::shapes::Marks;
+use super::stream::Stream;
+use crate::json::Json;
+use message::{part, write};
+
+const OWN: Marks = Marks::GEMINI;
+
+pub(super) const RULES: Rules = Rules {
+    system: System::Apart {
+        write: |texts| {
+            let parts = blocks(texts, part);
+            Json::object([("parts", Json::Array(parts))])
+        },
+    },
+    first_user: true,
+    last: Last::NotAssistant,
+    merge: Merge::Neater,
+    ids: Ids::None,
+    sent_ids: SentIds::IfOwn,
+    names: Names::Dotted,
+    results: Results::Alone,
+    arguments: Arguments::Object { or_text: false },
+    result_values: ResultValues::Native,
+    reasoning: Replay::Native,
+    // https://ai.google.dev/gemini-api/docs/thought-signatures
+    thought_signatures: Signatures::OnParts { placeholder: "skip_thought_signature_validator" },
+    empty_refused: true,
+    strict: true,
+    media: Media::Files,
+    fields: Fields {
+        text: &["thoughtSignature"],
+        result: &["parts", "scheduling", "willContinue"],
+        ..Fields::NONE
+    },
+    ..Rules::common(OWN, write)
+};
+
+pub(super) const STREAM: Stream = Stream::None;
+
+pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;

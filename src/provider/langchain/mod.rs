@@ -1,0 +1,71 @@
+//! LangChain messages in plain form: <https://python.langchain.com/docs/concepts/messages/>.
+
+use super::chat::{self, Silence, Style};
+use super::content::{Members, Message, Out, Role, blocks};
+use super::prompt::Requests;
+use super::rules::{Arguments, Rules};
+use super::shapes::Marks;
+use super::stream::Stream;
+use crate::json::Json;
+
+const OWN: Marks = Marks::LANGCHAIN.and(Marks::CHAT).and(Marks::PLAIN).and(Marks::TYPED);
+
+pub(super) const RULES: Rules =
+    Rules { arguments: Arguments::Object { or_text: true }, ..chat::rules(OWN, write) };
+
+const STYLE: Style =
+    Style { silence: Silence::Empty, typed: true, result_name: None, lists: true, plan: false };
+
+pub(super) const STREAM: Stream = Stream::None;
+
+pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;
+
+fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
+    let kind = match message.role {
+        Role::System | Role::Developer => "system",
+        Role::User => "human",
+        Role::Assistant => "ai",
+        Role::Tool => {
+            out.extend(blocks(message.parts, result));
+            return;
+        }
+    };
+    let mut calls = Vec::new();
+    // LangChain streams a text as a list with one text block; it is written as a plain text.
+    let mut said = Message { parts: Vec::new(), listed: false, ..message };
+    for part in message.parts {
+        match part {
+            Out::Call { id, name, arguments, .. } => calls.push(Json::object([
+                ("id", id),
+                ("name", name),
+                ("args", arguments),
+                ("type", "tool_call".into()),
+            ])),
+            part => said.parts.push(part),
+        }
+    }
+    // The other parts are written in OpenAI's format.
+    let mut written = Vec::new();
+    chat::write(said, STYLE, &mut written);
+    let content = written.pop().and_then(|message| message.get("content").cloned());
+    let mut members: Members<'a> = vec![("type".into(), kind.into())];
+    members.push(("content".into(), content.unwrap_or_else(|| "".into())));
+    if !calls.is_empty() {
+        members.push(("tool_calls".into(), Json::Array(calls)));
+    }
+    out.push(Json::Object(members));
+}
+
+fn result(part: Out<'_>) -> Option<Json<'_>> {
+    let Out::Result { id, name, content, error, .. } = part else { return None };
+    let mut members: Members<'_> = vec![
+        ("type".into(), "tool".into()),
+        ("tool_call_id".into(), id),
+        ("name".into(), name),
+        ("content".into(), chat::payload(content)),
+    ];
+    if error {
+        members.push(("status".into(), "error".into()));
+    }
+    Some(Json::Object(members))
+}

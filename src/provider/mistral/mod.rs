@@ -1,0 +1,41 @@
+//! Mistral: OpenAI's format with a required order of roles.
+//! <https://docs.mistral.ai/api/#tag/chat>, and the validator of `mistral-common`.
+
+use super::chat::{self, Silence, Style};
+use super::prompt::Requests;
+use super::rules::{Arguments, Fields, Ids, Last, Merge, Replay, Rules, System};
+use super::shapes::Marks;
+use super::stream::Stream;
+
+const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
+
+pub(super) const RULES: Rules = Rules {
+    system: System::First,
+    first_user: true,
+    last: Last::NotAssistant,
+    merge: Merge::Neater,
+    // Code 3230: "Unexpected role 'user' after role 'tool'".
+    bridge: true,
+    ids: Ids::Nine,
+    null: false,
+    arguments: Arguments::Text { read: true },
+    reasoning: Replay::Native,
+    empty_refused: true,
+    strict: true,
+    fields: Fields { message: &["prefix"], result: &["name"], ..Fields::NONE },
+    blocks: &["image_url", "document_url", "reference", "input_audio", "thinking"],
+    ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))
+};
+
+const STYLE: Style = Style {
+    silence: Silence::Empty,
+    typed: true,
+    result_name: Some("name"),
+    lists: false,
+    plan: false,
+};
+
+pub(super) const STREAM: Stream = chat::STREAM;
+
+// It refuses unknown members, of which `stream_options` is one.
+pub(super) const REQUESTS: Requests = Requests { post: chat::post(chat::model), ..chat::REQUESTS };

@@ -1,0 +1,55 @@
+//! Ollama's own API: arguments are objects, results name their tool, ids are not needed.
+//! <https://docs.ollama.com/api/chat>
+
+use super::chat::{self, Silence, Style};
+use super::content::{Message, Out};
+use super::prompt::Requests;
+use super::rules::{Arguments, Media, Replay, ResultParts, Rules, SentIds};
+use super::shapes::Marks;
+use super::stream::Stream;
+use crate::json::Json;
+
+const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::OLLAMA);
+
+pub(super) const RULES: Rules = Rules {
+    null: false,
+    sent_ids: SentIds::IfGiven,
+    arguments: Arguments::Object { or_text: false },
+    reasoning: Replay::Thinking,
+    media: Media::Bytes,
+    result_parts: ResultParts::Joined,
+    blocks: &[],
+    ..chat::rules(OWN, write)
+};
+
+const STYLE: Style = Style {
+    silence: Silence::Empty,
+    typed: false,
+    result_name: Some("tool_name"),
+    lists: false,
+    plan: false,
+};
+
+pub(super) const STREAM: Stream = Stream::None;
+
+pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;
+
+/// Writes images beside the text, as bare base64.
+fn write<'a>(mut message: Message<'a>, out: &mut Vec<Json<'a>>) {
+    let mut images = Vec::new();
+    message.parts.retain(|part| match part {
+        Out::Media(seen) => {
+            images.push(Json::String(seen.data.clone()));
+            false
+        }
+        Out::Native(block) => {
+            images.extend(block.get("image").cloned());
+            block.get("image").is_none()
+        }
+        _ => true,
+    });
+    if !images.is_empty() {
+        message.extra.push(("images".into(), Json::Array(images)));
+    }
+    chat::write(message, STYLE, out);
+}

@@ -1,0 +1,30 @@
+//! OpenAI Chat Completions: <https://platform.openai.com/docs/api-reference/chat/create>.
+
+use super::chat::{self, Silence, Style};
+use super::prompt::Requests;
+use super::rules::{Fields, Media, Replay, Rules};
+use super::shapes::Marks;
+use super::stream::Stream;
+
+const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
+
+pub(super) const RULES: Rules = Rules {
+    developer: true,
+    media: Media::FilesAsBytes,
+    fields: Fields {
+        message: &["name", "audio", "annotations"],
+        text: &["prompt_cache_breakpoint"],
+        call: &["custom", "extra_content"],
+        result: &["name"],
+    },
+    reasoning: Replay::Details,
+    blocks: &["image_url", "input_audio", "file", "refusal", "video_url"],
+    ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))
+};
+
+const STYLE: Style =
+    Style { silence: Silence::Null, typed: true, result_name: None, lists: true, plan: false };
+
+pub(super) const STREAM: Stream = chat::STREAM;
+
+pub(super) const REQUESTS: Requests = chat::REQUESTS;

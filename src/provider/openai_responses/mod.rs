@@ -1,0 +1,35 @@
+//! OpenAI Responses: a list of items.
+//! <https://platform.openai.com/docs/api-reference/responses/create#responses-create-input>
+
+mod message;
+
+use super::chat;
+use super::prompt::Requests;
+use super::rules::{Elements, Fields, Ids, Media, Names, Replay, ResultParts, Rules};
+use super::shapes::Marks;
+use super::stream::Stream;
+use message::write;
+
+const OWN: Marks = Marks::RESPONSES.and(Marks::PLAIN);
+
+pub(super) const RULES: Rules = Rules {
+    elements: Elements::Items,
+    developer: true,
+    ids: Ids::Length(64),
+    names: Names::Word(128),
+    reasoning: Replay::Native,
+    strict: true,
+    media: Media::Files,
+    fields: Fields {
+        message: &["type", "id", "status", "phase"],
+        text: &["annotations", "logprobs", "prompt_cache_breakpoint"],
+        call: &["id", "status", "namespace", "caller"],
+        result: &["id", "status", "caller"],
+    },
+    result_parts: ResultParts::WithMedia,
+    ..Rules::common(OWN, write)
+};
+
+pub(super) const STREAM: Stream = Stream::None;
+
+pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;

@@ -1,0 +1,125 @@
+//! The contents of a request, and how a provider writes them.
+
+use super::content::Members;
+use super::{Choice, Dialect, ToolDeclaration, requests};
+use crate::json::Json;
+use crate::stream;
+
+/// How the requests of a provider are written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Requests {
+    pub(super) added_system: AddedSystem,
+    /// Writes calls and their answers as elements of a history.
+    pub(super) exchange: fn(&Exchange<'_>) -> Vec<Json<'static>>,
+    /// Writes the members of the body that the core decides.
+    pub(super) members: for<'a> fn(Prompt<'_, 'a>) -> Members<'a>,
+    pub(super) structured: Structured,
+    pub(super) post: Post,
+}
+
+/// Whether and how this version writes whole requests.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Post {
+    Json {
+        path: &'static str,
+        /// The provider's own headers, beside those of every JSON request.
+        headers: &'static [(&'static str, &'static str)],
+        /// Makes the first members of the body from the name of the model and whether the response
+        /// is a stream. Members of the host replace them.
+        first: fn(String, bool) -> Members<'static>,
+    },
+    None,
+}
+
+/// Where a system text is placed that a turn adds to the given history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AddedSystem {
+    /// In the history, as a system message, which the rules of histories may convert.
+    InHistory,
+    /// Behind the system prompt, outside the messages.
+    InSystem,
+}
+
+/// How a model is told to answer with JSON of a schema.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Structured {
+    /// By a member of the body, made from a name and the schema.
+    Member(fn(&'static str, Json<'static>) -> (&'static str, Json<'static>)),
+    /// By a tool with the schema; the member, made from the tool's name, forces the model to call
+    /// it.
+    Tool(fn(&'static str) -> (&'static str, Json<'static>)),
+    /// Not at all.
+    Unsupported,
+}
+
+/// The contents of a request.
+#[derive(Debug)]
+pub(crate) struct Prompt<'t, 'a> {
+    /// The messages, in the provider's form.
+    pub(crate) messages: Vec<Json<'a>>,
+    /// The system prompt, in the provider's form, if the provider takes it outside the messages.
+    pub(crate) system: Option<Json<'a>>,
+    /// The system texts that a turn adds. They are ignored if they belong in the history.
+    pub(crate) added_system: &'t [&'t str],
+    pub(crate) tools: &'t [ToolDeclaration<'t>],
+    pub(crate) choice: Choice,
+}
+
+/// What a turn adds to the given history.
+#[derive(Debug)]
+pub(crate) enum Context<'t> {
+    /// A system text.
+    System(&'t str),
+    /// Calls and their answers, as the provider's own messages.
+    Exchange(Exchange<'t>),
+}
+
+/// A response with calls, and the answers to the calls.
+#[derive(Debug)]
+pub(crate) struct Exchange<'t> {
+    /// The reasoning of the model. Some providers require it together with the calls.
+    pub(crate) reasoning: &'t [stream::Reasoning],
+    /// The text of the model beside the calls.
+    pub(crate) text: &'t str,
+    pub(crate) calls: Vec<AnsweredCall<'t>>,
+}
+
+/// A call and its answer.
+#[derive(Debug)]
+pub(crate) struct AnsweredCall<'t> {
+    pub(crate) id: &'t str,
+    pub(crate) name: &'t str,
+    pub(crate) args: &'t Json<'static>,
+    pub(crate) answer: &'t str,
+}
+
+impl AnsweredCall<'_> {
+    /// Returns arguments that every provider accepts: an empty object replaces any other value.
+    pub(super) fn arguments(&self) -> Json<'static> {
+        let object = self.args.as_object().is_some();
+        if object { self.args.clone() } else { Json::Object(Vec::new()) }
+    }
+}
+
+/// Converts what a turn adds to elements of a history.
+pub(crate) fn elements(dialect: Dialect, context: &Context<'_>) -> Vec<Json<'static>> {
+    let requests = requests(dialect);
+    match (context, requests.added_system) {
+        (Context::System(_), AddedSystem::InSystem) => Vec::new(),
+        (Context::System(text), AddedSystem::InHistory) => {
+            let text = Json::string((*text).to_owned());
+            vec![Json::object([("role", "system".into()), ("content", text)])]
+        }
+        (Context::Exchange(exchange), _) => (requests.exchange)(exchange),
+    }
+}
+
+/// Returns the members of a request's body that the core decides.
+pub(crate) fn members<'a>(dialect: Dialect, prompt: Prompt<'_, 'a>) -> Json<'a> {
+    Json::Object((requests(dialect).members)(prompt))
+}
+
+/// How the model is told to answer with JSON of a schema.
+pub(crate) fn structured(dialect: Dialect) -> Structured {
+    requests(dialect).structured
+}

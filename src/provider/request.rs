@@ -1,0 +1,154 @@
+//! Whole requests, for hosts: path, headers and body.
+
+use std::borrow::Cow;
+
+use super::content::Members;
+use super::prompt::{AddedSystem, Post, Prompt};
+use super::{Dialect, requests};
+use crate::error::Error;
+use crate::json::Json;
+
+/// A request, without what the host alone knows: the address of the provider and its key.
+///
+/// Created by [`Dialect::request`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Request<'a> {
+    /// The path behind the base address, such as `/chat/completions`. The base address goes up to
+    /// the version, such as `https://api.openai.com/v1`.
+    pub path: Cow<'static, str>,
+    /// The headers that the provider needs, with names in lower case. The header that holds the key
+    /// is not among them.
+    pub headers: Vec<(&'static str, &'static str)>,
+    /// The body of the `POST`.
+    pub body: Json<'a>,
+}
+
+/// What a request is made of.
+///
+/// [`RequestParts::new`] gives a streamed request without tools; the fields are then changed.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct RequestParts<'a> {
+    /// The provider's name of the model.
+    pub model: String,
+    /// The messages in the provider's form, as [`normalize`](crate::message::normalize) returns
+    /// them.
+    pub messages: Vec<Json<'a>>,
+    /// The system prompt in the provider's form, if it is outside the messages, as
+    /// [`normalize`](crate::message::normalize) returns it.
+    pub system: Option<Json<'a>>,
+    /// Texts that are added to `system`. Only for a provider that takes system texts outside the
+    /// messages; for any other, they are system messages of the history. Default: none.
+    pub added_system: Vec<String>,
+    /// The tools that the model may call. Default: none.
+    pub tools: Vec<ToolDeclaration<'a>>,
+    /// Whether the model may call them. It is sent only if there are tools. Default: it may.
+    pub choice: Choice,
+    /// Whether the response is a stream. Default: yes.
+    pub stream: bool,
+    /// Members of the body that the host adds, such as `temperature`, in order. They replace those
+    /// for the model and the stream, and are replaced by those for messages and tools. Default:
+    /// none.
+    pub extra: Vec<(String, Json<'a>)>,
+}
+
+/// The tool choice of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Choice {
+    /// The model may call tools.
+    #[default]
+    Auto,
+    /// The model may not call tools. They stay declared, so that the history can name them and the
+    /// provider's prompt cache stays valid.
+    None,
+}
+
+/// A tool, as a request declares it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ToolDeclaration<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// The description for the model.
+    pub description: &'a str,
+    /// JSON Schema of the arguments.
+    pub input_schema: &'a Json<'static>,
+}
+
+impl<'a> RequestParts<'a> {
+    /// Makes the parts of a streamed request without tools.
+    #[must_use]
+    pub fn new(
+        model: impl Into<String>,
+        messages: Vec<Json<'a>>,
+        system: Option<Json<'a>>,
+    ) -> Self {
+        Self {
+            model: model.into(),
+            messages,
+            system,
+            added_system: Vec::new(),
+            tools: Vec::new(),
+            choice: Choice::default(),
+            stream: true,
+            extra: Vec::new(),
+        }
+    }
+}
+
+impl Dialect {
+    /// Writes a request. `anthropic` gets a limit of 4096 tokens, unless `extra` has `max_tokens`.
+    ///
+    /// ```
+    /// use turnlock::Dialect;
+    /// use turnlock::json::Json;
+    /// use turnlock::message::{Options, normalize};
+    /// use turnlock::provider::RequestParts;
+    ///
+    /// let dialect = Dialect::OpenAiChat;
+    /// let asked = Json::parse_str(r#"{"role":"user","content":"hi"}"#)?;
+    /// let made = normalize([asked], &Options::new(dialect))?;
+    /// let mut parts = RequestParts::new("gpt-5-mini", made.messages, made.system);
+    /// parts.extra.push(("temperature".to_owned(), Json::integer(0)));
+    ///
+    /// let request = dialect.request(parts)?;
+    /// assert_eq!(request.path, "/chat/completions");
+    /// assert_eq!(request.headers[0], ("content-type", "application/json"));
+    /// assert_eq!(request.body.get("model"), Some(&"gpt-5-mini".into()));
+    /// # Ok::<(), turnlock::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `dialect.no_stream` for a dialect whose requests this version does not write: those that
+    /// [`Decoder::new`](crate::stream::Decoder::new) refuses.
+    /// `options.invalid` for `system` and `added_system`, if the provider takes system texts in the
+    /// messages.
+    pub fn request<'a>(self, parts: RequestParts<'a>) -> Result<Request<'a>, Error> {
+        let requests = requests(self);
+        let Post::Json { path, headers: own, first } = requests.post else {
+            return Err(Error::Dialect { name: self.name().to_owned(), known: true });
+        };
+        let RequestParts { model, messages, system, added_system, tools, choice, stream, extra } =
+            parts;
+        let outside = system.is_some() || !added_system.is_empty();
+        if outside && requests.added_system == AddedSystem::InHistory {
+            let option = "system".to_owned();
+            return Err(Error::Options { option, expected: "system messages in the history" });
+        }
+        let added: Vec<&str> = added_system.iter().map(String::as_str).collect();
+        let prompt = Prompt { messages, system, added_system: &added, tools: &tools, choice };
+        let mut body: Members<'a> = first(model, stream);
+        let extra = extra.into_iter().map(|(key, value)| (Cow::Owned(key), value));
+        for (key, value) in extra.chain((requests.members)(prompt)) {
+            match body.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, known)) => *known = value,
+                None => body.push((key, value)),
+            }
+        }
+        let accept = if stream { "text/event-stream" } else { "application/json" };
+        let mut headers = vec![("content-type", "application/json"), ("accept", accept)];
+        headers.extend(own);
+        Ok(Request { path: path.into(), headers, body: Json::Object(body) })
+    }
+}

@@ -1,0 +1,282 @@
+//! The rules of a provider's histories as data. Each provider has one table; this module is
+//! independent of them.
+
+use super::content::{Message, Out};
+use super::shapes::Marks;
+use crate::json::Json;
+
+/// Writes a message that breaks no rule.
+pub(crate) type Write = for<'a> fn(Message<'a>, &mut Vec<Json<'a>>);
+
+/// The rules of one provider's histories, and how its messages are written.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    /// The shapes that it accepts.
+    pub(crate) own: Marks,
+    pub(crate) write: Write,
+    pub(crate) elements: Elements,
+    pub(crate) system: System,
+    /// Whether it accepts a system message after the user and before the assistant, from hosts that
+    /// say that their model does.
+    pub(crate) system_after_user: bool,
+    /// Whether `developer` is a role.
+    pub(crate) developer: bool,
+    /// Whether the first message must be a user message.
+    pub(crate) first_user: bool,
+    pub(crate) last: Last,
+    /// Whether adjacent messages of one role are merged, and whether they are refused otherwise.
+    pub(crate) merge: Merge,
+    /// Whether an assistant message is required between a result and a user message.
+    pub(crate) bridge: bool,
+    pub(crate) ids: Ids,
+    pub(crate) sent_ids: SentIds,
+    /// Whether content may be null beside calls.
+    pub(crate) null: bool,
+    pub(crate) names: Names,
+    /// The most calls of one message; `usize::MAX` if there is no limit.
+    pub(crate) most_calls: usize,
+    /// Whether calls must follow the other content.
+    pub(crate) calls_last: bool,
+    pub(crate) arguments: Arguments,
+    pub(crate) results: Results,
+    pub(crate) result_values: ResultValues,
+    pub(crate) result_parts: ResultParts,
+    pub(crate) empty_result: EmptyResult,
+    pub(crate) reasoning: Replay,
+    pub(crate) thought_signatures: Signatures,
+    /// Whether it refuses a request with an empty message.
+    pub(crate) empty_refused: bool,
+    /// Whether it refuses a request with an unknown field.
+    pub(crate) strict: bool,
+    pub(crate) media: Media,
+    /// The OpenAI-style block types that it accepts; it accepts all blocks of its other shapes.
+    pub(crate) blocks: &'static [&'static str],
+    pub(crate) fields: Fields,
+    pub(crate) undeclared_tools: UndeclaredTools,
+}
+
+impl Rules {
+    /// The rules that most providers share. A provider states those in which it differs.
+    pub(super) const fn common(own: Marks, write: Write) -> Self {
+        Self {
+            own,
+            write,
+            elements: Elements::Messages,
+            system: System::Anywhere,
+            system_after_user: false,
+            developer: false,
+            first_user: false,
+            last: Last::Any,
+            merge: Merge::Never,
+            bridge: false,
+            ids: Ids::Length(40),
+            sent_ids: SentIds::Always,
+            null: true,
+            names: Names::Word(64),
+            most_calls: usize::MAX,
+            calls_last: false,
+            arguments: Arguments::Text { read: false },
+            results: Results::Messages,
+            result_values: ResultValues::Text,
+            result_parts: ResultParts::Joined,
+            empty_result: EmptyResult::Taken,
+            reasoning: Replay::Nothing,
+            thought_signatures: Signatures::None,
+            empty_refused: false,
+            strict: false,
+            media: Media::Images,
+            blocks: &["image_url"],
+            fields: Fields::NONE,
+            undeclared_tools: UndeclaredTools::Accepted,
+        }
+    }
+}
+
+/// What a history is a list of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Elements {
+    /// Messages, which hold calls and results.
+    Messages,
+    /// Items: messages, and beside them calls, results and reasoning. The provider stores items and
+    /// can be referred to them, so their ids are unique, and a result may belong to a call that only
+    /// the provider knows. Results need not be next to their calls. Reasoning must be followed by
+    /// the item that it led to.
+    Items,
+}
+
+/// Where system messages are placed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum System {
+    Anywhere,
+    /// Outside the messages. `write` makes the system prompt of its texts.
+    Apart {
+        write: for<'a> fn(Vec<Out<'a>>) -> Json<'a>,
+    },
+    /// One message, at the beginning.
+    First,
+}
+
+/// Whether the list may end with an assistant message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Last {
+    Any,
+    /// Some of its models refuse it.
+    Better,
+    NotAssistant,
+}
+
+/// How adjacent messages of one role are treated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Merge {
+    Never,
+    /// Merged, although the provider would do so itself.
+    Neater,
+    /// Merged, because the provider refuses them.
+    Needed,
+}
+
+/// Which call ids are accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ids {
+    /// Any text up to this many characters.
+    Length(usize),
+    /// `[a-zA-Z0-9_-]`, up to this many characters.
+    Word(usize),
+    /// Exactly nine of `[a-zA-Z0-9]`.
+    Nine,
+    /// No ids: results are matched by place.
+    None,
+}
+
+/// Which calls and results are sent with an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SentIds {
+    /// All: a call without an id gets one.
+    Always,
+    /// Those that were given with one.
+    IfGiven,
+    /// Those that were given with one, in a history that is in the provider's own shape.
+    IfOwn,
+}
+
+/// Which tool names are accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Names {
+    /// `[a-zA-Z0-9_-]`, up to this many characters.
+    Word(usize),
+    /// Also dots and colons, with a letter or underscore first; up to 64 characters.
+    Dotted,
+}
+
+/// Where results are placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Results {
+    /// One message per result.
+    Messages,
+    /// Together at the beginning of the user's next message.
+    WithUser,
+    /// Together in a user message of their own.
+    Alone,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arguments {
+    /// JSON text; `read` tells whether the provider parses it.
+    Text { read: bool },
+    /// An object; `or_text` tells whether a text is the provider's own shape too.
+    Object { or_text: bool },
+}
+
+/// How a result is sent that is a JSON value other than a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ResultValues {
+    /// As JSON text.
+    Text,
+    /// As it is, if it came in the provider's own shape; else as JSON text, though the provider
+    /// accepts values.
+    Native,
+}
+
+/// How a result is sent that is a list of parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ResultParts {
+    /// As one text.
+    Joined,
+    /// As a list, in a history that is in the provider's own shape; else as one text.
+    Listed,
+    /// As `Listed`, and always as a list if it holds media, which the provider accepts here.
+    WithMedia,
+}
+
+/// Whether texts and calls carry thought signatures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Signatures {
+    None,
+    /// They do. An empty text that carries one is sent, and the first call of a message of the
+    /// current turn needs one: `placeholder` is accepted in its place.
+    OnParts {
+        placeholder: &'static str,
+    },
+}
+
+/// Which reasoning is sent back to the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Replay {
+    Nothing,
+    /// Only reasoning in its own wire format.
+    Native,
+    /// Blocks that Anthropic signed.
+    Signed,
+    /// `reasoning_content`, depending on the options.
+    Content,
+    /// `thinking` beside the content.
+    Thinking,
+    /// `reasoning_details` beside the content.
+    Details,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EmptyResult {
+    Taken,
+    /// Refused for a failed call.
+    RefusedOnError,
+    Refused,
+}
+
+/// Which media it accepts beside text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Media {
+    /// None: content is one text.
+    None,
+    /// Images by URL or base64.
+    Images,
+    /// Images and files.
+    Files,
+    /// Images, and files as bytes.
+    FilesAsBytes,
+    /// Images and files, both as bytes.
+    Bytes,
+}
+
+/// What becomes of a request whose history has calls and that declares no tools.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum UndeclaredTools {
+    Accepted,
+    /// Refused; `stubs` writes declarations for tools with these names.
+    Refused {
+        stubs: fn(Vec<String>) -> Json<'static>,
+    },
+}
+
+/// The accepted fields beside those that every message has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fields {
+    pub(crate) message: &'static [&'static str],
+    pub(crate) text: &'static [&'static str],
+    pub(crate) call: &'static [&'static str],
+    pub(crate) result: &'static [&'static str],
+}
+
+impl Fields {
+    pub(crate) const NONE: Self = Self { message: &[], text: &[], call: &[], result: &[] };
+}

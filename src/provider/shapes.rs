@@ -1,0 +1,62 @@
+//! The shapes in which the elements of a history are given.
+
+/// The set of wire formats and hosts whose shapes occur in an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Marks(u16);
+
+impl Marks {
+    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const CHAT: Self = Self(1);
+    pub(crate) const RESPONSES: Self = Self(1 << 1);
+    pub(crate) const ANTHROPIC: Self = Self(1 << 2);
+    pub(crate) const GEMINI: Self = Self(1 << 3);
+    pub(crate) const BEDROCK: Self = Self(1 << 4);
+    pub(crate) const LANGCHAIN: Self = Self(1 << 5);
+    pub(crate) const AI_SDK: Self = Self(1 << 6);
+    pub(crate) const EVENT: Self = Self(1 << 7);
+    pub(crate) const CAMEL: Self = Self(1 << 8);
+    /// A role and one text.
+    pub(crate) const PLAIN: Self = Self(1 << 9);
+    /// Text blocks that have a type.
+    pub(crate) const TYPED: Self = Self(1 << 10);
+    pub(crate) const COHERE: Self = Self(1 << 11);
+    pub(crate) const OLLAMA: Self = Self(1 << 12);
+
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all of these are among `others`.
+    pub(crate) fn within(self, others: Self) -> bool {
+        self.0 & !others.0 == 0
+    }
+
+    pub(crate) fn meets(self, others: Self) -> bool {
+        self.0 & others.0 != 0
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    /// The names of the shapes, for a developer.
+    pub(crate) fn names(self) -> String {
+        const NAMES: [&str; 13] = [
+            "OpenAI Chat",
+            "OpenAI Responses",
+            "Anthropic",
+            "Gemini",
+            "Bedrock",
+            "LangChain",
+            "AI SDK",
+            "UI event",
+            "camelCase",
+            "plain text content",
+            "typed text blocks",
+            "Cohere",
+            "Ollama",
+        ];
+        let named = NAMES.iter().enumerate().filter(|(at, _)| self.0 & (1 << at) != 0);
+        named.map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
+    }
+}

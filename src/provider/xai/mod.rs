@@ -1,0 +1,23 @@
+//! xAI: OpenAI's format; content is never null.
+//! <https://docs.x.ai/docs/api-reference#chat-completions>
+
+use super::chat::{self, Silence, Style};
+use super::prompt::Requests;
+use super::rules::{Fields, Rules};
+use super::shapes::Marks;
+use super::stream::Stream;
+
+const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
+
+pub(super) const RULES: Rules = Rules {
+    null: false,
+    fields: Fields { message: &["name"], result: &["name"], ..Fields::NONE },
+    ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))
+};
+
+const STYLE: Style =
+    Style { silence: Silence::Empty, typed: true, result_name: None, lists: true, plan: false };
+
+pub(super) const STREAM: Stream = chat::STREAM;
+
+pub(super) const REQUESTS: Requests = chat::REQUESTS;
