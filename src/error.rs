@@ -10,6 +10,7 @@
 //! assert!(error.to_string().contains("policy.maxTools"));
 //! ```
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::chain::PlanError;
@@ -27,8 +28,8 @@ pub enum Error {
     Options {
         /// Path of the option, such as `policy.maxTools`.
         option: String,
-        /// The expected value.
-        expected: &'static str,
+        /// The expected value, such as `a whole number from 1 to 60`.
+        expected: Cow<'static, str>,
     },
     /// No dialect has this name, or the dialect has no stream.
     Dialect {
@@ -57,8 +58,11 @@ pub enum Error {
 
 impl Error {
     /// An option is not what is expected.
-    pub(crate) fn option(option: impl Into<String>, expected: &'static str) -> Self {
-        Self::Options { option: option.into(), expected }
+    pub(crate) fn option(
+        option: impl Into<String>,
+        expected: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::Options { option: option.into(), expected: expected.into() }
     }
 
     /// The stable, machine-readable code. A code is never reused or renamed.

@@ -287,5 +287,5 @@ fn effect(effect: Effect, out: &mut String) {
 }
 
 pub(super) fn bad(option: &str, expected: &'static str) -> Error {
-    Error::Options { option: option.to_owned(), expected }
+    Error::Options { option: option.to_owned(), expected: expected.into() }
 }

@@ -260,11 +260,7 @@ macro_rules! names {
             type Err = $crate::error::Error;
 
             fn from_str(name: &str) -> Result<Self, Self::Err> {
-                let wrong = || $crate::error::Error::Options {
-                    option: name.to_owned(),
-                    expected: $expected,
-                };
-                Self::parse(name).ok_or_else(wrong)
+                Self::parse(name).ok_or_else(|| $crate::error::Error::option(name, $expected))
             }
         }
 

@@ -33,6 +33,14 @@ options! {
         pace "pace": Pace = Pace::Slow;
         /// The share of hills.
         hills "hills": f64 = 0.5, real 0.0..=1.0;
+        /// The number of rests.
+        rests "rests?": Option<u16>;
+        /// The money, in cents.
+        budget "budget?": Option<u64>, whole 1..=u64::MAX;
+        /// The weight of the bag in kilograms.
+        weight "weight?": Option<f64>, real 0.5..=f64::MAX;
+        /// The height above the sea in metres.
+        height "height?": Option<f64>;
         /// Where to stop.
         stops "stops?": Vec<Stop>;
         /// A name.
@@ -89,20 +97,24 @@ fn errors_name_the_path() {
     for (text, path, expected) in [
         ("[]", "options", "an object"),
         (r#"{"step":1}"#, "step", "an option that exists"),
-        (r#"{"steps":0}"#, "steps", "a whole number in range"),
-        (r#"{"steps":1.5}"#, "steps", "a whole number in range"),
+        (r#"{"steps":0}"#, "steps", "a whole number from 1 to 10000"),
+        (r#"{"steps":1.5}"#, "steps", "a whole number from 1 to 10000"),
+        (r#"{"rests":-1}"#, "rests", "a whole number from 0 to 65535"),
+        (r#"{"budget":0}"#, "budget", "a whole number of at least 1"),
+        (r#"{"weight":"1"}"#, "weight", "a number of at least 0.5"),
+        (r#"{"height":"1"}"#, "height", "a number"),
         (r#"{"pace":"idle"}"#, "pace", "slow or fast"),
         (r#"{"hills":1.01}"#, "hills", "a number from 0 to 1"),
         (r#"{"stops":{}}"#, "stops", "an array"),
         (
             r#"{"stops":[{"place":"a"},{"place":"a","minutes":61}]}"#,
             "stops[1].minutes",
-            "a whole number in range",
+            "a whole number from 1 to 60",
         ),
         (r#"{"stops":[{}]}"#, "stops[0].place", "a string"),
         (r#"{"stops":[{"place":"a","plaice":1}]}"#, "stops[0].plaice", "an option that exists"),
     ] {
-        let wanted = Error::Options { option: path.to_owned(), expected };
+        let wanted = Error::option(path, expected);
         assert_eq!(walk(text).unwrap_err(), wanted, "{text}");
     }
 }
