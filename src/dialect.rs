@@ -4,18 +4,21 @@
 //! use turnlock::Dialect;
 //!
 //! assert_eq!(Dialect::parse("deepseek")?, Dialect::DeepSeek);
-//! assert_eq!(Dialect::DeepSeek.name(), "deepseek");
+//! assert_eq!("deepseek".parse::<Dialect>()?.to_string(), "deepseek");
 //! assert_eq!(Dialect::parse("telex").unwrap_err().code(), "dialect.unknown");
 //! assert_eq!(Dialect::ALL.len(), 13);
 //! # Ok::<(), turnlock::Error>(())
 //! ```
+
+use std::fmt;
+use std::str::FromStr;
 
 use crate::error::Error;
 use crate::json::Json;
 use crate::json::table::{At, Definition, Describe, Read, Shape, Write};
 
 /// A provider's wire format: the form of its histories and of its response stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dialect {
     /// OpenAI Chat Completions and compatible APIs.
     OpenAiChat,
@@ -93,6 +96,21 @@ impl Dialect {
             .into_iter()
             .find(|dialect| dialect.name() == name)
             .ok_or_else(|| Error::Dialect { name: name.to_owned(), known: false })
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// As [`Dialect::parse`].
+impl FromStr for Dialect {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Self::parse(name)
     }
 }
 

@@ -96,10 +96,34 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Json(error) => Some(error),
+            Self::Plan(error) => Some(error),
+            _ => None,
+        }
+    }
+}
 
 impl From<JsonError> for Error {
     fn from(error: JsonError) -> Self {
         Self::Json(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn the_error_of_a_text_is_a_source() {
+        let inner = JsonError::Syntax { offset: 3 };
+        let error = Error::from(inner);
+        let source = error.source().and_then(|source| source.downcast_ref::<JsonError>());
+        assert_eq!(source, Some(&inner));
+        assert!(Error::Handle.source().is_none());
     }
 }
