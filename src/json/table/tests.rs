@@ -1,4 +1,4 @@
-#![allow(unreachable_pub, dead_code, reason = "the macros declare public types")]
+#![allow(unreachable_pub, unnameable_types, dead_code, reason = "the macros declare public types")]
 
 use super::{At, Form, Item, Read, Shape, Write};
 use crate::error::Error;
@@ -6,6 +6,7 @@ use crate::json::Json;
 
 names! {
     /// How fast.
+    #[non_exhaustive]
     pub enum Pace as "Pace", "slow or fast" {
         /// Slow.
         Slow "slow",
@@ -55,6 +56,18 @@ record! {
         walk "": Walk;
         /// Whether it rained.
         rain "rain?": bool;
+    }
+}
+
+borrowed! {
+    /// A text on the way.
+    pub struct Sign<'a> as "Sign" {
+        /// The text.
+        text "text": Json<'a>;
+        /// Who else has read it.
+        readers "readers?": Vec<Report>;
+        /// How long it is.
+        length "length": Option<usize>;
     }
 }
 
@@ -126,6 +139,11 @@ fn results_are_flat_and_sparse() {
     assert_eq!(report.write().to_text(), format!("{{{flat}}}"));
     let rain = Report { rain: true, ..report };
     assert_eq!(rain.to_json().to_text(), format!("{{{flat},\"rain\":true}}"));
+    let sign = Sign { text: "a".into(), readers: Vec::new(), length: None };
+    assert_eq!(sign.clone().into_json().to_text(), r#"{"text":"a","length":null}"#);
+    let sign = Json::from(Sign { readers: vec![rain.clone()], length: Some(1), ..sign });
+    let text = format!(r#"{{"text":"a","readers":[{}],"length":1}}"#, rain.to_json());
+    assert_eq!(sign.to_text(), text);
     let end = Event::End { report: rain };
     assert_eq!((end.name(), end.members().len()), ("end", 1));
     assert_eq!(Event::Step { number: 1 }.members()[0].1, Json::integer(1));
