@@ -4,17 +4,36 @@
 //! use turnlock::Dialect;
 //!
 //! assert_eq!(Dialect::parse("deepseek")?, Dialect::DeepSeek);
-//! assert_eq!(Dialect::DeepSeek.name(), "deepseek");
+//! assert_eq!("deepseek".parse::<Dialect>()?.to_string(), "deepseek");
 //! assert_eq!(Dialect::parse("telex").unwrap_err().code(), "dialect.unknown");
 //! assert!(Dialect::ALL.contains(&Dialect::DeepSeek));
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 
+use std::fmt;
+use std::str::FromStr;
+
 #[doc(inline)]
 pub use crate::provider::Dialect;
 
+use crate::error::Error;
 use crate::json::Json;
 use crate::json::table::{At, Definition, Describe, Read, Shape, Write};
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// As [`Dialect::parse`].
+impl FromStr for Dialect {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Self::parse(name)
+    }
+}
 
 impl Write for Dialect {
     fn write(&self) -> Json<'static> {
@@ -23,7 +42,7 @@ impl Write for Dialect {
 }
 
 impl Read for Dialect {
-    fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), crate::Error> {
+    fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
         *self = Self::parse(json.as_str().ok_or_else(|| at.wrong("a string"))?)?;
         Ok(())
     }

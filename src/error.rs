@@ -10,6 +10,7 @@
 //! assert!(error.to_string().contains("policy.maxTools"));
 //! ```
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::chain::PlanError;
@@ -27,8 +28,8 @@ pub enum Error {
     Options {
         /// Path of the option, such as `policy.maxTools`.
         option: String,
-        /// The expected value.
-        expected: &'static str,
+        /// The expected value, such as `a whole number from 1 to 60`.
+        expected: Cow<'static, str>,
     },
     /// No dialect has this name, or the dialect has no stream.
     Dialect {
@@ -57,8 +58,11 @@ pub enum Error {
 
 impl Error {
     /// An option is not what is expected.
-    pub(crate) fn option(option: impl Into<String>, expected: &'static str) -> Self {
-        Self::Options { option: option.into(), expected }
+    pub(crate) fn option(
+        option: impl Into<String>,
+        expected: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::Options { option: option.into(), expected: expected.into() }
     }
 
     /// The stable, machine-readable code. A code is never reused or renamed.
@@ -92,10 +96,34 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Json(error) => Some(error),
+            Self::Plan(error) => Some(error),
+            _ => None,
+        }
+    }
+}
 
 impl From<JsonError> for Error {
     fn from(error: JsonError) -> Self {
         Self::Json(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn the_error_of_a_text_is_a_source() {
+        let inner = JsonError::Syntax { offset: 3 };
+        let error = Error::from(inner);
+        let source = error.source().and_then(|source| source.downcast_ref::<JsonError>());
+        assert_eq!(source, Some(&inner));
+        assert!(Error::Handle.source().is_none());
     }
 }

@@ -7,12 +7,17 @@
 //! let first = of(r#"{"path":"notes.txt","page":1}"#)?;
 //! assert_eq!(of(r#"{ "page": 1.0, "path": "notes.txt" }"#)?, first, "the same call");
 //! assert_ne!(of(r#"{"path":"notes.txt","page":2}"#)?, first);
-//! assert_eq!(first.as_str().len(), 64);
+//! assert_eq!(first.to_string().parse::<Signature>(), Ok(first));
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 
+use std::fmt;
+use std::str::FromStr;
+
 use sha2::{Digest, Sha256};
 
+use crate::error::Error;
+use crate::json::table::{Describe, Shape, Write};
 use crate::json::{Json, JsonError};
 use crate::limits;
 
@@ -71,6 +76,43 @@ impl Signature {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl AsRef<str> for Signature {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Reads the text of a signature that was computed before: 64 lower-case hex digits. Any other text
+/// is `options.invalid`.
+impl FromStr for Signature {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let hex = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
+        let fits = text.len() == 64 && text.bytes().all(hex);
+        let wrong = || Error::option("signature", "64 lower-case hex digits");
+        fits.then(|| Self::kept(text)).ok_or_else(wrong)
+    }
+}
+
+impl Write for Signature {
+    fn write(&self) -> Json<'static> {
+        self.0.clone().into()
+    }
+}
+
+impl Describe for Signature {
+    fn shape() -> Shape {
+        Shape::Text
     }
 }
 

@@ -23,9 +23,9 @@ mod refusals;
 mod shapes;
 
 use serde_json::Value;
-use turnlock::Dialect;
-use turnlock::json::{Json, Reader};
+use turnlock::json::Json;
 use turnlock::message::{Normalized, Options, Repair, diagnose, normalize};
+use turnlock::{Dialect, limits};
 
 /// As `serde_json` has it.
 fn value(json: &Json<'_>) -> Value {
@@ -34,8 +34,8 @@ fn value(json: &Json<'_>) -> Value {
 
 /// The elements of a history, half characters replaced.
 fn elements(text: &str) -> Vec<Json<'_>> {
-    let mut reader = Reader::lossy(text);
-    let Json::Array(items) = reader.value().unwrap() else { panic!("no list: {text}") };
+    let json = Json::parse_lossy(text.as_bytes(), limits::HISTORY_BYTES).unwrap();
+    let Json::Array(items) = json else { panic!("no list: {text}") };
     items
 }
 

@@ -250,3 +250,28 @@ fn spelling_never_changes_a_signature() {
     assert_eq!(signatures.len(), distinct.len(), "two values share a signature");
     assert!(distinct.len() > 1_000);
 }
+
+#[test]
+fn values_are_made_and_taken_apart() {
+    let json = Json::object([
+        ("whole", vec![1, -2].into()),
+        ("large", u64::MAX.into()),
+        ("real", 0.5.into()),
+        ("nan", f64::NAN.into()),
+        ("none", None::<bool>.into()),
+        ("texts", vec![Some("a"), None].into()),
+        ("owned", String::from("b").into()),
+    ]);
+    let text = r#"{"whole":[1,-2],"large":18446744073709551615,"real":0.5,"nan":null,"none":null,"texts":["a",null],"owned":"b"}"#;
+    assert_eq!(json.to_string(), text);
+    assert_eq!(text.parse(), Ok(json.clone()));
+    assert_eq!(r#"{"a":1,"a":2}"#.parse::<Json<'_>>().unwrap_err().code(), "json.duplicate_key");
+
+    assert_eq!(json.get("whole").and_then(|list| list.at(1)), Some(&Json::from(-2)));
+    assert_eq!(json.at(0), None);
+    assert_eq!(json.members().len(), 7);
+    assert_eq!(json.members().next_back(), Some(("owned", &"b".into())));
+    let texts = json.get("texts").unwrap();
+    assert_eq!(texts.items().map(Json::as_str).collect::<Vec<_>>(), [Some("a"), None]);
+    assert_eq!(texts.members().len() + json.items().len(), 0);
+}

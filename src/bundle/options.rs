@@ -336,7 +336,7 @@ impl<'a, 'j> At<'a, 'j> {
 }
 
 fn invalid(option: &str, expected: &'static str) -> Error {
-    Error::Options { option: option.to_owned(), expected }
+    Error::Options { option: option.to_owned(), expected: expected.into() }
 }
 
 #[cfg(test)]

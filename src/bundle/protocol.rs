@@ -49,7 +49,7 @@ impl<'a> Input<'a> {
     /// `options.invalid` with the member that is wrong.
     pub fn from_json(json: &'a Json<'a>, data: &'a [u8]) -> Result<Self, Error> {
         let text = |key: &str| json.get(key).and_then(Json::as_str);
-        let wrong = |option: &str| Error::Options { option: option.to_owned(), expected: "a fact" };
+        let wrong = |option: &str| Error::option(option, "a fact");
         let number = |key| json.get(key).and_then(Json::as_u64).ok_or_else(|| wrong(key));
         let replicate = || usize::try_from(number("replicate")?).map_err(|_| wrong("replicate"));
         let attempt = || u32::try_from(number("attempt")?).map_err(|_| wrong("attempt"));

@@ -386,7 +386,7 @@ const SHARE: &str = "a number from 0 to 1";
 const WHOLE: &str = "a whole number in range";
 
 fn invalid(option: &str, expected: &'static str) -> Error {
-    Error::Options { option: option.to_owned(), expected }
+    Error::Options { option: option.to_owned(), expected: expected.into() }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::Json;
 /// A value that the host holds, or a text that the host must assemble. Only the wasm bindings make
 /// these values. They use them for objects that are plain JSON, and for texts that are long,
 /// well-formed, not blank and without trailing white space.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Host {
     /// A text, by its number.
     Text(u32),
@@ -17,7 +17,7 @@ pub enum Host {
 }
 
 /// A piece of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Piece {
     /// Literal text.
     Text(String),
@@ -29,14 +29,12 @@ pub enum Piece {
 
 impl<'a> Json<'a> {
     /// Whether this is a text, held by the core or by the host.
-    #[must_use]
-    pub fn is_text(&self) -> bool {
+    pub(crate) fn is_text(&self) -> bool {
         matches!(self, Self::String(_) | Self::Host(Host::Text(_) | Host::Made(_)))
     }
 
     /// Whether this is a text that consists only of white space, or is not a text.
-    #[must_use]
-    pub fn is_blank(&self) -> bool {
+    pub(crate) fn is_blank(&self) -> bool {
         match self {
             Self::String(text) => text.chars().all(is_space),
             other => !other.is_text(),
@@ -44,8 +42,7 @@ impl<'a> Json<'a> {
     }
 
     /// Converts this value to its JSON text.
-    #[must_use]
-    pub fn into_text(self) -> Self {
+    pub(crate) fn into_text(self) -> Self {
         let text = self.to_text();
         if !text.contains('\0') {
             return text.into();
@@ -71,13 +68,13 @@ pub fn is_space(c: char) -> bool {
 
 /// A text that is joined from pieces.
 #[derive(Debug, Clone, Default)]
-pub struct Joined {
+pub(crate) struct Joined {
     pieces: Vec<Piece>,
 }
 
 impl Joined {
     /// Adds a text.
-    pub fn text(&mut self, text: &str) {
+    pub(crate) fn text(&mut self, text: &str) {
         match self.pieces.last_mut() {
             Some(Piece::Text(last)) => last.push_str(text),
             _ if text.is_empty() => {}
@@ -86,7 +83,7 @@ impl Joined {
     }
 
     /// Adds a value that is a text. Other values are ignored.
-    pub fn value(&mut self, value: &Json<'_>) {
+    pub(crate) fn value(&mut self, value: &Json<'_>) {
         match value {
             Json::String(text) => self.text(text),
             Json::Host(Host::Text(number)) => self.pieces.push(Piece::Kept(*number)),
@@ -96,14 +93,12 @@ impl Joined {
     }
 
     /// Whether nothing was added.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
     /// Returns the joined text.
-    #[must_use]
-    pub fn into_json(mut self) -> Json<'static> {
+    pub(crate) fn into_json(mut self) -> Json<'static> {
         match self.pieces.as_mut_slice() {
             [] => "".into(),
             [Piece::Text(text)] => std::mem::take(text).into(),

@@ -15,8 +15,9 @@
 //!
 //! let call = Json::parse_str(r#"{"path":"notes.txt","lines":[1,20]}"#)?;
 //! assert_eq!(call.get("path").and_then(Json::as_str), Some("notes.txt"));
-//! let made = Json::object([("ok", true.into()), ("path", "notes.txt".into())]);
-//! assert_eq!(made.to_text(), r#"{"ok":true,"path":"notes.txt"}"#);
+//! assert_eq!(call.get("lines").and_then(|lines| lines.at(1)), Some(&20.into()));
+//! let made = Json::object([("ok", true.into()), ("paths", vec!["notes.txt"].into())]);
+//! assert_eq!(made.to_string(), r#"{"ok":true,"paths":["notes.txt"]}"#);
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 //!
@@ -36,10 +37,16 @@ mod value;
 mod write;
 
 pub use error::JsonError;
-pub use host::{Host, Joined, Piece, is_space};
-pub use read::{Kind, Reader};
+pub(crate) use host::{Host, Joined, is_space};
+pub(crate) use read::{Kind, Reader};
 pub use value::Json;
-pub use write::{write_json, write_string};
+pub use write::write_string;
+
+/// What only the bindings of the npm package and the Rust driver need. It changes without notice.
+#[doc(hidden)]
+pub mod shell {
+    pub use super::host::{Host, Piece, is_space};
+}
 
 use crate::limits;
 

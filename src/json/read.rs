@@ -2,23 +2,6 @@
 //!
 //! The caller reads the values that it needs and skips the rest, so that a provider event
 //! needs no tree. The depth, and therefore the use of the stack, is limited.
-//!
-//! ```
-//! use turnlock::json::{JsonError, Reader};
-//!
-//! let mut name = String::new();
-//! let mut reader = Reader::strict(br#"{"id":7,"name":"read_file"}"#)?;
-//! reader.object(&mut |key, reader| match &*key {
-//!     "name" => {
-//!         name = reader.string()?.into_owned();
-//!         Ok(())
-//!     }
-//!     _ => reader.skip(),
-//! })?;
-//! reader.end()?;
-//! assert_eq!(name, "read_file");
-//! # Ok::<(), JsonError>(())
-//! ```
 
 use std::borrow::Cow;
 
@@ -27,7 +10,7 @@ use crate::limits;
 
 /// The kind of a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// `null`
     Null,
     /// `true` or `false`
@@ -44,7 +27,7 @@ pub enum Kind {
 
 /// Reads one JSON text from front to back.
 #[derive(Debug, Clone)]
-pub struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     text: &'a str,
     at: usize,
     depth: u32,
@@ -59,21 +42,19 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// `json.syntax` when `text` is not UTF-8.
-    pub fn strict(text: &'a [u8]) -> Result<Self, JsonError> {
+    pub(crate) fn strict(text: &'a [u8]) -> Result<Self, JsonError> {
         let text = std::str::from_utf8(text)
             .map_err(|error| JsonError::Syntax { offset: error.valid_up_to() })?;
         Ok(Self { text, at: 0, depth: 0, lossy: false, replaced: 0 })
     }
 
     /// Makes a reader for a provider's or a host's `text`: lone surrogates become U+FFFD.
-    #[must_use]
-    pub fn lossy(text: &'a str) -> Self {
+    pub(crate) fn lossy(text: &'a str) -> Self {
         Self { text, at: 0, depth: 0, lossy: true, replaced: 0 }
     }
 
     /// Returns the number of bytes read so far.
-    #[must_use]
-    pub fn offset(&self) -> usize {
+    pub(crate) fn offset(&self) -> usize {
         self.at
     }
 
@@ -81,7 +62,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// `json.syntax` if no value starts here.
-    pub fn peek(&mut self) -> Result<Kind, JsonError> {
+    pub(crate) fn peek(&mut self) -> Result<Kind, JsonError> {
         self.space();
         match self.byte() {
             Some(b'{') => Ok(Kind::Object),
@@ -100,7 +81,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// Those of the text and of `member`.
     #[expect(clippy::type_complexity, reason = "one callback; a name would hide its shape")]
-    pub fn object(
+    pub(crate) fn object(
         &mut self,
         member: &mut dyn FnMut(Cow<'a, str>, &mut Self) -> Result<(), JsonError>,
     ) -> Result<(), JsonError> {
@@ -126,7 +107,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Those of the text and of `item`.
-    pub fn array(
+    pub(crate) fn array(
         &mut self,
         item: &mut dyn FnMut(&mut Self) -> Result<(), JsonError>,
     ) -> Result<(), JsonError> {
@@ -148,7 +129,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// `json.syntax` if the next value is not `null`.
-    pub fn null(&mut self) -> Result<(), JsonError> {
+    pub(crate) fn null(&mut self) -> Result<(), JsonError> {
         self.space();
         self.word("null")
     }
@@ -157,7 +138,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// `json.syntax` if the next value is not a boolean.
-    pub fn bool(&mut self) -> Result<bool, JsonError> {
+    pub(crate) fn bool(&mut self) -> Result<bool, JsonError> {
         self.space();
         if self.byte() == Some(b't') {
             self.word("true").map(|()| true)
@@ -171,7 +152,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// `json.syntax` if the next value is not a number; `json.number_range` if it is not a plain
     /// integer and is too large for a double.
-    pub fn number(&mut self) -> Result<Cow<'a, str>, JsonError> {
+    pub(crate) fn number(&mut self) -> Result<Cow<'a, str>, JsonError> {
         self.space();
         let start = self.at;
         self.number_literal()?;
@@ -183,7 +164,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// `json.syntax` if the next value is not a string; `json.lone_surrogate` unless the reader is
     /// lossy.
-    pub fn string(&mut self) -> Result<Cow<'a, str>, JsonError> {
+    pub(crate) fn string(&mut self) -> Result<Cow<'a, str>, JsonError> {
         self.space();
         self.take(b'"')?;
         let start = self.at;
@@ -213,7 +194,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Those of the text.
-    pub fn value(&mut self) -> Result<Json<'a>, JsonError> {
+    pub(crate) fn value(&mut self) -> Result<Json<'a>, JsonError> {
         Json::read(self)
     }
 
@@ -221,7 +202,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Those of the text.
-    pub fn skip(&mut self) -> Result<(), JsonError> {
+    pub(crate) fn skip(&mut self) -> Result<(), JsonError> {
         match self.peek()? {
             Kind::Null => self.null(),
             Kind::Bool => self.bool().map(drop),
@@ -236,7 +217,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Those of the text.
-    pub fn raw(&mut self) -> Result<&'a str, JsonError> {
+    pub(crate) fn raw(&mut self) -> Result<&'a str, JsonError> {
         self.space();
         let start = self.at;
         self.skip()?;
@@ -244,14 +225,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether this reader accepts lone surrogates and duplicate keys, as hosts do.
-    #[must_use]
-    pub fn is_lossy(&self) -> bool {
+    pub(crate) fn is_lossy(&self) -> bool {
         self.lossy
     }
 
     /// Returns the number of lone surrogates that a lossy reader has replaced.
-    #[must_use]
-    pub fn replaced(&self) -> usize {
+    pub(crate) fn replaced(&self) -> usize {
         self.replaced
     }
 
@@ -259,7 +238,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// `json.syntax` if anything else is left.
-    pub fn end(&mut self) -> Result<(), JsonError> {
+    pub(crate) fn end(&mut self) -> Result<(), JsonError> {
         self.space();
         if self.at == self.text.len() { Ok(()) } else { Err(self.syntax()) }
     }

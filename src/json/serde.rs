@@ -7,9 +7,10 @@ use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, MapAccess, Se
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::Json;
+use crate::Signature;
 use crate::chain::{Classification, Pattern, StepKind, Stop};
+use crate::dialect::Dialect;
 use crate::request::Reason;
-use crate::stream::FinishReason;
 use crate::tool::Status;
 
 impl Json<'_> {
@@ -67,7 +68,27 @@ macro_rules! by_name {
     )*};
 }
 
-by_name!(FinishReason, Pattern, Reason, Status, StepKind, Stop);
+by_name!(Pattern, Reason, Status, StepKind, Stop);
+
+/// Types that are strings in JSON, and read what they write.
+macro_rules! by_text {
+    ($($type:ty),*) => {$(
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = Cow::<'de, str>::deserialize(deserializer)?;
+                text.parse().map_err(de::Error::custom)
+            }
+        }
+    )*};
+}
+
+by_text!(Dialect, Signature);
 
 /// The JSON form of [`Classification`].
 #[derive(serde::Serialize, serde::Deserialize)]
@@ -231,6 +252,11 @@ mod tests {
         assert_eq!(back("ok").unwrap(), Status::Ok);
         assert_eq!(serde_json::to_string(&Reason::NotReadOnly).unwrap(), r#""not_read_only""#);
         assert!(back("fine").is_err());
+        assert_eq!(serde_json::to_string(&Dialect::DeepSeek).unwrap(), r#""deepseek""#);
+        let signature = Signature::new("f", None, &Json::Null, None);
+        let text = serde_json::to_string(&signature).unwrap();
+        assert_eq!(serde_json::from_str::<Signature>(&text).unwrap(), signature);
+        assert!(serde_json::from_str::<Signature>(&text.to_uppercase()).is_err());
     }
 
     #[test]

@@ -1,12 +1,17 @@
 //! A JSON value, which borrows from its text if possible.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
 
 use super::{Host, JsonError, Kind, Reader, decimal, write};
 use crate::limits;
 
 /// A JSON value. Object members keep their order; numbers keep their canonical text.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+///
+/// A `match` needs a wildcard arm. It stands for a hidden variant, which only the bindings of the
+/// npm package make: there, long texts stay with the host.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum Json<'a> {
     /// `null`
     #[default]
@@ -21,7 +26,9 @@ pub enum Json<'a> {
     Array(Vec<Self>),
     /// An object without duplicate keys, in the order of its text.
     Object(Vec<(Cow<'a, str>, Self)>),
-    /// A value that stays with the host. Readers never produce it.
+    /// A value that stays with the host. Readers never produce it. A variant and not a type of its
+    /// own, because the same functions process histories with and without such values.
+    #[doc(hidden)]
     Host(Host),
 }
 
@@ -159,6 +166,25 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// Returns the item of an array at `index`, from 0.
+    #[must_use]
+    pub fn at(&self, index: usize) -> Option<&Self> {
+        self.as_array()?.get(index)
+    }
+
+    /// Returns the members of an object, in their order; none if this is not an object.
+    pub fn members(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (&str, &Self)> + ExactSizeIterator + Clone {
+        let members = self.as_object().unwrap_or_default();
+        members.iter().map(|(key, value)| (key.as_ref(), value))
+    }
+
+    /// Returns the items of an array, in their order; none if this is not an array.
+    pub fn items(&self) -> impl DoubleEndedIterator<Item = &Self> + ExactSizeIterator + Clone {
+        self.as_array().unwrap_or_default().iter()
+    }
+
     /// Returns the text of a string.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
@@ -266,15 +292,63 @@ impl From<String> for Json<'_> {
     }
 }
 
+impl<'a> From<Cow<'a, str>> for Json<'a> {
+    fn from(text: Cow<'a, str>) -> Self {
+        Self::String(text)
+    }
+}
+
 impl From<bool> for Json<'_> {
     fn from(value: bool) -> Self {
         Self::Bool(value)
     }
 }
 
-impl From<u64> for Json<'_> {
-    fn from(value: u64) -> Self {
-        Self::integer(value)
+macro_rules! whole {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Json<'_> {
+            fn from(value: $type) -> Self {
+                Self::Number(Cow::Owned(value.to_string()))
+            }
+        }
+    )*};
+}
+
+whole!(i32, i64, u32, u64, usize);
+
+/// `null` for a double that is not finite.
+impl From<f64> for Json<'_> {
+    fn from(value: f64) -> Self {
+        Self::double(value)
+    }
+}
+
+/// `null` for `None`.
+impl<'a, T: Into<Self>> From<Option<T>> for Json<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+impl<'a, T: Into<Self>> From<Vec<T>> for Json<'a> {
+    fn from(items: Vec<T>) -> Self {
+        Self::Array(items.into_iter().map(Into::into).collect())
+    }
+}
+
+/// As [`Json::parse_str`], but the value owns its text.
+impl FromStr for Json<'static> {
+    type Err = JsonError;
+
+    fn from_str(text: &str) -> Result<Self, JsonError> {
+        Json::parse_str(text).map(Json::into_owned)
+    }
+}
+
+/// Writes the text of [`Json::to_text`].
+impl fmt::Display for Json<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_text())
     }
 }
 

@@ -48,11 +48,6 @@ pub(super) fn write(value: &Json<'_>, out: &mut String, canonical: bool) {
     }
 }
 
-/// Appends `value` as JSON text, with members in their own order.
-pub fn write_json(value: &Json<'_>, out: &mut String) {
-    write(value, out, false);
-}
-
 /// Appends `text` as a JSON string: RFC 8785 §3.2.2.2, which is the form of `JSON.stringify`.
 pub fn write_string(text: &str, out: &mut String) {
     out.push('"');

@@ -25,8 +25,7 @@ use crate::signature::hex;
 /// `options.invalid` if the conversation's id is empty.
 pub fn thread_id(conversation_id: &str, namespace: Option<&str>) -> Result<String, Error> {
     if conversation_id.is_empty() {
-        let option = "conversationId".to_owned();
-        return Err(Error::Options { option, expected: "a text that is not empty" });
+        return Err(Error::option("conversationId", "a text that is not empty"));
     }
     let mut text = String::from("[\"turnlock.thread\",");
     json::write_string(namespace.unwrap_or_default(), &mut text);

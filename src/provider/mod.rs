@@ -68,7 +68,7 @@ macro_rules! providers {
 
         /// A provider's wire format: the form of its histories, its requests and its response
         /// stream.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Dialect {
             $($(#[$doc])* $variant,)*
         }

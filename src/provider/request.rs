@@ -134,7 +134,7 @@ impl Dialect {
         let outside = system.is_some() || !added_system.is_empty();
         if outside && requests.added_system == AddedSystem::InHistory {
             let option = "system".to_owned();
-            return Err(Error::Options { option, expected: "system messages in the history" });
+            return Err(Error::option(option, "system messages in the history"));
         }
         let added: Vec<&str> = added_system.iter().map(String::as_str).collect();
         let prompt = Prompt { messages, system, added_system: &added, tools: &tools, choice };

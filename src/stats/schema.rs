@@ -352,7 +352,7 @@ fn resolve<'a, 'j>(root: &'a Json<'j>, reference: &str) -> Option<&'a Json<'j>> 
 }
 
 pub(super) fn invalid(option: &str, expected: &'static str) -> Error {
-    Error::Options { option: option.to_owned(), expected }
+    Error::Options { option: option.to_owned(), expected: expected.into() }
 }
 
 /// The index of a value in an enum.

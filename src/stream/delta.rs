@@ -1,5 +1,6 @@
 //! The increments of a provider's stream, in a common vocabulary.
 
+use crate::json::table::names;
 use crate::json::{Json, write_string};
 
 /// One increment of a model's response.
@@ -53,86 +54,50 @@ pub enum Delta {
     },
 }
 
-/// Why the model stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FinishReason {
-    /// The response is complete.
-    Stop,
-    /// The token limit was reached.
-    Length,
-    /// The model called tools. Also used if the provider reports `stop` after complete calls.
-    ToolCalls,
-    /// The provider withheld the rest.
-    ContentFilter,
-    /// The provider failed.
-    Error,
-    /// Another reason; see the provider's name.
-    Other,
-}
-
-impl FinishReason {
-    /// The name in events and deltas.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Stop => "stop",
-            Self::Length => "length",
-            Self::ToolCalls => "tool_calls",
-            Self::ContentFilter => "content_filter",
-            Self::Error => "error",
-            Self::Other => "other",
-        }
-    }
-
-    /// Returns the reason with this name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        use FinishReason::{ContentFilter, Error, Length, Other, Stop, ToolCalls};
-        let all = [Stop, Length, ToolCalls, ContentFilter, Error, Other];
-        all.into_iter().find(|one| one.name() == name)
+names! {
+    /// Why the model stopped.
+    pub enum FinishReason as "FinishReason", "a finish reason" {
+        /// The response is complete.
+        Stop "stop",
+        /// The token limit was reached.
+        Length "length",
+        /// The model called tools. Also used if the provider reports `stop` after complete calls.
+        ToolCalls "tool_calls",
+        /// The provider withheld the rest.
+        ContentFilter "content_filter",
+        /// The provider failed.
+        Error "error",
+        /// Another reason; see the provider's name.
+        Other "other",
     }
 }
 
-/// The kind of failure that a provider reports, comparable to an HTTP status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorClass {
-    /// 401, 403.
-    Auth,
-    /// The request does not fit the model's context.
-    ContextLength,
-    /// 400, 404, 413, 422.
-    InvalidRequest,
-    /// The data is not in the provider's wire format: broken JSON, or an event that is too large.
-    Malformed,
-    /// 529, 503.
-    Overloaded,
-    /// 402, or a quota that waiting does not refill.
-    Quota,
-    /// 429.
-    RateLimit,
-    /// 500 and similar codes, and failures without a known word.
-    Server,
-    /// 408, 504.
-    Timeout,
+names! {
+    /// The kind of failure that a provider reports, comparable to an HTTP status.
+    pub enum ErrorClass as "ErrorClass", "an error class" {
+        /// 401, 403.
+        Auth "auth",
+        /// The request does not fit the model's context.
+        ContextLength "context_length",
+        /// 400, 404, 413, 422.
+        InvalidRequest "invalid_request",
+        /// The data is not in the provider's wire format: broken JSON, or an event that is too
+        /// large.
+        Malformed "malformed",
+        /// 529, 503.
+        Overloaded "overloaded",
+        /// 402, or a quota that waiting does not refill.
+        Quota "quota",
+        /// 429.
+        RateLimit "rate_limit",
+        /// 500 and similar codes, and failures without a known word.
+        Server "server",
+        /// 408, 504.
+        Timeout "timeout",
+    }
 }
 
 impl ErrorClass {
-    /// The name in deltas.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auth => "auth",
-            Self::ContextLength => "context_length",
-            Self::InvalidRequest => "invalid_request",
-            Self::Malformed => "malformed",
-            Self::Overloaded => "overloaded",
-            Self::Quota => "quota",
-            Self::RateLimit => "rate_limit",
-            Self::Server => "server",
-            Self::Timeout => "timeout",
-        }
-    }
-
     /// Whether the same request may succeed later.
     #[must_use]
     pub fn retryable(self) -> bool {
@@ -266,18 +231,5 @@ impl Delta {
             }
         }
         out.push('}');
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::FinishReason::{self, ContentFilter, Error, Length, Other, Stop, ToolCalls};
-
-    #[test]
-    fn what_is_written_is_read() {
-        for reason in [Stop, Length, ToolCalls, ContentFilter, Error, Other] {
-            assert_eq!(FinishReason::parse(reason.name()), Some(reason));
-        }
-        assert_eq!(FinishReason::parse("tired"), None);
     }
 }

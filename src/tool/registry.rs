@@ -97,15 +97,12 @@ impl Registry {
     /// read-only.
     pub fn new(tools: Vec<ToolSpec>) -> Result<Self, Error> {
         if tools.len() > limits::TOOLS {
-            return Err(Error::Options {
-                option: "tools".to_owned(),
-                expected: "at most 1024 tools",
-            });
+            return Err(Error::option("tools", "at most 1024 tools"));
         }
         for (i, tool) in tools.iter().enumerate() {
             if tool.reuse_ms.is_some() && !tool.read_only {
                 let option = format!("tools[{i}].reuseMs");
-                return Err(Error::Options { option, expected: "a tool that is readOnly" });
+                return Err(Error::option(option, "a tool that is readOnly"));
             }
             let wrong = |reason| Err(Error::ToolName { name: tool.name.clone(), reason });
             let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';

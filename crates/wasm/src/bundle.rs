@@ -67,8 +67,7 @@ pub fn patch_apply(base: &[u8], patch: &[u8]) -> String {
     let work = || -> Result<String, Error> {
         let read = |text| Json::parse(text, limits::BUNDLE_BYTES);
         let made = bundle::apply(&read(base)?, &read(patch)?);
-        let expected = "a patch that fits its base";
-        let wrong = || Error::Options { option: "delta".to_owned(), expected };
+        let wrong = || wire::bad("delta", "a patch that fits its base");
         Ok(made.ok_or_else(wrong)?.to_text())
     };
     work().map_or_else(|error| failure(&error), super::tagged)

@@ -3,7 +3,8 @@
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::handles::CHAINS;
-use super::{failure, tagged, wire};
+use super::wire::{self, bad};
+use super::{failure, tagged};
 use turnlock::chain::{
     Chain, ClassifierOptions, Effect, Input, Learned, Pattern, Plan, PlanLimits, classify,
 };
@@ -118,7 +119,6 @@ fn object(bytes: &[u8]) -> Result<Json<'_>, Error> {
 }
 
 fn input<'a>(json: &'a Json<'a>) -> Result<Input<'a>, Error> {
-    let bad = |option: &str, expected| Error::Options { option: option.to_owned(), expected };
     let text = |key| json.get(key).and_then(Json::as_str).ok_or_else(|| bad(key, "a string"));
     let cost = json.get("cost").and_then(Json::as_f64);
     let call = || {

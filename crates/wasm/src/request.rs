@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use super::handles::Machine;
 use super::{failure, made, wire};
 use turnlock::error::Error;
-use turnlock::json::{Json, Reader};
+use turnlock::json::{Json, JsonError};
 use turnlock::limits;
 use turnlock::request::{
     self, ParsePolicy, ParsedRequest, Pass, PassOptions, Reason, Rejected, Template,
@@ -72,14 +72,12 @@ fn answer(result: Result<Json<'static>, Error>) -> String {
 }
 
 fn parse(given: &[u8]) -> Result<Json<'static>, Error> {
-    let given = std::str::from_utf8(given).unwrap_or_default();
-    let mut reader = Reader::lossy(given);
-    let json = reader.value()?;
+    let json = Json::parse_lossy(given, usize::MAX)?;
     let policy = ParsePolicy::read(json.get("policy").unwrap_or(&Json::Null))?;
     let text = json.get("text").and_then(Json::as_str);
     let text = text.ok_or_else(|| wire::bad("text", "a string"))?;
     let mut parsed = request::parse_tool_request(text, &policy);
-    if reader.replaced() > 0 {
+    if matches!(Json::parse(given, usize::MAX), Err(JsonError::LoneSurrogate { .. })) {
         // Half a character was replaced on the way: two different texts could look the same.
         let detail = "json.lone_surrogate".to_owned();
         let whole = Rejected { index: None, tool_name: None, reason: Reason::Syntax, detail };

@@ -14,7 +14,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use turnlock::json::{Host, Json, Piece};
+use turnlock::json::Json;
+use turnlock::json::shell::{Host, Piece};
 use turnlock::limits;
 
 const TAG: u32 = 16;

@@ -161,11 +161,15 @@ fn delta(json: &Json<'_>) -> Delta {
             "tool_call_end" => Delta::ToolCallEnd { index: index()? },
             "usage" => Delta::Usage(usage(json.get("usage")?)),
             "finish" => Delta::Finish {
-                reason: reason(json.get("reason")?.as_str()?),
+                reason: FinishReason::parse(json.get("reason")?.as_str()?)
+                    .unwrap_or(FinishReason::Other),
                 raw: text("raw").or_else(|| text("reason")).unwrap_or_default(),
             },
             "error" => Delta::Error(StreamError {
-                class: class(json.get("class").and_then(Json::as_str).unwrap_or_default()),
+                class: json
+                    .get("class")
+                    .and_then(|class| ErrorClass::parse(class.as_str()?))
+                    .unwrap_or(ErrorClass::Server),
                 message: text("message").unwrap_or_default(),
                 raw: json.get("raw").map_or_else(|| "null".to_owned(), Json::to_text),
             }),
@@ -190,22 +194,6 @@ fn usage(json: &Json<'_>) -> Usage {
         cached_input_tokens: number("cachedInputTokens"),
         reasoning_tokens: number("reasoningTokens"),
     }
-}
-
-fn reason(name: &str) -> FinishReason {
-    use FinishReason::{ContentFilter, Error, Length, Other, Stop, ToolCalls};
-    let all = [Stop, Length, ToolCalls, ContentFilter, Error];
-    all.into_iter().find(|one| one.name() == name).unwrap_or(Other)
-}
-
-fn class(name: &str) -> ErrorClass {
-    use ErrorClass::{
-        Auth, ContextLength, InvalidRequest, Malformed, Overloaded, Quota, RateLimit, Server,
-        Timeout,
-    };
-    let all =
-        [Auth, ContextLength, InvalidRequest, Malformed, Overloaded, Quota, RateLimit, Timeout];
-    all.into_iter().find(|one| one.name() == name).unwrap_or(Server)
 }
 
 /// A JSON array of effects, in which a text event is an array; empty when there are none.
@@ -287,5 +275,5 @@ fn effect(effect: Effect, out: &mut String) {
 }
 
 pub(super) fn bad(option: &str, expected: &'static str) -> Error {
-    Error::Options { option: option.to_owned(), expected }
+    Error::Options { option: option.to_owned(), expected: expected.into() }
 }

@@ -148,7 +148,7 @@ macro_rules! shapes {
 }
 
 shapes! {
-    Json<'static> => Any,
+    Json<'_> => Any,
     bool => Flag,
     f64 => Number,
     u16 => Number,

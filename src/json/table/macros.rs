@@ -62,7 +62,37 @@ macro_rules! writer {
             }
         }
 
-        impl $crate::json::table::Describe for $name {
+        impl From<$name> for $crate::json::Json<'_> {
+            fn from(value: $name) -> Self {
+                value.to_json()
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.to_json().serialize(serializer)
+            }
+        }
+
+        $crate::json::table::described! {
+            $(#[doc = $doc])*
+            $name as $ts {
+                $($(#[doc = $field_doc])* $type, $default;)*
+            }
+        }
+    };
+}
+
+/// Declares the description of a struct.
+macro_rules! described {
+    (
+        $(#[doc = $doc:literal])*
+        $name:ident $(<$life:lifetime>)? as $ts:literal {
+            $($(#[doc = $field_doc:literal])* $type:ty, $default:expr;)*
+        }
+    ) => {
+        impl $(<$life>)? $crate::json::table::Describe for $name $(<$life>)? {
             fn shape() -> $crate::json::table::Shape {
                 $crate::json::table::Shape::Named(|| {
                     let defaults: &[Option<$crate::json::Json<'static>>] = &[$($default),*];
@@ -76,13 +106,6 @@ macro_rules! writer {
                         shapes.into_iter().zip(defaults.iter().cloned()),
                     )
                 })
-            }
-        }
-
-        #[cfg(feature = "serde")]
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                self.to_json().serialize(serializer)
             }
         }
     };
@@ -217,14 +240,22 @@ macro_rules! options {
     };
 }
 
-/// Declares an enum of names.
+/// Declares an enum of names. Mark it as `#[non_exhaustive]` if names may be added.
 macro_rules! names {
+    ($(#[doc = $doc:literal])* #[non_exhaustive] pub enum $($rest:tt)*) => {
+        $crate::json::table::names! { [#[non_exhaustive]] $(#[doc = $doc])* pub enum $($rest)* }
+    };
+    ($(#[doc = $doc:literal])* pub enum $($rest:tt)*) => {
+        $crate::json::table::names! { [] $(#[doc = $doc])* pub enum $($rest)* }
+    };
     (
+        [$($attribute:tt)*]
         $(#[doc = $doc:literal])*
         pub enum $name:ident as $ts:literal, $expected:literal {
             $($(#[doc = $case_doc:literal])* $case:ident $json:literal,)*
         }
     ) => {
+        $($attribute)*
         $(#[doc = $doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
@@ -260,11 +291,13 @@ macro_rules! names {
             type Err = $crate::error::Error;
 
             fn from_str(name: &str) -> Result<Self, Self::Err> {
-                let wrong = || $crate::error::Error::Options {
-                    option: name.to_owned(),
-                    expected: $expected,
-                };
-                Self::parse(name).ok_or_else(wrong)
+                Self::parse(name).ok_or_else(|| $crate::error::Error::option(name, $expected))
+            }
+        }
+
+        impl From<$name> for $crate::json::Json<'_> {
+            fn from(value: $name) -> Self {
+                value.name().into()
             }
         }
 
@@ -392,4 +425,4 @@ macro_rules! cases {
     };
 }
 
-pub(crate) use {blank, cases, first, flag, names, options, range, record, writer};
+pub(crate) use {blank, cases, described, first, flag, names, options, range, record, writer};

@@ -21,6 +21,7 @@
 //! |---|---|---|---|
 //! | [`options!`] | a struct with defaults and a builder | yes | yes |
 //! | [`record!`] | a struct of results | no | yes |
+//! | [`borrowed!`] | a struct of results that borrows from the host's texts | no | yes |
 //! | [`cases!`] | an enum of records, told apart by a member | no | yes |
 //! | [`names!`] | an enum of names, strings in JSON | yes | yes |
 //!
@@ -32,14 +33,19 @@
 //! Readers take missing and `null` members as the default, and refuse unknown members with their
 //! path.
 
+#[macro_use]
+mod borrowed;
 mod describe;
 #[macro_use]
 mod macros;
 mod value;
 
+pub(crate) use borrowed::{borrowed, given};
 pub(crate) use describe::Describe;
 pub use describe::{Case, Definition, Field, Form, Shape};
-pub(crate) use macros::{blank, cases, first, flag, names, options, range, record, writer};
+pub(crate) use macros::{
+    blank, cases, described, first, flag, names, options, range, record, writer,
+};
 pub(crate) use value::{At, Item, Read, Write};
 
 use std::borrow::Cow;

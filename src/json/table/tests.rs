@@ -1,4 +1,4 @@
-#![allow(unreachable_pub, dead_code, reason = "the macros declare public types")]
+#![allow(unreachable_pub, unnameable_types, dead_code, reason = "the macros declare public types")]
 
 use super::{At, Form, Item, Read, Shape, Write};
 use crate::error::Error;
@@ -6,6 +6,7 @@ use crate::json::Json;
 
 names! {
     /// How fast.
+    #[non_exhaustive]
     pub enum Pace as "Pace", "slow or fast" {
         /// Slow.
         Slow "slow",
@@ -33,6 +34,14 @@ options! {
         pace "pace": Pace = Pace::Slow;
         /// The share of hills.
         hills "hills": f64 = 0.5, real 0.0..=1.0;
+        /// The number of rests.
+        rests "rests?": Option<u16>;
+        /// The money, in cents.
+        budget "budget?": Option<u64>, whole 1..=u64::MAX;
+        /// The weight of the bag in kilograms.
+        weight "weight?": Option<f64>, real 0.5..=f64::MAX;
+        /// The height above the sea in metres.
+        height "height?": Option<f64>;
         /// Where to stop.
         stops "stops?": Vec<Stop>;
         /// A name.
@@ -47,6 +56,18 @@ record! {
         walk "": Walk;
         /// Whether it rained.
         rain "rain?": bool;
+    }
+}
+
+borrowed! {
+    /// A text on the way.
+    pub struct Sign<'a> as "Sign" {
+        /// The text.
+        text "text": Json<'a>;
+        /// Who else has read it.
+        readers "readers?": Vec<Report>;
+        /// How long it is.
+        length "length": Option<usize>;
     }
 }
 
@@ -89,20 +110,24 @@ fn errors_name_the_path() {
     for (text, path, expected) in [
         ("[]", "options", "an object"),
         (r#"{"step":1}"#, "step", "an option that exists"),
-        (r#"{"steps":0}"#, "steps", "a whole number in range"),
-        (r#"{"steps":1.5}"#, "steps", "a whole number in range"),
+        (r#"{"steps":0}"#, "steps", "a whole number from 1 to 10000"),
+        (r#"{"steps":1.5}"#, "steps", "a whole number from 1 to 10000"),
+        (r#"{"rests":-1}"#, "rests", "a whole number from 0 to 65535"),
+        (r#"{"budget":0}"#, "budget", "a whole number of at least 1"),
+        (r#"{"weight":"1"}"#, "weight", "a number of at least 0.5"),
+        (r#"{"height":"1"}"#, "height", "a number"),
         (r#"{"pace":"idle"}"#, "pace", "slow or fast"),
         (r#"{"hills":1.01}"#, "hills", "a number from 0 to 1"),
         (r#"{"stops":{}}"#, "stops", "an array"),
         (
             r#"{"stops":[{"place":"a"},{"place":"a","minutes":61}]}"#,
             "stops[1].minutes",
-            "a whole number in range",
+            "a whole number from 1 to 60",
         ),
         (r#"{"stops":[{}]}"#, "stops[0].place", "a string"),
         (r#"{"stops":[{"place":"a","plaice":1}]}"#, "stops[0].plaice", "an option that exists"),
     ] {
-        let wanted = Error::Options { option: path.to_owned(), expected };
+        let wanted = Error::option(path, expected);
         assert_eq!(walk(text).unwrap_err(), wanted, "{text}");
     }
 }
@@ -114,6 +139,11 @@ fn results_are_flat_and_sparse() {
     assert_eq!(report.write().to_text(), format!("{{{flat}}}"));
     let rain = Report { rain: true, ..report };
     assert_eq!(rain.to_json().to_text(), format!("{{{flat},\"rain\":true}}"));
+    let sign = Sign { text: "a".into(), readers: Vec::new(), length: None };
+    assert_eq!(sign.clone().into_json().to_text(), r#"{"text":"a","length":null}"#);
+    let sign = Json::from(Sign { readers: vec![rain.clone()], length: Some(1), ..sign });
+    let text = format!(r#"{{"text":"a","readers":[{}],"length":1}}"#, rain.to_json());
+    assert_eq!(sign.to_text(), text);
     let end = Event::End { report: rain };
     assert_eq!((end.name(), end.members().len()), ("end", 1));
     assert_eq!(Event::Step { number: 1 }.members()[0].1, Json::integer(1));

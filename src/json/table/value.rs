@@ -35,7 +35,7 @@ pub(crate) trait Item: Read {
 /// The place of a value within the options, for error messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct At<'a> {
-    outer: Option<&'a At<'a>>,
+    outer: Option<&'a Self>,
     segment: Segment<'a>,
     pub(crate) range: Range,
 }
@@ -66,7 +66,7 @@ impl<'a> At<'a> {
     }
 
     /// The error of an option that is not what is expected.
-    pub(crate) fn wrong(&self, expected: &'static str) -> Error {
+    pub(crate) fn wrong(&self, expected: impl Into<Cow<'static, str>>) -> Error {
         let path = self.path();
         let option = if path.is_empty() { "options".to_owned() } else { path };
         Error::option(option, expected)
@@ -87,13 +87,31 @@ impl<'a> At<'a> {
         path
     }
 
-    fn whole(&self, json: &Json<'_>) -> Result<u64, Error> {
+    /// A whole number of the range, at most `most`.
+    fn whole(&self, json: &Json<'_>, most: u64) -> Result<u64, Error> {
         let (least, most) = match self.range {
-            Range::Whole(least, most) => (least, most),
-            Range::Any | Range::Real(..) => (0, u64::MAX),
+            Range::Whole(least, end) => (least, end.min(most)),
+            Range::Any | Range::Real(..) => (0, most),
         };
         let number = json.as_u64().filter(|number| (least..=most).contains(number));
-        number.ok_or_else(|| self.wrong("a whole number in range"))
+        number.ok_or_else(|| match most {
+            u64::MAX => self.wrong(format!("a whole number of at least {least}")),
+            _ => self.wrong(format!("a whole number from {least} to {most}")),
+        })
+    }
+
+    /// A finite number of the range.
+    fn real(&self, json: &Json<'_>) -> Result<f64, Error> {
+        let (least, most) = match self.range {
+            Range::Real(least, most) => (least, most),
+            Range::Any | Range::Whole(..) => (f64::MIN, f64::MAX),
+        };
+        let number = json.as_f64().filter(|number| (least..=most).contains(number));
+        number.filter(|number| number.is_finite()).ok_or_else(|| match (least, most) {
+            (f64::MIN, f64::MAX) => self.wrong("a number"),
+            (_, f64::MAX | f64::INFINITY) => self.wrong(format!("a number of at least {least}")),
+            _ => self.wrong(format!("a number from {least} to {most}")),
+        })
     }
 }
 
@@ -143,16 +161,7 @@ impl Write for f64 {
 
 impl Read for f64 {
     fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
-        let fits = |number: &f64| match at.range {
-            Range::Real(least, most) => (least..=most).contains(number),
-            Range::Any | Range::Whole(..) => number.is_finite(),
-        };
-        let expected = match at.range {
-            Range::Real(least, most) if (least, most) == (0.0, 1.0) => "a number from 0 to 1",
-            Range::Real(least, _) if least == 0.0 => "a number of at least 0",
-            _ => "a number in range",
-        };
-        *self = json.as_f64().filter(fits).ok_or_else(|| at.wrong(expected))?;
+        *self = at.real(&json)?;
         Ok(())
     }
 
@@ -162,7 +171,7 @@ impl Read for f64 {
 }
 
 macro_rules! whole {
-    ($($type:ty),*) => {$(
+    ($($type:ty: $most:expr),*) => {$(
         impl Write for $type {
             fn write(&self) -> Json<'static> {
                 Json::integer(u64::try_from(*self).unwrap_or(u64::MAX))
@@ -171,8 +180,8 @@ macro_rules! whole {
 
         impl Read for $type {
             fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
-                let wrong = |_| at.wrong("a whole number in range");
-                *self = Self::try_from(at.whole(&json)?).map_err(wrong)?;
+                let number = at.whole(&json, $most)?;
+                *self = Self::try_from(number).map_err(|_| at.wrong("a smaller number"))?;
                 Ok(())
             }
 
@@ -183,7 +192,8 @@ macro_rules! whole {
     )*};
 }
 
-whole!(u16, u32, u64, usize);
+// The same message on every platform: that of a `usize` does not name its maximum.
+whole!(u16: u64::from(u16::MAX), u32: u64::from(u32::MAX), u64: u64::MAX, usize: u64::MAX);
 
 macro_rules! text {
     ($($type:ty),*) => {$(

@@ -175,7 +175,7 @@ fn each<'t>(
 ) -> Result<(), Error> {
     let mut reader = Reader::lossy(text);
     if reader.peek()? != Kind::Array {
-        return Err(Error::Options { option: "history".to_owned(), expected: "a list" });
+        return Err(Error::option("history", "a list"));
     }
     let mut taken = Ok(());
     reader.array(&mut |reader| {

@@ -14,7 +14,8 @@ use crate::model::Model;
 use crate::result::{TurnResult, TurnStatus};
 use crate::tool::Tool;
 use crate::turn::{TurnOptions, run_turn};
-use turnlock::json::{Json, is_space};
+use turnlock::json::Json;
+use turnlock::json::shell::is_space;
 use turnlock::limits;
 use turnlock::turn::{Mode, Policy};
 
