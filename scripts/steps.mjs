@@ -75,7 +75,7 @@ export const PARTS = {
       ...['--cache', '--cache-location', '.cache/prettier'],
     ]),
     script('dependencies', ['scripts/dependencies.mjs']),
-    script('nothing outside is read', ['scripts/alone.mjs', '--check']),
+    script('nothing outside is read', ['scripts/outside.mjs']),
     script('links and addresses', ['scripts/links.mjs', '--check'], { built: build }),
     script('scripts', [...tap, ...testsIn('scripts')]),
   ],

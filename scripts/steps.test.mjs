@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
-import { climbing } from './alone.mjs'
 import { root } from './setup.mjs'
 import { choose, PARTS } from './steps.mjs'
 
@@ -46,12 +45,4 @@ test('every file of tests is in a step', () => {
   for (const file of files.filter((arg) => arg.endsWith('.mjs'))) {
     assert.ok(existsSync(join(root, file)), file)
   }
-})
-
-test('a path that climbs above the root is found', () => {
-  const up = '../'
-  const text = (file) => (file === 'a/b/c.mjs' ? `x('${up}${up}in')\nx('${up}${up}${up}out')` : '')
-  assert.deepEqual(climbing(['a/b/c.mjs', 'd.rs', 'tests/data/e.rs'], text), [
-    `a/b/c.mjs:2: ${up}${up}${up}out`,
-  ])
 })
