@@ -158,11 +158,14 @@ const ALL = Object.entries(PARTS).flatMap(([part, steps]) => steps.map((one) => 
 
 /**
  * The steps of these parts, or whose names hold one of these words, and those that they come after;
- * no word: all. What others come after is first, what comes after others is last.
+ * no word: all. What others come after is first, what comes after others is last. Throws for a word
+ * that matches no step.
  */
 export function choose(words) {
   const matches = (step) => (word) =>
     Object.hasOwn(PARTS, word) ? step.part === word : step.name.includes(word)
+  const unknown = words.filter((word) => !ALL.some((step) => matches(step)(word)))
+  if (unknown.length) throw new Error(`no step is called ${unknown.join(', ')}`)
   const wanted = words.length ? ALL.filter((step) => words.some(matches(step))) : ALL
   const before = new Set(wanted.flatMap((step) => step.after ?? []))
   const chosen = ALL.filter((step) => wanted.includes(step) || before.has(step.name))
