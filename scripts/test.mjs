@@ -6,7 +6,7 @@
 // another anyway, and one of the rest; when cargo has nothing left, two of the rest.
 import { copyAlone } from './alone.mjs'
 import { execute } from './execute.mjs'
-import { countsIn, report } from './failures.mjs'
+import { judge, report, summary } from './failures.mjs'
 import { needTests, root } from './setup.mjs'
 import { choose, prepare } from './steps.mjs'
 import { main } from './tasks.mjs'
@@ -27,14 +27,10 @@ async function play(step, alone) {
     cwd: step.alone ? alone : root,
     limit: HANGS,
   })
-  const counts = countsIn(output) ?? { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1 }
-  // A runner that fails without a failed test, or that ran nothing, has failed.
-  if (counts.failed === 0 && (code !== 0 || counts.passed === 0)) counts.failed = 1
+  const counts = judge(code, output, step.skips)
   const ms = Date.now() - started
-  const how = counts.failed ? 'FAILED' : 'ok'
-  const { passed, failed } = counts
-  console.log(`${how}  ${step.name}: ${passed} passed, ${failed} failed (${seconds(ms)})`)
-  if (failed) console.log(report(output))
+  console.log(`${summary(step.name, counts)} (${seconds(ms)})`)
+  if (counts.failed) console.log(report(output))
   return { ...step, ...counts, ms }
 }
 
