@@ -12,6 +12,14 @@ function end({ pid }) {
   }
 }
 
+/** The variables by which no request to this machine goes to a proxy. */
+export function direct({ NO_PROXY = '', no_proxy = '' }) {
+  const given = `${NO_PROXY},${no_proxy}`.split(',').map((host) => host.trim())
+  const hosts = new Set([...given.filter(Boolean), '127.0.0.1', 'localhost'])
+  const value = [...hosts].join(',')
+  return { NO_PROXY: value, no_proxy: value }
+}
+
 /** How long output is waited for after the command has exited, in milliseconds. */
 const GRACE = 5_000
 

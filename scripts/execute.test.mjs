@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import test from 'node:test'
-import { execute } from './execute.mjs'
+import { direct, execute } from './execute.mjs'
 
 const FOREVER = 'setInterval(() => {}, 1000)'
 const LONG = 600_000
@@ -73,4 +73,13 @@ test('after the limit the command has failed', async () => {
     assert.notEqual(ended.code, 0)
     assert.match(ended.output, /did not end within/)
   }
+})
+
+test('this machine is reached without a proxy', () => {
+  const both = (value) => ({ NO_PROXY: value, no_proxy: value })
+  assert.deepEqual(direct({}), both('127.0.0.1,localhost'))
+  assert.deepEqual(
+    direct({ NO_PROXY: 'a.example, localhost', no_proxy: 'b.example' }),
+    both('a.example,localhost,b.example,127.0.0.1'),
+  )
 })

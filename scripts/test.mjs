@@ -5,7 +5,7 @@
 // counts as one check. Two steps run side by side: one of cargo, whose commands wait for one
 // another anyway, and one of the rest; when cargo has nothing left, two of the rest.
 import { copyAlone } from './alone.mjs'
-import { execute } from './execute.mjs'
+import { direct, execute } from './execute.mjs'
 import { judge, report, summary } from './failures.mjs'
 import { needTests, root } from './setup.mjs'
 import { choose, prepare } from './steps.mjs'
@@ -23,7 +23,10 @@ async function play(step, alone) {
   const started = Date.now()
   const args = await given(step.args)
   const { code, output } = await execute(args, {
-    env: { ...process.env, TURNLOCK_ALONE: alone, ...(await given(step.env)) },
+    env: {
+      ...{ ...process.env, ...direct(process.env), TURNLOCK_ALONE: alone },
+      ...(await given(step.env)),
+    },
     cwd: step.alone ? alone : root,
     limit: HANGS,
   })
