@@ -19,7 +19,7 @@ import {
 } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { compiling, needTests, npm, root, rust } from './setup.mjs'
+import { browser, compiling, needTests, npm, redis, root, rust } from './setup.mjs'
 import { command, main, once, task } from './tasks.mjs'
 
 /** Where cargo puts what it builds; the examples share it. */
@@ -201,7 +201,10 @@ export async function buildForTests() {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const has = (flag) => process.argv.includes(flag)
-  // Benchmarks read packages of the tests, and need nothing else of them.
+  // Benchmarks read packages of the tests, and name what else they need: `--bench redis browser`.
   if (has('--tests') || has('--bench')) needTests()
-  await main(has('--tests') ? buildForTests : build)
+  const needs = Object.entries({ browser, redis }).filter(([name]) => has(name))
+  await main(() =>
+    Promise.all([has('--tests') ? buildForTests() : build(), ...needs.map(([, need]) => need())]),
+  )
 }

@@ -138,7 +138,7 @@ export const PARTS = {
     tests('kills (Node)', ['tests/kills/kills.test.mjs'], { needs: [redis] }),
     tests('restarts (workerd)', ['tests/kills/restarts.test.mjs']),
     tests('tabs (Chromium)', ['tests/kills/tabs.test.mjs'], { needs: [browser] }),
-    tests('memory of many turns', ['tests/soak.test.mjs']),
+    tests('memory of many turns', ['tests/soak.test.mjs'], { needs: [redis] }),
   ],
   page: [tests('page (Chromium)', testsIn('tests/e2e'), { needs: [browser] })],
   examples: [
