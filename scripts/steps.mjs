@@ -1,7 +1,7 @@
 // The steps of `npm test`: a command each, in the part that `npm test -- <part>` runs.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { browser, cargoHack, npm, redis, root, rust, testRunner } from './setup.mjs'
+import { browser, cargoHack, inBrowser, npm, redis, root, rust, testRunner } from './setup.mjs'
 import { build, buildForTests } from './build.mjs'
 
 const node = process.execPath
@@ -38,15 +38,7 @@ const doc = (name, args, more) =>
   cargo(name, ['doc', '--no-deps', locked, ...args], { env: { RUSTDOCFLAGS: '-D warnings' } })
 /** Tests in Rust that run in Chromium. */
 const inChromium = (name, args) =>
-  cargo(name, args, {
-    needs: [browser, testRunner],
-    env: async () => ({
-      CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: await testRunner(),
-      CHROMEDRIVER: (await browser()).chromedriver,
-      // Seconds; the default of 20 is for a machine that does nothing else.
-      WASM_BINDGEN_TEST_TIMEOUT: '1200',
-    }),
-  })
+  cargo(name, args, { needs: [browser, testRunner], env: inBrowser })
 
 /** The tables of a folder of tests, played in each runtime. */
 const players = (name, folder) =>

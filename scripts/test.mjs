@@ -7,7 +7,7 @@
 import { copyAlone } from './alone.mjs'
 import { direct, execute } from './execute.mjs'
 import { judge, report, summary } from './failures.mjs'
-import { needTests, root } from './setup.mjs'
+import { cargoEnv, needTests, root } from './setup.mjs'
 import { choose, prepare } from './steps.mjs'
 import { main } from './tasks.mjs'
 
@@ -24,7 +24,7 @@ async function play(step, alone) {
   const args = await given(step.args)
   const { code, output } = await execute(args, {
     env: {
-      ...{ ...process.env, ...direct(process.env), TURNLOCK_ALONE: alone },
+      ...{ ...cargoEnv, ...direct(process.env), TURNLOCK_ALONE: alone },
       ...(await given(step.env)),
     },
     cwd: step.alone ? alone : root,
