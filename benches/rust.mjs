@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { launch } from '../tests/browser.mjs'
 import { serveRepository } from '../tests/runtimes.mjs'
-import { cargo, glue, optimize, target } from '../scripts/build.mjs'
-import { root } from '../scripts/setup.mjs'
+import { cargo, glue, optimize } from '../scripts/build.mjs'
+import { root, target } from '../scripts/setup.mjs'
 
 const made = join(root, '.cache', 'bench-rust')
 mkdirSync(made, { recursive: true })
 await cargo('the Rust driver for this benchmark', [
   ...['build', '--locked', '--release', '--manifest-path', join(root, 'benches/rust/Cargo.toml')],
-  ...['--target', 'wasm32-unknown-unknown', '--target-dir', target],
+  ...['--target', 'wasm32-unknown-unknown'],
 ])
 await glue('web', join(target, 'wasm32-unknown-unknown/release/turnlock_bench.wasm'), made)
 const optimized = join(made, 'turnlock_bench_bg.wasm')

@@ -17,18 +17,26 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { compiling, needTests, npm, root, rust } from './setup.mjs'
+import {
+  browser,
+  cargoEnv,
+  compiling,
+  needTests,
+  npm,
+  redis,
+  root,
+  rust,
+  target,
+} from './setup.mjs'
 import { command, main, once, task } from './tasks.mjs'
-
-/** Where cargo puts what it builds; the examples share it. */
-export const target = resolve(root, process.env.CARGO_TARGET_DIR ?? 'target')
 
 /** Runs cargo as a task. */
 export async function cargo(what, args, options = {}) {
   await rust()
-  await task(what, (say) => command('cargo', args, { cwd: root, line: compiling(say), ...options }))
+  const own = { cwd: root, env: cargoEnv }
+  await task(what, (say) => command('cargo', args, { ...own, line: compiling(say), ...options }))
 }
 
 function files(path) {
@@ -201,7 +209,10 @@ export async function buildForTests() {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const has = (flag) => process.argv.includes(flag)
-  // Benchmarks read packages of the tests, and need nothing else of them.
+  // Benchmarks read packages of the tests, and name what else they need: `--bench redis browser`.
   if (has('--tests') || has('--bench')) needTests()
-  await main(has('--tests') ? buildForTests : build)
+  const needs = Object.entries({ browser, redis }).filter(([name]) => has(name))
+  await main(() =>
+    Promise.all([has('--tests') ? buildForTests() : build(), ...needs.map(([, need]) => need())]),
+  )
 }

@@ -1,12 +1,14 @@
 // What goes to the crate registry: the files that belong there, no warning, and a package that
 // builds by itself. Nothing is published.
 import { spawnSync } from 'node:child_process'
-import { root } from './setup.mjs'
+import { cargoEnv, root } from './setup.mjs'
 
 const wrong = []
 
 function cargo(...args) {
-  const { status, stdout, stderr } = spawnSync('cargo', args, { cwd: root, encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync('cargo', args, {
+    ...{ cwd: root, env: cargoEnv, encoding: 'utf8' },
+  })
   if (status !== 0) {
     console.error(stderr)
     process.exit(1)

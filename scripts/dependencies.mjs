@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { root } from './setup.mjs'
+import { cargoEnv, root } from './setup.mjs'
 
 const wrong = []
 /** What the core is made of; DESIGN.md gives the reasons. */
@@ -11,7 +11,9 @@ const CORE = ['sha2', 'turnlock', 'zmij']
 const OF_SHA2 = ['block-buffer', 'cfg-if', 'cpufeatures', 'crypto-common', 'digest', 'hybrid-array']
 const ALLOWED = [...CORE, ...OF_SHA2, 'libc', 'typenum']
 const args = ['tree', '--edges', 'normal', '--prefix', 'none', '--format', '{p}', '--target', 'all']
-const tree = execFileSync('cargo', [...args, '--locked'], { cwd: root, encoding: 'utf8' })
+const tree = execFileSync('cargo', [...args, '--locked'], {
+  ...{ cwd: root, env: cargoEnv, encoding: 'utf8' },
+})
 for (const name of new Set(tree.split('\n').map((line) => line.split(' ')[0]))) {
   if (name && !ALLOWED.includes(name)) wrong.push(`a dependency without a reason: ${name}`)
 }

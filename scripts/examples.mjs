@@ -3,8 +3,8 @@
 // compiled of their dependencies. Skipped while nothing has changed.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { cargo, glue, optimize, target, unlessFresh } from './build.mjs'
-import { root } from './setup.mjs'
+import { cargo, glue, optimize, unlessFresh } from './build.mjs'
+import { root, target } from './setup.mjs'
 
 /** What goes into every example. */
 const CRATE = [
@@ -28,8 +28,7 @@ export async function buildExample(name, own, finish) {
     async () => {
       rmSync(dist, { recursive: true, force: true })
       const wasm = ['--release', '--locked', '--target', 'wasm32-unknown-unknown']
-      const env = { ...process.env, CARGO_TARGET_DIR: target }
-      await cargo(`examples/${name}`, ['build', ...wasm], { cwd: join(root, folder), env })
+      await cargo(`examples/${name}`, ['build', ...wasm], { cwd: join(root, folder) })
       await glue('web', join(target, 'wasm32-unknown-unknown/release', `${crate}.wasm`), dist)
       const made = join(dist, `${crate}_bg.wasm`)
       await optimize('-Oz', made, made)

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
-import { failuresIn, report } from './failures.mjs'
+import { failuresIn, judge, report, summary } from './failures.mjs'
 
 /** What `node --test` really writes. */
 function tapOf(source) {
@@ -70,4 +70,37 @@ test('a report is bounded, and names everything', () => {
   assert.match(report(`${panic.join('\n')}\ntest result: FAILED`), /^ {4}the_name\n/m)
   for (let n = 0; n < 50; n++) assert.ok(lines.includes(`not ok ${n} - number ${n}`), `${n}`)
   assert.match(report('it broke\nwithout a test'), /the last 2 lines:\nit broke\nwithout a test$/)
+})
+
+test('tests that did not run are counted and named, and fail a step that expects none', () => {
+  const node = tapOf(`
+    import test from 'node:test'
+    test('fine', () => {})
+    test('left out', { skip: 'no reason' }, () => {})
+    test('later', { todo: true }, () => { throw new Error('not yet') })
+  `)
+  const cargo = [
+    ...['running 3 tests', 'test a ... ok', 'test b ... ignored', 'test c ... ignored, slow', ''],
+    'test result: ok. 1 passed; 0 failed; 2 ignored; 0 measured; 4 filtered out; finished in 0.1s',
+  ].join('\n')
+  for (const [output, names] of [
+    [node, ['left out', 'later']],
+    [cargo, ['test b', 'test c']],
+  ]) {
+    const counts = judge(0, output)
+    assert.deepEqual(counts, { passed: 1, failed: 1, skipped: 2 }, output)
+    assert.equal(summary('x', counts), 'FAILED  x: 1 passed, 1 failed, 2 skipped')
+    for (const name of names)
+      assert.match(report(output), new RegExp(`^Skipped:\n[^]*${name}`, 'm'))
+    assert.deepEqual(judge(0, output, 2), { passed: 1, failed: 0, skipped: 2 })
+  }
+})
+
+test('a step fails with its command, and when nothing ran', () => {
+  assert.deepEqual(judge(0, 'done'), { passed: 1, failed: 0, skipped: 0 })
+  assert.deepEqual(judge(1, 'done'), { passed: 0, failed: 1, skipped: 0 })
+  assert.deepEqual(judge(0, '3 passed, 0 failed\n'), { passed: 3, failed: 0, skipped: 0 })
+  assert.deepEqual(judge(1, '3 passed, 0 failed\n'), { passed: 3, failed: 1, skipped: 0 })
+  assert.equal(judge(0, '0 passed, 0 failed\n').failed, 1)
+  assert.equal(summary('x', judge(0, '3 passed, 0 failed\n')), 'ok  x: 3 passed, 0 failed')
 })

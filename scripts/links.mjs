@@ -2,12 +2,26 @@
 // writes it into the manifests of what is published; `--check` says where they differ, and which
 // links lead nowhere: README.md is read on registry pages and in tarballs, where a relative link
 // has nothing to lead to, so its links are absolute or to its own headings.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { tracked } from './alone.mjs'
 import { root } from './setup.mjs'
 
 const read = (file) => readFileSync(join(root, file), 'utf8')
+
+/** The address in npm's `repository`, a text or an object, without what npm adds to it. */
+export function addressOf(repository) {
+  const given = typeof repository === 'object' ? repository?.url : repository
+  const address = given
+    ?.replace(/^git\+/, '')
+    .replace(/\/$/, '')
+    .replace(/\.git$/, '')
+  if (address && !/^https?:\/\//.test(address)) {
+    throw new Error(`repository in package.json is no https address: ${given}`)
+  }
+  return address
+}
 
 /** The npm manifest with the address, or without one. */
 export function npmManifest(text, address) {
@@ -54,7 +68,7 @@ const MANIFESTS = [
 ]
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { repository: address } = JSON.parse(read('package.json'))
+  const address = addressOf(JSON.parse(read('package.json')).repository)
   const wrong = []
   for (const [file, write] of MANIFESTS) {
     const text = write(read(file), address)
@@ -62,16 +76,14 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     if (process.argv.includes('--check')) wrong.push(`${file} has another address: npm run address`)
     else writeFileSync(join(root, file), text)
   }
-  const papers = readdirSync(root, { recursive: true, withFileTypes: true }).filter(
-    ({ name, parentPath }) =>
-      name.endsWith('.md') && !/node_modules|target|\.cache|tests.data|pkg/.test(parentPath),
+  // The package's README is a copy of the root's.
+  const papers = tracked().filter(
+    (file) => /\.md$/.test(file) && !/^(tests\/data|pkg)\//.test(file),
   )
-  for (const { name, parentPath } of papers) {
-    const file = join(parentPath, name)
-    const exists = (to) => existsSync(join(dirname(file), to))
-    const own = file === join(root, 'README.md')
-    for (const to of deadLinks(readFileSync(file, 'utf8'), exists, own)) {
-      wrong.push(`${file.slice(root.length + 1)} links to ${to}`)
+  for (const file of papers) {
+    const exists = (to) => existsSync(join(root, dirname(file), to))
+    for (const to of deadLinks(read(file), exists, file === 'README.md')) {
+      wrong.push(`${file} links to ${to}`)
     }
   }
   for (const line of wrong) console.error(line)

@@ -1,8 +1,12 @@
 // The address has one place, and a link that leads nowhere is found.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import test from 'node:test'
-import { crateManifest, deadLinks, npmManifest } from './links.mjs'
+import { addressOf, crateManifest, deadLinks, npmManifest } from './links.mjs'
+import { root } from './setup.mjs'
 
 const read = (file) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
 const ADDRESS = 'https://code.example/someone/turnlock'
@@ -18,6 +22,32 @@ test('the address is written into both manifests, and taken away again', () => {
   assert.equal(crateManifest(written, ADDRESS), written)
   assert.equal(crateManifest(written, undefined), crateManifest(crate, undefined))
   assert.equal(npmManifest(npmManifest(npm, ADDRESS), undefined), npmManifest(npm, undefined))
+})
+
+test('an address is read as npm writes it', () => {
+  for (const url of [ADDRESS, `${ADDRESS}.git`, `git+${ADDRESS}.git`, `${ADDRESS}/`]) {
+    assert.equal(addressOf(url), ADDRESS)
+    assert.equal(addressOf({ type: 'git', url }), ADDRESS)
+  }
+  assert.equal(addressOf(undefined), undefined)
+  assert.throws(() => addressOf('someone/turnlock'), /no https address/)
+})
+
+test('links are checked wherever the clone is', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'turnlock-links-'))
+  const clone = join(folder, 'node_modules/target/pkg/.cache/clone')
+  for (const file of ['scripts', 'package.json', 'pkg/package.json', 'Cargo.toml', 'docs']) {
+    cpSync(join(root, file), join(clone, file), { recursive: true })
+  }
+  writeFileSync(join(clone, 'docs/more.md'), '[gone](gone.md)\n')
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    [join(clone, 'scripts/links.mjs'), '--check'],
+    { encoding: 'utf8' },
+  )
+  rmSync(folder, { recursive: true })
+  assert.match(stderr, /^docs\/more\.md links to gone\.md$/m)
+  assert.equal(status, 1)
 })
 
 test('dead links are found, in prose only', () => {

@@ -2,11 +2,11 @@
 // folder: a test that read something beside the project would fail.
 import { spawnSync } from 'node:child_process'
 import { copyAlone } from './alone.mjs'
-import { root } from './setup.mjs'
+import { cargoEnv, root } from './setup.mjs'
 
 const args = ['test', '--locked', '--no-run', '--message-format=json-render-diagnostics']
 const compiled = spawnSync('cargo', args, {
-  ...{ cwd: root, encoding: 'utf8', maxBuffer: 2 ** 28 },
+  ...{ cwd: root, env: cargoEnv, encoding: 'utf8', maxBuffer: 2 ** 28 },
   stdio: ['ignore', 'pipe', 'inherit'],
 })
 if (compiled.status !== 0) process.exit(1)

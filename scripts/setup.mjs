@@ -3,11 +3,24 @@
 // waits for what is not needed. Node built-ins only: it runs first.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { command, main, once, task } from './tasks.mjs'
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+/** Where cargo puts what it builds; the examples share it. */
+export const target = resolve(
+  root,
+  process.env.CARGO_TARGET_DIR ?? process.env.CARGO_BUILD_TARGET_DIR ?? 'target',
+)
+/**
+ * The environment of cargo. Its own configuration may name another target directory, or a target
+ * that native builds would be for: then what it builds is not where these scripts look for it.
+ */
+export const cargoEnv = {
+  ...process.env,
+  ...{ CARGO_TARGET_DIR: target, CARGO_BUILD_TARGET: undefined },
+}
 /** Tools that are installed here stay in the project. */
 const tools = join(root, '.cache', 'tools')
 const windows = process.platform === 'win32'
@@ -79,7 +92,11 @@ async function tool(name, { package: from = name, version, asked, how = [] }) {
   await rust()
   const args = ['install', from, '--version', version, '--root', dirname(local), ...how]
   await task(`${name} ${version}`, (say) =>
-    command('cargo', args, { cwd: root, line: compiling(say) }),
+    command('cargo', args, {
+      cwd: root,
+      env: { ...process.env, CARGO_BUILD_TARGET: undefined },
+      line: compiling(say),
+    }),
   )
   return join(local, executable(name))
 }
@@ -126,6 +143,18 @@ export const browser = once(async () => {
   if (!first(CHROMIUM) || !first(DRIVER)) await debian('Chromium', 'chromium', 'chromium-driver')
   return { chromium: first(CHROMIUM), chromedriver: first(DRIVER) }
 })
+
+/** The environment by which cargo runs tests for wasm32 in Chromium; for commands in the root. */
+export async function inBrowser() {
+  const [runner, { chromedriver }] = await Promise.all([testRunner(), browser()])
+  return {
+    // Cargo splits it at white space, which the path of the clone may contain.
+    CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: relative(root, runner),
+    CHROMEDRIVER: chromedriver,
+    // Seconds; the default of 20 is for a machine that does nothing else.
+    WASM_BINDGEN_TEST_TIMEOUT: '1200',
+  }
+}
 
 export const redis = once(async () => {
   if (!output('redis-server', '--version')) await debian('Redis', 'redis-server')

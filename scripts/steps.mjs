@@ -1,7 +1,7 @@
 // The steps of `npm test`: a command each, in the part that `npm test -- <part>` runs.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { browser, cargoHack, npm, redis, root, rust, testRunner } from './setup.mjs'
+import { browser, cargoHack, inBrowser, npm, redis, root, rust, testRunner } from './setup.mjs'
 import { build, buildForTests } from './build.mjs'
 
 const node = process.execPath
@@ -44,15 +44,7 @@ const doc = (name, args, more) =>
   cargo(name, ['doc', '--no-deps', locked, ...args], { env: { RUSTDOCFLAGS: '-D warnings' } })
 /** Tests in Rust that run in Chromium. */
 const inChromium = (name, args) =>
-  cargo(name, args, {
-    needs: [browser, testRunner],
-    env: async () => ({
-      CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: await testRunner(),
-      CHROMEDRIVER: (await browser()).chromedriver,
-      // Seconds; the default of 20 is for a machine that does nothing else.
-      WASM_BINDGEN_TEST_TIMEOUT: '1200',
-    }),
-  })
+  cargo(name, args, { needs: [browser, testRunner], env: inBrowser })
 
 /** The tables of a folder of tests, played in each runtime. */
 const players = (name, folder) =>
@@ -81,7 +73,7 @@ export const PARTS = {
       ...['--cache', '--cache-location', '.cache/prettier'],
     ]),
     script('dependencies', ['scripts/dependencies.mjs']),
-    script('nothing outside is read', ['scripts/alone.mjs', '--check']),
+    script('nothing outside is read', ['scripts/outside.mjs']),
     script('links and addresses', ['scripts/links.mjs', '--check'], { built: build }),
     script('scripts', [...tap, ...testsIn('scripts')]),
   ],
@@ -144,7 +136,7 @@ export const PARTS = {
     tests('kills (Node)', ['tests/kills/kills.test.mjs'], { needs: [redis] }),
     tests('restarts (workerd)', ['tests/kills/restarts.test.mjs']),
     tests('tabs (Chromium)', ['tests/kills/tabs.test.mjs'], { needs: [browser] }),
-    tests('memory of many turns', ['tests/soak.test.mjs']),
+    tests('memory of many turns', ['tests/soak.test.mjs'], { needs: [redis] }),
   ],
   page: [tests('page (Chromium)', testsIn('tests/e2e'), { needs: [browser] })],
   examples: [
@@ -164,11 +156,14 @@ const ALL = Object.entries(PARTS).flatMap(([part, steps]) => steps.map((one) => 
 
 /**
  * The steps of these parts, or whose names hold one of these words, and those that they come after;
- * no word: all. What others come after is first, what comes after others is last.
+ * no word: all. What others come after is first, what comes after others is last. Throws for a word
+ * that matches no step.
  */
 export function choose(words) {
   const matches = (step) => (word) =>
     Object.hasOwn(PARTS, word) ? step.part === word : step.name.includes(word)
+  const unknown = words.filter((word) => !ALL.some((step) => matches(step)(word)))
+  if (unknown.length) throw new Error(`no step is called ${unknown.join(', ')}`)
   const wanted = words.length ? ALL.filter((step) => words.some(matches(step))) : ALL
   const before = new Set(wanted.flatMap((step) => step.after ?? []))
   const chosen = ALL.filter((step) => wanted.includes(step) || before.has(step.name))

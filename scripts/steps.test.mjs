@@ -1,10 +1,9 @@
 // A step that nobody runs, or that waits for one that is not there, is found.
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import test from 'node:test'
-import { climbing } from './alone.mjs'
-import { root } from './setup.mjs'
+import { browser, redis, root } from './setup.mjs'
 import { choose, PARTS } from './steps.mjs'
 
 const all = choose([])
@@ -32,7 +31,40 @@ test('a part is all of its steps and those that they come after; a word finds na
     ['example page in Rust (build)', 'example worker in Rust (build)', 'size'],
   )
   assert.equal(choose(['Deno']).length, 1)
-  assert.deepEqual(choose(['no such step']), [])
+  assert.throws(() => choose(['core', 'drivr', 'Deno', 'x y']), /no step is called drivr, x y$/)
+})
+
+/** What a file imports of the repository, and what that imports. */
+function reached(file, seen = new Set()) {
+  if (seen.has(file) || !existsSync(join(root, file))) return seen
+  seen.add(file)
+  const text = readFileSync(join(root, file), 'utf8')
+  for (const [, to] of text.matchAll(/(?:from|import) '(\.{1,2}\/[^']*)'/g)) {
+    reached(join(dirname(file), to), seen)
+  }
+  return seen
+}
+
+test('whoever starts Redis or Chromium asks for it', () => {
+  const programs = [
+    ['tests/stores/redis-server.mjs', 'redis', redis],
+    ['tests/browser.mjs', 'browser', browser],
+  ]
+  const scripts = (text) => text.filter((arg) => arg.endsWith('.mjs'))
+  for (const { name, args, needs = [] } of all.filter((step) => Array.isArray(step.args))) {
+    const files = scripts(args).flatMap((file) => [...reached(file)])
+    for (const [file, , need] of programs) {
+      if (files.includes(file)) assert.ok(needs.includes(need), `${name} uses ${file}`)
+    }
+  }
+  const { scripts: commands } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  for (const [name, command] of Object.entries(commands)) {
+    const words = command.split(' ')
+    const files = scripts(words).flatMap((file) => [...reached(file)])
+    for (const [file, asks] of programs) {
+      if (files.includes(file)) assert.ok(words.includes(asks), `npm run ${name} uses ${file}`)
+    }
+  }
 })
 
 test('every file of tests is in a step', () => {
@@ -46,12 +78,4 @@ test('every file of tests is in a step', () => {
   for (const file of files.filter((arg) => arg.endsWith('.mjs'))) {
     assert.ok(existsSync(join(root, file)), file)
   }
-})
-
-test('a path that climbs above the root is found', () => {
-  const up = '../'
-  const text = (file) => (file === 'a/b/c.mjs' ? `x('${up}${up}in')\nx('${up}${up}${up}out')` : '')
-  assert.deepEqual(climbing(['a/b/c.mjs', 'd.rs', 'tests/data/e.rs'], text), [
-    `a/b/c.mjs:2: ${up}${up}${up}out`,
-  ])
 })

@@ -39,6 +39,8 @@ export async function task(what, work) {
 /** Commands that run: none outlives this process. */
 const children = new Set()
 process.on('exit', () => children.forEach((child) => child.kill()))
+// By default these end the process without the event above.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1))
 
 /**
  * Runs a command; its output is shown only if it fails. `line` gets each line as it comes.

@@ -4,10 +4,10 @@
 // A step is a command; a runner's own counts are read from its output, any other command
 // counts as one check. Two steps run side by side: one of cargo, whose commands wait for one
 // another anyway, and one of the rest; when cargo has nothing left, two of the rest.
-import { spawn } from 'node:child_process'
 import { copyAlone } from './alone.mjs'
-import { countsIn, report } from './failures.mjs'
-import { needTests, root } from './setup.mjs'
+import { direct, execute } from './execute.mjs'
+import { judge, report, summary } from './failures.mjs'
+import { cargoEnv, needTests, root } from './setup.mjs'
 import { choose, prepare } from './steps.mjs'
 import { main } from './tasks.mjs'
 
@@ -16,68 +16,30 @@ const HANGS = 40 * 60_000
 /** Steps that are named at the end as the slowest. */
 const SLOWEST = 8
 
-/** The steps that run: each leads a group, so that what it has started ends with it. */
-const groups = new Set()
-const end = ({ pid }) => {
-  try {
-    process.kill(-pid, 'SIGKILL')
-  } catch {
-    // It has ended.
-  }
-}
-process.on('exit', () => groups.forEach(end))
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1))
-
-function execute([program, ...args], env, cwd) {
-  return new Promise((resolve) => {
-    const child = spawn(program, args, {
-      ...{ cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
-      detached: true,
-    })
-    groups.add(child)
-    const timer = setTimeout(() => {
-      output += `\nnot ok: the step did not end within ${HANGS / 60_000} minutes\n`
-      end(child)
-    }, HANGS)
-    let output = ''
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text) => (output += text))
-    }
-    child.on('error', (error) => (output += String(error)))
-    child.on('close', (code) => {
-      clearTimeout(timer)
-      groups.delete(child)
-      resolve({ code, output })
-    })
-  })
-}
-
 const given = (value) => (typeof value === 'function' ? value() : value)
 const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`
 
 async function play(step, alone) {
   const started = Date.now()
   const args = await given(step.args)
-  const { code, output } = await execute(
-    args,
-    { TURNLOCK_ALONE: alone, ...(await given(step.env)) },
-    step.alone ? alone : root,
-  )
-  const counts = countsIn(output) ?? { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1 }
-  // A runner that fails without a failed test, or that ran nothing, has failed.
-  if (counts.failed === 0 && (code !== 0 || counts.passed === 0)) counts.failed = 1
+  const { code, output } = await execute(args, {
+    env: {
+      ...{ ...cargoEnv, ...direct(process.env), TURNLOCK_ALONE: alone },
+      ...(await given(step.env)),
+    },
+    cwd: step.alone ? alone : root,
+    limit: HANGS,
+  })
+  const counts = judge(code, output, step.skips)
   const ms = Date.now() - started
-  const how = counts.failed ? 'FAILED' : 'ok'
-  const { passed, failed } = counts
-  console.log(`${how}  ${step.name}: ${passed} passed, ${failed} failed (${seconds(ms)})`)
-  if (failed) console.log(report(output))
+  console.log(`${summary(step.name, counts)} (${seconds(ms)})`)
+  if (counts.failed) console.log(report(output))
   return { ...step, ...counts, ms }
 }
 
 await main(async () => {
   const started = Date.now()
   const steps = choose(process.argv.slice(2))
-  if (!steps.length) throw new Error(`no step is called ${process.argv.slice(2).join(' ')}`)
   needTests()
   await prepare(steps)
   // Once: a step that made it again would pull it away from the others.

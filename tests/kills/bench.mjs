@@ -2,7 +2,7 @@
 // and the parent's own connections.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,13 +17,6 @@ export async function startReceiver(folder, early = '') {
   const child = fork(here('receiver.mjs'), [folder, early])
   const [{ port }] = await once(child, 'message')
   return { child, url: `http://127.0.0.1:${port}/` }
-}
-
-/** The lines of a file of JSON lines; none if it is not there. */
-export function lines(folder, name) {
-  const path = join(folder, name)
-  if (!existsSync(path)) return []
-  return readFileSync(path, 'utf8').split('\n').filter(Boolean).map(JSON.parse)
 }
 
 export async function openBench() {

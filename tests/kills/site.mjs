@@ -14,7 +14,7 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { lines } from './bench.mjs'
+import { lines } from './lines.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript' }

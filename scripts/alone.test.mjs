@@ -1,0 +1,30 @@
+// What the copy is made of, and that it is taken away.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test from 'node:test'
+import { removeStale, tracked } from './alone.mjs'
+
+test('without git, or where git refuses, the files are found by a walk', () => {
+  const own = tracked().filter((file) => !/(^|\/)dist\//.test(file))
+  for (const git of ['no-such-git', 'false']) {
+    const walked = new Set(tracked(git))
+    for (const file of own) assert.ok(walked.has(file), file)
+    for (const file of walked) assert.doesNotMatch(file, /(^|\/)(\.git|node_modules|\.cache)\//)
+  }
+})
+
+test('copies of processes that have ended are removed, and no others', () => {
+  const copies = mkdtempSync(join(tmpdir(), 'turnlock-copies-'))
+  const ended = spawnSync(process.execPath, ['--version']).pid
+  const running = [process.pid, process.ppid].map(String)
+  for (const name of [String(ended), ...running, 'turnlock']) {
+    mkdirSync(join(copies, name, 'x'), { recursive: true })
+  }
+  removeStale(copies)
+  assert.deepEqual(readdirSync(copies).sort(), running.sort())
+  rmSync(copies, { recursive: true })
+  removeStale(copies)
+})
