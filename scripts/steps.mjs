@@ -16,7 +16,8 @@ const strict = ['--', '-D', 'warnings']
 // No `--no-dev-deps`, which would rewrite Cargo.toml while other steps read it: dev-dependencies
 // lend no features to a library that is checked alone. `default` is empty.
 const powerset = [
-  ...['hack', 'clippy', '--workspace', '--exclude', 'turnlock-bindgen', '--lib', locked],
+  ...['hack', 'clippy', '--workspace', '--lib', locked],
+  ...['--exclude', 'turnlock-bindgen', '--exclude', 'turnlock-codegen'],
   ...['--feature-powerset', '--exclude-features', 'default'],
 ]
 /** What `cargo fmt` does not find: packages of their own, and modules that a macro declares. */
@@ -72,6 +73,7 @@ export const PARTS = {
       ...['node_modules/prettier/bin/prettier.cjs', '--check', '.'],
       ...['--cache', '--cache-location', '.cache/prettier'],
     ]),
+    cargo('generated files', ['run', '--package', 'turnlock-codegen', locked, '--', '--check']),
     script('dependencies', ['scripts/dependencies.mjs']),
     script('nothing outside is read', ['scripts/outside.mjs']),
     script('links and addresses', ['scripts/links.mjs', '--check'], { built: build }),
@@ -93,6 +95,7 @@ export const PARTS = {
   core: [
     script('core (native)', ['scripts/native.mjs'], { lane: 'cargo' }),
     cargo('core (documentation)', ['test', '--doc', locked]),
+    cargo('generator', ['test', '--package', 'turnlock-codegen', locked]),
     cargo('planted bugs', [
       ...['test', locked, '--features', 'planted', '--test', 'durable', 'planted'],
     ]),

@@ -81,7 +81,7 @@ export class Driver {
   #projectId: string | null
 
   /** @throws TurnlockError for options that the core rejects */
-  constructor(host: Host, restored: boolean, options: Record<string, unknown>) {
+  constructor(host: Host, restored: boolean, options: object) {
     this.#host = host
     this.#projectId = host.projectId
     const bytes = encode(JSON.stringify(options))

@@ -1,22 +1,15 @@
 /** Reads the events of a turn that runs, or ran, elsewhere. */
 import { isTurnlockError, TurnlockError } from './errors.js'
 import { eventResponse, readable } from './events.js'
+import { FOLLOW_TURN_OPTIONS } from './generated/rows.js'
+import type { FollowTurnOptions } from './generated/turn.js'
 import { inTime, isAbandoned, stateOf, turnKey } from './kept.js'
+import { checkOptions } from './options.js'
 import { describe } from './serialize.js'
 import { checkStore, type Store } from './stores/store.js'
 import type { TurnEvent } from './types.js'
 
-/** The options of `followTurn`. */
-export interface FollowTurnOptions {
-  requestId: string
-  store: Store
-  /** @defaultValue "" */
-  tenant?: string
-  /** `seq` of the last event that was received: `Last-Event-ID`. @defaultValue 0 */
-  after?: number
-  /** Stops reading; the turn continues. */
-  signal?: AbortSignal
-}
+export type { FollowTurnOptions }
 
 /** The events of a turn after a given `seq`. Leaving the iteration does not affect the turn. */
 export interface FollowedTurn extends AsyncIterable<TurnEvent> {
@@ -43,6 +36,7 @@ const SILENCE = 3000
  * @throws TurnlockError `options.invalid`, `store.unsupported` for misuse
  */
 export function followTurn(options: FollowTurnOptions): FollowedTurn {
+  checkOptions(options, FOLLOW_TURN_OPTIONS)
   const { requestId, store, tenant = '', after = 0, signal } = options
   checkStore(store)
   if (!Number.isSafeInteger(after) || after < 0) {

@@ -1,35 +1,14 @@
 /** Histories: converts messages of any shape into the provider's own message list. */
 import { answer, call, core, encode, type Core } from './core.js'
 import { TurnlockError } from './errors.js'
+import type { HistoryOptions } from './generated/history.js'
+import { HISTORY_OPTIONS } from './generated/rows.js'
+import { checkOptions } from './options.js'
 import { onceFreed, stringify } from './pure.js'
 import { readTape, writeTape, type Kept, type Tape } from './tape.js'
-import type { Dialect, Repair, Violation } from './types.js'
+import type { Repair, Violation } from './types.js'
 
-/** The options of `normalize`, `diagnose` and `openHistory`. */
-export interface HistoryOptions {
-  /** The provider. */
-  dialect: Dialect
-  /**
-   * `reconstruct` (default): everything, as valid messages. `thread`: the provider stores the
-   * thread, so only new elements are sent, and never tool messages. `text_only`: only the texts
-   * of people and of the model.
-   */
-  strategy?: 'reconstruct' | 'thread' | 'text_only'
-  /** Required for `thread`: the thread's id is derived from it. Never a run's id. */
-  conversationId?: string
-  /** `thread`: number of elements in the thread. Default: all up to the assistant's last answer. */
-  seen?: number
-  /** Names of the tools that the request declares. Default: those that the history uses. */
-  tools?: string[]
-  /** Whether the model continues an assistant message at the end. Default false. */
-  prefill?: boolean
-  /** Anthropic's newer models: system messages within the conversation. Default false. */
-  systemAnywhere?: boolean
-  /** DeepSeek: which messages return `reasoning_content`. Default `tool_calls`. */
-  reasoning?: 'never' | 'tool_calls' | 'always'
-  /** Gemini 3: whether calls without a thought signature get a placeholder. Default `auto`. */
-  thoughtSignatures?: 'auto' | 'always' | 'never'
-}
+export type { HistoryOptions }
 
 /** A history in a provider's wire format. */
 export interface NormalizedHistory {
@@ -202,6 +181,7 @@ function asked(options: HistoryOptions): HistoryOptions {
   if (typeof options !== 'object' || (options as unknown) === null) {
     throw new TurnlockError('options.invalid', '`options`: expected an object with a dialect')
   }
+  checkOptions(options, HISTORY_OPTIONS)
   return options
 }
 

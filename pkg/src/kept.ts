@@ -1,30 +1,10 @@
 /** The parts of a stored turn that hosts read. Only the core reads the rest of its state. */
 import { TurnlockError } from './errors.js'
+import type { Keep, StoredAs } from './generated/turn.js'
 import { randomHex } from './random.js'
 import type { Kept, Store } from './stores/store.js'
 
-/** Limits on what a store persists of a turn. */
-export interface Keep {
-  /**
-   * Maximum number of events; the oldest are dropped first. With 0, text and reasoning are not
-   * stored, and are delivered without waiting for the store. @defaultValue 10000
-   */
-  events?: number
-  /** Maximum bytes of events. @defaultValue 4194304 */
-  bytes?: number
-  /**
-   * Milliseconds from the last write until the turn may be deleted; at least `leaseMs`.
-   * @defaultValue 86400000
-   */
-  ttlMs?: number
-  /** Milliseconds without a write after which an owner is considered gone. @defaultValue 15000 */
-  leaseMs?: number
-  /**
-   * Milliseconds for which text is collected between two writes; four round trips of the store if
-   * that is longer. @defaultValue 25
-   */
-  gatherMs?: number
-}
+export type { Keep }
 
 /** The part of a stored state that is read outside of the core. */
 export interface KeptState {
@@ -65,7 +45,7 @@ export const isAbandoned = (kept: Kept): boolean => {
 }
 
 /** The core's options for a new owner of a turn. */
-export const keepOptions = (tenant: string, keep: Keep = {}): Record<string, unknown> => ({
+export const keepOptions = (tenant: string, keep: Keep = {}): StoredAs => ({
   ...keep,
   tenant,
   owner: randomHex(16),

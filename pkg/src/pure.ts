@@ -28,9 +28,9 @@ export function canonicalize(json: string): string {
  */
 export function signature(call_: {
   tool: string
-  action?: string | null
+  action?: string | null | undefined
   args: unknown
-  projectId?: string | null
+  projectId?: string | null | undefined
 }): string {
   const { tool, action = null, args, projectId = null } = call_
   if (typeof tool !== 'string')

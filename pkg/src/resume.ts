@@ -1,35 +1,19 @@
 /** Resumes or cancels turns in another process, isolate or tab. */
 import { describe } from './serialize.js'
 import { isTurnlockError, TurnlockError } from './errors.js'
+import { CANCEL_TURN_OPTIONS, RESUME_TURN_OPTIONS } from './generated/rows.js'
+import type { CancelTurnOptions, ResumeTurnOptions } from './generated/turn.js'
 import { eventsBehind, inTime, keepOptions, stateOf, turnKey } from './kept.js'
-import type { Model } from './models/model.js'
+import { checkOptions } from './options.js'
 import { checkStore, type Kept, type Store } from './stores/store.js'
-import type { Tool } from './tools.js'
-import { checkModel, RunningTurn, wireTools, type Turn } from './turn.js'
-import type { TraceEvent } from './types.js'
+import { checkModel, RunningTurn, tracer, wireTools, type CoreOptions, type Turn } from './turn.js'
+
+export type { CancelTurnOptions, ResumeTurnOptions }
 
 /** The user's decision on a waiting call. It applies only to the arguments of this signature. */
 export interface Approval {
   signature: string
   approved: boolean
-}
-
-/** The options of `resumeTurn`. Mode, policy and history are those of the original turn. */
-export interface ResumeTurnOptions {
-  requestId: string
-  /** From the `paused` event. If the turn has continued since, it ends with `turn.conflict`. */
-  toolBatchId?: number
-  model: Model
-  /** The tools of the original turn; missing ones cannot be called. */
-  tools?: Record<string, Tool>
-  store: Store
-  /** @defaultValue "" */
-  tenant?: string
-  /** Decisions on waiting calls. Calls without a decision keep waiting. */
-  approvals?: Approval[]
-  /** Cancels the turn. */
-  signal?: AbortSignal
-  onTrace?(event: TraceEvent): void
 }
 
 /**
@@ -47,11 +31,15 @@ export interface ResumeTurnOptions {
  * @throws TurnlockError for misuse: `options.invalid`, `store.unsupported`
  */
 export function resumeTurn(options: ResumeTurnOptions): Turn {
+  checkOptions(options, RESUME_TURN_OPTIONS)
   const { model, tools, store, tenant = '', requestId, toolBatchId, approvals } = options
   checkModel(model)
   checkBatch(toolBatchId)
   checkApprovals(approvals)
-  const turn = open({ ...options, tenant })
+  const { signal } = options
+  const turn = open({
+    ...{ model, tools, requestId, store, tenant, signal, onTrace: tracer(options) },
+  })
   const wire = wireTools(tools)
   void restore(turn, store, turnKey(tenant, requestId), (kept, events) => ({
     ...{ dialect: model.dialect, maxRetries: model.maxRetries, requestId, tools: wire },
@@ -59,16 +47,6 @@ export function resumeTurn(options: ResumeTurnOptions): Turn {
     resume: { kept, events, toolBatchId, approvals },
   }))
   return turn
-}
-
-/** The options of `cancelTurn`. */
-export interface CancelTurnOptions {
-  requestId: string
-  store: Store
-  /** @defaultValue "" */
-  tenant?: string
-  /** @defaultValue "cancelled by the host" */
-  reason?: string
 }
 
 /** Maximum attempts to write between two writes of a busy owner. */
@@ -84,6 +62,7 @@ const ATTEMPTS = 100
 export async function cancelTurn(
   options: CancelTurnOptions,
 ): Promise<{ requestId: string; status: 'cancelled' | 'complete' | 'failed' }> {
+  checkOptions(options, CANCEL_TURN_OPTIONS)
   const { requestId, store, tenant = '', reason = 'cancelled by the host' } = options
   const key = turnKey(tenant, requestId)
   for (let attempt = 1; ; attempt++) {
@@ -131,7 +110,7 @@ async function restore(
   turn: RunningTurn,
   store: Store,
   key: string,
-  options: (kept: Kept | null, events: string[]) => Record<string, unknown>,
+  options: (kept: Kept | null, events: string[]) => CoreOptions,
 ): Promise<Kept | undefined> {
   try {
     const found = await inTime(store.read(key))

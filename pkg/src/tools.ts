@@ -1,6 +1,12 @@
 /** Tools: their arguments, the check of these, and their execution. */
 import { TurnlockError } from './errors.js'
+import type { Dedupe } from './generated/common.js'
+import { TOOL_OPTIONS } from './generated/rows.js'
+import type { ToolOptions } from './generated/tools.js'
 import { Validator } from './json-schema.js'
+import { checkOptions } from './options.js'
+
+export type { ToolOptions }
 
 /** The context that a tool receives with its arguments. */
 export interface ToolContext {
@@ -41,50 +47,14 @@ type StandardResult<Output> =
 /** A JSON Schema object. */
 export type JsonSchema = Record<string, unknown>
 
-type Args<S> = S extends { readonly '~standard': { readonly types?: infer T } }
+/** The type of arguments by a schema. */
+export type Args<S> = S extends { readonly '~standard': { readonly types?: infer T } }
   ? NonNullable<T> extends { readonly output: infer Output }
     ? Output
     : unknown
   : // A JSON Schema provides no types to the type checker.
     // eslint-disable-next-line @typescript-eslint/no-explicit-any
     any
-
-/** The options of `defineTool`. */
-export interface ToolOptions<S extends JsonSchema | StandardSchema = JsonSchema> {
-  /** The description for the model. */
-  description: string
-  /** JSON Schema (2020-12 or older), or any Standard Schema (zod, valibot, arktype). */
-  inputSchema: S
-  /** The schema for the model, if a Standard Schema cannot be converted to JSON Schema. */
-  jsonSchema?: JsonSchema
-  /**
-   * Runs the tool. The returned value must have a JSON form; `undefined` counts as `null`.
-   * Arguments are values of `JSON.parse`, so ids beyond 2^53 must be strings.
-   */
-  execute(args: Args<S>, context: ToolContext): unknown
-  /** Whether it has no side effects. @defaultValue false */
-  readOnly?: boolean
-  /** Whether it may run twice with the same idempotency key. @defaultValue false */
-  idempotent?: boolean
-  /** Part of the signature, for tools with several actions. */
-  action?(args: Args<S>): string
-  /**
-   * Whether the user must approve a call before it runs: the turn pauses, and
-   * `resumeTurn({ approvals })` continues it. Requires a store. @defaultValue false
-   */
-  needsApproval?: boolean | ((args: Args<S>) => boolean)
-  /**
-   * Read-only tools, with a store: milliseconds for which another turn of the tenant may use an
-   * outcome of the same signature instead of executing. @defaultValue never
-   */
-  reuseMs?: number
-  /** What to do with a repeated call. @defaultValue "block"; "replay" for read-only tools */
-  dedupe?: 'block' | 'replay' | 'allow'
-  /** Timeout in milliseconds. @defaultValue `policy.toolTimeoutMs` */
-  timeoutMs?: number
-  /** Maximum bytes of the result as JSON. @defaultValue `policy.maxToolResultBytes` */
-  maxResultBytes?: number
-}
 
 /** The result of the check of arguments. */
 export type Checked =
@@ -98,7 +68,7 @@ export interface Tool {
   readonly inputSchema: JsonSchema
   readonly readOnly: boolean
   readonly idempotent: boolean
-  readonly dedupe?: 'block' | 'replay' | 'allow'
+  readonly dedupe?: Dedupe
   /** Whether calls may need approval. */
   readonly needsApproval: boolean
   readonly reuseMs?: number
@@ -111,11 +81,12 @@ export interface Tool {
 /**
  * Makes a tool for `runTurn`.
  *
- * @throws TurnlockError `tool.invalid_schema` for an invalid schema
+ * @throws TurnlockError `options.invalid`; `tool.invalid_schema` for an invalid schema
  */
 export function defineTool<const S extends JsonSchema | StandardSchema>(
   options: ToolOptions<S>,
 ): Tool {
+  checkOptions(options, TOOL_OPTIONS)
   if (typeof options.execute !== 'function') {
     throw new TurnlockError('options.invalid', '`execute`: expected a function')
   }

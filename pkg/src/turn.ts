@@ -3,43 +3,18 @@ import { Driver } from './driver.js'
 import { TurnlockError } from './errors.js'
 import { eventResponse, readable } from './events.js'
 import { Feed } from './feed.js'
-import { keepOptions, turnKey, type Keep } from './kept.js'
+import type { ToolSpec } from './generated/common.js'
+import { RUN_TURN_OPTIONS } from './generated/rows.js'
+import type { RunTurnOptions, TurnOptions } from './generated/turn.js'
+import { keepOptions, turnKey } from './kept.js'
 import type { Model } from './models/model.js'
+import { checkOptions } from './options.js'
 import { randomHex, randomId } from './random.js'
 import { checkStore, type Store } from './stores/store.js'
 import type { Tool } from './tools.js'
-import type { Policy, ToolResult, TraceEvent, TurnEvent, TurnResult } from './types.js'
+import type { ToolResult, TraceEvent, TurnEvent, TurnResult } from './types.js'
 
-/** The options of `runTurn`. */
-export interface RunTurnOptions {
-  /** The model, from `openaiChat`, `anthropic` or `customModel`. */
-  model: Model
-  /** The history, with the user's message last: `{ role, content, … }`. */
-  messages: unknown[]
-  /** The tools by name. Names have 1 to 64 characters of `A-Z a-z 0-9 _ -`. */
-  tools?: Record<string, Tool>
-  /** @defaultValue "two_stage" */
-  mode?: 'two_stage' | 'unified'
-  policy?: Policy
-  /** @defaultValue `crypto.randomUUID()` */
-  requestId?: string
-  /** Part of every signature. */
-  projectId?: string | null
-  conversationId?: string
-  /**
-   * Stores the turn, so that it can be resumed, cancelled and followed from elsewhere. Events are
-   * delivered after they are stored. A `requestId` that the store knows ends with `turn.conflict`.
-   */
-  store?: Store
-  /** The tenant that owns the turn; part of every name in the store. @defaultValue "" */
-  tenant?: string
-  /** How much is stored, and for how long. */
-  keep?: Keep
-  /** Cancels the turn. */
-  signal?: AbortSignal
-  /** Receives trace events. Its exceptions are ignored. */
-  onTrace?(event: TraceEvent): void
-}
+export type { RunTurnOptions }
 
 /** A running turn. Iterate over its events, or await its result, or both. */
 export interface Turn extends AsyncIterable<TurnEvent> {
@@ -69,7 +44,9 @@ export interface Turn extends AsyncIterable<TurnEvent> {
  * `message.unknown_shape`, `dialect.no_stream`, `store.unsupported`, `core.load`
  */
 export function runTurn(options: RunTurnOptions): Turn {
+  checkOptions(options, RUN_TURN_OPTIONS)
   const { model, tools, policy, mode, messages, store, tenant = '', keep } = options
+  const { projectId, conversationId, signal } = options
   checkModel(model)
   if (store !== undefined) checkStore(store)
   else if (keep) throw new TurnlockError('options.invalid', '`keep`: expected a store with it')
@@ -78,10 +55,13 @@ export function runTurn(options: RunTurnOptions): Turn {
     throw new TurnlockError('options.invalid', `\`store\`: ${why}`)
   }
   const requestId = options.requestId ?? randomId()
-  const turn = new RunningTurn({ ...options, requestId })
+  const onTrace = tracer(options)
+  const turn = new RunningTurn({
+    ...{ model, tools, requestId, projectId, store, tenant, signal, onTrace },
+  })
   turn.begin(false, {
     ...{ dialect: model.dialect, maxRetries: model.maxRetries, mode, policy, messages },
-    ...{ requestId, projectId: options.projectId, conversationId: options.conversationId },
+    ...{ requestId, projectId: projectId ?? undefined, conversationId },
     tools: wireTools(tools),
     ...(store && { keep: keepOptions(tenant, keep) }),
   })
@@ -89,16 +69,18 @@ export function runTurn(options: RunTurnOptions): Turn {
 }
 
 /** The common options of all ways to run a turn. */
-export interface TurnHost {
-  model?: Model
-  tools?: Record<string, Tool>
-  requestId: string
-  projectId?: string | null
-  store?: Store
-  tenant?: string
-  signal?: AbortSignal
-  onTrace?(event: TraceEvent): void
+type TurnHost = Partial<
+  Pick<RunTurnOptions, 'model' | 'tools' | 'projectId' | 'store' | 'tenant' | 'signal' | 'onTrace'>
+> & { requestId: string }
+
+/** The `onTrace` of options, called as their method. */
+export function tracer(options: Pick<RunTurnOptions, 'onTrace'>): RunTurnOptions['onTrace'] {
+  const { onTrace } = options
+  return typeof onTrace === 'function' ? onTrace.bind(options) : onTrace
 }
+
+/** The core's options of a turn, but for those that all turns have. */
+export type CoreOptions = Partial<TurnOptions> & { resume?: unknown }
 
 /** A turn that may still wait for its driver. */
 export class RunningTurn implements Turn {
@@ -133,13 +115,13 @@ export class RunningTurn implements Turn {
    *
    * @throws TurnlockError for options that the core rejects
    */
-  begin(restored: boolean, options: Record<string, unknown>): void {
+  begin(restored: boolean, options: CoreOptions): void {
     const { model, tools = {}, store, tenant = '', signal, onTrace } = this.#host
     const { requestId } = this
     const driver = new Driver(
       {
         ...{ model, tools, requestId, projectId: this.#host.projectId ?? null },
-        onTrace: onTrace?.bind(this.#host),
+        onTrace,
         ...(store && { store, turn: turnKey(tenant, requestId) }),
         onEvent: (event) => this.#feed.push(event),
         room: () => this.#feed.room(),
@@ -223,7 +205,7 @@ export function checkModel(model: unknown): asserts model is Model {
 }
 
 /** Tools in the core's format. */
-export function wireTools(tools: Record<string, Tool> = {}): Record<string, unknown>[] {
+export function wireTools(tools: Record<string, Tool> = {}): ToolSpec[] {
   if (typeof tools !== 'object' || tools === null) {
     throw new TurnlockError('options.invalid', '`tools`: expected an object of tools by name')
   }

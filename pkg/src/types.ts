@@ -1,21 +1,7 @@
 /** The data that crosses the public API; the same shapes in every runtime and over HTTP. */
 
-/** A provider's wire format. */
-export type Dialect =
-  | 'openai-chat'
-  | 'openai-responses'
-  | 'anthropic'
-  | 'gemini'
-  | 'mistral'
-  | 'deepseek'
-  | 'cohere'
-  | 'bedrock'
-  | 'ollama'
-  | 'langchain'
-  // OpenAI's wire format, each with its own rules for histories.
-  | 'groq'
-  | 'xai'
-  | 'chat-template'
+export type { Dedupe, Dialect } from './generated/common.js'
+export type { Freeze, Mode, Policy, ResultsAs } from './generated/turn.js'
 
 /** Tokens. `inputTokens` includes cached ones, `outputTokens` includes reasoning tokens. */
 export interface Usage {
@@ -39,38 +25,6 @@ export type Delta =
   | { type: 'finish'; reason: FinishReason; raw: string }
   | { type: 'error'; class: string; retryable: boolean; message: string; raw: unknown }
   | { type: 'other'; raw: unknown }
-
-/** The limits and switches of a turn. Times are in milliseconds. */
-export interface Policy {
-  /** Maximum tool calls in the tool phase, all batches together. @defaultValue 1 */
-  maxTools?: number
-  /** When the tool phase stops reading a response. @defaultValue "auto" */
-  freeze?: 'auto' | 'first_call' | 'batch'
-  /** Tools of the action phase; an empty list allows none. @defaultValue [] */
-  actionTools?: string[]
-  /** Maximum calls in the action phase, if it has tools. @defaultValue 1 */
-  actionMaxTools?: number
-  /** A/B cycles, 1 or 2. @defaultValue 1 */
-  maxCycles?: number
-  /** Whether to end as `paused` after the tool phase. @defaultValue false */
-  pauseAfterTools?: boolean
-  /** Time for one call. @defaultValue 30000 */
-  toolTimeoutMs?: number
-  /** Time for all calls of the turn together. @defaultValue 60000 */
-  toolsTotalMs?: number
-  /** Time from a request to the first byte of its response. @defaultValue 60000 */
-  modelFirstByteMs?: number
-  /** Time between two pieces of a response. @defaultValue 60000 */
-  modelIdleMs?: number
-  /** Time for the whole turn. @defaultValue 300000 */
-  turnMs?: number
-  /** Longer results are cut and marked as truncated. @defaultValue 65536 */
-  maxToolResultBytes?: number
-  /** Unified mode: maximum model calls in one turn. @defaultValue 5 */
-  maxSteps?: number
-  /** How results reach the model. @defaultValue "system_box" */
-  resultsAs?: 'system_box' | 'native'
-}
 
 export type PhaseName = 'tool_phase' | 'action_phase' | 'unified' | 'complete'
 

@@ -34,7 +34,8 @@ for (const [kind, again, then = kind] of [
     let inside
     const started = new Promise((resolve) => (inside = resolve))
     const acts = (kind) => ({
-      ...{ description: 'Acts', inputSchema: { type: 'object' }, [kind]: true },
+      ...{ description: 'Acts', inputSchema: { type: 'object' } },
+      ...(kind !== 'plain' && { [kind]: true }),
       async execute(_, { idempotencyKey, signal }) {
         if (keys.push(idempotencyKey) > 1) return 'acted'
         inside()

@@ -2,85 +2,18 @@
 import { answer, call, core, encode } from '../core.js'
 import { TurnlockError } from '../errors.js'
 import { Feed } from '../feed.js'
-import type { Redact } from '../redact.js'
-import type { JsonSchema, StandardSchema } from '../tools.js'
-import { BundleDriver, type Fact, type RunReplicate } from './driver.js'
-import { normalized, quietly, type EventManager } from './events.js'
+import type { BundleSettings, ReplayBundleOptions, RunBundleOptions } from '../generated/bundle.js'
+import { REPLAY_BUNDLE_OPTIONS, RUN_BUNDLE_OPTIONS } from '../generated/rows.js'
+import { checkOptions } from '../options.js'
+import type { JsonSchema } from '../tools.js'
+import { BundleDriver, type Fact } from './driver.js'
+import { normalized, quietly } from './events.js'
 import { strictJson } from './json.js'
 import { redactEvent } from './redact.js'
 import { replicateSchema } from './schema.js'
-import type {
-  BundleBudget,
-  BundleEvent,
-  BundleLimits,
-  EvidenceBundle,
-  Price,
-  ReplicateLimits,
-} from './types.js'
+import type { BundleEvent, EvidenceBundle } from './types.js'
 
-/** Settings shared by all replicates of a bundle. */
-export interface BundleSettings {
-  /** The task of the replicates. */
-  task: string
-  /** Maximum number of replicates, 1 to 128. @defaultValue 3 */
-  k?: number
-  /** Mean distance up to which replicates agree, 0 to 1. @defaultValue 0.2 */
-  epsilon?: number
-  /** JSON Pointers of fields that must be equal (one class) for an early stop. @defaultValue [] */
-  must_agree?: string[]
-  /**
-   * The stop rule. `agreement`: mean distance within `epsilon`. `majority_lock`: further replicates
-   * can no longer change the leading answer at any field of `must_agree`, or at any field if that
-   * is empty. `never`: all replicates run. @defaultValue "agreement"
-   */
-  stop?: 'agreement' | 'majority_lock' | 'never'
-  /** All different; missing seeds count up from the largest. @defaultValue [11, 23, 47] */
-  seeds?: number[]
-  /** Number of replicates to start with. @defaultValue 2; with `stop: "never"`, all */
-  parallel?: number
-  /** Maximum number of concurrent replicates. @defaultValue 6, the limit of edge runtimes */
-  concurrency?: number
-  /** Maximum further attempts after a replicate failed or was invalid. @defaultValue 0 */
-  retries?: number
-  /** JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`, or Standard Schema. */
-  schema?: JsonSchema | StandardSchema
-  /** The schema for comparison, if a Standard Schema cannot be converted to JSON Schema. */
-  jsonSchema?: JsonSchema
-  schemaUri?: string
-  schemaVersion?: string
-  /** Whether a member that is `null` counts as absent. @defaultValue false */
-  null_is_missing?: boolean
-  /** One for each of the `k` replicates; adds `confidence_weighted` to the summary. */
-  weights?: number[]
-  /** @defaultValue no cap */
-  limits?: BundleLimits
-  perReplicate?: ReplicateLimits
-  budget?: BundleBudget
-  /** Prices by model name; `*` applies to every other model. */
-  prices?: Record<string, Price>
-  /** JSON Pointers of members to show; computations use all. @defaultValue everything */
-  fields?: string[]
-  /** `provider:model@version`, for `meta` and prices. */
-  model?: string
-  /** `metadata.source` of every event. @defaultValue `task` */
-  source?: string
-  /** Replicates as deltas, numbers with six decimals. @defaultValue false; `bundleTool`: true */
-  compact?: boolean
-  /** Receives every text of replicates before an event or the bundle is delivered. */
-  redact?: Redact
-  /** Receives the events under normalized names. */
-  eventManager?: EventManager
-}
-
-/** The options of `runBundle`. */
-export interface RunBundleOptions extends BundleSettings {
-  /** Runs one replicate. If it throws or its data has no JSON form, the replicate is invalid. */
-  replicate: RunReplicate
-  /** Cancels the bundle, which then contains the results so far. */
-  signal?: AbortSignal
-  /** Whether to record what `replayBundle` needs, with unredacted data. @defaultValue false */
-  record?: boolean
-}
+export type { BundleSettings, ReplayBundleOptions, RunBundleOptions }
 
 /** All inputs to the core. Contains data before redaction. */
 export interface BundleRecording {
@@ -116,11 +49,6 @@ export function runBundle(options: RunBundleOptions): RunningBundle {
 function coreOptions(options: BundleSettings, schema: JsonSchema | undefined): string {
   const { replicate, signal, record, redact, eventManager, jsonSchema, ...own } =
     options as RunBundleOptions
-  for (const name of Object.keys(own)) {
-    if (!KNOWN.has(name)) {
-      throw new TurnlockError('options.invalid', `\`${name}\`: expected an option that exists`)
-    }
-  }
   try {
     return strictJson({ ...own, schema })
   } catch (error) {
@@ -128,12 +56,6 @@ function coreOptions(options: BundleSettings, schema: JsonSchema | undefined): s
     throw new TurnlockError('options.invalid', `\`options\`: ${why}`)
   }
 }
-
-const KNOWN = new Set<string>([
-  ...['task', 'k', 'epsilon', 'must_agree', 'stop', 'seeds', 'parallel', 'concurrency', 'retries'],
-  ...['schema', 'schemaUri', 'schemaVersion', 'null_is_missing', 'weights', 'limits', 'fields'],
-  ...['perReplicate', 'budget', 'prices', 'model', 'source', 'compact'],
-])
 
 class Running implements RunningBundle {
   readonly result: Promise<EvidenceBundle>
@@ -146,7 +68,8 @@ class Running implements RunningBundle {
   #forget: () => void = () => {}
 
   constructor(options: RunBundleOptions) {
-    const { replicate, signal, record = false } = options ?? {}
+    checkOptions(options, RUN_BUNDLE_OPTIONS)
+    const { replicate, signal, record = false } = options
     if (typeof replicate !== 'function') {
       throw new TurnlockError('options.invalid', '`replicate`: expected a function')
     }
@@ -223,8 +146,9 @@ function abortReason(signal: AbortSignal | undefined): string {
  */
 export function replayBundle(
   recording: BundleRecording,
-  options: { redact?: Redact } = {},
+  options: ReplayBundleOptions = {},
 ): { events: BundleEvent[]; result: EvidenceBundle } {
+  checkOptions(options, REPLAY_BUNDLE_OPTIONS)
   const { version, options: text, facts } = recording ?? {}
   if (version !== 1 || typeof text !== 'string' || !Array.isArray(facts)) {
     throw new TurnlockError('options.invalid', '`recording`: expected one of version 1')

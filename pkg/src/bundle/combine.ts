@@ -1,19 +1,18 @@
 /** Combines the outputs of several sub-agents without losing any of them. */
+import type { CombineOptions } from '../generated/bundle.js'
+import { COMBINE_OPTIONS } from '../generated/rows.js'
+import { checkOptions } from '../options.js'
 import { canonicalize } from '../pure.js'
-import { summarizeReplicates, type BundleOptions } from './pure.js'
+import { summarizeReplicates } from './pure.js'
 import type { BundleSummary } from './types.js'
+
+export type { CombineOptions }
 
 /** The combined outputs. `text` is set with any kind if some outputs were plain text. */
 export type Combined =
   | { kind: 'text'; text: string }
   | { kind: 'json'; text?: string; data: unknown }
   | { kind: 'bundle'; text?: string; replicates: unknown[]; summary: BundleSummary }
-
-/** The options of `combineOutputs`. */
-export interface CombineOptions extends BundleOptions {
-  /** The separator between texts. @defaultValue an empty line */
-  separator?: string
-}
 
 /**
  * Combines outputs by kind: plain texts are joined in order, a single JSON value is passed through,
@@ -26,6 +25,7 @@ export function combineOutputs(
   outputs: readonly unknown[],
   options: CombineOptions = {},
 ): Combined {
+  checkOptions(options, COMBINE_OPTIONS)
   const { separator = '\n\n', ...own } = options
   const texts: string[] = []
   const jsons: unknown[] = []

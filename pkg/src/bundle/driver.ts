@@ -29,9 +29,9 @@ export interface ReplicateContext {
 /** The result of a replicate. */
 export interface ReplicateResult {
   data: unknown
-  usage?: ReportedUsage
+  usage?: ReportedUsage | undefined
   /** The model, if it differs from the bundle's; used for prices. */
-  model?: string
+  model?: string | undefined
 }
 
 export type RunReplicate = (context: ReplicateContext) => Promise<ReplicateResult> | ReplicateResult

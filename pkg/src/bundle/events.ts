@@ -1,4 +1,5 @@
 /** Maps bundle events to the normalized names of an event manager. */
+import type { Method } from '../options.js'
 import type { BundleEvent, BundleUsage } from './types.js'
 
 interface Source {
@@ -6,16 +7,19 @@ interface Source {
   metadata: { source: string }
 }
 
+type UsageOfSource = Source & { id?: string; usage: BundleUsage; cost?: number | null }
+type FailureOfSource = Source & { code: string; message: string }
+
 /** The listeners of a host's event manager. Exceptions of listeners are ignored. */
 export interface EventManager {
-  on_start?(event: Source): void
+  on_start?: Method<[event: Source], void> | undefined
   /** All intermediate events: replicates, partial summaries, warnings. */
-  on_delta?(event: BundleEvent): void
+  on_delta?: Method<[event: BundleEvent], void> | undefined
   /** The usage of one replicate when it ends, and of all replicates at the end. */
-  on_usage?(event: Source & { id?: string; usage: BundleUsage; cost?: number | null }): void
-  on_complete?(event: BundleEvent & { type: 'bundle_ready' }): void
+  on_usage?: Method<[event: UsageOfSource], void> | undefined
+  on_complete?: Method<[event: BundleEvent & { type: 'bundle_ready' }], void> | undefined
   /** The bundle was cancelled or ran out of time (`on_complete` follows), or the core failed. */
-  on_error?(event: BundleEvent | (Source & { code: string; message: string })): void
+  on_error?: Method<[event: BundleEvent | FailureOfSource], void> | undefined
 }
 
 /** Passes an event to a manager under its normalized names. */

@@ -4,6 +4,7 @@ export {
   runBundle,
   type BundleRecording,
   type BundleSettings,
+  type ReplayBundleOptions,
   type RunBundleOptions,
   type RunningBundle,
 } from './bundle.js'

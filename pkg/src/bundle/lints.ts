@@ -1,14 +1,19 @@
 /** The lint lane: quick checks in parallel to the work, with a small budget. They block nothing. */
 import { TurnlockError } from '../errors.js'
 import { Feed } from '../feed.js'
+import type { RunLintsOptions } from '../generated/bundle.js'
+import { RUN_LINTS_OPTIONS } from '../generated/rows.js'
+import { checkOptions } from '../options.js'
 import { describe } from '../serialize.js'
+
+export type { RunLintsOptions }
 
 /** A minor finding of a lint. */
 export interface Nit {
   message: string
   /** A JSON Pointer into the input, or any other location that the lint uses. */
-  field?: string
-  severity?: 'info' | 'warning' | 'error'
+  field?: string | undefined
+  severity?: 'info' | 'warning' | 'error' | undefined
 }
 
 /** A nit with the lint that found it. */
@@ -18,14 +23,6 @@ type Nits = Iterable<Nit> | AsyncIterable<Nit> | Nit | null | undefined
 
 /** A check. It returns its nits at once, later, or one at a time. */
 export type Lint<I> = (input: I, context: { signal: AbortSignal }) => Nits | Promise<Nits>
-
-export interface RunLintsOptions<I> {
-  lints: Record<string, Lint<I>>
-  input: I
-  /** Time budget of all lints together, in milliseconds. @defaultValue 200 */
-  budgetMs?: number
-  signal?: AbortSignal
-}
 
 /** The result of the lints. */
 export interface LintReport {
@@ -53,6 +50,7 @@ const MOST = 100
  * @throws TurnlockError `options.invalid`
  */
 export function runLints<I>(options: RunLintsOptions<I>): RunningLints {
+  checkOptions(options, RUN_LINTS_OPTIONS)
   const { lints, input, budgetMs = 200, signal } = options
   if (!(budgetMs > 0))
     throw new TurnlockError('options.invalid', '`budgetMs`: expected a number above 0')

@@ -1,38 +1,22 @@
 /** The synchronous operations on replicates. */
 import { answer, call, core, encode } from '../core.js'
 import { TurnlockError } from '../errors.js'
+import type { BundleOptions, DistanceOptions } from '../generated/bundle.js'
+import { BUNDLE_OPTIONS, DISTANCE_OPTIONS } from '../generated/rows.js'
+import { checkOptions } from '../options.js'
 import { describe } from '../serialize.js'
-import type { JsonSchema, StandardSchema } from '../tools.js'
 import { errorLine, strictJson } from './json.js'
 import { replicateSchema, type Verdict } from './schema.js'
-import type { BundleLimits, BundleSummary, EvidenceBundle, Quality } from './types.js'
+import type { BundleSummary, EvidenceBundle, Quality } from './types.js'
 
-/** The options of `distance`. */
-export interface DistanceOptions {
-  /** JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`, or Standard Schema. */
-  schema?: JsonSchema | StandardSchema
-  /** Whether a member that is `null` counts as absent. @defaultValue false */
-  null_is_missing?: boolean
-}
-
-/** The options of `summarizeReplicates`. */
-export interface BundleOptions extends DistanceOptions {
-  /** Mean distance up to which replicates agree. @defaultValue 0.2 */
-  epsilon?: number
-  /** JSON Pointers of fields whose values must be equal (of one class) for agreement. */
-  must_agree?: string[]
-  /** One for each replicate, at least 0; adds `confidence_weighted` to the summary. */
-  weights?: number[]
-  /** @defaultValue no cap */
-  limits?: BundleLimits
-}
+export type { BundleOptions, DistanceOptions }
 
 /** A replicate as provided by a host. */
 export interface Replicate {
-  id?: string
+  id?: string | undefined
   data?: unknown
   /** Used if given; otherwise the schema decides, or whether there is any data. */
-  quality?: { valid: boolean; errors?: string[] }
+  quality?: { valid: boolean; errors?: string[] | undefined } | undefined
 }
 
 /** Maximum characters of all replicates together. */
@@ -46,6 +30,7 @@ const MOST = 64 * 1024 * 1024
  * `json.lone_surrogate`
  */
 export function distance(a: unknown, b: unknown, options: DistanceOptions = {}): number {
+  checkOptions(options, DISTANCE_OPTIONS)
   const { schema, null_is_missing } = options
   const head = { schema: replicateSchema(schema).json, null_is_missing }
   const lines = encode([JSON.stringify(head), strictJson(a), strictJson(b)].join('\n'))
@@ -63,6 +48,7 @@ export function summarizeReplicates(
   replicates: readonly Replicate[],
   options: BundleOptions = {},
 ): BundleSummary {
+  checkOptions(options, BUNDLE_OPTIONS)
   if (!Array.isArray(replicates) || replicates.length > 128) {
     throw new TurnlockError('options.invalid', '`replicates`: expected at most 128 in an array')
   }

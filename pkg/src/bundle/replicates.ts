@@ -1,39 +1,14 @@
 /** Replicates made by a model, or by a whole turn with tools. */
 import { TurnlockError } from '../errors.js'
+import type { ModelReplicateOptions, TurnReplicateOptions } from '../generated/bundle.js'
+import { MODEL_REPLICATE_OPTIONS, TURN_REPLICATE_OPTIONS } from '../generated/rows.js'
 import type { Model } from '../models/model.js'
+import { checkOptions } from '../options.js'
 import { canonicalize } from '../pure.js'
-import type { Tool } from '../tools.js'
 import { runTurn } from '../turn.js'
-import type { Policy } from '../types.js'
-import type { ReplicateContext, ReplicateResult, RunReplicate } from './driver.js'
+import type { ReplicateResult, RunReplicate } from './driver.js'
 
-interface Answer {
-  /**
-   * How the answer is read. `auto`: as JSON if it is JSON (a code fence around it is removed),
-   * otherwise as text. @defaultValue "auto"
-   */
-  read?: 'auto' | 'json' | 'text'
-}
-
-/** The options of `replicateByModel`. */
-export interface ModelReplicateOptions extends Answer {
-  model: Model
-  /** The user's message; `{{name}}` is replaced by that member of `input`. */
-  prompt: string
-  /** The system message, with the same placeholders. */
-  system?: string
-  input?: Record<string, unknown>
-}
-
-/** The options of `replicateByTurn`. */
-export interface TurnReplicateOptions extends Answer {
-  model: Model
-  /** The history, or a function that makes it for a replicate. */
-  messages: unknown[] | ((context: ReplicateContext) => unknown[])
-  tools?: Record<string, Tool>
-  mode?: 'two_stage' | 'unified'
-  policy?: Policy
-}
+export type { ModelReplicateOptions, TurnReplicateOptions }
 
 /**
  * Makes replicates with one model call each. The seed is sent if the wire format has a field for
@@ -43,6 +18,7 @@ export interface TurnReplicateOptions extends Answer {
  * @throws TurnlockError `options.invalid` for a placeholder that `input` does not have
  */
 export function replicateByModel(options: ModelReplicateOptions): RunReplicate {
+  checkOptions(options, MODEL_REPLICATE_OPTIONS)
   const { model, prompt, system, input = {}, read } = options
   const fill = (text: string) =>
     text.replace(/\{\{\s*([\w.-]+)\s*\}\}/g, (_, name: string) => {
@@ -59,11 +35,16 @@ export function replicateByModel(options: ModelReplicateOptions): RunReplicate {
     ...(system === undefined ? [] : [{ role: 'system', content: fill(system) }]),
     { role: 'user', content: fill(prompt) },
   ]
-  return replicateByTurn({ model, messages, ...(read && { read }) })
+  return replicateByTurn({ model, messages, read })
 }
 
-/** Makes replicates with whole turns, with or without tools. Seeds: {@link replicateByModel}. */
+/**
+ * Makes replicates with whole turns, with or without tools. Seeds: {@link replicateByModel}.
+ *
+ * @throws TurnlockError `options.invalid`
+ */
 export function replicateByTurn(options: TurnReplicateOptions): RunReplicate {
+  checkOptions(options, TURN_REPLICATE_OPTIONS)
   const { model, messages, tools, mode, policy, read = 'auto' } = options
   if (typeof model?.open !== 'function') {
     throw new TurnlockError('options.invalid', '`model`: expected a model, such as openaiChat(…)')
@@ -72,9 +53,7 @@ export function replicateByTurn(options: TurnReplicateOptions): RunReplicate {
     const turn = runTurn({
       ...{ model: seeded(model, context.seed), signal: context.signal },
       messages: typeof messages === 'function' ? messages(context) : messages,
-      ...(tools && { tools }),
-      ...(mode && { mode }),
-      ...(policy && { policy }),
+      ...{ tools, mode, policy },
     })
     const { status, text, usage, error } = await turn.result
     if (status !== 'complete') {

@@ -1,34 +1,18 @@
 /** A bundle as a tool: the orchestrating model calls it and receives all evidence at once. */
 import { TurnlockError } from '../errors.js'
-import { defineTool, type JsonSchema, type StandardSchema, type Tool } from '../tools.js'
-import { runBundle, type BundleSettings } from './bundle.js'
-import type { ReplicateContext, ReplicateResult } from './driver.js'
+import type { BundleToolOptions } from '../generated/bundle.js'
+import { BUNDLE_TOOL_OPTIONS } from '../generated/rows.js'
+import { checkOptions, present } from '../options.js'
+import { defineTool, type Tool } from '../tools.js'
+import { runBundle } from './bundle.js'
 import type { BundleEvent, EvidenceBundle } from './types.js'
+
+export type { BundleToolOptions }
 
 /** The hint for the orchestrating model; appended to the description of every bundle tool. */
 export const BUNDLE_HINT =
   'Use `replicates[]` as ground evidence; treat `summary` as statistics. If disagreements exist, ' +
   'cite them and justify your choice.'
-
-/** The options of `bundleTool`: the settings of `runBundle` and those of a tool. */
-export interface BundleToolOptions extends Omit<BundleSettings, 'task' | 'source'> {
-  /** The tool's name; also the `metadata.source` of its events. */
-  name: string
-  /** @defaultValue `name` */
-  task?: string
-  /** The description for the model; the hint is appended. */
-  description?: string
-  /** The schema of the arguments. @defaultValue any object */
-  inputSchema?: JsonSchema | StandardSchema
-  /** Runs one replicate for these arguments. */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  replicate(args: any, context: ReplicateContext): Promise<ReplicateResult> | ReplicateResult
-  readOnly?: boolean
-  idempotent?: boolean
-  dedupe?: 'block' | 'replay' | 'allow'
-  /** Milliseconds. @defaultValue five seconds more than `budget.seconds` */
-  timeoutMs?: number
-}
 
 /** Caps on the result that the model reads. */
 const LIMITS = { max_fields: 100, max_diffs: 20, max_bytes: 32_768 }
@@ -44,16 +28,18 @@ const SECONDS = 25
  * @throws TurnlockError `options.invalid`, `tool.invalid_schema`
  */
 export function bundleTool(options: BundleToolOptions): Tool & { readonly name: string } {
+  checkOptions(options, BUNDLE_TOOL_OPTIONS)
   const { name, description, inputSchema = { type: 'object' }, replicate, ...rest } = options
-  const { readOnly, idempotent, dedupe, timeoutMs, ...settings } = rest
+  const { readOnly, idempotent, dedupe, timeoutMs, ...given } = rest
+  const settings = present(given)
   if (typeof name !== 'string' || !name) {
     throw new TurnlockError('options.invalid', '`name`: expected a string that is not empty')
   }
   if (typeof replicate !== 'function') {
     throw new TurnlockError('options.invalid', '`replicate`: expected a function')
   }
-  const limits = { ...LIMITS, ...settings.limits }
-  const budget = { seconds: SECONDS, ...settings.budget }
+  const limits = { ...LIMITS, ...present(settings.limits ?? {}) }
+  const budget = { seconds: SECONDS, ...present(settings.budget ?? {}) }
   const bundle = { compact: true, task: name, ...settings, limits, budget, source: name }
   // Report misuse now, not in the middle of a turn.
   const nothing = () => ({ data: null })
@@ -61,9 +47,7 @@ export function bundleTool(options: BundleToolOptions): Tool & { readonly name: 
   const tool = defineTool({
     description: [description, BUNDLE_HINT].filter(Boolean).join('\n\n'),
     inputSchema,
-    ...(readOnly !== undefined && { readOnly }),
-    ...(idempotent !== undefined && { idempotent }),
-    ...(dedupe && { dedupe }),
+    ...{ readOnly, idempotent, dedupe },
     timeoutMs: timeoutMs ?? budget.seconds * 1000 + 5000,
     // The bundle applies its own cap; metadata and matrix may exceed it.
     maxResultBytes: Math.max(65_536, 4 * limits.max_bytes),

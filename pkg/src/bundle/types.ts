@@ -1,5 +1,8 @@
 /** The data of evidence bundles; names and meanings as in the contract. */
+import type { BundleBudget, BundleLimits, Price, ReplicateLimits } from '../generated/bundle.js'
 import type { Usage } from '../types.js'
+
+export type { BundleBudget, BundleLimits, Price, ReplicateLimits }
 
 /** Whether a replicate is valid, and its errors. */
 export interface Quality {
@@ -15,25 +18,7 @@ export type ReplicateStatus =
 export type BundleUsage = Required<Omit<Usage, 'reasoningTokens'>>
 
 /** The usage of a replicate, as far as the host knows it. */
-export type ReportedUsage = Partial<Usage>
-
-/** Micro-dollars per million tokens; whole numbers. */
-export interface Price {
-  input: number
-  /** @defaultValue `input` */
-  cached_input?: number
-  output: number
-}
-
-/** Caps on the output. They never change a number. */
-export interface BundleLimits {
-  /** Maximum entries of `consensus`, and of `distributions`. */
-  max_fields?: number
-  /** Maximum entries of `disagreements`. */
-  max_diffs?: number
-  /** Maximum bytes of the JSON. Metadata, matrix, confidence and counts are never cut. */
-  max_bytes?: number
-}
+export type ReportedUsage = { [Name in keyof Usage]?: Usage[Name] | undefined }
 
 /** One value of a disagreement, and the replicates that have it, by index from 0. */
 export interface DisagreeingValue {
@@ -178,20 +163,6 @@ export interface EvidenceBundle {
   meta: BundleMeta
   replicates: BundleReplicate[]
   summary: BundleSummary
-}
-
-/** Limits of one replicate. */
-export interface ReplicateLimits {
-  tokens?: number
-  seconds?: number
-}
-
-/** Limits of all replicates together. */
-export interface BundleBudget {
-  tokens?: number
-  seconds?: number
-  /** Micro-dollars; requires `prices`. */
-  cost?: number
 }
 
 interface Envelope {

@@ -1,82 +1,13 @@
 /** Runs a chain of steps for a complex query, in a page or a worker. */
 import { TurnlockError } from '../errors.js'
 import { Feed } from '../feed.js'
+import type { RunChainOptions } from '../generated/chain.js'
+import { RUN_CHAIN_OPTIONS } from '../generated/rows.js'
+import { checkOptions } from '../options.js'
 import { ChainDriver, type Callback } from './driver.js'
-import type { PatternStats } from './learn.js'
-import type {
-  CallContext,
-  ChainCache,
-  ChainCosts,
-  ChainEvent,
-  ChainLimits,
-  ChainPattern,
-  ChainResult,
-  Classification,
-  ClassifierOptions,
-  Plan,
-  PlanContext,
-  PlanStep,
-  StepContext,
-  StepId,
-  StepResult,
-  SynthesisContext,
-  Text,
-} from './types.js'
+import type { ChainEvent, ChainResult } from './types.js'
 
-/** The options of `runChain`. Callbacks do the I/O; the core decides when to call which. */
-export interface RunChainOptions {
-  /** The user's query. */
-  query: string
-  /** The simple path: one model call, with any context that the host adds. */
-  answer(context: CallContext & { query: string; fellBack: ChainResult['fellBack'] }): Text
-  /** Calls a planner. Returns its text, or a plan object. If it throws, `answer` is called. */
-  plan(context: PlanContext): unknown
-  /**
-   * Searches for information and returns any JSON value. Items are counted in a list, or in the
-   * `items` of an object. A number in its `cost` counts like `spend`.
-   */
-  search(context: StepContext): unknown
-  /** Condenses results, for steps of type `refine`. @defaultValue as `search` */
-  refine?(context: StepContext): unknown
-  /** Writes a text from results. */
-  synthesize(context: SynthesisContext): Text
-  /** Overrides the classifier; receives its classification. */
-  classify?(context: CallContext & { query: string; classification: Classification }): unknown
-  /**
-   * Rates the completeness of the results, 0 to 1. Called after each step; no new step starts
-   * meanwhile.
-   */
-  assess?(context: CallContext & { query: string; results: StepResult[] }): unknown
-  /** Decides each `when`, instead of the core's expressions. */
-  condition?(context: StepContext & { when: string }): boolean | Promise<boolean>
-  /**
-   * Called after each wave. Returns new steps that replace the `remaining` ones, in the form of a
-   * planner's answer, or null to keep them. Steps that have started stay unchanged.
-   */
-  replan?(
-    context: CallContext & {
-      query: string
-      plan: Plan
-      results: StepResult[]
-      remaining: StepId[]
-    },
-  ): Promise<PlanStep[] | unknown> | PlanStep[] | unknown
-  limits?: ChainLimits
-  costs?: ChainCosts
-  /** Patterns that a plan may have. @defaultValue all three */
-  patterns?: ChainPattern[]
-  classifier?: ClassifierOptions
-  /** A cache for the results of searches and refinements, such as a `Map`. */
-  cache?: ChainCache
-  /** Part of every key in the cache, such as the name of the search index. @defaultValue "" */
-  model?: string
-  /** Collects user feedback on chains; see `patternStats`. */
-  feedback?: PatternStats
-  /** `false` always takes the simple path. @defaultValue true */
-  enabled?: boolean
-  /** Cancels the chain. */
-  signal?: AbortSignal
-}
+export type { RunChainOptions }
 
 /** A running chain. Iterate over its events, or await its result, or both. */
 export interface Chain extends AsyncIterable<ChainEvent> {
@@ -113,6 +44,7 @@ class RunningChain implements Chain {
   #rated = false
 
   constructor(options: RunChainOptions) {
+    checkOptions(options, RUN_CHAIN_OPTIONS)
     this.#options = options
     this.result = new Promise((resolve) => (this.#settle = resolve))
     const { query, limits, costs, patterns, classifier, model, enabled, cache, signal } = options

@@ -1,6 +1,11 @@
 /** Effectiveness of each pattern of chains, from user feedback. */
 import { answer, call, core, encode } from '../core.js'
+import type { PatternStatsOptions } from '../generated/chain.js'
+import { PATTERN_STATS_OPTIONS } from '../generated/rows.js'
+import { checkOptions } from '../options.js'
 import type { ChainPattern } from './types.js'
+
+export type { PatternStatsOptions }
 
 /** Statistics of one pattern. */
 export interface PatternEffectiveness {
@@ -25,15 +30,6 @@ export interface PatternState {
   patterns: Record<ChainPattern, PatternEffectiveness>
 }
 
-export interface PatternStatsOptions {
-  /** The result of `export`. @defaultValue empty statistics */
-  state?: PatternState
-  /** Whether planners are asked for the most effective pattern only. @defaultValue false */
-  use?: boolean
-  /** Chains that each of at least two patterns needs before they are compared. @defaultValue 20 */
-  enough?: number
-}
-
 export interface PatternStats {
   record(chain: { pattern: ChainPattern; success: boolean; cost: number; ms: number }): void
   /** The pattern with the highest lower bound; null if there is not enough data. */
@@ -43,8 +39,13 @@ export interface PatternStats {
   wire(): { state: PatternState; enough: number } | undefined
 }
 
-/** Collects statistics of chains per pattern. They affect planning only if `use` is set. */
+/**
+ * Collects statistics of chains per pattern. They affect planning only if `use` is set.
+ *
+ * @throws TurnlockError `options.invalid`
+ */
 export function patternStats(options: PatternStatsOptions = {}): PatternStats {
+  checkOptions(options, PATTERN_STATS_OPTIONS)
   const { use = false, enough = 20 } = options
   const ask = (request: Record<string, unknown>) => {
     const bytes = encode(JSON.stringify(request))

@@ -1,4 +1,5 @@
 /** The data of a chain; the same shapes in every runtime. */
+export type { ChainCosts, ChainLimits, ClassifierOptions, PlanLimits } from '../generated/chain.js'
 
 export type ChainPattern = 'sequential' | 'parallel' | 'conditional'
 export type StepType = 'search' | 'refine' | 'synthesize'
@@ -14,22 +15,6 @@ export interface Classification {
   entities: string[]
   /** 0 to 1; not a probability. The query is complex if the score reaches the threshold. */
   score: number
-}
-
-export interface ClassifierOptions {
-  /** The minimum score of a complex query. @defaultValue 0.5 */
-  threshold?: number
-  /** Additional words that indicate several steps. @defaultValue [] */
-  indicators?: string[]
-}
-
-export interface PlanLimits {
-  /** Maximum number of steps, not counting an added synthesis; 1 to 64. @defaultValue 8 */
-  maxSteps?: number
-  /** The allowed patterns. @defaultValue all three */
-  patterns?: ChainPattern[]
-  /** Whether each `when` must be an expression that the core can evaluate. @defaultValue true */
-  conditions?: boolean
 }
 
 export interface PlanStep {
@@ -145,47 +130,6 @@ export interface ChainResult extends Outcome {
   completeness: number | null
 }
 
-/** The limits of a chain. Times are in milliseconds, costs in a unit of your choice. */
-export interface ChainLimits {
-  /** Maximum number of steps that run, not counting the last synthesis. @defaultValue 8 */
-  maxSteps?: number
-  /** Maximum cost of all calls together, including the answer. @defaultValue none */
-  maxCost?: number
-  /** The completeness at which the chain stops. @defaultValue 0.85 */
-  completeness?: number
-  /**
-   * The chain stops when a search finds less than this share of what the one before it found; 0
-   * switches the rule off. @defaultValue 0.8
-   */
-  diminishing?: number
-  /** Maximum number of steps in flight. @defaultValue 4 */
-  maxParallel?: number
-  /** Maximum number of retries of a failed step or answer. @defaultValue 1 */
-  maxRetries?: number
-  /** Delay before the first retry of a step, doubled for each further one. @defaultValue 250 */
-  retryMs?: number
-  /** Time for one attempt at a step. @defaultValue 30000 */
-  stepMs?: number
-  /** Time for the planner. @defaultValue 30000 */
-  planMs?: number
-  /** Time for everything before the answer. @defaultValue 120000 */
-  totalMs?: number
-  /** Time for the complete answer. @defaultValue 120000 */
-  answerMs?: number
-  /** Maximum age of a cached result. @defaultValue 3600000 */
-  cacheMs?: number
-}
-
-/** Maximum cost of a call, by kind; reserved before it starts, so `maxCost` is never exceeded. */
-export interface ChainCosts {
-  answer?: number
-  assess?: number
-  plan?: number
-  refine?: number
-  search?: number
-  synthesize?: number
-}
-
 /** A finished step, as passed to later steps and to the synthesis. */
 export interface StepResult {
   id: StepId
@@ -202,6 +146,38 @@ export interface CallContext {
   spend(cost: number): void
 }
 
+/** The context of `answer`. */
+export interface AnswerContext extends CallContext {
+  /** The user's query. */
+  query: string
+  /** Why a complex query takes the simple path. */
+  fellBack: ChainFailure | null
+}
+
+/** The context of `classify`. */
+export interface ClassifyContext extends CallContext {
+  /** The user's query. */
+  query: string
+  /** That of the core. */
+  classification: Classification
+}
+
+/** The context of `assess`. */
+export interface AssessContext extends CallContext {
+  /** The user's query. */
+  query: string
+  /** Results of the steps so far. */
+  results: StepResult[]
+}
+
+/** The context of `replan`. */
+export interface ReplanContext extends AssessContext {
+  /** The current plan. */
+  plan: Plan
+  /** Steps that have not started. */
+  remaining: StepId[]
+}
+
 export interface StepContext extends CallContext {
   id: StepId
   /** The query with its placeholders filled in. */
@@ -212,6 +188,12 @@ export interface StepContext extends CallContext {
   /** Results of the steps that this one depends on. */
   inputs: StepResult[]
   attempt: number
+}
+
+/** The context of `condition`. */
+export interface ConditionContext extends StepContext {
+  /** The condition of the step. */
+  when: string
 }
 
 export interface PlanContext extends CallContext {

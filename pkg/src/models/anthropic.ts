@@ -1,17 +1,18 @@
 /** Anthropic Messages. */
-import { post, trimSlash, type HttpModelOptions, type Model } from './model.js'
+import type { AnthropicOptions } from '../generated/models.js'
+import { ANTHROPIC_OPTIONS } from '../generated/rows.js'
+import { checkOptions } from '../options.js'
+import { post, trimSlash, type Model } from './model.js'
 
-export interface AnthropicOptions extends HttpModelOptions {
-  /** The URL up to the version. @defaultValue "https://api.anthropic.com/v1" */
-  baseURL?: string
-  /** Maximum tokens of one response. @defaultValue 4096 */
-  maxTokens?: number
-  /** Sends the header that allows requests from pages. The page's user can then see the key. */
-  dangerouslyAllowBrowser?: boolean
-}
+export type { AnthropicOptions }
 
-/** A model behind `POST {baseURL}/messages`. */
+/**
+ * A model behind `POST {baseURL}/messages`.
+ *
+ * @throws TurnlockError `options.invalid`
+ */
 export function anthropic(options: AnthropicOptions): Model {
+  checkOptions(options, ANTHROPIC_OPTIONS)
   const { model, apiKey, maxRetries = 2, maxTokens = 4096, body } = options
   const url = `${trimSlash(options.baseURL ?? 'https://api.anthropic.com/v1')}/messages`
   const own: Record<string, string> = { 'anthropic-version': '2023-06-01' }

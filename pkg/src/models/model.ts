@@ -1,4 +1,5 @@
 /** The interface between a turn and a model. */
+import type { HttpModelOptions } from '../generated/models.js'
 import type { Delta, Dialect } from '../types.js'
 
 /** The members of a request that the core sets, in the dialect's wire format. */
@@ -26,22 +27,6 @@ export interface Model {
 
 /** A host's `fetch`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
-
-/** The options of all HTTP models. */
-export interface HttpModelOptions {
-  /** The provider's model name. */
-  model: string
-  /** Sent in the provider's format. In a page, prefer a proxy that adds it. */
-  apiKey?: string
-  /** Added to every request. */
-  headers?: Record<string, string>
-  /** @defaultValue `globalThis.fetch` */
-  fetch?: Fetch
-  /** Maximum retries of a failed request. @defaultValue 2 */
-  maxRetries?: number
-  /** Added to every request body, such as `{ temperature: 0 }`. */
-  body?: Record<string, unknown>
-}
 
 /** Posts JSON. Error messages never contain the URL or a header. */
 export function post(

@@ -1,19 +1,20 @@
 /** OpenAI Chat Completions, and compatible servers. */
 import { TurnlockError } from '../errors.js'
-import { post, trimSlash, type HttpModelOptions, type Model } from './model.js'
+import type { OpenAIChatOptions } from '../generated/models.js'
+import { OPEN_AI_CHAT_OPTIONS } from '../generated/rows.js'
+import { checkOptions } from '../options.js'
+import { post, trimSlash, type Model } from './model.js'
 
-export interface OpenAIChatOptions extends HttpModelOptions {
-  /** The URL up to the version, such as `https://api.openai.com/v1`. */
-  baseURL: string
-  /** The server's variant of the wire format. @defaultValue "openai-chat" */
-  dialect?: 'openai-chat' | 'deepseek' | 'mistral'
-}
+export type { OpenAIChatOptions }
 
 /**
  * A model behind `POST {baseURL}/chat/completions`: OpenAI, DeepSeek, Mistral, Groq,
  * OpenRouter, vLLM, Ollama's `/v1` and others.
+ *
+ * @throws TurnlockError `options.invalid`
  */
 export function openaiChat(options: OpenAIChatOptions): Model {
+  checkOptions(options, OPEN_AI_CHAT_OPTIONS)
   if (!options.baseURL) throw new TurnlockError('options.invalid', '`baseURL`: expected an address')
   const { model, apiKey, maxRetries = 2, dialect = 'openai-chat', body } = options
   const url = `${trimSlash(options.baseURL)}/chat/completions`

@@ -1,9 +1,12 @@
 /** The synchronous operations around a tool-request pass. */
 import { answer, call, core, encode } from '../core.js'
 import { TurnlockError } from '../errors.js'
+import type { PromptTemplate, ToolRequestPolicy } from '../generated/request.js'
 import type { Glue } from '../glue.js'
 import { stringify } from '../pure.js'
-import type { ParsedToolRequest, ToolRequestPolicy } from './types.js'
+import type { ParsedToolRequest } from './types.js'
+
+export type { PromptTemplate }
 
 const ask = <T>(work: (glue: Glue) => string): T => JSON.parse(answer(call(core(), work))) as T
 
@@ -23,13 +26,6 @@ export function parseToolRequest(
   }
   const bytes = encode(stringify({ text, policy }))
   return ask((glue) => glue.request_parse(bytes))
-}
-
-/** A prompt with a name, so that an audit can show which one was used. */
-export interface PromptTemplate {
-  id: string
-  /** The system prompt of the pass. */
-  text: string
 }
 
 /** A problem in a prompt. */
@@ -70,8 +66,9 @@ export function toolRequestPrompts(): Record<
 /** A tool as returned by MCP's `tools/list`; only these members are read. */
 export interface AnnotatedTool {
   name: string
-  readOnly?: boolean
-  annotations?: { readOnlyHint?: boolean; destructiveHint?: boolean }
+  readOnly?: boolean | undefined
+  annotations?:
+    { readOnlyHint?: boolean | undefined; destructiveHint?: boolean | undefined } | undefined
 }
 
 /** A list of tools that shows which ones are read-only. */
@@ -100,7 +97,7 @@ export interface ToolInventory {
  * @throws TurnlockError `options.invalid` if `tools` is neither
  */
 export function inventoryTools(
-  tools: Record<string, { readonly readOnly?: boolean }> | readonly AnnotatedTool[],
+  tools: Record<string, { readonly readOnly?: boolean | undefined }> | readonly AnnotatedTool[],
 ): ToolInventory {
   if (typeof tools !== 'object' || tools === null) {
     throw new TurnlockError('options.invalid', '`tools`: expected tools by name, or a list')

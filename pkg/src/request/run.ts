@@ -1,69 +1,18 @@
 /** Runs a tool-request pass in a page or a worker. */
 import { Driver } from '../driver.js'
 import { isTurnlockError, TurnlockError } from '../errors.js'
-import type { Model } from '../models/model.js'
+import type { PassOptions, PromptTemplate, ToolRequestOptions } from '../generated/request.js'
+import { TOOL_REQUEST_OPTIONS } from '../generated/rows.js'
+import { checkOptions, present } from '../options.js'
 import { stringify } from '../pure.js'
 import { randomHex, randomId } from '../random.js'
-import type { Redact } from '../redact.js'
 import { describe } from '../serialize.js'
-import type { Tool } from '../tools.js'
 import { abortReason, checkModel, wireTools } from '../turn.js'
 import type { TraceEvent, Usage } from '../types.js'
-import type { PromptTemplate } from './pure.js'
 import { redacted } from './redact.js'
-import type {
-  PassCall,
-  PassToolResult,
-  PassTraceEvent,
-  RecordedCall,
-  Rejected,
-  ToolRequestPolicy,
-} from './types.js'
+import type { PassCall, PassToolResult, PassTraceEvent, RecordedCall, Rejected } from './types.js'
 
-/** The options of `runWithToolRequests`. */
-export interface ToolRequestOptions<Plan = unknown> {
-  /** The model, from `openaiChat`, `anthropic` or `customModel`. */
-  model: Model
-  /**
-   * The planning input. The results of the tools go to its `global_context.tool_results`; existing
-   * values there are not sent.
-   */
-  input: Record<string, unknown>
-  /** The tools by name. Only `readOnly` tools ever run. */
-  tools?: Record<string, Tool>
-  policy?: ToolRequestPolicy
-  /** The plan's id in every event. @defaultValue random; derived from the input when replaying */
-  planId?: string
-  /** @defaultValue random; derived from the input when replaying */
-  runId?: string
-  /** The plan's origin. @defaultValue "live"; "paper" with `record`, "backtest" with `replay` */
-  source?: string
-  /** Replacements for the shipped prompts; see `lintPrompt`. */
-  prompts?: { request?: string | PromptTemplate; plan?: string | PromptTemplate }
-  /**
-   * Makes the plan from the model's text, without the code fence around it.
-   * @defaultValue the JSON value; the text itself if it is not JSON
-   */
-  parsePlan?: (text: string) => Plan | Promise<Plan>
-  /** A list or a function that receives every result for a later `replay`. Not redacted. */
-  record?: RecordedCall[] | ((call: RecordedCall) => void)
-  /**
-   * Recorded results, by signature. No tool runs: a call without a record gets the error
-   * `replay.miss`. The same input gives the same requests, result and trace, byte for byte.
-   */
-  replay?: readonly RecordedCall[]
-  /**
-   * The start time in trace events, in milliseconds since 1970.
-   * @defaultValue `Date.now()`; 0 when replaying
-   */
-  startedAt?: number
-  /** Receives trace events. Its exceptions are ignored. */
-  onTrace?: (event: PassTraceEvent) => void
-  /** Redacts the texts of trace events. */
-  redact?: Redact
-  /** Ends the pass with `request.cancelled`. */
-  signal?: AbortSignal
-}
+export type { ToolRequestOptions }
 
 /** A plan, and how it was made. */
 export interface ToolRequestResult<Plan = unknown> {
@@ -118,6 +67,7 @@ interface Done {
 export async function runWithToolRequests<Plan = unknown>(
   options: ToolRequestOptions<Plan>,
 ): Promise<ToolRequestResult<Plan>> {
+  checkOptions(options, TOOL_REQUEST_OPTIONS)
   const { parsePlan, record } = options
   const done = await drive(options)
   const { recorded, plan, text = '', error, ...result } = done
@@ -152,11 +102,12 @@ function drive(options: AnyOptions): Promise<Done> {
   const recording = options.record !== undefined
   // When replaying, the core derives missing ids from the input.
   const own = replay ? {} : { planId: randomId(), runId: randomId(), secret: randomHex(32) }
-  const machine = {
+  const machine: PassOptions = {
     ...own,
-    ...given({ planId: options.planId, runId: options.runId }),
+    ...present({ planId: options.planId, runId: options.runId }),
     ...{ dialect: model.dialect, maxRetries: model.maxRetries, tools: wireTools(tools) },
-    ...{ input, policy, replay, source: options.source ?? (recording ? 'paper' : undefined) },
+    ...{ input, policy, replay: replay as unknown[] | undefined },
+    source: options.source ?? (recording ? 'paper' : undefined),
     requestPrompt: template(options.prompts?.request),
     planPrompt: template(options.prompts?.plan),
     startedAt: options.startedAt ?? (replay ? 0 : Date.now()),
@@ -199,13 +150,7 @@ function checkRecording({ record, replay }: AnyOptions): void {
   if (record !== undefined) throw invalid('record', 'none when replaying')
 }
 
-/** Only the members that have a value. */
-const given = (values: Record<string, string | undefined>): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  )
-
-const template = (prompt: string | PromptTemplate | undefined): unknown =>
+const template = (prompt: string | PromptTemplate | undefined): PromptTemplate | undefined =>
   typeof prompt === 'string' ? { id: 'custom', text: prompt } : prompt
 
 /** The input of the plan pass. */

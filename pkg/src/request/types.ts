@@ -1,38 +1,6 @@
 /** The data of a tool-request pass. Members of the request JSON keep its `snake_case` names. */
+export type { Channel, ToolRequestPolicy, ToolRequestPrompts } from '../generated/request.js'
 import type { FinishReason, ToolStatus, Usage } from '../types.js'
-
-/** The limits of a pass. Times are in milliseconds. */
-export interface ToolRequestPolicy {
-  /**
-   * Names of the tools that may be requested. A tool that is not `readOnly` never runs, even if it
-   * is listed here. @defaultValue every tool that is `readOnly`
-   */
-  allow?: string[]
-  /** Maximum calls that run for one plan; further ones are refused, in order. @defaultValue 2 */
-  maxToolCalls?: number
-  /** Maximum requests for one plan, up to 4; 0 skips to the plan pass. @defaultValue 1 */
-  maxIterations?: number
-  /** Time for one call; a tool's own `timeoutMs` applies if it is shorter. @defaultValue 2000 */
-  toolTimeoutMs?: number
-  /** Time for all calls together. @defaultValue 5000 */
-  totalToolMs?: number
-  /** Longer results are cut and marked as truncated. @defaultValue 65536 */
-  maxToolResultBytes?: number
-  /** Maximum UTF-16 units of a `reason`; longer ones are cut. @defaultValue 200 */
-  maxReasonChars?: number
-  /**
-   * How the model returns its request: in the text of its answer, as structured output
-   * (`response_format`; a forced tool on Anthropic), or as a call of `request_tools`. The request
-   * is accepted in any of these forms. @defaultValue "text"
-   */
-  channel?: 'text' | 'structured' | 'tool_call'
-  /** @defaultValue 60000 */
-  modelFirstByteMs?: number
-  /** @defaultValue 60000 */
-  modelIdleMs?: number
-  /** Time for the whole pass. @defaultValue 300000 */
-  totalMs?: number
-}
 
 /** Why something is rejected. A {@link CallRefusal} affects one call, the others the request. */
 export type RejectedReason =

@@ -1,22 +1,9 @@
 /** CORS: only listed origins and the handler's own origin may call. */
 import { TurnlockError } from '../errors.js'
+import type { CorsOptions } from '../generated/server.js'
 import { Refusal } from './refusal.js'
 
-export interface CorsOptions {
-  /**
-   * Allowed origins, such as `https://app.example`. `"*"`, alone and without `credentials`,
-   * lets every site call. The origin of the request's own URL is always allowed. Behind a proxy
-   * that changes it, list the public origin.
-   * @defaultValue []
-   */
-  origins?: readonly string[]
-  /** Lets listed origins send cookies. @defaultValue false */
-  credentials?: boolean
-  /** Seconds for which a browser may cache a preflight response. @defaultValue 600 */
-  maxAge?: number
-  /** Request headers besides `content-type`, `authorization`, `last-event-id`. @defaultValue [] */
-  headers?: readonly string[]
-}
+export type { CorsOptions }
 
 const HEADERS = ['content-type', 'authorization', 'last-event-id']
 const EXPOSED = 'x-request-id, retry-after'

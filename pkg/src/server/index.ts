@@ -9,6 +9,13 @@
 export type { CorsOptions } from './cors.js'
 export { createHandler, type Handler } from './handler.js'
 export type { ServerLimits } from './limits.js'
-export { toNodeListener } from './node.js'
+export { toNodeListener, type NodeListenerOptions } from './node.js'
 export type { HandlerOptions, PerRequest, RequestContext, Session } from './options.js'
-export type { Environment, TwoStage, TwoStageOption } from './two-stage.js'
+export type {
+  Environment,
+  TwoStage,
+  TwoStageCallback,
+  TwoStageOption,
+  TwoStageSwitches,
+  TwoStageValues,
+} from './two-stage.js'

@@ -1,27 +1,18 @@
 /** The limits of a server. */
 import { TurnlockError } from '../errors.js'
+import type { ServerLimits } from '../generated/server.js'
+import type { Filled } from '../options.js'
 import { Refusal } from './refusal.js'
 
-export interface ServerLimits {
-  /** Maximum bytes of a request's body. @defaultValue 1 048 576 */
-  bodyBytes?: number
-  /** Maximum messages of a history. @defaultValue 500 */
-  messages?: number
-  /** Maximum attempts per minute to resume one turn, per handler instance. @defaultValue 30 */
-  resumesPerMinute?: number
-  /** Maximum concurrent turns of one tenant, per handler instance. @defaultValue 32 */
-  turnsPerTenant?: number
-  /** Milliseconds without an event before a `: keep-alive` comment. @defaultValue 15 000 */
-  keepAliveMs?: number
-}
+export type { ServerLimits }
 
-const DEFAULTS: Required<ServerLimits> = {
+const DEFAULTS: Filled<ServerLimits> = {
   ...{ bodyBytes: 1_048_576, messages: 500, resumesPerMinute: 30 },
   ...{ turnsPerTenant: 32, keepAliveMs: 15_000 },
 }
 
 /** @throws TurnlockError `options.invalid` */
-export function limitsOf(given: ServerLimits = {}): Required<ServerLimits> {
+export function limitsOf(given: ServerLimits = {}): Filled<ServerLimits> {
   const limits = { ...DEFAULTS }
   for (const name of Object.keys(DEFAULTS) as (keyof ServerLimits)[]) {
     const value = given[name]

@@ -1,4 +1,9 @@
 /** Adapts a handler to `node:http`, without a dependency on its types or code. */
+import { NODE_LISTENER_OPTIONS } from '../generated/rows.js'
+import type { NodeListenerOptions } from '../generated/server.js'
+import { checkOptions } from '../options.js'
+
+export type { NodeListenerOptions }
 
 /** The part of `http.IncomingMessage` that is used. */
 export interface NodeRequest extends AsyncIterable<Uint8Array> {
@@ -25,14 +30,16 @@ export interface NodeResponse {
 /**
  * A listener for `node:http` and the frameworks based on it.
  *
- * @param protocol of the URLs that the handler receives. @defaultValue that of the connection
+ * @throws TurnlockError `options.invalid`
  * @example
  * http.createServer(toNodeListener(handler)).listen(8080)
  */
 export function toNodeListener(
   handler: (request: Request) => Response | Promise<Response>,
-  { protocol }: { protocol?: 'http' | 'https' } = {},
+  options: NodeListenerOptions = {},
 ): (request: NodeRequest, response: NodeResponse) => Promise<void> {
+  checkOptions(options, NODE_LISTENER_OPTIONS)
+  const { protocol } = options
   return async (incoming, outgoing) => {
     const left = new AbortController()
     // Referenced until the connection closes. In Node, a request's signal follows another signal by

@@ -1,33 +1,24 @@
 /** The switches between the two-stage route and the unified one. */
 import { TurnlockError } from '../errors.js'
+import type { TwoStageSwitches, TwoStageValues } from '../generated/server.js'
+import type { Filled } from '../options.js'
+
+export type { TwoStageSwitches, TwoStageValues }
 
 /** The switches of the two-stage route. */
-export interface TwoStage {
-  /** If false, the two-stage route responds with 404 `route.disabled`. @defaultValue true */
-  enabled: boolean
-  /**
-   * Whether `POST {basePath}` is the two-stage route (if it is enabled) or the unified one.
-   * @defaultValue true
-   */
-  default: boolean
-  /** Maximum and default of the tool calls that a request may ask for. @defaultValue 1 */
-  maxTools: number
-}
+export type TwoStage = Filled<TwoStageValues>
 
 /** Variables of the host: an object with `TWO_STAGE_ENABLED` and the like. */
 export type Environment = object
 
-/**
- * Values, or a callback that returns them for each request. Values may name request headers that
- * override everything else. Use this only behind a gateway that sets or removes these headers on
- * every request.
- */
-export type TwoStageOption =
-  | (Partial<TwoStage> & { headers?: Partial<Record<keyof TwoStage, string>> })
-  | ((
-      request: Request,
-      env: Environment | undefined,
-    ) => Partial<TwoStage> | Promise<Partial<TwoStage>>)
+/** Returns the switches for a request. */
+export type TwoStageCallback = (
+  request: Request,
+  env: Environment | undefined,
+) => TwoStageValues | Promise<TwoStageValues>
+
+/** Values, or a callback that returns them for each request. */
+export type TwoStageOption = TwoStageSwitches | TwoStageCallback
 
 const VARIABLES = {
   enabled: 'TWO_STAGE_ENABLED',

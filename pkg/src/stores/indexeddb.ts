@@ -8,24 +8,16 @@
  * @module
  */
 import { TurnlockError } from '../errors.js'
+import { INDEXED_DB_STORE_OPTIONS } from '../generated/rows.js'
+import type { IndexedDbStoreOptions } from '../generated/stores.js'
+import { checkOptions } from '../options.js'
 import { connect, done, failure, finished, type Connection } from './indexeddb-connection.js'
 import { OwnerLocks } from './owner-locks.js'
 import { judge, recordExists, refusal, repeatedName } from './store.js'
 import type { Answer, Commit, EventGroup, Kept, Recalled, Store } from './store.js'
 import { Watchers } from './watchers.js'
 
-/** The options of {@link indexedDbStore}. */
-export interface IndexedDbStoreOptions {
-  /** Name of the database; use one per user if users share a browser. @defaultValue "turnlock" */
-  name?: string
-  /** @defaultValue `globalThis.indexedDB` */
-  indexedDB?: IDBFactory
-  /**
-   * How long to wait for a database that another page blocks, in milliseconds; then
-   * `store.blocked`. @defaultValue 10000
-   */
-  openTimeoutMs?: number
-}
+export type { IndexedDbStoreOptions }
 
 interface Turn {
   turn: string
@@ -74,6 +66,7 @@ const under = (turn: string, after?: number) =>
  * reopens a closed connection.
  */
 export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
+  checkOptions(options, INDEXED_DB_STORE_OPTIONS)
   const { name = 'turnlock', openTimeoutMs = 10_000 } = options
   const connection: Connection = connect(name, options.indexedDB, openTimeoutMs)
   const locks = new OwnerLocks(`${name}:`)

@@ -1,21 +1,13 @@
 /** A store in memory, for a single process and for tests. */
 import { TurnlockError } from '../errors.js'
+import { MEMORY_STORE_OPTIONS } from '../generated/rows.js'
+import type { MemoryStoreOptions } from '../generated/stores.js'
+import { checkOptions } from '../options.js'
 import { judge, recordExists, refusal, repeatedName } from './store.js'
 import type { Commit, EventGroup, Store } from './store.js'
 import { Watchers } from './watchers.js'
 
-/** The options of {@link memoryStore}. */
-export interface MemoryStoreOptions {
-  /**
-   * Maximum number of stored turns. At the limit, the turn that was closed first is deleted; if all
-   * are open, a new one fails with `store.full`. @defaultValue 10000
-   */
-  maxTurns?: number
-  /** Maximum number of reusable outcomes; the oldest is deleted first. @defaultValue 10000 */
-  maxReusable?: number
-  /** A monotonic clock in milliseconds. @defaultValue `performance.now` */
-  now?: () => number
-}
+export type { MemoryStoreOptions }
 
 interface Turn {
   owner: string
@@ -55,6 +47,7 @@ function sweeper<T extends { expires: number }>(
  * the limit is unknown: its `requestId` would run again.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  checkOptions(options, MEMORY_STORE_OPTIONS)
   const { maxTurns = 10_000, maxReusable = 10_000, now = () => performance.now() } = options
   for (const [name, value] of Object.entries({ maxTurns, maxReusable })) {
     if (Number.isInteger(value) && value > 0) continue

@@ -8,6 +8,9 @@
  * @module
  */
 import { TurnlockError } from '../errors.js'
+import { REDIS_STORE_OPTIONS } from '../generated/rows.js'
+import type { RedisStoreOptions } from '../generated/stores.js'
+import { checkOptions } from '../options.js'
 import { sender, type RedisClientLike } from './redis-client.js'
 import { COMMIT, EVENTS, READ, RECALL, STANDING } from './redis-scripts.js'
 import { recordExists } from './store.js'
@@ -15,12 +18,7 @@ import type { Commit, EventGroup, Store } from './store.js'
 import { pack, unpack } from './text.js'
 
 export type { RedisClientLike } from './redis-client.js'
-
-/** The options of {@link redisStore}. */
-export interface RedisStoreOptions {
-  /** Prefix of every key. @defaultValue "turnlock:" */
-  prefix?: string
-}
+export type { RedisStoreOptions }
 
 /** Poll interval for watched turns, in milliseconds. */
 const POLL_MS = 200
@@ -59,6 +57,7 @@ function failure(cause: unknown): TurnlockError {
  * @throws TurnlockError `options.invalid` for anything else
  */
 export function redisStore(client: RedisClientLike, options: RedisStoreOptions = {}): Store {
+  checkOptions(options, REDIS_STORE_OPTIONS)
   const { prefix = 'turnlock:' } = options
   const send = sender(client)
   const run = async (script: string, keys: string[], args: (string | number)[] = []) => {

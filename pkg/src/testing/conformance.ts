@@ -1,8 +1,13 @@
+import { CONFORMANCE_OPTIONS } from '../generated/rows.js'
+import type { ConformanceOptions } from '../generated/testing.js'
+import { checkOptions } from '../options.js'
 import type { Store } from '../stores/store.js'
 import type { Bench } from './cases.js'
 import { data } from './data-cases.js'
 import { rules } from './rule-cases.js'
 import { times } from './time-cases.js'
+
+export type { ConformanceOptions }
 
 /** One check of a store. */
 export interface ConformanceCase {
@@ -10,15 +15,6 @@ export interface ConformanceCase {
   name: string
   /** Rejects with the expected and the actual value if it does not hold. */
   run(): Promise<void>
-}
-
-/** How to run {@link storeConformance}. */
-export interface ConformanceOptions {
-  /**
-   * How long a case waits for something that must eventually happen, such as expiry, in
-   * milliseconds. No case requires anything to be fast. @defaultValue 10000
-   */
-  patienceMs?: number
 }
 
 /**
@@ -49,6 +45,7 @@ export function storeConformance(
   make: () => Store | Promise<Store>,
   options: ConformanceOptions = {},
 ): ConformanceCase[] {
+  checkOptions(options, CONFORMANCE_OPTIONS)
   const bench: Bench = { make: async () => make(), patienceMs: options.patienceMs ?? 10_000 }
   return [...rules, ...data, ...times].map(([name, run]) => ({ name, run: () => run(bench) }))
 }

@@ -6,7 +6,7 @@ import type { Delta } from '../types.js'
 /** A response of a scripted model: deltas, or a short form of a text or a call. */
 export type ScriptedResponse =
   | string
-  | { call: string; args?: unknown; id?: string }
+  | { call: string; args?: unknown; id?: string | undefined }
   | readonly Delta[]
   | ((request: ModelRequest) => readonly Delta[] | string)
 

@@ -1,0 +1,55 @@
+//! The tool-request pass.
+
+use super::{Table, table};
+
+pub(super) fn tables() -> Vec<Table> {
+    vec![
+        table! {
+            /// The options of `runWithToolRequests`.
+            "ToolRequestOptions<Plan = unknown>" for "runWithToolRequests" {
+                /// The model, from `openaiChat`, `anthropic` or `customModel`.
+                model: "Model" | required;
+                /// The planning input. The results of the tools go to its
+                /// `global_context.tool_results`; existing values there are not sent.
+                input: "Record<string, unknown>" | required;
+                /// The tools by name. Only `readOnly` tools ever run.
+                tools: "Record<string, Tool>";
+                policy from "PassOptions";
+                /// The plan's id in every event.
+                planId: "string" = "random; derived from the input when replaying";
+                /// The id of the run that the plan belongs to.
+                runId: "string" = "random; derived from the input when replaying";
+                source from "PassOptions"
+                    = "\"live\"; \"paper\" with `record`, \"backtest\" with `replay`";
+                /// Replacements for the shipped prompts; see `lintPrompt`.
+                prompts: "ToolRequestPrompts" | deep;
+                /// Makes the plan from the model's text, without the code fence around it.
+                parsePlan: "(text: string) => Plan | Promise<Plan>"
+                    = "the JSON value; the text itself if it is not JSON";
+                /// A list or a function that receives every result for a later `replay`. Not
+                /// redacted.
+                record: "RecordedCall[] | ((call: RecordedCall) => void)";
+                /// Recorded results, by signature. No tool runs: a call without a record gets the
+                /// error `replay.miss`. The same input gives the same requests, result and trace,
+                /// byte for byte.
+                replay: "readonly RecordedCall[]";
+                startedAt from "PassOptions" = "`Date.now()`; 0 when replaying";
+                /// Receives trace events. Its exceptions are ignored.
+                onTrace: "(event: PassTraceEvent) => void";
+                /// Redacts the texts of trace events.
+                redact: "Redact";
+                /// Ends the pass with `request.cancelled`.
+                signal: "AbortSignal";
+            }
+        },
+        table! {
+            /// Replacements for the shipped prompts. A text alone gets the id `custom`.
+            "ToolRequestPrompts" {
+                /// The system prompt of the request pass.
+                request: "string | PromptTemplate" | deep;
+                /// The system prompt of the plan pass.
+                plan: "string | PromptTemplate" | deep;
+            }
+        },
+    ]
+}

@@ -1,0 +1,120 @@
+//! The chat routes of a server.
+
+use super::{Table, table};
+
+pub(super) fn tables() -> Vec<Table> {
+    vec![
+        table! {
+            /// The options of `createHandler`.
+            "HandlerOptions<S extends Session = Session>" for "createHandler" {
+                /// The model, from `openaiChat`, `anthropic` or `customModel`.
+                model: "PerRequest<Model, S>" | required;
+                /// The tools by name.
+                tools: "PerRequest<Record<string, Tool>, S>" = "{}";
+                /// The store of the turns. All instances of the handler must share it.
+                store: "PerRequest<Store, S>" | required;
+                /// Identifies the client from the request's headers; it must not read the body.
+                /// `null`, `undefined` or an exception leads to a 401. A response is sent
+                /// unchanged.
+                authorize: "(request: Request, env: Environment | undefined): \
+                    S | Response | null | undefined | \
+                    Promise<S | Response | null | undefined>" | required;
+                /// The switches of the two-stage route. The environment can change them without a
+                /// rebuild.
+                twoStage: "TwoStageSwitches | TwoStageCallback" | deep;
+                /// The policy of every turn. Requests can set `maxTools`, up to
+                /// `twoStage.maxTools`, and `pauseAfterTools`.
+                policy: "Policy" | deep;
+                /// Prepares the history of a turn: adds a system prompt, or removes messages of the
+                /// client.
+                prepare: "(messages: unknown[], session: S, request: Request): \
+                    unknown[] | Promise<unknown[]>";
+                /// How much of a turn is stored, and for how long.
+                keep: "Keep" | deep;
+                /// The origins that may call.
+                cors: "CorsOptions" | deep;
+                /// Limits of requests and of running turns.
+                limits: "ServerLimits" | deep;
+                /// The path before those of the routes.
+                basePath: "string" = "\"/api/chat\"";
+                /// What happens to a turn whose client disconnects: it continues and can be
+                /// followed again, or it is cancelled.
+                clientGone: "'continue' | 'stop'" = "\"continue\"";
+                /// Receives the trace events of every turn. Its exceptions are ignored.
+                onTrace: "(event: TraceEvent, session: S): void";
+                /// Receives server errors, including those of models and stores. Clients get no
+                /// details.
+                onError: "(error: unknown, request: Request): void";
+            }
+        },
+        table! {
+            /// The switches of the two-stage route, as values.
+            "TwoStageValues" {
+                /// If false, the two-stage route responds with 404 `route.disabled`.
+                enabled: "boolean" = "true";
+                /// Whether `POST {basePath}` is the two-stage route (if it is enabled) or the
+                /// unified one.
+                default: "boolean" = "true";
+                /// Maximum and default of the tool calls that a request may ask for.
+                maxTools: "number" = "1", "0 to 999";
+            }
+        },
+        table! {
+            /// The switches of the two-stage route. They may name request headers that override
+            /// everything else. Use this only behind a gateway that sets or removes these headers
+            /// on every request.
+            "TwoStageSwitches", extends "TwoStageValues" {
+                /// The names of the headers.
+                headers: "TwoStageHeaders" | deep;
+            }
+        },
+        table! {
+            /// The names of request headers with the switches of the two-stage route.
+            "TwoStageHeaders" {
+                /// The header with `enabled`.
+                enabled: "string";
+                /// The header with `default`.
+                default: "string";
+                /// The header with `maxTools`.
+                maxTools: "string";
+            }
+        },
+        table! {
+            /// The origins that may call a handler, and what they may send.
+            "CorsOptions" {
+                /// Allowed origins, such as `https://app.example`. `"*"`, alone and without
+                /// `credentials`, lets every site call. The origin of the request's own URL is
+                /// always allowed. Behind a proxy that changes it, list the public origin.
+                origins: "readonly string[]" = "[]";
+                /// Lets listed origins send cookies.
+                credentials: "boolean" = "false";
+                /// Seconds for which a browser may cache a preflight response.
+                maxAge: "number" = "600";
+                /// Request headers besides `content-type`, `authorization`, `last-event-id`.
+                headers: "readonly string[]" = "[]";
+            }
+        },
+        table! {
+            /// The limits of a server.
+            "ServerLimits" {
+                /// Maximum bytes of a request's body.
+                bodyBytes: "number" = "1048576", "from 1";
+                /// Maximum messages of a history.
+                messages: "number" = "500", "from 1";
+                /// Maximum attempts per minute to resume one turn, per handler instance.
+                resumesPerMinute: "number" = "30", "from 1";
+                /// Maximum concurrent turns of one tenant, per handler instance.
+                turnsPerTenant: "number" = "32", "from 1";
+                /// Milliseconds without an event before a `: keep-alive` comment.
+                keepAliveMs: "number" = "15000", "from 1";
+            }
+        },
+        table! {
+            /// The options of `toNodeListener`.
+            "NodeListenerOptions" for "toNodeListener" {
+                /// The protocol of the URLs that the handler receives.
+                protocol: "'http' | 'https'" = "that of the connection";
+            }
+        },
+    ]
+}

@@ -1,0 +1,39 @@
+//! The shipped stores.
+
+use super::{Table, table};
+
+pub(super) fn tables() -> Vec<Table> {
+    vec![
+        table! {
+            /// The options of `memoryStore`.
+            "MemoryStoreOptions" for "memoryStore" {
+                /// Maximum number of stored turns. At the limit, the turn that was closed first is
+                /// deleted; if all are open, a new one fails with `store.full`.
+                maxTurns: "number" = "10000", "from 1";
+                /// Maximum number of reusable outcomes; the oldest is deleted first.
+                maxReusable: "number" = "10000", "from 1";
+                /// A monotonic clock in milliseconds.
+                now: "() => number" = "`performance.now`";
+            }
+        },
+        table! {
+            /// The options of `indexedDbStore`.
+            "IndexedDbStoreOptions" for "indexedDbStore" {
+                /// Name of the database; use one per user if users share a browser.
+                name: "string" = "\"turnlock\"";
+                /// The factory of databases.
+                indexedDB: "IDBFactory" = "`globalThis.indexedDB`";
+                /// How long to wait for a database that another page blocks, in milliseconds; then
+                /// `store.blocked`.
+                openTimeoutMs: "number" = "10000";
+            }
+        },
+        table! {
+            /// The options of `redisStore`.
+            "RedisStoreOptions" for "redisStore" {
+                /// Prefix of every key.
+                prefix: "string" = "\"turnlock:\"";
+            }
+        },
+    ]
+}

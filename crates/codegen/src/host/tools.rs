@@ -1,0 +1,32 @@
+//! Tools.
+
+use super::{Table, table};
+
+pub(super) fn tables() -> Vec<Table> {
+    vec![table! {
+        /// The options of `defineTool`.
+        "ToolOptions<S extends JsonSchema | StandardSchema = JsonSchema>" for "defineTool" {
+            description: "string" from "ToolSpec" | required;
+            /// JSON Schema (2020-12 or older), or any Standard Schema (zod, valibot, arktype).
+            inputSchema: "S" | required;
+            /// The schema for the model, if a Standard Schema cannot be converted to JSON Schema.
+            jsonSchema: "JsonSchema";
+            /// Runs the tool. The returned value must have a JSON form; `undefined` counts as
+            /// `null`. Arguments are values of `JSON.parse`, so ids beyond 2^53 must be strings.
+            execute: "(args: Args<S>, context: ToolContext): unknown" | required;
+            readOnly from "ToolSpec";
+            idempotent from "ToolSpec";
+            /// Part of the signature, for tools with several actions.
+            action: "(args: Args<S>): string";
+            /// Whether the user must approve a call before it runs: the turn pauses, and
+            /// `resumeTurn({ approvals })` continues it. Requires a store.
+            needsApproval: "boolean | ((args: Args<S>) => boolean)" = "false";
+            /// Needs a store; the signature must be the same.
+            reuseMs from "ToolSpec";
+            dedupe from "ToolSpec";
+            timeoutMs from "ToolSpec";
+            /// The size is that of its JSON text.
+            maxResultBytes from "ToolSpec";
+        }
+    }]
+}

@@ -1,0 +1,98 @@
+//! Turns: running, resuming, cancelling and following them.
+
+use super::{Table, table};
+
+pub(super) fn tables() -> Vec<Table> {
+    vec![
+        table! {
+            /// The options of `runTurn`.
+            "RunTurnOptions" for "runTurn" {
+                /// The model, from `openaiChat`, `anthropic` or `customModel`.
+                model: "Model" | required;
+                /// The history, with the user's message last: `{ role, content, … }`.
+                messages: "unknown[]" | required;
+                /// The tools by name. Names have 1 to 64 characters of `A-Z a-z 0-9 _ -`.
+                tools: "Record<string, Tool>";
+                mode from "TurnOptions";
+                policy from "TurnOptions";
+                requestId from "TurnOptions" = "`crypto.randomUUID()`";
+                projectId: "string | null" from "TurnOptions";
+                conversationId from "TurnOptions";
+                /// Stores the turn, so that it can be resumed, cancelled and followed from
+                /// elsewhere. Events are delivered after they are stored. A `requestId` that the
+                /// store knows ends with `turn.conflict`.
+                store: "Store";
+                /// Part of every name in the store.
+                tenant from "StoredAs" = "\"\"";
+                /// How much is stored, and for how long.
+                keep: "Keep";
+                /// Cancels the turn.
+                signal: "AbortSignal";
+                /// Receives trace events. Its exceptions are ignored.
+                onTrace: "(event: TraceEvent): void";
+            }
+        },
+        table! {
+            /// Limits on what a store persists of a turn.
+            "Keep" {
+                events from "StoredAs";
+                bytes from "StoredAs";
+                /// At least `leaseMs`.
+                ttlMs from "StoredAs";
+                leaseMs from "StoredAs";
+                /// Four round trips of the store, if that is longer.
+                gatherMs from "StoredAs";
+            }
+        },
+        table! {
+            /// The options of `resumeTurn`. Mode, policy and history are those of the original
+            /// turn.
+            "ResumeTurnOptions" for "resumeTurn" {
+                /// The id of the turn.
+                requestId: "string" | required;
+                /// From the `paused` event. If the turn has continued since, it ends with
+                /// `turn.conflict`.
+                toolBatchId: "number";
+                /// The model of the further requests.
+                model: "Model" | required;
+                /// The tools of the original turn; missing ones cannot be called.
+                tools: "Record<string, Tool>";
+                /// The store that has the turn.
+                store: "Store" | required;
+                tenant from "StoredAs" = "\"\"";
+                /// Decisions on waiting calls. Calls without a decision keep waiting.
+                approvals: "Approval[]";
+                /// Cancels the turn.
+                signal: "AbortSignal";
+                /// Receives trace events. Its exceptions are ignored.
+                onTrace: "(event: TraceEvent): void";
+            }
+        },
+        table! {
+            /// The options of `cancelTurn`.
+            "CancelTurnOptions" for "cancelTurn" {
+                /// The id of the turn.
+                requestId: "string" | required;
+                /// The store that has the turn.
+                store: "Store" | required;
+                tenant from "StoredAs" = "\"\"";
+                /// The reason in the `cancelled` event.
+                reason: "string" = "\"cancelled by the host\"";
+            }
+        },
+        table! {
+            /// The options of `followTurn`.
+            "FollowTurnOptions" for "followTurn" {
+                /// The id of the turn.
+                requestId: "string" | required;
+                /// The store that has the turn.
+                store: "Store" | required;
+                tenant from "StoredAs" = "\"\"";
+                /// `seq` of the last event that was received: `Last-Event-ID`.
+                after: "number" = "0", "from 0";
+                /// Stops reading; the turn continues.
+                signal: "AbortSignal";
+            }
+        },
+    ]
+}

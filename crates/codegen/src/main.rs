@@ -1,0 +1,75 @@
+//! `turnlock-codegen [--check]`: writes what is generated from rows. With `--check` it writes
+//! nothing, names the files that differ from what it would write, and fails if there are any.
+//!
+//! The rows are those of the core ([`turnlock::declared`]) and the host tables of [`host`], which
+//! declare the options that only the TypeScript side knows.
+//!
+//! | file | |
+//! |---|---|
+//! | `pkg/src/generated/<room>.ts` | the declarations |
+//! | `pkg/src/generated/rows.ts` | the names of options, for the checks at run time |
+//! | `pkg/test/types/options.ts` | a check by the compiler: `undefined` is a value of each option |
+//! | `docs/options.md` | the options of each operation |
+
+mod core_rows;
+mod files;
+mod host;
+mod markdown;
+mod model;
+mod names;
+mod text;
+mod type_test;
+mod typescript;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use files::{Files, stale, write};
+use model::Model;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(code) => code,
+        Err(why) => {
+            eprintln!("turnlock-codegen: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<ExitCode, String> {
+    let check = match std::env::args().skip(1).collect::<Vec<_>>().as_slice() {
+        [] => false,
+        [flag] if flag == "--check" => true,
+        _ => return Err("usage: turnlock-codegen [--check]".to_owned()),
+    };
+    // Set by `cargo run`.
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("run it with `cargo run`")?;
+    let root = PathBuf::from(here).join("../..");
+    let files = generated(&host::model()?)?;
+    let stale = stale(&root, &files)?;
+    if check {
+        for file in &stale {
+            eprintln!("stale, run `cargo run -p turnlock-codegen`: {file}");
+        }
+        return Ok(if stale.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    write(&root, &files, &stale)?;
+    for file in &stale {
+        println!("{file}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// All generated files, by their path in the repository.
+fn generated(model: &Model) -> Result<Files, String> {
+    let mut files = Files::new();
+    for room in model.rooms() {
+        let path = format!("{}/{room}.ts", files::GENERATED);
+        files.insert(path, typescript::declarations(model, room)?);
+    }
+    files.insert(format!("{}/rows.ts", files::GENERATED), names::rows(model)?);
+    files.insert("pkg/test/types/options.ts".to_owned(), type_test::options(model)?);
+    files.insert("docs/options.md".to_owned(), markdown::options(model)?);
+    Ok(files)
+}

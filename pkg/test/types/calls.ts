@@ -1,0 +1,109 @@
+// Only compiled: what users write, under `exactOptionalPropertyTypes`.
+import {
+  anthropic,
+  bundleTool,
+  defineTool,
+  openaiChat,
+  openHistory,
+  runBundle,
+  runChain,
+  runTurn,
+  runWithToolRequests,
+  type PlanContext,
+  type RunTurnOptions,
+  type TraceEvent,
+} from 'turnlock'
+import { createHandler, toNodeListener } from 'turnlock/server'
+import { indexedDbStore } from 'turnlock/stores/indexeddb'
+import { redisStore } from 'turnlock/stores/redis'
+import { storeConformance } from 'turnlock/testing'
+
+const { KEY, URL, TENANT } = process.env
+const model = openaiChat({
+  baseURL: URL ?? 'http://x/v1',
+  model: 'm',
+  apiKey: KEY,
+  fetch: undefined,
+})
+anthropic({ model: 'm', apiKey: KEY, baseURL: URL })
+const messages = [{ role: 'user', content: 'go' }]
+const limits = { maxCost: KEY ? 1 : undefined }
+const replicate = async () => ({ data: 1, usage: undefined, model: KEY })
+const tool = defineTool({
+  ...{ description: 'd', inputSchema: { type: 'object' }, action: undefined, dedupe: undefined },
+  needsApproval: KEY ? ({ id }) => id === 7 : undefined,
+  execute: (args, { signal }) => [args.id, signal.aborted],
+})
+runTurn({
+  ...{ model, messages, tenant: TENANT, projectId: TENANT, policy: { maxTools: undefined } },
+  tools: KEY ? { tool } : undefined,
+  mode: KEY ? 'unified' : undefined,
+  onTrace: undefined,
+})
+runBundle({ task: 't', replicate, limits: { max_bytes: undefined }, eventManager: {} })
+bundleTool({ name: 'n', replicate: (args, { seed }) => ({ data: [args.q, seed] }), task: TENANT })
+runWithToolRequests({
+  model,
+  input: {},
+  prompts: { request: KEY, plan: undefined },
+  parsePlan: JSON.parse,
+})
+runChain({
+  ...{ query: 'q', limits, refine: undefined, classifier: { threshold: undefined } },
+  answer: async ({ query, fellBack }) => query + fellBack?.code,
+  plan: ({ prompt }: PlanContext) => prompt,
+  search: ({ query, attempt }) => [query, attempt],
+  synthesize: ({ results }) => String(results.length),
+  replan: ({ plan, remaining }) => (plan.steps.length > 2 ? remaining : null),
+})
+createHandler({
+  ...{ model, store: indexedDbStore({ name: TENANT }), basePath: URL, keep: undefined },
+  authorize: () => ({ tenant: 'a', projectId: TENANT }),
+  twoStage: { enabled: undefined, headers: { maxTools: KEY } },
+  cors: { origins: URL ? [URL] : undefined },
+})
+toNodeListener(() => new Response(), { protocol: undefined })
+redisStore(async () => 0, { prefix: TENANT })
+storeConformance(() => indexedDbStore(), { patienceMs: undefined })
+openHistory({ dialect: 'gemini', conversationId: TENANT })
+
+// A callback may declare narrower parameters, as those of a method may.
+interface Message {
+  role: string
+}
+interface Started extends TraceEvent {
+  type: 'tool_call'
+}
+createHandler({
+  ...{ model, store: redisStore(async () => 0), authorize: () => ({ tenant: 'a' }) },
+  prepare: (messages: Message[]) => messages.filter(({ role }) => role !== 'system'),
+  onTrace: (event: Started) => void event.type,
+})
+
+// An object of a class has what it needs for itself.
+class Job implements RunTurnOptions {
+  readonly model = model
+  readonly log: string[] = []
+  get messages() {
+    return messages
+  }
+  onTrace({ type }: TraceEvent) {
+    this.log.push(type)
+  }
+}
+runTurn(new Job())
+
+// @ts-expect-error misspelt
+openaiChat({ baseURL: 'http://x/v1', model: 'm', apikey: KEY })
+// @ts-expect-error misspelt
+runTurn({ model, mesages: messages, messages })
+// @ts-expect-error misspelt, within
+runTurn({ model, messages, policy: { maxTool: 1 } })
+// @ts-expect-error misspelt
+runBundle({ task: 't', replicate, epsilom: 0.1 })
+// @ts-expect-error misspelt, within
+runBundle({ task: 't', replicate, limits: { max_byte: 1 } })
+// @ts-expect-error required
+openaiChat({ baseURL: undefined, model: 'm' })
+// @ts-expect-error a value that does not exist
+defineTool({ description: 'd', inputSchema: {}, execute: () => 1, dedupe: 'never' })
