@@ -199,7 +199,7 @@ export function explainRefusal(refusal: string): string[] {
 }
 
 function asked(options: HistoryOptions): HistoryOptions {
-  if (typeof options !== 'object' || (options as unknown) === null) {
+  if (typeof options !== 'object' || (options as unknown) === null || Array.isArray(options)) {
     throw new TurnlockError('options.invalid', '`options`: expected an object with a dialect')
   }
   return options

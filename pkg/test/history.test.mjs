@@ -1044,6 +1044,7 @@ test('options of the wrong type are refused by name', () => {
     [{ ...OPENAI, systemAnywhere: 'yes' }, /systemAnywhere/],
     [{ ...OPENAI, reasoning: true }, /reasoning/],
     [{ ...OPENAI, thoughtSignatures: 'sometimes' }, /thoughtSignatures/],
+    [{ ...OPENAI, stategy: 'thread' }, /stategy/],
   ]
   const asking = [
     (options) => normalize([], options),
@@ -1060,7 +1061,7 @@ test('options of the wrong type are refused by name', () => {
       assert.equal(thrown(() => ask({ dialect })).code, 'dialect.unknown', dialect)
     }
     // What is not given is the default.
-    ask({ ...OPENAI, strategy: null, tools: undefined, seen: null, prefill: null, unknown: 1 })
+    ask({ ...OPENAI, strategy: null, tools: undefined, seen: null, prefill: null })
   }
   for (const history of [undefined, null, {}, 'text', user('u'), new Set()]) {
     assert.equal(thrown(() => normalize(history, OPENAI)).code, 'options.invalid')
