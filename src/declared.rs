@@ -8,7 +8,15 @@ use crate::{message, request, turn};
 pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
     vec![
         ("turn", vec![turn::TurnOptions::shape()]),
-        ("request", vec![request::PassOptions::shape()]),
+        (
+            "request",
+            vec![
+                request::PassOptions::shape(),
+                request::ParsedRequest::shape(),
+                request::Lint::shape(),
+                request::Inventory::shape(),
+            ],
+        ),
         (
             "message",
             vec![
