@@ -1,13 +1,30 @@
 //! The declared types, for the generator of declarations and documentation tables.
 
 use crate::json::table::{Describe, Shape};
-use crate::{request, turn};
+use crate::{message, request, turn};
 
 /// Returns the types from which the generator starts, by room. The types that these name follow.
 #[must_use]
 pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
     vec![
         ("turn", vec![turn::TurnOptions::shape()]),
-        ("request", vec![request::PassOptions::shape()]),
+        (
+            "request",
+            vec![
+                request::PassOptions::shape(),
+                request::ParsedRequest::shape(),
+                request::Lint::shape(),
+                request::Inventory::shape(),
+            ],
+        ),
+        (
+            "history",
+            vec![
+                message::HistoryOptions::shape(),
+                message::Normalized::shape(),
+                message::Update::shape(),
+                message::Violation::shape(),
+            ],
+        ),
     ]
 }

@@ -24,7 +24,7 @@ mod shapes;
 
 use serde_json::Value;
 use turnlock::json::Json;
-use turnlock::message::{Normalized, Options, Repair, diagnose, normalize};
+use turnlock::message::{HistoryOptions, Normalized, Repair, diagnose, normalize};
 use turnlock::{Dialect, limits};
 
 /// As `serde_json` has it.
@@ -39,12 +39,12 @@ fn elements(text: &str) -> Vec<Json<'_>> {
     items
 }
 
-fn made<'a>(text: &'a str, options: &Options) -> Normalized<'a> {
+fn made<'a>(text: &'a str, options: &HistoryOptions) -> Normalized<'a> {
     normalize(elements(text), options).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 fn codes(repairs: &[Repair]) -> Vec<&'static str> {
-    let mut codes: Vec<_> = repairs.iter().map(|repair| repair.code).collect();
+    let mut codes: Vec<_> = repairs.iter().map(|repair| repair.code.name()).collect();
     codes.sort_unstable();
     codes.dedup();
     codes
@@ -54,7 +54,7 @@ fn codes(repairs: &[Repair]) -> Vec<&'static str> {
 fn unsettled(normalized: &Normalized<'_>, dialect: Dialect) -> Option<String> {
     let text = Json::Array(normalized.messages.clone()).to_text();
     let violations = diagnose(elements(&text), dialect).unwrap();
-    let again = Json::Array(made(&text, &Options::new(dialect)).messages).to_text();
+    let again = Json::Array(made(&text, &HistoryOptions::new(dialect)).messages).to_text();
     let name = dialect.name();
     if !violations.is_empty() {
         return Some(format!("{name}: {violations:?} in {text}"));

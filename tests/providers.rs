@@ -4,7 +4,7 @@
 
 use turnlock::Dialect;
 use turnlock::json::Json;
-use turnlock::message::{Options, normalize};
+use turnlock::message::{HistoryOptions, normalize};
 use turnlock::provider::{Choice, Request, RequestParts};
 use turnlock::stream::Decoder;
 use turnlock::tool::ToolSpec;
@@ -27,7 +27,7 @@ fn members(text: &str) -> Vec<(String, Json<'static>)> {
 /// The parts of a request of the model `m` with one message.
 fn parts(dialect: Dialect) -> RequestParts<'static> {
     let go = Json::parse_str(r#"{"role":"user","content":"go"}"#).unwrap();
-    let made = normalize([go], &Options::new(dialect)).unwrap();
+    let made = normalize([go], &HistoryOptions::new(dialect)).unwrap();
     RequestParts::new("m", made.messages, made.system)
 }
 
@@ -98,7 +98,7 @@ fn tools_and_choice() {
 fn system_texts() {
     let said = [r#"{"role":"system","content":"s"}"#, r#"{"role":"user","content":"go"}"#];
     let said = said.map(|text| Json::parse_str(text).unwrap());
-    let made = normalize(said, &Options::new(Dialect::Anthropic)).unwrap();
+    let made = normalize(said, &HistoryOptions::new(Dialect::Anthropic)).unwrap();
     let mut parts = RequestParts::new("m", made.messages, made.system);
     parts.added_system.push("box".to_owned());
     parts.extra = members(r#"{"max_tokens":9,"temperature":0}"#);

@@ -1,28 +1,11 @@
 /** Histories: converts messages of any shape into the provider's own message list. */
 import { answer, call, core, encode, type Core } from './core.js'
 import { TurnlockError } from './errors.js'
-import type { HistoryOptions } from './generated/history.js'
-import { HISTORY_OPTIONS } from './generated/rows.js'
-import { checkOptions } from './options.js'
+import type { HistoryOptions, NormalizedHistory, Repair, Violation } from './generated/history.js'
 import { onceFreed, stringify } from './pure.js'
 import { readTape, writeTape, type Kept, type Tape } from './tape.js'
-import type { Repair, Violation } from './types.js'
 
-export type { HistoryOptions }
-
-/** A history in a provider's wire format. */
-export interface NormalizedHistory {
-  /** The provider's wire shape: `messages`, or `input` (Responses), or `contents` (Gemini). */
-  messages: unknown[]
-  /** For providers that separate it: Anthropic, Bedrock `system`, Gemini `systemInstruction`. */
-  system?: unknown
-  /** Bedrock, with `tools: []` and calls in the history: the `toolConfig` that it requires. */
-  toolConfig?: unknown
-  /** With `strategy: "thread"`. */
-  threadId?: string
-  /** Every change that was made, in the order of the elements. */
-  repairs: Repair[]
-}
+export type { HistoryOptions, NormalizedHistory }
 
 /**
  * Converts a history into the provider's own shape, strictly valid.
@@ -178,10 +161,9 @@ export function explainRefusal(refusal: string): string[] {
 }
 
 function asked(options: HistoryOptions): HistoryOptions {
-  if (typeof options !== 'object' || (options as unknown) === null) {
+  if (typeof options !== 'object' || (options as unknown) === null || Array.isArray(options)) {
     throw new TurnlockError('options.invalid', '`options`: expected an object with a dialect')
   }
-  checkOptions(options, HISTORY_OPTIONS)
   return options
 }
 

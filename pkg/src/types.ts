@@ -1,7 +1,9 @@
 /** The data that crosses the public API; the same shapes in every runtime and over HTTP. */
 
 export type { Dedupe, Dialect } from './generated/common.js'
+export type { HistoryCode, Repair, RepairAction, Violation } from './generated/history.js'
 export type { Freeze, Mode, Policy, ResultsAs } from './generated/turn.js'
+import type { Repair } from './generated/history.js'
 
 /** Tokens. `inputTokens` includes cached ones, `outputTokens` includes reasoning tokens. */
 export interface Usage {
@@ -135,28 +137,6 @@ export interface TurnResult {
   inferences: number
   repairs: Repair[]
   error?: TurnFailure
-}
-
-/** One change made to a history. */
-export interface Repair {
-  /** Stable, such as `TOOL_RESULT_ORPHAN`. */
-  code: string
-  action: 'dropped' | 'synthesized' | 'moved' | 'merged' | 'renamed' | 'converted'
-  /** The element of the given history, from 0. */
-  index: number
-  /** The id that the history gave the call. */
-  toolCallId?: string
-  detail: string
-}
-
-/** One rule of a provider that a list of messages breaks. */
-export interface Violation {
-  /** Stable, such as `TOOL_RESULT_ORPHAN`. */
-  code: string
-  /** The message, from 0. */
-  index: number
-  toolCallId?: string
-  message: string
 }
 
 /** The events for `onTrace`: names and numbers, never texts, arguments or results. */

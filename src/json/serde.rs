@@ -10,7 +10,6 @@ use super::Json;
 use crate::Signature;
 use crate::chain::{Classification, Pattern, StepKind, Stop};
 use crate::dialect::Dialect;
-use crate::request::Reason;
 use crate::tool::Status;
 
 impl Json<'_> {
@@ -68,7 +67,7 @@ macro_rules! by_name {
     )*};
 }
 
-by_name!(Pattern, Reason, Status, StepKind, Stop);
+by_name!(Pattern, Status, StepKind, Stop);
 
 /// Types that are strings in JSON, and read what they write.
 macro_rules! by_text {
@@ -250,7 +249,10 @@ mod tests {
     fn names_come_back_as_they_were() {
         let back = |name: &str| serde_json::from_str::<Status>(&format!("\"{name}\""));
         assert_eq!(back("ok").unwrap(), Status::Ok);
-        assert_eq!(serde_json::to_string(&Reason::NotReadOnly).unwrap(), r#""not_read_only""#);
+        assert_eq!(
+            serde_json::to_string(&crate::request::Reason::NotReadOnly).unwrap(),
+            r#""not_read_only""#
+        );
         assert!(back("fine").is_err());
         assert_eq!(serde_json::to_string(&Dialect::DeepSeek).unwrap(), r#""deepseek""#);
         let signature = Signature::new("f", None, &Json::Null, None);

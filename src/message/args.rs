@@ -2,19 +2,20 @@
 
 use std::borrow::Cow;
 
+use super::code::Code;
 use super::model::Args;
 use crate::json::{Host, Json, JsonError, Kind, Reader};
 use crate::limits;
 use crate::provider::Arguments;
 
 /// Returns the arguments in the form that the dialect requires, and the code of any defect.
-pub(super) fn settle<'a>(args: &Args<'a>, want: Arguments) -> (Json<'a>, Option<&'static str>) {
+pub(super) fn settle<'a>(args: &Args<'a>, want: Arguments) -> (Json<'a>, Option<Code>) {
     let (object, code) = match args {
         Args::Value(value) => object(value.clone()),
         Args::Text(text) => {
             let read = text.as_str().unwrap_or_default();
             if read.trim().is_empty() {
-                (Json::Object(Vec::new()), Some("TOOL_ARGS_EMPTY"))
+                (Json::Object(Vec::new()), Some(Code::ToolArgsEmpty))
             } else if matches!(want, Arguments::Text { .. }) && is_object(read) {
                 // Already a JSON object: the text is sent unchanged.
                 return (text.clone(), None);
@@ -30,15 +31,15 @@ pub(super) fn settle<'a>(args: &Args<'a>, want: Arguments) -> (Json<'a>, Option<
     (wanted, code)
 }
 
-fn object(value: Json<'_>) -> (Json<'_>, Option<&'static str>) {
+fn object(value: Json<'_>) -> (Json<'_>, Option<Code>) {
     match value {
         Json::Object(_) | Json::Host(Host::Object(_)) => (value, None),
-        Json::Null => (Json::Object(Vec::new()), Some("TOOL_ARGS_EMPTY")),
-        other => (Json::object([("_value", other)]), Some("TOOL_ARGS_NOT_OBJECT")),
+        Json::Null => (Json::Object(Vec::new()), Some(Code::ToolArgsEmpty)),
+        other => (Json::object([("_value", other)]), Some(Code::ToolArgsNotObject)),
     }
 }
 
-fn parsed<'a>(text: &Json<'a>) -> (Json<'a>, Option<&'static str>) {
+fn parsed<'a>(text: &Json<'a>) -> (Json<'a>, Option<Code>) {
     let read = match text {
         Json::String(Cow::Borrowed(text)) => read(text),
         Json::String(Cow::Owned(text)) => {
@@ -51,18 +52,18 @@ fn parsed<'a>(text: &Json<'a>) -> (Json<'a>, Option<&'static str>) {
             let (value, code) = object(value);
             (value, code.or(halved))
         }
-        None => (Json::object([("_invalid_json", text.clone())]), Some("TOOL_ARGS_INVALID_JSON")),
+        None => (Json::object([("_invalid_json", text.clone())]), Some(Code::ToolArgsInvalidJson)),
     }
 }
 
 /// Parses a text as JSON; the code is set if lone surrogates were replaced.
-fn read(text: &str) -> Option<(Json<'_>, Option<&'static str>)> {
+fn read(text: &str) -> Option<(Json<'_>, Option<Code>)> {
     match Json::parse_str(text) {
         Ok(value) => Some((value, None)),
         Err(error) => {
             let value = Json::parse_lossy(text.as_bytes(), limits::JSON_BYTES).ok()?;
             let halved = matches!(error, JsonError::LoneSurrogate { .. });
-            Some((value, halved.then_some("UNICODE_LONE_SURROGATE")))
+            Some((value, halved.then_some(Code::UnicodeLoneSurrogate)))
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Arranges entries into messages that break no rule: roles, order, neighbours, first and last.
 
+use super::code::Code;
 use super::model::{Entry, Speaker};
-use super::options::{Options, Strategy};
+use super::options::{HistoryOptions, Strategy};
 use super::prepare::{self, Prepared};
-use super::report::Finding;
+use super::report::{Action, Finding};
 use crate::json::{Joined, Json};
 use crate::provider::{Last, Merge, Message, Out, Results, Role, Rules, System, joined};
 
@@ -18,7 +19,7 @@ const LAST: &str = "Continue.";
 #[derive(Debug)]
 pub(super) struct Context<'c> {
     pub(super) rules: &'static Rules,
-    pub(super) options: &'c Options,
+    pub(super) options: &'c HistoryOptions,
     /// Whether all of the history is in the dialect's own shape.
     pub(super) own: bool,
     /// Whether calls of the current turn must carry thought signatures.
@@ -142,7 +143,7 @@ impl<'a> Arranger<'a> {
                 && !extra.iter().any(|(k, _)| k == "audio") =>
             {
                 if !silent {
-                    let finding = Finding::new("CONTENT_EMPTY", "dropped", entry.index);
+                    let finding = Finding::new(Code::ContentEmpty, Action::Dropped, entry.index);
                     self.findings.push(finding.risk_if(!context.rules.empty_refused));
                 }
             }
@@ -197,7 +198,7 @@ impl<'a> Arranger<'a> {
                 let role =
                     if developer && rules.developer { Role::Developer } else { Role::System };
                 if developer && !rules.developer {
-                    let finding = Finding::new("ROLE_UNSUPPORTED", "converted", index);
+                    let finding = Finding::new(Code::RoleUnsupported, Action::Converted, index);
                     self.findings.push(finding.done("developer became system"));
                 }
                 self.push(Message { role, ..message }, index, context, before);
@@ -215,7 +216,7 @@ impl<'a> Arranger<'a> {
                 text.value(&joined(&message.parts, "\n\n"));
                 text.text("</system>");
                 let text = text.into_json();
-                let finding = Finding::new("SYSTEM_POSITION", "converted", index);
+                let finding = Finding::new(Code::SystemPosition, Action::Converted, index);
                 self.findings.push(finding.done("now a <system> text of the user"));
                 let text = Out::Text { text, extra: Vec::new(), apart: false };
                 self.push(plain(Role::User, vec![text]), index, context, before);
@@ -262,10 +263,10 @@ impl<'a> Arranger<'a> {
             *begin = Some(Mark { written, system, findings, state });
         }
         if rules.first_user && !self.state.spoke && message.role == Role::Assistant {
-            self.made_up(Role::User, FIRST, ("FIRST_MESSAGE_ROLE", index), rules);
+            self.made_up(Role::User, FIRST, (Code::FirstMessageRole, index), rules);
         }
         if rules.bridge && message.role == Role::User && self.state.before == Some(Role::Tool) {
-            self.made_up(Role::Assistant, BRIDGE, ("ASSISTANT_BRIDGE_REQUIRED", index), rules);
+            self.made_up(Role::Assistant, BRIDGE, (Code::AssistantBridgeRequired, index), rules);
         }
         self.state.spoke |= !matches!(message.role, Role::System | Role::Developer);
         self.last = Some(message);
@@ -275,12 +276,12 @@ impl<'a> Arranger<'a> {
         &mut self,
         role: Role,
         text: &'static str,
-        (code, index): (&'static str, usize),
+        (code, index): (Code, usize),
         rules: &Rules,
     ) {
         (rules.write)(says(role, text), &mut self.written);
         self.state = State { before: Some(role), spoke: true };
-        let finding = Finding::new(code, "synthesized", index);
+        let finding = Finding::new(code, Action::Synthesized, index);
         self.findings.push(finding.done(format!("added \"{text}\"")));
     }
 
@@ -306,9 +307,9 @@ impl<'a> Arranger<'a> {
             return Some(message);
         }
         if system {
-            self.findings.push(Finding::new("SYSTEM_MULTIPLE", "merged", index));
+            self.findings.push(Finding::new(Code::SystemMultiple, Action::Merged, index));
         } else if !result(last.parts.last()) {
-            let finding = Finding::new("ROLE_ALTERNATION", "merged", index);
+            let finding = Finding::new(Code::RoleAlternation, Action::Merged, index);
             self.findings.push(finding.risk_if(rules.merge == Merge::Neater));
         }
         let mut parts = message.parts;
@@ -347,11 +348,11 @@ impl<'a> Arranger<'a> {
         }
         if !self.state.spoke {
             (rules.write)(says(Role::User, FIRST), &mut tail.messages);
-            let finding = Finding::new("MSG_LIST_EMPTY", "synthesized", index);
+            let finding = Finding::new(Code::MsgListEmpty, Action::Synthesized, index);
             tail.findings.push(finding.done(format!("added \"{FIRST}\"")));
         } else if ends_with_assistant && rules.last != Last::Any && !prefill {
             (rules.write)(says(Role::User, LAST), &mut tail.messages);
-            let finding = Finding::new("LAST_MESSAGE_ROLE", "synthesized", index);
+            let finding = Finding::new(Code::LastMessageRole, Action::Synthesized, index);
             let finding = finding.done(format!("added \"{LAST}\""));
             tail.findings.push(finding.risk_if(rules.last == Last::Better));
         }

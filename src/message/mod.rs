@@ -17,26 +17,27 @@
 //! ```
 //! use turnlock::Dialect;
 //! use turnlock::json::Json;
-//! use turnlock::message::{History, Options, diagnose};
+//! use turnlock::message::{Action, Code, History, HistoryOptions, diagnose};
 //!
 //! let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function",
 //!     "function":{"name":"search","arguments":"{}"}}]}"#;
 //! let asked = r#"{"role":"user","content":"cats?"}"#;
 //! let said = [asked, call, asked].map(|text| Json::parse_str(text).unwrap());
 //! let refused = diagnose(said.clone(), Dialect::OpenAiChat)?;
-//! assert_eq!(refused[0].code, "TOOL_CALL_UNANSWERED");
+//! assert_eq!(refused[0].code, Code::ToolCallUnanswered);
 //!
 //! // A history that grows is read once, element by element.
-//! let mut history = History::new(Options::new(Dialect::OpenAiChat));
+//! let mut history = History::new(HistoryOptions::new(Dialect::OpenAiChat));
 //! history.append(said)?;
 //! let made = history.normalized();
-//! assert_eq!(made.repairs[0].action, "synthesized", "the call is answered as interrupted");
+//! assert_eq!(made.repairs[0].action, Action::Synthesized, "the call is answered as interrupted");
 //! assert!(diagnose(made.messages, Dialect::OpenAiChat)?.is_empty());
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 
 mod args;
 mod arrange;
+mod code;
 mod explain;
 mod history;
 mod ids;
@@ -49,10 +50,11 @@ mod prepare;
 mod report;
 mod thread;
 
+pub use code::Code;
 pub use explain::explain;
 pub use history::{History, Normalized, Update};
-pub use options::{Options, ReasoningReplay, Strategy, ThoughtSignatures};
-pub use report::{Repair, Violation};
+pub use options::{HistoryOptions, ReasoningReplay, Strategy, ThoughtSignatures};
+pub use report::{Action, Repair, Violation};
 pub use thread::thread_id;
 
 use crate::dialect::Dialect;
@@ -63,14 +65,14 @@ use crate::json::Json;
 ///
 /// ```
 /// use turnlock::json::Json;
-/// use turnlock::message::{Options, normalize};
+/// use turnlock::message::{Code, HistoryOptions, normalize};
 /// use turnlock::Dialect;
 ///
 /// let orphan = Json::parse_str(r#"{"role":"tool","tool_call_id":"a","content":"42"}"#)?;
 /// let asked = Json::parse_str(r#"{"role":"user","content":"and now?"}"#)?;
-/// let made = normalize(vec![orphan, asked], &Options::new(Dialect::OpenAiChat))?;
+/// let made = normalize(vec![orphan, asked], &HistoryOptions::new(Dialect::OpenAiChat))?;
 /// assert_eq!(made.messages.len(), 1);
-/// assert_eq!(made.repairs[0].code, "TOOL_RESULT_ORPHAN");
+/// assert_eq!(made.repairs[0].code, Code::ToolResultOrphan);
 /// # Ok::<(), turnlock::Error>(())
 /// ```
 ///
@@ -78,7 +80,7 @@ use crate::json::Json;
 /// `message.unknown_shape` with the index of an element that is not a message.
 pub fn normalize<'a>(
     history: impl IntoIterator<Item = Json<'a>>,
-    options: &Options,
+    options: &HistoryOptions,
 ) -> Result<Normalized<'a>, Error> {
     let mut all = History::new(options.clone());
     all.append(history)?;
@@ -90,12 +92,12 @@ pub fn normalize<'a>(
 /// ```
 /// use turnlock::Dialect;
 /// use turnlock::json::Json;
-/// use turnlock::message::diagnose;
+/// use turnlock::message::{Code, diagnose};
 ///
 /// let said = Json::parse_str(r#"{"role":"assistant","content":"Welcome."}"#)?;
 /// assert!(diagnose([said.clone()], Dialect::OpenAiChat)?.is_empty());
 /// let refused = diagnose([said], Dialect::Anthropic)?;
-/// assert_eq!(refused[0].code, "FIRST_MESSAGE_ROLE");
+/// assert_eq!(refused[0].code, Code::FirstMessageRole);
 /// # Ok::<(), turnlock::Error>(())
 /// ```
 ///
@@ -105,7 +107,7 @@ pub fn diagnose<'a>(
     messages: impl IntoIterator<Item = Json<'a>>,
     dialect: Dialect,
 ) -> Result<Vec<Violation>, Error> {
-    let mut all = History::new(Options::new(dialect));
+    let mut all = History::new(HistoryOptions::new(dialect));
     all.append(messages)?;
     Ok(all.violations())
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::code::Code;
 use crate::json::Json;
 use crate::provider::{Marks, Members, Reasoning};
 
@@ -202,7 +203,7 @@ pub(super) enum Piece<'a> {
     Remove(Option<Cow<'a, str>>),
     /// Content that has no place in any request.
     Drop {
-        code: &'static str,
+        code: Code,
         id: Option<Cow<'a, str>>,
     },
 }

@@ -1,86 +1,108 @@
 //! Options for normalizing a history.
 
+use super::thread_id;
 use crate::dialect::Dialect;
+use crate::error::Error;
+use crate::json::Json;
+use crate::json::table::{At, names, options, read};
+use crate::limits;
 
-/// How the tool calls and results of a history are treated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Strategy {
-    /// All content is sent, as valid messages.
-    #[default]
-    Reconstruct,
-    /// The provider stores the thread: only new content is sent, and never tool messages.
-    Thread,
-    /// All content except tool calls and results is sent.
-    TextOnly,
+names! {
+    /// How the tool calls and results of a history are treated.
+    pub enum Strategy as "Strategy", "`reconstruct`, `thread` or `text_only`" {
+        /// All content is sent, as valid messages.
+        Reconstruct "reconstruct",
+        /// The provider stores the thread: only new content is sent, and never tool messages.
+        Thread "thread",
+        /// All content except tool calls and results is sent.
+        TextOnly "text_only",
+    }
 }
 
-/// When reasoning text beside the content is sent back to the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ReasoningReplay {
-    /// Never, as for DeepSeek R1.
-    Never,
-    /// With the messages that called tools: DeepSeek's thinking mode,
-    /// <https://api-docs.deepseek.com/guides/thinking_mode>.
-    #[default]
-    ToolCalls,
-    /// With every message.
-    Always,
+names! {
+    /// When reasoning text beside the content is sent back to the model.
+    pub enum ReasoningReplay as "ReasoningReplay", "`never`, `tool_calls` or `always`" {
+        /// Never, as for DeepSeek R1.
+        Never "never",
+        /// With the messages that called tools: DeepSeek's thinking mode,
+        /// <https://api-docs.deepseek.com/guides/thinking_mode>.
+        ToolCalls "tool_calls",
+        /// With every message.
+        Always "always",
+    }
 }
 
-/// When a call without a thought signature gets the placeholder that Gemini accepts,
-/// <https://ai.google.dev/gemini-api/docs/thought-signatures>.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ThoughtSignatures {
-    /// If any call of the history carries a signature.
-    #[default]
-    Auto,
-    /// Always, for a Gemini 3 model that continues the history of another model.
-    Always,
-    /// Never.
-    Never,
+names! {
+    /// When a call without a thought signature gets the placeholder that Gemini accepts,
+    /// <https://ai.google.dev/gemini-api/docs/thought-signatures>.
+    pub enum ThoughtSignatures as "ThoughtSignatures", "`auto`, `always` or `never`" {
+        /// If any call of the history carries a signature.
+        Auto "auto",
+        /// Always, for a Gemini 3 model that continues the history of another model.
+        Always "always",
+        /// Never.
+        Never "never",
+    }
 }
 
-/// Options for normalizing a history.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
-    /// The provider.
-    pub dialect: Dialect,
-    /// How tool calls and results are treated. Default: reconstruct.
-    pub strategy: Strategy,
-    /// The id of the conversation, from which the thread strategy makes the id of the thread.
-    pub conversation_id: Option<String>,
-    /// The number of elements of the history that the thread already has. Default: all up to the
-    /// assistant's last answer.
-    pub seen: Option<usize>,
-    /// The tools that the request declares. Default: it is assumed to declare those that the
-    /// history needs.
-    pub tools: Option<Vec<String>>,
-    /// Whether the model continues an assistant message at the end. Default: no.
-    pub prefill: bool,
-    /// Whether the model accepts system messages within the conversation (Anthropic, newer models).
-    /// Default: no.
-    pub system_anywhere: bool,
-    /// When reasoning text is sent back. Default: with messages that called tools.
-    pub reasoning: ReasoningReplay,
-    /// When placeholder signatures are added. Default: if any call of the history carries a
-    /// signature.
-    pub thought_signatures: ThoughtSignatures,
+options! {
+    /// The options for normalizing a history.
+    pub struct HistoryOptions as "HistoryOptions" {
+        /// The provider.
+        dialect "dialect": Dialect | required = Dialect::OpenAiChat;
+        /// How tool calls and results are treated.
+        strategy "strategy": Strategy = Strategy::Reconstruct;
+        /// The id of the conversation, never that of a run. The thread strategy makes the id of the
+        /// thread from it.
+        conversation_id "conversationId": Option<String>;
+        /// The number of elements of the history that the thread already has. Default: all up to
+        /// the assistant's last answer.
+        seen "seen": Option<usize>;
+        /// The names of the tools that the request declares. Default: it is assumed to declare
+        /// those that the history needs.
+        tools "tools": Option<Vec<String>>;
+        /// Whether the model continues an assistant message at the end.
+        prefill "prefill": bool = false;
+        /// Whether the model accepts system messages within the conversation, as Anthropic's newer
+        /// models do.
+        system_anywhere "systemAnywhere": bool = false;
+        /// DeepSeek: when reasoning text is sent back.
+        reasoning "reasoning": ReasoningReplay = ReasoningReplay::ToolCalls;
+        /// Gemini 3: when calls without a thought signature get a placeholder.
+        thought_signatures "thoughtSignatures": ThoughtSignatures = ThoughtSignatures::Auto;
+    }
 }
 
-impl Options {
-    /// Returns the default options of a dialect.
+impl Eq for HistoryOptions {}
+
+impl HistoryOptions {
+    /// Returns the defaults for a dialect.
     #[must_use]
     pub fn new(dialect: Dialect) -> Self {
-        Self {
-            dialect,
-            strategy: Strategy::default(),
-            conversation_id: None,
-            seen: None,
-            tools: None,
-            prefill: false,
-            system_anywhere: false,
-            reasoning: ReasoningReplay::default(),
-            thought_signatures: ThoughtSignatures::default(),
+        Self::blank().dialect(dialect)
+    }
+
+    /// Reads the options from JSON text; members that are missing or null have their default.
+    ///
+    /// # Errors
+    /// `json.*` for invalid JSON; `options.invalid`, with the path of the option, for an option
+    /// that is missing, unknown, of the wrong type or out of range, and for the thread strategy
+    /// without the id of a conversation; `dialect.unknown`.
+    pub fn parse(text: &[u8]) -> Result<Self, Error> {
+        Self::from_json(Json::parse_lossy(text, limits::JSON_BYTES)?.into_owned())
+    }
+
+    /// As [`HistoryOptions::parse`], for JSON that is already parsed.
+    ///
+    /// # Errors
+    /// Those of [`HistoryOptions::parse`], except `json.*`.
+    pub fn from_json(json: Json<'static>) -> Result<Self, Error> {
+        let mut options = Self::blank();
+        read(&mut options, json, &At::ROOT)?;
+        if options.strategy == Strategy::Thread {
+            // Without it the thread would change with every run, and nothing would be kept.
+            thread_id(options.conversation_id.as_deref().unwrap_or_default(), None)?;
         }
+        Ok(options)
     }
 }

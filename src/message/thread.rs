@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::model::{Entry, Speaker};
-use super::options::{Options, Strategy};
+use super::options::{HistoryOptions, Strategy};
 use crate::error::Error;
 use crate::json;
 use crate::signature::hex;
@@ -44,7 +44,7 @@ pub fn thread_id(conversation_id: &str, namespace: Option<&str>) -> Result<Strin
 }
 
 /// The first entry that the provider does not have yet.
-pub(super) fn from(options: &Options, entries: &[Entry<'_>]) -> usize {
+pub(super) fn from(options: &HistoryOptions, entries: &[Entry<'_>]) -> usize {
     if options.strategy != Strategy::Thread {
         return 0;
     }

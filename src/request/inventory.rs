@@ -4,48 +4,79 @@
 //! makes a tool read-only, it can only make a tool suspicious.
 
 use crate::json::Json;
+use crate::json::table::{names, record};
 
-/// Whether a tool only reads, and how that is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Declared by the registry: `readOnly: true`.
-    Declared,
-    /// Annotated by its MCP server: `readOnlyHint: true`. The hint is only as reliable as the
-    /// server.
-    Annotated,
-    /// Nothing declares that it only reads.
-    Undeclared,
-    /// Annotated as not read-only, or as destructive.
-    AnnotatedOtherwise,
-    /// One declaration states that it only reads, and another one contradicts it.
-    Contradictory,
-    /// Declared read-only, but its name begins with a verb of change, such as `place`.
-    NameSuggestsChange,
-    /// Providers do not accept its name, or an earlier tool has the same name apart from case.
-    UnusableName,
+names! {
+    /// Whether a tool only reads.
+    pub enum Access as "ToolAccess", "read_only or state_changing" {
+        /// It is declared to only read, and nothing contradicts it.
+        ReadOnly "read_only",
+        /// It changes something, or may do so.
+        StateChanging "state_changing",
+    }
 }
 
-impl Access {
-    /// The name of the reason.
+names! {
+    /// How it is known whether a tool only reads.
+    pub enum AccessReason as "ToolAccessReason", "a reason of an inventory" {
+        /// Declared by the registry: `readOnly: true`.
+        Declared "declared_read_only",
+        /// Annotated by its MCP server: `readOnlyHint: true`. The hint is only as reliable as the
+        /// server.
+        Annotated "annotated_read_only",
+        /// Nothing declares that it only reads.
+        Undeclared "not_declared",
+        /// Annotated as not read-only, or as destructive.
+        AnnotatedOtherwise "annotated_state_changing",
+        /// One declaration states that it only reads, and another one contradicts it.
+        Contradictory "contradictory",
+        /// Declared read-only, but its name begins with a verb of change, such as `place`.
+        NameSuggestsChange "name_suggests_change",
+        /// Providers do not accept its name, or an earlier tool has the same name apart from case.
+        UnusableName "unusable_name",
+    }
+}
+
+impl AccessReason {
+    /// Whether a tool that is judged by this reason only reads.
     #[must_use]
-    pub fn reason(self) -> &'static str {
+    pub fn access(self) -> Access {
         match self {
-            Self::Declared => "declared_read_only",
-            Self::Annotated => "annotated_read_only",
-            Self::Undeclared => "not_declared",
-            Self::AnnotatedOtherwise => "annotated_state_changing",
-            Self::Contradictory => "contradictory",
-            Self::NameSuggestsChange => "name_suggests_change",
-            Self::UnusableName => "unusable_name",
+            Self::Declared | Self::Annotated => Access::ReadOnly,
+            Self::Undeclared
+            | Self::AnnotatedOtherwise
+            | Self::Contradictory
+            | Self::NameSuggestsChange
+            | Self::UnusableName => Access::StateChanging,
         }
     }
+}
 
-    /// Whether the tool is put on the allowlist for review.
-    #[must_use]
-    pub fn is_read_only(self) -> bool {
-        matches!(self, Self::Declared | Self::Annotated)
+record! {
+    /// A tool of an inventory.
+    pub struct InventoryTool as "InventoryTool" {
+        /// The name.
+        name "name": String;
+        /// Whether it only reads.
+        access "access": Access;
+        /// How that is known.
+        reason "reason": AccessReason;
     }
 }
+
+impl Eq for InventoryTool {}
+
+record! {
+    /// A list of tools that shows which ones only read.
+    pub struct Inventory as "ToolInventory" {
+        /// The tools, in their order.
+        tools "tools": Vec<InventoryTool>;
+        /// The names of those that only read, for review by a person and for a policy's `allow`.
+        allow "allow": Vec<String>;
+    }
+}
+
+impl Eq for Inventory {}
 
 /// First words of the names of tools that change something, or that start an ongoing process.
 const CHANGES: [&str; 48] = [
@@ -102,34 +133,37 @@ const CHANGES: [&str; 48] = [
 /// Judges tools in their order. Each is `{ name, readOnly? }` from a registry, or
 /// `{ name, annotations?: { readOnlyHint?, destructiveHint? } }` from MCP's `tools/list`.
 #[must_use]
-pub fn inventory(tools: &[Json<'_>]) -> Vec<(String, Access)> {
-    let name =
-        |tool: &Json<'_>| tool.get("name").and_then(Json::as_str).unwrap_or_default().to_owned();
-    let names: Vec<String> = tools.iter().map(name).collect();
-    let judged = tools.iter().zip(&names).enumerate().map(|(at, (tool, name))| {
-        let taken = names.iter().take(at).any(|other| other.eq_ignore_ascii_case(name));
-        (name.clone(), if taken { Access::UnusableName } else { access(tool, name) })
+pub fn inventory(tools: &[Json<'_>]) -> Inventory {
+    let name = |tool| Json::get(tool, "name").and_then(Json::as_str).unwrap_or_default();
+    let judged = tools.iter().enumerate().map(|(at, tool)| {
+        let own = name(tool);
+        let taken = tools.iter().take(at).any(|other| name(other).eq_ignore_ascii_case(own));
+        let reason = if taken { AccessReason::UnusableName } else { judge(tool, own) };
+        InventoryTool { name: own.to_owned(), access: reason.access(), reason }
     });
-    judged.collect()
+    let tools: Vec<_> = judged.collect();
+    let reads = tools.iter().filter(|tool| tool.access == Access::ReadOnly);
+    let allow = reads.map(|tool| tool.name.clone()).collect();
+    Inventory { tools, allow }
 }
 
-fn access(tool: &Json<'_>, name: &str) -> Access {
+fn judge(tool: &Json<'_>, name: &str) -> AccessReason {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     if !(1..=64).contains(&name.len()) || !name.bytes().all(plain) {
-        return Access::UnusableName;
+        return AccessReason::UnusableName;
     }
     let hint = |key| tool.get("annotations").and_then(|all| all.get(key)).and_then(Json::as_bool);
     let own = tool.get("readOnly").and_then(Json::as_bool);
     let (reads, destroys) = (hint("readOnlyHint"), hint("destructiveHint") == Some(true));
     match (own, reads) {
-        (Some(true), Some(false)) | (Some(false), Some(true)) => Access::Contradictory,
-        (Some(true), _) | (None, Some(true)) if destroys => Access::Contradictory,
-        (Some(true), _) | (None, Some(true)) if changes(name) => Access::NameSuggestsChange,
-        (Some(true), _) => Access::Declared,
-        (None, Some(true)) => Access::Annotated,
-        (_, Some(false)) => Access::AnnotatedOtherwise,
-        (_, None) if destroys => Access::AnnotatedOtherwise,
-        (_, None) => Access::Undeclared,
+        (Some(true), Some(false)) | (Some(false), Some(true)) => AccessReason::Contradictory,
+        (Some(true), _) | (None, Some(true)) if destroys => AccessReason::Contradictory,
+        (Some(true), _) | (None, Some(true)) if changes(name) => AccessReason::NameSuggestsChange,
+        (Some(true), _) => AccessReason::Declared,
+        (None, Some(true)) => AccessReason::Annotated,
+        (_, Some(false)) => AccessReason::AnnotatedOtherwise,
+        (_, None) if destroys => AccessReason::AnnotatedOtherwise,
+        (_, None) => AccessReason::Undeclared,
     }
 }
 
@@ -141,26 +175,6 @@ fn changes(name: &str) -> bool {
     CHANGES.iter().any(|verb| first.eq_ignore_ascii_case(verb))
 }
 
-/// `{ tools: [{ name, access, reason }], allow }`.
-#[must_use]
-pub fn inventory_json(tools: &[Json<'_>]) -> Json<'static> {
-    let judged = inventory(tools);
-    let view = |(name, access): &(String, Access)| {
-        let kind = if access.is_read_only() { "read_only" } else { "state_changing" };
-        Json::object([
-            ("name", name.clone().into()),
-            ("access", kind.into()),
-            ("reason", access.reason().into()),
-        ])
-    };
-    let reads = judged.iter().filter(|(_, access)| access.is_read_only());
-    let allow = reads.map(|(name, _)| name.clone().into()).collect();
-    Json::object([
-        ("tools", Json::Array(judged.iter().map(view).collect())),
-        ("allow", Json::Array(allow)),
-    ])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,42 +182,42 @@ mod tests {
     #[test]
     fn doubt_counts_against_a_tool() {
         let cases = [
-            (r#"{"name":"quote","readOnly":true}"#, Access::Declared),
-            (r#"{"name":"quote","readOnly":false}"#, Access::Undeclared),
-            (r#"{"name":"get_quote"}"#, Access::Undeclared),
-            (r#"{"name":"quote","annotations":{}}"#, Access::Undeclared),
-            (r#"{"name":"quote","annotations":{"readOnlyHint":true}}"#, Access::Annotated),
-            (r#"{"name":"quote","annotations":{"readOnlyHint":"true"}}"#, Access::Undeclared),
+            (r#"{"name":"quote","readOnly":true}"#, AccessReason::Declared),
+            (r#"{"name":"quote","readOnly":false}"#, AccessReason::Undeclared),
+            (r#"{"name":"get_quote"}"#, AccessReason::Undeclared),
+            (r#"{"name":"quote","annotations":{}}"#, AccessReason::Undeclared),
+            (r#"{"name":"quote","annotations":{"readOnlyHint":true}}"#, AccessReason::Annotated),
+            (r#"{"name":"quote","annotations":{"readOnlyHint":"true"}}"#, AccessReason::Undeclared),
             (
                 r#"{"name":"quote","annotations":{"readOnlyHint":false}}"#,
-                Access::AnnotatedOtherwise,
+                AccessReason::AnnotatedOtherwise,
             ),
             (
                 r#"{"name":"quote","annotations":{"destructiveHint":true}}"#,
-                Access::AnnotatedOtherwise,
+                AccessReason::AnnotatedOtherwise,
             ),
             (
                 r#"{"name":"quote","annotations":{"readOnlyHint":true,"destructiveHint":true}}"#,
-                Access::Contradictory,
+                AccessReason::Contradictory,
             ),
             (
                 r#"{"name":"quote","readOnly":true,"annotations":{"readOnlyHint":false}}"#,
-                Access::Contradictory,
+                AccessReason::Contradictory,
             ),
-            (r#"{"name":"place_order","readOnly":true}"#, Access::NameSuggestsChange),
+            (r#"{"name":"place_order","readOnly":true}"#, AccessReason::NameSuggestsChange),
             (
                 r#"{"name":"subscribeTicks","annotations":{"readOnlyHint":true}}"#,
-                Access::NameSuggestsChange,
+                AccessReason::NameSuggestsChange,
             ),
-            (r#"{"name":"Start-stream","readOnly":true}"#, Access::NameSuggestsChange),
-            (r#"{"name":"get_order","readOnly":true}"#, Access::Declared),
-            (r#"{"name":"settings","readOnly":true}"#, Access::Declared),
-            (r#"{"name":"a b","readOnly":true}"#, Access::UnusableName),
-            (r#"{"readOnly":true}"#, Access::UnusableName),
+            (r#"{"name":"Start-stream","readOnly":true}"#, AccessReason::NameSuggestsChange),
+            (r#"{"name":"get_order","readOnly":true}"#, AccessReason::Declared),
+            (r#"{"name":"settings","readOnly":true}"#, AccessReason::Declared),
+            (r#"{"name":"a b","readOnly":true}"#, AccessReason::UnusableName),
+            (r#"{"readOnly":true}"#, AccessReason::UnusableName),
         ];
         for (text, wanted) in cases {
             let tool = Json::parse_str(text).unwrap();
-            assert_eq!(inventory(&[tool])[0].1, wanted, "{text}");
+            assert_eq!(inventory(&[tool]).tools[0].reason, wanted, "{text}");
         }
     }
 
@@ -211,7 +225,7 @@ mod tests {
     fn names_that_differ_in_case_are_one() {
         let tools = [r#"{"name":"quote","readOnly":true}"#, r#"{"name":"Quote","readOnly":true}"#]
             .map(|text| Json::parse_str(text).unwrap());
-        let json = inventory_json(&tools).to_text();
+        let json = inventory(&tools).to_json().to_text();
         assert!(json.ends_with(r#""allow":["quote"]}"#), "{json}");
     }
 }

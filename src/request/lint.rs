@@ -1,47 +1,59 @@
 //! Checks a prompt of a pass: it must say that tool results are optional, have no draft section,
 //! and refer the model to no file.
 
-use crate::json::Json;
+use crate::json::table::{names, record};
 
-/// A defect of a prompt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lint {
-    /// `prompt.tool_results_missing`, `prompt.tool_results_not_optional`, `prompt.draft` or
-    /// `prompt.file_path`.
-    pub code: &'static str,
-    /// The line, from 1.
-    pub line: usize,
-    /// The words that it is about; empty if something is missing.
-    pub found: String,
+names! {
+    /// What is wrong with a prompt.
+    pub enum LintCode as "PromptLintCode", "a code of a lint" {
+        /// Tool results are not mentioned.
+        ToolResultsMissing "prompt.tool_results_missing",
+        /// Tool results are not mentioned as optional.
+        ToolResultsNotOptional "prompt.tool_results_not_optional",
+        /// A section is a draft.
+        Draft "prompt.draft",
+        /// The prompt refers to a file.
+        FilePath "prompt.file_path",
+    }
 }
 
-impl Lint {
+impl LintCode {
     /// What to do about it.
-    #[must_use]
-    pub fn message(&self) -> &'static str {
-        match self.code {
-            "prompt.tool_results_missing" => {
+    fn advice(self) -> &'static str {
+        match self {
+            Self::ToolResultsMissing => {
                 "say that tool results are in `global_context.tool_results`, if there are any"
             }
-            "prompt.tool_results_not_optional" => {
+            Self::ToolResultsNotOptional => {
                 "say beside it that tool results are optional: most plans are made without any"
             }
-            "prompt.draft" => {
-                "finish the section or leave it out: a model takes a draft for a rule"
+            Self::Draft => "finish the section or leave it out: a model takes a draft for a rule",
+            Self::FilePath => {
+                "say what stands in the file: a model cannot read it, and may make it up"
             }
-            _ => "say what stands in the file: a model cannot read it, and may make it up",
         }
     }
+}
 
-    /// `{ code, line, found, message }`.
-    #[must_use]
-    pub fn to_json(&self) -> Json<'static> {
-        Json::object([
-            ("code", self.code.into()),
-            ("line", Json::integer(u64::try_from(self.line).unwrap_or(u64::MAX))),
-            ("found", self.found.clone().into()),
-            ("message", self.message().into()),
-        ])
+record! {
+    /// A defect of a prompt.
+    pub struct Lint as "PromptLint" {
+        /// What is wrong.
+        code "code": LintCode;
+        /// The line, from 1.
+        line "line": usize;
+        /// The words that it is about; empty if something is missing.
+        found "found": String;
+        /// What to do about it.
+        message "message": &'static str;
+    }
+}
+
+impl Eq for Lint {}
+
+impl Lint {
+    fn new(code: LintCode, line: usize, found: &str) -> Self {
+        Self { code, line, found: found.to_owned(), message: code.advice() }
     }
 }
 
@@ -92,18 +104,17 @@ pub fn lint_prompt(template: &str) -> Vec<Lint> {
             mentioned_here = true;
         }
         if let Some(found) = draft(text) {
-            lints.push(Lint { code: "prompt.draft", line, found: found.to_owned() });
+            lints.push(Lint::new(LintCode::Draft, line, found));
         }
         for path in text.split(splits_words).map(bare).filter(|word| is_path(word)) {
-            lints.push(Lint { code: "prompt.file_path", line, found: path.to_owned() });
+            lints.push(Lint::new(LintCode::FilePath, line, path));
         }
     }
     optional |= mentioned_here && says_optional(&paragraph);
     let missing = match mention {
-        None => Some(Lint { code: "prompt.tool_results_missing", line: 1, found: String::new() }),
+        None => Some(Lint::new(LintCode::ToolResultsMissing, 1, "")),
         Some((line, text)) if !optional => {
-            let found = text.trim().to_owned();
-            Some(Lint { code: "prompt.tool_results_not_optional", line, found })
+            Some(Lint::new(LintCode::ToolResultsNotOptional, line, text.trim()))
         }
         Some(_) => None,
     };
@@ -178,7 +189,7 @@ mod tests {
     const FINE: &str = "Use `global_context.tool_results` if present.\n";
 
     fn codes(template: &str) -> Vec<(&'static str, usize)> {
-        lint_prompt(template).iter().map(|lint| (lint.code, lint.line)).collect()
+        lint_prompt(template).iter().map(|lint| (lint.code.name(), lint.line)).collect()
     }
 
     #[test]

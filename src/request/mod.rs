@@ -13,21 +13,20 @@
 //! The parser and the prompt lint can be used alone:
 //!
 //! ```
-//! use turnlock::request::{ParsePolicy, Reason, lint_prompt, parse_tool_request};
+//! use turnlock::request::{LintCode, Policy, Reason, lint_prompt, parse_tool_request};
 //!
 //! let said = r#"{"tool_calls":[
 //!     {"tool_name":"search","params":{"q":"tides"},"reason":"no tide table"},
 //!     {"tool_name":"place_order","params":{},"reason":"the market moves"}]}"#;
-//! let policy =
-//!     ParsePolicy { allow: vec!["search".to_owned()], max_tool_calls: 2, max_reason_chars: 200 };
-//! let request = parse_tool_request(said, &policy);
+//! let policy = Policy::default().allow(Some(vec!["search".to_owned()]));
+//! let request = parse_tool_request(said, &policy)?;
 //! assert!(request.valid);
-//! let (call, signature) = &request.tool_calls[0];
-//! assert_eq!((call.tool_name.as_str(), signature.as_str().len()), ("search", 64));
+//! assert_eq!(request.tool_calls[0].tool_name, "search");
 //! assert_eq!(request.rejected[0].reason, Reason::NotAllowed);
 //!
 //! let lints = lint_prompt("See rules.txt for `global_context.tool_results`, if there are any.");
-//! assert_eq!((lints[0].code, lints[0].found.as_str()), ("prompt.file_path", "rules.txt"));
+//! assert_eq!((lints[0].code, lints[0].found.as_str()), (LintCode::FilePath, "rules.txt"));
+//! # Ok::<(), turnlock::Error>(())
 //! ```
 
 mod calls;
@@ -42,11 +41,11 @@ mod rejected;
 mod replay;
 mod trace;
 
-pub use inventory::{Access, inventory, inventory_json};
-pub use lint::{Lint, lint_prompt};
+pub use inventory::{Access, AccessReason, Inventory, InventoryTool, inventory};
+pub use lint::{Lint, LintCode, lint_prompt};
 pub use machine::Pass;
 pub use options::{PassOptions, Policy, planned_input};
-pub use parse::{ParsePolicy, ParsedRequest, REQUEST_TOOL, RequestedCall, parse_tool_request};
+pub use parse::{ParsedRequest, REQUEST_TOOL, RequestedCall, parse_tool_request};
 pub use prompt::{Channel, Template, plan as plan_prompt, request as request_prompt};
 pub use rejected::{Reason, Rejected};
 pub use replay::Recorded;

@@ -179,19 +179,6 @@ fn tools(given: Registry) -> Result<Registry, Error> {
     Registry::new(tools)
 }
 
-impl super::ParsePolicy {
-    /// Reads `{ allow, maxToolCalls?, maxReasonChars? }`. The other members of a pass's policy may
-    /// be there, so that one object serves both.
-    ///
-    /// # Errors
-    /// `options.invalid` with the path of the option.
-    pub fn read(value: &Json<'_>) -> Result<Self, Error> {
-        let Policy { allow, max_tool_calls, max_reason_chars, .. } = Policy::from_json(value)?;
-        let allow = allow.ok_or_else(|| Error::option("policy.allow", "an array"))?;
-        Ok(Self { allow, max_tool_calls, max_reason_chars })
-    }
-}
-
 /// The members of `global_context`; none if it is absent.
 pub(super) fn context_of<'a>(input: &'a Json<'static>) -> &'a [Member] {
     input.get("global_context").and_then(Json::as_object).unwrap_or_default()

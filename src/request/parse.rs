@@ -7,8 +7,11 @@
 //! `tool_calls` may be omitted; inside a call all three members are required, and no other member
 //! is allowed. The text is the JSON itself, or contains it in exactly one fenced block.
 
+use super::options::Policy;
 use super::rejected::{Reason, Rejected};
+use crate::error::Error;
 use crate::json::Json;
+use crate::json::table::record;
 use crate::limits;
 use crate::signature::Signature;
 use crate::stream::Call;
@@ -16,59 +19,72 @@ use crate::stream::Call;
 /// The name of the tool through which a request may come on a provider's tool-call channel.
 pub const REQUEST_TOOL: &str = "request_tools";
 
-/// A call that a model requests.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RequestedCall {
-    /// Its index in the request, from 0.
-    pub index: usize,
-    /// The name of the tool.
-    pub tool_name: String,
-    /// The arguments, an object.
-    pub params: Json<'static>,
-    /// The model's reason, cut to its limit. Empty if the tool itself is called on a provider's
-    /// tool-call channel.
-    pub reason: String,
+record! {
+    /// A call that a model requests.
+    pub struct RequestedCall as "RequestedCall" {
+        /// The name of the tool.
+        tool_name "tool_name": String;
+        /// The arguments, an object.
+        params "params": Json<'static> as "Record<string, unknown>";
+        /// The model's reason, cut to its limit. Empty if the tool itself is called on a provider's
+        /// tool-call channel.
+        reason "reason": String;
+        /// The signature of the call.
+        signature "signature": Signature;
+    }
 }
 
-/// The limits of a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParsePolicy {
-    /// Names of the tools that may be requested.
-    pub allow: Vec<String>,
-    /// The maximum number of calls that are accepted, in order. Default 2.
-    pub max_tool_calls: u64,
-    /// The maximum number of UTF-16 units of a reason; a longer one is cut and ends with `…`.
-    /// Default 200.
-    pub max_reason_chars: u64,
+impl RequestedCall {
+    fn new(tool_name: String, params: Json<'static>, reason: String) -> Self {
+        let signature = Signature::new(&tool_name, None, &params, None);
+        Self { tool_name, params, reason, signature }
+    }
 }
 
-/// The result of parsing a request.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct ParsedRequest {
-    /// The calls that may run, in order, each with its signature.
-    pub tool_calls: Vec<(RequestedCall, Signature)>,
-    /// The rejected calls and the reasons, in the order of the request.
-    pub rejected: Vec<Rejected>,
-    /// Whether the text was a request according to the schema. If not, no call is accepted.
-    pub valid: bool,
+record! {
+    /// The result of parsing a request.
+    pub struct ParsedRequest as "ParsedToolRequest" {
+        /// The calls that may run, in order.
+        tool_calls "toolCalls": Vec<RequestedCall>;
+        /// The rejected calls and the reasons, in the order of the request.
+        rejected "rejected": Vec<Rejected>;
+        /// Whether the text was a request according to the schema. If not, no call is accepted.
+        valid "valid": bool;
+    }
+}
+
+impl ParsedRequest {
+    /// Makes the result for a text that is not a request. `detail` is the code or the member that
+    /// the reason is about; it may be empty.
+    #[must_use]
+    pub fn invalid(reason: Reason, detail: &str) -> Self {
+        Self::refused(vec![Rejected::whole(reason, detail)])
+    }
+
+    fn refused(rejected: Vec<Rejected>) -> Self {
+        Self { tool_calls: Vec::new(), rejected, valid: false }
+    }
 }
 
 /// Parses a request. First, the whole request must match the schema. Then each call is checked
 /// against the policy, and is rejected if it is not on the allowlist, is a duplicate by signature,
-/// or exceeds the limit.
-#[must_use]
-pub fn parse_tool_request(text: &str, policy: &ParsePolicy) -> ParsedRequest {
+/// or exceeds the limit of calls. Of the policy, `allow`, `max_tool_calls` and `max_reason_chars`
+/// count.
+///
+/// # Errors
+/// `options.invalid` for a policy without `allow`. A text is never an error.
+pub fn parse_tool_request(text: &str, policy: &Policy) -> Result<ParsedRequest, Error> {
+    let allow = policy.allow.as_ref().ok_or_else(|| Error::option("policy.allow", "an array"))?;
     let calls = match read_text(text, policy.max_reason_chars) {
         Ok(calls) => calls,
-        Err(rejected) => return ParsedRequest { rejected, ..ParsedRequest::default() },
+        Err(rejected) => return Ok(ParsedRequest::refused(rejected)),
     };
-    let mut parsed = ParsedRequest { valid: true, ..ParsedRequest::default() };
-    for call in calls {
-        let signature = Signature::new(&call.tool_name, None, &call.params, None);
+    let mut parsed = ParsedRequest { tool_calls: Vec::new(), rejected: Vec::new(), valid: true };
+    for (index, call) in calls.into_iter().enumerate() {
         let taken = u64::try_from(parsed.tool_calls.len()).unwrap_or(u64::MAX);
-        let refusal = if !policy.allow.contains(&call.tool_name) {
+        let refusal = if !allow.contains(&call.tool_name) {
             Some(Reason::NotAllowed)
-        } else if parsed.tool_calls.iter().any(|(_, other)| *other == signature) {
+        } else if parsed.tool_calls.iter().any(|other| other.signature == call.signature) {
             Some(Reason::Duplicate)
         } else if taken >= policy.max_tool_calls {
             Some(Reason::Budget)
@@ -76,11 +92,13 @@ pub fn parse_tool_request(text: &str, policy: &ParsePolicy) -> ParsedRequest {
             None
         };
         match refusal {
-            Some(reason) => parsed.rejected.push(Rejected::call(&call, reason)),
-            None => parsed.tool_calls.push((call, signature)),
+            Some(reason) => {
+                parsed.rejected.push(Rejected::call(index, &call.tool_name, reason, ""));
+            }
+            None => parsed.tool_calls.push(call),
         }
     }
-    parsed
+    Ok(parsed)
 }
 
 /// The calls of a request, or all of its defects.
@@ -89,12 +107,12 @@ pub(super) type Reading = Result<Vec<RequestedCall>, Vec<Rejected>>;
 /// Parses a request in a text; an empty text requests nothing.
 pub(super) fn read_text(text: &str, max_reason: u64) -> Reading {
     if text.len() > limits::REQUEST_BYTES {
-        return Err(vec![Rejected::whole(Reason::TooLarge)]);
+        return Err(vec![Rejected::whole(Reason::TooLarge, "")]);
     }
     match find_json(text) {
         Ok(None) => Ok(Vec::new()),
         Ok(Some(json)) => read_json(json, max_reason),
-        Err(reason) => Err(vec![Rejected::whole(reason)]),
+        Err(reason) => Err(vec![Rejected::whole(reason, "")]),
     }
 }
 
@@ -107,32 +125,23 @@ pub(super) fn read_calls(calls: &[Call], max_reason: u64) -> Reading {
         let text = call.arguments.trim();
         if !call.ended || call.arguments.len() > limits::REQUEST_BYTES {
             let reason = if call.ended { Reason::TooLarge } else { Reason::Truncated };
-            wrong.push(Rejected { index: Some(all.len()), ..Rejected::whole(reason) });
+            wrong.push(Rejected::call(all.len(), "", reason, ""));
         } else if call.name == REQUEST_TOOL {
             match read_json(if text.is_empty() { "{}" } else { text }, max_reason) {
-                Ok(more) => {
-                    let start = all.len();
-                    let moved =
-                        |call: RequestedCall| RequestedCall { index: start + call.index, ..call };
-                    all.extend(more.into_iter().map(moved));
-                }
+                Ok(more) => all.extend(more),
                 Err(more) => wrong.extend(more),
             }
         } else {
-            let index = all.len();
             match Json::parse_str(if text.is_empty() { "{}" } else { text }) {
-                Ok(params @ Json::Object(_)) => all.push(RequestedCall {
-                    index,
-                    tool_name: call.name.clone(),
-                    params: params.into_owned(),
-                    reason: String::new(),
-                }),
-                other => wrong.push(Rejected {
-                    index: Some(index),
-                    tool_name: Some(call.name.clone()),
-                    reason: Reason::InvalidField,
-                    detail: other.err().map_or("params", |error| error.code()).to_owned(),
-                }),
+                Ok(params @ Json::Object(_)) => {
+                    let (name, params) = (call.name.clone(), params.into_owned());
+                    all.push(RequestedCall::new(name, params, String::new()));
+                }
+                other => {
+                    let detail = other.err().map_or("params", |error| error.code());
+                    let index = all.len();
+                    wrong.push(Rejected::call(index, &call.name, Reason::InvalidField, detail));
+                }
             }
         }
     }
@@ -181,9 +190,7 @@ pub(super) fn find_json(text: &str) -> Result<Option<&str>, Reason> {
 
 /// Parses a request by the schema, member by member.
 fn read_json(text: &str, max_reason: u64) -> Reading {
-    let whole = |reason, detail: &str| {
-        Err(vec![Rejected { detail: detail.to_owned(), ..Rejected::whole(reason) }])
-    };
+    let whole = |reason, detail: &str| Err(vec![Rejected::whole(reason, detail)]);
     let json = match Json::parse_str(text) {
         Ok(json) => json.into_owned(),
         Err(error) => return whole(Reason::Syntax, error.code()),
@@ -213,13 +220,8 @@ fn read_call(
     call: Json<'static>,
     max_reason: u64,
 ) -> Result<RequestedCall, Rejected> {
-    let named = call.get("tool_name").and_then(Json::as_str).map(|name| clip(name).to_owned());
-    let bad = |reason, detail: &str| Rejected {
-        index: Some(index),
-        tool_name: named.clone(),
-        reason,
-        detail: detail.to_owned(),
-    };
+    let named = clip(call.get("tool_name").and_then(Json::as_str).unwrap_or_default()).to_owned();
+    let bad = |reason, detail: &str| Rejected::call(index, &named, reason, detail);
     let Json::Object(members) = call else { return Err(bad(Reason::NotAnObject, "")) };
     let (mut name, mut params, mut why) = (None, None, None);
     for (key, value) in members {
@@ -237,12 +239,9 @@ fn read_call(
         }
     }
     let missing = |key| bad(Reason::MissingField, key);
-    Ok(RequestedCall {
-        index,
-        tool_name: name.ok_or_else(|| missing("tool_name"))?,
-        params: params.ok_or_else(|| missing("params"))?,
-        reason: why.ok_or_else(|| missing("reason"))?,
-    })
+    let name = name.ok_or_else(|| missing("tool_name"))?;
+    let params = params.ok_or_else(|| missing("params"))?;
+    Ok(RequestedCall::new(name, params, why.ok_or_else(|| missing("reason"))?))
 }
 
 /// Cuts a text to at most `max` UTF-16 units, as JavaScript counts, including the `…`.

@@ -147,7 +147,7 @@ pub(super) fn body(options: &PassOptions, asked: &Asked<'_>) -> Result<Json<'sta
         |role, text: String| Json::object([("role", Json::string(role)), ("content", text.into())]);
     let messages = vec![message("system", system), message("user", user)];
     let dialect = options.dialect;
-    let history = message::normalize(messages, &message::Options::new(dialect))?;
+    let history = message::normalize(messages, &message::HistoryOptions::new(dialect))?;
     let channel = match asked.offer {
         Some(_) => options.policy.channel,
         None => Channel::Text,

@@ -82,7 +82,7 @@ impl Context {
 
 impl History {
     pub(super) fn new(options: &mut TurnOptions) -> Result<Self, Error> {
-        let mut given = message::History::new(message::Options::new(options.dialect));
+        let mut given = message::History::new(message::HistoryOptions::new(options.dialect));
         // Moved, not copied: the history is held only here.
         given.append(std::mem::take(&mut options.messages))?;
         let repairs = given.repairs();
@@ -118,7 +118,7 @@ impl History {
     }
 
     pub(super) fn repairs(&self) -> Json<'static> {
-        Json::Array(self.repairs.iter().cloned().map(message::Repair::into_json).collect())
+        Json::Array(self.repairs.iter().map(message::Repair::to_json).collect())
     }
 }
 

@@ -131,11 +131,7 @@ impl Player<'_> {
         let title = self.search["title"].as_str().unwrap();
         let session = format!("{}-{mode}", self.session);
         let tools = self.tools();
-        let allow: Vec<String> = inventory_tools(&tools)
-            .unwrap()
-            .into_iter()
-            .filter_map(|(name, access)| access.is_read_only().then_some(name))
-            .collect();
+        let allow = inventory_tools(&tools).unwrap().allow;
         same(allow.as_slice(), &["search".to_owned()], "the allowlist")?;
         let allow = Some([allow, vec!["place_order".to_owned()]].concat());
         let input =

@@ -388,7 +388,7 @@ impl Truth {
         let text = Value::Array(all).to_string();
         let Ok(Json::Array(items)) = Json::parse_str(&text) else { panic!("an array") };
         let dialect = turnlock::Dialect::parse(plan.dialect).expect("a dialect");
-        let options = turnlock::message::Options::new(dialect);
+        let options = turnlock::message::HistoryOptions::new(dialect);
         match turnlock::message::normalize(items, &options) {
             Err(error) => self.fail("I10", format!("{error}: {text}")),
             Ok(made) => {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 use turnlock::Dialect;
-use turnlock::message::{Options, diagnose};
+use turnlock::message::{Code, HistoryOptions, diagnose};
 
 use crate::common::data;
 use crate::{elements, made, value};
@@ -50,11 +50,11 @@ fn stays(messages: &Value, dialect: Dialect, what: &str) {
     let text = messages.to_string();
     let violations = diagnose(elements(&text), dialect).unwrap();
     assert!(violations.is_empty(), "{what}: {violations:?}");
-    let normalized = made(&text, &Options::new(dialect));
+    let normalized = made(&text, &HistoryOptions::new(dialect));
     let got = value(&turnlock::json::Json::Array(normalized.messages));
     let (mut wanted, mut got) = (messages.clone(), got);
     // An id that is used again in a later round is taken, and renamed to be safe.
-    for repair in normalized.repairs.iter().filter(|one| one.code == "TOOL_CALL_ID_DUPLICATE") {
+    for repair in normalized.repairs.iter().filter(|one| one.code == Code::ToolCallIdDuplicate) {
         let (old, new) = (repair.tool_call_id.as_ref().unwrap(), &repair.detail);
         let new = new.rsplit(' ').next().unwrap();
         got = serde_json::from_str(&got.to_string().replace(new, old)).unwrap();
@@ -121,7 +121,7 @@ fn an_agents_trajectory_keeps_every_call_with_its_result() {
         }
         let all: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         let text = all["history"].to_string();
-        let normalized = made(&text, &Options::new(Dialect::OpenAiChat));
+        let normalized = made(&text, &HistoryOptions::new(Dialect::OpenAiChat));
         let messages: Vec<_> = normalized.messages.iter().map(value).collect();
         let given = all["history"].as_array().unwrap();
         assert_eq!(messages.len(), given.len(), "{}", path.display());
@@ -138,7 +138,7 @@ fn an_agents_trajectory_keeps_every_call_with_its_result() {
             }
         }
         // One of them uses an id again and again.
-        let known = ["FIELD_UNKNOWN", "TOOL_CALL_ID_DUPLICATE"];
+        let known = [Code::FieldUnknown, Code::ToolCallIdDuplicate];
         let wrong: Vec<_> =
             normalized.repairs.iter().filter(|repair| !known.contains(&repair.code)).collect();
         assert!(wrong.is_empty(), "{}: {wrong:?}", path.display());

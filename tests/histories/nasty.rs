@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use turnlock::Dialect;
-use turnlock::message::Options;
+use turnlock::message::HistoryOptions;
 
 use crate::common::data;
 use crate::{codes, made, unsettled, value};
@@ -67,7 +67,7 @@ fn every_history_becomes_what_its_provider_takes() {
         let id = case["id"].as_str().unwrap();
         let input = case["input"].to_string();
         for (key, dialect) in PROFILES {
-            let mut options = Options::new(dialect);
+            let mut options = HistoryOptions::new(dialect);
             // The case in which the request declares no tools.
             if id == "N25" {
                 options.tools = Some(Vec::new());

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 use turnlock::Dialect;
 use turnlock::json::Json;
-use turnlock::message::{History, Options, Repair, normalize};
+use turnlock::message::{History, HistoryOptions, Repair, normalize};
 
 use crate::common::Random;
 use crate::{elements, made, unsettled, value};
@@ -276,7 +276,7 @@ fn read(message: &Value, out: &mut Vec<Said>) {
 
 fn check(made: &Made, dialect: Dialect) {
     let text = Value::Array(made.elements.clone()).to_string();
-    let normalized = self::made(&text, &Options::new(dialect));
+    let normalized = self::made(&text, &HistoryOptions::new(dialect));
     let name = dialect.name();
     let shown =
         || format!("{name}: {text}\n{}", Json::Array(normalized.messages.clone()).to_text());
@@ -372,7 +372,7 @@ fn a_growing_history_is_what_it_would_be_at_once() {
     for seed in 1..=seeds() / 4 {
         let made = history(seed);
         for dialect in Dialect::ALL {
-            let mut growing = History::new(Options::new(dialect));
+            let mut growing = History::new(HistoryOptions::new(dialect));
             let (mut messages, mut read, mut arranged) = (Vec::new(), Vec::new(), Vec::new());
             for (at, element) in made.elements.iter().enumerate() {
                 let text = json!([element]).to_string();
@@ -386,7 +386,7 @@ fn a_growing_history_is_what_it_would_be_at_once() {
                 let told: Vec<_> =
                     read.iter().chain(&arranged).chain(&update.end).cloned().collect();
                 let so_far = Value::Array(made.elements[..=at].to_vec()).to_string();
-                let fresh = self::made(&so_far, &Options::new(dialect));
+                let fresh = self::made(&so_far, &HistoryOptions::new(dialect));
                 let (got, wanted) = (Json::Array(messages.clone()), Json::Array(fresh.messages));
                 assert_eq!(
                     got.to_text(),
@@ -436,7 +436,7 @@ fn nothing_that_is_broken_ends_it() {
         }
         let text = Value::Array(elements).to_string();
         for dialect in Dialect::ALL {
-            match normalize(crate::elements(&text), &Options::new(dialect)) {
+            match normalize(crate::elements(&text), &HistoryOptions::new(dialect)) {
                 Ok(normalized) => {
                     taken += 1;
                     assert_eq!(unsettled(&normalized, dialect), None, "{text}");

@@ -4,32 +4,18 @@
 use serde_json::{Value, json};
 use turnlock::Dialect;
 use turnlock::json::Json;
-use turnlock::message::{Options, ReasoningReplay, Strategy, ThoughtSignatures, diagnose};
+use turnlock::message::{HistoryOptions, diagnose};
 
 use crate::common::repo;
 use crate::{elements, made, unsettled, value};
 
-fn options(case: &Value) -> Options {
-    let given = &case["options"];
-    let mut options = Options::new(Dialect::parse(case["dialect"].as_str().unwrap()).unwrap());
-    options.strategy = match given["strategy"].as_str() {
-        Some("thread") => Strategy::Thread,
-        Some("text_only") => Strategy::TextOnly,
-        _ => Strategy::Reconstruct,
-    };
-    options.conversation_id = given["conversationId"].as_str().map(str::to_owned);
-    options.seen = given["seen"].as_u64().map(|seen| usize::try_from(seen).unwrap());
-    options.prefill = given["prefill"] == true;
-    options.system_anywhere = given["systemAnywhere"] == true;
-    options.reasoning = match given["reasoning"].as_str() {
-        Some("always") => ReasoningReplay::Always,
-        Some("never") => ReasoningReplay::Never,
-        _ => ReasoningReplay::ToolCalls,
-    };
-    if given["thoughtSignatures"] == "always" {
-        options.thought_signatures = ThoughtSignatures::Always;
+fn options(case: &Value) -> HistoryOptions {
+    let mut given = case["options"].clone();
+    if given.is_null() {
+        given = json!({});
     }
-    options
+    given["dialect"] = case["dialect"].clone();
+    HistoryOptions::parse(given.to_string().as_bytes()).unwrap()
 }
 
 #[test]
@@ -47,10 +33,10 @@ fn every_shape_is_read_and_every_wire_keeps_its_own() {
         assert_eq!(system, case["system"], "{name}");
         assert_eq!(normalized.thread_id.as_deref(), case["threadId"].as_str(), "{name}");
         let codes = |all: Vec<&'static str>| all.into_iter().map(Value::from).collect::<Vec<_>>();
-        let repairs = codes(normalized.repairs.iter().map(|one| one.code).collect());
+        let repairs = codes(normalized.repairs.iter().map(|one| one.code.name()).collect());
         assert_eq!(Value::Array(repairs), case["repairs"], "{name}");
         let violations = diagnose(elements(&input), options.dialect).unwrap();
-        let violations = codes(violations.iter().map(|one| one.code).collect());
+        let violations = codes(violations.iter().map(|one| one.code.name()).collect());
         assert_eq!(Value::Array(violations), case["violations"], "{name}");
         // With options of its own a list need not hold under the defaults.
         if case["options"].is_null() {
@@ -68,7 +54,7 @@ fn no_arguments_are_lost_before_their_calls() {
         |i| json!({"type": "TOOL_CALL_START", "toolCallId": format!("c{i}"), "toolCallName": "f"});
     let all: Vec<Value> = (0..200).map(delta).chain((0..200).rev().map(start)).collect();
     let input = Value::Array(all).to_string();
-    let normalized = made(&input, &Options::new(Dialect::OpenAiChat));
+    let normalized = made(&input, &HistoryOptions::new(Dialect::OpenAiChat));
     let messages = value(&Json::Array(normalized.messages));
     let calls =
         messages.as_array().unwrap().iter().flat_map(|one| one["tool_calls"].as_array()).flatten();

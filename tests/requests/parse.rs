@@ -1,12 +1,17 @@
 //! Requests as models write them, and as nobody should.
 
-use turnlock::request::{ParsePolicy, ParsedRequest, parse_tool_request};
+use turnlock::request::{ParsedRequest, Policy, parse_tool_request};
 
 use crate::common::Random;
 
 fn parse(text: &str) -> ParsedRequest {
-    let allow = ["search", "quote"].map(str::to_owned).into();
-    parse_tool_request(text, &ParsePolicy { allow, max_tool_calls: 2, max_reason_chars: 20 })
+    parse_for(text, &["search", "quote"])
+}
+
+fn parse_for(text: &str, allow: &[&str]) -> ParsedRequest {
+    let allow = allow.iter().map(|name| (*name).to_owned()).collect();
+    let policy = Policy::default().allow(Some(allow)).max_reason_chars(20);
+    parse_tool_request(text, &policy).unwrap()
 }
 
 fn call(name: &str, params: &str) -> String {
@@ -20,7 +25,7 @@ fn request(calls: &[String]) -> String {
 /// `name {params}` of what is taken; `index reason` of what is not.
 fn short(parsed: &ParsedRequest) -> (Vec<String>, Vec<String>) {
     let taken = parsed.tool_calls.iter();
-    let taken = taken.map(|(call, _)| format!("{} {}", call.tool_name, call.params.to_canonical()));
+    let taken = taken.map(|call| format!("{} {}", call.tool_name, call.params.to_canonical()));
     let index =
         |index: Option<usize>| index.map_or_else(|| "-".to_owned(), |index| index.to_string());
     let rejected = parsed.rejected.iter();
@@ -51,11 +56,9 @@ fn a_request_is_found_plain_or_fenced() {
 #[test]
 fn nothing_asked_is_a_valid_request() {
     for text in ["{}", r#"{"tool_calls":[]}"#, "", "  \n", "```json\n{}\n```"] {
-        assert_eq!(
-            parse(text),
-            ParsedRequest { valid: true, ..ParsedRequest::default() },
-            "{text}"
-        );
+        let parsed = parse(text);
+        assert!(parsed.valid, "{text}");
+        assert_eq!(short(&parsed), (vec![], vec![]), "{text}");
     }
 }
 
@@ -131,8 +134,9 @@ fn the_policy_takes_calls_in_order() {
         rejected,
         ["0 not_allowed", "2 duplicate", "3 not_allowed", "4 not_allowed", "6 budget"]
     );
-    let none = ParsePolicy { allow: vec![], max_tool_calls: 2, max_reason_chars: 20 };
-    assert_eq!(parse_tool_request(&text, &none).tool_calls, []);
+    assert_eq!(parse_for(&text, &[]).tool_calls, []);
+    let error = parse_tool_request(&text, &Policy::default()).unwrap_err();
+    assert_eq!(error.code(), "options.invalid");
 }
 
 #[test]
@@ -144,7 +148,7 @@ fn a_reason_is_cut_to_what_javascript_counts() {
         ("é".repeat(30), format!("{}…", "é".repeat(19))),
     ] {
         let text = request(&[call("search", "{}").replace("why", &reason)]);
-        let (call, _) = &parse(&text).tool_calls[0];
+        let call = &parse(&text).tool_calls[0];
         assert_eq!(call.reason, wanted);
         assert!(call.reason.encode_utf16().count() <= 20);
     }
@@ -176,16 +180,18 @@ fn mutated_requests_stay_within_the_policy() {
         let parsed = parse(&text);
         assert!(parsed.tool_calls.len() <= 2);
         assert!(parsed.valid || (parsed.tool_calls.is_empty() && !parsed.rejected.is_empty()));
-        for (call, _) in &parsed.tool_calls {
+        let rejected = |at: &usize| parsed.rejected.iter().any(|one| one.index == Some(*at));
+        for (place, call) in (0..).filter(|at| !rejected(at)).zip(&parsed.tool_calls) {
             assert!(["search", "quote"].contains(&&*call.tool_name), "{text}");
             assert!(call.params.as_object().is_some());
             // Another reader of JSON sees the same call somewhere in the text.
             let seen = text.match_indices('{').any(|(at, _)| {
                 let mut values = serde_json::Deserializer::from_str(&text[at..])
                     .into_iter::<serde_json::Value>();
-                values.next().and_then(Result::ok).is_some_and(|other| {
-                    other["tool_calls"][call.index]["tool_name"] == *call.tool_name
-                })
+                values
+                    .next()
+                    .and_then(Result::ok)
+                    .is_some_and(|other| other["tool_calls"][place]["tool_name"] == *call.tool_name)
             });
             assert!(seen, "{text}");
         }

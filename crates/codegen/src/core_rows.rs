@@ -54,7 +54,12 @@ impl Found {
                 return self.walk(room, inner, seen);
             }
             Shape::Named(make) => make,
-            Shape::Any | Shape::Flag | Shape::Text | Shape::Number | Shape::Literal(_) => {
+            Shape::Any
+            | Shape::Flag
+            | Shape::Text
+            | Shape::Number
+            | Shape::Literal(_)
+            | Shape::Written(_) => {
                 return Ok(());
             }
         };
@@ -202,6 +207,7 @@ fn typescript(shape: &Shape) -> String {
         Shape::Text => "string".to_owned(),
         Shape::Number => "number".to_owned(),
         Shape::Literal(json) => json.replace('"', "'"),
+        Shape::Written(text) => (*text).to_owned(),
         Shape::Maybe(inner) if matches!(**inner, Shape::Any) => "unknown".to_owned(),
         Shape::Maybe(inner) => format!("{} | null", typescript(inner)),
         Shape::List(inner) => format!("{}[]", bracketed(inner)),

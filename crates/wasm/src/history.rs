@@ -6,14 +6,10 @@ use super::failure;
 use super::handles::HISTORIES;
 use super::tape::{TapeReader, TapeWriter};
 use super::wire::bad;
-use turnlock::dialect::Dialect;
 use turnlock::error::Error;
 use turnlock::json::Json;
 use turnlock::limits;
-use turnlock::message::{
-    self, History, Normalized, Options, ReasoningReplay, Repair, Strategy, ThoughtSignatures,
-    Update, Violation,
-};
+use turnlock::message::{self, History, HistoryOptions};
 
 /// A history in the provider's shape, as a tape of
 /// `{ messages, system?, toolConfig?, threadId?, repairs }`; or the text of an error.
@@ -21,18 +17,9 @@ use turnlock::message::{
 #[must_use]
 pub fn history_normalize(options: &[u8], tape: &[u32], text: &[u8]) -> Vec<u8> {
     taped(|| {
-        let mut all = History::new(self::options(options)?);
+        let mut all = History::new(HistoryOptions::parse(options)?);
         read(tape, self::text(text)?, &mut |value, replaced| all.append_one(value, replaced))?;
-        let Normalized { messages, system, tool_config, thread_id, repairs } =
-            all.into_normalized();
-        let mut out = TapeWriter::default();
-        let mut members = vec![("messages", Json::Array(messages))];
-        members.extend(system.map(|system| ("system", system)));
-        members.extend(tool_config.map(|config| ("toolConfig", config)));
-        members.extend(thread_id.map(|id| ("threadId", id.into())));
-        members.push(("repairs", reported(repairs)));
-        out.value(&named(members));
-        Ok(out)
+        Ok(written(&all.into_normalized().into_json()))
     })
 }
 
@@ -42,11 +29,9 @@ pub fn history_normalize(options: &[u8], tape: &[u32], text: &[u8]) -> Vec<u8> {
 #[must_use]
 pub fn history_diagnose(options: &[u8], tape: &[u32], text: &[u8]) -> Vec<u8> {
     taped(|| {
-        let mut all = History::new(self::options(options)?);
+        let mut all = History::new(HistoryOptions::parse(options)?);
         read(tape, self::text(text)?, &mut |value, replaced| all.append_one(value, replaced))?;
-        let mut out = TapeWriter::default();
-        out.value(&Json::Array(all.violations().into_iter().map(Violation::into_json).collect()));
-        Ok(out)
+        Ok(written(&all.violations().into()))
     })
 }
 
@@ -55,7 +40,7 @@ pub fn history_diagnose(options: &[u8], tape: &[u32], text: &[u8]) -> Vec<u8> {
 #[must_use]
 pub fn history_new(options: &[u8]) -> String {
     told(|| {
-        let history = History::new(self::options(options)?);
+        let history = History::new(HistoryOptions::parse(options)?);
         Ok(HISTORIES.with(|all| all.insert(history)))
     })
 }
@@ -79,27 +64,13 @@ pub fn history_append(handle: u32, tape: &[u32], text: &[u8]) -> String {
 }
 
 /// What has changed since it was last asked, as a tape of
-/// `{ keep, messages, system?, toolConfig?, read, keepArranged, arranged, end }`; or an error.
+/// `{ keep, messages, read, keepArranged, arranged, end, system?, toolConfig? }`; or an error.
 #[wasm_bindgen]
 #[must_use]
 pub fn history_update(handle: u32) -> Vec<u8> {
     taped(|| {
         let update = HISTORIES.with(|all| all.with(handle, History::update));
-        let update: Update<'_> = update.ok_or(Error::Handle)?;
-        let number = |number: usize| Json::integer(u64::try_from(number).unwrap_or(u64::MAX));
-        let mut members = vec![
-            ("keep", number(update.keep)),
-            ("messages", Json::Array(update.messages)),
-            ("read", reported(update.read)),
-            ("keepArranged", number(update.keep_arranged)),
-            ("arranged", reported(update.arranged)),
-            ("end", reported(update.end)),
-        ];
-        members.extend(update.system.map(|system| ("system", system)));
-        members.extend(update.tool_config.map(|config| ("toolConfig", config)));
-        let mut out = TapeWriter::default();
-        out.value(&named(members));
-        Ok(out)
+        Ok(written(&update.ok_or(Error::Handle)?.into_json()))
     })
 }
 
@@ -120,10 +91,7 @@ pub fn thread_id(conversation_id: &[u8], namespace: &[u8]) -> String {
 #[wasm_bindgen]
 #[must_use]
 pub fn explain_refusal(refusal: &[u8]) -> String {
-    told(|| {
-        let codes = message::explain(text(refusal)?);
-        Ok(Json::Array(codes.into_iter().map(Json::from).collect()).to_text())
-    })
+    told(|| Ok(Json::from(message::explain(text(refusal)?)).to_text()))
 }
 
 fn told(work: impl FnOnce() -> Result<String, Error>) -> String {
@@ -137,12 +105,10 @@ fn text(bytes: &[u8]) -> Result<&str, Error> {
     std::str::from_utf8(bytes).map_err(|_| bad("history", "UTF-8"))
 }
 
-fn reported(repairs: Vec<Repair>) -> Json<'static> {
-    Json::Array(repairs.into_iter().map(Repair::into_json).collect())
-}
-
-fn named<'a>(members: Vec<(&'static str, Json<'a>)>) -> Json<'a> {
-    Json::Object(members.into_iter().map(|(key, value)| (key.into(), value)).collect())
+fn written(value: &Json<'_>) -> TapeWriter {
+    let mut out = TapeWriter::default();
+    out.value(value);
+    out
 }
 
 /// A tape, or an error as the text that it is elsewhere, behind a count of `u32::MAX`.
@@ -166,64 +132,4 @@ fn read<'t>(
         take(reader.value(0).ok_or_else(broken)?, replaced)?;
     }
     Ok(())
-}
-
-/// `{ dialect, strategy?, conversationId?, seen?, tools?, prefill?, systemAnywhere?, reasoning?,
-/// thoughtSignatures? }`.
-fn options(given: &[u8]) -> Result<Options, Error> {
-    let given = Json::parse_lossy(given, limits::JSON_BYTES)?;
-    let mut options = Options::new(Dialect::parse(
-        given.get("dialect").and_then(Json::as_str).ok_or_else(|| bad("dialect", "a string"))?,
-    )?);
-    let member = |key: &str| given.get(key).filter(|value| !value.is_null());
-    if let Some(strategy) = member("strategy") {
-        options.strategy = match strategy.as_str() {
-            Some("reconstruct") => Strategy::Reconstruct,
-            Some("thread") => Strategy::Thread,
-            Some("text_only") => Strategy::TextOnly,
-            _ => return Err(bad("strategy", "`reconstruct`, `thread` or `text_only`")),
-        };
-    }
-    if let Some(id) = member("conversationId") {
-        let id = id.as_str().ok_or_else(|| bad("conversationId", "a string"))?;
-        options.conversation_id = Some(id.to_owned());
-    }
-    if options.strategy == Strategy::Thread {
-        // Without it the thread would change with every run, and nothing would be kept.
-        message::thread_id(options.conversation_id.as_deref().unwrap_or_default(), None)?;
-    }
-    if let Some(seen) = member("seen") {
-        let seen = seen.as_u64().and_then(|seen| usize::try_from(seen).ok());
-        options.seen = Some(seen.ok_or_else(|| bad("seen", "a whole number"))?);
-    }
-    if let Some(tools) = member("tools") {
-        let names = tools.as_array().ok_or_else(|| bad("tools", "a list of names"))?;
-        let name = |one: &Json<'_>| one.as_str().map(str::to_owned);
-        let names: Option<Vec<_>> = names.iter().map(name).collect();
-        options.tools = Some(names.ok_or_else(|| bad("tools", "a list of names"))?);
-    }
-    for (key, flag) in
-        [("prefill", &mut options.prefill), ("systemAnywhere", &mut options.system_anywhere)]
-    {
-        if let Some(given) = member(key) {
-            *flag = given.as_bool().ok_or_else(|| bad(key, "true or false"))?;
-        }
-    }
-    if let Some(replay) = member("reasoning") {
-        options.reasoning = match replay.as_str() {
-            Some("never") => ReasoningReplay::Never,
-            Some("tool_calls") => ReasoningReplay::ToolCalls,
-            Some("always") => ReasoningReplay::Always,
-            _ => return Err(bad("reasoning", "`never`, `tool_calls` or `always`")),
-        };
-    }
-    if let Some(signatures) = member("thoughtSignatures") {
-        options.thought_signatures = match signatures.as_str() {
-            Some("auto") => ThoughtSignatures::Auto,
-            Some("always") => ThoughtSignatures::Always,
-            Some("never") => ThoughtSignatures::Never,
-            _ => return Err(bad("thoughtSignatures", "`auto`, `always` or `never`")),
-        };
-    }
-    Ok(options)
 }

@@ -8,8 +8,8 @@ use turnlock::error::Error;
 use turnlock::json::{Json, JsonError};
 use turnlock::limits;
 use turnlock::request::{
-    self, ParsePolicy, ParsedRequest, Pass, PassOptions, Reason, Rejected, Template,
-    inventory_json, lint_prompt,
+    self, ParsedRequest, Pass, PassOptions, Policy, Reason, Template, inventory, lint_prompt,
+    parse_tool_request,
 };
 
 /// A pass from its options, as its number.
@@ -37,7 +37,7 @@ pub fn request_lint(given: &[u8]) -> String {
     answer(Json::parse_lossy(given, limits::JSON_BYTES).map_err(Error::from).and_then(|given| {
         let text = given.as_array().and_then(|all| all.first()).and_then(Json::as_str);
         let text = text.ok_or_else(|| wire::bad("template", "a string"))?;
-        Ok(Json::Array(lint_prompt(text).iter().map(request::Lint::to_json).collect()))
+        Ok(lint_prompt(text).into())
     }))
 }
 
@@ -47,7 +47,7 @@ pub fn request_lint(given: &[u8]) -> String {
 pub fn request_inventory(tools: &[u8]) -> String {
     answer(Json::parse_lossy(tools, limits::JSON_BYTES).map_err(Error::from).and_then(|tools| {
         let all = tools.as_array().ok_or_else(|| wire::bad("tools", "an array"))?;
-        Ok(inventory_json(all))
+        Ok(inventory(all).to_json())
     }))
 }
 
@@ -73,27 +73,13 @@ fn answer(result: Result<Json<'static>, Error>) -> String {
 
 fn parse(given: &[u8]) -> Result<Json<'static>, Error> {
     let json = Json::parse_lossy(given, usize::MAX)?;
-    let policy = ParsePolicy::read(json.get("policy").unwrap_or(&Json::Null))?;
+    let policy = Policy::from_json(json.get("policy").unwrap_or(&Json::Null))?;
     let text = json.get("text").and_then(Json::as_str);
     let text = text.ok_or_else(|| wire::bad("text", "a string"))?;
-    let mut parsed = request::parse_tool_request(text, &policy);
+    let mut parsed = parse_tool_request(text, &policy)?;
     if matches!(Json::parse(given, usize::MAX), Err(JsonError::LoneSurrogate { .. })) {
         // Half a character was replaced on the way: two different texts could look the same.
-        let detail = "json.lone_surrogate".to_owned();
-        let whole = Rejected { index: None, tool_name: None, reason: Reason::Syntax, detail };
-        parsed = ParsedRequest { rejected: vec![whole], ..ParsedRequest::default() };
+        parsed = ParsedRequest::invalid(Reason::Syntax, "json.lone_surrogate");
     }
-    let calls = parsed.tool_calls.iter().map(|(call, signature)| {
-        Json::object([
-            ("tool_name", call.tool_name.clone().into()),
-            ("params", call.params.clone()),
-            ("reason", call.reason.clone().into()),
-            ("signature", signature.as_str().to_owned().into()),
-        ])
-    });
-    Ok(Json::object([
-        ("toolCalls", Json::Array(calls.collect())),
-        ("rejected", Json::Array(parsed.rejected.iter().map(Rejected::to_json).collect())),
-        ("valid", parsed.valid.into()),
-    ]))
+    Ok(parsed.to_json())
 }

@@ -113,6 +113,157 @@ export interface PromptTemplate {
   text: string
 }
 
+/** The result of parsing a request. */
+export interface ParsedToolRequest {
+  /** The calls that may run, in order. */
+  toolCalls: RequestedCall[]
+  /** The rejected calls and the reasons, in the order of the request. */
+  rejected: Rejected[]
+  /** Whether the text was a request according to the schema. If not, no call is accepted. */
+  valid: boolean
+}
+
+/** A call that a model requests. */
+export interface RequestedCall {
+  /** The name of the tool. */
+  tool_name: string
+  /** The arguments, an object. */
+  params: Record<string, unknown>
+  /**
+   * The model's reason, cut to its limit. Empty if the tool itself is called on a provider's
+   * tool-call channel.
+   */
+  reason: string
+  /** The signature of the call. */
+  signature: string
+}
+
+/** A request or a call that is rejected. */
+export interface Rejected {
+  /** The index of the call in the request, from 0; null for the request itself. */
+  index: number | null
+  /** The name of the tool, if the call has one. */
+  tool_name: string | null
+  /** The reason. */
+  reason: RejectedReason
+  /** The member or the code that the reason is about, if there is one. */
+  detail: string | null
+}
+
+/**
+ * Why something is rejected. The reasons up to `unknown_field` reject the whole request, the others
+ * one call.
+ *
+ * - `ambiguous`: More than one fenced block could be the request.
+ * - `invalid_field`: A member has a value of the wrong type, or a name that no tool can have.
+ * - `missing_field`: A member of a call is missing.
+ * - `no_json`: Text without a request in it.
+ * - `not_an_object`: Not a JSON object where one is required.
+ * - `syntax`: Not valid I-JSON; the detail is the code, such as `json.duplicate_key`.
+ * - `too_large`: Longer than 64 KiB.
+ * - `truncated`: The text or the call is truncated.
+ * - `unknown_field`: A member that the schema does not define.
+ * - `budget`: Over the limit of calls.
+ * - `duplicate`: A call with the same signature was accepted before; its result serves both.
+ * - `invalid_arguments`: The arguments do not fit the tool's schema.
+ * - `not_allowed`: Not on the allowlist.
+ * - `not_approved`: It needs the approval of a user, which a pass does not request.
+ * - `not_read_only`: Allowed by its name, but not declared read-only: it never runs in a pass.
+ * - `unknown_tool`: There is no such tool.
+ */
+export type RejectedReason =
+  | 'ambiguous'
+  | 'invalid_field'
+  | 'missing_field'
+  | 'no_json'
+  | 'not_an_object'
+  | 'syntax'
+  | 'too_large'
+  | 'truncated'
+  | 'unknown_field'
+  | 'budget'
+  | 'duplicate'
+  | 'invalid_arguments'
+  | 'not_allowed'
+  | 'not_approved'
+  | 'not_read_only'
+  | 'unknown_tool'
+
+/** A defect of a prompt. */
+export interface PromptLint {
+  /** What is wrong. */
+  code: PromptLintCode
+  /** The line, from 1. */
+  line: number
+  /** The words that it is about; empty if something is missing. */
+  found: string
+  /** What to do about it. */
+  message: string
+}
+
+/**
+ * What is wrong with a prompt.
+ *
+ * - `prompt.tool_results_missing`: Tool results are not mentioned.
+ * - `prompt.tool_results_not_optional`: Tool results are not mentioned as optional.
+ * - `prompt.draft`: A section is a draft.
+ * - `prompt.file_path`: The prompt refers to a file.
+ */
+export type PromptLintCode =
+  | 'prompt.tool_results_missing'
+  | 'prompt.tool_results_not_optional'
+  | 'prompt.draft'
+  | 'prompt.file_path'
+
+/** A list of tools that shows which ones only read. */
+export interface ToolInventory {
+  /** The tools, in their order. */
+  tools: InventoryTool[]
+  /** The names of those that only read, for review by a person and for a policy's `allow`. */
+  allow: string[]
+}
+
+/** A tool of an inventory. */
+export interface InventoryTool {
+  /** The name. */
+  name: string
+  /** Whether it only reads. */
+  access: ToolAccess
+  /** How that is known. */
+  reason: ToolAccessReason
+}
+
+/**
+ * Whether a tool only reads.
+ *
+ * - `read_only`: It is declared to only read, and nothing contradicts it.
+ * - `state_changing`: It changes something, or may do so.
+ */
+export type ToolAccess = 'read_only' | 'state_changing'
+
+/**
+ * How it is known whether a tool only reads.
+ *
+ * - `declared_read_only`: Declared by the registry: `readOnly: true`.
+ * - `annotated_read_only`: Annotated by its MCP server: `readOnlyHint: true`. The hint is only as
+ *   reliable as the server.
+ * - `not_declared`: Nothing declares that it only reads.
+ * - `annotated_state_changing`: Annotated as not read-only, or as destructive.
+ * - `contradictory`: One declaration states that it only reads, and another one contradicts it.
+ * - `name_suggests_change`: Declared read-only, but its name begins with a verb of change, such as
+ *   `place`.
+ * - `unusable_name`: Providers do not accept its name, or an earlier tool has the same name apart
+ *   from case.
+ */
+export type ToolAccessReason =
+  | 'declared_read_only'
+  | 'annotated_read_only'
+  | 'not_declared'
+  | 'annotated_state_changing'
+  | 'contradictory'
+  | 'name_suggests_change'
+  | 'unusable_name'
+
 /** The options of `runWithToolRequests`. */
 export interface ToolRequestOptions<Plan = unknown> {
   /** The model, from `openaiChat`, `anthropic` or `customModel`. */

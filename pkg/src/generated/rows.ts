@@ -71,18 +71,6 @@ export const TOOL_OPTIONS: Rows = {
   maxResultBytes: 0,
 }
 
-export const HISTORY_OPTIONS: Rows = {
-  dialect: 0,
-  strategy: 0,
-  conversationId: 0,
-  seen: 0,
-  tools: 0,
-  prefill: 0,
-  systemAnywhere: 0,
-  reasoning: 0,
-  thoughtSignatures: 0,
-}
-
 export const BUNDLE_LIMITS: Rows = { max_fields: 0, max_diffs: 0, max_bytes: 0 }
 
 export const REPLICATE_LIMITS: Rows = { tokens: 0, seconds: 0 }

@@ -1,12 +1,17 @@
 /** The synchronous operations around a tool-request pass. */
 import { answer, call, core, encode } from '../core.js'
 import { TurnlockError } from '../errors.js'
-import type { PromptTemplate, ToolRequestPolicy } from '../generated/request.js'
+import type {
+  PromptLint,
+  PromptTemplate,
+  ToolInventory,
+  ToolRequestPolicy,
+} from '../generated/request.js'
 import type { Glue } from '../glue.js'
 import { stringify } from '../pure.js'
 import type { ParsedToolRequest } from './types.js'
 
-export type { PromptTemplate }
+export type { PromptLint, PromptTemplate, ToolInventory }
 
 const ask = <T>(work: (glue: Glue) => string): T => JSON.parse(answer(call(core(), work))) as T
 
@@ -26,21 +31,6 @@ export function parseToolRequest(
   }
   const bytes = encode(stringify({ text, policy }))
   return ask((glue) => glue.request_parse(bytes))
-}
-
-/** A problem in a prompt. */
-export interface PromptLint {
-  code:
-    | 'prompt.tool_results_missing'
-    | 'prompt.tool_results_not_optional'
-    | 'prompt.draft'
-    | 'prompt.file_path'
-  /** The line number, from 1. */
-  line: number
-  /** The words in question; empty if something is missing. */
-  found: string
-  /** How to fix it. */
-  message: string
 }
 
 /**
@@ -69,24 +59,6 @@ export interface AnnotatedTool {
   readOnly?: boolean | undefined
   annotations?:
     { readOnlyHint?: boolean | undefined; destructiveHint?: boolean | undefined } | undefined
-}
-
-/** A list of tools that shows which ones are read-only. */
-export interface ToolInventory {
-  tools: {
-    name: string
-    access: 'read_only' | 'state_changing'
-    reason:
-      | 'declared_read_only'
-      | 'annotated_read_only'
-      | 'not_declared'
-      | 'annotated_state_changing'
-      | 'contradictory'
-      | 'name_suggests_change'
-      | 'unusable_name'
-  }[]
-  /** The names of the read-only tools, for review by a person and for `policy.allow`. */
-  allow: string[]
 }
 
 /**

@@ -1,19 +1,16 @@
 /** The data of a tool-request pass. Members of the request JSON keep its `snake_case` names. */
-export type { Channel, ToolRequestPolicy, ToolRequestPrompts } from '../generated/request.js'
-import type { FinishReason, ToolStatus, Usage } from '../types.js'
+import type { Rejected, RequestedCall } from '../generated/request.js'
 
-/** Why something is rejected. A {@link CallRefusal} affects one call, the others the request. */
-export type RejectedReason =
-  | 'ambiguous'
-  | 'invalid_field'
-  | 'missing_field'
-  | 'no_json'
-  | 'not_an_object'
-  | 'syntax'
-  | 'too_large'
-  | 'truncated'
-  | 'unknown_field'
-  | CallRefusal
+export type {
+  Channel,
+  ParsedToolRequest,
+  Rejected,
+  RejectedReason,
+  RequestedCall,
+  ToolRequestPolicy,
+  ToolRequestPrompts,
+} from '../generated/request.js'
+import type { FinishReason, ToolStatus, Usage } from '../types.js'
 
 /** Why a call does not run. */
 export type CallRefusal =
@@ -24,34 +21,6 @@ export type CallRefusal =
   | 'not_approved'
   | 'not_read_only'
   | 'unknown_tool'
-
-/** A part of a request that is rejected. */
-export interface Rejected {
-  /** The call's index in the request, from 0; null for the request itself. */
-  index: number | null
-  tool_name: string | null
-  reason: RejectedReason
-  /** The member or the code in question. */
-  detail: string | null
-}
-
-/** A call that a model requests. */
-export interface RequestedCall {
-  tool_name: string
-  params: Record<string, unknown>
-  reason: string
-  /** Lower-case hex SHA-256; see `signature`. */
-  signature: string
-}
-
-/** The result of `parseToolRequest`. */
-export interface ParsedToolRequest {
-  /** The calls that may run, in order. */
-  toolCalls: RequestedCall[]
-  rejected: Rejected[]
-  /** Whether the text is a request by the schema. If not, all of it is rejected. */
-  valid: boolean
-}
 
 /** A requested call and its outcome. */
 export interface PassCall extends RequestedCall {

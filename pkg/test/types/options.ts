@@ -146,6 +146,17 @@ export const TOOL_REQUEST_POLICY: Partial<ToolRequestPolicy> = {
   totalToolMs: undefined,
 }
 
+export const HISTORY_OPTIONS: Partial<HistoryOptions> = {
+  strategy: undefined,
+  conversationId: undefined,
+  seen: undefined,
+  tools: undefined,
+  prefill: undefined,
+  systemAnywhere: undefined,
+  reasoning: undefined,
+  thoughtSignatures: undefined,
+}
+
 export const RUN_TURN_OPTIONS: Partial<RunTurnOptions> = {
   tools: undefined,
   mode: undefined,
@@ -226,17 +237,6 @@ export const TOOL_OPTIONS: Partial<ToolOptions> = {
   dedupe: undefined,
   timeoutMs: undefined,
   maxResultBytes: undefined,
-}
-
-export const HISTORY_OPTIONS: Partial<HistoryOptions> = {
-  strategy: undefined,
-  conversationId: undefined,
-  seen: undefined,
-  tools: undefined,
-  prefill: undefined,
-  systemAnywhere: undefined,
-  reasoning: undefined,
-  thoughtSignatures: undefined,
 }
 
 export const BUNDLE_SETTINGS: Partial<BundleSettings> = {

@@ -21,6 +21,8 @@ pub enum Shape {
     Number,
     /// Exactly this JSON text.
     Literal(&'static str),
+    /// This TypeScript type.
+    Written(&'static str),
     /// A value or `null`.
     Maybe(Box<Self>),
     /// A list of values.

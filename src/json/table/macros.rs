@@ -42,7 +42,7 @@ macro_rules! writer {
     (
         $(#[doc = $doc:literal])*
         $name:ident as $ts:literal {
-            $($(#[doc = $field_doc:literal])* $field:ident $row:expr, $type:ty, $default:expr;)*
+            $($(#[doc = $field_doc:literal])* $field:ident $row:expr, $type:ty $(as $own:literal)?, $default:expr;)*
         }
     ) => {
         impl $name {
@@ -78,9 +78,19 @@ macro_rules! writer {
         $crate::json::table::described! {
             $(#[doc = $doc])*
             $name as $ts {
-                $($(#[doc = $field_doc])* $type, $default;)*
+                $($(#[doc = $field_doc])* $type $(as $own)?, $default;)*
             }
         }
+    };
+}
+
+/// The shape of a type, or its own TypeScript type.
+macro_rules! shape {
+    ($type:ty) => {
+        <$type as $crate::json::table::Describe>::shape()
+    };
+    ($type:ty, $own:literal) => {
+        $crate::json::table::Shape::Written($own)
     };
 }
 
@@ -89,7 +99,7 @@ macro_rules! described {
     (
         $(#[doc = $doc:literal])*
         $name:ident $(<$life:lifetime>)? as $ts:literal {
-            $($(#[doc = $field_doc:literal])* $type:ty, $default:expr;)*
+            $($(#[doc = $field_doc:literal])* $type:ty $(as $own:literal)?, $default:expr;)*
         }
     ) => {
         impl $(<$life>)? $crate::json::table::Describe for $name $(<$life>)? {
@@ -97,7 +107,7 @@ macro_rules! described {
                 $crate::json::table::Shape::Named(|| {
                     let defaults: &[Option<$crate::json::Json<'static>>] = &[$($default),*];
                     let shapes = [
-                        $((&[$($field_doc),*][..], <$type as $crate::json::table::Describe>::shape())),*
+                        $((&[$($field_doc),*][..], $crate::json::table::shape!($type $(, $own)?))),*
                     ];
                     $crate::json::table::Definition::record(
                         $ts,
@@ -116,7 +126,7 @@ macro_rules! record {
     (
         $(#[doc = $doc:literal])*
         pub struct $name:ident as $ts:literal {
-            $($(#[doc = $field_doc:literal])* $field:ident $json:literal : $type:ty;)*
+            $($(#[doc = $field_doc:literal])* $field:ident $json:literal : $type:ty $(as $own:literal)?;)*
         }
     ) => {
         $(#[doc = $doc])*
@@ -132,7 +142,7 @@ macro_rules! record {
                 $(
                     $(#[doc = $field_doc])*
                     $field $crate::json::table::Row::new($json, false, $crate::json::table::Range::Any),
-                    $type, None;
+                    $type $(as $own)?, None;
                 )*
             }
         }
@@ -425,4 +435,6 @@ macro_rules! cases {
     };
 }
 
-pub(crate) use {blank, cases, described, first, flag, names, options, range, record, writer};
+pub(crate) use {
+    blank, cases, described, first, flag, names, options, range, record, shape, writer,
+};

@@ -28,6 +28,7 @@
 //! - A row without `=` has the default of its type.
 //! - A JSON name that ends with `?` is left out by the writer if the value is `None`, `false` or an
 //!   empty list; otherwise `None` is written as `null`.
+//! - `Json<'static> as "Record<string, unknown>"` gives a row of results its TypeScript type.
 //! - A record under the JSON name `""` has its members among those of the outer record.
 //!
 //! Readers take missing and `null` members as the default, and refuse unknown members with their
@@ -44,7 +45,7 @@ pub(crate) use borrowed::{borrowed, given};
 pub(crate) use describe::Describe;
 pub use describe::{Case, Definition, Field, Form, Shape};
 pub(crate) use macros::{
-    blank, cases, described, first, flag, names, options, range, record, writer,
+    blank, cases, described, first, flag, names, options, range, record, shape, writer,
 };
 pub(crate) use value::{At, Item, Read, Write};
 

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use super::super::code::Code;
 use super::super::model::{Entry, Part, Speaker};
 use super::super::options::Strategy;
-use super::super::report::Finding;
+use super::super::report::{Action, Finding};
 use super::History;
 use super::ingest::by_message;
 use crate::json::Json;
@@ -89,7 +90,7 @@ impl<'a> History<'a> {
         if leads && leading && matches!(self.rules.system, System::Apart { .. }) {
             // A leading system message is moved out of the messages; any other is reported when it
             // is arranged.
-            let finding = Finding::new("SYSTEM_POSITION", "moved", index);
+            let finding = Finding::new(Code::SystemPosition, Action::Moved, index);
             self.read.push(finding.spelling());
         }
         self.entries.push(entry);
@@ -173,7 +174,7 @@ impl<'a> History<'a> {
         }
         let again = self.items.get_mut(number).is_some_and(|used| std::mem::replace(used, true));
         if again {
-            let finding = Finding::new("ITEM_ID_DUPLICATE", "dropped", index);
+            let finding = Finding::new(Code::ItemIdDuplicate, Action::Dropped, index);
             self.read.push(finding.more(id.to_owned()));
         }
         again

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use super::super::code::Code;
 use super::super::ids::Reasons;
 use super::super::model::{Args, Call, Entry, Part, Speaker, ToolResult};
 use super::super::pair::{Place, by_name};
-use super::super::report::Finding;
+use super::super::report::{Action, Finding};
 use super::History;
 use crate::provider::{Elements, Ids, Marks, SentIds};
 
@@ -54,7 +55,7 @@ impl<'a> History<'a> {
             entry.gone = true;
             self.arranger.rewind(at);
         }
-        let finding = Finding::new("TOOL_RESULT_BEFORE_CALL", "moved", result.index);
+        let finding = Finding::new(Code::ToolResultBeforeCall, Action::Moved, result.index);
         let id = self.call_at(place).map(|call| call.id.to_string()).unwrap_or_default();
         self.read.push(finding.call(&id).done(format!("moved behind the call of element {index}")));
         self.settle(place, result);
@@ -87,16 +88,16 @@ impl<'a> History<'a> {
         let none = self.rules.ids == Ids::None;
         let within = duplicate && self.twice(call, number);
         for (is, code) in [
-            (missing && self.rules.sent_ids == SentIds::Always, "TOOL_CALL_ID_MISSING"),
-            (duplicate, "TOOL_CALL_ID_DUPLICATE"),
-            (form && length, "TOOL_CALL_ID_LENGTH"),
-            (form && !length, "TOOL_CALL_ID_FORMAT"),
+            (missing && self.rules.sent_ids == SentIds::Always, Code::ToolCallIdMissing),
+            (duplicate, Code::ToolCallIdDuplicate),
+            (form && length, Code::ToolCallIdLength),
+            (form && !length, Code::ToolCallIdFormat),
         ] {
             if is {
-                let finding = Finding::new(code, "renamed", call.index).call(&call.id);
+                let finding = Finding::new(code, Action::Renamed, call.index).call(&call.id);
                 let finding = if none { finding } else { finding.done(format!("now {wire_id}")) };
                 // Providers accept a repeated id in a later message, but not within one message.
-                let taken = code == "TOOL_CALL_ID_DUPLICATE" && !within;
+                let taken = code == Code::ToolCallIdDuplicate && !within;
                 self.read.push(finding.risk_if(none || taken));
             }
         }

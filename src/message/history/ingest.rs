@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use super::super::code::Code;
 use super::super::import::element;
 use super::super::model::{Args, Call, Entry, Part, Piece, Speaker, Text};
 use super::super::pair::Place;
-use super::super::report::Finding;
+use super::super::report::{Action, Finding};
 use super::History;
 use crate::error::Error;
 use crate::json::{Joined, Json};
@@ -38,7 +39,7 @@ impl<'a> History<'a> {
                 }
                 Piece::Remove(id) => self.remove(id.as_deref()),
                 Piece::Drop { code, id } => {
-                    let mut finding = Finding::new(code, "dropped", index);
+                    let mut finding = Finding::new(code, Action::Dropped, index);
                     finding.id = id.map(Cow::into_owned);
                     self.read.push(finding);
                 }
@@ -78,8 +79,8 @@ impl<'a> History<'a> {
     pub(super) fn shape(&mut self, marks: Marks, index: usize) {
         self.marks.add(marks);
         let last = self.read.last().map(|finding| (finding.code, finding.index));
-        if !marks.within(self.rules.own) && last != Some(("CONTENT_SHAPE", index)) {
-            let finding = Finding::new("CONTENT_SHAPE", "converted", index).spelling();
+        if !marks.within(self.rules.own) && last != Some((Code::ContentShape, index)) {
+            let finding = Finding::new(Code::ContentShape, Action::Converted, index).spelling();
             self.read.push(finding.more(marks.names()));
         }
     }
@@ -96,7 +97,7 @@ impl<'a> History<'a> {
         };
         let Some(place) = place else {
             if id.is_empty() {
-                self.read.push(Finding::new("TOOL_CALL_PARTIAL", "dropped", index));
+                self.read.push(Finding::new(Code::ToolCallPartial, Action::Dropped, index));
                 return;
             }
             // The call has not arrived yet.

@@ -9,13 +9,14 @@ mod results;
 pub use output::{Normalized, Update};
 
 use super::arrange::Arranger;
+use super::code::Code;
 use super::ids::{IdMap, NameMap};
 use super::import::element;
 use super::index::Index;
 use super::model::Entry;
-use super::options::Options;
+use super::options::HistoryOptions;
 use super::pair::Pairs;
-use super::report::Finding;
+use super::report::{Action, Finding};
 use crate::error::Error;
 use crate::json::{Json, Kind, Reader};
 use crate::provider::{Marks, Rules, rules};
@@ -25,23 +26,23 @@ pub(in crate::message) const INTERRUPTED: &str =
     "Tool call was interrupted before it returned a result.";
 
 /// The code for calls that a strategy omits.
-pub(in crate::message) const OMITTED: &str = "TOOL_CALL_OMITTED";
+pub(in crate::message) const OMITTED: Code = Code::ToolCallOmitted;
 
 /// A history in the provider's shape, to which elements are appended as they arrive.
 ///
 /// ```
 /// use turnlock::json::Json;
-/// use turnlock::message::{History, Options};
+/// use turnlock::message::{History, HistoryOptions};
 /// use turnlock::Dialect;
 ///
-/// let mut history = History::new(Options::new(Dialect::OpenAiChat));
+/// let mut history = History::new(HistoryOptions::new(Dialect::OpenAiChat));
 /// history.append(vec![Json::parse_str(r#"{"role":"user","content":"hi"}"#)?])?;
 /// assert_eq!(history.normalized().messages.len(), 1);
 /// # Ok::<(), turnlock::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct History<'a> {
-    options: Options,
+    options: HistoryOptions,
     rules: &'static Rules,
     /// The number of appended elements.
     elements: usize,
@@ -83,7 +84,7 @@ pub struct History<'a> {
 impl<'a> History<'a> {
     /// An empty history.
     #[must_use]
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: HistoryOptions) -> Self {
         Self {
             rules: rules(options.dialect),
             arranger: Arranger::default(),
@@ -162,7 +163,7 @@ impl<'a> History<'a> {
     }
 
     fn replaced(&mut self) {
-        let finding = Finding::new("UNICODE_LONE_SURROGATE", "converted", self.elements);
+        let finding = Finding::new(Code::UnicodeLoneSurrogate, Action::Converted, self.elements);
         self.read.push(finding.done("replaced by U+FFFD"));
     }
 }

@@ -1,49 +1,55 @@
 //! The output of a history: the provider's messages, and the findings.
 
 use super::super::arrange::{Context, Tail};
+use super::super::code::Code;
 use super::super::model::Entry;
 use super::super::options::{Strategy, ThoughtSignatures};
-use super::super::report::{Finding, Repair, Violation};
+use super::super::report::{Action, Finding, Repair, Violation};
 use super::super::{ids, thread, thread_id};
 use super::{History, OMITTED};
 use crate::json::Json;
+use crate::json::table::borrowed;
 use crate::provider::{System, UndeclaredTools};
 
-/// A history in the form that the provider accepts.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Normalized<'a> {
-    /// The provider's messages.
-    pub messages: Vec<Json<'a>>,
-    /// The system prompt, if the provider takes it outside the messages.
-    pub system: Option<Json<'a>>,
-    /// Stub declarations for Bedrock, if the history has tool calls and the request declares no
-    /// tools.
-    pub tool_config: Option<Json<'a>>,
-    /// The id of the thread, for the thread strategy.
-    pub thread_id: Option<String>,
-    /// Every change that was made, in the order of the elements.
-    pub repairs: Vec<Repair>,
+borrowed! {
+    /// A history in the form that the provider accepts.
+    pub struct Normalized<'a> as "NormalizedHistory" {
+        /// The provider's messages: in a request `messages`, `input` (OpenAI Responses) or
+        /// `contents` (Gemini).
+        messages "messages": Vec<Json<'a>>;
+        /// The system prompt, if the provider takes it outside the messages: `system` (Anthropic,
+        /// Bedrock) or `systemInstruction` (Gemini) of a request.
+        system "system?": Option<Json<'a>>;
+        /// Stub declarations for Bedrock, if the history has tool calls and the request declares no
+        /// tools.
+        tool_config "toolConfig?": Option<Json<'a>>;
+        /// The id of the thread, for the thread strategy with the id of a conversation.
+        thread_id "threadId?": Option<String>;
+        /// Every change that was made, in the order of the elements.
+        repairs "repairs": Vec<Repair>;
+    }
 }
 
-/// The changes since the last update.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Update<'a> {
-    /// The number of leading messages that are unchanged.
-    pub keep: usize,
-    /// The messages after them.
-    pub messages: Vec<Json<'a>>,
-    /// As in [`Normalized`].
-    pub system: Option<Json<'a>>,
-    /// As in [`Normalized`].
-    pub tool_config: Option<Json<'a>>,
-    /// New repairs from reading the elements.
-    pub read: Vec<Repair>,
-    /// The number of leading repairs from arranging that are unchanged.
-    pub keep_arranged: usize,
-    /// The repairs after them.
-    pub arranged: Vec<Repair>,
-    /// Repairs at the end, which the next element may undo.
-    pub end: Vec<Repair>,
+borrowed! {
+    /// The changes since the last update.
+    pub struct Update<'a> as "HistoryUpdate" {
+        /// The number of leading messages that are unchanged.
+        keep "keep": usize;
+        /// The messages after them.
+        messages "messages": Vec<Json<'a>>;
+        /// New repairs from reading the elements.
+        read "read": Vec<Repair>;
+        /// The number of leading repairs from arranging that are unchanged.
+        keep_arranged "keepArranged": usize;
+        /// The repairs after them.
+        arranged "arranged": Vec<Repair>;
+        /// Repairs at the end, which the next element may undo.
+        end "end": Vec<Repair>;
+        /// As in [`Normalized`].
+        system "system?": Option<Json<'a>>;
+        /// As in [`Normalized`].
+        tool_config "toolConfig?": Option<Json<'a>>;
+    }
 }
 
 impl<'a> History<'a> {
@@ -154,7 +160,7 @@ impl<'a> History<'a> {
     /// only the omission.
     fn concerns(&self, finding: &Finding) -> bool {
         self.options.strategy == Strategy::Reconstruct
-            || !finding.code.starts_with("TOOL_")
+            || !finding.code.name().starts_with("TOOL_")
             || finding.code == OMITTED
     }
 
@@ -172,17 +178,19 @@ impl<'a> History<'a> {
         let mut all = Vec::new();
         if self.options.strategy == Strategy::Reconstruct {
             let early = self.early_args.iter().flatten();
-            all.extend(early.map(|(at, _)| Finding::new("TOOL_CALL_PARTIAL", "dropped", *at)));
+            all.extend(
+                early.map(|(at, _)| Finding::new(Code::ToolCallPartial, Action::Dropped, *at)),
+            );
             let lost = self.pairs.orphans().filter(|(_, result)| result.kept.is_none());
             all.extend(lost.map(|(id, result)| {
-                let finding = Finding::new("TOOL_RESULT_ORPHAN", "dropped", result.index);
+                let finding = Finding::new(Code::ToolResultOrphan, Action::Dropped, result.index);
                 if id.starts_with('\0') { finding } else { finding.call(id) }
             }));
         }
         if self.tool_config().is_some() {
             let index =
                 self.called.and_then(|at| self.entries.get(at)).map_or(0, |entry| entry.index);
-            let finding = Finding::new("TOOLS_REQUIRED_BY_HISTORY", "synthesized", index);
+            let finding = Finding::new(Code::ToolsRequiredByHistory, Action::Synthesized, index);
             all.push(finding.done("added stub declarations"));
         }
         all

@@ -1,9 +1,10 @@
 //! Results: which call each one answers.
 
+use super::super::code::Code;
 use super::super::model::{Call, Content, Entry, Part, Speaker, ToolResult};
 use super::super::options::Strategy;
 use super::super::pair::{Answers, Place, by_name};
-use super::super::report::Finding;
+use super::super::report::{Action, Finding};
 use super::calls::key;
 use super::{History, INTERRUPTED};
 use crate::provider::{Elements, Ids, Marks, Results};
@@ -12,7 +13,7 @@ impl<'a> History<'a> {
     pub(super) fn result(&mut self, id: &str, result: ToolResult<'a>) {
         self.shape(result.marks, result.index);
         if result.behind && self.rules.results == Results::WithUser {
-            let finding = Finding::new("TOOL_RESULT_TEXT_FIRST", "moved", result.index);
+            let finding = Finding::new(Code::ToolResultTextFirst, Action::Moved, result.index);
             self.read.push(finding.call(id).spelling());
         }
         let named;
@@ -102,12 +103,12 @@ impl<'a> History<'a> {
         let rules = self.rules;
         let named = self.call_at(place).is_some_and(|call| !call.id.is_empty());
         for (is, code, free) in [
-            (between, "TOOL_RESULT_NOT_ADJACENT", rules.elements == Elements::Items),
-            (after, "TOOL_RESULT_ORDER", (rules.ids != Ids::None || named) && !rules.bridge),
+            (between, Code::ToolResultNotAdjacent, rules.elements == Elements::Items),
+            (after, Code::ToolResultOrder, (rules.ids != Ids::None || named) && !rules.bridge),
         ] {
             if is {
                 let id = self.call_at(place).map(|call| call.id.to_string()).unwrap_or_default();
-                let finding = Finding::new(code, "moved", result.index).call(&id);
+                let finding = Finding::new(code, Action::Moved, result.index).call(&id);
                 self.read.push(finding.risk_if(free));
             }
         }
@@ -128,7 +129,7 @@ impl<'a> History<'a> {
                 kept => *kept = Some(result),
             }
         }
-        let finding = Finding::new("TOOL_RESULT_DUPLICATE", "dropped", dropped);
+        let finding = Finding::new(Code::ToolResultDuplicate, Action::Dropped, dropped);
         self.read.push(finding.call(&id));
         self.arranger.rewind(place.0);
     }

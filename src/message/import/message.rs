@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::super::code::Code;
 use super::super::index::Index;
 use super::super::model::{Call, Content, Entry, Part, Piece, Speaker, Text};
 use super::{Fields, block, call};
@@ -19,7 +20,7 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         "tool" | "function" => return tool(fields, index),
         // Roles of AG-UI and the AI SDK, whose content is for the page only.
         "activity" | "reasoning" | "data" => {
-            return Some(vec![Piece::Drop { code: "ROLE_UNSUPPORTED", id: None }]);
+            return Some(vec![Piece::Drop { code: Code::RoleUnsupported, id: None }]);
         }
         _ => return None,
     };
@@ -214,7 +215,7 @@ pub(super) fn invocation<'a>(
     let result = fields.take("result");
     let mut one = call::call(fields.into_json(), entry.index, &mut Marks::default())?;
     if state == "partial-call" {
-        pieces.push(Piece::Drop { code: "TOOL_CALL_PARTIAL", id: Some(one.id) });
+        pieces.push(Piece::Drop { code: Code::ToolCallPartial, id: Some(one.id) });
         return Some(());
     }
     if state == "result" || result.is_some() {

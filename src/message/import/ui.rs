@@ -2,6 +2,7 @@
 //!
 //! <https://ai-sdk.dev/docs/reference/ai-sdk-core/ui-message>
 
+use super::super::code::Code;
 use super::super::model::{Call, Entry, Part, Piece, Speaker, Text};
 use super::block::{self, Block};
 use super::{Fields, call};
@@ -78,7 +79,7 @@ fn tool<'a>(item: Json<'a>, name: &str, index: usize) -> Option<Result<Call<'a>,
     let id = fields.take_any_text(&["toolCallId"]).unwrap_or_default();
     let state = fields.take_text("state")?;
     if state == "input-streaming" {
-        return Some(Err(Piece::Drop { code: "TOOL_CALL_PARTIAL", id: Some(id) }));
+        return Some(Err(Piece::Drop { code: Code::ToolCallPartial, id: Some(id) }));
     }
     let mut marks = Marks::AI_SDK;
     let named = fields.take_any_text(&["toolName"]);

@@ -1,8 +1,9 @@
 //! Prepares media, and blocks that only their own wire format has.
 
+use super::super::code::Code;
 use super::super::import::media;
 use super::super::model::Speaker;
-use super::super::report::Finding;
+use super::super::report::{Action, Finding};
 use super::Work;
 use crate::json::{Joined, Json};
 use crate::provider::{Marks, Media, Out};
@@ -24,7 +25,7 @@ impl<'a> Work<'_, 'a> {
         match seen {
             Some(seen) if fits => Out::Media(seen),
             seen => {
-                let finding = Finding::new("CONTENT_SHAPE", "converted", self.entry.index);
+                let finding = Finding::new(Code::ContentShape, Action::Converted, self.entry.index);
                 self.findings.push(finding.done("an attachment became a note"));
                 let note = seen.map_or_else(
                     || "[attachment]".to_owned(),
@@ -48,7 +49,7 @@ impl<'a> Work<'_, 'a> {
             return Some(Out::Text { text: text.clone(), extra: Vec::new(), apart: true });
         }
         let kind = block.get("type").and_then(Json::as_str).unwrap_or("a block");
-        let finding = Finding::new("CONTENT_SHAPE", "converted", self.entry.index);
+        let finding = Finding::new(Code::ContentShape, Action::Converted, self.entry.index);
         if let Some(text) = document(block) {
             self.findings.push(finding.done("its text stays"));
             return Some(Out::Text { text, extra: Vec::new(), apart: true });
@@ -60,7 +61,7 @@ impl<'a> Work<'_, 'a> {
             self.findings.push(finding.more(why));
             return Some(Out::Text { text, extra: Vec::new(), apart: true });
         }
-        self.findings.push(Finding { action: "dropped", ..finding.more(why) });
+        self.findings.push(Finding { action: Action::Dropped, ..finding.more(why) });
         None
     }
 }

@@ -7,11 +7,12 @@ use std::borrow::Cow;
 
 use super::args::settle;
 use super::arrange::Context;
+use super::code::Code;
 use super::history::OMITTED;
 use super::ids;
 use super::model::{Call, Entry, Part, Speaker};
 use super::options::{ReasoningReplay, Strategy};
-use super::report::{Finding, Weight};
+use super::report::{Action, Finding, Weight};
 use crate::json::{Json, is_space};
 use crate::provider::{
     Arguments, Elements, Marks, Members, Message, Names, Out, Reasoning, Replay, Rules, SentIds,
@@ -82,15 +83,18 @@ pub(super) fn entry<'a>(
                 made.results.push(work.answer(call, &name, at + 1 < entries.len()));
                 made.parts.push(work.call(call, name, first && at >= context.turn));
             }
-            Part::Call(call) => {
-                work.note(OMITTED, "dropped", (call.index, &call.id), ("".into(), Weight::Risk))
-            }
+            Part::Call(call) => work.note(
+                OMITTED,
+                Action::Dropped,
+                (call.index, &call.id),
+                ("".into(), Weight::Risk),
+            ),
         }
     }
     // A blank text beside a call is common and is not reported.
     let thought = |part: &Out<'_>| matches!(part, Out::Reasoning(_));
     if blank > 0 && !made.parts.iter().all(thought) && !called {
-        let finding = Finding::new("CONTENT_EMPTY", "dropped", entry.index);
+        let finding = Finding::new(Code::ContentEmpty, Action::Dropped, entry.index);
         work.findings.push(finding.risk_if(!context.rules.empty_refused));
     }
     made.silent = work.findings.len() > before;
@@ -98,17 +102,17 @@ pub(super) fn entry<'a>(
         calls_last(&mut made.parts);
         while matches!(made.parts.last(), Some(Out::Reasoning(_))) {
             made.parts.pop();
-            work.findings.push(Finding::new("REASONING_FINAL", "dropped", entry.index));
+            work.findings.push(Finding::new(Code::ReasoningFinal, Action::Dropped, entry.index));
         }
     }
     if entry.null && called && !context.rules.null && entry.marks.within(context.rules.own) {
-        let finding = Finding::new("CONTENT_NULL", "converted", entry.index);
+        let finding = Finding::new(Code::ContentNull, Action::Converted, entry.index);
         work.findings.push(finding.more("an empty text is wanted").spelling());
     }
     made.extra = work.fields(&entry.extra, context.rules.fields.message, entry.marks);
     let most = context.rules.most_calls;
     if made.results.len() > most {
-        let finding = Finding::new("TOOL_CALLS_TOO_MANY", "dropped", entry.index);
+        let finding = Finding::new(Code::ToolCallsTooMany, Action::Dropped, entry.index);
         work.findings.push(finding.more(format!("at most {most} are taken")).spelling());
     }
     made.listed = entry.listed && context.own;
@@ -146,8 +150,8 @@ impl<'a> Work<'_, 'a> {
 
     fn note(
         &mut self,
-        code: &'static str,
-        action: &'static str,
+        code: Code,
+        action: Action,
         (index, id): (usize, &str),
         (done, weight): (Cow<'static, str>, Weight),
     ) {
@@ -170,13 +174,14 @@ impl<'a> Work<'_, 'a> {
                     && key == "name"
                     && let Some(made) = ids::name(name, Names::Word(64))
                 {
-                    let finding = Finding::new("NAME_FIELD_FORMAT", "renamed", self.entry.index);
+                    let finding =
+                        Finding::new(Code::NameFieldFormat, Action::Renamed, self.entry.index);
                     self.findings.push(finding.done(format!("now {made}")));
                     value = Json::String(made);
                 }
                 kept.push((key.clone(), value));
             } else if key != "tool_plan" {
-                let finding = Finding::new("FIELD_UNKNOWN", "dropped", self.entry.index);
+                let finding = Finding::new(Code::FieldUnknown, Action::Dropped, self.entry.index);
                 let risk = !self.rules().strict;
                 self.findings.push(finding.more(key.clone().into_owned()).risk_if(risk));
             }
@@ -200,7 +205,11 @@ impl<'a> Work<'_, 'a> {
                 let own = self.own(*marks) && rules.reasoning == Replay::Native;
                 if own && rules.elements == Elements::Items && last && !self.followed() {
                     let index = self.entry.index;
-                    self.findings.push(Finding::new("REASONING_ITEM_UNPAIRED", "dropped", index));
+                    self.findings.push(Finding::new(
+                        Code::ReasoningItemUnpaired,
+                        Action::Dropped,
+                        index,
+                    ));
                     return None;
                 }
                 own
@@ -210,7 +219,7 @@ impl<'a> Work<'_, 'a> {
         if !kept {
             // Most providers ignore reasoning beside the content; strict ones refuse it.
             let beside = !matches!(reasoning, Reasoning::Signed { .. } | Reasoning::Redacted(_));
-            let finding = Finding::new("REASONING_FOREIGN", "dropped", self.entry.index);
+            let finding = Finding::new(Code::ReasoningForeign, Action::Dropped, self.entry.index);
             self.findings.push(finding.risk_if(beside && !rules.strict));
             return None;
         }
@@ -231,8 +240,8 @@ impl<'a> Work<'_, 'a> {
             let found = found.unwrap_or(Cow::Borrowed(UNKNOWN_TOOL));
             let more = format!("now {found}");
             self.note(
-                "TOOL_NAME_MISSING",
-                "synthesized",
+                Code::ToolNameMissing,
+                Action::Synthesized,
                 (call.index, &call.id),
                 (more.into(), Weight::Fault),
             );
@@ -246,8 +255,8 @@ impl<'a> Work<'_, 'a> {
             Some(made) => {
                 let more = format!("{given} is now {made}");
                 self.note(
-                    "TOOL_NAME_FORMAT",
-                    "renamed",
+                    Code::ToolNameFormat,
+                    Action::Renamed,
                     (call.index, &call.id),
                     (more.into(), Weight::Fault),
                 );
@@ -263,7 +272,7 @@ impl<'a> Work<'_, 'a> {
             let read = rules.arguments != Arguments::Text { read: false };
             self.note(
                 code,
-                "converted",
+                Action::Converted,
                 (call.index, &call.id),
                 ("".into(), Weight::risk_if(!read)),
             );
@@ -275,14 +284,14 @@ impl<'a> Work<'_, 'a> {
             && self.entry.marks.within(rules.own)
         {
             let more = ("JSON text is wanted".into(), Weight::Spelling);
-            self.note("TOOL_ARGS_TYPE", "converted", (call.index, &call.id), more);
+            self.note(Code::ToolArgsType, Action::Converted, (call.index, &call.id), more);
         }
         if matches!(call.args, super::model::Args::Text(_))
             && rules.arguments == (Arguments::Object { or_text: false })
             && self.entry.marks.within(rules.own)
         {
             let more = ("an object is wanted".into(), Weight::Spelling);
-            self.note("TOOL_ARGS_TYPE", "converted", (call.index, &call.id), more);
+            self.note(Code::ToolArgsType, Action::Converted, (call.index, &call.id), more);
         }
         let mut thought_signature = call.thought_signature.clone();
         if let Signatures::OnParts { placeholder } = rules.thought_signatures
@@ -291,7 +300,12 @@ impl<'a> Work<'_, 'a> {
             && self.context.signatures
         {
             let more = (placeholder.into(), Weight::Fault);
-            self.note("THOUGHT_SIGNATURE_MISSING", "synthesized", (call.index, &call.id), more);
+            self.note(
+                Code::ThoughtSignatureMissing,
+                Action::Synthesized,
+                (call.index, &call.id),
+                more,
+            );
             thought_signature = Some(placeholder.into());
         }
         let extra = self.fields(&call.extra, rules.fields.call, self.entry.marks);
@@ -341,7 +355,7 @@ pub(super) fn trim<'a>(message: &mut Message<'a>, index: usize, findings: &mut V
         let end = text.trim_end_matches(is_space).len();
         if end < text.len() {
             text.to_mut().truncate(end);
-            findings.push(Finding::new("TRAILING_WHITESPACE", "converted", index));
+            findings.push(Finding::new(Code::TrailingWhitespace, Action::Converted, index));
         }
     }
 }

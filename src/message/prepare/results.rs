@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use super::super::code::Code;
 use super::super::history::INTERRUPTED;
 use super::super::import::media;
 use super::super::model::{Call, Content, Part, Text, ToolResult};
-use super::super::report::Weight;
+use super::super::report::{Action, Weight};
 use super::Work;
 use crate::json::Json;
 use crate::provider::{
@@ -21,10 +22,10 @@ impl<'a> Work<'_, 'a> {
         let id = self.id(call);
         let name = Json::String(name.clone());
         let Some(result) = &call.result else {
-            let code = if more { "TOOL_CALL_UNANSWERED" } else { "TOOL_CALL_PENDING" };
+            let code = if more { Code::ToolCallUnanswered } else { Code::ToolCallPending };
             self.note(
                 code,
-                "synthesized",
+                Action::Synthesized,
                 (call.index, &call.id),
                 ("answered as interrupted".into(), Weight::Fault),
             );
@@ -46,7 +47,7 @@ impl<'a> Work<'_, 'a> {
             }
             Content::Value(value) => {
                 let more = ("now JSON text".into(), Weight::risk_if(native));
-                self.note("TOOL_RESULT_TYPE", "converted", (result.index, &call.id), more);
+                self.note(Code::ToolResultType, Action::Converted, (result.index, &call.id), more);
                 value.clone().into_text()
             }
             Content::Parts(parts) => {
@@ -72,8 +73,8 @@ impl<'a> Work<'_, 'a> {
         };
         if refused && text.is_blank() {
             self.note(
-                "TOOL_RESULT_EMPTY",
-                "converted",
+                Code::ToolResultEmpty,
+                Action::Converted,
                 (result.index, &call.id),
                 (EMPTY.into(), Weight::Fault),
             );

@@ -8,7 +8,7 @@ use super::super::result::TokenUsage;
 use super::super::tool::Tool;
 use super::event::{PassEvent, PassEventKind, PassPhase};
 use super::result::RejectedView;
-use turnlock::request::{Access, Reason, inventory};
+use turnlock::request::{Inventory, Reason, inventory};
 
 /// What was done for one plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -167,7 +167,7 @@ impl PlanAudit {
 ///
 /// # Errors
 /// `tool.invalid_schema` and `json.*` for a tool that could not be used either.
-pub fn inventory_tools(tools: &[Tool]) -> Result<Vec<(String, Access)>, Error> {
+pub fn inventory_tools(tools: &[Tool]) -> Result<Inventory, Error> {
     let listed: Result<Vec<_>, _> = tools.iter().map(Tool::wire).collect();
     Ok(inventory(&listed?))
 }

@@ -23,7 +23,6 @@
 
 mod bundle;
 mod chain;
-mod history;
 mod models;
 mod request;
 mod server;
@@ -104,12 +103,11 @@ macro_rules! table {
 pub(crate) use {option, table};
 
 /// The host tables, by room.
-fn rooms() -> [(&'static str, Vec<Table>); 10] {
+fn rooms() -> [(&'static str, Vec<Table>); 9] {
     [
         ("turn", turn::tables()),
         ("models", models::tables()),
         ("tools", tools::tables()),
-        ("history", history::tables()),
         ("bundle", bundle::tables()),
         ("request", request::tables()),
         ("chain", chain::tables()),
