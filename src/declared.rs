@@ -1,7 +1,7 @@
 //! The declared types, for the generator of declarations and documentation tables.
 
 use crate::json::table::{Describe, Shape};
-use crate::{message, request, turn};
+use crate::{message, request, stream, tool, trace, turn};
 
 /// Returns the types from which the generator starts, by room. The types that these name follow.
 #[must_use]
@@ -25,6 +25,12 @@ pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
                 message::Update::shape(),
                 message::Violation::shape(),
             ],
+        ),
+        ("stream", vec![stream::FinishReason::shape(), stream::ErrorClass::shape()]),
+        ("tool", vec![tool::Refusal::shape()]),
+        (
+            "trace",
+            vec![trace::PhaseName::shape(), trace::CallView::shape(), trace::ResultView::shape()],
         ),
     ]
 }

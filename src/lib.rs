@@ -97,6 +97,8 @@
 //! memory or in IndexedDB. `examples/rust-page` and `examples/rust-worker` of the repository are a
 //! page and a worker that use it.
 
+#[cfg(test)]
+mod auto_traits;
 pub mod bundle;
 pub mod chain;
 mod declared;

@@ -10,7 +10,6 @@ use super::Json;
 use crate::Signature;
 use crate::chain::{Classification, Pattern, StepKind, Stop};
 use crate::dialect::Dialect;
-use crate::tool::Status;
 
 impl Json<'_> {
     /// Returns the value as a type of the host (feature `serde`).
@@ -67,7 +66,7 @@ macro_rules! by_name {
     )*};
 }
 
-by_name!(Pattern, Status, StepKind, Stop);
+by_name!(Pattern, StepKind, Stop);
 
 /// Types that are strings in JSON, and read what they write.
 macro_rules! by_text {
@@ -233,6 +232,7 @@ impl<'de> Visitor<'de> for AnyJson {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tool::Status;
 
     #[test]
     fn json_comes_back_as_it_was() {

@@ -8,8 +8,7 @@ macro_rules! codes {
             /// What a provider refuses in a history, by the project's provider rules. Some codes
             /// only explain the refusals of providers, because a normalized history cannot have
             /// the fault.
-            #[non_exhaustive]
-            pub enum Code as "HistoryCode", "a code of the provider rules" {
+            pub enum Code as "HistoryCode", "a code of the provider rules", non_exhaustive {
                 $(#[doc = $words] $code $name,)*
             }
         }

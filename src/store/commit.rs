@@ -88,7 +88,9 @@ pub enum Answer {
 }
 
 impl Commit {
-    /// Appends the JSON form for a host's store; see `pkg/src/stores/store.ts`. This builds no
+    /// Appends the JSON form for a host's store: `{ owner, revision, takeOver, open, state, records,
+    /// events, forget, reusable, ttlMs }`, with `records` as `[name, text]`, `events` as
+    /// `{ last, text }` and `reusable` as `[key, text, ttl]`. This builds no
     /// [`Json`](crate::json::Json) tree, because the texts are long.
     pub fn write_json(&self, out: &mut String) {
         out.push_str("{\"owner\":");

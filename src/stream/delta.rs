@@ -177,7 +177,7 @@ impl Usage {
 }
 
 impl Delta {
-    /// Appends the JSON of the delta, as `decodeStream` of the npm package returns it.
+    /// Appends the JSON form: an object with the member `type`.
     pub fn write_json(&self, out: &mut String) {
         match self {
             Self::Text(text) => {

@@ -1,57 +1,30 @@
 //! Judges one call: a pure function of the call, the rules of the phase and the ledger.
 
 use super::{Dedupe, Ledger, ToolSpec};
+use crate::json::table::names;
 use crate::signature::Signature;
 
-/// Why a call is not executed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
-    /// The budget of the phase is spent.
-    Budget,
-    /// A call with the same signature was executed in this turn.
-    Duplicate,
-    /// The arguments are not a JSON object, are too long, or do not match the schema.
-    InvalidArguments,
-    /// The tool is not on the allowlist of the phase.
-    NotAllowed,
-    /// The user denied the approval.
-    NotApproved,
-    /// The phase has no tools.
-    ToolsDisabled,
-    /// The tool is not in the registry.
-    UnknownTool,
+names! {
+    /// Why a call is not executed.
+    pub enum Refusal as "RefusalReason", "a reason of a refusal" {
+        /// The budget of the phase is spent.
+        Budget "budget",
+        /// A call with the same signature was executed in this turn.
+        Duplicate "duplicate",
+        /// The arguments are not a JSON object, are too long, or do not match the schema.
+        InvalidArguments "invalid_arguments",
+        /// The tool is not on the allowlist of the phase.
+        NotAllowed "not_allowed",
+        /// The user denied the approval.
+        NotApproved "not_approved",
+        /// The phase has no tools.
+        ToolsDisabled "tools_disabled",
+        /// The tool is not in the registry.
+        UnknownTool "unknown_tool",
+    }
 }
 
 impl Refusal {
-    /// Returns the name that events use.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Budget => "budget",
-            Self::Duplicate => "duplicate",
-            Self::InvalidArguments => "invalid_arguments",
-            Self::NotAllowed => "not_allowed",
-            Self::NotApproved => "not_approved",
-            Self::ToolsDisabled => "tools_disabled",
-            Self::UnknownTool => "unknown_tool",
-        }
-    }
-
-    /// Returns the reason with this name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        let all = [
-            Self::Budget,
-            Self::Duplicate,
-            Self::InvalidArguments,
-            Self::NotAllowed,
-            Self::NotApproved,
-            Self::ToolsDisabled,
-            Self::UnknownTool,
-        ];
-        all.into_iter().find(|one| one.name() == name)
-    }
-
     /// Returns the notice for the model. It redirects the model and never repeats the arguments,
     /// because prohibitions and repeated arguments make models repeat a call more often
     /// (MoonshotAI/kimi-code PR 1518).

@@ -1,72 +1,52 @@
 //! The outcome of a call.
 
+use crate::json::table::{names, record};
 use crate::json::{Json, Reader};
 
-/// How a call ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
-    /// Unified mode: the call was refused. Its result is a notice for the model.
-    Blocked,
-    /// The turn ended before the tool settled.
-    Cancelled,
-    /// The tool threw, or returned a value that has no JSON form.
-    Error,
-    /// The tool returned.
-    Ok,
-    /// Unified mode: the call was not started, because no inference would read its result.
-    Skipped,
-    /// The tool exceeded its timeout and was cancelled. Whether it had an effect is unknown.
-    Timeout,
-    /// The tool was started, and it is unknown whether it finished.
-    Unknown,
-}
-
-impl Status {
-    /// Returns the name that events use.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Blocked => "blocked",
-            Self::Cancelled => "cancelled",
-            Self::Error => "error",
-            Self::Ok => "ok",
-            Self::Skipped => "skipped",
-            Self::Timeout => "timeout",
-            Self::Unknown => "unknown",
-        }
+names! {
+    /// How a call ended.
+    pub enum Status as "ToolStatus", "a status of a call" {
+        /// Unified mode: the call was refused. Its result is a notice for the model.
+        Blocked "blocked",
+        /// The turn ended before the tool settled.
+        Cancelled "cancelled",
+        /// The tool threw, or returned a value that has no JSON form.
+        Error "error",
+        /// The tool returned.
+        Ok "ok",
+        /// Unified mode: the call was not started, because no inference would read its result.
+        Skipped "skipped",
+        /// The tool exceeded its timeout and was cancelled. Whether it had an effect is unknown.
+        Timeout "timeout",
+        /// The tool was started, and it is unknown whether it finished.
+        Unknown "unknown",
     }
 }
 
-impl Status {
-    /// Returns the status with this name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        use Status::{Blocked, Cancelled, Error, Ok, Skipped, Timeout, Unknown};
-        let all = [Blocked, Cancelled, Error, Ok, Skipped, Timeout, Unknown];
-        all.into_iter().find(|one| one.name() == name)
+record! {
+    /// Why a call has no result.
+    pub struct ToolError as "ToolError" {
+        /// Stable code, such as `tool.threw`.
+        code "code": String;
+        /// The error message.
+        message "message": String;
     }
 }
 
-/// Why a call has no result.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolError {
-    /// Stable code, such as `tool.threw`.
-    pub code: String,
-    /// The error message.
-    pub message: String,
-}
+impl Eq for ToolError {}
 
-/// The outcome of a call. One outcome is recorded for each call, and it never changes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
-    /// How the call ended.
-    pub status: Status,
-    /// The value that the tool returned.
-    pub result: Option<Json<'static>>,
-    /// Why there is no result.
-    pub error: Option<ToolError>,
-    /// Whether the result was cut to its limit. A cut result ends with a mark.
-    pub truncated: bool,
+record! {
+    /// The outcome of a call. One outcome is recorded for each call, and it never changes.
+    pub struct Outcome as "ToolOutcome" {
+        /// How the call ended.
+        status "status": Status;
+        /// The value that the tool returned.
+        result "result?": Option<Json<'static>>;
+        /// Why there is no result.
+        error "error?": Option<ToolError>;
+        /// Whether the result was cut to its limit. A cut result ends with a mark.
+        truncated "truncated": bool;
+    }
 }
 
 impl Outcome {
@@ -102,19 +82,10 @@ impl Outcome {
     /// truncated`.
     #[must_use]
     pub fn members(&self) -> Vec<(std::borrow::Cow<'static, str>, Json<'static>)> {
-        let mut members = vec![("status".into(), Json::string(self.status.name()))];
-        if let Some(result) = &self.result {
-            members.push(("result".into(), result.clone()));
+        match self.to_json() {
+            Json::Object(members) => members,
+            _ => Vec::new(),
         }
-        if let Some(error) = &self.error {
-            let error = Json::object([
-                ("code", error.code.clone().into()),
-                ("message", error.message.clone().into()),
-            ]);
-            members.push(("error".into(), error));
-        }
-        members.push(("truncated".into(), self.truncated.into()));
-        members
     }
 
     /// Reads the members that [`Outcome::members`] returns.

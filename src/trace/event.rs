@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::json::table::{names, record};
 use crate::json::{Json, write_string};
 use crate::stream::Usage;
 use crate::tool::{Outcome, Refusal};
@@ -27,36 +28,17 @@ pub struct Event {
     pub kind: EventKind,
 }
 
-/// The phase that an event names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PhaseName {
-    /// Two-stage mode: the tool phase.
-    Tool,
-    /// Two-stage mode: the action phase, which answers.
-    Action,
-    /// Unified mode.
-    Unified,
-    /// Used by the event `complete` only.
-    Complete,
-}
-
-impl PhaseName {
-    /// Returns the phase with this name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        let all = [Self::Tool, Self::Action, Self::Unified, Self::Complete];
-        all.into_iter().find(|one| one.name() == name)
-    }
-
-    /// Returns the name that events use.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tool => "tool_phase",
-            Self::Action => "action_phase",
-            Self::Unified => "unified",
-            Self::Complete => "complete",
-        }
+names! {
+    /// The phase that an event names.
+    pub enum PhaseName as "PhaseName", "a phase" {
+        /// Two-stage mode: the tool phase.
+        Tool "tool_phase",
+        /// Two-stage mode: the action phase, which answers.
+        Action "action_phase",
+        /// Unified mode.
+        Unified "unified",
+        /// Used by the event `complete` only.
+        Complete "complete",
     }
 }
 
@@ -159,65 +141,35 @@ mod failure {
     }
 }
 
-/// The form of a call in events.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CallView {
-    /// The provider's id.
-    pub id: String,
-    /// The tool.
-    pub name: String,
-    /// The arguments, or the raw text as a string if it is not a complete JSON object.
-    pub args: Json<'static>,
-    /// The signature.
-    pub signature: String,
-}
-
-impl CallView {
-    /// Returns `{ id, name, args, signature }`.
-    #[must_use]
-    pub fn to_json(&self) -> Json<'static> {
-        Json::object([
-            ("id", self.id.clone().into()),
-            ("name", self.name.clone().into()),
-            ("args", self.args.clone()),
-            ("signature", self.signature.clone().into()),
-        ])
+record! {
+    /// The form of a call in events.
+    pub struct CallView as "ToolCall" {
+        /// The provider's id.
+        id "id": String;
+        /// The tool.
+        name "name": String;
+        /// The arguments, or the raw text as a string if it is not a complete JSON object.
+        args "args": Json<'static>;
+        /// The signature.
+        signature "signature": String;
     }
 }
 
-/// The form of a call's result in events.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ResultView {
-    /// The provider's id of the call.
-    pub tool_call_id: String,
-    /// The tool.
-    pub name: String,
-    /// The signature of the call.
-    pub signature: String,
-    /// The outcome of the call.
-    pub outcome: Outcome,
-    /// Milliseconds from the start of the call until it settled.
-    pub duration_ms: u64,
-    /// Whether an earlier outcome was used instead of an execution.
-    pub replayed: bool,
-}
-
-impl ResultView {
-    /// Returns `{ toolCallId, name, status, result?, error?, truncated, durationMs, signature,
-    /// replayed }`.
-    #[must_use]
-    pub fn to_json(&self) -> Json<'static> {
-        let mut members = vec![
-            ("toolCallId".into(), self.tool_call_id.clone().into()),
-            ("name".into(), self.name.clone().into()),
-        ];
-        members.extend(self.outcome.members());
-        members.extend([
-            ("durationMs".into(), Json::integer(self.duration_ms)),
-            ("signature".into(), self.signature.clone().into()),
-            ("replayed".into(), self.replayed.into()),
-        ]);
-        Json::Object(members)
+record! {
+    /// The form of a call's result in events.
+    pub struct ResultView as "ToolResult" {
+        /// The provider's id of the call.
+        tool_call_id "toolCallId": String;
+        /// The tool.
+        name "name": String;
+        /// The outcome of the call.
+        outcome "": Outcome;
+        /// Milliseconds from the start of the call until it settled.
+        duration_ms "durationMs": u64;
+        /// The signature of the call.
+        signature "signature": String;
+        /// Whether an earlier outcome was used instead of an execution.
+        replayed "replayed": bool;
     }
 }
 

@@ -3,13 +3,13 @@
 //! ```
 //! use turnlock::json::Json;
 //! use turnlock::trace::EventKind;
-//! use turnlock::turn::{Effect, Input, Turn};
+//! use turnlock::turn::{Effect, Input, Turn, TurnOptions};
 //!
-//! let mut turn = Turn::new(
+//! let mut turn = Turn::new(TurnOptions::parse(
 //!     br#"{ "dialect": "openai-chat", "requestId": "r1",
 //!         "secret": "0123456789abcdef0123456789abcdef",
 //!         "messages": [{ "role": "user", "content": "hi" }] }"#,
-//! )?;
+//! )?)?;
 //! turn.handle(0, Input::Start);
 //! turn.handle(0, Input::Cancel { reason: "the tab was closed" });
 //! let mut last = None;

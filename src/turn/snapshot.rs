@@ -1,6 +1,6 @@
 //! The stored state of a turn: everything that its records do not contain.
 //!
-//! Hosts read its members `status`, `seq`, `leaseMs` and `keepsText` (`pkg/src/kept.ts`).
+//! Hosts read its members `status`, `seq`, `leaseMs` and `keepsText`.
 
 use super::machine::{Phase, State, Turn};
 use crate::json::Json;

@@ -250,24 +250,17 @@ macro_rules! options {
     };
 }
 
-/// Declares an enum of names. Mark it as `#[non_exhaustive]` if names may be added.
+/// Declares an enum of names; `, non_exhaustive` behind what is expected keeps it open for more.
 macro_rules! names {
-    ($(#[doc = $doc:literal])* #[non_exhaustive] pub enum $($rest:tt)*) => {
-        $crate::json::table::names! { [#[non_exhaustive]] $(#[doc = $doc])* pub enum $($rest)* }
-    };
-    ($(#[doc = $doc:literal])* pub enum $($rest:tt)*) => {
-        $crate::json::table::names! { [] $(#[doc = $doc])* pub enum $($rest)* }
-    };
     (
-        [$($attribute:tt)*]
         $(#[doc = $doc:literal])*
-        pub enum $name:ident as $ts:literal, $expected:literal {
+        pub enum $name:ident as $ts:literal, $expected:literal $(, $growing:ident)? {
             $($(#[doc = $case_doc:literal])* $case:ident $json:literal,)*
         }
     ) => {
-        $($attribute)*
         $(#[doc = $doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        $(#[$growing])?
         pub enum $name {
             $($(#[doc = $case_doc])* $case,)*
         }

@@ -6,8 +6,7 @@ use crate::json::Json;
 
 names! {
     /// How fast.
-    #[non_exhaustive]
-    pub enum Pace as "Pace", "slow or fast" {
+    pub enum Pace as "Pace", "slow or fast", non_exhaustive {
         /// Slow.
         Slow "slow",
         /// Fast.

@@ -1,0 +1,62 @@
+//! What threads of a host may pass to each other: every public type is `Send` and `Sync`.
+
+use crate::{dialect, error, json, message, request, signature, stream, tool, trace};
+
+const fn shared<T: Send + Sync + Unpin + 'static>() {}
+
+macro_rules! shared {
+    ($($type:ty),* $(,)?) => {
+        const _: () = {
+            $(shared::<$type>();)*
+        };
+    };
+}
+
+shared! {
+    dialect::Dialect,
+    error::Error,
+    json::Json<'static>,
+    json::JsonError,
+    message::Action,
+    message::Code,
+    message::History<'static>,
+    message::HistoryOptions,
+    message::Normalized<'static>,
+    message::ReasoningReplay,
+    message::Repair,
+    message::Strategy,
+    message::ThoughtSignatures,
+    message::Update<'static>,
+    message::Violation,
+    request::Access,
+    request::AccessReason,
+    request::Channel,
+    request::Inventory,
+    request::InventoryTool,
+    request::Lint,
+    request::LintCode,
+    request::ParsedRequest,
+    request::PassOptions,
+    request::Policy,
+    request::Reason,
+    request::Recorded,
+    request::Rejected,
+    request::RequestedCall,
+    request::Template,
+    signature::Signature,
+    stream::Delta,
+    stream::ErrorClass,
+    stream::FinishReason,
+    stream::StreamError,
+    stream::Usage,
+    tool::Outcome,
+    tool::Refusal,
+    tool::Status,
+    tool::ToolError,
+    trace::CallView,
+    trace::Event,
+    trace::EventKind,
+    trace::Failure,
+    trace::PhaseName,
+    trace::ResultView,
+}
