@@ -57,6 +57,8 @@ export async function unlessFresh(name, inputs, out, work) {
   const key = hash.digest('hex')
   const fresh = out.every((file) => existsSync(join(root, file)))
   if (fresh && existsSync(stamp) && readFileSync(stamp, 'utf8') === key) return
+  // What fails half-way has changed what was there.
+  rmSync(stamp, { force: true })
   await work()
   mkdirSync(join(root, '.cache'), { recursive: true })
   writeFileSync(stamp, key)
@@ -170,9 +172,15 @@ async function buildPackage() {
   cpSync(join(root, 'README.md'), join(root, 'pkg/README.md'))
 }
 
-const SOURCES = ['Cargo.toml', 'Cargo.lock', 'src', 'crates/bindgen', 'scripts/build.mjs']
-const CORE = [...SOURCES, 'crates/wasm/Cargo.toml', 'crates/wasm/src']
+const CARGO = ['Cargo.toml', 'Cargo.lock', '.cargo/config.toml']
+const SOURCES = [...CARGO, 'src', 'crates/bindgen', 'scripts/build.mjs']
+// npm's lock file names the version of wasm-opt.
+const CORE = [...SOURCES, 'package-lock.json', 'crates/wasm/Cargo.toml', 'crates/wasm/src']
 const DRIVER = [...SOURCES, 'crates/client/Cargo.toml', 'crates/client/src', 'tests/client/page']
+const PACKAGE = [
+  ...['pkg/src', 'pkg/tsconfig.json', 'README.md', 'LICENSE'],
+  ...['package-lock.json', 'scripts/build.mjs'],
+]
 const GLUED = ['turnlock.wasm', 'glue.js']
 
 /** The package around a core that can be told to trap. */
@@ -193,8 +201,7 @@ export const build = once(async () => {
     buildWasm('the core (Rust to wasm)', '', 'pkg/wasm'),
   )
   await Promise.all([npm(), core])
-  const sources = [...made, 'pkg/src', 'pkg/tsconfig.json', 'README.md', 'scripts/build.mjs']
-  await unlessFresh('package', sources, ['pkg/dist/index.js'], () =>
+  await unlessFresh('package', [...made, ...PACKAGE], ['pkg/dist/index.js'], () =>
     task('the npm package', buildPackage),
   )
 })

@@ -8,7 +8,8 @@ import { root, target } from './setup.mjs'
 
 /** What goes into every example. */
 const CRATE = [
-  ...['Cargo.toml', 'Cargo.lock', 'src', 'crates/bindgen'],
+  ...['Cargo.toml', 'Cargo.lock', '.cargo/config.toml', 'package-lock.json'],
+  ...['src', 'crates/bindgen', 'crates/client/Cargo.toml', 'crates/client/src'],
   ...['scripts/build.mjs', 'scripts/examples.mjs'],
 ]
 

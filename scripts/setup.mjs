@@ -28,12 +28,19 @@ const executable = (name) => (windows ? `${name}.exe` : name)
 
 /** The text that a command prints, or `undefined` where it cannot be run. */
 function output(program, ...args) {
-  const run = spawnSync(program, args, { encoding: 'utf8' })
+  const run = spawnSync(program, args, { cwd: root, encoding: 'utf8' })
   return run.status === 0 ? run.stdout.trim() : undefined
 }
 
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-if (major < 20 || (major === 20 && minor < 19)) {
+/** Whether a version is older than another; only `1.2` of what it says counts. */
+function isOlder(version, least) {
+  const [[major, minor], [leastMajor, leastMinor]] = [version, least].map((text) =>
+    /(\d+)\.(\d+)/.exec(text).slice(1).map(Number),
+  )
+  return major < leastMajor || (major === leastMajor && minor < leastMinor)
+}
+
+if (isOlder(process.versions.node, '20.19')) {
   console.error('Node 20.19 or later is needed')
   process.exit(1)
 }
@@ -44,13 +51,47 @@ export const compiling = (say) => (line) => {
   if (crate) say(crate)
 }
 
-/** Rust with the wasm target. */
+const RUSTUP =
+  'https://rustup.rs (Debian 13 and later: apt-get install rustup; rustup default stable)'
+
+/** Adds to Rust what is missing; `otherwise` is how, where it did not come by rustup. */
+async function rustup(what, args, otherwise) {
+  if (!output('rustup', '--version')) {
+    throw new Error(`Missing: ${what}. ${otherwise}, or use ${RUSTUP}`)
+  }
+  await task(what, () => command('rustup', args, { cwd: root }))
+}
+
+/** Rust with the wasm target, and the C compiler that it links with. */
 export const rust = once(async () => {
+  const asked = spawnSync('rustc', ['--version'], { cwd: root, encoding: 'utf8' })
+  // What rustup says where it has no toolchain comes first.
+  if (asked.status !== 0) throw new Error(`${asked.stderr ?? ''}Rust is needed: ${RUSTUP}`)
+  const manifest = readFileSync(join(root, 'Cargo.toml'), 'utf8')
+  const [, least] = /^rust-version = "(.*)"/m.exec(manifest)
+  if (isOlder(asked.stdout, least)) {
+    const found = asked.stdout.trim()
+    throw new Error(`Rust ${least} is needed, and this is ${found}: rustup update, or use ${RUSTUP}`)
+  }
+  if (!windows && !output('cc', '--version')) await debian('A C compiler', 'gcc', 'libc6-dev')
   const sysroot = output('rustc', '--print', 'sysroot')
-  if (!sysroot) throw new Error('Rust is needed; see rustup.rs, or: apt-get install rustup')
   if (existsSync(join(sysroot, 'lib', 'rustlib', 'wasm32-unknown-unknown'))) return
-  await task('the wasm target of Rust', () =>
-    command('rustup', ['target', 'add', 'wasm32-unknown-unknown'], { cwd: root }),
+  await rustup(
+    'the wasm target of Rust',
+    ['target', 'add', 'wasm32-unknown-unknown'],
+    'Install it as you installed Rust (Debian: apt-get install libstd-rust-dev-wasm32)',
+  )
+})
+
+/** rustfmt and clippy, which rustup's minimal profile leaves out. */
+export const linters = once(async () => {
+  // One after the other: both change the toolchain.
+  await rust()
+  if (output('cargo', 'fmt', '--version') && output('cargo', 'clippy', '--version')) return
+  await rustup(
+    'rustfmt and clippy',
+    ['component', 'add', 'rustfmt', 'clippy'],
+    'Install them as you installed Rust (Debian: apt-get install rustfmt rust-clippy)',
   )
 })
 
@@ -105,6 +146,7 @@ async function tool(name, { package: from = name, version, asked, how = [] }) {
 export const testRunner = once(() =>
   tool('wasm-bindgen-test-runner', {
     ...{ package: 'wasm-bindgen-cli', version: lockedBindgen(), asked: ['--version'] },
+    // Not `--locked`: the package's lock file names versions that not every registry still has.
     how: ['--bin', 'wasm-bindgen-test-runner', '--debug'],
   }),
 )
@@ -126,7 +168,7 @@ let apt = Promise.resolve()
 /** Installs Debian packages, where this may. */
 function debian(what, ...names) {
   const may = process.getuid?.() === 0 && output('apt-get', '--version')
-  if (!may) throw new Error(`${what} is needed; run: apt-get install ${names.join(' ')}`)
+  if (!may) throw new Error(`${what} is needed; on Debian: apt-get install ${names.join(' ')}`)
   const before = apt.catch(() => {})
   apt = before.then(() =>
     task(`${what} (Debian)`, async () => {
@@ -165,7 +207,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     const started = Date.now()
     if (process.argv.includes('--tests')) {
       needTests()
-      await Promise.all([browser(), redis(), testRunner(), cargoHack()])
+      await Promise.all([browser(), redis(), linters(), testRunner(), cargoHack()])
     }
     await Promise.all([rust(), npm()])
     console.log(`Everything is there (${Date.now() - started} ms)`)

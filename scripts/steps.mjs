@@ -1,7 +1,17 @@
 // The steps of `npm test`: a command each, in the part that `npm test -- <part>` runs.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { browser, cargoHack, inBrowser, npm, redis, root, rust, testRunner } from './setup.mjs'
+import {
+  browser,
+  cargoHack,
+  inBrowser,
+  linters,
+  npm,
+  redis,
+  root,
+  rust,
+  testRunner,
+} from './setup.mjs'
 import { build, buildForTests } from './build.mjs'
 
 const node = process.execPath
@@ -36,11 +46,12 @@ const stores = (...names) => names.map((name) => `tests/stores/${name}.test.mjs`
 
 /** A command of cargo: these wait for one another anyway. */
 const cargo = (name, args, more) => ({ name, lane: 'cargo', args: ['cargo', ...args], ...more })
+const clippy = (name, args) => cargo(name, ['clippy', ...args], { needs: [linters] })
 /** A script or a test of Node, which runs beside cargo. */
 const script = (name, args, more) => ({ name, lane: 'node', args: [node, ...args], ...more })
 const tests = (name, files, more) => script(name, [...tap, ...files], { built: build, ...more })
 const hack = (name, args) =>
-  cargo(name, [], { needs: [cargoHack], args: async () => [await cargoHack(), ...args] })
+  cargo(name, [], { needs: [linters, cargoHack], args: async () => [await cargoHack(), ...args] })
 const doc = (name, args, more) =>
   cargo(name, ['doc', '--no-deps', locked, ...args], { env: { RUSTDOCFLAGS: '-D warnings' } })
 /** Tests in Rust that run in Chromium. */
@@ -65,9 +76,9 @@ const built = { built: buildForTests }
 
 export const PARTS = {
   style: [
-    cargo('format (Rust)', ['fmt', '--all', '--check']),
+    cargo('format (Rust)', ['fmt', '--all', '--check'], { needs: [linters] }),
     cargo('format (Rust examples, providers)', [], {
-      args: ['rustfmt', '--check', '--edition', '2024', ...UNFOUND],
+      ...{ needs: [linters], args: ['rustfmt', '--check', '--edition', '2024', ...UNFOUND] },
     }),
     script('format (TypeScript)', [
       ...['node_modules/prettier/bin/prettier.cjs', '--check', '.'],
@@ -80,9 +91,9 @@ export const PARTS = {
     script('scripts', [...tap, ...testsIn('scripts')]),
   ],
   lint: [
-    cargo('lint (native)', ['clippy', '--workspace', '--all-targets', locked, ...strict]),
-    cargo('lint (wasm)', [
-      ...['clippy', '--workspace', '--exclude', 'turnlock-bindgen', '--all-targets'],
+    clippy('lint (native)', ['--workspace', '--all-targets', locked, ...strict]),
+    clippy('lint (wasm)', [
+      ...['--workspace', '--exclude', 'turnlock-bindgen', '--all-targets'],
       ...['--features', 'turnlock-client/jsonschema', ...wasm, locked, ...strict],
     ]),
     hack('features (native)', [...powerset, ...strict]),

@@ -446,7 +446,10 @@ test('a tool tells how far it is, and says nothing that has no JSON', async () =
 })
 
 test('tools of bundles are the same in Rust', async () => {
-  const rust = readFileSync(new URL('../../crates/client/src/bundle/tool.rs', import.meta.url), 'utf8')
+  const rust = readFileSync(
+    new URL('../../crates/client/src/bundle/tool.rs', import.meta.url),
+    'utf8',
+  )
   const [, hint] = /BUNDLE_HINT: &str = "((?:[^"\\]|\\\n)*)"/.exec(rust)
   assert.equal(hint.replaceAll(/\\\n\s*/g, ''), BUNDLE_HINT)
   const number = (text) => Number(text.replaceAll('_', ''))

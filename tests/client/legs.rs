@@ -20,9 +20,6 @@ use crate::lines::Reduction;
 use crate::site;
 use crate::turns::{Die, Executed, TERMINAL, given, intervene, met, tools};
 
-/// What a process had said before its end is read by then: nothing else is waited for till that.
-const READ_MS: u32 = 50;
-
 /// What the legs have in common.
 struct Legs<'a> {
     scenario: &'a Rc<Value>,
@@ -115,9 +112,14 @@ impl Legs<'_> {
         let mut turn = turn.map_err(|error| error.to_string())?;
         let control = turn.control();
         let (mut events, mut counts) = (Vec::new(), BTreeMap::new());
-        let death = process.death.clone();
-        let mut silence = async { (death.await, TimeoutFuture::new(READ_MS).await) }.boxed_local();
-        while let Either::Left((Some(event), _)) = select(turn.next(), &mut silence).await {
+        let death = &process.death;
+        // Nothing more comes of a dead process: what it had said waits for nothing, and is read by
+        // the next task.
+        let silence = || {
+            let death = death.clone();
+            async move { (death.await, TimeoutFuture::new(0).await) }.boxed_local()
+        };
+        while let Either::Left((Some(event), _)) = select(turn.next(), silence()).await {
             let event: Value = event.to_json().to().unwrap();
             intervene(&control, &leg["facts"], &event, &mut counts);
             events.push(event);

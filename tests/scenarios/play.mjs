@@ -298,8 +298,8 @@ async function playOnce({ turnlock, model, asked }, scenario) {
   met(scenario.expect, { lines: reduction.lines, executed, result, requests: await asked() })
 }
 
-/** What a process had said before its end is read by then: nothing else is waited for till that. */
-const READ_MS = 50
+/** What was said before is read by then: it waits for nothing. */
+const nextTask = () => new Promise((resolve) => setTimeout(resolve))
 
 /** A turn with a store: the first run, and each leg behind it, by an owner of its own. */
 async function playLegs({ turnlock, model, asked }, scenario) {
@@ -354,9 +354,9 @@ async function playLegs({ turnlock, model, asked }, scenario) {
         : turnlock.resumeTurn({ model, tools, ...own, toolBatchId, approvals })
       const [events, counts] = [[], {}]
       const reader = turn[Symbol.asyncIterator]()
-      const silence = death.then(() => new Promise((resolve) => setTimeout(resolve, READ_MS)))
       for (;;) {
-        const next = await Promise.race([reader.next(), silence])
+        // Nothing more comes of a dead process: what it had said is read to the end.
+        const next = await Promise.race([reader.next(), death.then(nextTask)])
         if (!next || next.done) break
         events.push(next.value)
         intervene(turn, leg.facts, next.value, counts)

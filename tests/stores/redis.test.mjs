@@ -189,40 +189,36 @@ describe('Redis', () => {
     }
   })
 
-  test(
-    '100 000 turns in flat memory: what has expired takes no room',
-    { timeout: 300_000 },
-    async () => {
-      const client = await bench.connect(CLIENTS.ioredis)
-      const store = redisStore(client, { prefix: 'many:' })
-      const others = await client.dbsize()
-      const used = async () => {
-        // The server expires by sampling, and counts what has expired until it has found it.
-        await until(async () => (await client.dbsize()) <= others)
-        return Number(/^used_memory:(\d+)/m.exec(await client.info('memory'))[1])
+  test('100 000 turns in flat memory: what has expired takes no room', async () => {
+    const client = await bench.connect(CLIENTS.ioredis)
+    const store = redisStore(client, { prefix: 'many:' })
+    const others = await client.dbsize()
+    const used = async () => {
+      // The server expires by sampling, and counts what has expired until it has found it.
+      await until(async () => (await client.dbsize()) <= others)
+      return Number(/^used_memory:(\d+)/m.exec(await client.info('memory'))[1])
+    }
+    const text = 'x'.repeat(200)
+    const run = async (from, to) => {
+      for (let n = from; n < to; n += 500) {
+        await Promise.all(
+          Array.from({ length: 500 }, async (_, at) => {
+            const turn = `t${n + at}`
+            const more = { ttlMs: 200, records: [['r', text]], events: { last: 1, text } }
+            const reusable = [[turn, text, 200]]
+            const answer = await store.commit(turn, commitOf('o', 1, { ...more, reusable }))
+            assert.deepEqual(answer, { ok: true })
+          }),
+        )
       }
-      const text = 'x'.repeat(200)
-      const run = async (from, to) => {
-        for (let n = from; n < to; n += 500) {
-          await Promise.all(
-            Array.from({ length: 500 }, async (_, at) => {
-              const turn = `t${n + at}`
-              const more = { ttlMs: 200, records: [['r', text]], events: { last: 1, text } }
-              const reusable = [[turn, text, 200]]
-              const answer = await store.commit(turn, commitOf('o', 1, { ...more, reusable }))
-              assert.deepEqual(answer, { ok: true })
-            }),
-          )
-        }
-      }
-      await run(0, 20_000)
-      const early = await used()
-      await run(20_000, 100_000)
-      // Kept, 80 000 turns would take 80 MB. The tables that held the keys grow with how many there
-      // are at once, which is a matter of time, and shrink when they are empty, some time later.
-      await until(async () => (await used()) - early < 4e6)
-    },
-  )
+    }
+    await run(0, 20_000)
+    const early = await used()
+    await run(20_000, 100_000)
+    // Kept, 80 000 turns would take 80 MB. The tables that held the keys grow with how many there
+    // are at once, which is a matter of time, and shrink when they are empty, some time later.
+    await until(async () => (await used()) - early < 4e6)
+  })
 })
 
 describe('Redis Cluster: the keys of a turn are in one slot', () => {
