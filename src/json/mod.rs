@@ -32,6 +32,7 @@ mod read;
 #[cfg(feature = "serde")]
 mod serde;
 #[doc(hidden)]
+#[allow(rustdoc::private_intra_doc_links, reason = "its documentation is for this crate")]
 pub mod table;
 mod value;
 mod write;

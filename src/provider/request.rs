@@ -103,12 +103,12 @@ impl Dialect {
     /// ```
     /// use turnlock::Dialect;
     /// use turnlock::json::Json;
-    /// use turnlock::message::{Options, normalize};
+    /// use turnlock::message::{HistoryOptions, normalize};
     /// use turnlock::provider::RequestParts;
     ///
     /// let dialect = Dialect::OpenAiChat;
     /// let asked = Json::parse_str(r#"{"role":"user","content":"hi"}"#)?;
-    /// let made = normalize([asked], &Options::new(dialect))?;
+    /// let made = normalize([asked], &HistoryOptions::new(dialect))?;
     /// let mut parts = RequestParts::new("gpt-5-mini", made.messages, made.system);
     /// parts.extra.push(("temperature".to_owned(), Json::integer(0)));
     ///
