@@ -22,6 +22,7 @@
 //! | [`options!`] | a struct with defaults and a builder | yes | yes |
 //! | [`record!`] | a struct of results | no | yes |
 //! | [`cases!`] | an enum of records, told apart by a member | no | yes |
+//! | [`envelope!`] | a struct of members that all cases share, around one of them | no | yes |
 //! | [`names!`] | an enum of names, strings in JSON | yes | yes |
 //!
 //! - A row without `=` has the default of its type.
@@ -30,7 +31,8 @@
 //! - A record under the JSON name `""` has its members among those of the outer record.
 //!
 //! Readers take missing and `null` members as the default, and refuse unknown members with their
-//! path.
+//! path. `Read::check` refuses options made in Rust for the reasons, and with the errors, of the
+//! reader.
 
 mod describe;
 #[macro_use]
@@ -39,7 +41,9 @@ mod value;
 
 pub(crate) use describe::Describe;
 pub use describe::{Case, Definition, Field, Form, Shape};
-pub(crate) use macros::{blank, cases, first, flag, names, options, range, record, writer};
+pub(crate) use macros::{
+    blank, cases, envelope, first, flag, names, options, range, record, writer,
+};
 pub(crate) use value::{At, Item, Read, Write};
 
 use std::borrow::Cow;
@@ -114,6 +118,12 @@ pub(crate) fn read(
         }
     }
     Ok(())
+}
+
+/// Refuses values that [`read`] would refuse.
+pub(crate) fn check(rows: &[Row], values: &[&dyn Read], at: &At<'_>) -> Result<(), Error> {
+    let mut pairs = rows.iter().zip(values);
+    pairs.try_for_each(|(row, value)| value.check(&at.member(row.name, row.range)))
 }
 
 /// Returns the members of a record in JSON, in the order of the rows.

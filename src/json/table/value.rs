@@ -24,6 +24,12 @@ pub(crate) trait Read {
 
     /// What the host should have given.
     fn expected(&self) -> &'static str;
+
+    /// Refuses a value that [`Read::read`] would refuse: options that are made in Rust obey the
+    /// same ranges.
+    fn check(&self, _at: &At<'_>) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 /// A value of which lists are read.
@@ -87,13 +93,26 @@ impl<'a> At<'a> {
         path
     }
 
-    fn whole(&self, json: &Json<'_>) -> Result<u64, Error> {
+    fn whole(&self, number: Option<u64>) -> Result<u64, Error> {
         let (least, most) = match self.range {
             Range::Whole(least, most) => (least, most),
             Range::Any | Range::Real(..) => (0, u64::MAX),
         };
-        let number = json.as_u64().filter(|number| (least..=most).contains(number));
+        let number = number.filter(|number| (least..=most).contains(number));
         number.ok_or_else(|| self.wrong("a whole number in range"))
+    }
+
+    fn real(&self, number: Option<f64>) -> Result<f64, Error> {
+        let fits = |number: &f64| match self.range {
+            Range::Real(least, most) => (least..=most).contains(number),
+            Range::Any | Range::Whole(..) => number.is_finite(),
+        };
+        let expected = match self.range {
+            Range::Real(least, most) if (least, most) == (0.0, 1.0) => "a number from 0 to 1",
+            Range::Real(least, _) if least == 0.0 => "a number, at least 0",
+            _ => "a number in range",
+        };
+        number.filter(fits).ok_or_else(|| self.wrong(expected))
     }
 }
 
@@ -143,21 +162,16 @@ impl Write for f64 {
 
 impl Read for f64 {
     fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
-        let fits = |number: &f64| match at.range {
-            Range::Real(least, most) => (least..=most).contains(number),
-            Range::Any | Range::Whole(..) => number.is_finite(),
-        };
-        let expected = match at.range {
-            Range::Real(least, most) if (least, most) == (0.0, 1.0) => "a number from 0 to 1",
-            Range::Real(least, _) if least == 0.0 => "a number of at least 0",
-            _ => "a number in range",
-        };
-        *self = json.as_f64().filter(fits).ok_or_else(|| at.wrong(expected))?;
+        *self = at.real(json.as_f64())?;
         Ok(())
     }
 
     fn expected(&self) -> &'static str {
         "a number"
+    }
+
+    fn check(&self, at: &At<'_>) -> Result<(), Error> {
+        at.real(Some(*self)).map(|_| ())
     }
 }
 
@@ -172,12 +186,16 @@ macro_rules! whole {
         impl Read for $type {
             fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
                 let wrong = |_| at.wrong("a whole number in range");
-                *self = Self::try_from(at.whole(&json)?).map_err(wrong)?;
+                *self = Self::try_from(at.whole(json.as_u64())?).map_err(wrong)?;
                 Ok(())
             }
 
             fn expected(&self) -> &'static str {
                 "a whole number"
+            }
+
+            fn check(&self, at: &At<'_>) -> Result<(), Error> {
+                at.whole(u64::try_from(*self).ok()).map(|_| ())
             }
         }
     )*};
@@ -248,6 +266,10 @@ impl<T: Item> Read for Option<T> {
     fn expected(&self) -> &'static str {
         T::item().expected()
     }
+
+    fn check(&self, at: &At<'_>) -> Result<(), Error> {
+        self.as_ref().map_or(Ok(()), |value| value.check(at))
+    }
 }
 
 impl<T: Write> Write for Vec<T> {
@@ -274,6 +296,11 @@ impl<T: Item> Read for Vec<T> {
 
     fn expected(&self) -> &'static str {
         "an array"
+    }
+
+    fn check(&self, at: &At<'_>) -> Result<(), Error> {
+        let mut items = self.iter().enumerate();
+        items.try_for_each(|(index, item)| item.check(&at.index(index)))
     }
 }
 
