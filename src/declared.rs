@@ -1,7 +1,7 @@
 //! The declared types, for the generator of declarations and documentation tables.
 
 use crate::json::table::{Describe, Shape};
-use crate::{request, turn};
+use crate::{chain, request, turn};
 
 /// Returns the types from which the generator starts, by room. The types that these name follow.
 #[must_use]
@@ -9,5 +9,25 @@ pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
     vec![
         ("turn", vec![turn::TurnOptions::shape()]),
         ("request", vec![request::PassOptions::shape()]),
+        (
+            "chain",
+            vec![
+                chain::ChainOptions::shape(),
+                chain::ChainEvent::shape(),
+                chain::ChainResult::shape(),
+                chain::PlanLimits::shape(),
+                chain::CallKind::shape(),
+                chain::AnswerCall::shape(),
+                chain::AssessCall::shape(),
+                chain::ClassifyCall::shape(),
+                chain::ConditionCall::shape(),
+                chain::PlanCall::shape(),
+                chain::RecallCall::shape(),
+                chain::ReplanCall::shape(),
+                chain::StepCall::shape(),
+                chain::SynthesisCall::shape(),
+                chain::AbortReason::shape(),
+            ],
+        ),
     ]
 }

@@ -7,7 +7,6 @@ use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, MapAccess, Se
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::Json;
-use crate::chain::{Classification, Pattern, StepKind, Stop};
 use crate::request::Reason;
 use crate::stream::FinishReason;
 use crate::tool::Status;
@@ -67,37 +66,7 @@ macro_rules! by_name {
     )*};
 }
 
-by_name!(FinishReason, Pattern, Reason, Status, StepKind, Stop);
-
-/// The JSON form of [`Classification`].
-#[derive(serde::Serialize, serde::Deserialize)]
-struct Classified<'a> {
-    complexity: Cow<'a, str>,
-    indicators: Vec<String>,
-    entities: Vec<String>,
-    score: f64,
-}
-
-impl Serialize for Classification {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let complexity = if self.complex { "complex" } else { "simple" }.into();
-        let Self { indicators, entities, score, .. } = self.clone();
-        Classified { complexity, indicators, entities, score }.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Classification {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Classified { complexity, indicators, entities, score } =
-            Classified::deserialize(deserializer)?;
-        let complex = match complexity.as_ref() {
-            "complex" => true,
-            "simple" => false,
-            _ => return Err(de::Error::custom(format_args!("unknown name `{complexity}`"))),
-        };
-        Ok(Self { complex, indicators, entities, score })
-    }
-}
+by_name!(FinishReason, Reason, Status);
 
 impl From<Json<'_>> for serde_json::Value {
     fn from(json: Json<'_>) -> Self {

@@ -41,7 +41,7 @@ pub(crate) trait Item: Read {
 /// The place of a value within the options, for error messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct At<'a> {
-    outer: Option<&'a At<'a>>,
+    outer: Option<&'a Self>,
     segment: Segment<'a>,
     pub(crate) range: Range,
 }
@@ -108,8 +108,8 @@ impl<'a> At<'a> {
             Range::Any | Range::Whole(..) => number.is_finite(),
         };
         let expected = match self.range {
-            Range::Real(least, most) if (least, most) == (0.0, 1.0) => "a number from 0 to 1",
-            Range::Real(least, _) if least == 0.0 => "a number, at least 0",
+            Range::Real(0.0, 1.0) => "a number from 0 to 1",
+            Range::Real(0.0, _) => "a number, at least 0",
             _ => "a number in range",
         };
         number.filter(fits).ok_or_else(|| self.wrong(expected))
