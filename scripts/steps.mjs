@@ -132,7 +132,7 @@ export const PARTS = {
     }),
   ],
   driver: [
-    cargo('Rust driver (native)', ['test', '--lib', '--test', 'chain_types', ...client]),
+    cargo('Rust driver (native)', ['test', '--lib', ...client]),
     cargo('Rust driver (documentation)', ['test', '--doc', ...client]),
     script('Rust driver (Chromium)', ['tests/client/run.mjs'], {
       ...{ lane: 'cargo', needs: [browser, testRunner] },

@@ -1,7 +1,7 @@
 //! The declared types, for the generator of declarations and documentation tables.
 
 use crate::json::table::{Describe, Shape};
-use crate::{message, request, stream, tool, trace, turn};
+use crate::{chain, message, request, stream, tool, trace, turn};
 
 /// Returns the types from which the generator starts, by room. The types that these name follow.
 #[must_use]
@@ -31,6 +31,26 @@ pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
         (
             "trace",
             vec![trace::PhaseName::shape(), trace::CallView::shape(), trace::ResultView::shape()],
+        ),
+        (
+            "chain",
+            vec![
+                chain::ChainOptions::shape(),
+                chain::ChainEvent::shape(),
+                chain::ChainResult::shape(),
+                chain::PlanLimits::shape(),
+                chain::CallKind::shape(),
+                chain::AnswerCall::shape(),
+                chain::AssessCall::shape(),
+                chain::ClassifyCall::shape(),
+                chain::ConditionCall::shape(),
+                chain::PlanCall::shape(),
+                chain::RecallCall::shape(),
+                chain::ReplanCall::shape(),
+                chain::StepCall::shape(),
+                chain::SynthesisCall::shape(),
+                chain::AbortReason::shape(),
+            ],
         ),
     ]
 }

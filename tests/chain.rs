@@ -134,7 +134,7 @@ fn plans_that_are_none() {
         let found = Plan::parse(&text, &PlanLimits::default()).map_err(|error| error.code());
         assert_eq!(found.map(|_| ()), Err(code), "{}", &text[..text.len().min(200)]);
     }
-    let limits = PlanLimits { max_steps: 1, ..PlanLimits::default() };
+    let limits = PlanLimits::default().max_steps(1);
     let two = of(vec![step(1.into(), none.clone()), step(2.into(), none)]);
     assert_eq!(Plan::parse(&two, &limits), Err(PlanError::TooManySteps { limit: 1 }));
 }
@@ -144,7 +144,7 @@ fn what_is_repaired() {
     let of = |text: Value| {
         let plan = Plan::parse(&text.to_string(), &PlanLimits::default()).unwrap();
         let shown: Value = serde_json::from_str(&plan.to_json().to_text()).unwrap();
-        let codes: Vec<String> = plan.repairs.iter().map(|repair| repair.code.to_owned()).collect();
+        let codes: Vec<&str> = plan.repairs.iter().map(|repair| repair.code.name()).collect();
         (shown, codes.join(" "))
     };
     let (plan, repairs) = of(json!({ "pattern": "parallel", "steps": [

@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 
 use common::Random;
 use serde_json::{Value, json};
-use turnlock::chain::{CallKind, Chain, Effect, Input};
+use turnlock::Next;
+use turnlock::chain::{CallBody, Chain, ChainOptions, Effect, Hooks, Input, Limits};
+use turnlock::json::Json;
 
 /// Milliseconds of each step, in the order of a plan's list.
 struct Case {
@@ -92,31 +94,36 @@ fn by_waves(case: &Case, parallel: usize) -> u64 {
 
 /// When the machine has its last result, if nothing but the steps takes time.
 fn makespan(case: &Case, parallel: usize) -> u64 {
-    let options = json!({ "query": "q", "hooks": { "classify": true }, "limits": {
-        "maxSteps": 64, "maxParallel": parallel, "diminishing": 0, "totalMs": 86_400_000 } });
-    let mut chain = Chain::new(options.to_string().as_bytes()).unwrap();
+    let limits = Limits::default().max_steps(64).max_parallel(parallel).diminishing(0.0);
+    let options = ChainOptions::new("q")
+        .hooks(Hooks::default().classify(true))
+        .limits(limits.total_ms(86_400_000));
+    let mut chain = Chain::new(options).unwrap();
+    let plan = case.plan.to_string();
+    let plan = Json::parse_str(&plan).unwrap().into_owned();
     let (mut now, mut due) = (0, BTreeMap::<(u64, u32), usize>::new());
     chain.handle(now, Input::Start);
     loop {
-        while let Some(effect) = chain.poll() {
-            let Effect::Call { call, kind, body } = effect else { continue };
-            let mut at_once = |value: &str| {
+        while let Next::Effect(effect) = chain.poll() {
+            let Effect::Call { call, body } = effect else { continue };
+            let mut at_once = |value| {
                 chain.handle(now, Input::Returned { call, value, cost: None });
             };
-            match kind {
-                CallKind::Classify => at_once("\"complex\""),
-                CallKind::Plan => at_once(&case.plan.to_string()),
-                CallKind::Search | CallKind::Refine => {
-                    let step = body.get("id").unwrap().as_u64().unwrap() as usize;
+            match body {
+                CallBody::Classify(_) => at_once(Json::string("complex")),
+                CallBody::Plan(_) => at_once(plan.clone()),
+                CallBody::Search(told) | CallBody::Refine(told) => {
+                    let step: usize = told.id.as_str().parse().unwrap();
                     due.insert((now + case.takes[step], call), step);
                 }
-                CallKind::Synthesize => return now,
+                CallBody::Synthesize(_) => return now,
                 other => panic!("{other:?}"),
             }
         }
         let ((at, call), step) = due.pop_first().expect("nothing to wait for");
         now = at;
-        chain.handle(now, Input::Returned { call, value: &format!("[\"r{step}\"]"), cost: None });
+        let value = Json::Array(vec![format!("r{step}").into()]);
+        chain.handle(now, Input::Returned { call, value, cost: None });
     }
 }
 

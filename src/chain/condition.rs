@@ -16,7 +16,7 @@
 //! the number of items of a result. `ok` and `failed` refer to the step itself. A step that uses
 //! them waits until its dependencies have settled, not until they have succeeded.
 
-use super::plan::Step;
+use super::plan::PlanStep;
 use super::reference;
 use super::results::items;
 use crate::json::Json;
@@ -57,7 +57,7 @@ pub(crate) trait Seen {
 }
 
 /// Parses `text`. Returns `None` if it is not an expression or mentions an unknown step.
-pub(crate) fn parse(text: &str, steps: &[Step]) -> Option<Expr> {
+pub(crate) fn parse(text: &str, steps: &[PlanStep]) -> Option<Expr> {
     if text.len() > limits::CONDITION_BYTES {
         return None;
     }
@@ -158,7 +158,7 @@ const DEPTH: u32 = 32;
 
 struct Parser<'a> {
     rest: &'a str,
-    steps: &'a [Step],
+    steps: &'a [PlanStep],
     depth: u32,
 }
 

@@ -1,20 +1,83 @@
 //! Effectiveness of each pattern, from user feedback on its chains.
 
 use super::plan::Pattern;
+use crate::error::Error;
 use crate::json::Json;
+use crate::json::table::{At, Describe, Read, Shape, Write, record};
 use crate::limits;
 
-/// Statistics of one pattern.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Effectiveness {
-    /// Number of chains.
-    pub n: u64,
-    /// Number of chains that the user was satisfied with.
-    pub successes: u64,
-    /// Total cost of the chains.
-    pub cost: f64,
-    /// Durations of the most recent chains in milliseconds, oldest first.
-    pub latencies: Vec<u64>,
+record! {
+    /// What is known of one pattern.
+    pub struct Effectiveness as "PatternCounts" {
+        /// Number of chains.
+        n "n": u64;
+        /// Number of chains that the user was satisfied with.
+        successes "successes": u64;
+        /// Total cost of the chains.
+        cost "cost": f64;
+        /// Durations of the last 256 chains in milliseconds, oldest first.
+        latencies "latencies": Vec<u64>;
+    }
+}
+
+impl Default for Effectiveness {
+    fn default() -> Self {
+        Self { n: 0, successes: 0, cost: 0.0, latencies: Vec::new() }
+    }
+}
+
+record! {
+    /// Statistics of one pattern. What follows from the counts is not read back.
+    pub struct PatternEffectiveness as "PatternEffectiveness" {
+        /// The counts.
+        counts "": Effectiveness;
+        /// Mean of Beta(successes + 1, failures + 1).
+        mean "mean": f64;
+        /// The 5 % quantile of the same distribution: the rate is above it with 95 % probability.
+        lower_bound "lowerBound": f64;
+        /// `null` before the first chain.
+        mean_cost "meanCost": Option<f64>;
+        /// 95th percentile of the latencies; `null` before the first chain.
+        p95_ms "p95Ms": Option<u64>;
+    }
+}
+
+record! {
+    /// Statistics by pattern.
+    pub struct PatternTable as "PatternTable" {
+        /// Of chains whose steps ran one after the other.
+        sequential "sequential": PatternEffectiveness;
+        /// Of chains whose steps ran side by side.
+        parallel "parallel": PatternEffectiveness;
+        /// Of chains whose later steps depended on what earlier ones found.
+        conditional "conditional": PatternEffectiveness;
+    }
+}
+
+record! {
+    /// The state to persist, as plain JSON.
+    pub struct PatternState as "PatternState" {
+        /// The version of the form.
+        version "version": StateVersion;
+        /// Statistics by pattern.
+        patterns "patterns": PatternTable;
+    }
+}
+
+/// The version of [`PatternState`]: 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StateVersion;
+
+impl Write for StateVersion {
+    fn write(&self) -> Json<'static> {
+        Json::integer(1)
+    }
+}
+
+impl Describe for StateVersion {
+    fn shape() -> Shape {
+        Shape::Literal("1")
+    }
 }
 
 impl Effectiveness {
@@ -49,9 +112,19 @@ impl Effectiveness {
             |most: &&u64| self.latencies.iter().filter(|millis| millis <= most).count() >= rank;
         self.latencies.iter().filter(reaches).min().copied()
     }
+
+    fn shown(&self) -> PatternEffectiveness {
+        PatternEffectiveness {
+            counts: self.clone(),
+            mean: self.mean(),
+            lower_bound: self.lower_bound(),
+            mean_cost: (self.n > 0).then(|| self.cost / float(self.n)),
+            p95_ms: self.p95(),
+        }
+    }
 }
 
-/// Statistics of all patterns.
+/// Statistics of all patterns. Its JSON form is [`PatternState`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Learned([Effectiveness; 3]);
 
@@ -78,10 +151,10 @@ impl Learned {
     }
 
     /// The pattern with the highest lower bound among `allowed`; `None` unless at least two of them
-    /// have `enough` chains each.
+    /// have `enough` chains each. 0 counts as 1.
     #[must_use]
     pub fn choose(&self, allowed: &[Pattern], enough: u64) -> Option<Pattern> {
-        let known = |pattern: &&Pattern| self.of(**pattern).n >= enough;
+        let known = |pattern: &&Pattern| self.of(**pattern).n >= enough.max(1);
         let known: Vec<Pattern> = allowed.iter().filter(known).copied().collect();
         if known.len() < 2 {
             return None;
@@ -94,7 +167,7 @@ impl Learned {
     #[must_use]
     pub fn from_json(value: &Json<'_>) -> Self {
         let mut learned = Self::default();
-        for pattern in Pattern::ALL {
+        for &pattern in Pattern::ALL {
             let Some(given) = value.get("patterns").and_then(|all| all.get(pattern.name())) else {
                 continue;
             };
@@ -111,28 +184,59 @@ impl Learned {
         learned
     }
 
-    /// `{ version: 1, patterns: { sequential: { n, successes, cost, latencies, … }, … } }`. `mean`,
-    /// `lowerBound`, `meanCost` and `p95Ms` are output only.
+    /// The counts, and what follows from them.
+    #[must_use]
+    pub fn state(&self) -> PatternState {
+        let [sequential, parallel, conditional] = &self.0;
+        let patterns = PatternTable {
+            sequential: sequential.shown(),
+            parallel: parallel.shown(),
+            conditional: conditional.shown(),
+        };
+        PatternState { version: StateVersion, patterns }
+    }
+
+    /// Returns the JSON form of [`Learned::state`].
     #[must_use]
     pub fn to_json(&self) -> Json<'static> {
-        let one = |pattern: Pattern| {
-            let known = self.of(pattern);
-            let mean_cost = if known.n == 0 { f64::NAN } else { known.cost / float(known.n) };
-            let latencies = known.latencies.iter().map(|millis| Json::integer(*millis)).collect();
-            let members = Json::object([
-                ("n", Json::integer(known.n)),
-                ("successes", Json::integer(known.successes)),
-                ("cost", Json::double(known.cost)),
-                ("latencies", Json::Array(latencies)),
-                ("mean", Json::double(known.mean())),
-                ("lowerBound", Json::double(known.lower_bound())),
-                ("meanCost", Json::double(mean_cost)),
-                ("p95Ms", known.p95().map_or(Json::Null, Json::integer)),
-            ]);
-            (pattern.name().into(), members)
-        };
-        let patterns = Json::Object(Pattern::ALL.into_iter().map(one).collect());
-        Json::object([("version", Json::integer(1)), ("patterns", patterns)])
+        self.state().to_json()
+    }
+}
+
+impl Write for Learned {
+    fn write(&self) -> Json<'static> {
+        self.to_json()
+    }
+}
+
+impl Read for Learned {
+    fn read(&mut self, json: Json<'static>, _: &At<'_>) -> Result<(), Error> {
+        *self = Self::from_json(&json);
+        Ok(())
+    }
+
+    fn expected(&self) -> &'static str {
+        "an object"
+    }
+}
+
+impl Describe for Learned {
+    fn shape() -> Shape {
+        PatternState::shape()
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Learned {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_json().serialize(serializer)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Learned {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::from_json(&Json::deserialize(deserializer)?))
     }
 }
 
@@ -219,12 +323,12 @@ mod tests {
         let mut learned = Learned::default();
         for n in 0..20 {
             learned.of_mut(Pattern::Parallel).record(n % 4 != 0, 2.0, 100 + n);
-            assert_eq!(learned.choose(&Pattern::ALL, 20), None);
+            assert_eq!(learned.choose(Pattern::ALL, 20), None);
         }
         for _ in 0..20 {
             learned.of_mut(Pattern::Sequential).record(false, 1.0, 50);
         }
-        assert_eq!(learned.choose(&Pattern::ALL, 20), Some(Pattern::Parallel));
+        assert_eq!(learned.choose(Pattern::ALL, 20), Some(Pattern::Parallel));
         assert_eq!(learned.choose(&[Pattern::Sequential], 20), None);
         assert_eq!(learned.of(Pattern::Parallel).p95(), Some(118));
         assert!((learned.of(Pattern::Parallel).mean() - 16.0 / 22.0).abs() < 1e-12);

@@ -2,31 +2,38 @@
 
 use std::collections::VecDeque;
 
+use super::calls::{CallBody, CallKind, ClassifyCall};
 use super::classify::{Classification, classify};
-use super::options::Options;
-use super::plan::Plan;
-use super::protocol::{CallKind, Effect, Input};
+use super::event::Classifier;
+use super::options::ChainOptions;
+use super::outcome::{Failure, Refinement};
+use super::plan::{Plan, PlanLimits};
+use super::protocol::{AbortReason, Effect, Input};
 use super::results::SeenItems;
 use super::run::Runs;
 use super::stop::Stop;
 use crate::error::Error;
-use crate::json::Json;
+use crate::json::JsonError;
 use crate::limits;
+use crate::next::Next;
 
 /// One chain. See the [module](super) for how to drive it.
 #[derive(Debug, Clone)]
 pub struct Chain {
-    pub(super) options: Options,
+    pub(super) options: ChainOptions,
+    pub(super) plan_limits: PlanLimits,
     /// Milliseconds on the host's clock; never steps back.
     pub(super) now: u64,
     pub(super) started: u64,
     pub(super) state: State,
     pub(super) classification: Option<Classification>,
     pub(super) plan: Option<Plan>,
+    /// The index of the step that writes the answer.
+    pub(super) last: usize,
     pub(super) runs: Runs,
     pub(super) calls: Vec<Call>,
     pub(super) last_call: u32,
-    pub(super) progress: Progress,
+    pub(super) progress: Accumulated,
     pub(super) seq: u64,
     pub(super) effects: VecDeque<Effect>,
 }
@@ -76,7 +83,7 @@ impl Call {
 
 /// Data that accumulates while the chain runs.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Progress {
+pub(super) struct Accumulated {
     /// Cost of all calls that have settled.
     pub(super) spent: f64,
     pub(super) seen: SeenItems,
@@ -90,89 +97,84 @@ pub(super) struct Progress {
     /// Number of waves that had settled at the last replanning.
     pub(super) waves: usize,
     pub(super) stop: Option<Stop>,
-    /// The budget that ran out, for `max_cost`.
-    pub(super) budget: &'static str,
-    pub(super) fell_back: Option<(String, String)>,
-    pub(super) refinements: Vec<Json<'static>>,
+    /// `max_cost` is for the time.
+    pub(super) out_of_time: bool,
+    pub(super) fell_back: Option<Failure>,
+    pub(super) refinements: Vec<Refinement>,
     /// All text shown so far.
     pub(super) text: String,
     pub(super) attempts: u32,
 }
 
 impl Chain {
-    /// Makes a chain from a host's options; see [`Options::parse`] for their form.
+    /// Makes a chain.
     ///
     /// # Errors
-    /// Those of [`Options::parse`].
-    pub fn new(options: &[u8]) -> Result<Self, Error> {
-        Ok(Self::with(Options::parse(options)?))
-    }
-
-    /// Makes a chain from options that [`Options::checked`] has accepted.
-    #[must_use]
-    pub fn with(options: Options) -> Self {
-        Self {
+    /// `options.invalid` with the path of an option that is out of range, or does not fit another
+    /// one.
+    pub fn new(options: ChainOptions) -> Result<Self, Error> {
+        let options = options.checked()?;
+        Ok(Self {
+            plan_limits: options.plan_limits(),
             options,
             now: 0,
             started: 0,
             state: State::Idle,
             classification: None,
             plan: None,
+            last: 0,
             runs: Runs::default(),
             calls: Vec::new(),
             last_call: 0,
-            progress: Progress { budget: "cost", ..Progress::default() },
+            progress: Accumulated::default(),
             seq: 0,
             effects: VecDeque::new(),
-        }
+        })
     }
 
     /// Handles an input. `now_ms` is the host's monotonic clock, from any origin; a step back is
     /// ignored. Late, repeated and unknown inputs are ignored.
-    pub fn handle(&mut self, now_ms: u64, input: Input<'_>) {
+    pub fn handle(&mut self, now_ms: u64, input: Input) {
         self.now = self.now.max(now_ms);
+        self.take(input);
+        self.expire();
+        self.advance();
+    }
+
+    fn take(&mut self, input: Input) {
         match input {
             Input::Start => self.start(),
             Input::Chunk { call, text } => self.chunk(call, text),
             Input::Returned { call, value, cost } => {
-                let value = Json::parse_lossy(value.as_bytes(), limits::STEP_RESULT_BYTES);
-                let inside = || value.as_ref().ok()?.get("cost")?.as_f64();
+                let limit = limits::STEP_RESULT_BYTES;
+                if value.to_text().len() > limit {
+                    let error = JsonError::TooLarge { limit };
+                    return self.take(Input::unread(call, &error, cost));
+                }
+                let inside = || value.get("cost")?.as_f64();
                 if let Some(call) = self.settle(call, cost.or_else(inside)) {
-                    match value {
-                        Ok(value) => self.returned(call, value.into_owned()),
-                        Err(error) => {
-                            let code = match error {
-                                crate::json::JsonError::TooLarge { .. } => "chain.result_too_large",
-                                _ => "chain.invalid_result",
-                            };
-                            self.failed(call, code, &error.to_string(), false);
-                        }
-                    }
+                    self.returned(call, value);
                 }
             }
             Input::Failed { call, code, message, retryable, cost } => {
                 if let Some(call) = self.settle(call, cost) {
-                    self.failed(call, code, message, retryable);
+                    self.failed(call, Failure { code, message }, retryable);
                 }
             }
             Input::Timer => {}
             Input::Cancel { reason } => self.cancel(reason),
         }
-        self.expire();
-        self.advance();
     }
 
-    /// Returns the next effect. After each input, poll until `None` and perform the effects in
-    /// order.
-    #[must_use]
-    pub fn poll(&mut self) -> Option<Effect> {
-        self.effects.pop_front()
+    /// Returns the next effect, or until when to wait for the next input. After each input, poll
+    /// until [`Next::Wait`], and perform the effects in order. If no other input arrives in time,
+    /// send [`Input::Timer`].
+    pub fn poll(&mut self) -> Next<Effect> {
+        let effect = self.effects.pop_front();
+        effect.map_or_else(|| Next::Wait { until: self.deadline() }, Next::Effect)
     }
 
-    /// The time at which to send [`Input::Timer`] if no other input arrives, on the clock of
-    /// [`Chain::handle`]. `None` before the start and after the end.
-    #[must_use]
-    pub fn next_deadline(&self) -> Option<u64> {
+    fn deadline(&self) -> Option<u64> {
         if matches!(self.state, State::Idle | State::Over) {
             return None;
         }
@@ -189,21 +191,20 @@ impl Chain {
         if !self.options.enabled {
             return self.answer();
         }
-        let own = classify(&self.options.query, &self.options.classifier);
-        let body = Json::object([
-            ("query", self.options.query.clone().into()),
-            ("classification", own.to_json()),
-        ]);
-        self.classification = Some(own);
+        let query = self.options.query.clone();
+        let classification = classify(&query, &self.options.classifier);
+        self.classification = Some(classification.clone());
         if self.options.hooks.classify {
             self.state = State::Classifying;
-            return self.call(CallKind::Classify, None, body);
+            let body = ClassifyCall { query, classification };
+            return self.call(CallBody::Classify(body), None);
         }
-        self.classified("core");
+        self.classified(Classifier::Core);
     }
 
     /// Starts a call to the host.
-    pub(super) fn call(&mut self, kind: CallKind, step: Option<usize>, body: Json<'static>) {
+    pub(super) fn call(&mut self, body: CallBody, step: Option<usize>) {
+        let kind = body.kind();
         let limits = &self.options.limits;
         let time = match kind {
             CallKind::Answer => limits.answer_ms,
@@ -225,7 +226,7 @@ impl Chain {
             },
             text: String::new(),
         };
-        self.effects.push_back(Effect::Call { call: call.id, kind, body });
+        self.effects.push_back(Effect::Call { call: call.id, body });
         self.calls.push(call);
     }
 
@@ -236,7 +237,7 @@ impl Chain {
         let said = cost.filter(|cost| cost.is_finite() && *cost >= 0.0);
         let cost = said.unwrap_or_else(|| call.price());
         self.progress.spent += cost;
-        if let Some(price) = self.options.costs.of(call.kind) {
+        if let Some(price) = self.options.costs.of_mut(call.kind) {
             // The next call of this kind may cost as much.
             *price = price.max(cost);
         }
@@ -248,21 +249,19 @@ impl Chain {
 
     /// The cost to reserve for a call of `kind`.
     pub(super) fn price(&self, kind: CallKind) -> f64 {
-        let mut costs = self.options.costs;
-        costs.of(kind).map_or(0.0, |price| *price)
+        self.options.costs.of(kind)
     }
 
     /// Whether the budget covers a call of `kind` and the answer.
     pub(super) fn affords(&self, kind: CallKind) -> bool {
-        let costs = &self.options.costs;
         let reserved: f64 = self.calls.iter().map(|call| call.reserved).sum();
-        let answer = costs.answer.max(costs.synthesize);
+        let answer = self.options.costs.reserve();
         let all = self.progress.spent + reserved + self.price(kind) + answer;
-        all <= self.options.limits.max_cost + super::stop::SLACK
+        all <= self.options.limits.budget() + super::stop::SLACK
     }
 
     /// Aborts calls. Their cost so far is unknown, so their full price counts.
-    pub(super) fn abort(&mut self, reason: &'static str, which: impl Fn(&Call) -> bool) {
+    pub(super) fn abort(&mut self, reason: AbortReason, which: impl Fn(&Call) -> bool) {
         let (aborted, kept) = std::mem::take(&mut self.calls).into_iter().partition(which);
         self.calls = kept;
         let aborted: Vec<Call> = aborted;
@@ -293,14 +292,14 @@ impl Chain {
         }
         while let Some(at) = self.calls.iter().position(|call| call.deadline <= self.now) {
             let call = self.calls.remove(at);
-            self.effects.push_back(Effect::Abort { call: call.id, reason: "timeout" });
+            self.effects.push_back(Effect::Abort { call: call.id, reason: AbortReason::Timeout });
             self.progress.spent += call.price();
             if let Some(run) = call.step.and_then(|at| self.runs.get_mut(at)) {
                 run.cost += call.price();
             }
             let code = if call.kind == CallKind::Plan { "plan.timeout" } else { "chain.timeout" };
             let message = format!("`{}` took too long", call.kind.name());
-            self.failed(call, code, &message, true);
+            self.failed(call, Failure::new(code, message), true);
         }
     }
 }

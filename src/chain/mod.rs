@@ -15,30 +15,71 @@
 //! unknown inputs are ignored.
 //!
 //! ```
+//! use std::collections::VecDeque;
+//! use turnlock::Next;
+//! use turnlock::chain::{CallBody, Chain, ChainOptions, Effect, Input, Stop};
+//! use turnlock::json::Json;
+//!
+//! let query = "Compare the tax rules of Ohio and Texas for small software companies.";
+//! let plan = r#"{"steps":[{"id":1,"type":"search","query":"tax rules Ohio"},
+//!                         {"id":2,"type":"search","query":"tax rules Texas"}]}"#;
+//! let mut chain = Chain::new(ChainOptions::new(query))?;
+//! let (mut inputs, mut ended) = (VecDeque::from([Input::Start]), None);
+//! while let Some(input) = inputs.pop_front() {
+//!     chain.handle(0, input); // 0: the host's clock, in milliseconds
+//!     while let Next::Effect(effect) = chain.poll() {
+//!         match effect {
+//!             // A real host calls models and a search, and reports when they return.
+//!             Effect::Call { call, body } => {
+//!                 let value = match body {
+//!                     CallBody::Plan(_) => Json::string(plan),
+//!                     CallBody::Search(step) => Json::string(step.query),
+//!                     CallBody::Synthesize(step) => format!("{} found", step.results.len()).into(),
+//!                     _ => Json::Null,
+//!                 };
+//!                 inputs.push_back(Input::Returned { call, value, cost: None });
+//!             }
+//!             Effect::Done(result) => ended = Some(result.outcome),
+//!             Effect::Emit(_) | Effect::Abort { .. } | Effect::Remember { .. } => {}
+//!         }
+//!     }
+//! }
+//! let ended = ended.expect("the chain has ended");
+//! assert_eq!((ended.text.as_str(), ended.stopped), ("2 found", Some(Stop::PlanFinished)));
+//! # Ok::<(), turnlock::Error>(())
+//! ```
+//!
+//! The parts work alone, too.
+//!
+//! ```
 //! use turnlock::chain::classify::classify;
-//! use turnlock::chain::{ClassifierOptions, Plan, PlanLimits, waves};
+//! use turnlock::chain::{ClassifierOptions, Plan, PlanLimits, RepairCode, waves};
 //!
 //! let asked = |query| classify(query, &ClassifierOptions::default());
-//! assert!(!asked("What is a causeway?").complex);
-//! assert!(asked("Compare the tax rules of Ohio and Texas for small software companies.").complex);
+//! assert!(!asked("What is a causeway?").is_complex());
+//! let query = "Compare the tax rules of Ohio and Texas for small software companies.";
+//! assert!(asked(query).is_complex());
 //!
 //! let answer = r#"Here is my plan:
 //! {"reasoning":"Two states, then both.","pattern":"parallel","steps":[
 //!     {"id":1,"type":"search","query":"tax rules Ohio","depends_on":[]},
 //!     {"id":2,"type":"search","query":"tax rules Texas","depends_on":[]}]}"#;
 //! let plan = Plan::parse(answer, &PlanLimits::default())?;
-//! assert!(plan.repairs.iter().any(|repair| repair.code == "synthesis_added"));
+//! assert_eq!(plan.repairs[0].code, RepairCode::SynthesisAdded);
 //! // What can start together: both searches, then the answer.
 //! assert_eq!(waves(&plan.steps)?, [vec![0, 1], vec![2]]);
 //! # Ok::<(), turnlock::chain::PlanError>(())
 //! ```
 
+mod calls;
 pub mod classify;
 pub mod condition;
-mod events;
+mod emit;
+mod event;
 mod learn;
 mod machine;
 mod options;
+mod outcome;
 mod phases;
 mod plan;
 mod protocol;
@@ -49,10 +90,23 @@ mod run;
 mod schedule;
 mod stop;
 
-pub use classify::{Classification, ClassifierOptions};
-pub use learn::{Effectiveness, Learned};
+pub use calls::{
+    AnswerCall, AssessCall, CallBody, CallKind, ClassifyCall, ConditionCall, MissingStep, PlanCall,
+    RecallCall, ReplanCall, StepCall, StepResult, SynthesisCall,
+};
+pub use classify::{Classification, ClassifierOptions, Complexity};
+pub use event::{Budget, ChainEvent, ChainEventKind, Classifier, Progress};
+pub use learn::{
+    Effectiveness, Learned, PatternEffectiveness, PatternState, PatternTable, StateVersion,
+};
 pub use machine::Chain;
-pub use options::{Costs, Hooks, Limits, Options};
-pub use plan::{Pattern, Plan, PlanError, PlanLimits, PlanRepair, Step, StepKind, waves};
-pub use protocol::{CallKind, Effect, Input};
+pub use options::{ChainOptions, Costs, Hooks, Learning, Limits};
+pub use outcome::{
+    ChainOutcome, ChainPath, ChainResult, ChainStatus, Failure, Refinement, SkipReason,
+    StepOutcome, StepStatus,
+};
+pub use plan::{
+    Pattern, Plan, PlanError, PlanLimits, PlanRepair, PlanStep, RepairCode, StepId, StepKind, waves,
+};
+pub use protocol::{AbortReason, Effect, Input};
 pub use stop::{Stop, complete, diminishing};

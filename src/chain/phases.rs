@@ -1,41 +1,38 @@
 //! The phases around the steps: classification, planning, the answer and the end.
 
+use super::calls::{AnswerCall, CallBody, CallKind, PlanCall};
+use super::classify::Complexity;
+use super::event::{ChainEventKind, Classifier};
 use super::machine::{Call, Chain, State};
-use super::plan::{self, Pattern, Plan, PlanError};
-use super::protocol::CallKind;
+use super::outcome::{ChainStatus, Failure};
+use super::plan::{self, Pattern, Planned};
+use super::protocol::AbortReason;
 use super::run::{Run, Runs, Status};
-use super::stop::Stop;
+use super::stop::{SLACK, Stop};
 use crate::json::Json;
 use crate::limits;
 
 impl Chain {
-    pub(super) fn classified(&mut self, by: &'static str) {
-        let complex = self.classification.as_ref().is_some_and(|found| found.complex);
-        let found = self.classification.as_ref().map_or(Json::Null, |found| found.to_json());
-        let mut members = found.as_object().unwrap_or_default().to_vec();
-        members.push(("by".into(), by.into()));
-        self.emit("classified", members);
+    pub(super) fn classified(&mut self, by: Classifier) {
+        let Some(classification) = self.classification.clone() else { return self.answer() };
+        let complex = classification.is_complex();
+        self.emit(ChainEventKind::Classified { classification, by });
         if complex { self.ask_planner() } else { self.answer() }
     }
 
     fn ask_planner(&mut self) {
         if !self.affords(CallKind::Plan) {
-            return self.fall_back("chain.over_budget", "no budget for a plan and an answer");
+            let message = "no budget for a plan and an answer";
+            return self.fall_back(Failure::new("chain.over_budget", message));
         }
         self.state = State::Planning;
-        let allowed = &self.options.plan.patterns;
+        let allowed = &self.options.patterns;
         let learned = self.options.learned.as_ref();
-        let hint = learned.and_then(|(learned, enough)| learned.choose(allowed, *enough));
-        let names = |all: &[Pattern]| all.iter().map(|one| one.name()).collect::<Vec<_>>();
-        let offered = names(hint.as_ref().map_or(allowed.as_slice(), std::slice::from_ref));
-        let prompt = prompt(&self.options.query, &offered, self.options.limits.max_steps);
-        let body = Json::object([
-            ("query", self.options.query.clone().into()),
-            ("prompt", prompt.into()),
-            ("patterns", Json::Array(offered.into_iter().map(Json::from).collect())),
-            ("maxSteps", Json::integer(u64::try_from(self.options.limits.max_steps).unwrap_or(0))),
-        ]);
-        self.call(CallKind::Plan, None, body);
+        let hint = learned.and_then(|learned| learned.choose(allowed));
+        let patterns = hint.map_or_else(|| allowed.clone(), |best| vec![best]);
+        let (query, max_steps) = (self.options.query.clone(), self.options.limits.max_steps);
+        let prompt = prompt(&query, &patterns, max_steps);
+        self.call(CallBody::Plan(PlanCall { query, prompt, patterns, max_steps }), None);
     }
 
     /// Handles the value that a call returned.
@@ -44,24 +41,22 @@ impl Chain {
             (CallKind::Answer, _) => self.answered(value),
             (CallKind::Classify, _) => {
                 let said = value.get("complexity").unwrap_or(&value).as_str();
-                let complex = match said {
-                    Some("complex") => true,
-                    Some("simple") => false,
-                    _ => return self.classified("core"),
+                let Some(said) = said.and_then(Complexity::parse) else {
+                    return self.classified(Classifier::Core);
                 };
                 if let Some(found) = &mut self.classification {
-                    found.complex = complex;
+                    found.complexity = said;
                 }
-                self.classified("host");
+                self.classified(Classifier::Host);
             }
             (CallKind::Plan, _) => {
                 let read = match value.as_str() {
                     Some(text) => plan::draft(text),
                     None => plan::from_json(&value),
                 };
-                match read.and_then(|draft| Plan::new(draft, &self.options.plan)) {
-                    Ok(plan) => self.planned(plan),
-                    Err(error) => self.plan_failed(&error),
+                match read.and_then(|draft| Planned::new(draft, &self.plan_limits)) {
+                    Ok(planned) => self.planned(planned),
+                    Err(error) => self.fall_back(Failure::from(&error)),
                 }
             }
             (CallKind::Synthesize, None) => self.answered(value),
@@ -76,67 +71,61 @@ impl Chain {
     }
 
     /// Handles a call that failed or took too long.
-    pub(super) fn failed(&mut self, call: Call, code: &str, message: &str, retryable: bool) {
+    pub(super) fn failed(&mut self, call: Call, error: Failure, retryable: bool) {
         match (call.kind, call.step) {
             (CallKind::Answer | CallKind::Synthesize, None) => {
-                self.answer_failed(call.kind, code, message, retryable);
+                self.answer_failed(call.kind, error, retryable);
             }
-            (CallKind::Classify, _) => self.classified("core"),
-            (CallKind::Plan, _) => {
-                let code = if code == "plan.timeout" { code } else { "plan.failed" };
-                self.fall_back(code, message);
-            }
+            (CallKind::Classify, _) => self.classified(Classifier::Core),
+            (CallKind::Plan, _) if error.code == "plan.timeout" => self.fall_back(error),
+            (CallKind::Plan, _) => self.fall_back(Failure::new("plan.failed", error.message)),
             // The results stay unassessed; the plan stays unchanged.
             (CallKind::Assess | CallKind::Replan, _) | (_, None) => {}
-            (_, Some(at)) => self.step_failed(&call, at, code, message, retryable),
+            (_, Some(at)) => self.step_failed(&call, at, error, retryable),
         }
     }
 
-    fn planned(&mut self, plan: Plan) {
+    fn planned(&mut self, planned: Planned) {
+        let Planned { plan, last } = planned;
         self.runs = Runs(plan.steps.iter().map(|_| Run::default()).collect());
-        let shown = plan.to_json();
-        self.plan = Some(plan);
+        (self.plan, self.last) = (Some(plan.clone()), last);
         self.state = State::Running;
-        self.emit("plan_ready", vec![("plan".into(), shown)]);
-    }
-
-    fn plan_failed(&mut self, error: &PlanError) {
-        self.fall_back(error.code(), &error.to_string());
+        self.emit(ChainEventKind::PlanReady { plan });
     }
 
     /// Falls back to the simple path.
-    pub(super) fn fall_back(&mut self, code: &str, message: &str) {
-        self.progress.fell_back = Some((code.to_owned(), message.to_owned()));
-        self.abort("stopped", |_| true);
+    pub(super) fn fall_back(&mut self, error: Failure) {
+        self.progress.fell_back = Some(error);
+        self.abort(AbortReason::Stopped, |_| true);
         self.answer();
     }
 
     /// Takes the simple path: one call.
     pub(super) fn answer(&mut self) {
         self.state = State::Answering;
-        let fell_back = self.fell_back_json();
-        let body =
-            Json::object([("query", self.options.query.clone().into()), ("fellBack", fell_back)]);
         self.progress.attempts += 1;
-        self.call(CallKind::Answer, None, body);
+        let fell_back = self.progress.fell_back.clone();
+        let body = AnswerCall { query: self.options.query.clone(), fell_back };
+        self.call(CallBody::Answer(body), None);
     }
 
     /// Called when all steps that will run have settled. Emits `chain_stopped` and starts the
     /// synthesis.
     pub(super) fn conclude(&mut self) {
-        let last = self.last();
+        let last = self.last;
         self.skip_rest(|at| at != last);
         self.emit_stopped();
         let found = (0..self.runs.0.len()).any(|at| self.runs.is(at, Status::Done));
         if !found {
-            return self.fall_back("chain.no_results", "no step of the plan has found anything");
+            let message = "no step of the plan has found anything";
+            return self.fall_back(Failure::new("chain.no_results", message));
         }
         self.state = State::Synthesizing;
         self.synthesize();
     }
 
     fn synthesize(&mut self) {
-        let last = self.last();
+        let last = self.last;
         self.progress.attempts += 1;
         let attempts = self.progress.attempts;
         if let Some(run) = self.runs.get_mut(last) {
@@ -147,13 +136,14 @@ impl Chain {
             self.fill(last);
             self.announce(last);
         }
-        let body = self.synthesis_body(last, true);
+        let Some(step) = self.steps().get(last) else { return };
+        let body = self.synthesis_call(last, step, true);
         // Passed without a step, because its text is shown, not stored as a result.
-        self.call(CallKind::Synthesize, None, body);
+        self.call(CallBody::Synthesize(body), None);
     }
 
     /// Handles a piece of streamed text.
-    pub(super) fn chunk(&mut self, id: u32, text: &str) {
+    pub(super) fn chunk(&mut self, id: u32, text: String) {
         let Some(call) = self.calls.iter_mut().find(|call| call.id == id) else { return };
         let streams = matches!(call.kind, CallKind::Answer | CallKind::Synthesize);
         if !streams || text.is_empty() {
@@ -161,34 +151,33 @@ impl Chain {
         }
         if call.step.is_some() {
             if call.text.len() + text.len() <= limits::STEP_RESULT_BYTES {
-                call.text.push_str(text);
+                call.text.push_str(&text);
             }
             return;
         }
         if self.progress.text.len() + text.len() > limits::RESPONSE_BYTES {
-            self.abort("stopped", |_| true);
-            return self.finish("failed", Some(("chain.too_long", "the answer is too long")));
+            self.abort(AbortReason::Stopped, |_| true);
+            let error = Failure::new("chain.too_long", "the answer is too long");
+            return self.finish(ChainStatus::Failed, Some(error));
         }
-        self.progress.text.push_str(text);
-        self.emit("text", vec![("chunk".into(), text.to_owned().into())]);
+        self.emit_text(text);
     }
 
     /// Ends the answer. Text that was not streamed is shown now.
     fn answered(&mut self, value: Json<'static>) {
         let text = value.get("text").unwrap_or(&value).as_str().unwrap_or("");
         if self.progress.text.is_empty() && !text.is_empty() {
-            self.progress.text.push_str(text);
-            self.emit("text", vec![("chunk".into(), text.to_owned().into())]);
+            self.emit_text(text.to_owned());
         }
         if self.state == State::Synthesizing {
             self.last_settled(Status::Done, None);
         }
-        self.finish("complete", None);
+        self.finish(ChainStatus::Complete, None);
     }
 
-    fn answer_failed(&mut self, kind: CallKind, code: &str, message: &str, retryable: bool) {
+    fn answer_failed(&mut self, kind: CallKind, error: Failure, retryable: bool) {
         let limits = &self.options.limits;
-        let left = limits.max_cost - self.progress.spent + super::stop::SLACK;
+        let left = limits.budget() - self.progress.spent + SLACK;
         let again = retryable
             && self.progress.text.is_empty()
             && self.progress.attempts <= limits.max_retries
@@ -197,47 +186,49 @@ impl Chain {
             return if kind == CallKind::Answer { self.answer() } else { self.synthesize() };
         }
         if self.state == State::Synthesizing {
-            self.last_settled(Status::Failed, Some((code, message)));
+            self.last_settled(Status::Failed, Some(error.clone()));
         }
-        self.finish("failed", Some((code, message)));
+        self.finish(ChainStatus::Failed, Some(error));
     }
 
-    fn last_settled(&mut self, status: Status, error: Option<(&str, &str)>) {
-        let (last, now) = (self.last(), self.now);
+    fn last_settled(&mut self, status: Status, error: Option<Failure>) {
+        let (last, now) = (self.last, self.now);
         if let Some(run) = self.runs.get_mut(last) {
             run.status = status;
             run.ended = Some(now);
-            run.error = error.map(|(code, message)| (code.to_owned(), message.to_owned()));
+            run.error = error;
         }
         self.step_done(last);
     }
 
     pub(super) fn out_of_time(&mut self) {
         if self.state == State::Running {
-            self.progress.budget = "time";
+            self.progress.out_of_time = true;
             self.stop(Stop::MaxCost);
         } else {
-            self.fall_back("chain.timeout", "the time for a chain is over");
+            self.fall_back(Failure::new("chain.timeout", "the time for a chain is over"));
         }
     }
 
-    pub(super) fn cancel(&mut self, reason: &str) {
+    pub(super) fn cancel(&mut self, reason: String) {
         if self.state == State::Over {
             return;
         }
-        self.abort("cancelled", |_| true);
+        self.abort(AbortReason::Cancelled, |_| true);
         self.skip_rest(|_| true);
         let told = self.progress.stop.is_some() && !self.is_before_answer();
         self.progress.stop = Some(Stop::Cancelled);
         if !told {
             self.emit_stopped();
         }
-        self.finish("cancelled", Some(("chain.cancelled", reason)));
+        let error = Failure::new("chain.cancelled", reason);
+        self.finish(ChainStatus::Cancelled, Some(error));
     }
 }
 
 /// The prompt for the planner, based on the planning prompt of the seed (ADR-008 §3).
-fn prompt(query: &str, patterns: &[&str], most: usize) -> String {
+fn prompt(query: &str, patterns: &[Pattern], most: usize) -> String {
+    let patterns: Vec<&str> = patterns.iter().map(|one| one.name()).collect();
     let mut quoted = String::new();
     crate::json::write_string(query, &mut quoted);
     format!(

@@ -1,54 +1,16 @@
 //! The inputs and effects of a chain.
 
-use crate::json::Json;
-
-/// The kind of a call to the host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallKind {
-    /// Answer with one model call: the simple path. Streams.
-    Answer,
-    /// Rate how complete the results are: a number from 0 to 1.
-    Assess,
-    /// Classify the query: `simple` or `complex`.
-    Classify,
-    /// Decide whether a conditional step runs: true or false.
-    Condition,
-    /// Make a plan.
-    Plan,
-    /// Look up a key in the cache: `{ value, ageMs }` or null.
-    Recall,
-    /// Condense results.
-    Refine,
-    /// Return new steps that replace the remaining ones, or null.
-    Replan,
-    /// Search for information.
-    Search,
-    /// Write a text from results. Streams.
-    Synthesize,
-}
-
-impl CallKind {
-    /// The name of the host's callback.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Answer => "answer",
-            Self::Assess => "assess",
-            Self::Classify => "classify",
-            Self::Condition => "condition",
-            Self::Plan => "plan",
-            Self::Recall => "recall",
-            Self::Refine => "refine",
-            Self::Replan => "replan",
-            Self::Search => "search",
-            Self::Synthesize => "synthesize",
-        }
-    }
-}
+use super::calls::CallBody;
+use super::event::ChainEvent;
+use super::outcome::ChainResult;
+use crate::json::table::names;
+use crate::json::{Json, JsonError};
+use crate::limits;
 
 /// An input. The host sends each when it happens. Late and repeated inputs are ignored.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Input<'a> {
+#[non_exhaustive]
+pub enum Input {
     /// Start the chain. Nothing happens before it.
     Start,
     /// A piece of the text that a streaming call writes.
@@ -56,14 +18,15 @@ pub enum Input<'a> {
         /// The call that [`Effect::Call`] named.
         call: u32,
         /// The piece.
-        text: &'a str,
+        text: String,
     },
     /// A call returned.
     Returned {
         /// The call.
         call: u32,
-        /// The JSON text of its value.
-        value: &'a str,
+        /// Its value, of at most [`limits::STEP_RESULT_BYTES`] as JSON text. [`CallBody`] says
+        /// what each kind of call returns.
+        value: Json<'static>,
         /// Its cost in the host's unit, if reported. Default: the number in the value's `cost`.
         cost: Option<f64>,
     },
@@ -72,9 +35,9 @@ pub enum Input<'a> {
         /// The call.
         call: u32,
         /// Stable name of the failure.
-        code: &'a str,
+        code: String,
         /// The error message.
-        message: &'a str,
+        message: String,
         /// Whether a retry may succeed.
         retryable: bool,
         /// The cost of the failed call, if reported.
@@ -85,28 +48,49 @@ pub enum Input<'a> {
     /// End the chain now.
     Cancel {
         /// The reason, reported as the error message.
-        reason: &'a str,
+        reason: String,
     },
 }
 
-/// An action the host must perform. Perform them in order.
+impl Input {
+    /// A call returned the value with this JSON text. A text that is not JSON, or too long, is a
+    /// failure of the call: `chain.invalid_result`, `chain.result_too_large`.
+    #[must_use]
+    pub fn returned(call: u32, text: &str, cost: Option<f64>) -> Self {
+        match Json::parse_lossy(text.as_bytes(), limits::STEP_RESULT_BYTES) {
+            Ok(value) => Self::Returned { call, value: value.into_owned(), cost },
+            Err(error) => Self::unread(call, &error, cost),
+        }
+    }
+
+    /// The failure of a call whose value was refused.
+    pub(super) fn unread(call: u32, error: &JsonError, cost: Option<f64>) -> Self {
+        let code = match error {
+            JsonError::TooLarge { .. } => "chain.result_too_large",
+            _ => "chain.invalid_result",
+        };
+        let (code, message) = (code.to_owned(), error.to_string());
+        Self::Failed { call, code, message, retryable: false, cost }
+    }
+}
+
+/// An action that the host must perform. Perform them in order. A host must know all of them, so
+/// the enum is exhaustive.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Make a call and report its outcome.
+    /// Make a call, and report its outcome with [`Input::Returned`] or [`Input::Failed`].
     Call {
         /// The number of the call within the chain, from 1.
         call: u32,
-        /// The kind of the call.
-        kind: CallKind,
-        /// The arguments of the call.
-        body: Json<'static>,
+        /// Its kind and what the callback is told.
+        body: CallBody,
     },
     /// Abort a call. Its outcome is no longer needed.
     Abort {
         /// The call.
         call: u32,
-        /// `timeout`, `stopped` or `cancelled`.
-        reason: &'static str,
+        /// Why.
+        reason: AbortReason,
     },
     /// Store a result in the cache.
     Remember {
@@ -116,10 +100,19 @@ pub enum Effect {
         value: Json<'static>,
     },
     /// Deliver an event.
-    Emit(Json<'static>),
+    Emit(ChainEvent),
     /// The chain has ended. No effect follows.
-    Done {
-        /// See `ChainResult` in `pkg/src/chain/types.ts`.
-        result: Json<'static>,
-    },
+    Done(ChainResult),
+}
+
+names! {
+    /// Why a call is aborted.
+    pub enum AbortReason as "ChainAbortReason", "timeout, stopped or cancelled" {
+        /// It took too long.
+        Timeout "timeout",
+        /// The chain has stopped.
+        Stopped "stopped",
+        /// The host cancelled the chain.
+        Cancelled "cancelled",
+    }
 }

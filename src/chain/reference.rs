@@ -4,7 +4,7 @@
 //! JSON Pointer (RFC 6901). If no id is a number, a number is the position of the step, from 1. A
 //! dollar sign before anything else stays a dollar sign: `$1,000` and `$2.50` are amounts.
 
-use super::plan::{Step, position};
+use super::plan::PlanStep;
 use crate::json::Json;
 use crate::limits;
 
@@ -19,7 +19,7 @@ struct Place<'a> {
 }
 
 /// The steps that `text` mentions, each once, in order.
-pub(crate) fn mentioned(text: &str, steps: &[Step]) -> Vec<usize> {
+pub(crate) fn mentioned(text: &str, steps: &[PlanStep]) -> Vec<usize> {
     let mut found = Vec::new();
     for place in places(text, steps) {
         if !found.contains(&place.step) {
@@ -33,7 +33,7 @@ pub(crate) fn mentioned(text: &str, steps: &[Step]) -> Vec<usize> {
 /// joined with `; `. Each value is cut to [`limits::PLACEHOLDER_BYTES`].
 pub(crate) fn fill<'r>(
     text: &str,
-    steps: &[Step],
+    steps: &[PlanStep],
     result: &dyn Fn(usize) -> Option<&'r Json<'static>>,
 ) -> String {
     let mut out = String::with_capacity(text.len());
@@ -48,7 +48,7 @@ pub(crate) fn fill<'r>(
     out
 }
 
-fn places<'a>(text: &'a str, steps: &[Step]) -> Vec<Place<'a>> {
+fn places<'a>(text: &'a str, steps: &[PlanStep]) -> Vec<Place<'a>> {
     let mut found = Vec::new();
     for (from, _) in text.match_indices('$') {
         let Some(tail) = text.get(from + 1..) else { continue };
@@ -84,11 +84,11 @@ fn name_of(text: &str) -> &str {
 }
 
 /// The step that `name` refers to: by id, or by position if no id is a number.
-pub(super) fn resolve(name: &str, steps: &[Step]) -> Option<usize> {
-    if let Some(at) = position(steps, name) {
+pub(super) fn resolve(name: &str, steps: &[PlanStep]) -> Option<usize> {
+    if let Some(at) = steps.iter().position(|step| step.id.as_str() == name) {
         return Some(at);
     }
-    if steps.iter().any(|step| step.id.parse::<u64>().is_ok()) {
+    if steps.iter().any(|step| step.id.as_str().parse::<u64>().is_ok()) {
         return None;
     }
     let place: usize = name.parse().ok()?;

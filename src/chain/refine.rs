@@ -1,15 +1,16 @@
 //! Replanning: replaces the remaining steps of a plan. Steps that have started never change.
 
+use super::calls::{CallBody, CallKind, ReplanCall};
 use super::machine::{Chain, State};
-use super::plan::{self, Draft, Plan, Step, position, waves};
-use super::protocol::CallKind;
+use super::outcome::{Failure, Refinement};
+use super::plan::{self, Draft, Plan, PlanError, PlanLimits, PlanStep, Planned, position, waves};
 use super::run::{Run, Status};
 use crate::json::Json;
 
 impl Chain {
     /// Waves at the front of the plan whose steps have all settled.
     fn settled_waves(&self) -> usize {
-        let last = self.last();
+        let last = self.last;
         let settled = |at: &usize| *at == last || self.runs.get(*at).is_some_and(Run::settled);
         let waves = waves(self.steps()).unwrap_or_default();
         waves.iter().take_while(|wave| wave.iter().all(settled)).count()
@@ -19,7 +20,7 @@ impl Chain {
     /// Returns whether a call was made.
     pub(super) fn ask_replan(&mut self) -> bool {
         let settled = self.settled_waves();
-        let waits = |at: &usize| *at != self.last() && self.runs.is(*at, Status::Waiting);
+        let waits = |at: &usize| *at != self.last && self.runs.is(*at, Status::Waiting);
         let remaining: Vec<usize> = (0..self.steps().len()).filter(waits).collect();
         let due = self.options.hooks.replan
             && settled > self.progress.waves
@@ -28,16 +29,16 @@ impl Chain {
         if !due {
             return false;
         }
+        let Some(plan) = self.plan.clone() else { return false };
+        let ids = remaining.iter().filter_map(|at| plan.steps.get(*at));
+        let body = ReplanCall {
+            query: self.options.query.clone(),
+            remaining: ids.map(|step| step.id.clone()).collect(),
+            results: self.results(),
+            plan,
+        };
         self.progress.waves = settled;
-        let shown = self.plan.as_ref().map_or(Json::Null, Plan::to_json);
-        let ids = remaining.iter().filter_map(|at| self.steps().get(*at)).map(Step::id_json);
-        let body = Json::object([
-            ("query", self.options.query.clone().into()),
-            ("plan", shown),
-            ("results", self.results(|_| true)),
-            ("remaining", Json::Array(ids.collect())),
-        ]);
-        self.call(CallKind::Replan, None, body);
+        self.call(CallBody::Replan(body), None);
         true
     }
 
@@ -47,7 +48,7 @@ impl Chain {
             return;
         }
         let Some(plan) = self.plan.take() else { return };
-        let last = plan.last;
+        let last = self.last;
         let kept: Vec<usize> = (0..plan.steps.len())
             .filter(|at| *at != last && !self.runs.is(*at, Status::Waiting))
             .collect();
@@ -62,9 +63,9 @@ impl Chain {
             }),
             None => plan::from_json(value),
         };
-        let refined = read.and_then(|draft| refine(&plan, &kept, draft, &self.options.plan));
+        let refined = read.and_then(|draft| refine(&plan, &kept, draft, &self.plan_limits));
         match refined {
-            Ok(refined) => {
+            Ok(Planned { plan: refined, last }) => {
                 let runs = kept.iter().filter_map(|at| self.runs.get(*at).cloned());
                 let mut runs: Vec<Run> = runs.collect();
                 runs.resize_with(refined.steps.len(), Run::default);
@@ -73,15 +74,12 @@ impl Chain {
                     call.step = call.step.and_then(|at| kept.iter().position(|old| *old == at));
                 }
                 self.emit_refined(&plan, &refined);
-                self.plan = Some(refined);
+                (self.plan, self.last) = (Some(refined), last);
                 self.progress.waves = self.settled_waves();
             }
             Err(error) => {
-                let error = [("code", error.code().into()), ("message", error.to_string().into())];
-                self.progress.refinements.push(Json::object([
-                    ("accepted", false.into()),
-                    ("error", Json::object(error)),
-                ]));
+                let error = Failure::from(&error);
+                self.progress.refinements.push(Refinement::Refused { error });
                 self.plan = Some(plan);
             }
         }
@@ -93,22 +91,18 @@ fn refine(
     plan: &Plan,
     kept: &[usize],
     draft: Draft,
-    limits: &plan::PlanLimits,
-) -> Result<Plan, plan::PlanError> {
-    let kept: Vec<Step> = kept.iter().filter_map(|at| plan.steps.get(*at).cloned()).collect();
-    let mut steps = kept.clone();
-    let is_new = |step: &Step| position(&kept, &step.id).is_none();
-    steps.extend(draft.steps.into_iter().filter(is_new));
+    limits: &PlanLimits,
+) -> Result<Planned, PlanError> {
+    let kept: Vec<PlanStep> = kept.iter().filter_map(|at| plan.steps.get(*at).cloned()).collect();
+    let is_new = |(step, _): &(PlanStep, bool)| position(&kept, &step.id).is_none();
+    let new = draft.steps.into_iter().filter(is_new);
     let draft = Draft {
         reasoning: plan.reasoning.clone(),
         pattern: Some(plan.pattern),
-        steps,
+        steps: kept.iter().cloned().map(|step| (step, true)).chain(new).collect(),
         stopping_criteria: plan.stopping_criteria.clone(),
     };
-    let mut refined = Plan::new(draft, limits)?;
-    for (step, kept) in refined.steps.iter_mut().zip(&kept) {
-        step.clone_from(kept);
-    }
-    refined.close(kept.len());
+    let mut refined = Planned::new(draft, limits)?;
+    refined.keep(&kept);
     Ok(refined)
 }

@@ -1,10 +1,12 @@
 //! The state of the steps of a chain.
 
+use super::calls::StepResult;
 use super::condition::Seen;
-use super::plan::Step;
+use super::outcome::{Failure, SkipReason, StepOutcome, StepStatus};
+use super::plan::PlanStep;
 use crate::json::Json;
 
-/// The status of a step.
+/// The status of a step while the chain runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Status {
     /// Not started.
@@ -15,28 +17,7 @@ pub(super) enum Status {
     Again(u64),
     Done,
     Failed,
-    Skipped(Skip),
-}
-
-/// Why a step was not run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Skip {
-    /// Its `when` does not hold.
-    Condition,
-    /// A dependency failed or was skipped.
-    Dependency,
-    /// The chain had stopped.
-    Stopped,
-}
-
-impl Skip {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Condition => "condition",
-            Self::Dependency => "dependency",
-            Self::Stopped => "stopped",
-        }
-    }
+    Skipped(SkipReason),
 }
 
 /// The state of a step.
@@ -58,7 +39,7 @@ pub(super) struct Run {
     pub(super) query: String,
     pub(super) key: String,
     pub(super) result: Option<Json<'static>>,
-    pub(super) error: Option<(String, String)>,
+    pub(super) error: Option<Failure>,
 }
 
 impl Default for Run {
@@ -86,45 +67,44 @@ impl Run {
         matches!(self.status, Status::Done | Status::Failed | Status::Skipped(_))
     }
 
-    pub(super) fn status_name(&self) -> &'static str {
+    /// The status that events and results show.
+    pub(super) fn shown(&self) -> StepStatus {
         match self.status {
-            Status::Waiting | Status::Busy | Status::Again(_) => "pending",
-            Status::Done => "done",
-            Status::Failed => "failed",
-            Status::Skipped(_) => "skipped",
+            Status::Waiting | Status::Busy | Status::Again(_) => StepStatus::Pending,
+            Status::Done => StepStatus::Done,
+            Status::Failed => StepStatus::Failed,
+            Status::Skipped(_) => StepStatus::Skipped,
         }
     }
 
-    /// `{ id, stepType, status, … }`, as shown in events and results.
-    pub(super) fn members(
-        &self,
-        step: &Step,
-    ) -> Vec<(std::borrow::Cow<'static, str>, Json<'static>)> {
-        let mut members = vec![
-            ("id".into(), step.id_json()),
-            ("stepType".into(), step.kind().name().into()),
-            ("status".into(), self.status_name().into()),
-        ];
-        if let Status::Skipped(skip) = self.status {
-            members.push(("reason".into(), skip.name().into()));
-        }
-        if let Some(result) = &self.result {
-            members.push(("result".into(), result.clone()));
-        }
-        if let Some((code, message)) = &self.error {
-            let error = [("code", code.clone().into()), ("message", message.clone().into())];
-            members.push(("error".into(), Json::object(error)));
-        }
+    pub(super) fn outcome(&self, step: &PlanStep) -> StepOutcome {
+        let reason = if let Status::Skipped(reason) = self.status { Some(reason) } else { None };
         let duration = self.started.zip(self.ended).map_or(0, |(from, to)| to.saturating_sub(from));
-        members.extend([
-            ("query".into(), self.query.clone().into()),
-            ("cached".into(), self.cached.into()),
-            ("attempts".into(), Json::integer(u64::from(self.attempts))),
-            ("gain".into(), Json::integer(self.gain)),
-            ("cost".into(), Json::double(self.cost)),
-            ("durationMs".into(), Json::integer(duration)),
-        ]);
-        members
+        StepOutcome {
+            id: step.id.clone(),
+            kind: step.kind,
+            status: self.shown(),
+            reason,
+            result: self.result.clone(),
+            error: self.error.clone(),
+            query: self.query.clone(),
+            cached: self.cached,
+            attempts: self.attempts,
+            gain: self.gain,
+            cost: self.cost,
+            duration_ms: duration,
+        }
+    }
+
+    /// What later steps get of it; `None` without a result.
+    pub(super) fn result(&self, step: &PlanStep) -> Option<StepResult> {
+        Some(StepResult {
+            id: step.id.clone(),
+            kind: step.kind,
+            query: self.query.clone(),
+            focus: step.focus.clone(),
+            result: self.result.clone()?,
+        })
     }
 }
 
@@ -152,6 +132,6 @@ impl Seen for Runs {
     }
 
     fn failed(&self, step: usize) -> bool {
-        self.is(step, Status::Failed) || self.is(step, Status::Skipped(Skip::Dependency))
+        self.is(step, Status::Failed) || self.is(step, Status::Skipped(SkipReason::Dependency))
     }
 }

@@ -1,12 +1,14 @@
 //! Scheduling: which step starts when, and how its calls are handled.
 
+use super::calls::{AssessCall, CallBody, CallKind, ConditionCall, RecallCall};
 use super::condition;
 use super::machine::{Call, Chain, State};
-use super::plan::{Step, StepKind, position};
-use super::protocol::{CallKind, Effect};
+use super::outcome::{Failure, SkipReason};
+use super::plan::{PlanStep, StepKind, position};
+use super::protocol::{AbortReason, Effect};
 use super::reference;
 use super::results;
-use super::run::{Run, Skip, Status};
+use super::run::{Run, Status};
 use super::stop::{SLACK, Stop, complete, diminishing};
 use crate::json::Json;
 
@@ -48,7 +50,7 @@ impl Chain {
     /// one.
     fn isolate(&mut self) -> bool {
         let skip = (0..self.steps().len()).find_map(|at| {
-            let waiting = self.runs.is(at, Status::Waiting) && at != self.last();
+            let waiting = self.runs.is(at, Status::Waiting) && at != self.last;
             let needs = self.needs(at);
             if !waiting || needs.is_empty() || self.minds_failures(at) {
                 return None;
@@ -56,12 +58,12 @@ impl Chain {
             let runs = &self.runs;
             let is = |status| move |need: &usize| runs.is(*need, status);
             let failed = needs.iter().any(is(Status::Failed))
-                || needs.iter().any(is(Status::Skipped(Skip::Dependency)));
+                || needs.iter().any(is(Status::Skipped(SkipReason::Dependency)));
             if failed {
-                return Some((at, Skip::Dependency));
+                return Some((at, SkipReason::Dependency));
             }
-            let passed_by = needs.iter().all(is(Status::Skipped(Skip::Condition)));
-            passed_by.then_some((at, Skip::Condition))
+            let passed_by = needs.iter().all(is(Status::Skipped(SkipReason::Condition)));
+            passed_by.then_some((at, SkipReason::Condition))
         });
         let Some((at, why)) = skip else { return false };
         self.skip(at, why);
@@ -82,28 +84,25 @@ impl Chain {
 
     /// Whether a step before the last one has not settled.
     fn has_more(&self) -> bool {
-        let last = self.last();
+        let last = self.last;
         self.runs.0.iter().enumerate().any(|(at, run)| at != last && !run.settled())
     }
 
     /// Applies the stop rules in this order: cost, steps, completeness, diminishing returns.
     fn judge(&mut self) {
         let limits = &self.options.limits;
-        if self.progress.spent >= limits.max_cost - SLACK {
+        if self.progress.spent >= limits.budget() - SLACK {
             return self.stop(Stop::MaxCost);
         }
-        let last = self.last();
+        let last = self.last;
         let run = |(at, run): &(usize, &Run)| *at != last && run.started.is_some() && run.settled();
         if self.runs.0.iter().enumerate().filter(run).count() >= limits.max_steps {
             return self.stop(Stop::MaxSteps);
         }
         if self.options.hooks.assess && self.progress.unassessed && self.affords(CallKind::Assess) {
             self.progress.unassessed = false;
-            let body = Json::object([
-                ("query", self.options.query.clone().into()),
-                ("results", self.results(|_| true)),
-            ]);
-            return self.call(CallKind::Assess, None, body);
+            let (query, results) = (self.options.query.clone(), self.results());
+            return self.call(CallBody::Assess(AssessCall { query, results }), None);
         }
         let enough = self.options.limits.completeness;
         if self.progress.completeness.is_some_and(|found| complete(found, enough)) {
@@ -119,23 +118,23 @@ impl Chain {
     /// results are complete or the time is over.
     pub(super) fn stop(&mut self, why: Stop) {
         self.progress.stop = Some(why);
-        let at_once = why == Stop::Complete || self.progress.budget == "time";
+        let at_once = why == Stop::Complete || self.progress.out_of_time;
         let own = |call: &Call| {
             at_once
                 || !matches!(call.kind, CallKind::Search | CallKind::Refine | CallKind::Synthesize)
         };
         let steps: Vec<usize> =
             self.calls.iter().filter(|call| own(call)).filter_map(|call| call.step).collect();
-        self.abort("stopped", own);
+        self.abort(AbortReason::Stopped, own);
         for at in steps {
-            self.skip(at, Skip::Stopped);
+            self.skip(at, SkipReason::Stopped);
         }
     }
 
     /// Starts a step that is ready, or stops the chain if none can start. Returns whether it did
     /// either.
     fn start_next(&mut self) -> bool {
-        let last = self.last();
+        let last = self.last;
         let limits = &self.options.limits;
         let busy = self.runs.0.iter().filter(|run| run.status == Status::Busy).count();
         let started = self.runs.0.iter().filter(|run| run.started.is_some()).count();
@@ -186,7 +185,7 @@ impl Chain {
     }
 
     pub(super) fn call_kind(&self, at: usize) -> CallKind {
-        match self.steps().get(at).map(Step::kind) {
+        match self.steps().get(at).map(|step| step.kind) {
             Some(StepKind::Refine) => CallKind::Refine,
             Some(StepKind::Synthesize) => CallKind::Synthesize,
             _ => CallKind::Search,
@@ -200,15 +199,12 @@ impl Chain {
         if let Some(when) = step.when.as_ref().filter(|_| !allowed) {
             if self.options.hooks.condition {
                 self.set(at, Status::Busy);
-                let mut body = self.step_body(at, &step);
-                if let Json::Object(members) = &mut body {
-                    members.push(("when".into(), when.clone().into()));
-                }
-                return self.call(CallKind::Condition, Some(at), body);
+                let body = ConditionCall { when: when.clone(), step: self.step_call(at, &step) };
+                return self.call(CallBody::Condition(body), Some(at));
             }
             let holds = condition::parse(when, self.steps()).is_some_and(|it| it.holds(&self.runs));
             if !holds {
-                return self.skip(at, Skip::Condition);
+                return self.skip(at, SkipReason::Condition);
             }
         }
         self.run(at);
@@ -224,23 +220,23 @@ impl Chain {
         if self.runs.get(at).is_some_and(|run| run.started.is_none()) {
             self.announce(at);
         }
-        let cacheable = step.kind() != StepKind::Synthesize;
+        let cacheable = step.kind != StepKind::Synthesize;
         let Some(run) = self.runs.get(at).filter(|_| cacheable) else { return self.ask(at, &step) };
         let same = |other: &&Run| other.status == Status::Done && other.key == run.key;
         if let Some(found) = self.runs.0.iter().find(same).and_then(|other| other.result.clone()) {
             return self.found(at, found, true);
         }
         if self.options.hooks.cache && !run.recalled {
-            let body = Json::object([("key", run.key.clone().into())]);
+            let body = CallBody::Recall(RecallCall { key: run.key.clone() });
             if let Some(run) = self.runs.get_mut(at) {
                 run.recalled = true;
             }
-            return self.call(CallKind::Recall, Some(at), body);
+            return self.call(body, Some(at));
         }
         self.ask(at, &step);
     }
 
-    fn ask(&mut self, at: usize, step: &Step) {
+    fn ask(&mut self, at: usize, step: &PlanStep) {
         if !self.affords(self.call_kind(at)) {
             // The call has become more expensive since the step began.
             return self.set(at, Status::Again(self.now));
@@ -248,12 +244,12 @@ impl Chain {
         if let Some(run) = self.runs.get_mut(at) {
             run.attempts += 1;
         }
-        let kind = self.call_kind(at);
-        let body = match kind {
-            CallKind::Synthesize => self.synthesis_body(at, false),
-            _ => self.step_body(at, step),
+        let body = match step.kind {
+            StepKind::Search => CallBody::Search(self.step_call(at, step)),
+            StepKind::Refine => CallBody::Refine(self.step_call(at, step)),
+            StepKind::Synthesize => CallBody::Synthesize(self.synthesis_call(at, step, false)),
         };
-        self.call(kind, Some(at), body);
+        self.call(body, Some(at));
     }
 
     /// Fills the placeholders of a step's query and makes its cache key.
@@ -264,7 +260,7 @@ impl Chain {
         let hash = |need: usize| result(need).map(|value| results::hash(value).into());
         let inputs = self.needs(at).into_iter().filter_map(hash).collect();
         let key = Json::object([
-            ("type", step.kind().name().into()),
+            ("type", step.kind.name().into()),
             ("query", query.clone().into()),
             ("focus", step.focus.clone().into()),
             ("inputs", Json::Array(inputs)),
@@ -281,8 +277,11 @@ impl Chain {
         match call.kind {
             CallKind::Condition => match value.as_bool() {
                 Some(true) => self.run(at),
-                Some(false) => self.skip(at, Skip::Condition),
-                None => self.give_up(at, "chain.invalid_result", "`condition`: expected a boolean"),
+                Some(false) => self.skip(at, SkipReason::Condition),
+                None => {
+                    let message = "`condition`: expected a boolean";
+                    self.give_up(at, Failure::new("chain.invalid_result", message));
+                }
             },
             CallKind::Recall => {
                 let age = value.get("ageMs").and_then(Json::as_f64).unwrap_or(f64::INFINITY);
@@ -301,14 +300,7 @@ impl Chain {
     }
 
     /// Handles the failure of a step's call.
-    pub(super) fn step_failed(
-        &mut self,
-        call: &Call,
-        at: usize,
-        code: &str,
-        message: &str,
-        retryable: bool,
-    ) {
+    pub(super) fn step_failed(&mut self, call: &Call, at: usize, error: Failure, retryable: bool) {
         if call.kind == CallKind::Recall {
             return self.run(at);
         }
@@ -320,14 +312,14 @@ impl Chain {
             && self.progress.stop.is_none()
             && self.affords(call.kind);
         if !again {
-            return self.give_up(at, code, message);
+            return self.give_up(at, error);
         }
         let wait = limits.retry_ms.saturating_mul(1 << attempts.saturating_sub(1).min(20));
         self.set(at, Status::Again(self.now.saturating_add(wait)));
     }
 
     fn found(&mut self, at: usize, value: Json<'static>, cached: bool) {
-        let kind = self.steps().get(at).map(Step::kind);
+        let kind = self.steps().get(at).map(|step| step.kind);
         let gain = match kind {
             Some(StepKind::Synthesize) | None => 0,
             Some(_) => self.progress.seen.gain(&value),
@@ -353,18 +345,18 @@ impl Chain {
         self.step_done(at);
     }
 
-    fn give_up(&mut self, at: usize, code: &str, message: &str) {
+    fn give_up(&mut self, at: usize, error: Failure) {
         let now = self.now;
         if let Some(run) = self.runs.get_mut(at) {
             run.status = Status::Failed;
             run.ended = Some(now);
-            run.error = Some((code.to_owned(), message.to_owned()));
+            run.error = Some(error);
         }
         self.progress.unjudged = true;
         self.step_done(at);
     }
 
-    fn skip(&mut self, at: usize, why: Skip) {
+    fn skip(&mut self, at: usize, why: SkipReason) {
         let now = self.now;
         if let Some(run) = self.runs.get_mut(at) {
             run.status = Status::Skipped(why);
@@ -379,8 +371,8 @@ impl Chain {
         for at in (0..self.runs.0.len()).filter(|at| wanted(*at)) {
             match self.runs.get(at) {
                 Some(run) if run.settled() => {}
-                Some(run) if run.started.is_some() => self.skip(at, Skip::Stopped),
-                _ => self.set(at, Status::Skipped(Skip::Stopped)),
+                Some(run) if run.started.is_some() => self.skip(at, SkipReason::Stopped),
+                _ => self.set(at, Status::Skipped(SkipReason::Stopped)),
             }
         }
     }

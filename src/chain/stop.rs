@@ -1,50 +1,22 @@
 //! The reasons for stopping a chain, and the rules behind them.
 
-/// Why a chain stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
-    /// The host cancelled it.
-    Cancelled,
-    /// The results are complete enough.
-    Complete,
-    /// The last search found much less than the one before it.
-    DiminishingReturns,
-    /// The next step would exceed the cost budget, or the time is over.
-    MaxCost,
-    /// The maximum number of steps was run.
-    MaxSteps,
-    /// Every step of the plan has settled.
-    PlanFinished,
-}
+use crate::json::table::names;
 
-impl Stop {
-    /// All reasons.
-    pub const ALL: [Self; 6] = [
-        Self::Cancelled,
-        Self::Complete,
-        Self::DiminishingReturns,
-        Self::MaxCost,
-        Self::MaxSteps,
-        Self::PlanFinished,
-    ];
-
-    /// The name in events.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cancelled => "cancelled",
-            Self::Complete => "complete",
-            Self::DiminishingReturns => "diminishing_returns",
-            Self::MaxCost => "max_cost",
-            Self::MaxSteps => "max_steps",
-            Self::PlanFinished => "plan_finished",
-        }
-    }
-
-    /// The reason with that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|stop| stop.name() == name)
+names! {
+    /// Why the steps of a chain ended.
+    pub enum Stop as "StopReason", "a reason to stop", non_exhaustive {
+        /// The results are complete enough.
+        Complete "complete",
+        /// The maximum number of steps was run.
+        MaxSteps "max_steps",
+        /// The next step would exceed the cost budget, or the time is over.
+        MaxCost "max_cost",
+        /// The last search found much less than the one before it.
+        DiminishingReturns "diminishing_returns",
+        /// Every step of the plan has settled.
+        PlanFinished "plan_finished",
+        /// The host cancelled the chain.
+        Cancelled "cancelled",
     }
 }
 

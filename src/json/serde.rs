@@ -8,7 +8,6 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::Json;
 use crate::Signature;
-use crate::chain::{Classification, Pattern, StepKind, Stop};
 use crate::dialect::Dialect;
 
 impl Json<'_> {
@@ -66,8 +65,6 @@ macro_rules! by_name {
     )*};
 }
 
-by_name!(Pattern, StepKind, Stop);
-
 /// Types that are strings in JSON, and read what they write.
 macro_rules! by_text {
     ($($type:ty),*) => {$(
@@ -87,36 +84,6 @@ macro_rules! by_text {
 }
 
 by_text!(Dialect, Signature);
-
-/// The JSON form of [`Classification`].
-#[derive(serde::Serialize, serde::Deserialize)]
-struct Classified<'a> {
-    complexity: Cow<'a, str>,
-    indicators: Vec<String>,
-    entities: Vec<String>,
-    score: f64,
-}
-
-impl Serialize for Classification {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let complexity = if self.complex { "complex" } else { "simple" }.into();
-        let Self { indicators, entities, score, .. } = self.clone();
-        Classified { complexity, indicators, entities, score }.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Classification {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Classified { complexity, indicators, entities, score } =
-            Classified::deserialize(deserializer)?;
-        let complex = match complexity.as_ref() {
-            "complex" => true,
-            "simple" => false,
-            _ => return Err(de::Error::custom(format_args!("unknown name `{complexity}`"))),
-        };
-        Ok(Self { complex, indicators, entities, score })
-    }
-}
 
 impl From<Json<'_>> for serde_json::Value {
     fn from(json: Json<'_>) -> Self {

@@ -74,7 +74,7 @@ pub fn play(scenario: &Value, mut random: Random) -> String {
         told += 1;
         assert!(told < 5_000, "the chain does not end");
         if scenario["cancelAt"] == told {
-            sim.tell(Input::Cancel { reason: "as drawn" });
+            sim.tell(Input::Cancel { reason: "as drawn".into() });
             continue;
         }
         let faulty = scenario["kind"] == "faulty";
@@ -82,13 +82,13 @@ pub fn play(scenario: &Value, mut random: Random) -> String {
         if random.below(10) == 0 {
             let call = 1 + u32::try_from(random.below(30)).unwrap();
             if !sim.open.iter().any(|asked| asked.call == call) {
-                sim.tell(Input::Returned { call, value: "[\"late\"]", cost: Some(100.0) });
+                sim.tell(Input::returned(call, "[\"late\"]", Some(100.0)));
                 continue;
             }
         }
         let waits = sim.open.is_empty() || faulty && random.below(6) == 0;
         if waits {
-            let due = sim.chain.next_deadline().expect("nothing to wait for");
+            let due = sim.until.expect("nothing to wait for");
             assert!(due > sim.now, "a deadline that has passed: {due} at {}", sim.now);
             sim.now = due;
             sim.tell(Input::Timer);
@@ -105,11 +105,11 @@ pub fn play(scenario: &Value, mut random: Random) -> String {
     let events = sim.events.len();
     for call in 0..60 {
         sim.now += 10;
-        sim.tell(Input::Returned { call, value: "1", cost: Some(5.0) });
-        sim.tell(Input::Cancel { reason: "again" });
+        sim.tell(Input::returned(call, "1", Some(5.0)));
+        sim.tell(Input::Cancel { reason: "again".into() });
         sim.tell(Input::Timer);
     }
-    assert_eq!((sim.events.len(), sim.done, sim.chain.next_deadline()), (events, 1, None));
+    assert_eq!((sim.events.len(), sim.done, sim.until), (events, 1, None));
     watch.end(&sim)
 }
 
@@ -117,7 +117,7 @@ fn answer(sim: &mut Sim, asked: &Asked, faulty: bool, random: &mut Random) {
     let call = asked.call;
     if faulty && random.below(4) == 0 {
         let retryable = random.below(3) != 0;
-        return sim.tell(Input::Failed { call, code: "x", message: "y", retryable, cost: None });
+        return sim.tell(failed(call, "y", retryable));
     }
     let value = match asked.kind {
         CallKind::Classify => json!("complex"),
@@ -143,21 +143,18 @@ fn answer(sim: &mut Sim, asked: &Asked, faulty: bool, random: &mut Random) {
             json!(items)
         }
         CallKind::Answer | CallKind::Synthesize => {
-            sim.tell(Input::Chunk { call, text: "text " });
+            sim.tell(Input::Chunk { call, text: "text ".into() });
             if faulty && random.below(6) == 0 {
-                let (code, message) = ("x", "cut off");
-                return sim.tell(Input::Failed {
-                    call,
-                    code,
-                    message,
-                    retryable: true,
-                    cost: None,
-                });
+                return sim.tell(failed(call, "cut off", true));
             }
             Value::Null
         }
     };
     sim.returned(call, &value);
+}
+
+fn failed(call: u32, message: &str, retryable: bool) -> Input {
+    Input::Failed { call, code: "x".into(), message: message.to_owned(), retryable, cost: None }
 }
 
 fn plan_of(sim: &Sim) -> Value {

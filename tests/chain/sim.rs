@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Value, json};
-use turnlock::chain::{CallKind, Chain, Effect, Input};
+use turnlock::Next;
+use turnlock::chain::{CallKind, Chain, ChainOptions, Effect, Input};
 
 #[derive(Debug, Clone)]
 pub struct Asked {
@@ -23,6 +24,8 @@ pub struct Sim {
     scenario: Value,
     pub chain: Chain,
     pub now: u64,
+    /// Until when the chain waits.
+    pub until: Option<u64>,
     pub open: VecDeque<Asked>,
     pub events: Vec<Value>,
     pub result: Option<Value>,
@@ -49,11 +52,13 @@ pub fn options(scenario: &Value) -> Value {
 
 impl Sim {
     pub fn new(scenario: &Value) -> Self {
-        let chain = Chain::new(options(scenario).to_string().as_bytes());
+        let options = ChainOptions::parse(options(scenario).to_string().as_bytes());
+        let chain = options.and_then(Chain::new);
         Self {
             scenario: scenario.clone(),
             chain: chain.unwrap_or_else(|error| panic!("{error}")),
             now: 0,
+            until: None,
             open: VecDeque::new(),
             events: Vec::new(),
             result: None,
@@ -79,16 +84,24 @@ impl Sim {
     }
 
     /// Tells a fact, and takes what follows from it.
-    pub fn tell(&mut self, input: Input<'_>) {
+    pub fn tell(&mut self, input: Input) {
         self.chain.handle(self.now, input);
         self.drain();
     }
 
     fn drain(&mut self) {
-        while let Some(effect) = self.chain.poll() {
+        loop {
+            let effect = match self.chain.poll() {
+                Next::Effect(effect) => effect,
+                Next::Wait { until } => {
+                    self.until = until;
+                    return;
+                }
+            };
             match effect {
-                Effect::Call { call, kind, body } => {
-                    let body = serde_json::from_str(&body.to_text()).unwrap();
+                Effect::Call { call, body } => {
+                    let kind = body.kind();
+                    let body = serde_json::from_str(&body.to_json().to_text()).unwrap();
                     if kind != CallKind::Recall {
                         *self.asked.entry(kind.name().to_owned()).or_default() += 1;
                     }
@@ -99,12 +112,12 @@ impl Sim {
                     self.cache.push((key, serde_json::from_str(&value.to_text()).unwrap(), 0));
                 }
                 Effect::Emit(event) => {
-                    let event: Value = serde_json::from_str(&event.to_text()).unwrap();
+                    let event: Value = serde_json::from_str(&event.to_json().to_text()).unwrap();
                     self.events.push(event);
                 }
-                Effect::Done { result } => {
+                Effect::Done(result) => {
                     self.done += 1;
-                    self.result = Some(serde_json::from_str(&result.to_text()).unwrap());
+                    self.result = Some(serde_json::from_str(&result.to_json().to_text()).unwrap());
                 }
             }
         }
@@ -119,7 +132,7 @@ impl Sim {
             while let Some(event) = self.events.get(seen) {
                 seen += 1;
                 if on.as_deref() == Some(&name(event)) {
-                    self.tell(Input::Cancel { reason: "as scripted" });
+                    self.tell(Input::Cancel { reason: "as scripted".into() });
                 }
             }
             if self.result.is_some() {
@@ -130,7 +143,7 @@ impl Sim {
                 let asked = self.open.remove(at).unwrap();
                 self.answer(&asked);
             } else {
-                self.now = self.chain.next_deadline().expect("nothing to wait for");
+                self.now = self.until.expect("nothing to wait for");
                 self.tell(Input::Timer);
             }
         }
@@ -171,7 +184,7 @@ impl Sim {
             && tries <= script["times"].as_u64().unwrap_or(u64::MAX)
         {
             let retryable = script["retryable"] != false;
-            let (call, code) = (asked.call, "threw");
+            let (call, code, message) = (asked.call, "threw".into(), message.to_owned());
             return self.tell(Input::Failed { call, code, message, retryable, cost: None });
         }
         let streams = asked.kind == CallKind::Answer || asked.body["final"] == true;
@@ -184,9 +197,9 @@ impl Sim {
             };
             for text in pieces {
                 let before = self.events.len();
-                self.tell(Input::Chunk { call: asked.call, text: &text });
+                self.tell(Input::Chunk { call: asked.call, text });
                 if self.scenario["cancelOn"] == "text" && self.events.len() > before {
-                    return self.tell(Input::Cancel { reason: "as scripted" });
+                    return self.tell(Input::Cancel { reason: "as scripted".into() });
                 }
             }
             return self.returned(asked.call, &Value::Null);
@@ -220,7 +233,7 @@ impl Sim {
     }
 
     pub fn returned(&mut self, call: u32, value: &Value) {
-        self.tell(Input::Returned { call, value: &value.to_string(), cost: None });
+        self.tell(Input::returned(call, &value.to_string(), None));
     }
 
     /// What is expected and is not so.

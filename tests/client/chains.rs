@@ -81,8 +81,8 @@ pub fn invariants(events: &[Value], result: &ChainResult) -> Vec<String> {
         }
     }
     let text: String = events.iter().filter_map(|event| event["chunk"].as_str()).collect();
-    if text != result.text {
-        wrong.push(format!("streamed `{text}`, but the text is `{}`", result.text));
+    if text != result.outcome.text {
+        wrong.push(format!("streamed `{text}`, but the text is `{}`", result.outcome.text));
     }
     wrong
 }
@@ -105,7 +105,7 @@ fn seen(names: &[String], result: &ChainResult, asked: &BTreeMap<&'static str, u
         "events": names, "asked": asked, "steps": steps, "queries": queries,
         "status": json["status"], "path": json["path"], "stopped": json["stopped"],
         "text": json["text"], "cost": json["cost"],
-        "fellBack": result.fell_back.as_ref().map(|why| &why.code),
+        "fellBack": result.outcome.fell_back.as_ref().map(|why| &why.code),
     })
 }
 

@@ -53,6 +53,9 @@ impl Found {
             Shape::Maybe(inner) | Shape::List(inner) | Shape::Map(inner) => {
                 return self.walk(room, inner, seen);
             }
+            Shape::Either(all) => {
+                return all.iter().try_for_each(|inner| self.walk(room, inner, seen));
+            }
             Shape::Named(make) => make,
             Shape::Any
             | Shape::Flag
@@ -88,6 +91,7 @@ impl Found {
             CoreForm::Record(fields) => fields.iter().collect(),
             CoreForm::Cases(cases) => cases.iter().flat_map(|case| &case.fields).collect(),
             CoreForm::Names(_) => Vec::new(),
+            CoreForm::Alias(shape) => return self.walk(room, shape, seen),
         };
         for field in fields {
             match &field.shape {
@@ -108,6 +112,7 @@ fn declaration(definition: &Definition) -> Result<Declaration, String> {
     let plain = |docs: &[&str]| text::prose(docs, &[]).0;
     let form = match &definition.form {
         CoreForm::Record(fields) => record(definition.name, fields)?,
+        CoreForm::Alias(shape) => Form::Alias(typescript(shape)),
         CoreForm::Names(names) => Form::Names(
             names.iter().map(|(name, docs)| ((*name).to_owned(), plain(docs))).collect(),
         ),
@@ -212,6 +217,7 @@ fn typescript(shape: &Shape) -> String {
         Shape::Maybe(inner) => format!("{} | null", typescript(inner)),
         Shape::List(inner) => format!("{}[]", bracketed(inner)),
         Shape::Map(inner) => format!("Record<string, {}>", typescript(inner)),
+        Shape::Either(all) => all.iter().map(typescript).collect::<Vec<_>>().join(" | "),
         Shape::Named(make) => make().name.to_owned(),
     }
 }

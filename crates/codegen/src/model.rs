@@ -33,6 +33,8 @@ pub(crate) enum Form {
     Names(Vec<(String, String)>),
     /// One of these objects: the member `type`, documentation, other members.
     Cases(Vec<(String, String, Vec<Member>)>),
+    /// Another name of a TypeScript type.
+    Alias(String),
 }
 
 /// A type whose members an object has, but for some.
@@ -118,7 +120,7 @@ impl Declaration {
         match &self.form {
             Form::Object { members, .. } | Form::Tagged { members, .. } => members.iter().collect(),
             Form::Cases(cases) => cases.iter().flat_map(|(_, _, members)| members).collect(),
-            Form::Names(_) => Vec::new(),
+            Form::Names(_) | Form::Alias(_) => Vec::new(),
         }
     }
 }

@@ -71,6 +71,7 @@ fn named(one: &Declaration) -> BTreeSet<&str> {
         Form::Tagged { cases, .. } => {
             all.insert(cases);
         }
+        Form::Alias(text) => all.extend(names(text)),
         Form::Names(_) | Form::Cases(_) => {}
     }
     all
@@ -125,6 +126,10 @@ fn declaration(one: &Declaration) -> Result<Vec<String>, String> {
         Form::Names(names) => {
             let names: Vec<_> = names.iter().map(|(name, _)| format!("'{name}'")).collect();
             lines.extend(union(&format!("export type {name} ="), 0, &names));
+        }
+        Form::Alias(text) => {
+            let parts: Vec<_> = text.split(" | ").map(str::to_owned).collect();
+            lines.extend(union(&format!("export type {name} ="), 0, &parts));
         }
         Form::Cases(cases) => {
             lines.push(format!("export type {name} ="));

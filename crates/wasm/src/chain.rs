@@ -5,8 +5,10 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use super::handles::CHAINS;
 use super::wire::{self, bad};
 use super::{failure, tagged};
+use turnlock::Next;
 use turnlock::chain::{
-    Chain, ClassifierOptions, Effect, Input, Learned, Pattern, Plan, PlanLimits, classify,
+    Chain, ChainOptions, ClassifierOptions, Effect, Input, Learned, Pattern, Plan, PlanLimits,
+    classify,
 };
 use turnlock::error::Error;
 use turnlock::json::Json;
@@ -19,7 +21,7 @@ pub fn classify_query(query: &[u8], options: &[u8]) -> String {
     let query = String::from_utf8_lossy(query);
     let options = match options {
         [] => Ok(ClassifierOptions::default()),
-        given => object(given).and_then(|json| ClassifierOptions::parse(&json)),
+        given => object(given).and_then(|json| ClassifierOptions::from_json(json.into_owned())),
     };
     options.map_or_else(
         |error| failure(&error),
@@ -33,7 +35,7 @@ pub fn classify_query(query: &[u8], options: &[u8]) -> String {
 pub fn parse_plan(text: &[u8], limits: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let plan = object(limits)
-        .and_then(|limits| PlanLimits::parse(&limits))
+        .and_then(|limits| PlanLimits::from_json(limits.into_owned()))
         .and_then(|limits| Plan::parse(&text, &limits).map_err(Error::from));
     plan.map_or_else(|error| failure(&error), |plan| plan.to_json().to_text())
 }
@@ -42,7 +44,8 @@ pub fn parse_plan(text: &[u8], limits: &[u8]) -> String {
 #[wasm_bindgen]
 #[must_use]
 pub fn chain_new(options: &[u8]) -> String {
-    Chain::new(options)
+    ChainOptions::parse(options)
+        .and_then(Chain::new)
         .map_or_else(|error| failure(&error), |chain| CHAINS.with(|all| all.insert(chain)))
 }
 
@@ -61,7 +64,10 @@ pub fn chain_handle(handle: u32, now_ms: f64, input: &[u8]) -> String {
     let effects = CHAINS.with(|all| {
         all.with(handle, |chain| {
             chain.handle(wire::millis(now_ms), input);
-            let effects: Vec<_> = std::iter::from_fn(|| chain.poll()).map(effect).collect();
+            let mut effects = Vec::new();
+            while let Next::Effect(one) = chain.poll() {
+                effects.push(effect(one));
+            }
             if effects.is_empty() { String::new() } else { Json::Array(effects).to_text() }
         })
     });
@@ -72,8 +78,14 @@ pub fn chain_handle(handle: u32, now_ms: f64, input: &[u8]) -> String {
 #[wasm_bindgen]
 #[must_use]
 pub fn chain_deadline(handle: u32) -> f64 {
-    let deadline = CHAINS.with(|all| all.with(handle, |chain| chain.next_deadline()));
-    deadline.flatten().map_or(f64::NAN, wire::to_f64)
+    // `chain_handle` has taken every effect.
+    let until = CHAINS.with(|all| {
+        all.with(handle, |chain| match chain.poll() {
+            Next::Wait { until } => until,
+            Next::Effect(_) => None,
+        })
+    });
+    until.flatten().map_or(f64::NAN, wire::to_f64)
 }
 
 /// Forgets a chain.
@@ -105,7 +117,7 @@ pub fn chain_learn(request: &[u8]) -> String {
         let allowed = choose.get("patterns").and_then(Json::as_array).unwrap_or_default();
         let allowed: Vec<Pattern> = allowed.iter().filter_map(pattern).collect();
         let enough = choose.get("enough").and_then(Json::as_u64).unwrap_or(20);
-        learned.choose(&allowed, enough.max(1))
+        learned.choose(&allowed, enough)
     });
     let choice = choice.map_or(Json::Null, |pattern| pattern.name().into());
     tagged(Json::object([("state", learned.to_json()), ("choice", choice)]).to_text())
@@ -118,8 +130,9 @@ fn object(bytes: &[u8]) -> Result<Json<'_>, Error> {
     Ok(Json::parse_lossy(bytes, limits::JSON_BYTES)?)
 }
 
-fn input<'a>(json: &'a Json<'a>) -> Result<Input<'a>, Error> {
+fn input(json: &Json<'_>) -> Result<Input, Error> {
     let text = |key| json.get(key).and_then(Json::as_str).ok_or_else(|| bad(key, "a string"));
+    let owned = |key| text(key).map(str::to_owned);
     let cost = json.get("cost").and_then(Json::as_f64);
     let call = || {
         let found = json.get("call").and_then(Json::as_u64).and_then(|n| u32::try_from(n).ok());
@@ -128,13 +141,13 @@ fn input<'a>(json: &'a Json<'a>) -> Result<Input<'a>, Error> {
     Ok(match text("type")? {
         "start" => Input::Start,
         "timer" => Input::Timer,
-        "cancel" => Input::Cancel { reason: text("reason")? },
-        "chunk" => Input::Chunk { call: call()?, text: text("text")? },
-        "returned" => Input::Returned { call: call()?, value: text("value")?, cost },
+        "cancel" => Input::Cancel { reason: owned("reason")? },
+        "chunk" => Input::Chunk { call: call()?, text: owned("text")? },
+        "returned" => Input::returned(call()?, text("value")?, cost),
         "failed" => Input::Failed {
             call: call()?,
-            code: text("code")?,
-            message: text("message")?,
+            code: owned("code")?,
+            message: owned("message")?,
             retryable: json.get("retryable").and_then(Json::as_bool).unwrap_or(true),
             cost,
         },
@@ -144,21 +157,23 @@ fn input<'a>(json: &'a Json<'a>) -> Result<Input<'a>, Error> {
 
 fn effect(effect: Effect) -> Json<'static> {
     match effect {
-        Effect::Call { call, kind, body } => Json::object([
+        Effect::Call { call, body } => Json::object([
             ("type", "call".into()),
             ("call", Json::integer(u64::from(call))),
-            ("kind", kind.name().into()),
-            ("body", body),
+            ("kind", body.kind().name().into()),
+            ("body", body.to_json()),
         ]),
         Effect::Abort { call, reason } => Json::object([
             ("type", "abort".into()),
             ("call", Json::integer(u64::from(call))),
-            ("reason", reason.into()),
+            ("reason", reason.name().into()),
         ]),
         Effect::Remember { key, value } => {
             Json::object([("type", "remember".into()), ("key", key.into()), ("value", value)])
         }
-        Effect::Emit(event) => Json::object([("type", "emit".into()), ("event", event)]),
-        Effect::Done { result } => Json::object([("type", "done".into()), ("result", result)]),
+        Effect::Emit(event) => Json::object([("type", "emit".into()), ("event", event.to_json())]),
+        Effect::Done(result) => {
+            Json::object([("type", "done".into()), ("result", result.to_json())])
+        }
     }
 }

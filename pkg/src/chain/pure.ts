@@ -1,8 +1,6 @@
 /** The synchronous operations of chains. */
 import { answer, call, core, encode } from '../core.js'
 import { TurnlockError } from '../errors.js'
-import { CLASSIFIER_OPTIONS, PLAN_LIMITS } from '../generated/rows.js'
-import { checkOptions } from '../options.js'
 import type { Classification, ClassifierOptions, Plan, PlanLimits } from './types.js'
 
 /**
@@ -15,7 +13,6 @@ export function classifyQuery(query: string, options?: ClassifierOptions): Class
   if (typeof query !== 'string') {
     throw new TurnlockError('options.invalid', '`query`: expected a string')
   }
-  if (options) checkOptions(options, CLASSIFIER_OPTIONS)
   const given = options ? encode(JSON.stringify(options)) : NOTHING
   const bytes = encode(query)
   return JSON.parse(
@@ -35,7 +32,6 @@ export function parsePlan(text: string, limits?: PlanLimits): Plan {
   if (typeof text !== 'string') {
     throw new TurnlockError('plan.syntax', 'parsePlan takes the text of a planner')
   }
-  if (limits) checkOptions(limits, PLAN_LIMITS)
   const given = limits ? encode(JSON.stringify(limits)) : NOTHING
   const bytes = encode(text)
   return JSON.parse(answer(call(core(), (glue) => glue.parse_plan(bytes, given)))) as Plan

@@ -1,143 +1,32 @@
 /** The data of a chain; the same shapes in every runtime. */
-export type { ChainCosts, ChainLimits, ClassifierOptions, PlanLimits } from '../generated/chain.js'
+import type {
+  ChainFailure,
+  ChainPattern,
+  Classification,
+  Plan,
+  StepId,
+  StepResult,
+  StopReason,
+} from '../generated/chain.js'
 
-export type ChainPattern = 'sequential' | 'parallel' | 'conditional'
-export type StepType = 'search' | 'refine' | 'synthesize'
-/** A step's id as the planner wrote it. */
-export type StepId = string | number
-
-/** The classification of a query, and its reasons. */
-export interface Classification {
-  complexity: 'simple' | 'complex'
-  /** The signals that were found, strongest first; negative ones begin with `against:`. */
-  indicators: string[]
-  /** The names in the query. */
-  entities: string[]
-  /** 0 to 1; not a probability. The query is complex if the score reaches the threshold. */
-  score: number
-}
-
-export interface PlanStep {
-  id: StepId
-  type: StepType
-  /** What to look for; `$1` is replaced by the result of step 1. */
-  query: string
-  /** What to look at in the results. */
-  focus: string
-  depends_on: StepId[]
-  /** The condition for running it, such as `count($1) > 0 and $1 contains "recall"`. */
-  when?: string
-}
-
-export interface Plan {
-  reasoning: string
-  pattern: ChainPattern
-  steps: PlanStep[]
-  stopping_criteria: string
-  /** Ids of steps that could start together, wave by wave. */
-  waves: StepId[][]
-  /** The changes that were made, such as `synthesis_added`. */
-  repairs: { code: string; step: StepId | null }[]
-}
-
-export type StopReason =
-  'complete' | 'max_steps' | 'max_cost' | 'diminishing_returns' | 'plan_finished' | 'cancelled'
-
-/** The outcome of a step. `pending` occurs only in the result of a chain that failed earlier. */
-export interface StepOutcome {
-  id: StepId
-  stepType: StepType
-  status: 'done' | 'failed' | 'skipped' | 'pending'
-  /** Why it was skipped. */
-  reason?: 'condition' | 'dependency' | 'stopped'
-  result?: unknown
-  error?: ChainFailure
-  /** The query with its placeholders filled in. */
-  query: string
-  /** The result came from the cache, or from an equal step of this chain. */
-  cached: boolean
-  attempts: number
-  /** Number of distinct items that no earlier step had found. */
-  gain: number
-  cost: number
-  durationMs: number
-}
-
-export interface ChainFailure {
-  code: string
-  message: string
-}
-
-interface Progress {
-  /** Steps that have settled, of `total`. */
-  settled: number
-  total: number
-  /** Cost so far. */
-  spent: number
-}
-
-interface Outcome {
-  status: 'complete' | 'cancelled' | 'failed'
-  /** `simple`: the answer came from one model call. */
-  path: 'simple' | 'chain'
-  text: string
-  /** Why the steps ended; null if there were none. */
-  stopped: StopReason | null
-  /** Why a complex query took the simple path. */
-  fellBack: ChainFailure | null
-  cost: number
-  durationMs: number
-  error?: ChainFailure
-}
-
-/** The events of a chain. The last one is always `complete`. */
-export type ChainEvent = { seq: number } & (
-  | ({ type: 'classified'; by: 'core' | 'host' } & Classification)
-  | { type: 'plan_ready'; plan: Plan }
-  | ({
-      type: 'step_started'
-      id: StepId
-      stepType: StepType
-      query: string
-      focus: string
-    } & Progress)
-  | ({ type: 'step_done' } & StepOutcome & Progress)
-  | { type: 'plan_refined'; plan: Plan; added: StepId[]; removed: StepId[] }
-  | {
-      type: 'chain_stopped'
-      reason: StopReason
-      finished: StepId[]
-      failed: StepId[]
-      skipped: StepId[]
-      spent: number
-      /** With `max_cost`: the budget that ran out. */
-      budget?: 'cost' | 'time'
-      completeness?: number
-    }
-  | { type: 'text'; chunk: string }
-  | ({ type: 'complete' } & Outcome)
-)
-
-/** The value of `chain.result`, which never rejects. */
-export interface ChainResult extends Outcome {
-  classification: Classification | null
-  plan: Plan | null
-  steps: StepOutcome[]
-  refinements: (
-    | { accepted: true; added: StepId[]; removed: StepId[] }
-    | { accepted: false; error: ChainFailure }
-  )[]
-  completeness: number | null
-}
-
-/** A finished step, as passed to later steps and to the synthesis. */
-export interface StepResult {
-  id: StepId
-  type: StepType
-  query: string
-  focus: string
-  result: unknown
-}
+export type {
+  ChainCosts,
+  ChainEvent,
+  ChainFailure,
+  ChainLimits,
+  ChainPattern,
+  ChainResult,
+  Classification,
+  ClassifierOptions,
+  Plan,
+  PlanLimits,
+  PlanStep,
+  StepId,
+  StepOutcome,
+  StepResult,
+  StepType,
+  StopReason,
+} from '../generated/chain.js'
 
 /** The context of every callback. */
 export interface CallContext {

@@ -218,8 +218,6 @@ export const TOOL_REQUEST_OPTIONS: Rows = {
   signal: 0,
 }
 
-export const CLASSIFIER_OPTIONS: Rows = { threshold: 0, indicators: 0 }
-
 export const RUN_CHAIN_OPTIONS: Rows = {
   query: 0,
   answer: 0,
@@ -234,15 +232,13 @@ export const RUN_CHAIN_OPTIONS: Rows = {
   limits: 0,
   costs: 0,
   patterns: 0,
-  classifier: CLASSIFIER_OPTIONS,
+  classifier: 0,
   cache: 0,
   model: 0,
   feedback: 0,
   enabled: 0,
   signal: 0,
 }
-
-export const PLAN_LIMITS: Rows = { maxSteps: 0, patterns: 0, conditions: 0 }
 
 export const PATTERN_STATS_OPTIONS: Rows = { state: 0, use: 0, enough: 0 }
 

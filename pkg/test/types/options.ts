@@ -18,7 +18,10 @@ import type {
 } from '../../dist/generated/bundle.js'
 import type {
   ChainCosts,
+  ChainHooks,
+  ChainLearning,
   ChainLimits,
+  ChainOptions,
   ClassifierOptions,
   PatternStatsOptions,
   PlanLimits,
@@ -155,6 +158,62 @@ export const HISTORY_OPTIONS: Partial<HistoryOptions> = {
   systemAnywhere: undefined,
   reasoning: undefined,
   thoughtSignatures: undefined,
+}
+
+export const CHAIN_OPTIONS: Partial<ChainOptions> = {
+  enabled: undefined,
+  limits: undefined,
+  costs: undefined,
+  hooks: undefined,
+  patterns: undefined,
+  classifier: undefined,
+  model: undefined,
+  learned: undefined,
+}
+
+export const CHAIN_LIMITS: Partial<ChainLimits> = {
+  maxSteps: undefined,
+  maxCost: undefined,
+  completeness: undefined,
+  diminishing: undefined,
+  maxParallel: undefined,
+  maxRetries: undefined,
+  retryMs: undefined,
+  stepMs: undefined,
+  planMs: undefined,
+  totalMs: undefined,
+  answerMs: undefined,
+  cacheMs: undefined,
+}
+
+export const CHAIN_COSTS: Partial<ChainCosts> = {
+  answer: undefined,
+  assess: undefined,
+  plan: undefined,
+  refine: undefined,
+  search: undefined,
+  synthesize: undefined,
+}
+
+export const CHAIN_HOOKS: Partial<ChainHooks> = {
+  assess: undefined,
+  cache: undefined,
+  classify: undefined,
+  condition: undefined,
+  replan: undefined,
+}
+
+export const CLASSIFIER_OPTIONS: Partial<ClassifierOptions> = {
+  threshold: undefined,
+  indicators: undefined,
+}
+
+export const CHAIN_LEARNING: Partial<ChainLearning> = { state: undefined, enough: undefined }
+
+export const PLAN_LIMITS: Partial<PlanLimits> = {
+  maxSteps: undefined,
+  patterns: undefined,
+  conditions: undefined,
 }
 
 export const RUN_TURN_OPTIONS: Partial<RunTurnOptions> = {
@@ -426,41 +485,6 @@ export const RUN_CHAIN_OPTIONS: Partial<RunChainOptions> = {
   feedback: undefined,
   enabled: undefined,
   signal: undefined,
-}
-
-export const CHAIN_LIMITS: Partial<ChainLimits> = {
-  maxSteps: undefined,
-  maxCost: undefined,
-  completeness: undefined,
-  diminishing: undefined,
-  maxParallel: undefined,
-  maxRetries: undefined,
-  retryMs: undefined,
-  stepMs: undefined,
-  planMs: undefined,
-  totalMs: undefined,
-  answerMs: undefined,
-  cacheMs: undefined,
-}
-
-export const CHAIN_COSTS: Partial<ChainCosts> = {
-  answer: undefined,
-  assess: undefined,
-  plan: undefined,
-  refine: undefined,
-  search: undefined,
-  synthesize: undefined,
-}
-
-export const CLASSIFIER_OPTIONS: Partial<ClassifierOptions> = {
-  threshold: undefined,
-  indicators: undefined,
-}
-
-export const PLAN_LIMITS: Partial<PlanLimits> = {
-  maxSteps: undefined,
-  patterns: undefined,
-  conditions: undefined,
 }
 
 export const PATTERN_STATS_OPTIONS: Partial<PatternStatsOptions> = {

@@ -11,37 +11,72 @@ mod names;
 mod signals;
 mod words;
 
+use crate::error::Error;
 use crate::json::Json;
+use crate::json::table::{At, names, options, read, record};
 
-pub use signals::{COUNT, NAMES, WEIGHTS, signals};
+use signals::{NAMES, WEIGHTS};
 
-/// Options of the classifier.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ClassifierOptions {
-    /// The minimum score of a complex query, 0 to 1. Default 0.5.
-    pub threshold: f64,
-    /// Additional words that indicate several steps, in lower case. Each counts like a word of
-    /// analysis. Default none.
-    pub indicators: Vec<String>,
+options! {
+    /// Options of the classifier.
+    pub struct ClassifierOptions as "ClassifierOptions" {
+        /// The minimum score of a complex query.
+        threshold "threshold": f64 = 0.5, real 0.0..=1.0;
+        /// Additional words that indicate several steps. Each counts like a word of analysis,
+        /// whatever its case.
+        indicators "indicators": Vec<String>;
+    }
 }
 
 impl Default for ClassifierOptions {
     fn default() -> Self {
-        Self { threshold: 0.5, indicators: Vec::new() }
+        Self::blank()
     }
 }
 
-/// The classification of a query, and its reasons.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Classification {
-    /// Whether it needs several steps.
-    pub complex: bool,
-    /// The signals that were found, strongest first: `comparison`, `chain:2`, `against:look_up`, …
-    pub indicators: Vec<String>,
-    /// The names in the query, in order.
-    pub entities: Vec<String>,
-    /// 0 to 1; not a probability. The query is complex if the score reaches the threshold.
-    pub score: f64,
+impl ClassifierOptions {
+    /// Reads `{ threshold?, indicators? }`.
+    ///
+    /// # Errors
+    /// `options.invalid` with the path of the option.
+    pub fn from_json(json: Json<'static>) -> Result<Self, Error> {
+        let mut options = Self::blank();
+        read(&mut options, json, &At::ROOT)?;
+        Ok(options)
+    }
+}
+
+names! {
+    /// Whether a query needs several steps.
+    pub enum Complexity as "Complexity", "simple or complex" {
+        /// One call of the model answers it.
+        Simple "simple",
+        /// It gets a plan.
+        Complex "complex",
+    }
+}
+
+record! {
+    /// The classification of a query, and its reasons.
+    pub struct Classification as "Classification" {
+        /// Whether it needs several steps.
+        complexity "complexity": Complexity;
+        /// The signals that were found, strongest first: `comparison`, `chain:2`, …; negative ones
+        /// begin with `against:`, as in `against:look_up`.
+        indicators "indicators": Vec<String>;
+        /// The names in the query, in order.
+        entities "entities": Vec<String>;
+        /// 0 to 1; not a probability. The query is complex if the score reaches the threshold.
+        score "score": f64;
+    }
+}
+
+impl Classification {
+    /// Whether the query needs several steps.
+    #[must_use]
+    pub fn is_complex(&self) -> bool {
+        self.complexity == Complexity::Complex
+    }
 }
 
 /// Bytes of the query that are examined. A longer query already counts as long.
@@ -80,24 +115,11 @@ pub fn classify(query: &str, options: &ClassifierOptions) -> Classification {
         let words = words.get(name.from..name.to).unwrap_or_default();
         words.iter().map(|word| word.text).collect::<Vec<_>>().join(" ")
     };
+    let complex = score >= options.threshold;
     Classification {
-        complex: score >= options.threshold,
+        complexity: if complex { Complexity::Complex } else { Complexity::Simple },
         indicators: reasons.into_iter().map(indicator).collect(),
         entities: names.iter().map(entity).collect(),
         score,
-    }
-}
-
-impl Classification {
-    /// `{ complexity, indicators, entities, score }`.
-    #[must_use]
-    pub fn to_json(&self) -> Json<'static> {
-        let list = |all: &[String]| Json::Array(all.iter().map(|one| one.clone().into()).collect());
-        Json::object([
-            ("complexity", if self.complex { "complex" } else { "simple" }.into()),
-            ("indicators", list(&self.indicators)),
-            ("entities", list(&self.entities)),
-            ("score", Json::double(self.score)),
-        ])
     }
 }

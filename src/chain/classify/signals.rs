@@ -5,10 +5,10 @@ use super::names::Name;
 use super::words::Word;
 
 /// Number of signals, including the constant one.
-pub const COUNT: usize = 20;
+pub(super) const COUNT: usize = 20;
 
 /// Names of the signals, as shown in `indicators`.
-pub const NAMES: [&str; COUNT] = [
+pub(super) const NAMES: [&str; COUNT] = [
     "base",
     "length",
     "long",
@@ -32,19 +32,12 @@ pub const NAMES: [&str; COUNT] = [
 ];
 
 /// Weight of each signal, as fitted by `tests/classify.rs`, which also checks them.
-pub const WEIGHTS: [f64; COUNT] = [
+pub(super) const WEIGHTS: [f64; COUNT] = [
     -4.29, 1.51, 0.81, 0.41, 0.91, 3.10, 0.83, 1.21, 0.57, 0.88, 0.42, 0.18, 0.83, 0.96, 0.92,
     1.80, 0.87, 0.49, -0.47, -1.64,
 ];
 
 /// The signals of a query, each at least 0; the first is always 1.
-#[must_use]
-pub fn signals(query: &str) -> [f64; COUNT] {
-    let lower = query.to_ascii_lowercase();
-    let words = super::words::words(query, &lower);
-    of(&words, &super::names::names(&words), &[])
-}
-
 pub(super) fn of(words: &[Word<'_>], names: &[Name], own: &[String]) -> [f64; COUNT] {
     let view = View { words, names };
     let length = words.len();
@@ -187,7 +180,8 @@ impl View<'_> {
 
     fn analysis(&self, own: &[String]) -> usize {
         self.count(|at, word| {
-            let listed = known(ANALYSIS, word) || own.iter().any(|one| one == word.lower);
+            let listed =
+                known(ANALYSIS, word) || own.iter().any(|one| one.eq_ignore_ascii_case(word.lower));
             let compound = at.checked_sub(1).is_some_and(|at| self.is(at, &["side", "special"]));
             listed && !compound && !self.named(at)
         })

@@ -1,10 +1,10 @@
 //! The dependencies between steps.
 
-use super::{PlanError, Step};
+use super::{PlanError, PlanStep, StepId};
 
 /// The index of the step `id`.
-pub(crate) fn position(steps: &[Step], id: &str) -> Option<usize> {
-    steps.iter().position(|step| step.id == id)
+pub(in crate::chain) fn position(steps: &[PlanStep], id: &StepId) -> Option<usize> {
+    steps.iter().position(|step| step.id == *id)
 }
 
 /// Groups steps that could start together into waves, each in list order. There are as many waves
@@ -12,7 +12,7 @@ pub(crate) fn position(steps: &[Step], id: &str) -> Option<usize> {
 ///
 /// # Errors
 /// `plan.unknown_dependency`, `plan.cycle`.
-pub fn waves(steps: &[Step]) -> Result<Vec<Vec<usize>>, PlanError> {
+pub fn waves(steps: &[PlanStep]) -> Result<Vec<Vec<usize>>, PlanError> {
     let needs = needs(steps)?;
     let mut done = vec![false; steps.len()];
     let mut waves = Vec::new();
@@ -26,7 +26,7 @@ pub fn waves(steps: &[Step]) -> Result<Vec<Vec<usize>>, PlanError> {
             .collect();
         if ready.is_empty() {
             let circle = needs.iter().enumerate().find(|(at, _)| !is_done(at));
-            let id = circle.and_then(|(at, _)| steps.get(at)).map(|step| step.id.clone());
+            let id = circle.and_then(|(at, _)| steps.get(at)).map(|step| step.id.to_string());
             return Err(PlanError::Cycle { id: id.unwrap_or_default() });
         }
         for at in &ready {
@@ -39,12 +39,12 @@ pub fn waves(steps: &[Step]) -> Result<Vec<Vec<usize>>, PlanError> {
     Ok(waves)
 }
 
-fn needs(steps: &[Step]) -> Result<Vec<Vec<usize>>, PlanError> {
-    let of = |step: &Step| {
-        let place = |dependency: &String| {
+fn needs(steps: &[PlanStep]) -> Result<Vec<Vec<usize>>, PlanError> {
+    let of = |step: &PlanStep| {
+        let place = |dependency: &StepId| {
             position(steps, dependency).ok_or_else(|| PlanError::UnknownDependency {
-                id: step.id.clone(),
-                dependency: dependency.clone(),
+                id: step.id.to_string(),
+                dependency: dependency.to_string(),
             })
         };
         step.depends_on.iter().map(place).collect()
@@ -52,8 +52,15 @@ fn needs(steps: &[Step]) -> Result<Vec<Vec<usize>>, PlanError> {
     steps.iter().map(of).collect()
 }
 
+/// The ids of the steps that could start together, wave by wave; see [`waves`].
+pub(super) fn ids_by_wave(steps: &[PlanStep]) -> Vec<Vec<StepId>> {
+    let id = |at: usize| steps.get(at).map(|step| step.id.clone());
+    let ids = |wave: Vec<usize>| wave.into_iter().filter_map(id).collect();
+    waves(steps).unwrap_or_default().into_iter().map(ids).collect()
+}
+
 /// For each step, whether `at` waits for it, directly or indirectly.
-pub(crate) fn ancestors(steps: &[Step], at: usize) -> Vec<bool> {
+pub(in crate::chain) fn ancestors(steps: &[PlanStep], at: usize) -> Vec<bool> {
     let mut found = vec![false; steps.len()];
     let mut open = vec![at];
     while let Some(next) = open.pop() {

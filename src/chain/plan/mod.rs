@@ -5,152 +5,173 @@
 
 mod error;
 mod graph;
+mod id;
 mod read;
 mod repair;
 
 pub use error::PlanError;
 pub use graph::waves;
-pub(crate) use graph::{ancestors, position};
-pub(crate) use read::{Draft, draft, from_json};
+pub(super) use graph::{ancestors, position};
+pub use id::StepId;
+pub(super) use read::{Draft, draft, from_json};
 
 use crate::error::Error;
 use crate::json::Json;
+use crate::json::table::{At, names, options, read, record};
 use crate::limits;
 
-/// The shape of a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pattern {
-    /// Later steps depend on what earlier ones find.
-    Conditional,
-    /// Steps side by side, such as for a comparison.
-    Parallel,
-    /// One step after the other, such as for a timeline.
-    Sequential,
+names! {
+    /// The shape of a plan.
+    pub enum Pattern as "ChainPattern", "sequential, parallel or conditional" {
+        /// One step after the other, such as for a timeline.
+        Sequential "sequential",
+        /// Steps side by side, such as for a comparison.
+        Parallel "parallel",
+        /// Later steps depend on what earlier ones find.
+        Conditional "conditional",
+    }
 }
 
-impl Pattern {
-    /// All patterns, as they are offered to a planner.
-    pub const ALL: [Self; 3] = [Self::Sequential, Self::Parallel, Self::Conditional];
+names! {
+    /// What a step does.
+    pub enum StepKind as "StepType", "search, refine or synthesize" {
+        /// Finds something out.
+        Search "search",
+        /// Condenses earlier results.
+        Refine "refine",
+        /// Writes an answer, or a part of one, from results.
+        Synthesize "synthesize",
+    }
+}
 
-    /// The name in a plan.
+record! {
+    /// One step of a plan.
+    pub struct PlanStep as "PlanStep" {
+        /// Its name; unique in a plan.
+        id "id": StepId;
+        /// What it does.
+        kind "type": StepKind;
+        /// What to look for; `$1` is replaced by the result of step 1.
+        query "query": String;
+        /// What to look at in the results.
+        focus "focus": String;
+        /// Steps whose results it needs.
+        depends_on "depends_on": Vec<StepId>;
+        /// The condition for running it, such as `count($1) > 0 and $1 contains "recall"`.
+        when "when?": Option<String>;
+    }
+}
+
+impl PlanStep {
+    /// Makes a step without focus, dependencies and condition.
     #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Conditional => "conditional",
-            Self::Parallel => "parallel",
-            Self::Sequential => "sequential",
+    pub fn new(id: impl Into<StepId>, kind: StepKind, query: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            kind,
+            query: query.into(),
+            focus: String::new(),
+            depends_on: Vec::new(),
+            when: None,
         }
     }
+}
 
-    /// The pattern with that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|pattern| pattern.name() == name)
+names! {
+    /// What was changed in a planner's answer.
+    pub enum RepairCode as "PlanRepairCode", "a code of a repair", non_exhaustive {
+        /// A last synthesis was added.
+        SynthesisAdded "synthesis_added",
+        /// A step depends on another one whose result it mentions, or that it has to wait for.
+        DependencyAdded "dependency_added",
+        /// The steps run in the order of the list.
+        SequenceAdded "sequence_added",
+        /// The pattern follows from the steps.
+        PatternInferred "pattern_inferred",
+        /// A step with a query and without a type is a search.
+        TypeInferred "type_inferred",
+        /// A search without a query looks for its focus.
+        QueryInferred "query_inferred",
     }
 }
 
-/// What a step does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StepKind {
-    /// Condenses earlier results.
-    Refine,
-    /// Finds something out.
-    Search,
-    /// Writes an answer, or a part of one, from results.
-    Synthesize,
-}
-
-impl StepKind {
-    /// The name in a plan.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Refine => "refine",
-            Self::Search => "search",
-            Self::Synthesize => "synthesize",
-        }
-    }
-
-    /// The kind with that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        [Self::Refine, Self::Search, Self::Synthesize].into_iter().find(|kind| kind.name() == name)
+record! {
+    /// One change to the planner's answer.
+    pub struct PlanRepair as "PlanRepair" {
+        /// What was changed.
+        code "code": RepairCode;
+        /// The step that was changed or added; `null` for the plan as a whole.
+        step "step": Option<StepId>;
     }
 }
 
-/// One step.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
-    /// Its name; unique in a plan.
-    pub id: String,
-    /// Whether the planner wrote the id as a number. It is then written as a number again.
-    pub numeric: bool,
-    /// What it does; always `Some` in a checked plan.
-    pub(crate) kind: Option<StepKind>,
-    /// What to look for; may hold placeholders such as `$1`.
-    pub query: String,
-    /// What to look at in the results.
-    pub focus: String,
-    /// Steps whose results it needs.
-    pub depends_on: Vec<String>,
-    /// The condition for running it: an [expression](super::condition) over earlier results.
-    pub when: Option<String>,
-}
-
-impl Step {
-    /// What it does.
-    #[must_use]
-    pub fn kind(&self) -> StepKind {
-        self.kind.unwrap_or(StepKind::Search)
-    }
-
-    pub(crate) fn id_json(&self) -> Json<'static> {
-        if self.numeric { Json::Number(self.id.clone().into()) } else { self.id.clone().into() }
+record! {
+    /// A plan that can be run: one synthesis comes last and every other step leads to it.
+    pub struct Plan as "Plan" {
+        /// The planner's words about its approach.
+        reasoning "reasoning": String;
+        /// The pattern that the planner named, or an inferred one.
+        pattern "pattern": Pattern;
+        /// The steps, in the planner's order.
+        steps "steps": Vec<PlanStep>;
+        /// The planner's words about when to stop.
+        stopping_criteria "stopping_criteria": String;
+        /// Ids of steps that could start together, wave by wave. There are as many waves as the
+        /// longest chain of dependencies has steps.
+        waves "waves": Vec<Vec<StepId>>;
+        /// The changes that were made, such as `synthesis_added`.
+        repairs "repairs": Vec<PlanRepair>;
     }
 }
 
-/// One change to the planner's answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanRepair {
-    /// `synthesis_added`, `dependency_added`, `sequence_added`, `pattern_inferred`, `type_inferred`
-    /// or `query_inferred`.
-    pub code: &'static str,
-    /// The step that was changed or added; `None` for the plan as a whole.
-    pub step: Option<String>,
-}
-
-/// A plan that can be run: one synthesis comes last and every other step leads to it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
-    /// The planner's words about its approach.
-    pub reasoning: String,
-    /// The pattern that the planner named, or an inferred one.
-    pub pattern: Pattern,
-    /// The steps, in the planner's order.
-    pub steps: Vec<Step>,
-    /// The planner's words about when to stop.
-    pub stopping_criteria: String,
-    /// The changes to the planner's answer.
-    pub repairs: Vec<PlanRepair>,
-    /// The index of the step that writes the answer.
-    pub(crate) last: usize,
-}
-
-/// Limits of plans.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanLimits {
-    /// Maximum number of steps, not counting an added synthesis. Default 8.
-    pub max_steps: usize,
-    /// The allowed patterns. Default all three.
-    pub patterns: Vec<Pattern>,
-    /// Whether each `when` must be an expression that the core can evaluate. Default `true`;
-    /// `false` if the host evaluates conditions.
-    pub conditions: bool,
+options! {
+    /// Limits of plans.
+    pub struct PlanLimits as "PlanLimits" {
+        /// Maximum number of steps, not counting an added synthesis; 1 to 64.
+        max_steps "maxSteps": usize = limits::CHAIN_STEPS, whole 1..=limits::PLAN_STEPS as u64;
+        /// The allowed patterns, at least one.
+        patterns "patterns": Vec<Pattern> = Pattern::ALL.to_vec();
+        /// Whether each `when` must be an expression that the core can evaluate; `false` if the
+        /// host evaluates conditions.
+        conditions "conditions": bool = true;
+    }
 }
 
 impl Default for PlanLimits {
     fn default() -> Self {
-        Self { max_steps: limits::CHAIN_STEPS, patterns: Pattern::ALL.to_vec(), conditions: true }
+        Self::blank()
+    }
+}
+
+impl PlanLimits {
+    /// Reads `{ maxSteps?, patterns?, conditions? }`.
+    ///
+    /// # Errors
+    /// `options.invalid` with the path of the option.
+    pub fn from_json(json: Json<'static>) -> Result<Self, Error> {
+        let mut limits = Self::blank();
+        read(&mut limits, json, &At::ROOT)?;
+        check_patterns(&limits.patterns)?;
+        Ok(limits)
+    }
+}
+
+/// Refuses an empty list, which no plan would satisfy.
+pub(super) fn check_patterns(patterns: &[Pattern]) -> Result<(), Error> {
+    let expected = "a list of sequential, parallel and conditional";
+    if patterns.is_empty() { Err(Error::option("patterns", expected)) } else { Ok(()) }
+}
+
+/// A plan, and the index of the step that writes the answer.
+#[derive(Debug)]
+pub(super) struct Planned {
+    pub(super) plan: Plan,
+    pub(super) last: usize,
+}
+
+impl Planned {
+    pub(super) fn new(draft: Draft, limits: &PlanLimits) -> Result<Self, PlanError> {
+        repair::plan(draft, limits)
     }
 }
 
@@ -160,52 +181,15 @@ impl Plan {
     /// # Errors
     /// The `plan.*` codes of [`PlanError`].
     pub fn parse(text: &str, limits: &PlanLimits) -> Result<Self, PlanError> {
-        repair::plan(draft(text)?, limits)
+        Ok(Planned::new(draft(text)?, limits)?.plan)
     }
 
-    pub(crate) fn new(draft: Draft, limits: &PlanLimits) -> Result<Self, PlanError> {
-        repair::plan(draft, limits)
-    }
-
-    /// `{ reasoning, pattern, steps, stopping_criteria, waves, repairs }`. Ids are written as the
-    /// planner wrote them; `waves` contains the ids that could start together.
-    #[must_use]
-    pub fn to_json(&self) -> Json<'static> {
-        let id = |id: &String| {
-            position(&self.steps, id)
-                .and_then(|at| self.steps.get(at))
-                .map_or(Json::Null, Step::id_json)
-        };
-        let step = |step: &Step| {
-            let mut members = vec![
-                ("id".into(), step.id_json()),
-                ("type".into(), step.kind().name().into()),
-                ("query".into(), step.query.clone().into()),
-                ("focus".into(), step.focus.clone().into()),
-                ("depends_on".into(), Json::Array(step.depends_on.iter().map(id).collect())),
-            ];
-            if let Some(when) = &step.when {
-                members.push(("when".into(), when.clone().into()));
-            }
-            Json::Object(members)
-        };
-        let wave = |wave: &Vec<usize>| {
-            let ids = wave.iter().filter_map(|at| self.steps.get(*at)).map(Step::id_json);
-            Json::Array(ids.collect())
-        };
-        let repair = |repair: &PlanRepair| {
-            let step = repair.step.as_ref().map_or(Json::Null, id);
-            Json::object([("code", repair.code.into()), ("step", step)])
-        };
-        let waves = waves(&self.steps).unwrap_or_default();
-        Json::object([
-            ("reasoning", self.reasoning.clone().into()),
-            ("pattern", self.pattern.name().into()),
-            ("steps", Json::Array(self.steps.iter().map(step).collect())),
-            ("stopping_criteria", self.stopping_criteria.clone().into()),
-            ("waves", Json::Array(waves.iter().map(wave).collect())),
-            ("repairs", Json::Array(self.repairs.iter().map(repair).collect())),
-        ])
+    /// As [`Plan::parse`], for a plan that is already JSON, such as one made by the host.
+    ///
+    /// # Errors
+    /// Those of [`Plan::parse`].
+    pub fn from_json(value: &Json<'_>, limits: &PlanLimits) -> Result<Self, PlanError> {
+        Ok(Planned::new(from_json(value)?, limits)?.plan)
     }
 }
 

@@ -1,17 +1,18 @@
 //! Reads a planner's text into steps. Relations between steps are checked later.
 
-use super::{Pattern, PlanError, Step, StepKind};
+use super::{Pattern, PlanError, PlanStep, StepId, StepKind};
 use crate::json::{Json, Reader};
 use crate::limits;
 
 /// The content of a planner's answer.
 #[derive(Debug)]
-pub(crate) struct Draft {
-    pub(crate) reasoning: String,
+pub(in crate::chain) struct Draft {
+    pub(in crate::chain) reasoning: String,
     /// `None` if the answer names no known pattern.
-    pub(crate) pattern: Option<Pattern>,
-    pub(crate) steps: Vec<Step>,
-    pub(crate) stopping_criteria: String,
+    pub(in crate::chain) pattern: Option<Pattern>,
+    /// Each step, and whether the planner named its type.
+    pub(in crate::chain) steps: Vec<(PlanStep, bool)>,
+    pub(in crate::chain) stopping_criteria: String,
 }
 
 /// Maximum number of opening braces tried as the start of the plan, if it has text around it.
@@ -19,7 +20,7 @@ const TRIES: usize = 32;
 
 /// Reads a plan in plain JSON, in a fenced block, or with text around it: the first object that
 /// has `steps`.
-pub(crate) fn draft(text: &str) -> Result<Draft, PlanError> {
+pub(in crate::chain) fn draft(text: &str) -> Result<Draft, PlanError> {
     if text.len() > limits::PLAN_BYTES {
         return Err(PlanError::TooLarge);
     }
@@ -39,7 +40,7 @@ pub(crate) fn draft(text: &str) -> Result<Draft, PlanError> {
 }
 
 /// Reads a plan from JSON. An array is read as the `steps`.
-pub(crate) fn from_json(value: &Json<'_>) -> Result<Draft, PlanError> {
+pub(in crate::chain) fn from_json(value: &Json<'_>) -> Result<Draft, PlanError> {
     let steps = match value {
         Json::Array(steps) => steps,
         value => value.get("steps").and_then(Json::as_array).ok_or(PlanError::Syntax)?,
@@ -68,20 +69,20 @@ fn spoken(value: &Json<'_>) -> String {
     }
 }
 
-fn step(index: usize, value: &Json<'_>) -> Result<Step, PlanError> {
+fn step(index: usize, value: &Json<'_>) -> Result<(PlanStep, bool), PlanError> {
     let wrong = |expected| PlanError::InvalidStep { index, expected };
     if value.as_object().is_none() {
         return Err(wrong("an object"));
     }
-    let (id, numeric) =
-        value.get("id").and_then(id).ok_or_else(|| wrong("`id`: a text or a whole number"))?;
+    let id = value.get("id").and_then(StepId::read);
+    let id = id.ok_or_else(|| wrong("`id`: a text or a whole number"))?;
     let depends_on = match value.get("depends_on") {
         None | Some(Json::Null) => Vec::new(),
         Some(list) => {
             let list = list.as_array().ok_or_else(|| wrong("`depends_on`: an array of ids"))?;
-            let mut ids: Vec<String> = Vec::new();
+            let mut ids: Vec<StepId> = Vec::new();
             for one in list {
-                let (id, _) = self::id(one).ok_or_else(|| wrong("`depends_on`: ids"))?;
+                let id = StepId::read(one).ok_or_else(|| wrong("`depends_on`: ids"))?;
                 if !ids.contains(&id) {
                     ids.push(id);
                 }
@@ -99,15 +100,13 @@ fn step(index: usize, value: &Json<'_>) -> Result<Step, PlanError> {
     };
     let text = |key| value.get(key).map_or(String::new(), spoken);
     let when = Some(text("when")).filter(|when| !when.is_empty());
-    Ok(Step { id, numeric, kind, query: text("query"), focus: text("focus"), depends_on, when })
-}
-
-/// An id as text, and whether it was a number.
-fn id(value: &Json<'_>) -> Option<(String, bool)> {
-    let (id, numeric) = match value {
-        Json::String(text) => (text.trim().to_owned(), false),
-        Json::Number(text) if value.as_u64().is_some() => (text.to_string(), true),
-        _ => return None,
+    let step = PlanStep {
+        id,
+        kind: kind.unwrap_or(StepKind::Search),
+        query: text("query"),
+        focus: text("focus"),
+        depends_on,
+        when,
     };
-    (!id.is_empty() && id.len() <= limits::STEP_ID_BYTES).then_some((id, numeric))
+    Ok((step, kind.is_some()))
 }

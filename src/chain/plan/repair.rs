@@ -1,13 +1,15 @@
 //! Checks between steps, and safe repairs.
 
-use super::{Draft, Pattern, Plan, PlanError, PlanLimits, PlanRepair, Step, StepKind};
-use super::{ancestors, position, waves};
+use super::graph::ids_by_wave;
+use super::{Draft, Pattern, Plan, PlanError, PlanLimits, PlanRepair, PlanStep, Planned};
+use super::{RepairCode, StepId, StepKind, ancestors, waves};
 use crate::chain::{condition, reference};
 
 /// Checks and repairs a draft. Order of the checks: number of steps, ids, dependencies, cycles,
 /// contents of each step, conditions, pattern.
-pub(super) fn plan(draft: Draft, limits: &PlanLimits) -> Result<Plan, PlanError> {
-    let Draft { reasoning, pattern, mut steps, stopping_criteria } = draft;
+pub(super) fn plan(draft: Draft, limits: &PlanLimits) -> Result<Planned, PlanError> {
+    let Draft { reasoning, pattern, steps, stopping_criteria } = draft;
+    let (mut steps, typed): (Vec<PlanStep>, Vec<bool>) = steps.into_iter().unzip();
     if steps.is_empty() {
         return Err(PlanError::Empty);
     }
@@ -16,82 +18,93 @@ pub(super) fn plan(draft: Draft, limits: &PlanLimits) -> Result<Plan, PlanError>
     }
     for (at, step) in steps.iter().enumerate() {
         if steps.iter().skip(at + 1).any(|other| other.id == step.id) {
-            return Err(PlanError::DuplicateStep { id: step.id.clone() });
+            return Err(PlanError::DuplicateStep { id: step.id.to_string() });
         }
     }
     waves(&steps)?;
+    as_declared(&mut steps);
     let mut repairs = Vec::new();
     if pattern == Some(Pattern::Sequential) && steps.iter().all(|step| step.depends_on.is_empty()) {
         in_sequence(&mut steps, &mut repairs);
     }
-    contents(&mut steps, &mut repairs)?;
+    contents(&mut steps, &typed, &mut repairs)?;
     conditions(&steps, limits)?;
     references(&mut steps, &mut repairs);
     let last = synthesis(&mut steps, &mut repairs);
     let pattern = pattern.unwrap_or_else(|| {
-        repairs.push(PlanRepair { code: "pattern_inferred", step: None });
+        repairs.push(PlanRepair { code: RepairCode::PatternInferred, step: None });
         infer(&steps)
     });
     if !limits.patterns.contains(&pattern) {
         return Err(PlanError::PatternNotAllowed { pattern: pattern.name() });
     }
-    Ok(Plan { reasoning, pattern, steps, stopping_criteria, repairs, last })
+    let waves = ids_by_wave(&steps);
+    let plan = Plan { reasoning, pattern, steps, stopping_criteria, waves, repairs };
+    Ok(Planned { plan, last })
+}
+
+/// Writes each dependency as the step itself has its id: a planner may write `1` and `"1"`.
+fn as_declared(steps: &mut [PlanStep]) {
+    let ids: Vec<StepId> = steps.iter().map(|step| step.id.clone()).collect();
+    for need in steps.iter_mut().flat_map(|step| &mut step.depends_on) {
+        if let Some(id) = ids.iter().find(|id| *id == need) {
+            need.clone_from(id);
+        }
+    }
 }
 
 /// The step that writes the answer: a synthesis that every other step leads to.
-fn last(steps: &[Step]) -> Option<usize> {
+fn last(steps: &[PlanStep]) -> Option<usize> {
     (0..steps.len()).find(|at| {
-        let writes = steps.get(*at).is_some_and(|step| step.kind() == StepKind::Synthesize);
+        let writes = steps.get(*at).is_some_and(|step| step.kind == StepKind::Synthesize);
         let reached = ancestors(steps, *at).iter().filter(|reached| **reached).count();
         writes && reached + 1 == steps.len()
     })
 }
 
-fn in_sequence(steps: &mut [Step], repairs: &mut Vec<PlanRepair>) {
-    let mut before: Option<String> = None;
+fn in_sequence(steps: &mut [PlanStep], repairs: &mut Vec<PlanRepair>) {
+    let mut before: Option<StepId> = None;
     for step in steps.iter_mut() {
         if let Some(before) = before.replace(step.id.clone()) {
             step.depends_on.push(before);
         }
     }
     if steps.len() > 1 {
-        repairs.push(PlanRepair { code: "sequence_added", step: None });
+        repairs.push(PlanRepair { code: RepairCode::SequenceAdded, step: None });
     }
 }
 
-fn contents(steps: &mut [Step], repairs: &mut Vec<PlanRepair>) -> Result<(), PlanError> {
-    for (index, step) in steps.iter_mut().enumerate() {
+fn contents(
+    steps: &mut [PlanStep],
+    typed: &[bool],
+    repairs: &mut Vec<PlanRepair>,
+) -> Result<(), PlanError> {
+    for (index, (step, typed)) in steps.iter_mut().zip(typed).enumerate() {
+        let wrong = |expected| PlanError::InvalidStep { index, expected };
         let mut note = |code| repairs.push(PlanRepair { code, step: Some(step.id.clone()) });
-        if step.kind.is_none() && !step.query.is_empty() {
-            step.kind = Some(StepKind::Search);
-            note("type_inferred");
+        if !typed {
+            if step.query.is_empty() {
+                return Err(wrong("`type`: search, refine or synthesize"));
+            }
+            note(RepairCode::TypeInferred);
         }
-        let Some(kind) = step.kind else {
-            return Err(PlanError::InvalidStep {
-                index,
-                expected: "`type`: search, refine or synthesize",
-            });
-        };
-        if kind == StepKind::Search && step.query.is_empty() {
+        if step.kind == StepKind::Search && step.query.is_empty() {
             if step.focus.is_empty() {
-                return Err(PlanError::InvalidStep {
-                    index,
-                    expected: "`query`: what to look for",
-                });
+                return Err(wrong("`query`: what to look for"));
             }
             step.query.clone_from(&step.focus);
-            note("query_inferred");
+            note(RepairCode::QueryInferred);
         }
     }
     Ok(())
 }
 
-fn conditions(steps: &[Step], limits: &PlanLimits) -> Result<(), PlanError> {
+fn conditions(steps: &[PlanStep], limits: &PlanLimits) -> Result<(), PlanError> {
     for step in steps.iter().filter(|_| limits.conditions) {
         if let Some(when) = &step.when
             && condition::parse(when, steps).is_none()
         {
-            return Err(PlanError::InvalidCondition { id: step.id.clone() });
+            return Err(PlanError::InvalidCondition { id: step.id.to_string() });
         }
     }
     Ok(())
@@ -99,7 +112,7 @@ fn conditions(steps: &[Step], limits: &PlanLimits) -> Result<(), PlanError> {
 
 /// Makes each step depend on the steps whose results it mentions. A mention that would close a
 /// cycle is not a reference.
-fn references(steps: &mut [Step], repairs: &mut Vec<PlanRepair>) {
+fn references(steps: &mut [PlanStep], repairs: &mut Vec<PlanRepair>) {
     for at in 0..steps.len() {
         let Some(step) = steps.get(at) else { continue };
         let mut mentioned = reference::mentioned(&step.query, steps);
@@ -113,7 +126,10 @@ fn references(steps: &mut [Step], repairs: &mut Vec<PlanRepair>) {
                 && let Some(step) = steps.get_mut(at)
             {
                 step.depends_on.push(id);
-                repairs.push(PlanRepair { code: "dependency_added", step: Some(step.id.clone()) });
+                repairs.push(PlanRepair {
+                    code: RepairCode::DependencyAdded,
+                    step: Some(step.id.clone()),
+                });
             }
         }
     }
@@ -121,14 +137,14 @@ fn references(steps: &mut [Step], repairs: &mut Vec<PlanRepair>) {
 
 /// Makes the last synthesis without dependencies depend on all other steps. If no synthesis
 /// depends on all other steps, adds one. Returns the index of the final synthesis.
-fn synthesis(steps: &mut Vec<Step>, repairs: &mut Vec<PlanRepair>) -> usize {
-    let bare = |step: &Step| step.kind() == StepKind::Synthesize && step.depends_on.is_empty();
+fn synthesis(steps: &mut Vec<PlanStep>, repairs: &mut Vec<PlanRepair>) -> usize {
+    let bare = |step: &PlanStep| step.kind == StepKind::Synthesize && step.depends_on.is_empty();
     if let Some(at) = steps.iter().rposition(bare)
         && steps.len() > 1
         && let Some(own) = steps.get(at).map(|step| step.id.clone())
     {
         let leads_elsewhere = |place: usize| ancestors(steps, place).get(at) == Some(&true);
-        let others: Vec<String> = (0..steps.len())
+        let others: Vec<StepId> = (0..steps.len())
             .filter(|place| *place != at && !leads_elsewhere(*place))
             .filter_map(|place| steps.get(place).map(|step| step.id.clone()))
             .collect();
@@ -136,55 +152,54 @@ fn synthesis(steps: &mut Vec<Step>, repairs: &mut Vec<PlanRepair>) -> usize {
             && let Some(step) = steps.get_mut(at)
         {
             step.depends_on = others;
-            repairs.push(PlanRepair { code: "dependency_added", step: Some(own) });
+            repairs.push(PlanRepair { code: RepairCode::DependencyAdded, step: Some(own) });
         }
     }
     if let Some(last) = last(steps) {
         return last;
     }
-    let needed = |id: &String| steps.iter().any(|step| step.depends_on.contains(id));
-    let ends: Vec<String> =
+    let needed = |id: &StepId| steps.iter().any(|step| step.depends_on.contains(id));
+    let ends: Vec<StepId> =
         steps.iter().map(|step| step.id.clone()).filter(|id| !needed(id)).collect();
     let id = add_synthesis(steps, ends);
-    repairs.push(PlanRepair { code: "synthesis_added", step: Some(id) });
+    repairs.push(PlanRepair { code: RepairCode::SynthesisAdded, step: Some(id) });
     steps.len() - 1
 }
 
 /// Adds a synthesis that depends on `depends_on` and returns its id.
-fn add_synthesis(steps: &mut Vec<Step>, depends_on: Vec<String>) -> String {
-    let mut id = "synthesis".to_owned();
-    while position(steps, &id).is_some() {
-        id.push('_');
+fn add_synthesis(steps: &mut Vec<PlanStep>, depends_on: Vec<StepId>) -> StepId {
+    let mut name = "synthesis".to_owned();
+    while steps.iter().any(|step| step.id.as_str() == name) {
+        name.push('_');
     }
-    steps.push(Step {
-        id: id.clone(),
-        numeric: false,
-        kind: Some(StepKind::Synthesize),
-        query: String::new(),
-        focus: String::new(),
-        depends_on,
-        when: None,
-    });
+    let step = PlanStep { depends_on, ..PlanStep::new(name, StepKind::Synthesize, "") };
+    let id = step.id.clone();
+    steps.push(step);
     id
 }
 
-impl Plan {
-    /// Ensures that the step that writes the answer is not one of the first `kept`.
-    pub(crate) fn close(&mut self, kept: usize) {
-        if self.last >= kept {
-            return;
+impl Planned {
+    /// Gives the first steps back as they are in `kept`, and ensures that the step that writes the
+    /// answer is not one of them.
+    pub(in crate::chain) fn keep(&mut self, kept: &[PlanStep]) {
+        let steps = &mut self.plan.steps;
+        for (step, kept) in steps.iter_mut().zip(kept) {
+            step.clone_from(kept);
         }
-        let all = self.steps.iter().map(|step| step.id.clone()).collect();
-        add_synthesis(&mut self.steps, all);
-        self.last = self.steps.len() - 1;
+        if self.last < kept.len() {
+            let all = steps.iter().map(|step| step.id.clone()).collect();
+            add_synthesis(steps, all);
+            self.last = steps.len() - 1;
+        }
+        self.plan.waves = ids_by_wave(steps);
     }
 }
 
-fn infer(steps: &[Step]) -> Pattern {
+fn infer(steps: &[PlanStep]) -> Pattern {
     if steps.iter().any(|step| step.when.is_some()) {
         return Pattern::Conditional;
     }
     let chained =
-        steps.iter().any(|step| step.kind() != StepKind::Synthesize && !step.depends_on.is_empty());
+        steps.iter().any(|step| step.kind != StepKind::Synthesize && !step.depends_on.is_empty());
     if chained { Pattern::Sequential } else { Pattern::Parallel }
 }

@@ -29,6 +29,8 @@ pub enum Shape {
     List(Box<Self>),
     /// An object from names to values.
     Map(Box<Self>),
+    /// One of these.
+    Either(Vec<Self>),
     /// A type that has a name.
     Named(fn() -> Definition),
 }
@@ -54,6 +56,8 @@ pub enum Form {
     Names(Vec<(&'static str, Vec<&'static str>)>),
     /// One of these objects, told apart by the member `type`.
     Cases(Vec<Case>),
+    /// Another name of a form.
+    Alias(Shape),
 }
 
 /// One of several objects.
@@ -125,6 +129,32 @@ impl Definition {
 
     pub(crate) fn cases(name: &'static str, docs: &[&'static str], cases: Vec<Case>) -> Self {
         Self { name, docs: docs.to_vec(), form: Form::Cases(cases) }
+    }
+
+    /// The cases of `kinds`, each with these fields before its own.
+    pub(crate) fn envelope(
+        name: &'static str,
+        docs: &[&'static str],
+        rows: &[Row],
+        described: impl Iterator<Item = Described>,
+        kinds: &Shape,
+    ) -> Self {
+        let shared = fields(rows, described);
+        let mut cases = if let Shape::Named(kinds) = kinds
+            && let Form::Cases(cases) = kinds().form
+        {
+            cases
+        } else {
+            Vec::new()
+        };
+        for case in &mut cases {
+            case.fields.splice(0..0, shared.iter().cloned());
+        }
+        Self::cases(name, docs, cases)
+    }
+
+    pub(crate) fn alias(name: &'static str, docs: &[&'static str], shape: Shape) -> Self {
+        Self { name, docs: docs.to_vec(), form: Form::Alias(shape) }
     }
 }
 

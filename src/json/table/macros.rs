@@ -240,6 +240,13 @@ macro_rules! options {
             fn expected(&self) -> &'static str {
                 "an object"
             }
+
+            fn check(
+                &self,
+                at: &$crate::json::table::At<'_>,
+            ) -> Result<(), $crate::error::Error> {
+                $crate::json::table::check(Self::ROWS, &[$(&self.$field),*], at)
+            }
         }
 
         impl $crate::json::table::Item for $name {
@@ -428,6 +435,67 @@ macro_rules! cases {
     };
 }
 
+/// Declares a struct of the members that all cases share, around one of them. In JSON, `type` comes
+/// first, then these members, then those of the case.
+macro_rules! envelope {
+    (
+        $(#[doc = $doc:literal])*
+        pub struct $name:ident as $ts:literal of $kind:ident {
+            $($(#[doc = $field_doc:literal])* $field:ident $json:literal : $type:ty;)*
+        }
+    ) => {
+        $(#[doc = $doc])*
+        #[derive(Debug, Clone, PartialEq)]
+        #[non_exhaustive]
+        pub struct $name {
+            $($(#[doc = $field_doc])* pub $field: $type,)*
+            /// Which case it is, with its own members.
+            pub kind: $kind,
+        }
+
+        impl $name {
+            const ROWS: &'static [$crate::json::table::Row] = &[
+                $($crate::json::table::Row::new($json, false, $crate::json::table::Range::Any)),*
+            ];
+
+            /// Returns the JSON form.
+            #[must_use]
+            pub fn to_json(&self) -> $crate::json::Json<'static> {
+                $crate::json::table::Write::write(self)
+            }
+        }
+
+        impl $crate::json::table::Write for $name {
+            fn write(&self) -> $crate::json::Json<'static> {
+                let mut all = vec![("type".into(), self.kind.name().into())];
+                all.extend($crate::json::table::members(Self::ROWS, &[$(&self.$field),*]));
+                all.extend(self.kind.members());
+                $crate::json::Json::Object(all)
+            }
+        }
+
+        impl $crate::json::table::Describe for $name {
+            fn shape() -> $crate::json::table::Shape {
+                use $crate::json::table::{Definition, Describe, Shape};
+                Shape::Named(|| {
+                    let shapes: Vec<(&[&'static str], Shape)> =
+                        vec![$((&[$($field_doc),*][..], <$type as Describe>::shape())),*];
+                    let shapes = shapes.into_iter().map(|one| (one, None));
+                    let kinds = <$kind as Describe>::shape();
+                    Definition::envelope($ts, &[$($doc),*], Self::ROWS, shapes, &kinds)
+                })
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.to_json().serialize(serializer)
+            }
+        }
+    };
+}
+
 pub(crate) use {
-    blank, cases, described, first, flag, names, options, range, record, shape, writer,
+    blank, cases, described, envelope, first, flag, names, options, range, record, shape, writer,
 };

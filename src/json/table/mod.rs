@@ -23,6 +23,7 @@
 //! | [`record!`] | a struct of results | no | yes |
 //! | [`borrowed!`] | a struct of results that borrows from the host's texts | no | yes |
 //! | [`cases!`] | an enum of records, told apart by a member | no | yes |
+//! | [`envelope!`] | a struct of members that all cases share, around one of them | no | yes |
 //! | [`names!`] | an enum of names, strings in JSON | yes | yes |
 //!
 //! - A row without `=` has the default of its type.
@@ -32,7 +33,8 @@
 //! - A record under the JSON name `""` has its members among those of the outer record.
 //!
 //! Readers take missing and `null` members as the default, and refuse unknown members with their
-//! path.
+//! path. `Read::check` refuses options made in Rust for the reasons, and with the errors, of the
+//! reader.
 
 #[macro_use]
 mod borrowed;
@@ -45,7 +47,7 @@ pub(crate) use borrowed::{borrowed, given};
 pub(crate) use describe::Describe;
 pub use describe::{Case, Definition, Field, Form, Shape};
 pub(crate) use macros::{
-    blank, cases, described, first, flag, names, options, range, record, shape, writer,
+    blank, cases, described, envelope, first, flag, names, options, range, record, shape, writer,
 };
 pub(crate) use value::{At, Item, Read, Write};
 
@@ -121,6 +123,12 @@ pub(crate) fn read(
         }
     }
     Ok(())
+}
+
+/// Refuses values that [`read`] would refuse.
+pub(crate) fn check(rows: &[Row], values: &[&dyn Read], at: &At<'_>) -> Result<(), Error> {
+    let mut pairs = rows.iter().zip(values);
+    pairs.try_for_each(|(row, value)| value.check(&at.member(row.name, row.range)))
 }
 
 /// Returns the members of a record in JSON, in the order of the rows.

@@ -70,6 +70,24 @@ borrowed! {
     }
 }
 
+names! {
+    /// The weather.
+    pub enum Weather as "Weather", "sun or rain", non_exhaustive {
+        /// Sun.
+        Sun "sun",
+        /// Rain.
+        Rain "rain",
+    }
+}
+
+envelope! {
+    /// An event with its number.
+    pub struct Numbered as "NumberedEvent" of Event {
+        /// The number.
+        seq "seq": u64;
+    }
+}
+
 cases! {
     /// What happened.
     pub enum Event as "WalkEvent" {
@@ -129,6 +147,32 @@ fn errors_name_the_path() {
         let wanted = Error::option(path, expected);
         assert_eq!(walk(text).unwrap_err(), wanted, "{text}");
     }
+}
+
+#[test]
+fn what_the_reader_refuses_is_refused_in_rust() {
+    let plain = || walk("{}").unwrap();
+    let stop = |minutes| Stop::blank().minutes(minutes);
+    for (made, text) in [
+        (plain().steps(0), r#"{"steps":0}"#),
+        (plain().hills(1.5), r#"{"hills":1.5}"#),
+        (plain().stops(vec![stop(5), stop(61)]), r#"{"stops":[{"place":""},{"minutes":61}]}"#),
+    ] {
+        assert_eq!(made.check(&At::ROOT), Err(walk(text).unwrap_err()));
+    }
+    assert!(plain().hills(f64::NAN).check(&At::ROOT).is_err());
+    assert_eq!(plain().stops(vec![stop(60)]).check(&At::ROOT), Ok(()));
+}
+
+#[test]
+fn cases_share_members() {
+    let event = Numbered { seq: 7, kind: Event::Step { number: 1 } };
+    assert_eq!(event.to_json().to_text(), r#"{"type":"step","seq":7,"number":1}"#);
+    let Shape::Named(event) = <Numbered as super::Describe>::shape() else { panic!() };
+    let event = event();
+    let Form::Cases(cases) = event.form else { panic!() };
+    let names: Vec<_> = cases[0].fields.iter().map(|field| field.name).collect();
+    assert_eq!((event.name, cases[0].tag, names), ("NumberedEvent", "step", vec!["seq", "number"]));
 }
 
 #[test]

@@ -24,6 +24,12 @@ pub(crate) trait Read {
 
     /// What the host should have given.
     fn expected(&self) -> &'static str;
+
+    /// Refuses a value that [`Read::read`] would refuse: options that are made in Rust obey the
+    /// same ranges.
+    fn check(&self, _at: &At<'_>) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 /// A value of which lists are read.
@@ -88,12 +94,12 @@ impl<'a> At<'a> {
     }
 
     /// A whole number of the range, at most `most`.
-    fn whole(&self, json: &Json<'_>, most: u64) -> Result<u64, Error> {
+    fn whole(&self, number: Option<u64>, most: u64) -> Result<u64, Error> {
         let (least, most) = match self.range {
             Range::Whole(least, end) => (least, end.min(most)),
             Range::Any | Range::Real(..) => (0, most),
         };
-        let number = json.as_u64().filter(|number| (least..=most).contains(number));
+        let number = number.filter(|number| (least..=most).contains(number));
         number.ok_or_else(|| match most {
             u64::MAX => self.wrong(format!("a whole number of at least {least}")),
             _ => self.wrong(format!("a whole number from {least} to {most}")),
@@ -101,12 +107,12 @@ impl<'a> At<'a> {
     }
 
     /// A finite number of the range.
-    fn real(&self, json: &Json<'_>) -> Result<f64, Error> {
+    fn real(&self, number: Option<f64>) -> Result<f64, Error> {
         let (least, most) = match self.range {
             Range::Real(least, most) => (least, most),
             Range::Any | Range::Whole(..) => (f64::MIN, f64::MAX),
         };
-        let number = json.as_f64().filter(|number| (least..=most).contains(number));
+        let number = number.filter(|number| (least..=most).contains(number));
         number.filter(|number| number.is_finite()).ok_or_else(|| match (least, most) {
             (f64::MIN, f64::MAX) => self.wrong("a number"),
             (_, f64::MAX | f64::INFINITY) => self.wrong(format!("a number of at least {least}")),
@@ -161,12 +167,16 @@ impl Write for f64 {
 
 impl Read for f64 {
     fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
-        *self = at.real(&json)?;
+        *self = at.real(json.as_f64())?;
         Ok(())
     }
 
     fn expected(&self) -> &'static str {
         "a number"
+    }
+
+    fn check(&self, at: &At<'_>) -> Result<(), Error> {
+        at.real(Some(*self)).map(|_| ())
     }
 }
 
@@ -180,13 +190,17 @@ macro_rules! whole {
 
         impl Read for $type {
             fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
-                let number = at.whole(&json, $most)?;
+                let number = at.whole(json.as_u64(), $most)?;
                 *self = Self::try_from(number).map_err(|_| at.wrong("a smaller number"))?;
                 Ok(())
             }
 
             fn expected(&self) -> &'static str {
                 "a whole number"
+            }
+
+            fn check(&self, at: &At<'_>) -> Result<(), Error> {
+                at.whole(u64::try_from(*self).ok(), $most).map(|_| ())
             }
         }
     )*};
@@ -258,6 +272,10 @@ impl<T: Item> Read for Option<T> {
     fn expected(&self) -> &'static str {
         T::item().expected()
     }
+
+    fn check(&self, at: &At<'_>) -> Result<(), Error> {
+        self.as_ref().map_or(Ok(()), |value| value.check(at))
+    }
 }
 
 impl<T: Write> Write for Vec<T> {
@@ -284,6 +302,11 @@ impl<T: Item> Read for Vec<T> {
 
     fn expected(&self) -> &'static str {
         "an array"
+    }
+
+    fn check(&self, at: &At<'_>) -> Result<(), Error> {
+        let mut items = self.iter().enumerate();
+        items.try_for_each(|(index, item)| item.check(&at.index(index)))
     }
 }
 

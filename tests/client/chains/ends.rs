@@ -9,7 +9,8 @@ use futures::{FutureExt, StreamExt, future, stream};
 use gloo_net::http::Request;
 use gloo_timers::future::TimeoutFuture;
 use serde_json::{Value, json};
-use turnlock::chain::{Costs, Limits, Stop};
+use turnlock::chain::{Costs, Failure, Limits, Stop};
+use turnlock::json::Json;
 use turnlock_client::chain::{
     CacheEntry, ChainCache, ChainEventKind, ChainOptions, ChainPath, ChainResult, ChainStatus,
     Classifier, Complexity, MemoryCache, StepContext, StepError, StepStatus, SynthesisContext,
@@ -127,7 +128,7 @@ fn troubled(trouble: &Trouble) -> ChainOptions {
         },
         async move |context: StepContext| {
             search.pass("search").await;
-            Ok::<_, StepError>([context.query])
+            Ok::<_, StepError>([context.query.clone()])
         },
         async move |_| {
             synthesize.pass("synthesize").await;
@@ -155,7 +156,7 @@ fn troubled(trouble: &Trouble) -> ChainOptions {
         Ok::<_, StepError>(None::<Value>)
     })
     .cache(TroubledCache(MemoryCache::new(), trouble.clone()))
-    .limits(Limits { retry_ms: 0, diminishing: 0.0, ..Limits::default() })
+    .limits(Limits::default().retry_ms(0).diminishing(0.0))
 }
 
 #[wasm_bindgen_test]
@@ -198,15 +199,15 @@ async fn a_call_that_takes_too_long_is_dropped() {
             if context.query == "slow" {
                 hangs.pass("search").await;
             }
-            Ok::<_, StepError>([context.query])
+            Ok::<_, StepError>([context.query.clone()])
         },
         // While the chain goes on.
         async move |_| Ok::<_, StepError>(format!("{} dropped", dropped.get())),
     )
     .classify(async |_| Ok::<_, StepError>(Complexity::Complex))
-    .limits(Limits { step_ms: 2000, max_retries: 0, ..Limits::default() });
+    .limits(Limits::default().step_ms(2000).max_retries(0));
     let result = run(options).await.result;
-    assert_eq!(result.text, "1 dropped");
+    assert_eq!(result.outcome.text, "1 dropped");
     assert_eq!(failures(&result)["1"], "chain.timeout");
 }
 
@@ -254,7 +255,7 @@ async fn run(options: ChainOptions) -> Ended {
     while let Some(event) = chain.next().await {
         match event.kind {
             ChainEventKind::Classified { by, .. } => classifier = Some(by),
-            ChainEventKind::Complete(_) => ends += 1,
+            ChainEventKind::Complete { .. } => ends += 1,
             _ => {}
         }
     }
@@ -272,7 +273,7 @@ async fn a_panic_is_the_failure_of_its_call() {
     for (at, what) in KINDS.into_iter().flat_map(|at| [(at, What::Panic), (at, What::PanicLater)]) {
         let trouble = Trouble::new(at, what);
         let Ended { result, classifier } = run(troubled(&trouble)).await;
-        let code = |error: Option<&turnlock_client::FailureView>| error.map(|one| one.code.clone());
+        let code = |error: Option<&Failure>| error.map(|one| one.code.clone());
         let failed: Vec<_> = failures(&result).into_iter().collect();
         let pairs: Vec<(&str, &str)> =
             failed.iter().map(|(id, code)| (id.as_str(), code.as_str())).collect();
@@ -287,19 +288,24 @@ async fn a_panic_is_the_failure_of_its_call() {
         assert_eq!(pairs, expected, "{at}");
         match at {
             "answer" | "synthesize" => {
-                assert_eq!(result.status, ChainStatus::Failed, "{at}");
-                assert_eq!(code(result.error.as_ref()), Some(threw));
+                assert_eq!(result.outcome.status, ChainStatus::Failed, "{at}");
+                assert_eq!(code(result.outcome.error.as_ref()), Some(threw));
                 assert_eq!(trouble.entered.get(), 2, "{at} is tried again");
             }
-            "plan" => assert_eq!(code(result.fell_back.as_ref()).as_deref(), Some("plan.failed")),
+            "plan" => {
+                assert_eq!(code(result.outcome.fell_back.as_ref()).as_deref(), Some("plan.failed"))
+            }
             "search" => {
-                assert_eq!(code(result.fell_back.as_ref()).as_deref(), Some("chain.no_results"));
+                assert_eq!(
+                    code(result.outcome.fell_back.as_ref()).as_deref(),
+                    Some("chain.no_results")
+                );
             }
             "classify" => assert_eq!(classifier, Some(Classifier::Core)),
             "assess" => assert_eq!(result.completeness, None),
-            _ => assert_eq!(result.status, ChainStatus::Complete, "{at}"),
+            _ => assert_eq!(result.outcome.status, ChainStatus::Complete, "{at}"),
         }
-        if at != "assess" && result.path == ChainPath::Chain {
+        if at != "assess" && result.outcome.path == ChainPath::Chain {
             assert_eq!(result.completeness, Some(0.5), "{at}");
         }
         assert!(trouble.entered.get() > 0, "{at} was not called");
@@ -321,7 +327,7 @@ fn searching<R: serde::Serialize + 'static, E: Into<StepError> + 'static>(
         synthesize,
     )
     .classify(async |_| Ok::<_, StepError>(Complexity::Complex))
-    .limits(Limits { retry_ms: 0, ..Limits::default() })
+    .limits(Limits::default().retry_ms(0))
 }
 
 struct Unsayable;
@@ -368,13 +374,13 @@ async fn a_result_as_deep_as_the_core_takes() {
     let options = searching(
         async move |_| Ok::<_, StepError>(given.clone()),
         async move |context| {
-            saw.replace(context.results[0].result.clone());
+            saw.replace(context.results[0].result.clone().into());
             Ok("read".into())
         },
     );
     let result = run(options).await.result;
-    assert_eq!(result.text, "read");
-    assert_eq!(result.steps[0].result.as_ref(), Some(&deep));
+    assert_eq!(result.outcome.text, "read");
+    assert_eq!(result.steps[0].result.as_ref(), Some(&Json::from(deep.clone())));
     assert_eq!(*seen.borrow(), deep);
 }
 
@@ -382,7 +388,7 @@ async fn a_result_as_deep_as_the_core_takes() {
 async fn text_that_breaks_off() {
     for panics in [false, true] {
         let options = searching(
-            async |context: StepContext| Ok::<_, StepError>([context.query]),
+            async |context: StepContext| Ok::<_, StepError>([context.query.clone()]),
             async move |_| {
                 let pieces = stream::iter(["First ", "second"]).map(move |piece| {
                     assert!(!panics || piece == "First ", "planned: a piece");
@@ -392,8 +398,11 @@ async fn text_that_breaks_off() {
             },
         );
         let result = run(options).await.result;
-        assert_eq!((result.status, result.text.as_str()), (ChainStatus::Failed, "First "));
-        assert_eq!(result.error.unwrap().code, "synthesize.threw");
+        assert_eq!(
+            (result.outcome.status, result.outcome.text.as_str()),
+            (ChainStatus::Failed, "First ")
+        );
+        assert_eq!(result.outcome.error.unwrap().code, "synthesize.threw");
         assert_eq!(result.steps[1].attempts, 1, "not behind a word that was shown");
     }
 }
@@ -401,7 +410,7 @@ async fn text_that_breaks_off() {
 #[wasm_bindgen_test]
 async fn text_without_end() {
     let options = searching(
-        async |context: StepContext| Ok::<_, StepError>([context.query]),
+        async |context: StepContext| Ok::<_, StepError>([context.query.clone()]),
         async |_| Ok(Text::stream(stream::repeat("more ").map(Ok::<_, StepError>))),
     );
     let mut chain = run_chain(options).unwrap();
@@ -411,15 +420,22 @@ async fn text_without_end() {
         }
     }
     let result = chain.result().await;
-    assert_eq!((result.status, result.stopped), (ChainStatus::Cancelled, Some(Stop::Cancelled)));
-    assert!(result.text.starts_with("more ") && result.text.len() < 1000, "{}", result.text.len());
+    assert_eq!(
+        (result.outcome.status, result.outcome.stopped),
+        (ChainStatus::Cancelled, Some(Stop::Cancelled))
+    );
+    assert!(
+        result.outcome.text.starts_with("more ") && result.outcome.text.len() < 1000,
+        "{}",
+        result.outcome.text.len()
+    );
 }
 
 #[wasm_bindgen_test]
 async fn keys_are_those_of_the_npm_package() {
     let cache = MemoryCache::new();
     let options = searching(
-        async |context: StepContext| Ok::<_, StepError>([context.query]),
+        async |context: StepContext| Ok::<_, StepError>([context.query.clone()]),
         async |_| Ok("x".into()),
     );
     let result = run(options.cache(cache.clone()).model("index")).await.result;
@@ -437,7 +453,7 @@ async fn a_value_that_is_null_is_a_result() {
     let options =
         searching(async |_| Ok::<_, StepError>(None::<u32>), async |_| Ok("nothing".into()));
     let result = run(options).await.result;
-    assert_eq!(result.steps[0].result, Some(Value::Null));
+    assert_eq!(result.steps[0].result, Some(Json::Null));
 }
 
 #[wasm_bindgen_test]
@@ -460,7 +476,7 @@ async fn a_search_refines_where_nothing_else_does() {
     )
     .classify(async |_| Ok::<_, StepError>(Complexity::Complex));
     let result = run(options).await.result;
-    assert_eq!(result.steps[1].result, Some(json!("y from 1")));
+    assert_eq!(result.steps[1].result, Some("y from 1".into()));
 }
 
 #[wasm_bindgen_test]
@@ -474,8 +490,8 @@ async fn options_out_of_range_are_refused() {
             async |_| Ok::<_, StepError>("x"),
         )
     };
-    let steps = Limits { max_steps: 0, ..Limits::default() };
-    let cost = Costs { search: f64::NAN, ..Costs::default() };
+    let steps = Limits::default().max_steps(0);
+    let cost = Costs::default().search(f64::NAN);
     let refused = [
         (options("  "), "query"),
         (options("x").limits(steps), "limits.maxSteps"),
@@ -488,5 +504,5 @@ async fn options_out_of_range_are_refused() {
         assert!(error.message.contains(named), "{error}");
     }
     let result = run(options("x").enabled(false)).await.result;
-    assert_eq!((result.path, result.classification), (ChainPath::Simple, None));
+    assert_eq!((result.outcome.path, result.classification), (ChainPath::Simple, None));
 }

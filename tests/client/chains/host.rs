@@ -10,7 +10,7 @@ use futures::future::Shared;
 use futures::stream;
 use gloo_timers::future::TimeoutFuture;
 use serde_json::{Value, json};
-use turnlock::chain::{ClassifierOptions, Costs, Limits, Pattern};
+use turnlock::chain;
 use turnlock_client::chain::{
     AnswerContext, CacheEntry, ChainOptions, Complexity, MemoryCache, StepContext, StepError,
     StepId, SynthesisContext, Text,
@@ -94,7 +94,7 @@ impl Host {
             let host = self.clone();
             options = options.condition(async move |context| {
                 host.next("condition");
-                let decided = &host.scenario["condition"][context.id.to_string()];
+                let decided = &host.scenario["condition"][context.step.id.to_string()];
                 Ok::<_, StepError>(decided.as_bool().unwrap())
             });
         }
@@ -226,64 +226,12 @@ impl Host {
 }
 
 /// Options of a table.
-fn given(mut options: ChainOptions, table: &Value) -> ChainOptions {
+fn given(options: ChainOptions, table: &Value) -> ChainOptions {
+    let mut own = json!({ "query": QUERY });
     for (key, value) in table.as_object().into_iter().flatten() {
-        options = match key.as_str() {
-            "limits" => options.limits(limits(value)),
-            "costs" => options.costs(costs(value)),
-            "patterns" => {
-                let names = value.as_array().unwrap().iter();
-                options.patterns(names.map(|name| Pattern::parse(name.as_str().unwrap()).unwrap()))
-            }
-            "model" => options.model(value.as_str().unwrap()),
-            "enabled" => options.enabled(value.as_bool().unwrap()),
-            "classifier" => {
-                let threshold = value["threshold"].as_f64().unwrap_or(0.5);
-                options.classifier(ClassifierOptions { threshold, ..ClassifierOptions::default() })
-            }
-            other => panic!("option {other}"),
-        };
+        own[key] = value.clone();
     }
-    options
-}
-
-fn limits(table: &Value) -> Limits {
-    let mut limits = Limits::default();
-    for (key, value) in table.as_object().unwrap() {
-        let whole = || value.as_u64().unwrap();
-        let size = || usize::try_from(whole()).unwrap();
-        match key.as_str() {
-            "maxSteps" => limits.max_steps = size(),
-            "maxCost" => limits.max_cost = value.as_f64().unwrap(),
-            "completeness" => limits.completeness = value.as_f64().unwrap(),
-            "diminishing" => limits.diminishing = value.as_f64().unwrap(),
-            "maxParallel" => limits.max_parallel = size(),
-            "maxRetries" => limits.max_retries = u32::try_from(whole()).unwrap(),
-            "retryMs" => limits.retry_ms = whole(),
-            "stepMs" => limits.step_ms = whole(),
-            "planMs" => limits.plan_ms = whole(),
-            "totalMs" => limits.total_ms = whole(),
-            "answerMs" => limits.answer_ms = whole(),
-            "cacheMs" => limits.cache_ms = whole(),
-            other => panic!("limit {other}"),
-        }
-    }
-    limits
-}
-
-fn costs(table: &Value) -> Costs {
-    let mut costs = Costs::default();
-    for (key, value) in table.as_object().unwrap() {
-        let place = match key.as_str() {
-            "answer" => &mut costs.answer,
-            "assess" => &mut costs.assess,
-            "plan" => &mut costs.plan,
-            "refine" => &mut costs.refine,
-            "search" => &mut costs.search,
-            "synthesize" => &mut costs.synthesize,
-            other => panic!("cost {other}"),
-        };
-        *place = value.as_f64().unwrap();
-    }
-    costs
+    let own = chain::ChainOptions::parse(own.to_string().as_bytes()).unwrap();
+    let options = options.limits(own.limits).costs(own.costs).patterns(own.patterns);
+    options.classifier(own.classifier).model(own.model).enabled(own.enabled)
 }

@@ -92,7 +92,7 @@ impl Library {
 fn report(context: &SynthesisContext) -> String {
     let mut found = Vec::<(String, String)>::new();
     for document in context.results.iter().filter_map(|one| one.result.as_array()).flatten() {
-        let part = |key: &str| document[key].as_str().unwrap().to_owned();
+        let part = |key: &str| document.get(key).unwrap().as_str().unwrap().to_owned();
         if found.iter().all(|(id, _)| *id != part("id")) {
             found.push((part("id"), part("text")));
         }
@@ -104,7 +104,7 @@ fn report(context: &SynthesisContext) -> String {
 /// What a small model would do: the focus says what to take out of the results.
 fn refined(context: &StepContext) -> String {
     let items = context.inputs.iter().filter_map(|one| one.result.as_array()).flatten();
-    let text: Vec<_> = items.map(|item| item["text"].as_str().unwrap()).collect();
+    let text: Vec<_> = items.map(|item| item.get("text").unwrap().as_str().unwrap()).collect();
     let focus = js_sys::RegExp::new(&context.focus, "");
     let found = focus.exec(&text.join(" "));
     found.and_then(|groups| groups.get(1).as_string()).unwrap_or_default()
@@ -157,13 +157,16 @@ async fn a_comparison_searches_side_by_side() {
     let session = "rust-chain-compare";
     let library = Library::open().await;
     let Ran { events, result } = run(host(COMPARE, session, &library, &Searched::default())).await;
-    assert_eq!((result.path, result.stopped), (ChainPath::Chain, Some(Stop::PlanFinished)));
+    assert_eq!(
+        (result.outcome.path, result.outcome.stopped),
+        (ChainPath::Chain, Some(Stop::PlanFinished))
+    );
     let at = |kind: &str, id: u64| {
         events.iter().position(|event| event["type"] == kind && event["id"] == id).unwrap()
     };
     assert!(at("step_started", 2) < at("step_done", 1));
     for fact in ["1843", "Ida Thorne", "1861", "Samuel Okoye"] {
-        assert!(result.text.contains(fact), "{fact} is not in: {}", result.text);
+        assert!(result.outcome.text.contains(fact), "{fact} is not in: {}", result.outcome.text);
     }
     assert_eq!(site::requests(session).await.len(), 2, "a plan and a synthesis");
 }
@@ -174,7 +177,7 @@ async fn a_chain_follows_what_it_finds() {
     let library = Library::open().await;
     let Ran { result, .. } = run(host(FOLLOW, session, &library, &searched)).await;
     assert_eq!(searched.borrow()[1], "lighthouse built engineer Veyra");
-    assert!(result.text.contains("Ida Thorne"), "{}", result.text);
+    assert!(result.outcome.text.contains("Ida Thorne"), "{}", result.outcome.text);
     assert_eq!(result.steps.len(), 4);
     assert!(result.steps.iter().all(|step| step.status == StepStatus::Done));
     assert_eq!(site::requests(session).await.len(), 2);
@@ -187,7 +190,7 @@ async fn a_condition_picks_the_way() {
     let Ran { result, .. } = run(options).await;
     let status = |id: u64| result.steps.iter().find(|step| step.id == id.into()).unwrap().status;
     assert_eq!((status(2), status(3)), (StepStatus::Done, StepStatus::Skipped));
-    assert!(result.text.contains("supplier"), "{}", result.text);
+    assert!(result.outcome.text.contains("supplier"), "{}", result.outcome.text);
 }
 
 #[wasm_bindgen_test]
@@ -195,7 +198,7 @@ async fn a_simple_query_is_one_request() {
     let (session, searched) = ("rust-chain-simple", Searched::default());
     let library = Library::open().await;
     let Ran { result, .. } = run(host("What is a causeway?", session, &library, &searched)).await;
-    assert_eq!(result.path, ChainPath::Simple);
+    assert_eq!(result.outcome.path, ChainPath::Simple);
     assert!(searched.borrow().is_empty());
     assert_eq!(site::requests(session).await.len(), 1);
 }
@@ -206,8 +209,8 @@ async fn a_planner_without_a_plan() {
     let query = "Compare the tax rules of Veyra and Stell and how they have changed since 1900.";
     let library = Library::open().await;
     let Ran { result, .. } = run(host(query, session, &library, &Searched::default())).await;
-    assert_eq!(result.path, ChainPath::Simple);
-    assert_eq!(result.fell_back.unwrap().code, "plan.syntax");
+    assert_eq!(result.outcome.path, ChainPath::Simple);
+    assert_eq!(result.outcome.fell_back.unwrap().code, "plan.syntax");
     assert_eq!(site::requests(session).await.len(), 2, "the planner, then the answer");
 }
 
@@ -231,7 +234,7 @@ async fn what_was_searched_is_not_searched_again() {
     let (second, searches) = play().await;
     assert_eq!(searches, 0);
     assert_eq!(second.steps.iter().filter(|step| step.cached).count(), 2);
-    assert_eq!(first.text, second.text);
+    assert_eq!(first.outcome.text, second.outcome.text);
 }
 
 #[wasm_bindgen_test]
@@ -262,8 +265,11 @@ async fn cancelled_in_the_middle() {
     let chain = run_chain(options).unwrap();
     control.replace(Some(chain.control()));
     let result = chain.result().await;
-    assert_eq!((result.status, result.stopped), (ChainStatus::Cancelled, Some(Stop::Cancelled)));
-    assert_eq!(result.error.unwrap().message, "enough");
+    assert_eq!(
+        (result.outcome.status, result.outcome.stopped),
+        (ChainStatus::Cancelled, Some(Stop::Cancelled))
+    );
+    assert_eq!(result.outcome.error.unwrap().message, "enough");
     assert_eq!(told.get(), 2, "both searches are told");
 }
 
@@ -281,7 +287,7 @@ async fn feedback_is_counted_by_pattern() {
         COMPARE,
         async |_| Ok::<_, StepError>("x"),
         async move |_| Ok::<_, StepError>(plan.clone()),
-        async |context: StepContext| Ok::<_, StepError>([context.query]),
+        async |context: StepContext| Ok::<_, StepError>([context.query.clone()]),
         async |context: SynthesisContext| {
             context.spend(1.5);
             context.spend(1.0);
@@ -298,7 +304,7 @@ async fn feedback_is_counted_by_pattern() {
     let parallel = stats.of(Pattern::Parallel);
     assert_eq!((parallel.n, parallel.successes), (1, 1));
     assert!((parallel.cost - 2.5).abs() < 1e-9, "what was spent adds up");
-    assert_eq!(stats.choose(&Pattern::ALL), None, "nothing is chosen without data");
+    assert_eq!(stats.choose(Pattern::ALL), None, "nothing is chosen without data");
     let restored = PatternStats::restore(&stats.export()).unwrap();
     assert_eq!(restored.export(), stats.export());
     assert_eq!(restored.of(Pattern::Parallel), parallel);

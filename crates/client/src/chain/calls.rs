@@ -14,21 +14,20 @@ use super::super::drive::{Facts, Host, Machine, Tasks};
 use super::super::feed::Feed;
 use super::super::guard::Guarded;
 use super::cache::{CacheEntry, ChainCache};
-use super::context::{Call, Context};
-use super::events::{ChainEvent, read};
+use super::context::{Call, CallContext};
 use super::text::{StepError, Text, Written};
-use turnlock::chain::{CallKind, Chain, Effect, Input};
+use turnlock::Next;
+use turnlock::chain::{
+    AnswerCall, AssessCall, CallBody, Chain, ChainEvent, ChainResult, ClassifyCall, ConditionCall,
+    Effect, Input, PlanCall, ReplanCall, StepCall, SynthesisCall,
+};
 use turnlock::json::Json;
 
 impl Machine for Chain {
     type Effect = Effect;
 
-    fn poll(&mut self) -> Option<Effect> {
+    fn poll(&mut self) -> Next<Effect> {
         self.poll()
-    }
-
-    fn next_deadline(&self) -> Option<u64> {
-        self.next_deadline()
     }
 
     fn due(&mut self, now_ms: u64) {
@@ -36,9 +35,11 @@ impl Machine for Chain {
     }
 }
 
-/// A callback of the host's: what it is told, and where its pieces of text go.
-pub(super) type Callback =
-    Rc<dyn Fn(Json<'static>, Call, Pieces) -> LocalBoxFuture<'static, Result<String, StepError>>>;
+/// A callback of the host's: what it is told, and where its pieces of text go. It gives JSON text.
+pub(super) type Callback<T> = Rc<dyn Fn(CallContext<T>, Pieces) -> Given>;
+
+/// What a callback gives.
+type Given = LocalBoxFuture<'static, Result<String, StepError>>;
 
 /// Takes pieces of text.
 pub(super) type Pieces = Rc<dyn Fn(String)>;
@@ -46,64 +47,71 @@ pub(super) type Pieces = Rc<dyn Fn(String)>;
 /// The callbacks of a chain.
 #[derive(Clone)]
 pub(super) struct Callbacks {
-    pub(super) answer: Callback,
-    pub(super) plan: Callback,
-    pub(super) search: Callback,
-    pub(super) synthesize: Callback,
-    pub(super) refine: Option<Callback>,
-    pub(super) classify: Option<Callback>,
-    pub(super) assess: Option<Callback>,
-    pub(super) condition: Option<Callback>,
-    pub(super) replan: Option<Callback>,
+    pub(super) answer: Callback<AnswerCall>,
+    pub(super) plan: Callback<PlanCall>,
+    pub(super) search: Callback<StepCall>,
+    pub(super) synthesize: Callback<SynthesisCall>,
+    pub(super) refine: Option<Callback<StepCall>>,
+    pub(super) classify: Option<Callback<ClassifyCall>>,
+    pub(super) assess: Option<Callback<AssessCall>>,
+    pub(super) condition: Option<Callback<ConditionCall>>,
+    pub(super) replan: Option<Callback<ReplanCall>>,
 }
 
+/// A callback with what it is told.
+type Bound = Box<dyn FnOnce(Call, Pieces) -> Given>;
+
 impl Callbacks {
-    fn of(&self, kind: CallKind) -> Option<&Callback> {
-        match kind {
-            CallKind::Answer => Some(&self.answer),
-            CallKind::Assess => self.assess.as_ref(),
-            CallKind::Classify => self.classify.as_ref(),
-            CallKind::Condition => self.condition.as_ref(),
-            CallKind::Plan => Some(&self.plan),
-            CallKind::Recall => None,
-            CallKind::Refine => self.refine.as_ref().or(Some(&self.search)),
-            CallKind::Replan => self.replan.as_ref(),
-            CallKind::Search => Some(&self.search),
-            CallKind::Synthesize => Some(&self.synthesize),
+    /// The callback for a call; `None` for one that is not there, which the core does not call.
+    fn of(&self, body: CallBody) -> Option<Bound> {
+        fn bound<T: 'static>(callback: &Callback<T>, told: T) -> Option<Bound> {
+            let callback = callback.clone();
+            Some(Box::new(move |call, show| callback(CallContext::new(told, call), show)))
+        }
+        match body {
+            CallBody::Answer(told) => bound(&self.answer, told),
+            CallBody::Assess(told) => bound(self.assess.as_ref()?, told),
+            CallBody::Classify(told) => bound(self.classify.as_ref()?, told),
+            CallBody::Condition(told) => bound(self.condition.as_ref()?, told),
+            CallBody::Plan(told) => bound(&self.plan, told),
+            CallBody::Recall(_) => None,
+            CallBody::Refine(told) => bound(self.refine.as_ref().unwrap_or(&self.search), told),
+            CallBody::Replan(told) => bound(self.replan.as_ref()?, told),
+            CallBody::Search(told) => bound(&self.search, told),
+            CallBody::Synthesize(told) => bound(&self.synthesize, told),
         }
     }
 }
 
 /// A callback that gives a value.
-pub(super) fn values<C, R, E>(run: impl AsyncFn(C) -> Result<R, E> + 'static) -> Callback
+pub(super) fn values<T, R, E>(
+    run: impl AsyncFn(CallContext<T>) -> Result<R, E> + 'static,
+) -> Callback<T>
 where
-    C: Context + 'static,
+    T: 'static,
     R: Serialize + 'static,
     E: Into<StepError> + 'static,
 {
     let run = Rc::new(run);
-    Rc::new(move |body, call, _| {
+    Rc::new(move |context, _| {
         let run = run.clone();
-        Box::pin(async move {
-            let context = read::<C>(&body)?.of(call);
-            let value = run(context).await.map_err(Into::into)?;
-            text(&value)
-        })
+        Box::pin(async move { text(&run(context).await.map_err(Into::into)?) })
     })
 }
 
 /// A callback that writes.
-pub(super) fn texts<C, T, E>(run: impl AsyncFn(C) -> Result<T, E> + 'static) -> Callback
+pub(super) fn texts<C, T, E>(
+    run: impl AsyncFn(CallContext<C>) -> Result<T, E> + 'static,
+) -> Callback<C>
 where
-    C: Context + 'static,
+    C: 'static,
     T: Into<Text> + 'static,
     E: Into<StepError> + 'static,
 {
     let run = Rc::new(run);
-    Rc::new(move |body, call, show| {
+    Rc::new(move |context, show| {
         let run = run.clone();
         Box::pin(async move {
-            let context = read::<C>(&body)?.of(call);
             let Text(written) = run(context).await.map_err(Into::into)?.into();
             let mut pieces = match written {
                 Written::Whole(whole) => return text(&whole),
@@ -134,20 +142,15 @@ pub(super) struct Calls {
 }
 
 impl Host<Chain> for Calls {
-    type End = Json<'static>;
+    type End = ChainResult;
 
-    fn perform(&mut self, effect: Effect, tasks: &mut Tasks) -> Option<Json<'static>> {
+    fn perform(&mut self, effect: Effect, tasks: &mut Tasks) -> Option<ChainResult> {
         match effect {
-            Effect::Emit(event) => {
-                // The core writes what `ChainEvent` reads.
-                if let Ok(event) = read(&event) {
-                    self.events.push(event);
-                }
-            }
-            Effect::Call { call, kind, body } => {
-                let handle = match kind {
-                    CallKind::Recall => tasks.start(self.recall(call, &body)),
-                    _ => tasks.start(self.call(call, kind, body)),
+            Effect::Emit(event) => self.events.push(event),
+            Effect::Call { call, body } => {
+                let handle = match body {
+                    CallBody::Recall(told) => tasks.start(self.recall(call, &told.key)),
+                    body => tasks.start(self.call(call, body)),
                 };
                 self.under_way.insert(call, handle);
             }
@@ -156,8 +159,8 @@ impl Host<Chain> for Calls {
                     handle.abort();
                 }
             }
-            Effect::Remember { key, value } => self.remember(&key, &value),
-            Effect::Done { result } => return Some(result),
+            Effect::Remember { key, value } => self.remember(&key, value),
+            Effect::Done(result) => return Some(result),
         }
         None
     }
@@ -165,13 +168,9 @@ impl Host<Chain> for Calls {
 
 impl Calls {
     /// Calls back, and tells what comes of it.
-    fn call(
-        &self,
-        call: u32,
-        kind: CallKind,
-        body: Json<'static>,
-    ) -> impl Future<Output = ()> + use<> {
-        let callback = self.callbacks.of(kind).cloned();
+    fn call(&self, call: u32, body: CallBody) -> impl Future<Output = ()> + use<> {
+        let kind = body.kind();
+        let callback = self.callbacks.of(body);
         let facts = self.facts.clone();
         async move {
             let Some(callback) = callback else { return };
@@ -180,33 +179,34 @@ impl Calls {
             let chunks = facts.clone();
             let show: Pieces = Rc::new(move |text| {
                 chunks.tell(move |chain: &mut Chain, now| {
-                    chain.handle(now, Input::Chunk { call, text: &text });
+                    chain.handle(now, Input::Chunk { call, text });
                 });
             });
-            let ended = match Guarded::new(move || callback(body, told, show)) {
+            let ended = match Guarded::new(move || callback(told, show)) {
                 Ok(given) => given.await,
                 Err(panicked) => Err(panicked),
             };
             waiting.settled = true;
             let cost = waiting.call.cost();
             facts.tell(move |chain, now| {
-                match ended.unwrap_or_else(|why| Err(StepError::new(why))) {
-                    Ok(value) => chain.handle(now, Input::Returned { call, value: &value, cost }),
+                let input = match ended.unwrap_or_else(|why| Err(StepError::new(why))) {
+                    Ok(value) => Input::returned(call, &value, cost),
                     Err(StepError { message, code, retryable }) => {
-                        let code = code.unwrap_or_else(|| format!("{}.threw", kind.name()).into());
-                        let (code, message) = (code.as_ref(), message.as_str());
-                        chain.handle(now, Input::Failed { call, code, message, retryable, cost });
+                        let code = code.unwrap_or_else(|| format!("{kind}.threw").into());
+                        let code = code.into_owned();
+                        Input::Failed { call, code, message, retryable, cost }
                     }
-                }
+                };
+                chain.handle(now, input);
             });
         }
     }
 
     /// Looks into the cache.
-    fn recall(&self, call: u32, body: &Json<'static>) -> impl Future<Output = ()> + use<> {
+    fn recall(&self, call: u32, key: &str) -> impl Future<Output = ()> + use<> {
         let cache = self.cache.clone();
         let facts = self.facts.clone();
-        let key = composed(body.get("key").and_then(Json::as_str).unwrap_or_default());
+        let key = composed(key);
         async move {
             let asked = Guarded::new(move || async move {
                 match cache {
@@ -223,17 +223,16 @@ impl Calls {
                 text(&serde_json::json!({ "value": value, "ageMs": age_ms })).ok()
             });
             facts.tell(move |chain: &mut Chain, now| {
-                let value = value.as_deref().unwrap_or("null");
-                chain.handle(now, Input::Returned { call, value, cost: None });
+                chain.handle(now, Input::returned(call, value.as_deref().unwrap_or("null"), None));
             });
         }
     }
 
     /// Keeps a result, by itself: a chain that ends must not tear a write.
-    fn remember(&self, key: &str, value: &Json<'static>) {
-        let Some((cache, value)) = self.cache.clone().zip(read(value).ok()) else { return };
+    fn remember(&self, key: &str, value: Json<'static>) {
+        let Some(cache) = self.cache.clone() else { return };
         let key = composed(key);
-        let entry = CacheEntry { value, stored_at: today_ms() };
+        let entry = CacheEntry { value: value.into(), stored_at: today_ms() };
         let kept = Guarded::new(move || async move { cache.set(&key, entry).await });
         let Ok(mut kept) = kept else { return };
         // What takes no time is there at once, for the next chain.

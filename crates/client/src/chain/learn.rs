@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use super::super::error::Error;
 use super::super::json::to_json;
-use super::events::read;
-use turnlock::chain::{Effectiveness, Learned, Pattern};
+use turnlock::chain::{Effectiveness, Learned, Learning, Pattern};
 
 /// Keeps count of how chains of each pattern fared. Nothing is chosen by it unless
 /// [`prefer_best`](Self::prefer_best) is set. Clones share what they know.
@@ -53,7 +52,7 @@ impl PatternStats {
     /// Chains of a pattern from which on it is compared; of two at least. Default 20.
     #[must_use]
     pub fn enough(mut self, chains: u64) -> Self {
-        self.enough = chains.max(1);
+        self.enough = chains;
         self
     }
 
@@ -78,11 +77,11 @@ impl PatternStats {
     /// Everything, as plain JSON to be kept: `{ version, patterns }`, as the npm package has it.
     #[must_use]
     pub fn export(&self) -> Value {
-        read(&self.known.borrow().to_json()).unwrap_or_default()
+        self.known.borrow().to_json().into()
     }
 
     /// What a chain learns from.
-    pub(super) fn learned(&self) -> Option<(Learned, u64)> {
-        self.prefers.then(|| (self.known.borrow().clone(), self.enough))
+    pub(super) fn learned(&self) -> Option<Learning> {
+        self.prefers.then(|| Learning::new(self.known.borrow().clone()).enough(self.enough))
     }
 }

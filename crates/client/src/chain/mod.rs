@@ -3,11 +3,9 @@
 mod cache;
 mod calls;
 mod context;
-mod events;
 mod learn;
 mod options;
 mod text;
-mod types;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -24,23 +22,23 @@ use super::clock;
 use super::drive::{Facts, Task, drive, spawn};
 use super::error::Error;
 use super::feed::Feed;
-use super::result::FailureView;
 use calls::Calls;
 use options::Parts;
-use turnlock::chain::{Chain, Input};
+use turnlock::chain::{Chain, Failure, Input};
 
 pub use cache::{CacheEntry, ChainCache, MemoryCache};
 pub use context::{
-    AnswerContext, AssessContext, ClassifyContext, ConditionContext, Missing, PlanContext,
+    AnswerContext, AssessContext, CallContext, ClassifyContext, ConditionContext, PlanContext,
     ReplanContext, StepContext, SynthesisContext,
 };
-pub use events::{Budget, ChainEvent, ChainEventKind, ChainOutcome, Classifier, Progress};
 pub use learn::PatternStats;
 pub use options::ChainOptions;
 pub use text::{StepError, Text};
-pub use types::{
-    ChainPath, ChainResult, ChainStatus, Complexity, Plan, PlanRepair, PlanStep, Refinement,
-    SkipReason, StepId, StepOutcome, StepResult, StepStatus,
+pub use turnlock::chain::{
+    Budget, ChainEvent, ChainEventKind, ChainOutcome, ChainPath, ChainResult, ChainStatus,
+    Classification, Classifier, ClassifierOptions, Complexity, Costs, Limits, MissingStep, Pattern,
+    Plan, PlanRepair, PlanStep, Progress, Refinement, SkipReason, StepId, StepKind, StepOutcome,
+    StepResult, StepStatus, Stop,
 };
 
 /// Answers a query: a simple one in one call, a complex one by a plan of steps.
@@ -50,10 +48,9 @@ pub use types::{
 ///
 /// ```no_run
 /// use futures::StreamExt;
-/// use turnlock::chain::Limits;
 /// use turnlock_client::Error;
 /// use turnlock_client::chain::{
-///     AnswerContext, ChainOptions, MemoryCache, PlanContext, StepContext, StepError,
+///     AnswerContext, ChainOptions, Limits, MemoryCache, PlanContext, StepContext, StepError,
 ///     SynthesisContext, run_chain,
 /// };
 ///
@@ -66,12 +63,12 @@ pub use types::{
 ///     async |context: PlanContext| ask(&context.prompt).await,
 ///     async |context: StepContext| look_up(&context.query).await,
 ///     async |context: SynthesisContext| {
-///         let found: Vec<_> = context.results.iter().map(|one| one.result.to_string()).collect();
+///         let found: Vec<_> = context.results.iter().map(|one| one.result.to_text()).collect();
 ///         context.spend(0.2);
 ///         ask(&format!("{}\n{}", context.query, found.join("\n"))).await
 ///     },
 /// )
-/// .limits(Limits { max_cost: 2.0, ..Limits::default() })
+/// .limits(Limits::default().max_cost(Some(2.0)))
 /// .cache(MemoryCache::new());
 /// let mut chain = run_chain(options)?;
 /// while let Some(event) = chain.next().await {
@@ -79,7 +76,7 @@ pub use types::{
 ///         print!("{chunk}");
 ///     }
 /// }
-/// println!("{:?}", chain.result().await.stopped);
+/// println!("{:?}", chain.result().await.outcome.stopped);
 /// # Ok(())
 /// # }
 /// ```
@@ -88,7 +85,7 @@ pub use types::{
 /// Misuse: `options.invalid`. Everything else is the chain's terminal event.
 pub fn run_chain(options: ChainOptions) -> Result<RunningChain, Error> {
     let Parts { core, callbacks, cache, feedback } = options.parts();
-    let mut machine = Chain::with(core.checked()?);
+    let mut machine = Chain::new(core)?;
     let (settle, result) = oneshot::channel();
     let (events, facts) = (Feed::new(), Facts::new());
     let calls = Calls {
@@ -108,10 +105,7 @@ pub fn run_chain(options: ChainOptions) -> Result<RunningChain, Error> {
     let task = spawn(async move {
         machine.handle(clock::whole_now(), Input::Start);
         let result = drive(machine, calls, facts).await;
-        // The core writes what `ChainResult` reads.
-        if let Ok(result) = events::read::<ChainResult>(&result) {
-            let _ = settle.send(Rc::new(result));
-        }
+        let _ = settle.send(Rc::new(result));
         events.end();
     });
     Ok(RunningChain { events: feed, control, task })
@@ -141,7 +135,7 @@ impl ChainControl {
     /// Ends the chain: every callback's future is dropped.
     pub fn cancel(&self, reason: impl Into<String>) {
         let reason = reason.into();
-        self.facts.tell(move |chain, now| chain.handle(now, Input::Cancel { reason: &reason }));
+        self.facts.tell(move |chain, now| chain.handle(now, Input::Cancel { reason }));
     }
 
     /// Tells the chain's [`PatternStats`] whether the user was satisfied, as soon as the chain is
@@ -149,11 +143,10 @@ impl ChainControl {
     pub async fn feedback(&self, satisfied: bool) {
         let result = self.result.clone().await;
         let (Ok(result), Some(stats)) = (result, &self.feedback) else { return };
-        let Some(plan) = result.plan.as_ref().filter(|_| result.path == ChainPath::Chain) else {
-            return;
-        };
+        let ChainOutcome { path, cost, duration_ms, .. } = result.outcome;
+        let Some(plan) = result.plan.as_ref().filter(|_| path == ChainPath::Chain) else { return };
         if !self.rated.replace(true) {
-            stats.record(plan.pattern, satisfied, result.cost, result.duration_ms);
+            stats.record(plan.pattern, satisfied, cost, duration_ms);
         }
     }
 }
@@ -184,25 +177,7 @@ impl RunningChain {
 }
 
 fn gone() -> ChainResult {
-    ChainResult {
-        status: ChainStatus::Failed,
-        path: ChainPath::Simple,
-        text: String::new(),
-        stopped: None,
-        fell_back: None,
-        cost: 0.0,
-        duration_ms: 0,
-        error: Some(FailureView {
-            code: "core.fault".to_owned(),
-            message: "no answer".to_owned(),
-            details: None,
-        }),
-        classification: None,
-        plan: None,
-        steps: Vec::new(),
-        refinements: Vec::new(),
-        completeness: None,
-    }
+    ChainResult::failed(Failure::new("core.fault", "no answer"))
 }
 
 impl Stream for RunningChain {

@@ -6,15 +6,14 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use super::cache::ChainCache;
-use super::calls::{Callback, Callbacks, texts, values};
+use super::calls::{Callbacks, texts, values};
 use super::context::{
     AnswerContext, AssessContext, ClassifyContext, ConditionContext, PlanContext, ReplanContext,
     StepContext, SynthesisContext,
 };
 use super::learn::PatternStats;
 use super::text::{StepError, Text};
-use super::types::Complexity;
-use turnlock::chain::{ClassifierOptions, Costs, Hooks, Limits, Options, Pattern};
+use turnlock::chain::{self, ClassifierOptions, Complexity, Costs, Hooks, Limits, Pattern};
 
 /// What [`run_chain`](super::run_chain) takes. Callbacks do the I/O; the core decides which one is
 /// called when.
@@ -23,7 +22,7 @@ use turnlock::chain::{ClassifierOptions, Costs, Hooks, Limits, Options, Pattern}
 /// again or goes on without. Its future is dropped when the call is no longer wanted.
 #[derive(Clone)]
 pub struct ChainOptions {
-    core: Options,
+    core: chain::ChainOptions,
     callbacks: Callbacks,
     cache: Option<Rc<dyn ChainCache>>,
     feedback: Option<PatternStats>,
@@ -31,7 +30,7 @@ pub struct ChainOptions {
 
 /// What a chain is made of.
 pub(super) struct Parts {
-    pub(super) core: Options,
+    pub(super) core: chain::ChainOptions,
     pub(super) callbacks: Callbacks,
     pub(super) cache: Option<Rc<dyn ChainCache>>,
     pub(super) feedback: Option<PatternStats>,
@@ -71,7 +70,7 @@ impl ChainOptions {
         WE: Into<StepError> + 'static,
     {
         Self {
-            core: Options::new(query),
+            core: chain::ChainOptions::new(query),
             callbacks: Callbacks {
                 answer: texts(answer),
                 plan: values(plan),
@@ -175,7 +174,7 @@ impl ChainOptions {
     /// Patterns that a plan may have. Default all three.
     #[must_use]
     pub fn patterns(mut self, patterns: impl IntoIterator<Item = Pattern>) -> Self {
-        self.core.plan.patterns = patterns.into_iter().collect();
+        self.core.patterns = patterns.into_iter().collect();
         self
     }
 
@@ -216,14 +215,12 @@ impl ChainOptions {
 
     pub(super) fn parts(self) -> Parts {
         let Self { mut core, callbacks, cache, feedback } = self;
-        let given = |callback: &Option<Callback>| callback.is_some();
-        core.hooks = Hooks {
-            assess: given(&callbacks.assess),
-            cache: cache.is_some(),
-            classify: given(&callbacks.classify),
-            condition: given(&callbacks.condition),
-            replan: given(&callbacks.replan),
-        };
+        core.hooks = Hooks::default()
+            .assess(callbacks.assess.is_some())
+            .cache(cache.is_some())
+            .classify(callbacks.classify.is_some())
+            .condition(callbacks.condition.is_some())
+            .replan(callbacks.replan.is_some());
         core.learned = feedback.as_ref().and_then(PatternStats::learned);
         Parts { core, callbacks, cache, feedback }
     }
