@@ -15,7 +15,7 @@ const binaries = compiled.stdout
   .filter((line) => line.startsWith('{'))
   .map((line) => JSON.parse(line))
   .filter(({ reason, executable, profile }) => reason && executable && profile.test)
-// `npm test` makes one copy for all steps: making it again would pull it away from the others.
+// `npm test` makes one copy for all steps.
 const cwd = process.env.TURNLOCK_ALONE ?? copyAlone()
 let failed = binaries.length === 0
 for (const { executable, target } of binaries) {

@@ -3,7 +3,8 @@
 //
 // A step is a command; a runner's own counts are read from its output, any other command
 // counts as one check. Two steps run side by side: one of cargo, whose commands wait for one
-// another anyway, and one of the rest; when cargo has nothing left, two of the rest.
+// another anyway, and one of the rest; when cargo has nothing left, two of the rest. Steps that read
+// data share one copy of the project.
 import { copyAlone } from './alone.mjs'
 import { direct, execute } from './execute.mjs'
 import { judge, report, summary } from './failures.mjs'
@@ -42,7 +43,6 @@ await main(async () => {
   const steps = choose(process.argv.slice(2))
   needTests()
   await prepare(steps)
-  // Once: a step that made it again would pull it away from the others.
   const alone = copyAlone()
   console.log(`set up and built (${seconds(Date.now() - started)})`)
 
