@@ -71,7 +71,9 @@ export const rust = once(async () => {
   const [, least] = /^rust-version = "(.*)"/m.exec(manifest)
   if (isOlder(asked.stdout, least)) {
     const found = asked.stdout.trim()
-    throw new Error(`Rust ${least} is needed, and this is ${found}: rustup update, or use ${RUSTUP}`)
+    throw new Error(
+      `Rust ${least} is needed, and this is ${found}: rustup update, or use ${RUSTUP}`,
+    )
   }
   if (!windows && !output('cc', '--version')) await debian('A C compiler', 'gcc', 'libc6-dev')
   const sysroot = output('rustc', '--print', 'sysroot')
