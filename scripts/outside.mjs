@@ -14,10 +14,14 @@ const UNCHECKED = /^(tests\/data\/.*|scripts\/outside\.test\.mjs)$/
 const MADE =
   /^(.*\/)?(node_modules|target|dist|\.cache)(\/|$)|^pkg\/(wasm|LICENSE|README\.md)(\/|$)/
 
+/** Where what a generator writes has its paths from. */
+const WRITES = [['crates/codegen/', 'pkg/src/generated']]
+
 /** Programs of the system, and texts that look like a path and are never opened. */
 export const ALLOWED = [
-  ...['/usr/bin/env', '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
-  ...['/usr/bin/chromedriver', '/usr/lib/chromium-browser/chromedriver', '/proc'],
+  ...['/bin/sh', '/usr/bin/env', '/proc'],
+  ...['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
+  ...['/usr/bin/chromedriver', '/usr/lib/chromium-browser/chromedriver'],
   // What the scripted provider and the handler refuse.
   ...['../../../etc/passwd', '/etc/passwd', '../elsewhere/x.txt', '../a'],
   // What the lint of prompts tells from words.
@@ -81,7 +85,8 @@ function leavesOf(files) {
     !path.startsWith('..') && (MADE.test(path) || twins(path).some((one) => known.has(one)))
   return (path, file, before) => {
     const own = file.endsWith('.rs') ? packages.filter((one) => file.startsWith(`${one}/`)) : []
-    const bases = AT_ROOT.test(before) ? ['.'] : ['.', dirname(file), ...own]
+    const written = WRITES.filter(([by]) => file.startsWith(by)).map(([, folder]) => folder)
+    const bases = AT_ROOT.test(before) ? ['.'] : ['.', dirname(file), ...own, ...written]
     // Up to the segment that is known only while the code runs. Prose may end with a point.
     const fixed = path.replace(/[^/]*[$*{<].*$/, '').replace(/(?<=\w)\.$/, '')
     return bases.every((base) => !isThere(join(base, fixed).replace(/(?<=.)\/$/, '')))

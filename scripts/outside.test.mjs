@@ -10,7 +10,7 @@ import { root } from './setup.mjs'
 /** What is there beside the file that is looked at. */
 const TREE = [
   ...['Cargo.toml', 'package.json', 'src/lib.rs', 'tests/kills/site.mjs', 'tests/chain/sim.rs'],
-  ...['crates/client/Cargo.toml', 'pkg/src/turn/types.ts'],
+  ...['crates/client/Cargo.toml', 'crates/codegen/Cargo.toml', 'pkg/src/turn/types.ts'],
 ]
 const found = (file, text) => outside([...TREE, file], (one) => (one === file ? text : ''))
 
@@ -69,6 +69,7 @@ test('what stays inside is fine', () => {
     ['crates/client/tests/a.rs', 'include_str!("../../../tests/chain/sim.rs")'],
     ['crates/client/src/deep/a.rs', 'concat!(env!("CARGO_MANIFEST_DIR"), "/../../src/lib.rs")'],
     ['crates/client/src/a.rs', 'for n in 0..5 { &list[..]; Some(T { a, .. }) } // see ../..'],
+    ['crates/codegen/src/a.rs', '"import x from ../turn/types.js"'],
     ['pkg/src/chain/a.ts', "import { x } from '../turn/types.js'"],
     ['tests/data/a.json', '"/home/someone/../../x"'],
     ['docs/a.md', 'See ../package.json. Or: /usr/bin/env'],
