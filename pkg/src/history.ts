@@ -1,7 +1,13 @@
 /** Histories: converts messages of any shape into the provider's own message list. */
 import { answer, call, core, encode, type Core } from './core.js'
 import { TurnlockError } from './errors.js'
-import type { HistoryOptions, NormalizedHistory, Repair, Violation } from './generated/history.js'
+import type {
+  HistoryOptions,
+  HistoryUpdate,
+  NormalizedHistory,
+  Repair,
+  Violation,
+} from './generated/history.js'
 import { onceFreed, stringify } from './pure.js'
 import { readTape, writeTape, type Kept, type Tape } from './tape.js'
 
@@ -62,17 +68,6 @@ export interface GrowingHistory {
   free(): void
 }
 
-interface Update {
-  keep: number
-  messages: unknown[]
-  system?: unknown
-  toolConfig?: unknown
-  read: Repair[]
-  keepArranged: number
-  arranged: Repair[]
-  end: Repair[]
-}
-
 /**
  * The incremental form of {@link normalize}, for chat pages and proxies.
  *
@@ -111,7 +106,7 @@ export function openHistory(options: HistoryOptions): GrowingHistory {
       const update = told(
         use((glue) => glue.history_update(handle)),
         kept,
-      ) as Update
+      ) as HistoryUpdate
       replace(messages, update.keep, update.messages)
       replace(arranged, update.keepArranged, update.arranged)
       replace(read, read.length, update.read)

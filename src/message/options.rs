@@ -52,14 +52,14 @@ options! {
         dialect "dialect": Dialect | required = Dialect::OpenAiChat;
         /// How tool calls and results are treated.
         strategy "strategy": Strategy = Strategy::Reconstruct;
-        /// The id of the conversation, never that of a run. The thread strategy makes the id of the
-        /// thread from it.
+        /// The id of the conversation, never that of a run. Required for the thread strategy, which
+        /// makes the id of the thread from it.
         conversation_id "conversationId": Option<String>;
         /// The number of elements of the history that the thread already has. Default: all up to
         /// the assistant's last answer.
         seen "seen": Option<usize>;
-        /// The names of the tools that the request declares. Default: it is assumed to declare
-        /// those that the history needs.
+        /// The names of the tools that the request declares. Default: those that the history
+        /// uses.
         tools "tools": Option<Vec<String>>;
         /// Whether the model continues an assistant message at the end.
         prefill "prefill": bool = false;

@@ -8,8 +8,8 @@ export interface HistoryOptions {
   /** How tool calls and results are treated. @defaultValue "reconstruct" */
   strategy?: Strategy | undefined
   /**
-   * The id of the conversation, never that of a run. The thread strategy makes the id of the thread
-   * from it.
+   * The id of the conversation, never that of a run. Required for the thread strategy, which makes
+   * the id of the thread from it.
    */
   conversationId?: string | undefined
   /**
@@ -17,10 +17,7 @@ export interface HistoryOptions {
    * @defaultValue all up to the assistant's last answer
    */
   seen?: number | undefined
-  /**
-   * The names of the tools that the request declares.
-   * @defaultValue it is assumed to declare those that the history needs
-   */
+  /** The names of the tools that the request declares. @defaultValue those that the history uses */
   tools?: string[] | undefined
   /** Whether the model continues an assistant message at the end. @defaultValue false */
   prefill?: boolean | undefined
@@ -240,9 +237,9 @@ export interface HistoryUpdate {
   arranged: Repair[]
   /** Repairs at the end, which the next element may undo. */
   end: Repair[]
-  /** As in `Normalized`. */
+  /** As in a normalized history. */
   system?: unknown
-  /** As in `Normalized`. */
+  /** As in a normalized history. */
   toolConfig?: unknown
 }
 

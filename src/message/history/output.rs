@@ -45,9 +45,9 @@ borrowed! {
         arranged "arranged": Vec<Repair>;
         /// Repairs at the end, which the next element may undo.
         end "end": Vec<Repair>;
-        /// As in [`Normalized`].
+        /// As in a normalized history.
         system "system?": Option<Json<'a>>;
-        /// As in [`Normalized`].
+        /// As in a normalized history.
         tool_config "toolConfig?": Option<Json<'a>>;
     }
 }
