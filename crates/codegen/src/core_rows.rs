@@ -108,6 +108,17 @@ impl Found {
     }
 }
 
+/// The functions of the npm package that take a type of the core as it is.
+fn operation(name: &str) -> Option<String> {
+    let functions = match name {
+        "ClassifierOptions" => "classifyQuery",
+        "HistoryOptions" => "normalize, diagnose, openHistory",
+        "PlanLimits" => "parsePlan",
+        _ => return None,
+    };
+    Some(functions.to_owned())
+}
+
 fn declaration(definition: &Definition) -> Result<Declaration, String> {
     let plain = |docs: &[&str]| text::prose(docs, &[]).0;
     let form = match &definition.form {
@@ -131,7 +142,7 @@ fn declaration(definition: &Definition) -> Result<Declaration, String> {
         name: definition.name.to_owned(),
         params: String::new(),
         docs: plain(&definition.docs),
-        operation: None,
+        operation: operation(definition.name),
         form,
     })
 }
