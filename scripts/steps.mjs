@@ -102,6 +102,7 @@ export const PARTS = {
     doc('documentation (wasm)', [...own, '--document-private-items', '--all-features', ...wasm]),
     doc('documentation (published)', []),
     script('crate', ['scripts/crate.mjs'], { lane: 'cargo' }),
+    script('additions', ['scripts/howto.mjs'], { lane: 'cargo', needs: [linters] }),
   ],
   core: [
     script('core (native)', ['scripts/native.mjs'], { lane: 'cargo' }),

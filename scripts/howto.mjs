@@ -1,0 +1,81 @@
+// Proves what CONTRIBUTING says of additions: adds a provider and a policy field to a copy of the
+// project, as the document says, builds it, writes the generated files, and names every file that
+// had to change.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { tracked } from './alone.mjs'
+import { root, target } from './setup.mjs'
+
+const copy = join(root, '.cache', 'howto')
+/** What the core, its generator and their workspace need. */
+const NEEDED =
+  /^(Cargo\.(toml|lock)|clippy\.toml|src\/|crates\/|examples\/blocking\.rs|tests\/client\/page\/|tests\/client[^/]*\/[^/]*\.rs$|pkg\/src\/generated\/|docs\/)/
+
+/** Replaces the only occurrence of a text in a file of the copy. */
+function edit(file, from, to) {
+  const path = join(copy, file)
+  const text = readFileSync(path, 'utf8')
+  assert.equal(text.split(from).length, 2, `${file} must have one "${from}"`)
+  writeFileSync(
+    path,
+    text.replace(from, () => to),
+  )
+}
+
+function cargo(...args) {
+  const env = { ...process.env, CARGO_TARGET_DIR: join(target, 'howto') }
+  const options = { cwd: copy, env, stdio: ['ignore', 'inherit', 'inherit'] }
+  assert.equal(spawnSync('cargo', args, options).status, 0, `cargo ${args.join(' ')}`)
+}
+
+const given = tracked().filter((file) => NEEDED.test(file))
+rmSync(copy, { recursive: true, force: true })
+for (const file of given) {
+  mkdirSync(dirname(join(copy, file)), { recursive: true })
+  cpSync(join(root, file), join(copy, file))
+}
+
+// A provider: its folder, and one row.
+const folder = 'src/provider/telex'
+mkdirSync(join(copy, folder))
+for (const name of readdirSync(join(copy, 'src/provider/groq'))) {
+  const text = readFileSync(join(copy, 'src/provider/groq', name), 'utf8')
+  writeFileSync(join(copy, folder, name), text)
+}
+const last = '    ChatTemplate = "chat-template" in chat_template,\n'
+edit('src/provider/mod.rs', last, `${last}    /// Telex.\n    Telex = "telex" in telex,\n`)
+
+// A policy field: one row, and where it acts.
+const row = '        /// Unified mode: maximum inferences in one turn.\n'
+const field = `        /// Characters of one result in a composed answer.
+        composed_chars "composedChars": u32 = 2_000, whole 1..=1_000_000;
+`
+edit('src/turn/policy.rs', row, field + row)
+const acts = 'src/turn/action.rs'
+edit(acts, '.take(COMPOSED_CHARS)', '.take(self.options.policy.composed_chars as usize)')
+edit(
+  acts,
+  '/// Characters of one result in a composed answer.\nconst COMPOSED_CHARS: usize = 2_000;\n',
+  '',
+)
+
+const core = ['--package', 'turnlock']
+cargo('clippy', ...core, '--locked', '--', '-D', 'warnings')
+cargo('run', '--package', 'turnlock-codegen', '--locked')
+
+const differs = (file) => !readFileSync(join(root, file)).equals(readFileSync(join(copy, file)))
+const changed = given.filter(differs)
+const written = changed.filter((file) => /^(pkg\/src\/generated|docs)\//.test(file))
+assert.deepEqual(
+  changed.filter((file) => !written.includes(file)),
+  ['src/provider/mod.rs', acts, 'src/turn/policy.rs'],
+)
+const texts = written.map((file) => readFileSync(join(copy, file), 'utf8')).join('')
+for (const word of ["'telex'", 'composedChars?: number', '@defaultValue 2000']) {
+  assert.ok(texts.includes(word), `no generated file has ${word}`)
+}
+console.log(
+  `a provider: its folder and 1 file; a policy field: 2 files; written: ${written.join(', ')}`,
+)
