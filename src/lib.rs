@@ -104,6 +104,7 @@ pub mod error;
 pub mod json;
 pub mod limits;
 pub mod message;
+mod next;
 mod planted;
 pub mod request;
 mod secret;
@@ -123,6 +124,7 @@ pub use crate::dialect::Dialect;
 pub use crate::error::Error;
 #[doc(inline)]
 pub use crate::json::canonicalize;
+pub use crate::next::Next;
 #[cfg(feature = "planted")]
 pub use crate::planted::plant;
 #[doc(inline)]
