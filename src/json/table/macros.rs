@@ -88,8 +88,23 @@ macro_rules! writer {
     };
 }
 
-/// Declares a struct of results.
+/// Declares a struct of results; `, read` behind its TypeScript name adds a reader.
 macro_rules! record {
+    (
+        $(#[doc = $doc:literal])*
+        pub struct $name:ident as $ts:literal, read {
+            $($(#[doc = $field_doc:literal])* $field:ident $json:literal : $type:ty;)*
+        }
+    ) => {
+        $crate::json::table::record! {
+            $(#[doc = $doc])*
+            pub struct $name as $ts {
+                $($(#[doc = $field_doc])* $field $json : $type;)*
+            }
+        }
+
+        $crate::json::table::reader!($name { $($field: $type),* });
+    };
     (
         $(#[doc = $doc:literal])*
         pub struct $name:ident as $ts:literal {
@@ -127,6 +142,7 @@ macro_rules! options {
                 $(| $flag:ident)?
                 $(= $default:expr)?
                 $(, $kind:ident $range:expr)?
+                $(=> $expected:expr)?
                 ;
             )*
         }
@@ -178,7 +194,7 @@ macro_rules! options {
                         $json,
                         $crate::json::table::flag!($($flag)?),
                         $crate::json::table::range!($($kind $range)?),
-                    ),
+                    )$(.worded($expected))?,
                     $type,
                     Some($crate::json::table::Write::write(&Self::blank().$field));
                 )*
@@ -217,16 +233,17 @@ macro_rules! options {
     };
 }
 
-/// Declares an enum of names.
+/// Declares an enum of names; `, non_exhaustive` behind what is expected keeps it open for more.
 macro_rules! names {
     (
         $(#[doc = $doc:literal])*
-        pub enum $name:ident as $ts:literal, $expected:literal {
+        pub enum $name:ident as $ts:literal, $expected:literal $(, $growing:ident)? {
             $($(#[doc = $case_doc:literal])* $case:ident $json:literal,)*
         }
     ) => {
         $(#[doc = $doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        $(#[$growing])?
         pub enum $name {
             $($(#[doc = $case_doc])* $case,)*
         }
@@ -357,7 +374,25 @@ macro_rules! cases {
                 }
             }
 
+            /// Appends the members besides `type` as JSON text, each with a comma in front. Large
+            /// values are written without a copy.
+            #[allow(dead_code, reason = "only some events hold large values")]
+            pub(crate) fn append(&self, out: &mut String) {
+                use $crate::json::table::{Range, Row, append};
+                match self {
+                    $(
+                        Self::$case { $($field),* } => {
+                            $({
+                                const ROW: Row = Row::new($json, false, Range::Any);
+                                append(ROW.name, ROW.sparse, $field, out);
+                            })*
+                        }
+                    )*
+                }
+            }
+
             /// Returns the members besides `type`.
+            #[allow(dead_code, reason = "some events are only written as text")]
             pub(crate) fn members(&self) -> Vec<$crate::json::table::Member> {
                 use $crate::json::table::{Range, Row, Write, members};
                 match self {

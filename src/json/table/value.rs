@@ -15,6 +15,14 @@ pub(crate) trait Write {
     fn is_blank(&self) -> bool {
         false
     }
+
+    /// Appends the value as JSON text.
+    fn append(&self, out: &mut String)
+    where
+        Self: Sized,
+    {
+        self.write().write(out);
+    }
 }
 
 /// A value that is read from a host's JSON.
@@ -24,6 +32,11 @@ pub(crate) trait Read {
 
     /// What the host should have given.
     fn expected(&self) -> &'static str;
+
+    /// Whether `null` in a result is a value of this type.
+    fn takes_null(&self) -> bool {
+        false
+    }
 }
 
 /// A value of which lists are read.
@@ -35,7 +48,7 @@ pub(crate) trait Item: Read {
 /// The place of a value within the options, for error messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct At<'a> {
-    outer: Option<&'a At<'a>>,
+    outer: Option<&'a Self>,
     segment: Segment<'a>,
     pub(crate) range: Range,
 }
@@ -101,6 +114,10 @@ impl Write for Json<'static> {
     fn write(&self) -> Json<'static> {
         self.clone()
     }
+
+    fn append(&self, out: &mut String) {
+        Json::write(self, out);
+    }
 }
 
 impl Read for Json<'static> {
@@ -111,6 +128,10 @@ impl Read for Json<'static> {
 
     fn expected(&self) -> &'static str {
         "a value"
+    }
+
+    fn takes_null(&self) -> bool {
+        true
     }
 }
 
@@ -143,13 +164,13 @@ impl Write for f64 {
 
 impl Read for f64 {
     fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
-        let fits = |number: &f64| match at.range {
+        let fits = |number: &Self| match at.range {
             Range::Real(least, most) => (least..=most).contains(number),
             Range::Any | Range::Whole(..) => number.is_finite(),
         };
         let expected = match at.range {
             Range::Real(least, most) if (least, most) == (0.0, 1.0) => "a number from 0 to 1",
-            Range::Real(least, _) if least == 0.0 => "a number of at least 0",
+            Range::Real(0.0, _) => "a number of at least 0",
             _ => "a number in range",
         };
         *self = json.as_f64().filter(fits).ok_or_else(|| at.wrong(expected))?;
@@ -158,6 +179,24 @@ impl Read for f64 {
 
     fn expected(&self) -> &'static str {
         "a number"
+    }
+}
+
+impl Write for i64 {
+    fn write(&self) -> Json<'static> {
+        Json::Number(self.to_string().into())
+    }
+}
+
+impl Read for i64 {
+    fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
+        let Json::Number(text) = json else { return Err(at.wrong(self.expected())) };
+        *self = text.parse().map_err(|_| at.wrong(self.expected()))?;
+        Ok(())
+    }
+
+    fn expected(&self) -> &'static str {
+        "a whole number"
     }
 }
 
@@ -235,18 +274,38 @@ impl<T: Write> Write for Option<T> {
     fn is_blank(&self) -> bool {
         self.is_none()
     }
+
+    fn append(&self, out: &mut String) {
+        match self {
+            Some(value) => value.append(out),
+            None => out.push_str("null"),
+        }
+    }
 }
 
 impl<T: Item> Read for Option<T> {
     fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
         let mut value = T::item();
-        value.read(json, at)?;
-        *self = Some(value);
+        *self = None;
+        if !json.is_null() || value.takes_null() {
+            value.read(json, at)?;
+            *self = Some(value);
+        }
         Ok(())
     }
 
     fn expected(&self) -> &'static str {
         T::item().expected()
+    }
+
+    fn takes_null(&self) -> bool {
+        true
+    }
+}
+
+impl<T: Item> Item for Option<T> {
+    fn item() -> Self {
+        None
     }
 }
 
@@ -293,4 +352,4 @@ macro_rules! item {
     )*};
 }
 
-item!(bool, f64, u16, u32, u64, usize, Json<'static>);
+item!(bool, f64, i64, u16, u32, u64, usize, Json<'static>);
