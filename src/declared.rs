@@ -1,7 +1,7 @@
 //! The declared types, for the generator of declarations and documentation tables.
 
 use crate::json::table::{Describe, Shape};
-use crate::{chain, message, request, stream, tool, trace, turn};
+use crate::{bundle, chain, message, request, stats, stream, tool, trace, turn};
 
 /// Returns the types from which the generator starts, by room. The types that these name follow.
 #[must_use]
@@ -50,6 +50,17 @@ pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
                 chain::StepCall::shape(),
                 chain::SynthesisCall::shape(),
                 chain::AbortReason::shape(),
+            ],
+        ),
+        (
+            "bundle",
+            vec![
+                bundle::BundleOptions::shape(),
+                bundle::SummaryOptions::shape(),
+                stats::DistanceOptions::shape(),
+                bundle::EvidenceBundle::shape(),
+                bundle::Envelope::shape(),
+                bundle::BundleEvent::shape(),
             ],
         ),
     ]

@@ -10,7 +10,11 @@ use std::collections::BTreeMap;
 
 use common::Random;
 use serde_json::{Value, json};
-use turnlock::bundle::{Bundle, Effect, Input, Outcome, Tokens};
+use turnlock::Next;
+use turnlock::bundle::{
+    Bundle, BundleEvent, BundleOptions, Effect, Event, Evidence, EvidenceBundle, Input, Outcome,
+    Tokens,
+};
 use turnlock::json::Json;
 
 /// What an attempt comes to.
@@ -34,18 +38,18 @@ fn tell(bundle: &mut Bundle, now: u64, fact: &Fact) {
     let input = match fact {
         Fact::Start => Input::Start,
         Fact::Timer => Input::Timer,
-        Fact::Cancel(reason) => Input::Cancel { reason },
+        Fact::Cancel(reason) => Input::Cancel { reason: reason.clone() },
         Fact::Usage(replicate, attempt, total) => Input::Usage {
             replicate: *replicate,
             attempt: *attempt,
-            tokens: Tokens { total: *total, ..Tokens::default() },
+            tokens: Tokens::default().total(*total),
         },
         Fact::Settled(replicate, attempt, said, tokens) => Input::Settled {
             replicate: *replicate,
             attempt: *attempt,
             outcome: match said {
                 Said::Data(json, errors) => {
-                    Outcome::Data { json: json.as_bytes(), errors: errors.clone() }
+                    Outcome::Data { json: json.clone().into_bytes(), errors: errors.clone() }
                 }
                 Said::Failed | Said::Never => Outcome::Failed { message: "it broke".to_owned() },
             },
@@ -56,6 +60,37 @@ fn tell(bundle: &mut Bundle, now: u64, fact: &Fact) {
     bundle.handle(now, input);
 }
 
+fn bundle_of(options: &Value) -> Bundle {
+    Bundle::new(BundleOptions::parse(options.to_string().as_bytes()).unwrap()).unwrap()
+}
+
+/// The effects until the bundle waits, and until when.
+fn polled(bundle: &mut Bundle) -> (Vec<Effect>, Option<u64>) {
+    let mut effects = Vec::new();
+    loop {
+        match bundle.poll() {
+            Next::Effect(effect) => effects.push(effect),
+            Next::Wait { until } => return (effects, until),
+        }
+    }
+}
+
+/// An event as a value. Its JSON form is its text, and the types of what it carries lose nothing.
+fn value(event: &Event) -> Value {
+    let text = event.to_text();
+    let json = Json::parse_str(&text).unwrap();
+    assert_eq!(event.to_json().to_canonical(), json.to_canonical());
+    let typed = match &event.kind {
+        BundleEvent::PartialSummary { summary, .. } => {
+            ("summary", summary.read().unwrap().to_json())
+        }
+        BundleEvent::BundleReady { bundle, .. } => ("bundle", bundle.read().unwrap().to_json()),
+        _ => return serde_json::from_str(&text).unwrap(),
+    };
+    assert_eq!(typed.1.to_canonical(), json.get(typed.0).unwrap().to_canonical());
+    serde_json::from_str(&text).unwrap()
+}
+
 /// A host: runs what it is told to, and writes everything down.
 struct Host {
     bundle: Bundle,
@@ -64,6 +99,8 @@ struct Host {
     events: Vec<Value>,
     tape: Vec<(u64, Fact)>,
     effects: Vec<Effect>,
+    /// Until when the bundle waits.
+    until: Option<u64>,
     concurrency: usize,
     over: bool,
 }
@@ -72,12 +109,13 @@ impl Host {
     fn new(options: &Value) -> Self {
         let concurrency = options["concurrency"].as_u64().unwrap_or(6);
         Self {
-            bundle: Bundle::new(options.to_string().as_bytes()).unwrap(),
+            bundle: bundle_of(options),
             now: 0,
             running: BTreeMap::new(),
             events: Vec::new(),
             tape: Vec::new(),
             effects: Vec::new(),
+            until: None,
             concurrency: usize::try_from(concurrency).unwrap(),
             over: false,
         }
@@ -91,7 +129,9 @@ impl Host {
         }
         tell(&mut self.bundle, self.now, &fact);
         self.tape.push((self.now, fact));
-        while let Some(effect) = self.bundle.poll() {
+        let (effects, until) = polled(&mut self.bundle);
+        self.until = until;
+        for effect in effects {
             assert!(!self.over, "an effect after the end: {effect:?}");
             match &effect {
                 Effect::Run { replicate, attempt, .. } => {
@@ -101,7 +141,7 @@ impl Host {
                 Effect::Cancel { replicate, .. } => {
                     assert!(self.running.remove(replicate).is_some(), "it does not run");
                 }
-                Effect::Emit(event) => self.events.push(serde_json::from_str(event).unwrap()),
+                Effect::Emit(event) => self.events.push(value(event)),
                 Effect::Done => self.over = true,
             }
             self.effects.push(effect);
@@ -112,7 +152,7 @@ impl Host {
     fn finished(&self, options: &Value) -> &Value {
         assert!(self.over, "not over");
         assert!(self.running.is_empty(), "{:?} still run", self.running);
-        assert_eq!(self.bundle.next_deadline(), None);
+        assert_eq!(self.until, None);
         let kinds: Vec<&str> =
             self.events.iter().map(|event| event["type"].as_str().unwrap()).collect();
         assert_eq!(kinds.iter().filter(|kind| **kind == "bundle_ready").count(), 1);
@@ -134,11 +174,11 @@ impl Host {
         let k = options["k"].as_u64().unwrap_or(3);
         assert!(u64::try_from(replicates.len()).unwrap() <= k, "no more than k");
         // The same facts give the same effects.
-        let mut again = Bundle::new(options.to_string().as_bytes()).unwrap();
+        let mut again = bundle_of(options);
         let mut effects = Vec::new();
         for (now, fact) in &self.tape {
             tell(&mut again, *now, fact);
-            effects.extend(std::iter::from_fn(|| again.poll()));
+            effects.extend(polled(&mut again).0);
         }
         assert_eq!(effects, self.effects, "a replay");
         bundle
@@ -163,7 +203,7 @@ fn tokens(entry: &Value) -> Option<Tokens> {
     let sent = entry["status"].is_null() && entry["then"] != "cut";
     let number = |key: &str, default| entry["usage"][key].as_u64().unwrap_or(default);
     let (input, output) = (number("input", 10), number("output", 5));
-    sent.then(|| Tokens { input, output, cached: 0, total: input + output })
+    sent.then(|| Tokens::new(input, output))
 }
 
 fn line(event: &Value) -> String {
@@ -229,7 +269,7 @@ fn play(scenario: &Value) -> Result<(), String> {
             host.now += 1;
             host.tell(Fact::Settled(replicate, attempt, said(entry), tokens(entry)));
         } else {
-            let deadline = host.bundle.next_deadline().ok_or("nothing will ever happen")?;
+            let deadline = host.until.ok_or("nothing will ever happen")?;
             host.now = host.now.max(deadline);
             host.tell(Fact::Timer);
         }
@@ -327,8 +367,7 @@ fn wild(options: &Value, mut random: Random) -> String {
         let running: Vec<(usize, u32)> = host.running.iter().map(|(a, b)| (*a, *b)).collect();
         let one = if running.is_empty() { any } else { running[random.below(running.len())] };
         let (replicate, attempt) = if random.below(4) == 0 { any } else { one };
-        let tokens =
-            Some(Tokens { total: u64::try_from(random.below(45)).unwrap(), ..Tokens::default() });
+        let tokens = Some(Tokens::default().total(u64::try_from(random.below(45)).unwrap()));
         let data =
             || Said::Data(format!("{{\"a\":{},\"b\":[1,{replicate}]}}", rounds % 3), Vec::new());
         let fact = match random.below(12) {
@@ -404,8 +443,7 @@ fn usage_vectors() {
         for (at, one) in replicates.iter().enumerate() {
             let number = |key: &str| one[key].as_u64().unwrap_or(0);
             let (input, output) = (number("input"), number("output"));
-            let tokens =
-                Tokens { input, cached: number("cached_input"), output, total: input + output };
+            let tokens = Tokens::new(input, output).cached(number("cached_input"));
             if one["status"] == "valid" {
                 host.tell(Fact::Settled(at, 1, Said::Data("1".to_owned(), vec![]), Some(tokens)));
             } else {
@@ -415,11 +453,11 @@ fn usage_vectors() {
             }
         }
         tell(&mut host.bundle, 0, &Fact::Cancel("done".to_owned()));
-        let events = std::iter::from_fn(|| host.bundle.poll()).filter_map(|effect| match effect {
+        let events = polled(&mut host.bundle).0.into_iter().filter_map(|effect| match effect {
             Effect::Emit(event) => Some(event),
             _ => None,
         });
-        let last: Value = serde_json::from_str(&events.last().unwrap()).unwrap();
+        let last = value(&events.last().unwrap());
         let (meta, summary) = (&last["bundle"]["meta"], &last["bundle"]["summary"]);
         let got = json!({
             "input": meta["usage"]["inputTokens"], "output": meta["usage"]["outputTokens"],
@@ -432,4 +470,26 @@ fn usage_vectors() {
     }
     assert_eq!(checked, 2);
     assert!(Json::parse_str(&text).is_ok());
+}
+
+/// Machines and their results can be sent to, and shared with, other threads.
+#[test]
+fn machines_and_results_are_send_and_sync() {
+    fn is<T: Send + Sync>() {}
+    is::<Bundle>();
+    is::<BundleOptions>();
+    is::<Effect>();
+    is::<Evidence>();
+    is::<EvidenceBundle>();
+    is::<Input>();
+    is::<turnlock::bundle::Rendered<EvidenceBundle>>();
+    is::<turnlock::stats::Comparer>();
+    is::<turnlock::stats::Value>();
+    is::<turnlock::turn::Turn>();
+    is::<turnlock::turn::Effect>();
+    is::<turnlock::request::Pass>();
+    is::<turnlock::chain::Chain>();
+    is::<turnlock::chain::Effect>();
+    is::<turnlock::message::History>();
+    is::<turnlock::stream::Decoder>();
 }

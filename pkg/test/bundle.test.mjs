@@ -446,18 +446,17 @@ test('a tool tells how far it is, and says nothing that has no JSON', async () =
 })
 
 test('tools of bundles are the same in Rust', async () => {
-  const rust = readFileSync(
-    new URL('../../crates/client/src/bundle/tool.rs', import.meta.url),
-    'utf8',
-  )
+  const file = new URL('../../crates/client/src/bundle/tool.rs', import.meta.url)
+  const rust = readFileSync(file, 'utf8')
   const [, hint] = /BUNDLE_HINT: &str = "((?:[^"\\]|\\\n)*)"/.exec(rust)
   assert.equal(hint.replaceAll(/\\\n\s*/g, ''), BUNDLE_HINT)
   const number = (text) => Number(text.replaceAll('_', ''))
   const constant = (name) => number(new RegExp(`${name}: \\w+ = ([\\d_]+)`).exec(rust)[1])
-  const [, list] = /LIMITS: [^=]+=([^;]+);/.exec(rust)
-  const limits = Object.fromEntries(
-    Array.from(list.matchAll(/"(\w+)", ([\d_]+)/g), ([, name, most]) => [name, number(most)]),
-  )
+  const limits = {
+    max_fields: constant('MAX_FIELDS'),
+    max_diffs: constant('MAX_DIFFS'),
+    max_bytes: constant('MAX_BYTES'),
+  }
   const replicate = says(1)
   const tool = bundleTool({ name: 'judge', replicate })
   const { meta } = await tool.execute({}, {})

@@ -1,130 +1,221 @@
-//! The events of a bundle, and the metadata of its result.
+//! The events of a bundle.
 
-use super::machine::{Bundle, Status};
-use super::protocol::Effect;
-use super::usage::micro_dollars;
-use crate::json::{Json, number_text, write_string};
+use std::sync::Arc;
 
-impl Bundle {
-    /// The first members of a replicate's object in the bundle.
-    pub(super) fn head(&self, at: usize) -> String {
-        let entry = self.evidence.entries.get(at);
-        let errors = texts(entry.map_or(&[], |entry| &entry.errors)).to_text();
-        let valid = entry.is_some_and(|entry| entry.valid);
-        let mut head = format!("\"id\":\"r{}\",\"seed\":{}", at + 1, self.seed(at));
-        head.push_str(&format!(",\"quality\":{{\"valid\":{valid},\"errors\":{errors}}}"));
-        head
+use super::protocol::CancelReason;
+use super::rendered::Rendered;
+use super::results::{BundleSummary, EvidenceBundle, Quality, ReplicateStatus};
+use super::usage::Tokens;
+use crate::json::Json;
+use crate::json::table::{Member, Write, cases, names, record};
+
+/// An event of a bundle.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Event {
+    /// What every event has.
+    pub envelope: Envelope,
+    /// What happened.
+    pub kind: BundleEvent,
+}
+
+record! {
+    /// What every event of a bundle has.
+    pub struct Envelope as "BundleEnvelope" {
+        /// The number of the event: 1, 2, …
+        seq "seq": u64;
+        /// The task of the replicates.
+        task "task": Arc<str>;
+        /// Where the event comes from.
+        metadata "metadata": BundleSource;
+    }
+}
+
+record! {
+    /// Where an event comes from.
+    pub struct BundleSource as "BundleSource" {
+        /// The tool's name, or the task.
+        source "source": Arc<str>;
+    }
+}
+
+impl Event {
+    pub(super) fn new(seq: u64, task: Arc<str>, source: Arc<str>, kind: BundleEvent) -> Self {
+        let metadata = BundleSource { source };
+        Self { envelope: Envelope { seq, task, metadata }, kind }
     }
 
-    fn seed(&self, at: usize) -> i64 {
-        self.options.seeds.get(at).copied().unwrap_or(0)
-    }
-
-    pub(super) fn meta(&self, stopped: &'static str, cost: Option<u64>) -> Json<'static> {
-        let options = &self.options;
-        let text = |text: &Option<String>| text.clone().map_or(Json::Null, Json::from);
-        let list =
-            |texts: &[String]| Json::Array(texts.iter().map(|one| one.clone().into()).collect());
-        let size = |n: usize| Json::integer(u64::try_from(n).unwrap_or(u64::MAX));
-        let per_replicate = self.replicates.iter().enumerate().map(|(at, one)| {
-            let (status, end) = one.end.unwrap_or((Status::Cancelled, self.now));
-            let price = self.price(one).filter(|_| one.tokens.is_some());
-            let cost = price.map(|price| micro_dollars(price.of(one.all_tokens())));
-            Json::object([
-                ("id", format!("r{}", at + 1).into()),
-                ("seed", integer(self.seed(at))),
-                ("attempt", Json::integer(u64::from(one.attempt))),
-                ("status", status.name().into()),
-                ("model", text(&one.model.clone().or_else(|| options.model.clone()))),
-                ("usage", one.tokens.map_or(Json::Null, |_| one.all_tokens().to_json())),
-                ("cost", cost.map_or(Json::Null, Json::integer)),
-                ("duration_ms", Json::integer(end.saturating_sub(one.since))),
-            ])
-        });
-        let mut meta = vec![
-            ("task".into(), options.task.clone().into()),
-            ("k".into(), size(options.k)),
-            ("model".into(), text(&options.model)),
-            (
-                "seeds".into(),
-                Json::Array(options.seeds.iter().map(|seed| integer(*seed)).collect()),
-            ),
-            ("schema".into(), options.schema.clone()),
-            ("source".into(), options.source.clone().into()),
-            ("epsilon".into(), Json::Number(number_text(options.rules.epsilon).into())),
-            ("must_agree".into(), list(&options.rules.must_agree)),
-            ("null_is_missing".into(), self.evidence.comparer.null_is_missing().into()),
-            ("stop".into(), options.stop.name().into()),
-            ("parallel".into(), size(options.parallel)),
-            ("concurrency".into(), size(options.concurrency)),
-            ("retries".into(), Json::integer(u64::from(options.retries))),
-        ];
-        let number = |n: f64| Json::Number(number_text(n).into());
-        meta.extend(options.rules.weights.as_ref().map(|weights| {
-            ("weights".into(), Json::Array(weights.iter().copied().map(number).collect()))
-        }));
-        if let Json::Object(said) = options.said.clone() {
-            meta.extend(said);
+    /// Appends the JSON text: `{ "type", "seq", "task", "metadata", … }`.
+    pub fn write(&self, out: &mut String) {
+        out.push_str(&format!("{{\"type\":\"{}\"", self.kind.name()));
+        for (name, value) in self.envelope() {
+            out.push_str(&format!(",\"{name}\":"));
+            value.write(out);
         }
-        let started = self.started.unwrap_or(self.now);
-        meta.extend([
-            ("encoding".into(), if options.view.compact { "delta" } else { "full" }.into()),
-            ("stopped".into(), stopped.into()),
-            ("started".into(), size(self.replicates.len())),
-            ("duration_ms".into(), Json::integer(self.now.saturating_sub(started))),
-            ("usage".into(), self.tokens().to_json()),
-            ("cost".into(), cost.map_or(Json::Null, Json::integer)),
-            ("per_replicate".into(), Json::Array(per_replicate.collect())),
-        ]);
-        Json::Object(meta)
+        self.kind.append(out);
+        out.push('}');
     }
 
-    pub(super) fn emit_of(
-        &mut self,
-        kind: &'static str,
-        replicate: usize,
-        own: Vec<(&'static str, Json<'static>)>,
-    ) {
-        let mut members: Vec<(&'static str, Json<'static>)> = vec![
-            ("id", format!("r{}", replicate + 1).into()),
-            ("seed", integer(self.seed(replicate))),
-        ];
-        members.extend(own);
-        self.emit(kind, members);
+    /// Returns the JSON text.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out);
+        out
     }
 
-    pub(super) fn emit(&mut self, kind: &'static str, own: Vec<(&'static str, Json<'static>)>) {
-        let mut text = String::new();
-        for (name, value) in own {
-            text.push_str(&format!(",\"{name}\":"));
-            value.write(&mut text);
+    /// Returns the JSON form.
+    #[must_use]
+    pub fn to_json(&self) -> Json<'static> {
+        let mut members = vec![("type".into(), self.kind.name().into())];
+        members.extend(self.envelope());
+        members.extend(self.kind.members());
+        Json::Object(members)
+    }
+
+    fn envelope(&self) -> Vec<Member> {
+        match self.envelope.write() {
+            Json::Object(members) => members,
+            _ => Vec::new(),
         }
-        self.emit_text(kind, &text);
-    }
-
-    /// `own` contains the members after the envelope, each with a leading comma.
-    pub(super) fn emit_text(&mut self, kind: &str, own: &str) {
-        self.seq += 1;
-        let mut text = format!("{{\"type\":\"{kind}\",\"seq\":{},\"task\":", self.seq);
-        write_string(&self.options.task, &mut text);
-        text.push_str(",\"metadata\":{\"source\":");
-        write_string(&self.options.source, &mut text);
-        text.push('}');
-        text.push_str(own);
-        text.push('}');
-        self.effects.push_back(Effect::Emit(text));
     }
 }
 
-pub(super) fn texts(texts: &[String]) -> Json<'static> {
-    Json::Array(texts.iter().map(|text| text.clone().into()).collect())
+#[cfg(feature = "serde")]
+impl serde::Serialize for Event {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_json().serialize(serializer)
+    }
 }
 
-fn integer(n: i64) -> Json<'static> {
-    Json::Number(n.to_string().into())
+cases! {
+    /// What happened in a bundle. The last event is always `bundle_ready`.
+    pub enum BundleEvent as "BundleEvent" {
+        /// An attempt at a replicate has started.
+        ReplicateStarted "replicate_started" {
+            /// `r1`, `r2`, …
+            id "id": String,
+            /// Its seed.
+            seed "seed": i64,
+            /// The attempt, from 1.
+            attempt "attempt": u32,
+        }
+        /// A replicate has ended.
+        ReplicateDone "replicate_done" {
+            /// `r1`, `r2`, …
+            id "id": String,
+            /// Its seed.
+            seed "seed": i64,
+            /// How it ended.
+            status "status": ReplicateStatus,
+            /// Whether it is valid, and its errors.
+            quality "quality": Quality,
+            /// The tokens of all attempts, if they are known.
+            usage "usage": Option<Tokens>,
+            /// Milliseconds of the last attempt.
+            duration_ms "duration_ms": u64,
+            /// The data that `fields` shows.
+            data "data?": Option<Json<'static>>,
+        }
+        /// The statistics so far, after each replicate from the second valid one on.
+        PartialSummary "partial_summary" {
+            /// As that of the bundle.
+            summary "summary": Rendered<BundleSummary>,
+        }
+        /// A replicate is invalid, or its attempt is repeated.
+        ReplicateWarning "warning" {
+            /// `r1`, `r2`, …
+            id "id": String,
+            /// Its seed.
+            seed "seed": i64,
+            /// What happened.
+            code "code": ReplicateWarning,
+            /// The errors of the attempt.
+            errors "errors": Vec<String>,
+        }
+        /// Something about the whole bundle.
+        BundleWarning "warning" {
+            /// What happened.
+            code "code": BundleWarning,
+        }
+        /// A replicate was cancelled, because the bundle has ended.
+        ReplicateCancelled "cancelled" {
+            /// `r1`, `r2`, …
+            id "id": String,
+            /// Its seed.
+            seed "seed": i64,
+            /// `replicate`.
+            scope "scope": ReplicateScope,
+            /// Why the bundle has ended.
+            reason "reason": CancelReason,
+        }
+        /// The host cancelled the bundle.
+        BundleCancelled "cancelled" {
+            /// `bundle`.
+            scope "scope": BundleScope,
+            /// The host's reason, at most 1000 characters.
+            reason "reason": String,
+        }
+        /// A replicate exceeded its time limit.
+        ReplicateTimeout "timeout" {
+            /// `r1`, `r2`, …
+            id "id": String,
+            /// Its seed.
+            seed "seed": i64,
+            /// `replicate`.
+            scope "scope": ReplicateScope,
+            /// The limit.
+            seconds "seconds": f64,
+        }
+        /// The bundle exceeded its time limit.
+        BundleTimeout "timeout" {
+            /// `bundle`.
+            scope "scope": BundleScope,
+            /// The limit.
+            seconds "seconds": f64,
+        }
+        /// The bundle has ended.
+        BundleReady "bundle_ready" {
+            /// All of the evidence.
+            bundle "bundle": Rendered<EvidenceBundle>,
+        }
+    }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "durations fit")]
-pub(super) fn seconds(ms: u64) -> Json<'static> {
-    Json::Number(number_text(ms as f64 / 1000.0).into())
+names! {
+    /// A warning about a replicate.
+    pub enum ReplicateWarning as "ReplicateWarning",
+        "replicate_invalid or replicate_retried", non_exhaustive
+    {
+        /// It has no valid data.
+        Invalid "replicate_invalid",
+        /// Its attempt failed or was invalid, and another one starts.
+        Retried "replicate_retried",
+    }
+}
+
+names! {
+    /// A warning about a bundle.
+    pub enum BundleWarning as "BundleWarning", "truncated or model_without_price", non_exhaustive {
+        /// Something was left out because of the caps.
+        Truncated "truncated",
+        /// A model that used tokens has no price, so the bundle has no cost.
+        ModelWithoutPrice "model_without_price",
+    }
+}
+
+names! {
+    /// The scope of an event about one replicate.
+    pub enum ReplicateScope as "ReplicateScope", "replicate" {
+        /// One replicate.
+        Replicate "replicate",
+    }
+}
+
+names! {
+    /// The scope of an event about the whole bundle.
+    pub enum BundleScope as "BundleScope", "bundle" {
+        /// All replicates.
+        Bundle "bundle",
+    }
 }

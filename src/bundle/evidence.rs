@@ -1,12 +1,15 @@
 //! The replicates of a bundle, their distance matrix, and their fields.
 
+use super::options::SummaryOptions;
+use crate::error::Error;
 use crate::json::{Json, push_token};
 use crate::limits;
 use crate::stats::{Comparer, NodeId, Value, sort_by};
 
-/// The replicates by index, with the comparer and the distance matrix.
+/// The replicates by index, with the distance matrix.
 #[derive(Debug, Clone)]
 pub struct Evidence {
+    pub(super) options: SummaryOptions,
     pub(super) comparer: Comparer,
     pub(super) entries: Vec<Entry>,
     /// Distances of valid replicates. Every cell of an invalid one is `None`, also its diagonal.
@@ -48,10 +51,19 @@ impl Entry {
 }
 
 impl Evidence {
-    /// Creates evidence without replicates.
-    #[must_use]
-    pub fn new(comparer: Comparer) -> Self {
-        Self { comparer, entries: Vec::new(), matrix: Vec::new() }
+    /// Makes evidence without replicates.
+    ///
+    /// # Errors
+    /// `options.invalid` with the path of the option; for schemas, see [`Comparer::new`].
+    pub fn new(options: SummaryOptions) -> Result<Self, Error> {
+        Self::of(options.resolved()?)
+    }
+
+    /// As [`Evidence::new`], for options that are within their ranges.
+    pub(super) fn of(mut options: SummaryOptions) -> Result<Self, Error> {
+        options.check()?;
+        let comparer = Comparer::new(options.schema.take().as_ref(), options.null_is_missing)?;
+        Ok(Self { options, comparer, entries: Vec::new(), matrix: Vec::new() })
     }
 
     /// Adds a replicate, which is invalid until it is [`set`](Self::set). Returns its index.
@@ -87,10 +99,9 @@ impl Evidence {
         let Some(own) = self.entries.get(place).and_then(|entry| entry.value.as_ref()) else {
             return;
         };
-        let root = self.comparer.root();
         let distance = |entry: &Entry| {
             let value = entry.value.as_ref().filter(|_| entry.valid)?;
-            Some(self.comparer.distance(root, own, value))
+            Some(self.comparer.distance(own, value))
         };
         let row: Vec<Option<f64>> = self.entries.iter().map(distance).collect();
         for (cells, cell) in self.matrix.iter_mut().zip(&row) {

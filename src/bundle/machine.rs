@@ -2,19 +2,23 @@
 
 use std::collections::VecDeque;
 
-use super::events::{seconds, texts};
+use super::emit::{id, seconds};
+use super::events::{BundleEvent, BundleScope, BundleWarning, ReplicateScope, ReplicateWarning};
 use super::evidence::Evidence;
-use super::options::{Options, Stop};
-use super::protocol::{Effect, Input, Outcome};
+use super::options::{BundleOptions, Stop};
+use super::protocol::{CancelReason, Effect, Input, Outcome};
+use super::results::{Quality, ReplicateStatus, Stopped};
 use super::usage::{Price, Tokens, micro_dollars};
 use crate::error::Error;
-use crate::json::Json;
+use crate::json::{Json, number_text};
 use crate::limits;
+use crate::next::Next;
 
 /// One bundle. See [the contract](crate#contract-drain-before-you-wait) for how to call it.
 #[derive(Debug, Clone)]
 pub struct Bundle {
-    pub(super) options: Options,
+    /// Without the schema, which the evidence has read.
+    pub(super) options: BundleOptions,
     pub(super) evidence: Evidence,
     pub(super) replicates: Vec<Replicate>,
     /// Number of replicates to start. Those not yet started wait for a free connection.
@@ -36,30 +40,7 @@ pub(super) struct Replicate {
     pub(super) tokens: Option<Tokens>,
     pub(super) model: Option<String>,
     /// How it ended, and when.
-    pub(super) end: Option<(Status, u64)>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Status {
-    Valid,
-    Invalid,
-    Error,
-    Timeout,
-    TokenLimit,
-    Cancelled,
-}
-
-impl Status {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Valid => "valid",
-            Self::Invalid => "invalid",
-            Self::Error => "error",
-            Self::Timeout => "timeout",
-            Self::TokenLimit => "token_limit",
-            Self::Cancelled => "cancelled",
-        }
-    }
+    pub(super) end: Option<(ReplicateStatus, u64)>,
 }
 
 impl Replicate {
@@ -73,16 +54,17 @@ const ERROR_CHARS: usize = 1000;
 const ERRORS: usize = 20;
 
 impl Bundle {
-    /// Makes a bundle from a host's options; see [`Options::parse`] for their form.
+    /// Makes a bundle.
     ///
     /// # Errors
-    /// Those of [`Options::parse`].
-    pub fn new(options: &[u8]) -> Result<Self, Error> {
-        let (options, comparer) = Options::parse(options)?;
+    /// `options.invalid` with the path of an option that is out of range or does not fit the
+    /// others; for schemas, see [`Comparer::new`](crate::stats::Comparer::new).
+    pub fn new(options: BundleOptions) -> Result<Self, Error> {
+        let mut options = options.resolved()?;
         Ok(Self {
-            evidence: Evidence::new(comparer),
+            evidence: Evidence::of(options.summary())?,
             replicates: Vec::new(),
-            due: options.parallel,
+            due: options.parallel.unwrap_or(options.k),
             now: 0,
             started: None,
             over: false,
@@ -94,7 +76,7 @@ impl Bundle {
 
     /// Handles an input. `now_ms` is the host's monotonic clock, from any origin; a step back is
     /// ignored. Late, repeated and unknown inputs are ignored.
-    pub fn handle(&mut self, now_ms: u64, input: Input<'_>) {
+    pub fn handle(&mut self, now_ms: u64, input: Input) {
         self.now = self.now.max(now_ms);
         match input {
             Input::Start if self.started.is_none() && !self.over => {
@@ -111,44 +93,44 @@ impl Bundle {
             Input::Settled { replicate, attempt, outcome, tokens, model } => {
                 if let Some(one) = self.running(replicate, attempt) {
                     one.tokens = tokens.or(one.tokens);
-                    one.model = model.map(str::to_owned);
+                    one.model = model;
                     self.settled(replicate, outcome);
                 }
             }
             Input::Cancel { reason } if !self.over => {
-                let reason = ("reason", Json::string(clip(reason.to_owned())));
-                self.emit("cancelled", vec![("scope", "bundle".into()), reason]);
-                self.finish("cancelled");
+                let (scope, reason) = (BundleScope::Bundle, clip(reason));
+                self.emit(BundleEvent::BundleCancelled { scope, reason });
+                self.finish(Stopped::Cancelled);
             }
             Input::Cancel { .. } => {}
         }
         self.expire();
     }
 
-    /// Returns the next effect. After each input, poll until `None` and perform the effects in
-    /// order.
-    #[must_use]
-    pub fn poll(&mut self) -> Option<Effect> {
-        self.effects.pop_front()
+    /// Returns the next effect. After each input, poll until [`Next::Wait`] and perform the effects
+    /// in order. Then wait for the next input, at most until `until`, and send [`Input::Timer`] if
+    /// none has arrived by then.
+    pub fn poll(&mut self) -> Next<Effect> {
+        match self.effects.pop_front() {
+            Some(effect) => Next::Effect(effect),
+            None => Next::Wait { until: self.deadline() },
+        }
     }
 
-    /// The time at which to send [`Input::Timer`] if no other input arrives, on the clock of
-    /// [`Bundle::handle`].
-    #[must_use]
-    pub fn next_deadline(&self) -> Option<u64> {
+    fn deadline(&self) -> Option<u64> {
         if self.over {
             return None;
         }
         let running = self.replicates.iter().filter(|one| one.end.is_none());
         let own = self
             .options
-            .replicate_ms
+            .replicate_ms()
             .and_then(|limit| running.map(|one| one.since.saturating_add(limit)).min());
         own.into_iter().chain(self.bundle_deadline()).min()
     }
 
     fn bundle_deadline(&self) -> Option<u64> {
-        Some(self.started?.saturating_add(self.options.budget_ms?))
+        Some(self.started?.saturating_add(self.options.budget_ms()?))
     }
 
     fn running(&mut self, replicate: usize, attempt: u32) -> Option<&mut Replicate> {
@@ -180,26 +162,29 @@ impl Bundle {
     }
 
     fn run(&mut self, replicate: usize, attempt: u32) {
-        let seed = self.options.seeds.get(replicate).copied().unwrap_or(0);
-        let own = vec![("attempt", Json::integer(u64::from(attempt)))];
-        self.emit_of("replicate_started", replicate, own);
+        let seed = self.seed(replicate);
+        self.emit(BundleEvent::ReplicateStarted { id: id(replicate), seed, attempt });
         self.effects.push_back(Effect::Run { replicate, seed, attempt });
     }
 
-    fn settled(&mut self, replicate: usize, outcome: Outcome<'_>) {
+    fn settled(&mut self, replicate: usize, outcome: Outcome) {
         let over = self.over_token_limit(replicate);
         let (data, status, mut errors) = match outcome {
-            Outcome::Failed { message } => (None, Status::Error, vec![message]),
-            Outcome::Data { json, errors } => match Json::parse(json, limits::REPLICATE_BYTES) {
-                Err(error) => (None, Status::Invalid, vec![format!("{}: {error}", error.code())]),
-                Ok(data) if errors.is_empty() => (Some(data.into_owned()), Status::Valid, errors),
-                Ok(data) => (Some(data.into_owned()), Status::Invalid, errors),
+            Outcome::Failed { message } => (None, ReplicateStatus::Error, vec![message]),
+            Outcome::Data { json, errors } => match Json::parse(&json, limits::REPLICATE_BYTES) {
+                Err(error) => {
+                    (None, ReplicateStatus::Invalid, vec![format!("{}: {error}", error.code())])
+                }
+                Ok(data) if errors.is_empty() => {
+                    (Some(data.into_owned()), ReplicateStatus::Valid, errors)
+                }
+                Ok(data) => (Some(data.into_owned()), ReplicateStatus::Invalid, errors),
             },
         };
         let status = match over {
             Some(message) => {
                 errors.push(message);
-                Status::TokenLimit
+                ReplicateStatus::TokenLimit
             }
             None => status,
         };
@@ -208,17 +193,17 @@ impl Bundle {
 
     /// The error message if a replicate exceeds its token limit.
     fn over_token_limit(&self, replicate: usize) -> Option<String> {
-        let most = self.options.replicate_tokens?;
+        let most = self.options.replicate_tokens()?;
         let used = self.replicates.get(replicate)?.all_tokens().total;
         (used > most).then(|| format!("token_limit: {used} tokens of at most {most}"))
     }
 
     fn check_tokens(&mut self, replicate: usize) {
         if let Some(message) = self.over_token_limit(replicate) {
-            self.effects.push_back(Effect::Cancel { replicate, reason: "token_limit" });
-            self.end(replicate, Status::TokenLimit, None, vec![message]);
+            self.effects.push_back(Effect::Cancel { replicate, reason: CancelReason::TokenLimit });
+            self.end(replicate, ReplicateStatus::TokenLimit, None, vec![message]);
         } else if self.spent() {
-            self.finish("budget");
+            self.finish(Stopped::Budget);
         }
     }
 
@@ -226,12 +211,12 @@ impl Bundle {
     fn end(
         &mut self,
         replicate: usize,
-        status: Status,
+        status: ReplicateStatus,
         data: Option<Json<'static>>,
         errors: Vec<String>,
     ) {
         let (now, retries) = (self.now, self.options.retries);
-        let failed = status != Status::Valid && status != Status::TokenLimit;
+        let failed = status != ReplicateStatus::Valid && status != ReplicateStatus::TokenLimit;
         let again = failed && !self.spent();
         let Some(one) = self.replicates.get_mut(replicate) else { return };
         if again && one.attempt <= retries {
@@ -240,8 +225,7 @@ impl Bundle {
             one.attempt += 1;
             one.since = now;
             let attempt = one.attempt;
-            let own = vec![("code", "replicate_retried".into()), ("errors", texts(&errors))];
-            self.emit_of("warning", replicate, own);
+            self.warn(replicate, ReplicateWarning::Retried, errors);
             return self.run(replicate, attempt);
         }
         self.close(replicate, status, data, errors);
@@ -252,7 +236,7 @@ impl Bundle {
     fn close(
         &mut self,
         replicate: usize,
-        status: Status,
+        status: ReplicateStatus,
         data: Option<Json<'static>>,
         mut errors: Vec<String>,
     ) {
@@ -261,25 +245,32 @@ impl Bundle {
         let now = self.now;
         let Some(one) = self.replicates.get_mut(replicate) else { return };
         one.end = Some((status, now));
-        let (tokens, since) = (one.tokens.map(|_| one.all_tokens()), one.since);
-        let shown = data.as_ref().and_then(|data| self.options.view.project(data));
-        self.evidence.set(replicate, data, status == Status::Valid, errors.clone());
-        if status == Status::Timeout {
-            let limit = self.options.replicate_ms.unwrap_or(0);
-            let own = vec![("scope", "replicate".into()), ("seconds", seconds(limit))];
-            self.emit_of("timeout", replicate, own);
+        let (usage, since) = (one.tokens.map(|_| one.all_tokens()), one.since);
+        let shown = data.as_ref().and_then(|data| self.evidence.options.project(data));
+        self.evidence.set(replicate, data, status == ReplicateStatus::Valid, errors.clone());
+        let (id, seed) = (id(replicate), self.seed(replicate));
+        if status == ReplicateStatus::Timeout {
+            let seconds = seconds(self.options.replicate_ms().unwrap_or(0));
+            let (id, scope) = (id.clone(), ReplicateScope::Replicate);
+            self.emit(BundleEvent::ReplicateTimeout { id, seed, scope, seconds });
         }
-        if status != Status::Valid && status != Status::Cancelled {
-            let own = vec![("code", "replicate_invalid".into()), ("errors", texts(&errors))];
-            self.emit_of("warning", replicate, own);
+        if status != ReplicateStatus::Valid && status != ReplicateStatus::Cancelled {
+            self.warn(replicate, ReplicateWarning::Invalid, errors.clone());
         }
-        let quality =
-            Json::object([("valid", (status == Status::Valid).into()), ("errors", texts(&errors))]);
-        let mut own = vec![("status", status.name().into()), ("quality", quality)];
-        own.push(("usage", tokens.map_or(Json::Null, Tokens::to_json)));
-        own.push(("duration_ms", Json::integer(now.saturating_sub(since))));
-        own.extend(shown.map(|data| ("data", data)));
-        self.emit_of("replicate_done", replicate, own);
+        self.emit(BundleEvent::ReplicateDone {
+            id,
+            seed,
+            status,
+            quality: Quality { valid: status == ReplicateStatus::Valid, errors },
+            usage,
+            duration_ms: now.saturating_sub(since),
+            data: shown,
+        });
+    }
+
+    fn warn(&mut self, replicate: usize, code: ReplicateWarning, errors: Vec<String>) {
+        let (id, seed) = (id(replicate), self.seed(replicate));
+        self.emit(BundleEvent::ReplicateWarning { id, seed, code, errors });
     }
 
     /// Called after each replicate. Applies the stop rule, checks the budget and starts the next
@@ -288,24 +279,23 @@ impl Bundle {
         let ended = self.replicates.iter().filter(|one| one.end.is_some()).count();
         let valid = self.evidence.valid_count();
         if valid >= 2 {
-            let summary = self.evidence.summary_text(&self.options.rules, &self.options.view);
-            self.emit_text("partial_summary", &format!(",\"summary\":{summary}"));
+            let summary = self.evidence.summary();
+            self.emit(BundleEvent::PartialSummary { summary });
         }
         let k = self.options.k;
         if ended == k {
-            return self.finish("full");
+            return self.finish(Stopped::Full);
         }
-        let must_agree = &self.options.rules.must_agree;
         let enough = match self.options.stop {
-            Stop::Agreement => valid >= 2 && self.evidence.agrees(&self.options.rules),
-            Stop::MajorityLock => valid >= 2 && self.evidence.locked(must_agree, k - ended),
+            Stop::Agreement => valid >= 2 && self.evidence.agrees(),
+            Stop::MajorityLock => valid >= 2 && self.evidence.locked(k - ended),
             Stop::Never => false,
         };
         if enough {
-            return self.finish("early");
+            return self.finish(Stopped::Early);
         }
         if self.spent() {
-            return self.finish("budget");
+            return self.finish(Stopped::Budget);
         }
         // A comparison needs two valid replicates. Further ones are started one at a time.
         let coming = self.due - ended;
@@ -316,10 +306,14 @@ impl Bundle {
 
     /// Whether the token or cost budget of the bundle is used up.
     fn spent(&self) -> bool {
-        let tokens = self.tokens().total;
+        let Some(budget) = &self.options.budget else { return false };
         let cost = || micro_dollars(self.exact_cost().0);
-        self.options.budget_tokens.is_some_and(|most| tokens >= most)
-            || self.options.budget_cost.is_some_and(|most| cost() >= most)
+        budget.tokens.is_some_and(|most| self.tokens().total >= most)
+            || budget.cost.is_some_and(|most| cost() >= most)
+    }
+
+    fn prices(&self) -> &[(String, Price)] {
+        self.options.prices.as_deref().unwrap_or_default()
     }
 
     pub(super) fn tokens(&self) -> Tokens {
@@ -327,7 +321,7 @@ impl Bundle {
     }
 
     pub(super) fn price(&self, one: &Replicate) -> Option<Price> {
-        let prices = &self.options.prices;
+        let prices = self.prices();
         let of =
             |name: &str| prices.iter().find(|(known, _)| known == name).map(|(_, price)| *price);
         let model = one.model.as_deref().or(self.options.model.as_deref());
@@ -348,56 +342,58 @@ impl Bundle {
 
     fn expire(&mut self) {
         if self.bundle_deadline().is_some_and(|deadline| self.now >= deadline) && !self.over {
-            let limit = self.options.budget_ms.unwrap_or(0);
-            self.emit("timeout", vec![("scope", "bundle".into()), ("seconds", seconds(limit))]);
-            return self.finish("budget");
+            let seconds = seconds(self.options.budget_ms().unwrap_or(0));
+            self.emit(BundleEvent::BundleTimeout { scope: BundleScope::Bundle, seconds });
+            return self.finish(Stopped::Budget);
         }
-        let Some(limit) = self.options.replicate_ms else { return };
+        let Some(limit) = self.options.replicate_ms() else { return };
         for replicate in 0..self.replicates.len() {
             let now = self.now;
             let late =
                 |one: &Replicate| one.end.is_none() && now >= one.since.saturating_add(limit);
             if !self.over && self.replicates.get(replicate).is_some_and(late) {
-                self.effects.push_back(Effect::Cancel { replicate, reason: "timeout" });
-                let message = format!("timeout: no result within {} s", seconds(limit).to_text());
-                self.end(replicate, Status::Timeout, None, vec![message]);
+                self.effects.push_back(Effect::Cancel { replicate, reason: CancelReason::Timeout });
+                let message =
+                    format!("timeout: no result within {} s", number_text(seconds(limit)));
+                self.end(replicate, ReplicateStatus::Timeout, None, vec![message]);
             }
         }
     }
 
     /// Cancels the running replicates and emits the bundle.
-    fn finish(&mut self, stopped: &'static str) {
+    fn finish(&mut self, stopped: Stopped) {
         if self.over {
             return;
         }
-        let reason = if stopped == "full" { "cancelled" } else { stopped };
+        let reason = match stopped {
+            Stopped::Early => CancelReason::Early,
+            Stopped::Budget => CancelReason::Budget,
+            Stopped::Full | Stopped::Cancelled => CancelReason::Cancelled,
+        };
         for replicate in 0..self.replicates.len() {
             if self.replicates.get(replicate).is_some_and(|one| one.end.is_none()) {
                 self.effects.push_back(Effect::Cancel { replicate, reason });
-                let own = vec![("scope", "replicate".into()), ("reason", reason.into())];
-                self.emit_of("cancelled", replicate, own);
-                self.close(
-                    replicate,
-                    Status::Cancelled,
-                    None,
-                    vec![format!("cancelled: {reason}")],
-                );
+                let (id, seed) = (id(replicate), self.seed(replicate));
+                let scope = ReplicateScope::Replicate;
+                self.emit(BundleEvent::ReplicateCancelled { id, seed, scope, reason });
+                let errors = vec![format!("cancelled: {reason}")];
+                self.close(replicate, ReplicateStatus::Cancelled, None, errors);
             }
         }
         self.over = true;
         let (cost, whole) = self.exact_cost();
-        if !self.options.prices.is_empty() && !whole {
-            self.emit("warning", vec![("code", "model_without_price".into())]);
+        let priced = !self.prices().is_empty();
+        if priced && !whole {
+            self.emit(BundleEvent::BundleWarning { code: BundleWarning::ModelWithoutPrice });
         }
-        let cost = (whole && !self.options.prices.is_empty()).then(|| micro_dollars(cost));
-        let meta = self.meta(stopped, cost).to_text();
+        let cost = (whole && priced).then(|| micro_dollars(cost));
+        let meta = self.meta(stopped, cost).to_json().to_text();
         let heads: Vec<String> = (0..self.replicates.len()).map(|at| self.head(at)).collect();
-        let (rules, view) = (&self.options.rules, &self.options.view);
-        let (text, truncated) = self.evidence.bundle_text(rules, view, &meta, &heads);
+        let (bundle, truncated) = self.evidence.bundle(&meta, &heads);
         if truncated {
-            self.emit("warning", vec![("code", "truncated".into())]);
+            self.emit(BundleEvent::BundleWarning { code: BundleWarning::Truncated });
         }
-        self.emit_text("bundle_ready", &format!(",\"bundle\":{text}"));
+        self.emit(BundleEvent::BundleReady { bundle });
         self.effects.push_back(Effect::Done);
     }
 }

@@ -11,45 +11,49 @@
 //! use turnlock::bundle::{Evidence, SummaryOptions};
 //! use turnlock::json::Json;
 //!
-//! let options = Json::parse_str(r#"{ "must_agree": ["/label"] }"#)?;
-//! let SummaryOptions { comparer, rules, view } = SummaryOptions::read(&options)?;
-//! let mut evidence = Evidence::new(comparer);
+//! let options = SummaryOptions::default().must_agree(vec!["/label".to_owned()]);
+//! let mut evidence = Evidence::new(options)?;
 //! for answer in [r#"{"label":"reject","risk":0.8}"#, r#"{"label":"reject","risk":0.9}"#] {
 //!     let place = evidence.open();
 //!     evidence.set(place, Some(Json::parse_str(answer)?), true, Vec::new());
 //! }
-//! assert!(evidence.agrees(&rules), "no third one is needed");
-//! let summary = evidence.summary_text(&rules, &view);
-//! let summary = Json::parse_str(&summary)?;
-//! let consensus = summary.get("consensus").unwrap();
-//! assert_eq!(consensus.get("/label").and_then(Json::as_str), Some("reject"));
+//! assert!(evidence.agrees(), "no third one is needed");
+//! let summary = evidence.summary().read()?;
+//! assert_eq!(summary.consensus["/label"].as_str(), Some("reject"));
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 //!
 //! The machine starts two replicates, and a third one only if the first two differ:
 //!
 //! ```
-//! use turnlock::bundle::{Bundle, Effect, Input, Outcome};
+//! use turnlock::Next;
+//! use turnlock::bundle::{Bundle, BundleEvent, BundleOptions, Effect, Input, Outcome, Stopped};
 //!
-//! let mut bundle = Bundle::new(br#"{ "task": "triage" }"#)?;
+//! let mut bundle = Bundle::new(BundleOptions::new("triage"))?;
 //! bundle.handle(0, Input::Start);
-//! let (mut ran, mut over) = (0, false);
-//! while let Some(effect) = bundle.poll() {
+//! let mut ready = None;
+//! while let Next::Effect(effect) = bundle.poll() {
 //!     match effect {
 //!         Effect::Run { replicate, attempt, .. } => {
-//!             ran += 1;
-//!             let outcome = Outcome::Data { json: br#"{"label":"reject"}"#, errors: Vec::new() };
+//!             let json = br#"{"label":"reject"}"#.to_vec();
+//!             let outcome = Outcome::Data { json, errors: Vec::new() };
 //!             let (tokens, model) = (None, None);
 //!             bundle.handle(5, Input::Settled { replicate, attempt, outcome, tokens, model });
 //!         }
-//!         Effect::Done => over = true,
-//!         Effect::Emit(_) | Effect::Cancel { .. } => {}
+//!         Effect::Emit(event) => {
+//!             if let BundleEvent::BundleReady { bundle, .. } = event.kind {
+//!                 ready = Some(bundle.read()?);
+//!             }
+//!         }
+//!         Effect::Cancel { .. } | Effect::Done => {}
 //!     }
 //! }
-//! assert_eq!((ran, over), (2, true));
+//! let ready = ready.expect("the last event is the bundle");
+//! assert_eq!((ready.replicates.len(), ready.meta.stopped), (2, Stopped::Early));
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 
+mod emit;
 mod events;
 mod evidence;
 mod machine;
@@ -57,15 +61,28 @@ mod options;
 mod patch;
 mod protocol;
 mod render;
+mod rendered;
+mod results;
 mod summary;
 mod usage;
 mod write;
 
+pub use events::{
+    BundleEvent, BundleScope, BundleSource, BundleWarning, Envelope, Event, ReplicateScope,
+    ReplicateWarning,
+};
 pub use evidence::Evidence;
 pub use machine::Bundle;
-pub use options::{Options, Stop, SummaryOptions};
+pub use options::{
+    BundleBudget, BundleLimits, BundleOptions, ReplicateLimits, Stop, SummaryOptions,
+};
 pub use patch::{apply, diff};
-pub use protocol::{Effect, Input, Outcome};
-pub use render::{Limits, View};
-pub use summary::{Rules, Summary};
+pub use protocol::{CancelReason, Effect, Input, Outcome};
+pub use rendered::Rendered;
+pub use results::{
+    BundleCounts, BundleMeta, BundleReplicate, BundleSummary, ConfidenceReason, DisagreeingValue,
+    Disagreement, Distribution, Encoding, EvidenceBundle, InvalidReplicate, ItemAgreement,
+    NumberDistribution, PatchKind, PatchOperation, Quality, ReplicateMeta, ReplicateStatus,
+    SchemaName, Shown, Stopped, Support, SupportMethod, ValueCount, ValueDistribution,
+};
 pub use usage::{Price, Tokens};

@@ -1,13 +1,14 @@
 //! The inputs and effects of a bundle.
 
-use super::events::texts;
+use super::events::Event;
 use super::usage::Tokens;
 use crate::error::Error;
 use crate::json::Json;
+use crate::json::table::{Write, names};
 
 /// An input to a bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Input<'a> {
+pub enum Input {
     /// Start the bundle. Only the first one has an effect.
     Start,
     /// The tokens that an attempt has used so far.
@@ -26,29 +27,30 @@ pub enum Input<'a> {
         /// The attempt, from 1.
         attempt: u32,
         /// Its outcome.
-        outcome: Outcome<'a>,
+        outcome: Outcome,
         /// The tokens it used in total, if known.
         tokens: Option<Tokens>,
         /// The model, if it differs from the bundle's.
-        model: Option<&'a str>,
+        model: Option<String>,
     },
     /// Time has passed.
     Timer,
     /// End the bundle now, with the results so far.
     Cancel {
         /// The reason, as shown in the event.
-        reason: &'a str,
+        reason: String,
     },
 }
 
-impl<'a> Input<'a> {
+impl Input {
     /// Reads an input from its JSON form, `{ "type": "settled", "replicate": 0, … }`. The data of
     /// a replicate is passed separately.
     ///
     /// # Errors
     /// `options.invalid` with the member that is wrong.
-    pub fn from_json(json: &'a Json<'a>, data: &'a [u8]) -> Result<Self, Error> {
+    pub fn from_json(json: &Json<'_>, data: Vec<u8>) -> Result<Self, Error> {
         let text = |key: &str| json.get(key).and_then(Json::as_str);
+        let owned = |key: &str| text(key).map(str::to_owned);
         let wrong = |option: &str| Error::option(option, "a fact");
         let number = |key| json.get(key).and_then(Json::as_u64).ok_or_else(|| wrong(key));
         let replicate = || usize::try_from(number("replicate")?).map_err(|_| wrong("replicate"));
@@ -57,7 +59,7 @@ impl<'a> Input<'a> {
         Ok(match text("type").unwrap_or_default() {
             "start" => Self::Start,
             "timer" => Self::Timer,
-            "cancel" => Self::Cancel { reason: text("reason").unwrap_or_default() },
+            "cancel" => Self::Cancel { reason: owned("reason").unwrap_or_default() },
             "usage" => Self::Usage {
                 replicate: replicate()?,
                 attempt: attempt()?,
@@ -66,12 +68,12 @@ impl<'a> Input<'a> {
             "settled" => Self::Settled {
                 replicate: replicate()?,
                 attempt: attempt()?,
-                outcome: match text("failed") {
-                    Some(message) => Outcome::Failed { message: message.to_owned() },
+                outcome: match owned("failed") {
+                    Some(message) => Outcome::Failed { message },
                     None => Outcome::Data { json: data, errors: errors(json) },
                 },
                 tokens,
-                model: text("model"),
+                model: owned("model"),
             },
             _ => return Err(wrong("type")),
         })
@@ -83,25 +85,25 @@ impl<'a> Input<'a> {
         let of = |kind: &'static str, replicate: usize, attempt: u32, tokens: Option<Tokens>| {
             vec![
                 ("type".into(), kind.into()),
-                ("replicate".into(), u64::try_from(replicate).unwrap_or(u64::MAX).into()),
-                ("attempt".into(), u64::from(attempt).into()),
-                ("usage".into(), tokens.map_or(Json::Null, Tokens::to_json)),
+                ("replicate".into(), replicate.write()),
+                ("attempt".into(), attempt.write()),
+                ("usage".into(), tokens.write()),
             ]
         };
         match self {
             Self::Start => Json::object([("type", "start".into())]),
             Self::Timer => Json::object([("type", "timer".into())]),
             Self::Cancel { reason } => {
-                Json::object([("type", "cancel".into()), ("reason", (*reason).to_owned().into())])
+                Json::object([("type", "cancel".into()), ("reason", reason.clone().into())])
             }
             Self::Usage { replicate, attempt, tokens } => {
                 Json::Object(of("usage", *replicate, *attempt, Some(*tokens)))
             }
             Self::Settled { replicate, attempt, outcome, tokens, model } => {
                 let mut members = of("settled", *replicate, *attempt, *tokens);
-                members.extend(model.map(|model| ("model".into(), model.to_owned().into())));
+                members.extend(model.clone().map(|model| ("model".into(), model.into())));
                 members.push(match outcome {
-                    Outcome::Data { errors, .. } => ("errors".into(), texts(errors)),
+                    Outcome::Data { errors, .. } => ("errors".into(), errors.write()),
                     Outcome::Failed { message } => ("failed".into(), message.clone().into()),
                 });
                 Json::Object(members)
@@ -111,7 +113,7 @@ impl<'a> Input<'a> {
 
     /// The JSON text of a replicate, if the input carries one.
     #[must_use]
-    pub fn data(&self) -> Option<&'a [u8]> {
+    pub fn data(&self) -> Option<&[u8]> {
         match self {
             Self::Settled { outcome: Outcome::Data { json, .. }, .. } => Some(json),
             _ => None,
@@ -126,12 +128,12 @@ fn errors(json: &Json<'_>) -> Vec<String> {
 
 /// The outcome of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome<'a> {
+pub enum Outcome {
     /// The attempt returned a value.
     Data {
         /// The JSON text of the value. The replicate is invalid if the text is not I-JSON, too deep
         /// or too long.
-        json: &'a [u8],
+        json: Vec<u8>,
         /// The errors that the host's validator found; empty if the value is valid.
         errors: Vec<String>,
     },
@@ -143,7 +145,7 @@ pub enum Outcome<'a> {
 }
 
 /// An action the host must perform. Perform them in order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Run a replicate.
     Run {
@@ -158,13 +160,31 @@ pub enum Effect {
     Cancel {
         /// Its index.
         replicate: usize,
-        /// `timeout`, `token_limit`, `early`, `budget` or `cancelled`.
-        reason: &'static str,
+        /// Why.
+        reason: CancelReason,
     },
-    /// Deliver an event, given as JSON text.
-    Emit(String),
+    /// Deliver an event.
+    Emit(Event),
     /// The bundle has ended; the last event contained it. No effect follows.
     Done,
+}
+
+names! {
+    /// Why a replicate is cancelled.
+    pub enum CancelReason as "BundleCancelReason",
+        "timeout, token_limit, early, budget or cancelled", non_exhaustive
+    {
+        /// It exceeded its time limit.
+        Timeout "timeout",
+        /// It exceeded its token limit.
+        TokenLimit "token_limit",
+        /// The bundle has ended, because the stop rule holds.
+        Early "early",
+        /// The bundle has ended, because its budget is spent.
+        Budget "budget",
+        /// The bundle was cancelled.
+        Cancelled "cancelled",
+    }
 }
 
 #[cfg(test)]
@@ -173,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let tokens = Tokens { input: 9, cached: 4, output: 5, total: 20 };
+        let tokens = Tokens::new(9, 5).cached(4).total(20);
         let settled = |outcome, tokens, model| Input::Settled {
             replicate: 2,
             attempt: 3,
@@ -182,23 +202,24 @@ mod tests {
             model,
         };
         let errors = vec!["a".to_owned(), "\"b\"".to_owned()];
-        let data = Outcome::Data { json: b"{\"a\":1}", errors };
+        let data = Outcome::Data { json: b"{\"a\":1}".to_vec(), errors };
         let failed = Outcome::Failed { message: "it \"broke\"".to_owned() };
         for input in [
             Input::Start,
             Input::Timer,
-            Input::Cancel { reason: "user" },
+            Input::Cancel { reason: "user".to_owned() },
             Input::Usage { replicate: 1, attempt: 2, tokens },
-            settled(data.clone(), Some(tokens), Some("m")),
+            settled(data.clone(), Some(tokens), Some("m".to_owned())),
             settled(data, None, None),
             settled(failed, Some(tokens), None),
         ] {
             let text = input.to_json().to_text();
             let json = Json::parse_str(&text).unwrap();
-            assert_eq!(Input::from_json(&json, input.data().unwrap_or_default()), Ok(input));
+            let data = input.data().unwrap_or_default().to_vec();
+            assert_eq!(Input::from_json(&json, data), Ok(input));
         }
         for wrong in ["{}", r#"{"type":"usage"}"#, r#"{"type":"settled","replicate":-1}"#] {
-            assert!(Input::from_json(&Json::parse_str(wrong).unwrap(), b"").is_err(), "{wrong}");
+            assert!(Input::from_json(&Json::parse_str(wrong).unwrap(), vec![]).is_err(), "{wrong}");
         }
     }
 }

@@ -4,36 +4,14 @@
 //! a number.
 
 use super::evidence::{Entry, Evidence};
+use super::options::{BundleLimits, SummaryOptions};
 use super::patch;
-use super::summary::{Rules, Summary};
+use super::rendered::Rendered;
+use super::results::{BundleSummary, EvidenceBundle};
+use super::summary::Summary;
 use super::write::{fixed, write_cut, write_distribution};
 use crate::json::{Json, number_text, push_token, write_string};
 use crate::stats::medoid;
-
-/// Caps on the output. `None` means no cap.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Limits {
-    /// Maximum entries of `consensus`, and of `distributions`.
-    pub max_fields: Option<usize>,
-    /// Maximum entries of `disagreements`.
-    pub max_diffs: Option<usize>,
-    /// Maximum bytes of the JSON text. Metadata, matrix, confidence and counts are never cut, so
-    /// the text exceeds a very small cap.
-    pub max_bytes: Option<usize>,
-}
-
-/// How a bundle is shown.
-#[derive(Debug, Clone, Default)]
-pub struct View {
-    /// Caps.
-    pub limits: Limits,
-    /// Whether replicates are written as differences from the medoid, and numbers with six
-    /// decimals.
-    pub compact: bool,
-    /// JSON Pointers of the members to show, with everything below them. Other members are used
-    /// in computations but not shown. An empty list shows everything.
-    pub fields: Vec<String>,
-}
 
 /// Characters that remain of a string that is cut.
 const HEAD: usize = 256;
@@ -47,10 +25,10 @@ struct Piece {
 impl Piece {
     /// Writes the entry. Also writes the cut version if bytes are capped and the entry is long
     /// enough to contain a long string.
-    fn new(view: &View, write: impl Fn(&mut String, usize)) -> Self {
+    fn new(view: &SummaryOptions, write: impl Fn(&mut String, usize)) -> Self {
         let (mut full, mut cut) = (String::new(), String::new());
         write(&mut full, usize::MAX);
-        if view.limits.max_bytes.is_some() && full.len() > HEAD {
+        if view.max_bytes().is_some() && full.len() > HEAD {
             write(&mut cut, HEAD);
         }
         let differs = !cut.is_empty() && cut != full;
@@ -70,30 +48,22 @@ struct Lists {
 }
 
 impl Evidence {
-    /// The summary alone, as `{ "consensus", … }`.
+    /// The summary of the replicates so far.
     #[must_use]
-    pub fn summary_text(&self, rules: &Rules, view: &View) -> String {
-        let summary = self.summary(rules);
+    pub fn summary(&self) -> Rendered<BundleSummary> {
+        let (summary, view) = (self.statistics(), &self.options);
         let mut lists = self.lists(&summary, view, &[]);
         let fixed = fixed(&summary, view);
         lists.fit(view, fixed.len());
         let mut out = String::new();
         lists.write_summary(&fixed, summary.beyond, &mut out);
-        out
+        Rendered::new(out)
     }
 
-    /// The bundle as `{ "meta", "replicates", "summary" }`, and whether anything was left out.
-    /// `meta` is a JSON text; `heads` are the first members of each replicate, such as
-    /// `"id":"r1","seed":11`.
-    #[must_use]
-    pub fn bundle_text(
-        &self,
-        rules: &Rules,
-        view: &View,
-        meta: &str,
-        heads: &[String],
-    ) -> (String, bool) {
-        let summary = self.summary(rules);
+    /// The bundle, and whether anything was left out. `meta` is a JSON text; `heads` are the first
+    /// members of each replicate, such as `"id":"r1","seed":11`.
+    pub(super) fn bundle(&self, meta: &str, heads: &[String]) -> (Rendered<EvidenceBundle>, bool) {
+        let (summary, view) = (self.statistics(), &self.options);
         let mut lists = self.lists(&summary, view, heads);
         let fixed = fixed(&summary, view);
         let around = r#"{"meta":,"replicates":[],"summary":}"#.len();
@@ -108,10 +78,10 @@ impl Evidence {
         out.push_str("],\"summary\":");
         let truncated = lists.write_summary(&fixed, summary.beyond, &mut out);
         out.push('}');
-        (out, truncated)
+        (Rendered::new(out), truncated)
     }
 
-    fn lists(&self, summary: &Summary<'_>, view: &View, heads: &[String]) -> Lists {
+    fn lists(&self, summary: &Summary<'_>, view: &SummaryOptions, heads: &[String]) -> Lists {
         let shown = |field: &str| view.shows(field);
         let consensus = summary.consensus.iter().filter(|one| shown(&one.field));
         let consensus: Vec<_> = consensus
@@ -123,8 +93,7 @@ impl Evidence {
                     out.push(':');
                     write_cut(&one.value, most, out);
                 });
-                let method = if one.median { "median" } else { "majority" };
-                let (count, of) = (one.count, summary.valid_count);
+                let (count, of, method) = (one.count, summary.valid_count, one.method);
                 let support =
                     format!("{key}:{{\"count\":{count},\"of\":{of},\"method\":\"{method}\"}}");
                 (piece, support)
@@ -178,7 +147,7 @@ impl Evidence {
         Lists { replicates, distributions, disagreements, consensus, totals, strings_cut: false }
     }
 
-    fn replicates(&self, view: &View, heads: &[String]) -> Vec<(String, Option<String>)> {
+    fn replicates(&self, view: &SummaryOptions, heads: &[String]) -> Vec<(String, Option<String>)> {
         let project = |entry: &Entry| entry.data.as_ref().and_then(|data| view.project(data));
         let projected: Vec<Option<Json<'static>>> = self.entries.iter().map(project).collect();
         let base = medoid(&self.matrix).filter(|_| view.compact);
@@ -204,8 +173,9 @@ impl Evidence {
 
 impl Lists {
     /// Applies the caps: first on entries, then on bytes in the order of §2.13.
-    fn fit(&mut self, view: &View, fixed: usize) {
-        let Limits { max_fields, max_diffs, max_bytes } = view.limits;
+    fn fit(&mut self, view: &SummaryOptions, fixed: usize) {
+        let limits = view.limits.clone().unwrap_or_default();
+        let BundleLimits { max_fields, max_diffs, max_bytes } = limits;
         self.disagreements.truncate(max_diffs.unwrap_or(usize::MAX));
         self.distributions.truncate(max_fields.unwrap_or(usize::MAX));
         self.consensus.truncate(max_fields.unwrap_or(usize::MAX));
@@ -317,14 +287,23 @@ const AROUND: usize = 90;
 /// Bytes for the longest `counts`.
 const COUNTS: usize = 320;
 
-impl View {
+impl SummaryOptions {
+    fn max_bytes(&self) -> Option<usize> {
+        self.limits.as_ref()?.max_bytes
+    }
+
+    /// The members that are shown; empty for all.
+    fn shown(&self) -> &[String] {
+        self.fields.as_deref().unwrap_or_default()
+    }
+
     pub(super) fn shows(&self, field: &str) -> bool {
         let below = |of: &String| {
             field
                 .strip_prefix(of.as_str())
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        self.fields.is_empty() || self.fields.iter().any(below)
+        self.shown().is_empty() || self.shown().iter().any(below)
     }
 
     pub(super) fn number(&self, number: f64) -> String {
@@ -341,7 +320,7 @@ impl View {
 
     /// The members of a value that are shown; `None` if there are none.
     pub(super) fn project(&self, data: &Json<'static>) -> Option<Json<'static>> {
-        if self.fields.is_empty() { Some(data.clone()) } else { self.part(data, "") }
+        if self.shown().is_empty() { Some(data.clone()) } else { self.part(data, "") }
     }
 
     fn part(&self, value: &Json<'static>, path: &str) -> Option<Json<'static>> {
@@ -349,7 +328,7 @@ impl View {
             return Some(value.clone());
         }
         let Json::Object(members) = value else { return None };
-        let leads = |path: &str| self.fields.iter().any(|field| field.starts_with(path));
+        let leads = |path: &str| self.shown().iter().any(|field| field.starts_with(path));
         let kept: Vec<_> = members
             .iter()
             .filter_map(|(name, value)| {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::evidence::{Evidence, Held, Leaf};
+use super::results::SupportMethod;
 use crate::json::{Json, number_text};
 use crate::stats::{self, Agreement, Kind, Level, Numeric, Value, sort_by};
 
@@ -16,7 +17,7 @@ const STEP: f64 = 1e9;
 
 /// The summary of the replicates, which are referred to by index, from 0.
 #[derive(Debug)]
-pub struct Summary<'e> {
+pub(super) struct Summary<'e> {
     pub(super) valid_count: usize,
     /// Index and errors of each invalid replicate.
     pub(super) invalid: Vec<(usize, &'e [String])>,
@@ -35,24 +36,13 @@ pub struct Summary<'e> {
     pub(super) beyond: usize,
 }
 
-/// The rules of a summary.
-#[derive(Debug, Clone, Default)]
-pub struct Rules {
-    /// The mean distance up to which replicates agree. Default of the option: 0.2.
-    pub epsilon: f64,
-    /// JSON Pointers of fields whose values must all be equal (of one class) for agreement.
-    pub must_agree: Vec<String>,
-    /// One weight per replicate, each at least 0.
-    pub weights: Option<Vec<f64>>,
-}
-
 #[derive(Debug)]
 pub(super) struct Consensus<'e> {
     pub(super) field: String,
     pub(super) value: Cow<'e, Json<'static>>,
     /// Number of replicates that support it.
     pub(super) count: usize,
-    pub(super) median: bool,
+    pub(super) method: SupportMethod,
 }
 
 #[derive(Debug)]
@@ -96,9 +86,9 @@ struct Group<'e> {
 }
 
 impl Evidence {
-    /// Computes the summary.
-    #[must_use]
-    pub fn summary(&self, rules: &Rules) -> Summary<'_> {
+    /// Computes the statistics.
+    pub(super) fn statistics(&self) -> Summary<'_> {
+        let rules = &self.options;
         let (leaves, total) = self.leaves();
         let invalid = self.entries.iter().enumerate().filter(|(_, entry)| !entry.valid);
         let mut summary = Summary {
@@ -110,7 +100,7 @@ impl Evidence {
                 .weights
                 .as_ref()
                 .map(|weights| stats::weighted_confidence(&self.matrix, weights)),
-            early_stop: self.agrees(rules),
+            early_stop: self.agrees(),
             consensus: Vec::new(),
             disagreements: Vec::new(),
             distributions: Vec::new(),
@@ -118,12 +108,12 @@ impl Evidence {
             approximated: Vec::new(),
             beyond: total - leaves.len(),
         };
-        self.comparer.take_approximated();
         for leaf in &leaves {
+            let mut rough = false;
             let groups = self.groups(leaf, true);
-            summary.consensus.extend(self.consensus(leaf, &groups));
-            summary.disagreements.extend(self.disagreement(leaf, groups));
-            if self.comparer.take_approximated() {
+            summary.consensus.extend(self.consensus(leaf, &groups, &mut rough));
+            summary.disagreements.extend(self.disagreement(leaf, groups, &mut rough));
+            if rough {
                 summary.approximated.push(leaf.field.clone());
             }
             let distribution = self.distribution(leaf);
@@ -145,9 +135,9 @@ impl Evidence {
     /// Applies the stop rule (§2.10): the mean distance is within ε, and the values of each
     /// `must_agree` field are of one class.
     #[must_use]
-    pub fn agrees(&self, rules: &Rules) -> bool {
-        stats::within(&self.matrix, rules.epsilon)
-            && rules.must_agree.iter().all(|field| self.unanimous(field))
+    pub fn agrees(&self) -> bool {
+        stats::within(&self.matrix, self.options.epsilon)
+            && self.options.must_agree.iter().all(|field| self.unanimous(field))
     }
 
     fn unanimous(&self, field: &str) -> bool {
@@ -165,7 +155,8 @@ impl Evidence {
     /// Whether `left` further replicates can no longer change the leading answer (§2.10), at every
     /// field of `must_agree` or, if that is empty, at every field.
     #[must_use]
-    pub fn locked(&self, must_agree: &[String], left: usize) -> bool {
+    pub fn locked(&self, left: usize) -> bool {
+        let must_agree = &self.options.must_agree;
         let sizes = |votes: Vec<Option<u32>>| -> Vec<usize> {
             let mut counts: Vec<(Option<u32>, usize)> = Vec::new();
             for vote in votes {
@@ -206,7 +197,12 @@ impl Evidence {
         groups
     }
 
-    fn consensus<'e>(&self, leaf: &Leaf<'e>, groups: &[Group<'e>]) -> Option<Consensus<'e>> {
+    fn consensus<'e>(
+        &self,
+        leaf: &Leaf<'e>,
+        groups: &[Group<'e>],
+        rough: &mut bool,
+    ) -> Option<Consensus<'e>> {
         let valid = self.valid_count();
         let majority = groups.iter().find(|group| {
             let size = group.replicates.len();
@@ -215,14 +211,20 @@ impl Evidence {
         let field = leaf.field.clone();
         if let Some(group) = majority {
             let value = Cow::Borrowed(group.held?.json);
-            return Some(Consensus { field, value, count: group.replicates.len(), median: false });
+            let (count, method) = (group.replicates.len(), SupportMethod::Majority);
+            return Some(Consensus { field, value, count, method });
         }
-        let value = self.near(leaf, groups)?;
-        Some(Consensus { field, value, count: valid, median: true })
+        let value = self.near(leaf, groups, rough)?;
+        Some(Consensus { field, value, count: valid, method: SupportMethod::Median })
     }
 
     /// The median of the numbers at a field, if all are near to each other.
-    fn near<'e>(&self, leaf: &Leaf<'e>, groups: &[Group<'e>]) -> Option<Cow<'e, Json<'static>>> {
+    fn near<'e>(
+        &self,
+        leaf: &Leaf<'e>,
+        groups: &[Group<'e>],
+        rough: &mut bool,
+    ) -> Option<Cow<'e, Json<'static>>> {
         if groups.len() < 2 || !matches!(self.comparer.kind(leaf.node), None | Some(Kind::Number)) {
             return None;
         }
@@ -234,7 +236,7 @@ impl Evidence {
         }
         for (at, (_, one)) in held.iter().enumerate() {
             let far = |(_, other): &(f64, Held<'e>)| {
-                self.comparer.distance(leaf.node, one.value, other.value) > NEAR
+                self.comparer.distance_at(leaf.node, one.value, other.value, rough) > NEAR
             };
             if held.iter().skip(at + 1).any(far) {
                 return None;
@@ -254,13 +256,14 @@ impl Evidence {
         &self,
         leaf: &Leaf<'e>,
         mut groups: Vec<Group<'e>>,
+        rough: &mut bool,
     ) -> Option<Disagreement<'e>> {
         let invalid = self.groups(leaf, false);
         let outside = |group: &Group<'_>| !groups.iter().any(|one| one.vote == group.vote);
         if groups.len() < 2 && !invalid.iter().any(outside) {
             return None;
         }
-        let (mean, max) = self.spread(leaf);
+        let (mean, max) = self.spread(leaf, rough);
         sort_by(&mut groups, |a, b| b.replicates.len().cmp(&a.replicates.len()));
         let said = |invalid: bool| {
             move |group: Group<'e>| Said {
@@ -276,7 +279,7 @@ impl Evidence {
 
     /// Mean and maximum distance of the valid pairs. A value missing on one side counts as
     /// distance 1; pairs without any value do not count.
-    fn spread(&self, leaf: &Leaf<'_>) -> (f64, f64) {
+    fn spread(&self, leaf: &Leaf<'_>, rough: &mut bool) -> (f64, f64) {
         let valid = leaf.at.iter().zip(&self.entries).filter(|(_, entry)| entry.valid);
         let held: Vec<&Option<Held<'_>>> = valid.map(|(held, _)| held).collect();
         let (mut sum, mut max, mut pairs) = (0.0, 0.0_f64, 0.0);
@@ -285,7 +288,7 @@ impl Evidence {
                 let distance = match (one, other) {
                     (None, None) => continue,
                     (Some(one), Some(other)) => {
-                        self.comparer.distance(leaf.node, one.value, other.value)
+                        self.comparer.distance_at(leaf.node, one.value, other.value, rough)
                     }
                     _ => 1.0,
                 };

@@ -1,72 +1,98 @@
 //! Tokens and cost of replicates (§2.11), as integers. Costs are rounded once, at the end.
 
 use crate::json::Json;
+use crate::json::table::{options, record};
 
-/// Tokens of one replicate. `input` includes the cached ones.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tokens {
-    /// Tokens of the prompt.
-    pub input: u64,
-    /// Tokens of the prompt that were read from the provider's cache.
-    pub cached: u64,
-    /// Tokens of the answer.
-    pub output: u64,
-    /// All tokens; at least `input` plus `output`.
-    pub total: u64,
+record! {
+    /// Tokens of replicates.
+    pub struct Tokens as "BundleUsage", read {
+        /// Tokens of the prompt, including the cached ones.
+        input "inputTokens": u64;
+        /// Tokens of the answer.
+        output "outputTokens": u64;
+        /// All tokens; at least `input` plus `output`.
+        total "totalTokens": u64;
+        /// Tokens of the prompt that were read from the provider's cache.
+        cached "cachedInputTokens": u64;
+    }
+}
+
+impl Copy for Tokens {}
+
+impl Eq for Tokens {}
+
+impl Default for Tokens {
+    fn default() -> Self {
+        Self::new(0, 0)
+    }
 }
 
 impl Tokens {
+    /// Returns the tokens of a prompt and its answer, none of them cached.
+    #[must_use]
+    pub fn new(input: u64, output: u64) -> Self {
+        Self { input, output, total: input.saturating_add(output), cached: 0 }
+    }
+
+    /// With tokens of the prompt that were read from the provider's cache.
+    #[must_use]
+    pub fn cached(mut self, cached: u64) -> Self {
+        self.cached = cached.min(self.input);
+        self
+    }
+
+    /// With all tokens; less than those of prompt and answer counts as their sum.
+    #[must_use]
+    pub fn total(mut self, total: u64) -> Self {
+        self.total = total.max(self.input.saturating_add(self.output));
+        self
+    }
+
     /// Reads `{ inputTokens?, outputTokens?, cachedInputTokens?, totalTokens? }`. Values that are
     /// not whole numbers of at least 0 count as 0.
     #[must_use]
     pub fn read(json: &Json<'_>) -> Self {
         let number = |key| json.get(key).and_then(Json::as_u64).unwrap_or(0);
-        let (input, output) = (number("inputTokens"), number("outputTokens"));
-        let cached = number("cachedInputTokens").min(input);
-        Self {
-            input,
-            cached,
-            output,
-            total: number("totalTokens").max(input.saturating_add(output)),
-        }
+        let tokens = Self::new(number("inputTokens"), number("outputTokens"));
+        tokens.cached(number("cachedInputTokens")).total(number("totalTokens"))
     }
 
     pub(super) fn plus(self, other: Self) -> Self {
         Self {
             input: self.input.saturating_add(other.input),
-            cached: self.cached.saturating_add(other.cached),
             output: self.output.saturating_add(other.output),
             total: self.total.saturating_add(other.total),
+            cached: self.cached.saturating_add(other.cached),
         }
     }
+}
 
-    pub(super) fn to_json(self) -> Json<'static> {
-        Json::object([
-            ("inputTokens", self.input.into()),
-            ("outputTokens", self.output.into()),
-            ("totalTokens", self.total.into()),
-            ("cachedInputTokens", self.cached.into()),
-        ])
+options! {
+    /// Prices in micro-dollars per million tokens.
+    pub struct Price as "Price" {
+        /// Price of the prompt.
+        input "input": u64 | required;
+        /// Price of prompt tokens read from the provider's cache. Default: `input`.
+        cached_input "cached_input?": Option<u64>;
+        /// Price of the answer.
+        output "output": u64 | required;
     }
 }
 
-/// Prices in micro-dollars per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Price {
-    /// Price of the prompt.
-    pub input: u64,
-    /// Price of prompt tokens read from the provider's cache. Default: `input`.
-    pub cached_input: u64,
-    /// Price of the answer.
-    pub output: u64,
-}
+impl Copy for Price {}
 
 impl Price {
+    /// Returns the prices of a prompt and its answer.
+    #[must_use]
+    pub fn new(input: u64, output: u64) -> Self {
+        Self::blank().input(input).output(output)
+    }
+
     /// The cost in millionths of a micro-dollar, so that sums are exact.
     pub(super) fn of(self, tokens: Tokens) -> u128 {
         let times = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
         times(tokens.input.saturating_sub(tokens.cached), self.input)
-            .saturating_add(times(tokens.cached, self.cached_input))
+            .saturating_add(times(tokens.cached, self.cached_input.unwrap_or(self.input)))
             .saturating_add(times(tokens.output, self.output))
     }
 }

@@ -1,12 +1,12 @@
 //! The parts of a summary as JSON text.
 
-use super::render::View;
+use super::options::SummaryOptions;
+use super::results::ConfidenceReason;
 use super::summary::{Distribution, Summary};
 use crate::json::{Json, write_string};
-use crate::stats::Level;
 
 /// The members that are never cut, without the surrounding braces.
-pub(super) fn fixed(summary: &Summary<'_>, view: &View) -> String {
+pub(super) fn fixed(summary: &Summary<'_>, view: &SummaryOptions) -> String {
     let number = |number| view.number_or_null(number);
     let mut out = String::from("\"pairwise_distance\":[");
     for (at, row) in summary.matrix.iter().enumerate() {
@@ -17,8 +17,10 @@ pub(super) fn fixed(summary: &Summary<'_>, view: &View) -> String {
     }
     out.push_str(&format!("],\"confidence\":{}", number(summary.confidence)));
     if summary.confidence.is_none() {
-        let reason = ["no_valid_replicate", "one_valid_replicate"];
-        let reason = reason.get(summary.valid_count).unwrap_or(&"");
+        let reason = match summary.valid_count {
+            0 => ConfidenceReason::NoValidReplicate,
+            _ => ConfidenceReason::OneValidReplicate,
+        };
         out.push_str(&format!(",\"confidence_reason\":\"{reason}\""));
     }
     if let Some(weighted) = summary.weighted {
@@ -43,8 +45,7 @@ pub(super) fn fixed(summary: &Summary<'_>, view: &View) -> String {
         write_string(&one.field, &mut out);
         out.push_str(",\"member\":");
         write_string(&one.member, &mut out);
-        let level = if one.level == Level::Ordinal { "ordinal" } else { "nominal" };
-        out.push_str(&format!(",\"level\":\"{level}\",\"units\":{}", one.units));
+        out.push_str(&format!(",\"level\":\"{}\",\"units\":{}", one.level, one.units));
         let all = &one.agreement;
         for (name, value) in
             [("alpha", all.alpha), ("fleiss_kappa", all.fleiss_kappa), ("gwet_ac1", all.gwet_ac1)]
@@ -69,7 +70,7 @@ fn write_strings(texts: &[String], out: &mut String) {
 
 pub(super) fn write_distribution(
     one: &Distribution<'_>,
-    view: &View,
+    view: &SummaryOptions,
     most: usize,
     out: &mut String,
 ) {

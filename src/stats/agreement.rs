@@ -4,14 +4,16 @@
 //! the fields of a bundle share no scale.
 
 use super::compare::count;
+use crate::json::table::names;
 
-/// The level of measurement of a scale.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// The categories have no order.
-    Nominal,
-    /// The categories are ordered.
-    Ordinal,
+names! {
+    /// The level of measurement of a scale.
+    pub enum Level as "AgreementLevel", "nominal or ordinal" {
+        /// The categories have no order.
+        Nominal "nominal",
+        /// The categories are ordered.
+        Ordinal "ordinal",
+    }
 }
 
 /// Agreement coefficients. Each is `None` where it is undefined.

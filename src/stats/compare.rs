@@ -1,7 +1,5 @@
 //! Distances in [0, 1]: symmetric, 0 for equal values (§2.3).
 
-use std::cell::Cell;
-
 use super::assign::least_cost;
 use super::intern::Interner;
 use super::lcs::common_length;
@@ -9,25 +7,58 @@ use super::schema::{Kind, Node, NodeId, Schema, rank};
 use super::value::{Array, Body, Member, Number, Reading, Value, by_content};
 use crate::error::Error;
 use crate::json::Json;
+use crate::json::table::{At, read};
 use crate::limits;
 
-/// Options of [`distance`].
-#[derive(Debug, Clone, Default)]
-pub struct DistanceOptions<'a> {
-    /// JSON Schema with our extensions; see [`Comparer::new`].
-    pub schema: Option<&'a Json<'a>>,
-    /// Whether a member that is `null` counts as absent. Default `false`.
-    pub null_is_missing: bool,
+/// Declares options with the rows of every comparison behind their own ones.
+macro_rules! compared {
+    ($(#[$($doc:tt)*])* pub struct $name:ident as $ts:literal { $($rows:tt)* }) => {
+        $crate::json::table::options! {
+            $(#[$($doc)*])*
+            pub struct $name as $ts {
+                $($rows)*
+                /// JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key` and `ignore`, by
+                /// which values are compared. Without one, the types of the values decide.
+                schema "schema?": Option<$crate::json::Json<'static>>;
+                /// Whether a member that is `null` counts as absent.
+                null_is_missing "null_is_missing": bool = false;
+            }
+        }
+    };
+}
+pub(crate) use compared;
+
+compared! {
+    /// The options of [`distance`].
+    pub struct DistanceOptions as "CoreDistanceOptions" {}
+}
+
+impl Default for DistanceOptions {
+    fn default() -> Self {
+        Self::blank()
+    }
+}
+
+impl DistanceOptions {
+    /// Reads the options from JSON; members that are missing or null have their default.
+    ///
+    /// # Errors
+    /// `options.invalid` with the path of the option.
+    pub fn from_json(json: Json<'static>) -> Result<Self, Error> {
+        let mut options = Self::blank();
+        read(&mut options, json, &At::ROOT)?;
+        Ok(options)
+    }
 }
 
 /// The distance between two values, from 0 (the same) to 1.
 ///
 /// # Errors
 /// As [`Comparer::new`].
-pub fn distance(a: &Json<'_>, b: &Json<'_>, options: &DistanceOptions<'_>) -> Result<f64, Error> {
-    let mut comparer = Comparer::new(options.schema, options.null_is_missing)?;
+pub fn distance(a: &Json<'_>, b: &Json<'_>, options: &DistanceOptions) -> Result<f64, Error> {
+    let mut comparer = Comparer::new(options.schema.as_ref(), options.null_is_missing)?;
     let (a, b) = (comparer.ready(a), comparer.ready(b));
-    Ok(comparer.distance(comparer.root(), &a, &b))
+    Ok(comparer.distance(&a, &b))
 }
 
 /// Compares values of one schema. Each value is prepared once and can be compared many times.
@@ -36,8 +67,6 @@ pub struct Comparer {
     schema: Schema,
     interner: Interner,
     null_is_missing: bool,
-    /// Whether a list was too long for its kind of comparison.
-    approximated: Cell<bool>,
 }
 
 impl Comparer {
@@ -49,7 +78,7 @@ impl Comparer {
     pub fn new(schema: Option<&Json<'_>>, null_is_missing: bool) -> Result<Self, Error> {
         let mut interner = Interner::default();
         let schema = Schema::read(schema, &mut interner)?;
-        Ok(Self { schema, interner, null_is_missing, approximated: Cell::new(false) })
+        Ok(Self { schema, interner, null_is_missing })
     }
 
     /// Prepares a value for comparison with other values of this comparer.
@@ -60,15 +89,8 @@ impl Comparer {
     }
 
     /// The root node of the schema.
-    #[must_use]
-    pub fn root(&self) -> NodeId {
+    pub(crate) fn root(&self) -> NodeId {
         self.schema.root()
-    }
-
-    /// Whether a member that is `null` counts as absent.
-    #[must_use]
-    pub fn null_is_missing(&self) -> bool {
-        self.null_is_missing
     }
 
     pub(crate) fn kind(&self, node: NodeId) -> Option<Kind> {
@@ -109,14 +131,15 @@ impl Comparer {
         Some(at.vote)
     }
 
-    /// Whether a list was too long for its kind since the last call.
-    pub(crate) fn take_approximated(&self) -> bool {
-        self.approximated.take()
+    /// The distance between two values, from 0 (the same) to 1.
+    #[must_use]
+    pub fn distance(&self, a: &Value, b: &Value) -> f64 {
+        self.distance_at(self.root(), a, b, &mut false)
     }
 
-    /// The distance between two values of a node, from 0 to 1.
-    #[must_use]
-    pub fn distance(&self, node: NodeId, a: &Value, b: &Value) -> f64 {
+    /// The distance between two values of a node, from 0 to 1. Sets `rough` if a list was too long
+    /// for its kind and was compared as a multiset.
+    pub(crate) fn distance_at(&self, node: NodeId, a: &Value, b: &Value, rough: &mut bool) -> f64 {
         if a.class == b.class {
             return 0.0;
         }
@@ -136,9 +159,9 @@ impl Comparer {
             (Body::Array(a), Body::Array(b)) => {
                 let nested = a.nested || b.nested;
                 let numbers = a.numbers && b.numbers;
-                self.arrays(node, kind.unwrap_or_else(|| by_content(nested, numbers)), a, b)
+                self.arrays(node, kind.unwrap_or_else(|| by_content(nested, numbers)), a, b, rough)
             }
-            (Body::Object(a), Body::Object(b)) => self.objects(node, a, b),
+            (Body::Object(a), Body::Object(b)) => self.objects(node, a, b, rough),
             // Two different types, or two different booleans.
             _ => 1.0,
         }
@@ -146,7 +169,7 @@ impl Comparer {
 
     /// The weighted mean over the union of names. A name on one side only counts 1. Both lists
     /// are sorted by name, and the sum is taken in that order.
-    fn objects(&self, node: NodeId, a: &[Member], b: &[Member]) -> f64 {
+    fn objects(&self, node: NodeId, a: &[Member], b: &[Member], rough: &mut bool) -> f64 {
         let (mut sum, mut weights) = (0.0, 0.0);
         let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
         loop {
@@ -166,7 +189,9 @@ impl Comparer {
             weights += weight;
             sum += weight
                 * match (left, right) {
-                    (Some(left), Some(right)) => self.distance(inner, &left.value, &right.value),
+                    (Some(left), Some(right)) => {
+                        self.distance_at(inner, &left.value, &right.value, rough)
+                    }
                     _ => 1.0,
                 };
         }
@@ -174,37 +199,25 @@ impl Comparer {
         if weights > 0.0 { unit(sum / weights) } else { 0.0 }
     }
 
-    fn arrays(&self, node: NodeId, kind: Kind, a: &Array, b: &Array) -> f64 {
+    fn arrays(&self, node: NodeId, kind: Kind, a: &Array, b: &Array, rough: &mut bool) -> f64 {
         match kind {
             Kind::Set => jaccard(&a.members, &b.members, true),
-            Kind::Sequence => self.sequence(a, b),
-            Kind::Positional => self.positional(node, a, b),
+            Kind::Sequence => sequence(a, b, rough),
+            Kind::Positional => self.positional(node, a, b, rough),
             Kind::Keyed => match (&a.keys, &b.keys) {
-                (Some(left), Some(right)) => self.keyed(node, (a, left), (b, right)),
-                _ => self.assign(node, a, b),
+                (Some(left), Some(right)) => self.keyed(node, (a, left), (b, right), rough),
+                _ => self.assign(node, a, b, rough),
             },
-            Kind::Assign => self.assign(node, a, b),
+            Kind::Assign => self.assign(node, a, b, rough),
             _ => jaccard(&a.members, &b.members, false),
         }
     }
 
-    fn sequence(&self, a: &Array, b: &Array) -> f64 {
-        let (n, m) = (a.items.len(), b.items.len());
-        if n.saturating_mul(m) > limits::SEQUENCE_CELLS {
-            self.approximated.set(true);
-            return jaccard(&a.members, &b.members, false);
-        }
-        let class = |item: &Value| item.class;
-        let a: Vec<u32> = a.items.iter().map(class).collect();
-        let b: Vec<u32> = b.items.iter().map(class).collect();
-        1.0 - count(common_length(&a, &b)) / count(n.max(m))
-    }
-
-    fn positional(&self, node: NodeId, a: &Array, b: &Array) -> f64 {
+    fn positional(&self, node: NodeId, a: &Array, b: &Array, rough: &mut bool) -> f64 {
         let inner = self.schema.items(node);
         let (n, m) = (a.items.len(), b.items.len());
         let common = a.items.iter().zip(&b.items);
-        let sum = common.fold(0.0, |sum, (a, b)| sum + self.distance(inner, a, b));
+        let sum = common.fold(0.0, |sum, (a, b)| sum + self.distance_at(inner, a, b, rough));
         (sum + count(n.abs_diff(m))) / count(n.max(m))
     }
 
@@ -213,6 +226,7 @@ impl Comparer {
         node: NodeId,
         (a, left): (&Array, &[(u64, u32, usize)]),
         (b, right): (&Array, &[(u64, u32, usize)]),
+        rough: &mut bool,
     ) -> f64 {
         let inner = self.schema.items(node);
         let (mut sum, mut matched) = (0.0, 0);
@@ -222,7 +236,7 @@ impl Comparer {
             if let Some((.., to)) = others.next_if(|other| other.1 == *class)
                 && let (Some(one), Some(other)) = (a.items.get(*at), b.items.get(*to))
             {
-                sum += self.distance(inner, one, other);
+                sum += self.distance_at(inner, one, other, rough);
                 matched += 1;
             }
         }
@@ -232,20 +246,34 @@ impl Comparer {
 
     /// The mean cost of the best one-to-one matching, with 1 for each unmatched item: OSPA of
     /// order 1.
-    fn assign(&self, node: NodeId, a: &Array, b: &Array) -> f64 {
+    fn assign(&self, node: NodeId, a: &Array, b: &Array, rough: &mut bool) -> f64 {
         let (n, m) = (a.items.len(), b.items.len());
         if n.max(m) > limits::ASSIGNED_ITEMS || a.work.max(b.work) > limits::ASSIGN_WORK {
-            self.approximated.set(true);
+            *rough = true;
             return jaccard(&a.members, &b.members, false);
         }
         let inner = self.schema.items(node);
         let (rows, columns) = if n <= m { (a, b) } else { (b, a) };
         let row = |one: &Value| -> Vec<f64> {
-            columns.items.iter().map(|other| self.distance(inner, one, other)).collect()
+            let cost = |other: &Value| self.distance_at(inner, one, other, rough);
+            columns.items.iter().map(cost).collect()
         };
         let costs: Vec<Vec<f64>> = rows.items.iter().map(row).collect();
         (least_cost(&costs) + count(n.abs_diff(m))) / count(n.max(m))
     }
+}
+
+/// By the longest common subsequence.
+fn sequence(a: &Array, b: &Array, rough: &mut bool) -> f64 {
+    let (n, m) = (a.items.len(), b.items.len());
+    if n.saturating_mul(m) > limits::SEQUENCE_CELLS {
+        *rough = true;
+        return jaccard(&a.members, &b.members, false);
+    }
+    let class = |item: &Value| item.class;
+    let a: Vec<u32> = a.items.iter().map(class).collect();
+    let b: Vec<u32> = b.items.iter().map(class).collect();
+    1.0 - count(common_length(&a, &b)) / count(n.max(m))
 }
 
 fn ordinal(node: &Node, a: &Value, b: &Value) -> f64 {

@@ -56,8 +56,7 @@ impl Numeric {
 }
 
 /// The middle number, or the mean of the middle two; `None` if there are none.
-#[must_use]
-pub fn median(values: &[f64]) -> Option<f64> {
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let (low, high) = middle_two(values)?;
     let mean = (low + high) / 2.0;
     Some(if mean.is_finite() { mean } else { low / 2.0 + high / 2.0 })

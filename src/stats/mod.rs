@@ -13,7 +13,7 @@
 //! let schema = Json::parse_str(r#"{"type":"object","properties":{
 //!     "label":{"enum":["approve","reject"]},
 //!     "risk":{"type":"number","minimum":0,"maximum":1}}}"#)?;
-//! let by_schema = DistanceOptions { schema: Some(&schema), ..DistanceOptions::default() };
+//! let by_schema = DistanceOptions::default().schema(Some(schema));
 //! let a = Json::parse_str(r#"{"label":"reject","risk":0.75}"#)?;
 //! let b = Json::parse_str(r#"{"label":"reject","risk":0.25}"#)?;
 //! assert_eq!(distance(&a, &b, &by_schema)?, 0.25, "the mean of 0 and 0.5");
@@ -41,9 +41,11 @@ mod stop;
 mod value;
 
 pub use agreement::{Agreement, Level, agreement};
+pub(crate) use compare::compared;
 pub use compare::{Comparer, DistanceOptions, distance};
-pub use distribution::{Numeric, median};
+pub use distribution::Numeric;
+pub(crate) use distribution::median;
 pub(crate) use order::sort_by;
-pub use schema::{Kind, NodeId};
-pub use stop::{EPSILON, confidence, majority_lock, medoid, weighted_confidence, within};
+pub(crate) use schema::{Kind, NodeId};
+pub use stop::{confidence, majority_lock, medoid, weighted_confidence, within};
 pub use value::Value;

@@ -13,7 +13,7 @@ use crate::json::Json;
 
 /// How two values of a field are compared (§2.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Difference divided by the range, or by the larger magnitude.
     Number,
     /// Difference of ranks in the enum.
@@ -75,7 +75,7 @@ impl Kind {
 
 /// A node of a schema, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NodeId(usize);
+pub(crate) struct NodeId(usize);
 
 /// No node: the schema does not describe the value.
 const NONE: NodeId = NodeId(usize::MAX);

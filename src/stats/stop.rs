@@ -2,9 +2,6 @@
 
 use super::compare::count;
 
-/// Default ε, as in the seed document.
-pub const EPSILON: f64 = 0.2;
-
 /// Tolerance for rounding errors, so that |1.0 − 0.8| is within 0.2.
 const NOISE: f64 = 1e-12;
 

@@ -12,9 +12,9 @@ use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 use turnlock::json::number_text;
 use turnlock_client::bundle::{
-    BUNDLE_HINT, BundleBudget, BundleLimits, BundleOptions, EvidenceBundle, ModelReplicateOptions,
-    Price, Replicate, ReplicateContext, ReplicateError, ReplicateLimits, Stop, bundle_tool,
-    expand_bundle, replay_bundle, replicate_by_model, run_bundle,
+    BUNDLE_HINT, BundleBudget, BundleLimits, BundleOptions, Encoding, EvidenceBundle,
+    ModelReplicateOptions, Price, Replicate, ReplicateContext, ReplicateError, ReplicateLimits,
+    Stop, bundle_tool, expand_bundle, replay_bundle, replicate_by_model, run_bundle,
 };
 use turnlock_client::{TurnOptions, TurnStatus, run_turn};
 use wasm_bindgen_test::{console_log, wasm_bindgen_test};
@@ -184,7 +184,7 @@ impl Player {
         check(answered, &format!("{turn:?}"))?;
         let whole = results[0]["truncated"] != true;
         let result: EvidenceBundle = serde_json::from_value(results[0]["result"].clone()).unwrap();
-        check(whole && result.meta.encoding == "delta", "compact, and whole")?;
+        check(whole && result.meta.encoding == Encoding::Delta, "compact, and whole")?;
         let requests = site::requests(&format!("{}-turn", self.session)).await;
         let tool = requests[0]["body"]["tools"][0]["function"]["description"].as_str().unwrap();
         check(tool == format!("Judges.\n\n{BUNDLE_HINT}"), "the hint ships with the tool")?;
@@ -246,9 +246,8 @@ fn met(
         check(event["seq"] == at + 1, "seq")?;
         check(event["metadata"]["source"] == source, "source")?;
     }
-    let EvidenceBundle { meta, replicates, summary } = bundle;
-    let started = usize::try_from(meta.started).unwrap();
-    check(replicates.len() == started, "one entry for each that was started")?;
+    let EvidenceBundle { meta, replicates, summary, .. } = bundle;
+    check(replicates.len() == meta.started, "one entry for each that was started")?;
     let seeds = player.seeds.borrow();
     let in_order = replicates.iter().enumerate().all(|(at, one)| {
         let seed = Some(&one.seed);
@@ -261,7 +260,7 @@ fn met(
         ("consensus", json!(summary.consensus)),
         ("valid", json!(summary.valid_count)),
         ("disagreements", fields),
-        ("usage", json!(meta.usage.total_tokens)),
+        ("usage", json!(meta.usage.total)),
         ("cost", json!(meta.cost)),
     ] {
         let Some(want) = expect.get(name) else { continue };
@@ -277,15 +276,16 @@ fn check(fact: bool, what: &str) -> Result<(), String> {
 
 /// The options of a table, each through its own method.
 fn given(mut options: BundleOptions, table: &Value) -> BundleOptions {
-    let whole = |value: &Value| u32::try_from(value.as_u64().unwrap()).unwrap();
+    let whole = |value: &Value| usize::try_from(value.as_u64().unwrap()).unwrap();
     for (name, value) in table.as_object().into_iter().flatten() {
         let number = |key: &str| value[key].as_u64();
+        let size = |key: &str| value.get(key).map(whole);
         let seconds = value["seconds"].as_f64();
         options = match name.as_str() {
             "k" => options.k(whole(value)),
             "parallel" => options.parallel(whole(value)),
             "concurrency" => options.concurrency(whole(value)),
-            "retries" => options.retries(whole(value)),
+            "retries" => options.retries(u32::try_from(whole(value)).unwrap()),
             "schema" => options.schema(value),
             "stop" => options.stop(Stop::parse(value.as_str().unwrap()).unwrap()),
             "model" => options.model(value.as_str().unwrap()),
@@ -293,19 +293,22 @@ fn given(mut options: BundleOptions, table: &Value) -> BundleOptions {
                 options.must_agree(value.as_array().unwrap().iter().map(|f| f.as_str().unwrap()))
             }
             "perReplicate" => {
-                options.per_replicate(ReplicateLimits { tokens: number("tokens"), seconds })
+                let limits = ReplicateLimits::default().tokens(number("tokens"));
+                options.per_replicate(limits.seconds(seconds))
             }
             "budget" => {
-                let (tokens, cost) = (number("tokens"), number("cost"));
-                options.budget(BundleBudget { tokens, seconds, cost })
+                let budget = BundleBudget::default().tokens(number("tokens"));
+                options.budget(budget.seconds(seconds).cost(number("cost")))
             }
-            "limits" => options.limits(BundleLimits {
-                max_fields: number("max_fields"),
-                max_diffs: number("max_diffs"),
-                max_bytes: number("max_bytes"),
-            }),
+            "limits" => {
+                let limits = BundleLimits::default().max_fields(size("max_fields"));
+                let limits = limits.max_diffs(size("max_diffs"));
+                options.limits(limits.max_bytes(size("max_bytes")))
+            }
             "prices" => options.prices(value.as_object().unwrap().iter().map(|(model, price)| {
-                (model, serde_json::from_value::<Price>(price.clone()).unwrap())
+                let number = |key: &str| price[key].as_u64();
+                let own = Price::new(number("input").unwrap(), number("output").unwrap());
+                (model, own.cached_input(number("cached_input")))
             })),
             other => panic!("the player does not know `{other}`"),
         };

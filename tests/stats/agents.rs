@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use turnlock::bundle::{Bundle, Effect, Input, Outcome};
+use turnlock::Next;
+use turnlock::bundle::{Bundle, BundleOptions, Effect, Input, Outcome};
 
 use crate::common;
 
@@ -13,21 +14,22 @@ const LENGTH: u32 = 5;
 
 /// The answer that most replicates gave (of equals the one seen first), and how many ran.
 fn run(options: &Value, sequence: &[usize]) -> (usize, usize) {
-    let mut bundle = Bundle::new(options.to_string().as_bytes()).unwrap();
+    let options = BundleOptions::parse(options.to_string().as_bytes()).unwrap();
+    let mut bundle = Bundle::new(options).unwrap();
     bundle.handle(0, Input::Start);
     let mut ran = 0;
     let mut last = Value::Null;
-    while let Some(effect) = bundle.poll() {
+    while let Next::Effect(effect) = bundle.poll() {
         match effect {
             Effect::Run { replicate, attempt, .. } => {
                 ran += 1;
                 let json = format!("{{\"answer\":{}}}", sequence[replicate]);
-                let outcome = Outcome::Data { json: json.as_bytes(), errors: vec![] };
+                let outcome = Outcome::Data { json: json.into_bytes(), errors: vec![] };
                 let settled =
                     Input::Settled { replicate, attempt, outcome, tokens: None, model: None };
                 bundle.handle(0, settled);
             }
-            Effect::Emit(event) => last = serde_json::from_str(&event).unwrap(),
+            Effect::Emit(event) => last = serde_json::from_str(&event.to_text()).unwrap(),
             Effect::Cancel { .. } => panic!("nothing is left running"),
             Effect::Done => {}
         }

@@ -1,7 +1,11 @@
 //! What holds of every distance and every bundle (`docs/statistics.md` §2.14).
 
 use serde_json::{Value, json};
-use turnlock::bundle::{self, Evidence, Limits, Rules, View};
+use turnlock::Next;
+use turnlock::bundle::{
+    self, Bundle, BundleEvent, BundleLimits, BundleOptions, Effect, Evidence, Input, Outcome, Stop,
+    SummaryOptions,
+};
 use turnlock::json::{self, Json};
 use turnlock::stats::{self, Comparer, DistanceOptions};
 
@@ -13,13 +17,12 @@ fn own(value: &Value) -> Json<'static> {
 }
 
 fn distance(a: &Value, b: &Value, schema: &Value) -> f64 {
-    let schema = own(schema);
-    let options = DistanceOptions { schema: Some(&schema), null_is_missing: false };
+    let options = DistanceOptions::default().schema(Some(own(schema)));
     stats::distance(&own(a), &own(b), &options).unwrap()
 }
 
-fn evidence(schema: &Value, replicates: &[(Value, bool)]) -> Evidence {
-    let mut evidence = Evidence::new(Comparer::new(Some(&own(schema)), false).unwrap());
+fn evidence(options: SummaryOptions, schema: &Value, replicates: &[(Value, bool)]) -> Evidence {
+    let mut evidence = Evidence::new(options.schema(Some(own(schema)))).unwrap();
     for (data, valid) in replicates {
         let place = evidence.open();
         evidence.set(place, Some(own(data)), *valid, Vec::new());
@@ -27,16 +30,12 @@ fn evidence(schema: &Value, replicates: &[(Value, bool)]) -> Evidence {
     evidence
 }
 
-fn rules(epsilon: f64) -> Rules {
-    Rules { epsilon, ..Rules::default() }
-}
-
-fn summary(evidence: &Evidence, view: &View) -> Value {
-    serde_json::from_str(&evidence.summary_text(&rules(0.2), view)).unwrap()
+fn summary(evidence: &Evidence) -> Value {
+    serde_json::from_str(evidence.summary().json()).unwrap()
 }
 
 fn whole(schema: &Value, replicates: &[(Value, bool)]) -> Value {
-    summary(&evidence(schema, replicates), &View::default())
+    summary(&evidence(SummaryOptions::default(), schema, replicates))
 }
 
 /// Runs `check` on many seeds, naming the one that fails.
@@ -121,7 +120,8 @@ fn bundles() {
         }
         // Stop ⇔ confidence ≥ 1 − ε, and no smaller ε stops where a larger one does not.
         let confidence = got["confidence"].as_f64();
-        let stops = |epsilon| evidence(&schema, &replicates).agrees(&rules(epsilon));
+        let options = |epsilon| SummaryOptions::default().epsilon(epsilon);
+        let stops = |epsilon| evidence(options(epsilon), &schema, &replicates).agrees();
         assert_eq!(stops(0.2), confidence.is_some_and(|one| one >= 0.8 - 2e-12));
         assert!(stops(0.5) || !stops(0.3));
         // Unanimous fields are no disagreements, unless an invalid replicate differs.
@@ -214,16 +214,14 @@ fn caps_change_no_number() {
         let schema = any_schema(&mut random);
         let replicates: Vec<(Value, bool)> =
             (0..4).map(|at| (fitting(&mut random, &schema, 3), at != 2)).collect();
-        let evidence = evidence(&schema, &replicates);
-        let full = summary(&evidence, &View::default());
+        let full = whole(&schema, &replicates);
         let cap = |random: &mut Random, most| Some(random.below(most));
-        let limits = Limits {
-            max_fields: cap(&mut random, 4),
-            max_diffs: cap(&mut random, 3),
-            max_bytes: cap(&mut random, 4_000),
-        };
-        let view = View { limits: limits.clone(), ..View::default() };
-        let text = evidence.summary_text(&rules(0.2), &view);
+        let limits = BundleLimits::default()
+            .max_fields(cap(&mut random, 4))
+            .max_diffs(cap(&mut random, 3))
+            .max_bytes(cap(&mut random, 4_000));
+        let options = SummaryOptions::default().limits(Some(limits.clone()));
+        let text = evidence(options, &schema, &replicates).summary().into_json();
         let got: Value = serde_json::from_str(&text).unwrap();
         for name in ["pairwise_distance", "confidence", "valid_count", "invalid", "early_stop"] {
             assert_eq!(got[name], full[name], "{name}");
@@ -304,12 +302,13 @@ fn compact_bundles_lose_nothing() {
         let base = fitting(random, &schema, 3);
         let replicates: Vec<(Value, bool)> =
             (0..4).map(|_| (touched(random, &base), random.below(5) > 0)).collect();
-        let evidence = evidence(&schema, &replicates);
-        let heads: Vec<String> = (0..4).map(|at| format!("\"id\":{at}")).collect();
-        let view = View { compact: true, ..View::default() };
-        let (text, truncated) = evidence.bundle_text(&rules(0.2), &view, "{}", &heads);
-        assert!(!truncated);
+        let options = BundleOptions::new("t").k(4).stop(Stop::Never).compact(true);
+        // A bundle refuses a schema by which nothing counts.
+        let bundle = Bundle::new(options.clone().schema(Some(own(&schema))));
+        let bundle = bundle.or_else(|_| Bundle::new(options)).unwrap();
+        let text = ready(bundle, &replicates);
         let got: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(got["summary"]["truncated"], json!(false));
         let shown = got["replicates"].as_array().unwrap();
         let base = shown.iter().find(|one| one["base"] == true).map(|one| own(&one["data"]));
         for (one, (data, _)) in shown.iter().zip(&replicates) {
@@ -322,6 +321,29 @@ fn compact_bundles_lose_nothing() {
         let again: Value = serde_json::from_str(&got.to_string()).unwrap();
         assert_eq!(got, again);
     });
+}
+
+/// Runs a bundle with these replicates; its text.
+fn ready(mut bundle: Bundle, replicates: &[(Value, bool)]) -> String {
+    bundle.handle(0, Input::Start);
+    loop {
+        match bundle.poll() {
+            Next::Effect(Effect::Run { replicate, attempt, .. }) => {
+                let (data, valid) = &replicates[replicate];
+                let errors = if *valid { vec![] } else { vec!["no".to_owned()] };
+                let outcome = Outcome::Data { json: data.to_string().into_bytes(), errors };
+                let (tokens, model) = (None, None);
+                bundle.handle(0, Input::Settled { replicate, attempt, outcome, tokens, model });
+            }
+            Next::Effect(Effect::Emit(event)) => {
+                if let BundleEvent::BundleReady { bundle, .. } = event.kind {
+                    return bundle.into_json();
+                }
+            }
+            Next::Effect(_) => {}
+            Next::Wait { .. } => panic!("no bundle"),
+        }
+    }
 }
 
 /// Whatever is asked for, a schema is refused with the place of the fault or it works.
@@ -374,7 +396,7 @@ fn no_schema_panics() {
             Ok(mut comparer) => {
                 let (a, b) = (own(&value(random, 4)), own(&value(random, 4)));
                 let (a, b) = (comparer.ready(&a), comparer.ready(&b));
-                let distance = comparer.distance(comparer.root(), &a, &b);
+                let distance = comparer.distance(&a, &b);
                 assert!((0.0..=1.0).contains(&distance));
                 taken += 1;
             }

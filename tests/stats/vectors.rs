@@ -1,9 +1,9 @@
 //! `tests/data/stats`: inputs with outputs that other code has computed.
 
 use serde_json::{Value, json};
-use turnlock::bundle::{self, Evidence, Limits, Rules, View};
+use turnlock::bundle::{self, BundleLimits, Evidence, SummaryOptions};
 use turnlock::json::Json;
-use turnlock::stats::{self, Comparer, DistanceOptions, Level, Numeric};
+use turnlock::stats::{self, DistanceOptions, Level, Numeric};
 
 use crate::common;
 
@@ -34,8 +34,8 @@ pub fn matches(got: &Value, want: &Value, tol: f64) -> bool {
 }
 
 fn distance(a: &Value, b: &Value, schema: Option<&Value>, null_is_missing: bool) -> f64 {
-    let schema = schema.map(own);
-    let options = DistanceOptions { schema: schema.as_ref(), null_is_missing };
+    let options =
+        DistanceOptions::default().schema(schema.map(own)).null_is_missing(null_is_missing);
     stats::distance(&own(a), &own(b), &options).unwrap()
 }
 
@@ -51,7 +51,14 @@ fn numbers(value: &Value) -> Vec<f64> {
 /// The summary of replicates as a vector gives them.
 pub fn summarize(input: &Value) -> Value {
     let schema = input.get("schema").filter(|schema| !schema.is_null()).map(own);
-    let mut evidence = Evidence::new(Comparer::new(schema.as_ref(), false).unwrap());
+    let max_diffs = input["caps"]["max_diffs"].as_u64().map(|n| usize::try_from(n).unwrap());
+    let mut options = SummaryOptions::default().schema(schema);
+    options = options.limits(Some(BundleLimits::default().max_diffs(max_diffs)));
+    options = options.weights(input.get("weights").map(numbers));
+    if let Some(epsilon) = input["epsilon"].as_f64() {
+        options = options.epsilon(epsilon);
+    }
+    let mut evidence = Evidence::new(options).unwrap();
     for replicate in input["replicates"].as_array().unwrap() {
         let place = evidence.open();
         let errors = replicate["errors"].as_array().into_iter().flatten();
@@ -59,14 +66,7 @@ pub fn summarize(input: &Value) -> Value {
         let valid = replicate["valid"] == true;
         evidence.set(place, replicate.get("data").map(own), valid, errors);
     }
-    let rules = Rules {
-        epsilon: input["epsilon"].as_f64().unwrap_or(stats::EPSILON),
-        must_agree: Vec::new(),
-        weights: input.get("weights").map(numbers),
-    };
-    let max_diffs = input["caps"]["max_diffs"].as_u64().map(|n| usize::try_from(n).unwrap());
-    let view = View { limits: Limits { max_diffs, ..Limits::default() }, ..View::default() };
-    serde_json::from_str(&evidence.summary_text(&rules, &view)).unwrap()
+    serde_json::from_str(evidence.summary().json()).unwrap()
 }
 
 fn ratings(value: &Value) -> Vec<Vec<Option<usize>>> {

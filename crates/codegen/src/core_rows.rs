@@ -214,7 +214,7 @@ fn member(field: &Field, names: &[&str]) -> Member {
 /// The TypeScript type of a shape.
 fn typescript(shape: &Shape) -> String {
     let bracketed = |inner: &Shape| match typescript(inner) {
-        text if text.contains(' ') && !text.ends_with('>') => format!("({text})"),
+        text if text.contains(' ') && !text.ends_with(['>', ']']) => format!("({text})"),
         text => text,
     };
     match shape {

@@ -5,7 +5,8 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::handles::BUNDLES;
 use super::{failure, wire};
-use turnlock::bundle::{self, Bundle, Effect, Evidence, Input, SummaryOptions};
+use turnlock::Next;
+use turnlock::bundle::{self, Bundle, BundleOptions, Effect, Evidence, Input, SummaryOptions};
 use turnlock::error::Error;
 use turnlock::json::{Json, number_text};
 use turnlock::limits;
@@ -19,12 +20,7 @@ pub fn distance(lines: &[u8]) -> String {
         let mut lines = split(lines)?;
         let mut next = || Json::parse(lines.next().unwrap_or_default(), limits::JSON_BYTES);
         let (options, a, b) = (next()?, next()?, next()?);
-        let null_is_missing = options.get("null_is_missing").and_then(Json::as_bool);
-        let options = DistanceOptions {
-            schema: options.get("schema"),
-            null_is_missing: null_is_missing.unwrap_or(false),
-        };
-        stats::distance(&a, &b, &options)
+        stats::distance(&a, &b, &DistanceOptions::from_json(options.into_owned())?)
     };
     work().map_or_else(|error| failure(&error), number_text)
 }
@@ -37,11 +33,15 @@ pub fn summarize(lines: &[u8]) -> String {
     let work = || -> Result<String, Error> {
         let mut lines = split(lines)?;
         let head = lines.next().unwrap_or_default();
-        let options = Json::parse_lossy(head, limits::BUNDLE_BYTES)?;
-        let SummaryOptions { comparer, rules, view } = SummaryOptions::read(&options)?;
-        let mut evidence = Evidence::new(comparer);
-        let said = options.get("replicates").and_then(Json::as_array).unwrap_or_default();
-        for (one, line) in said.iter().zip(lines) {
+        let mut options = Json::parse_lossy(head, limits::BUNDLE_BYTES)?.into_owned();
+        let mut said = Json::Null;
+        if let Json::Object(members) = &mut options
+            && let Some(at) = members.iter().position(|(name, _)| name == "replicates")
+        {
+            said = members.remove(at).1;
+        }
+        let mut evidence = Evidence::new(SummaryOptions::from_json(options)?)?;
+        for (one, line) in said.as_array().unwrap_or_default().iter().zip(lines) {
             let place = evidence.open();
             let mut errors = texts(one.get("errors"));
             let valid = one.get("valid").and_then(Json::as_bool).unwrap_or(false);
@@ -55,7 +55,7 @@ pub fn summarize(lines: &[u8]) -> String {
             };
             evidence.set(place, data, valid, errors);
         }
-        Ok(evidence.summary_text(&rules, &view))
+        Ok(evidence.summary().into_json())
     };
     work().unwrap_or_else(|error| failure(&error))
 }
@@ -73,19 +73,39 @@ pub fn patch_apply(base: &[u8], patch: &[u8]) -> String {
     work().map_or_else(|error| failure(&error), super::tagged)
 }
 
+/// A bundle, and until when it waits.
+#[derive(Debug)]
+pub(super) struct Running {
+    bundle: Bundle,
+    until: Option<u64>,
+}
+
+impl Running {
+    fn poll(&mut self) -> Option<Effect> {
+        match self.bundle.poll() {
+            Next::Effect(effect) => Some(effect),
+            Next::Wait { until } => {
+                self.until = until;
+                None
+            }
+        }
+    }
+}
+
 /// A bundle from its options, as its number.
 #[wasm_bindgen]
 #[must_use]
 pub fn bundle_new(options: &[u8]) -> String {
-    let made = Bundle::new(options);
-    made.map_or_else(|error| failure(&error), |one| BUNDLES.with(|all| all.insert(one)))
+    let made = BundleOptions::parse(options).and_then(Bundle::new);
+    let kept = |bundle| BUNDLES.with(|all| all.insert(Running { bundle, until: None }));
+    made.map_or_else(|error| failure(&error), kept)
 }
 
 /// Takes a fact, as JSON, with the data of a replicate beside it; the effects that follow, as a
 /// JSON array, or nothing.
 #[wasm_bindgen]
 #[must_use]
-pub fn bundle_handle(handle: u32, now_ms: f64, input: &[u8], data: &[u8]) -> String {
+pub fn bundle_handle(handle: u32, now_ms: f64, input: &[u8], data: Vec<u8>) -> String {
     let parsed = Json::parse_lossy(input, limits::JSON_BYTES).map_err(Error::from);
     let input = parsed.as_ref().map_err(Clone::clone).and_then(|json| Input::from_json(json, data));
     let input = match input {
@@ -93,9 +113,9 @@ pub fn bundle_handle(handle: u32, now_ms: f64, input: &[u8], data: &[u8]) -> Str
         Err(error) => return failure(&error),
     };
     let effects = BUNDLES.with(|all| {
-        all.with(handle, |bundle| {
-            bundle.handle(wire::millis(now_ms), input);
-            effects(std::iter::from_fn(|| bundle.poll()))
+        all.with(handle, |one| {
+            one.bundle.handle(wire::millis(now_ms), input);
+            effects(std::iter::from_fn(|| one.poll()))
         })
     });
     effects.unwrap_or_else(|| failure(&Error::Handle))
@@ -105,7 +125,7 @@ pub fn bundle_handle(handle: u32, now_ms: f64, input: &[u8], data: &[u8]) -> Str
 #[wasm_bindgen]
 #[must_use]
 pub fn bundle_deadline(handle: u32) -> f64 {
-    let deadline = BUNDLES.with(|all| all.with(handle, |bundle| bundle.next_deadline()));
+    let deadline = BUNDLES.with(|all| all.with(handle, |one| one.until));
     deadline.flatten().map_or(f64::NAN, wire::to_f64)
 }
 
@@ -140,7 +160,7 @@ fn effects(effects: impl Iterator<Item = Effect>) -> String {
             )),
             Effect::Emit(event) => {
                 out.push_str("{\"type\":\"emit\",\"event\":");
-                out.push_str(&event);
+                event.write(&mut out);
                 out.push('}');
             }
             Effect::Done => out.push_str("{\"type\":\"done\"}"),

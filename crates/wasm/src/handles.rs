@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use turnlock::bundle::Bundle;
+use super::bundle::Running;
 use turnlock::chain::Chain;
 use turnlock::message::History;
 use turnlock::request::Pass;
@@ -13,7 +13,7 @@ thread_local! {
     pub(super) static CHAINS: Handles<Chain> = Handles::new();
     pub(super) static STREAMS: Handles<Decoder> = Handles::new();
     pub(super) static HISTORIES: Handles<History<'static>> = Handles::new();
-    pub(super) static BUNDLES: Handles<Bundle> = Handles::new();
+    pub(super) static BUNDLES: Handles<Running> = Handles::new();
     pub(super) static TURNS: Handles<Machine> = Handles::new();
 }
 

@@ -19,7 +19,8 @@ export function redactEvent(event: BundleEvent, redact: Redact | undefined): Bun
     case 'warning':
       return 'errors' in event ? { ...event, errors: event.errors.map(hide) } : event
     case 'cancelled':
-      return { ...event, reason: hide(event.reason) }
+      // The reason of a replicate is one of a few names.
+      return event.scope === 'bundle' ? { ...event, reason: hide(event.reason) } : event
     case 'bundle_ready': {
       const { meta, replicates, summary } = event.bundle
       const all = replicates.map((one) => ofReplicate(one, hide))

@@ -8,30 +8,729 @@ import type { JsonSchema, StandardSchema, Tool } from '../tools.js'
 import type { Dedupe } from './common.js'
 import type { Mode, Policy } from './turn.js'
 
-/** Settings shared by all replicates of a bundle. */
-export interface BundleSettings {
-  /** The task of the replicates. */
+/** The options of a bundle. */
+export interface CoreBundleOptions {
+  /** The task of the replicates; not empty. */
   task: string
   /** Maximum number of replicates. 1 to 128. @defaultValue 3 */
   k?: number | undefined
-  /** Mean distance up to which replicates agree. 0 to 1. @defaultValue 0.2 */
-  epsilon?: number | undefined
-  /** JSON Pointers of fields that must be equal (one class) for an early stop. @defaultValue [] */
-  must_agree?: string[] | undefined
+  /** When there are enough replicates. @defaultValue "agreement" */
+  stop?: BundleStop | undefined
   /**
-   * The stop rule. `agreement`: mean distance within `epsilon`. `majority_lock`: further replicates
-   * can no longer change the leading answer at any field of `must_agree`, or at any field if that
-   * is empty. `never`: all replicates run.
-   * @defaultValue "agreement"
+   * One seed for each replicate, all different; missing seeds count up from the largest.
+   * @defaultValue [11,23,47]
    */
-  stop?: 'agreement' | 'majority_lock' | 'never' | undefined
-  /** All different; missing seeds count up from the largest. @defaultValue [11, 23, 47] */
   seeds?: number[] | undefined
-  /** Number of replicates to start with. 1 to 128. @defaultValue 2; with `stop: "never"`, all */
+  /** Number of replicates to start with. 1 to 128. @defaultValue 2, or all if `stop` is `never` */
   parallel?: number | undefined
   /**
-   * Maximum number of concurrent replicates. 1 to 128.
-   * @defaultValue 6, the limit of edge runtimes
+   * Maximum number of replicates running at the same time. The default is the number of connections
+   * that edge runtimes allow. 1 to 128.
+   * @defaultValue 6
+   */
+  concurrency?: number | undefined
+  /** Maximum further attempts after a replicate failed or was invalid. 0 to 10. @defaultValue 0 */
+  retries?: number | undefined
+  /** The address of the schema, for `meta`. */
+  schemaUri?: string | undefined
+  /** The version of the schema, for `meta`. */
+  schemaVersion?: string | undefined
+  /** Limits of one replicate. @defaultValue none */
+  perReplicate?: ReplicateLimits | undefined
+  /** Limits of all replicates together. @defaultValue none */
+  budget?: BundleBudget | undefined
+  /** Prices by model name; `*` applies to every other model. */
+  prices?: Record<string, Price> | undefined
+  /**
+   * The model of replicates that do not report one, as `provider:model@version`, for `meta` and
+   * prices.
+   */
+  model?: string | undefined
+  /** `metadata.source` of every event: the tool's name. @defaultValue the task */
+  source?: string | undefined
+  /** Mean distance up to which replicates agree, 0 to 1. 0 to 1. @defaultValue 0.2 */
+  epsilon?: number | undefined
+  /**
+   * JSON Pointers of fields whose values must be equal (of one class) for agreement.
+   * @defaultValue []
+   */
+  must_agree?: string[] | undefined
+  /** A weight for each replicate, at least 0; adds `confidence_weighted` to the summary. From 0. */
+  weights?: number[] | undefined
+  /** Caps on the output. @defaultValue none */
+  limits?: BundleLimits | undefined
+  /**
+   * JSON Pointers of the members to show, with everything below them; computations use all members.
+   * @defaultValue everything
+   */
+  fields?: string[] | undefined
+  /**
+   * Whether replicates are written as differences from the one that is nearest to all others, and
+   * numbers with six decimals.
+   * @defaultValue false
+   */
+  compact?: boolean | undefined
+  /**
+   * JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key` and `ignore`, by which values are
+   * compared. Without one, the types of the values decide.
+   */
+  schema?: unknown
+  /** Whether a member that is `null` counts as absent. @defaultValue false */
+  null_is_missing?: boolean | undefined
+}
+
+/**
+ * When a bundle has enough replicates.
+ *
+ * - `agreement`: When they agree: their mean distance is within `epsilon`, and they agree on the
+ *   fields of `must_agree`.
+ * - `majority_lock`: When further replicates can no longer change the leading answer at any field
+ *   of `must_agree`, or at any field if that is empty.
+ * - `never`: When all replicates have run.
+ */
+export type BundleStop = 'agreement' | 'majority_lock' | 'never'
+
+/** Limits of one replicate. */
+export interface ReplicateLimits {
+  /** Maximum tokens, all attempts together. From 1. */
+  tokens?: number | undefined
+  /** Maximum seconds of one attempt, above 0. */
+  seconds?: number | undefined
+}
+
+/** Limits of all replicates together. */
+export interface BundleBudget {
+  /** Maximum tokens. From 1. */
+  tokens?: number | undefined
+  /** Maximum seconds of the bundle, above 0. */
+  seconds?: number | undefined
+  /** Maximum micro-dollars; requires `prices`. From 1. */
+  cost?: number | undefined
+}
+
+/** Prices in micro-dollars per million tokens. */
+export interface Price {
+  /** Price of the prompt. */
+  input: number
+  /** Price of prompt tokens read from the provider's cache. @defaultValue `input` */
+  cached_input?: number | undefined
+  /** Price of the answer. */
+  output: number
+}
+
+/** Caps on the output. They never change a number. */
+export interface BundleLimits {
+  /** Maximum entries of `consensus`, and of `distributions`. */
+  max_fields?: number | undefined
+  /** Maximum entries of `disagreements`. */
+  max_diffs?: number | undefined
+  /**
+   * Maximum bytes of the JSON. Metadata, matrix, confidence and counts are never cut, so the text
+   * exceeds a very small cap.
+   */
+  max_bytes?: number | undefined
+}
+
+/** The options of a summary without a bundle. */
+export interface CoreSummaryOptions {
+  /** Mean distance up to which replicates agree, 0 to 1. 0 to 1. @defaultValue 0.2 */
+  epsilon?: number | undefined
+  /**
+   * JSON Pointers of fields whose values must be equal (of one class) for agreement.
+   * @defaultValue []
+   */
+  must_agree?: string[] | undefined
+  /** A weight for each replicate, at least 0; adds `confidence_weighted` to the summary. From 0. */
+  weights?: number[] | undefined
+  /** Caps on the output. @defaultValue none */
+  limits?: BundleLimits | undefined
+  /**
+   * JSON Pointers of the members to show, with everything below them; computations use all members.
+   * @defaultValue everything
+   */
+  fields?: string[] | undefined
+  /**
+   * Whether replicates are written as differences from the one that is nearest to all others, and
+   * numbers with six decimals.
+   * @defaultValue false
+   */
+  compact?: boolean | undefined
+  /**
+   * JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key` and `ignore`, by which values are
+   * compared. Without one, the types of the values decide.
+   */
+  schema?: unknown
+  /** Whether a member that is `null` counts as absent. @defaultValue false */
+  null_is_missing?: boolean | undefined
+}
+
+/** The options of `distance`. */
+export interface CoreDistanceOptions {
+  /**
+   * JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key` and `ignore`, by which values are
+   * compared. Without one, the types of the values decide.
+   */
+  schema?: unknown
+  /** Whether a member that is `null` counts as absent. @defaultValue false */
+  null_is_missing?: boolean | undefined
+}
+
+/** All replicates and their statistics, at once. */
+export interface EvidenceBundle {
+  /** The options of the bundle, and what it used. */
+  meta: BundleMeta
+  /** The replicates that were started. */
+  replicates: BundleReplicate[]
+  /** Statistics of the replicates, computed by code. */
+  summary: BundleSummary
+}
+
+/** The options of a bundle, and what it used. */
+export interface BundleMeta {
+  /** The task of the replicates. */
+  task: string
+  /** Maximum number of replicates. */
+  k: number
+  /** The model of replicates that do not report one. */
+  model: string | null
+  /** One for each of the `k` replicates, started or not. */
+  seeds: number[]
+  /** Address and version of the schema, if one of them was given. */
+  schema: SchemaName | null
+  /** `metadata.source` of every event. */
+  source: string
+  /** Mean distance up to which replicates agree. */
+  epsilon: number
+  /** JSON Pointers of fields whose values must be equal for agreement. */
+  must_agree: string[]
+  /** Whether a member that is `null` counts as absent. */
+  null_is_missing: boolean
+  /** The stop rule. */
+  stop: BundleStop
+  /** Number of replicates to start with. */
+  parallel: number
+  /** Maximum number of replicates running at the same time. */
+  concurrency: number
+  /** Maximum further attempts after a replicate failed or was invalid. */
+  retries: number
+  /** A weight for each of the `k` replicates. */
+  weights?: number[]
+  /** Caps on the output. */
+  limits?: BundleLimits
+  /** Limits of one replicate. */
+  perReplicate?: ReplicateLimits
+  /** Limits of all replicates together. */
+  budget?: BundleBudget
+  /** Prices by model name. */
+  prices?: Record<string, Price>
+  /** JSON Pointers of the members that are shown. */
+  fields?: string[]
+  /** How the data of replicates is written. */
+  encoding: BundleEncoding
+  /** Why the bundle ended. */
+  stopped: Stopped
+  /** Number of replicates that were started. */
+  started: number
+  /** Milliseconds from the start of the bundle to its end. */
+  duration_ms: number
+  /** The tokens of all replicates, all attempts together. */
+  usage: BundleUsage
+  /** Micro-dollars, rounded once; `null` without prices, or if one is missing. */
+  cost: number | null
+  /** How each replicate ended, and what it used. */
+  per_replicate: ReplicateMeta[]
+}
+
+/** Address and version of a schema. */
+export interface SchemaName {
+  /** The address. */
+  uri: string | null
+  /** The version. */
+  version: string | null
+}
+
+/**
+ * How the data of replicates is written.
+ *
+ * - `full`: Each in full.
+ * - `delta`: As differences from the one marked `base`, where that is shorter.
+ */
+export type BundleEncoding = 'full' | 'delta'
+
+/**
+ * Why a bundle ended.
+ *
+ * - `early`: The stop rule held.
+ * - `full`: All replicates have run.
+ * - `budget`: A limit of all replicates together was reached.
+ * - `cancelled`: The host cancelled the bundle.
+ */
+export type Stopped = 'early' | 'full' | 'budget' | 'cancelled'
+
+/** Tokens of replicates. */
+export interface BundleUsage {
+  /** Tokens of the prompt, including the cached ones. */
+  inputTokens: number
+  /** Tokens of the answer. */
+  outputTokens: number
+  /** All tokens; at least `input` plus `output`. */
+  totalTokens: number
+  /** Tokens of the prompt that were read from the provider's cache. */
+  cachedInputTokens: number
+}
+
+/** How a replicate ended, and what it used. */
+export interface ReplicateMeta {
+  /** `r1`, `r2`, … */
+  id: string
+  /** Its seed. */
+  seed: number
+  /** The last attempt, from 1. */
+  attempt: number
+  /** How it ended. */
+  status: ReplicateStatus
+  /** Its model, or the bundle's. */
+  model: string | null
+  /** The tokens of all attempts, if they are known. */
+  usage: BundleUsage | null
+  /** Micro-dollars, if the tokens are known and the model has a price. */
+  cost: number | null
+  /** Milliseconds of the last attempt. */
+  duration_ms: number
+}
+
+/**
+ * How a replicate ended. Only `valid` ones count in statistics.
+ *
+ * - `valid`: With data that has no errors.
+ * - `invalid`: With data that is not I-JSON, or that the host's validator refused.
+ * - `error`: Without data.
+ * - `timeout`: It exceeded its time limit.
+ * - `token_limit`: It exceeded its token limit.
+ * - `cancelled`: It was cancelled when the bundle ended.
+ */
+export type ReplicateStatus =
+  'valid' | 'invalid' | 'error' | 'timeout' | 'token_limit' | 'cancelled'
+
+/**
+ * One replicate of a bundle. In a compact bundle, `delta` is a patch (RFC 6902) to the one marked
+ * `base`.
+ */
+export interface BundleReplicate {
+  /** `r1`, `r2`, … */
+  id: string
+  /** Its seed. */
+  seed: number
+  /** Whether it is valid, and its errors. */
+  quality: Quality
+  /** Whether the deltas of the other replicates start from its data. */
+  base?: true
+  /** Its data. */
+  data?: unknown
+  /** The differences from the data of the one marked `base`, if they are shorter than the data. */
+  delta?: PatchOperation[]
+  /** Whether the data was left out because of `max_bytes`. */
+  omitted?: true
+}
+
+/** Whether a replicate is valid, and its errors. */
+export interface Quality {
+  /** Whether it counts in statistics. */
+  valid: boolean
+  /** At most 20 errors of at most 1000 characters. */
+  errors: string[]
+}
+
+/** An operation of a patch (RFC 6902). */
+export interface PatchOperation {
+  /** What is done. */
+  op: PatchKind
+  /** JSON Pointer to the place. */
+  path: string
+  /** The new value. */
+  value?: unknown
+}
+
+/**
+ * What an operation of a patch does.
+ *
+ * - `add`: Adds a value.
+ * - `remove`: Removes a value.
+ * - `replace`: Replaces a value.
+ */
+export type PatchKind = 'add' | 'remove' | 'replace'
+
+/** Statistics of replicates, computed by code. */
+export interface BundleSummary {
+  /** By field: the value that more than half of the valid replicates (at least two) share. */
+  consensus: Record<string, unknown>
+  /** By field: the basis of the consensus. */
+  support: Record<string, ConsensusSupport>
+  /** Fields on which replicates differ, worst first. */
+  disagreements: Disagreement[]
+  /** By field: statistics of numbers, or counted values. */
+  distributions: Record<string, Distribution>
+  /** K × K; `null` in every cell of an invalid replicate. */
+  pairwise_distance: (number | null)[][]
+  /**
+   * 1 − mean distance of the valid pairs; `null` with fewer than two valid replicates. It measures
+   * agreement, not the probability that the replicates are right.
+   */
+  confidence: number | null
+  /** Why there is no confidence. */
+  confidence_reason?: ConfidenceReason
+  /**
+   * With `weights`: the confidence, each pair weighted by the product of its replicates' weights;
+   * `null` where it is undefined.
+   */
+  confidence_weighted?: number | null
+  /** Number of valid replicates. */
+  valid_count: number
+  /** The invalid replicates. */
+  invalid: InvalidReplicate[]
+  /** Whether the stop rule holds: mean distance within `epsilon`, and `must_agree`. */
+  early_stop: boolean
+  /** Fields whose lists were too long for their kind and were compared as multisets. */
+  approximated?: string[]
+  /** Agreement over the items of keyed arrays. */
+  agreement?: ItemAgreement[]
+  /** Whether anything was left out. */
+  truncated: boolean
+  /** If `truncated`: how much of each is shown. */
+  counts?: BundleCounts
+}
+
+/** The basis of a consensus. */
+export interface ConsensusSupport {
+  /** Number of replicates that support it. */
+  count: number
+  /** Number of valid replicates. */
+  of: number
+  /** How it was found. */
+  method: SupportMethod
+}
+
+/**
+ * How a consensus was found.
+ *
+ * - `majority`: More than half of the valid replicates (at least two) share the value.
+ * - `median`: Numbers within 5% of each other, without a majority.
+ */
+export type SupportMethod = 'majority' | 'median'
+
+/** A field on which replicates differ. */
+export interface Disagreement {
+  /** JSON Pointer. */
+  field: string
+  /** The product of `x-weight` along the path. */
+  weight: number
+  /** Over the pairs of valid replicates; a value missing on one side counts 1. */
+  mean_distance: number
+  /** The largest distance of these pairs. */
+  max_distance: number
+  /** The values, those of most replicates first. */
+  values: DisagreeingValue[]
+}
+
+/** One value of a disagreement, and the replicates that have it, by index from 0. */
+export interface DisagreeingValue {
+  /** The value; `null` if `missing`. */
+  value: unknown
+  /** The replicates. */
+  replicates: number[]
+  /** Whether the replicates have no value there. */
+  missing?: true
+  /** Whether the replicates are invalid: shown, but not counted in any number. */
+  invalid?: true
+}
+
+/** Numbers, or counted values, of a field. */
+export type Distribution = NumberDistribution | ValueDistribution
+
+/** Statistics of the numbers of a field. */
+export interface NumberDistribution {
+  /** How many numbers there are. */
+  n: number
+  /** Their mean. */
+  mean: number
+  /** Sample standard deviation (n − 1); `null` for one number. */
+  stdev: number | null
+  /** The minimum. */
+  min: number
+  /** The maximum. */
+  max: number
+  /** The middle number, or the mean of the middle two. */
+  median: number
+}
+
+/** The counted values of a field. */
+export interface ValueDistribution {
+  /** Number of replicates that have a value. */
+  n: number
+  /** Number of valid replicates without one. */
+  missing: number
+  /** Each value with its count, the most frequent first. */
+  counts: ValueCount[]
+}
+
+/** A value and how often it occurs. */
+export interface ValueCount {
+  /** The value. */
+  value: unknown
+  /** How often it occurs. */
+  count: number
+}
+
+/**
+ * Why there is no confidence.
+ *
+ * - `no_valid_replicate`: No replicate is valid.
+ * - `one_valid_replicate`: Only one replicate is valid.
+ */
+export type ConfidenceReason = 'no_valid_replicate' | 'one_valid_replicate'
+
+/** An invalid replicate. */
+export interface InvalidReplicate {
+  /** Its index, from 0. */
+  replicate: number
+  /** Its errors. */
+  errors: string[]
+}
+
+/** Agreement over the items of a keyed array, for a member with an enum. */
+export interface ItemAgreement {
+  /** The array. */
+  field: string
+  /** The member of its items. */
+  member: string
+  /** Whether the values of the enum have an order. */
+  level: AgreementLevel
+  /** Number of items that were compared. */
+  units: number
+  /** Krippendorff's α. */
+  alpha: number | null
+  /** Fleiss' κ. */
+  fleiss_kappa: number | null
+  /** Gwet's AC1. */
+  gwet_ac1: number | null
+}
+
+/**
+ * The level of measurement of a scale.
+ *
+ * - `nominal`: The categories have no order.
+ * - `ordinal`: The categories are ordered.
+ */
+export type AgreementLevel = 'nominal' | 'ordinal'
+
+/** How much of each list is shown. */
+export interface BundleCounts {
+  /** Data of replicates. */
+  replicates: ShownOfTotal
+  /** Distributions. */
+  distributions: ShownOfTotal
+  /** Disagreements. */
+  disagreements: ShownOfTotal
+  /** Entries of the consensus. */
+  consensus: ShownOfTotal
+  /** Long strings that are whole. */
+  long_strings: ShownOfTotal
+  /** Number of fields that are in none of the lists, because there are too many. */
+  fields_beyond_limit: number
+}
+
+/** How much of a list is shown. */
+export interface ShownOfTotal {
+  /** Number of entries that are shown. */
+  shown: number
+  /** Number of all entries. */
+  total: number
+}
+
+/** What every event of a bundle has. */
+export interface BundleEnvelope {
+  /** The number of the event: 1, 2, … */
+  seq: number
+  /** The task of the replicates. */
+  task: string
+  /** Where the event comes from. */
+  metadata: BundleSource
+}
+
+/** Where an event comes from. */
+export interface BundleSource {
+  /** The tool's name, or the task. */
+  source: string
+}
+
+/** What happened in a bundle. The last event is always `bundle_ready`. */
+export type BundleEvent =
+  /** An attempt at a replicate has started. */
+  | {
+      type: 'replicate_started'
+      /** `r1`, `r2`, … */
+      id: string
+      /** Its seed. */
+      seed: number
+      /** The attempt, from 1. */
+      attempt: number
+    }
+  /** A replicate has ended. */
+  | {
+      type: 'replicate_done'
+      /** `r1`, `r2`, … */
+      id: string
+      /** Its seed. */
+      seed: number
+      /** How it ended. */
+      status: ReplicateStatus
+      /** Whether it is valid, and its errors. */
+      quality: Quality
+      /** The tokens of all attempts, if they are known. */
+      usage: BundleUsage | null
+      /** Milliseconds of the last attempt. */
+      duration_ms: number
+      /** The data that `fields` shows. */
+      data?: unknown
+    }
+  /** The statistics so far, after each replicate from the second valid one on. */
+  | {
+      type: 'partial_summary'
+      /** As that of the bundle. */
+      summary: BundleSummary
+    }
+  /** A replicate is invalid, or its attempt is repeated. */
+  | {
+      type: 'warning'
+      /** `r1`, `r2`, … */
+      id: string
+      /** Its seed. */
+      seed: number
+      /** What happened. */
+      code: ReplicateWarning
+      /** The errors of the attempt. */
+      errors: string[]
+    }
+  /** Something about the whole bundle. */
+  | {
+      type: 'warning'
+      /** What happened. */
+      code: BundleWarning
+    }
+  /** A replicate was cancelled, because the bundle has ended. */
+  | {
+      type: 'cancelled'
+      /** `r1`, `r2`, … */
+      id: string
+      /** Its seed. */
+      seed: number
+      /** `replicate`. */
+      scope: ReplicateScope
+      /** Why the bundle has ended. */
+      reason: BundleCancelReason
+    }
+  /** The host cancelled the bundle. */
+  | {
+      type: 'cancelled'
+      /** `bundle`. */
+      scope: BundleScope
+      /** The host's reason, at most 1000 characters. */
+      reason: string
+    }
+  /** A replicate exceeded its time limit. */
+  | {
+      type: 'timeout'
+      /** `r1`, `r2`, … */
+      id: string
+      /** Its seed. */
+      seed: number
+      /** `replicate`. */
+      scope: ReplicateScope
+      /** The limit. */
+      seconds: number
+    }
+  /** The bundle exceeded its time limit. */
+  | {
+      type: 'timeout'
+      /** `bundle`. */
+      scope: BundleScope
+      /** The limit. */
+      seconds: number
+    }
+  /** The bundle has ended. */
+  | {
+      type: 'bundle_ready'
+      /** All of the evidence. */
+      bundle: EvidenceBundle
+    }
+
+/**
+ * A warning about a replicate.
+ *
+ * - `replicate_invalid`: It has no valid data.
+ * - `replicate_retried`: Its attempt failed or was invalid, and another one starts.
+ */
+export type ReplicateWarning = 'replicate_invalid' | 'replicate_retried'
+
+/**
+ * A warning about a bundle.
+ *
+ * - `truncated`: Something was left out because of the caps.
+ * - `model_without_price`: A model that used tokens has no price, so the bundle has no cost.
+ */
+export type BundleWarning = 'truncated' | 'model_without_price'
+
+/**
+ * The scope of an event about one replicate.
+ *
+ * - `replicate`: One replicate.
+ */
+export type ReplicateScope = 'replicate'
+
+/**
+ * Why a replicate is cancelled.
+ *
+ * - `timeout`: It exceeded its time limit.
+ * - `token_limit`: It exceeded its token limit.
+ * - `early`: The bundle has ended, because the stop rule holds.
+ * - `budget`: The bundle has ended, because its budget is spent.
+ * - `cancelled`: The bundle was cancelled.
+ */
+export type BundleCancelReason = 'timeout' | 'token_limit' | 'early' | 'budget' | 'cancelled'
+
+/**
+ * The scope of an event about the whole bundle.
+ *
+ * - `bundle`: All replicates.
+ */
+export type BundleScope = 'bundle'
+
+/** Settings shared by all replicates of a bundle. */
+export interface BundleSettings {
+  /** The task of the replicates; not empty. */
+  task: string
+  /** Maximum number of replicates. 1 to 128. @defaultValue 3 */
+  k?: number | undefined
+  /** Mean distance up to which replicates agree, 0 to 1. 0 to 1. @defaultValue 0.2 */
+  epsilon?: number | undefined
+  /**
+   * JSON Pointers of fields whose values must be equal (of one class) for agreement.
+   * @defaultValue []
+   */
+  must_agree?: string[] | undefined
+  /** When there are enough replicates. @defaultValue "agreement" */
+  stop?: BundleStop | undefined
+  /**
+   * One seed for each replicate, all different; missing seeds count up from the largest.
+   * @defaultValue [11,23,47]
+   */
+  seeds?: number[] | undefined
+  /** Number of replicates to start with. 1 to 128. @defaultValue 2, or all if `stop` is `never` */
+  parallel?: number | undefined
+  /**
+   * Maximum number of replicates running at the same time. The default is the number of connections
+   * that edge runtimes allow. 1 to 128.
+   * @defaultValue 6
    */
   concurrency?: number | undefined
   /** Maximum further attempts after a replicate failed or was invalid. 0 to 10. @defaultValue 0 */
@@ -40,13 +739,13 @@ export interface BundleSettings {
   schema?: JsonSchema | StandardSchema | undefined
   /** The schema for comparison, if a Standard Schema cannot be converted to JSON Schema. */
   jsonSchema?: JsonSchema | undefined
-  /** The schema's URI in `meta`. */
+  /** The address of the schema, for `meta`. */
   schemaUri?: string | undefined
-  /** The schema's version in `meta`. */
+  /** The version of the schema, for `meta`. */
   schemaVersion?: string | undefined
   /** Whether a member that is `null` counts as absent. @defaultValue false */
   null_is_missing?: boolean | undefined
-  /** One for each of the `k` replicates; adds `confidence_weighted` to the summary. */
+  /** A weight for each replicate, at least 0; adds `confidence_weighted` to the summary. From 0. */
   weights?: number[] | undefined
   /** Caps on the output. @defaultValue no cap */
   limits?: BundleLimits | undefined
@@ -56,13 +755,23 @@ export interface BundleSettings {
   budget?: BundleBudget | undefined
   /** Prices by model name; `*` applies to every other model. */
   prices?: Record<string, Price> | undefined
-  /** JSON Pointers of members to show; computations use all. @defaultValue everything */
+  /**
+   * JSON Pointers of the members to show, with everything below them; computations use all members.
+   * @defaultValue everything
+   */
   fields?: string[] | undefined
-  /** `provider:model@version`, for `meta` and prices. */
+  /**
+   * The model of replicates that do not report one, as `provider:model@version`, for `meta` and
+   * prices.
+   */
   model?: string | undefined
-  /** `metadata.source` of every event. @defaultValue `task` */
+  /** `metadata.source` of every event: the tool's name. @defaultValue the task */
   source?: string | undefined
-  /** Replicates as deltas, numbers with six decimals. @defaultValue false; `bundleTool`: true */
+  /**
+   * Whether replicates are written as differences from the one that is nearest to all others, and
+   * numbers with six decimals.
+   * @defaultValue false; `bundleTool`: true
+   */
   compact?: boolean | undefined
   /** Receives every text of replicates before an event or the bundle is delivered. */
   redact?: Redact | undefined
@@ -108,44 +817,6 @@ export interface BundleToolOptions extends Omit<BundleSettings, 'task' | 'source
   timeoutMs?: number | undefined
 }
 
-/** Caps on the output. They never change a number. */
-export interface BundleLimits {
-  /** Maximum entries of `consensus`, and of `distributions`. From 0. */
-  max_fields?: number | undefined
-  /** Maximum entries of `disagreements`. From 0. */
-  max_diffs?: number | undefined
-  /** Maximum bytes of the JSON. Metadata, matrix, confidence and counts are never cut. From 0. */
-  max_bytes?: number | undefined
-}
-
-/** Limits of one replicate. */
-export interface ReplicateLimits {
-  /** Maximum tokens, all attempts together. Above 0. */
-  tokens?: number | undefined
-  /** Maximum seconds of one attempt. Above 0. */
-  seconds?: number | undefined
-}
-
-/** Limits of all replicates together. */
-export interface BundleBudget {
-  /** Maximum tokens. Above 0. */
-  tokens?: number | undefined
-  /** Maximum seconds. Above 0. */
-  seconds?: number | undefined
-  /** Micro-dollars; requires `prices`. Above 0. */
-  cost?: number | undefined
-}
-
-/** Micro-dollars per million tokens; whole numbers. */
-export interface Price {
-  /** Of input tokens that are not cached. From 0. */
-  input: number
-  /** Of cached input tokens. From 0. @defaultValue `input` */
-  cached_input?: number | undefined
-  /** Of output tokens. From 0. */
-  output: number
-}
-
 /** The options of `distance`. */
 export interface DistanceOptions {
   /** JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`, or Standard Schema. */
@@ -156,16 +827,16 @@ export interface DistanceOptions {
 
 /** The options of `summarizeReplicates`. */
 export interface BundleOptions extends DistanceOptions {
-  /** Mean distance up to which replicates agree. 0 to 1. @defaultValue 0.2 */
+  /** Mean distance up to which replicates agree, 0 to 1. 0 to 1. @defaultValue 0.2 */
   epsilon?: number | undefined
   /**
    * JSON Pointers of fields whose values must be equal (of one class) for agreement.
    * @defaultValue []
    */
   must_agree?: string[] | undefined
-  /** One for each replicate, at least 0; adds `confidence_weighted` to the summary. */
+  /** A weight for each replicate, at least 0; adds `confidence_weighted` to the summary. From 0. */
   weights?: number[] | undefined
-  /** Caps on the output. @defaultValue no cap */
+  /** Caps on the output. @defaultValue none */
   limits?: BundleLimits | undefined
 }
 

@@ -6,6 +6,9 @@ import type {
   BundleSettings,
   BundleToolOptions,
   CombineOptions,
+  CoreBundleOptions,
+  CoreDistanceOptions,
+  CoreSummaryOptions,
   DistanceOptions,
   ModelReplicateOptions,
   Price,
@@ -216,6 +219,62 @@ export const PLAN_LIMITS: Partial<PlanLimits> = {
   conditions: undefined,
 }
 
+export const CORE_BUNDLE_OPTIONS: Partial<CoreBundleOptions> = {
+  k: undefined,
+  stop: undefined,
+  seeds: undefined,
+  parallel: undefined,
+  concurrency: undefined,
+  retries: undefined,
+  schemaUri: undefined,
+  schemaVersion: undefined,
+  perReplicate: undefined,
+  budget: undefined,
+  prices: undefined,
+  model: undefined,
+  source: undefined,
+  epsilon: undefined,
+  must_agree: undefined,
+  weights: undefined,
+  limits: undefined,
+  fields: undefined,
+  compact: undefined,
+  schema: undefined,
+  null_is_missing: undefined,
+}
+
+export const REPLICATE_LIMITS: Partial<ReplicateLimits> = { tokens: undefined, seconds: undefined }
+
+export const BUNDLE_BUDGET: Partial<BundleBudget> = {
+  tokens: undefined,
+  seconds: undefined,
+  cost: undefined,
+}
+
+export const PRICE: Partial<Price> = { cached_input: undefined }
+
+export const BUNDLE_LIMITS: Partial<BundleLimits> = {
+  max_fields: undefined,
+  max_diffs: undefined,
+  max_bytes: undefined,
+}
+
+export const CORE_SUMMARY_OPTIONS: Partial<CoreSummaryOptions> = {
+  epsilon: undefined,
+  must_agree: undefined,
+  weights: undefined,
+  limits: undefined,
+  fields: undefined,
+  compact: undefined,
+  schema: undefined,
+  null_is_missing: undefined,
+}
+
+export const CORE_DISTANCE_OPTIONS: Partial<CoreDistanceOptions> = {
+  schema: undefined,
+  null_is_missing: undefined,
+}
+
 export const RUN_TURN_OPTIONS: Partial<RunTurnOptions> = {
   tools: undefined,
   mode: undefined,
@@ -388,22 +447,6 @@ export const BUNDLE_TOOL_OPTIONS: Partial<BundleToolOptions> = {
   dedupe: undefined,
   timeoutMs: undefined,
 }
-
-export const BUNDLE_LIMITS: Partial<BundleLimits> = {
-  max_fields: undefined,
-  max_diffs: undefined,
-  max_bytes: undefined,
-}
-
-export const REPLICATE_LIMITS: Partial<ReplicateLimits> = { tokens: undefined, seconds: undefined }
-
-export const BUNDLE_BUDGET: Partial<BundleBudget> = {
-  tokens: undefined,
-  seconds: undefined,
-  cost: undefined,
-}
-
-export const PRICE: Partial<Price> = { cached_input: undefined }
 
 export const DISTANCE_OPTIONS: Partial<DistanceOptions> = {
   schema: undefined,

@@ -1,5 +1,7 @@
 //! What the generator of declarations reads: the rows with their documentation, as data.
 
+use std::collections::BTreeMap;
+
 use super::{Range, Row};
 use crate::json::Json;
 
@@ -127,6 +129,18 @@ impl Definition {
         Self { name, docs: docs.to_vec(), form: Form::Names(names) }
     }
 
+    pub(crate) fn either(
+        name: &'static str,
+        docs: &[&'static str],
+        shapes: impl IntoIterator<Item = Shape>,
+    ) -> Self {
+        Self {
+            name,
+            docs: docs.to_vec(),
+            form: Form::Alias(Shape::Either(shapes.into_iter().collect())),
+        }
+    }
+
     pub(crate) fn cases(name: &'static str, docs: &[&'static str], cases: Vec<Case>) -> Self {
         Self { name, docs: docs.to_vec(), form: Form::Cases(cases) }
     }
@@ -207,6 +221,12 @@ impl<T: Describe> Describe for Vec<T> {
 }
 
 impl<T: Describe> Describe for Vec<(String, T)> {
+    fn shape() -> Shape {
+        Shape::Map(Box::new(T::shape()))
+    }
+}
+
+impl<T: Describe> Describe for BTreeMap<String, T> {
     fn shape() -> Shape {
         Shape::Map(Box::new(T::shape()))
     }

@@ -121,8 +121,23 @@ macro_rules! described {
     };
 }
 
-/// Declares a struct of results.
+/// Declares a struct of results; `, read` behind its TypeScript name adds a reader.
 macro_rules! record {
+    (
+        $(#[doc = $doc:literal])*
+        pub struct $name:ident as $ts:literal, read {
+            $($(#[doc = $field_doc:literal])* $field:ident $json:literal : $type:ty;)*
+        }
+    ) => {
+        $crate::json::table::record! {
+            $(#[doc = $doc])*
+            pub struct $name as $ts {
+                $($(#[doc = $field_doc])* $field $json : $type;)*
+            }
+        }
+
+        $crate::json::table::reader!($name { $($field: $type),* });
+    };
     (
         $(#[doc = $doc:literal])*
         pub struct $name:ident as $ts:literal {
@@ -160,6 +175,7 @@ macro_rules! options {
                 $(| $flag:ident)?
                 $(= $default:expr)?
                 $(, $kind:ident $range:expr)?
+                $(=> $expected:expr)?
                 ;
             )*
         }
@@ -211,7 +227,7 @@ macro_rules! options {
                         $json,
                         $crate::json::table::flag!($($flag)?),
                         $crate::json::table::range!($($kind $range)?),
-                    ),
+                    )$(.worded($expected))?,
                     $type,
                     Some($crate::json::table::Write::write(&Self::blank().$field));
                 )*
@@ -400,7 +416,25 @@ macro_rules! cases {
                 }
             }
 
+            /// Appends the members besides `type` as JSON text, each with a comma in front. Large
+            /// values are written without a copy.
+            #[allow(dead_code, reason = "only some events hold large values")]
+            pub(crate) fn append(&self, out: &mut String) {
+                use $crate::json::table::{Range, Row, append};
+                match self {
+                    $(
+                        Self::$case { $($field),* } => {
+                            $({
+                                const ROW: Row = Row::new($json, false, Range::Any);
+                                append(ROW.name, ROW.sparse, $field, out);
+                            })*
+                        }
+                    )*
+                }
+            }
+
             /// Returns the members besides `type`.
+            #[allow(dead_code, reason = "some events are only written as text")]
             pub(crate) fn members(&self) -> Vec<$crate::json::table::Member> {
                 use $crate::json::table::{Range, Row, Write, members};
                 match self {

@@ -20,7 +20,7 @@
 //! | macro | declares | reads | writes |
 //! |---|---|---|---|
 //! | [`options!`] | a struct with defaults and a builder | yes | yes |
-//! | [`record!`] | a struct of results | no | yes |
+//! | [`record!`] | a struct of results | with `, read` | yes |
 //! | [`borrowed!`] | a struct of results that borrows from the host's texts | no | yes |
 //! | [`cases!`] | an enum of records, told apart by a member | no | yes |
 //! | [`envelope!`] | a struct of members that all cases share, around one of them | no | yes |
@@ -30,17 +30,21 @@
 //! - A JSON name that ends with `?` is left out by the writer if the value is `None`, `false` or an
 //!   empty list; otherwise `None` is written as `null`.
 //! - `Json<'static> as "Record<string, unknown>"` gives a row of results its TypeScript type.
+//! - `=> "…"` at the end of a row is the one message for everything that is wrong with its value.
 //! - A record under the JSON name `""` has its members among those of the outer record.
 //!
-//! Readers take missing and `null` members as the default, and refuse unknown members with their
-//! path. `Read::check` refuses options made in Rust for the reasons, and with the errors, of the
-//! reader.
+//! Readers of options take missing and `null` members as the default, and refuse unknown members
+//! with their path. Readers of results ignore unknown members. `Read::check` refuses options made
+//! in Rust for the reasons, and with the errors, of the reader.
 
 #[macro_use]
 mod borrowed;
 mod describe;
 #[macro_use]
 mod macros;
+mod map;
+#[macro_use]
+mod result;
 mod value;
 
 pub(crate) use borrowed::{borrowed, given};
@@ -49,6 +53,7 @@ pub use describe::{Case, Definition, Field, Form, Shape};
 pub(crate) use macros::{
     blank, cases, described, envelope, first, flag, names, options, range, record, shape, writer,
 };
+pub(crate) use result::{read_result, reader};
 pub(crate) use value::{At, Item, Read, Write};
 
 use std::borrow::Cow;
@@ -67,6 +72,8 @@ pub(crate) struct Row {
     pub(crate) sparse: bool,
     pub(crate) required: bool,
     pub(crate) range: Range,
+    /// What the host should have given, if the type alone does not say it.
+    pub(crate) expected: Option<&'static str>,
 }
 
 /// The values that a number may have.
@@ -84,11 +91,30 @@ impl Row {
     pub(crate) const fn new(name: &'static str, required: bool, range: Range) -> Self {
         if let [.., b'?'] = name.as_bytes() {
             let (name, _) = name.split_at(name.len() - 1);
-            return Self { name, sparse: true, required, range };
+            return Self { name, sparse: true, required, range, expected: None };
         }
-        Self { name, sparse: false, required, range }
+        Self { name, sparse: false, required, range, expected: None }
+    }
+
+    /// With one message for everything that is wrong with the value, at the path of the row.
+    pub(crate) const fn worded(mut self, expected: &'static str) -> Self {
+        self.expected = Some(expected);
+        self
+    }
+
+    /// The error of this row for an error within its value.
+    fn error(&self, error: Error, at: &At<'_>) -> Error {
+        match (self.expected, &error) {
+            (Some(expected), Error::Options { expected: within, .. }) if *within != UNKNOWN => {
+                at.wrong(expected)
+            }
+            _ => error,
+        }
     }
 }
+
+/// What is said of members that no row names.
+const UNKNOWN: &str = "an option that exists";
 
 /// Options: an object with the fields of its rows.
 pub(crate) trait Options {
@@ -110,16 +136,18 @@ pub(crate) fn read(
     for (key, value) in members {
         let found = slots.iter_mut().find(|((_, row), _)| row.name == key);
         let Some(((slot, row), seen)) = found else {
-            return Err(at.member(&key, Range::Any).wrong("an option that exists"));
+            return Err(at.member(&key, Range::Any).wrong(UNKNOWN));
         };
         if !value.is_null() {
-            slot.read(value, &at.member(row.name, row.range))?;
+            let at = at.member(row.name, row.range);
+            slot.read(value, &at).map_err(|error| row.error(error, &at))?;
             *seen = true;
         }
     }
     for ((slot, row), seen) in &slots {
         if row.required && !seen {
-            return Err(at.member(row.name, row.range).wrong(slot.expected()));
+            let expected = row.expected.unwrap_or_else(|| slot.expected());
+            return Err(at.member(row.name, row.range).wrong(expected));
         }
     }
     Ok(())
@@ -144,6 +172,30 @@ pub(crate) fn members(rows: &[Row], values: &[&dyn Write]) -> Vec<Member> {
         }
     }
     members
+}
+
+/// Appends a member of a record as JSON text, with a comma in front.
+#[inline(never)]
+pub(crate) fn append<T: Write>(name: &str, sparse: bool, value: &T, out: &mut String) {
+    if sparse && value.is_blank() {
+        return;
+    }
+    if name.is_empty() {
+        for (name, value) in value.write().as_object().unwrap_or_default() {
+            push_name(name, out);
+            value.write(out);
+        }
+        return;
+    }
+    push_name(name, out);
+    value.append(out);
+}
+
+/// Appends `,"name":`.
+fn push_name(name: &str, out: &mut String) {
+    out.push_str(",\"");
+    out.push_str(name);
+    out.push_str("\":");
 }
 
 /// Returns the members of a record whose values are not those of `blank`.

@@ -1,5 +1,7 @@
 #![allow(unreachable_pub, unnameable_types, dead_code, reason = "the macros declare public types")]
 
+use std::collections::BTreeMap;
+
 use super::{At, Form, Item, Read, Shape, Write};
 use crate::error::Error;
 use crate::json::Json;
@@ -70,16 +72,6 @@ borrowed! {
     }
 }
 
-names! {
-    /// The weather.
-    pub enum Weather as "Weather", "sun or rain", non_exhaustive {
-        /// Sun.
-        Sun "sun",
-        /// Rain.
-        Rain "rain",
-    }
-}
-
 envelope! {
     /// An event with its number.
     pub struct Numbered as "NumberedEvent" of Event {
@@ -101,6 +93,50 @@ cases! {
             /// The report.
             report "report": Report,
         }
+    }
+}
+
+names! {
+    /// The weather, which has more kinds than these.
+    pub enum Weather as "Weather", "sun or rain", non_exhaustive {
+        /// Sun.
+        Sun "sun",
+        /// Rain.
+        Rain "rain",
+    }
+}
+
+options! {
+    /// What a walker carries.
+    pub struct Bag as "Bag" {
+        /// Kilograms of each thing.
+        things "things": Vec<(String, Thing)> => "things with their kilograms";
+        /// Numbers of the pockets in use.
+        pockets "pockets": Vec<i64> = vec![-1];
+        /// Litres of each bottle.
+        bottles "bottles?": Option<Vec<f64>>, real 0.0..=2.0 => "litres of bottles, up to 2";
+    }
+}
+
+options! {
+    /// A thing.
+    pub struct Thing as "Thing" {
+        /// Its weight.
+        kilograms "kg": f64 | required, real 0.0..=50.0;
+    }
+}
+
+record! {
+    /// A diary.
+    pub struct Diary as "Diary", read {
+        /// The days.
+        days "days": BTreeMap<String, Vec<Option<f64>>>;
+        /// The weather.
+        weather "weather": Option<Weather>;
+        /// Anything, also nothing.
+        note "note?": Option<Json<'static>>;
+        /// The mean, if there is one; missing if nobody asked.
+        mean "mean?": Option<Option<f64>>;
     }
 }
 
@@ -208,4 +244,62 @@ fn descriptions_hold_docs_and_defaults() {
     let Shape::Named(pace) = Pace::shape() else { panic!() };
     let Form::Names(names) = pace().form else { panic!() };
     assert_eq!(names[1], ("fast", vec![" Fast."]));
+}
+
+#[test]
+fn worded_rows_have_one_message_and_their_own_path() {
+    let bag = |text: &str| {
+        let mut bag = Bag::item();
+        bag.read(Json::parse_str(text).unwrap().into_owned(), &At::ROOT).map(|()| bag)
+    };
+    let read = bag(r#"{"things":{"b":{"kg":1},"a":{"kg":2.5}},"pockets":[3,-7],"bottles":[0.5]}"#);
+    let text = r#"{"things":{"b":{"kg":1},"a":{"kg":2.5}},"pockets":[3,-7],"bottles":[0.5]}"#;
+    assert_eq!(read.unwrap().to_json().to_text(), text);
+    assert_eq!(bag("{}").unwrap().to_json().to_text(), r#"{"things":{},"pockets":[-1]}"#);
+    for (text, path, expected) in [
+        (r#"{"things":7}"#, "things", "things with their kilograms"),
+        (r#"{"things":{"a":{}}}"#, "things", "things with their kilograms"),
+        (r#"{"things":{"a":{"kg":1,"k":2}}}"#, "things.a.k", "an option that exists"),
+        (r#"{"bottles":[1,"x"]}"#, "bottles", "litres of bottles, up to 2"),
+        (r#"{"pockets":[1.5]}"#, "pockets[0]", "a whole number"),
+    ] {
+        let wanted = Error::Options { option: path.to_owned(), expected: expected.into() };
+        assert_eq!(bag(text).unwrap_err(), wanted, "{text}");
+    }
+}
+
+#[test]
+fn results_are_read_back() {
+    let read = |text: &str| Diary::from_json(Json::parse_str(text).unwrap().into_owned());
+    for text in [
+        r#"{"days":{},"weather":null}"#,
+        r#"{"days":{"mo":[1.5,null],"tu":[]},"weather":"rain","note":null,"mean":null}"#,
+        r#"{"days":{},"weather":null,"note":{"a":1},"mean":0.5}"#,
+    ] {
+        assert_eq!(read(text).unwrap().to_json().to_text(), text);
+    }
+    let other = read(r#"{"days":{},"new":1}"#).unwrap();
+    assert_eq!((other.weather, other.note, other.mean), (None, None, None));
+    for (text, path) in [
+        ("1", "options"),
+        ("{}", "days"),
+        (r#"{"days":{"mo":[1,"x"]}}"#, "days.mo[1]"),
+        (r#"{"days":{},"weather":"snow"}"#, "weather"),
+    ] {
+        let Err(Error::Options { option, .. }) = read(text) else { panic!("{text}") };
+        assert_eq!(option, path, "{text}");
+    }
+}
+
+#[test]
+fn events_are_appended_as_their_members() {
+    let report = Report { walk: Walk::item(), rain: true };
+    for event in [Event::Step { number: 7 }, Event::End { report }] {
+        let mut text = format!("{{\"type\":\"{}\"", event.name());
+        event.append(&mut text);
+        text.push('}');
+        let mut members = vec![("type".into(), event.name().into())];
+        members.extend(event.members());
+        assert_eq!(text, Json::Object(members).to_text());
+    }
 }

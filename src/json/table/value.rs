@@ -15,6 +15,14 @@ pub(crate) trait Write {
     fn is_blank(&self) -> bool {
         false
     }
+
+    /// Appends the value as JSON text.
+    fn append(&self, out: &mut String)
+    where
+        Self: Sized,
+    {
+        self.write().write(out);
+    }
 }
 
 /// A value that is read from a host's JSON.
@@ -29,6 +37,11 @@ pub(crate) trait Read {
     /// same ranges.
     fn check(&self, _at: &At<'_>) -> Result<(), Error> {
         Ok(())
+    }
+
+    /// Whether `null` in a result is a value of this type.
+    fn takes_null(&self) -> bool {
+        false
     }
 }
 
@@ -125,6 +138,10 @@ impl Write for Json<'static> {
     fn write(&self) -> Json<'static> {
         self.clone()
     }
+
+    fn append(&self, out: &mut String) {
+        Json::write(self, out);
+    }
 }
 
 impl Read for Json<'static> {
@@ -135,6 +152,10 @@ impl Read for Json<'static> {
 
     fn expected(&self) -> &'static str {
         "a value"
+    }
+
+    fn takes_null(&self) -> bool {
+        true
     }
 }
 
@@ -177,6 +198,24 @@ impl Read for f64 {
 
     fn check(&self, at: &At<'_>) -> Result<(), Error> {
         at.real(Some(*self)).map(|_| ())
+    }
+}
+
+impl Write for i64 {
+    fn write(&self) -> Json<'static> {
+        Json::Number(self.to_string().into())
+    }
+}
+
+impl Read for i64 {
+    fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
+        let Json::Number(text) = json else { return Err(at.wrong(self.expected())) };
+        *self = text.parse().map_err(|_| at.wrong(self.expected()))?;
+        Ok(())
+    }
+
+    fn expected(&self) -> &'static str {
+        "a whole number"
     }
 }
 
@@ -259,13 +298,23 @@ impl<T: Write> Write for Option<T> {
     fn is_blank(&self) -> bool {
         self.is_none()
     }
+
+    fn append(&self, out: &mut String) {
+        match self {
+            Some(value) => value.append(out),
+            None => out.push_str("null"),
+        }
+    }
 }
 
 impl<T: Item> Read for Option<T> {
     fn read(&mut self, json: Json<'static>, at: &At<'_>) -> Result<(), Error> {
         let mut value = T::item();
-        value.read(json, at)?;
-        *self = Some(value);
+        *self = None;
+        if !json.is_null() || value.takes_null() {
+            value.read(json, at)?;
+            *self = Some(value);
+        }
         Ok(())
     }
 
@@ -275,6 +324,16 @@ impl<T: Item> Read for Option<T> {
 
     fn check(&self, at: &At<'_>) -> Result<(), Error> {
         self.as_ref().map_or(Ok(()), |value| value.check(at))
+    }
+
+    fn takes_null(&self) -> bool {
+        true
+    }
+}
+
+impl<T: Item> Item for Option<T> {
+    fn item() -> Self {
+        None
     }
 }
 
@@ -326,4 +385,4 @@ macro_rules! item {
     )*};
 }
 
-item!(bool, f64, u16, u32, u64, usize, Json<'static>);
+item!(bool, f64, i64, u16, u32, u64, usize, Json<'static>);

@@ -17,7 +17,9 @@ use crate::drive::{Facts, Host, Machine, Tasks, drive};
 use crate::feed::Feed;
 use crate::tool::Abort;
 use turnlock::Next;
-use turnlock::bundle::{Bundle, Effect, Input, Outcome};
+use turnlock::bundle::{
+    Bundle, BundleEvent, Effect, Event, EvidenceBundle, Input, Outcome, Rendered,
+};
 use turnlock::json::Json;
 use turnlock::limits;
 
@@ -27,12 +29,14 @@ pub(super) type Tape = Option<Rc<RefCell<BundleRecording>>>;
 /// The core's machine, on a clock that begins with it: a recording says exactly what it was told.
 pub(super) struct Told {
     bundle: Bundle,
+    /// Until when it waits, on its own clock.
+    until: Option<u64>,
     origin: u64,
     tape: Tape,
 }
 
 impl Told {
-    pub(super) fn tell(&mut self, now_ms: u64, input: Input<'_>) {
+    pub(super) fn tell(&mut self, now_ms: u64, input: Input) {
         let at = now_ms.saturating_sub(self.origin);
         if let Some(tape) = &self.tape {
             let data = input.data().map(|data| String::from_utf8_lossy(data).into_owned());
@@ -46,10 +50,11 @@ impl Machine for Told {
     type Effect = Effect;
 
     fn poll(&mut self) -> Next<Effect> {
-        let until = |due: u64| due.saturating_add(self.origin);
         match self.bundle.poll() {
-            Some(effect) => Next::Effect(effect),
-            None => Next::Wait { until: self.bundle.next_deadline().map(until) },
+            Next::Wait { until } => {
+                Next::Wait { until: until.map(|due| due.saturating_add(self.origin)) }
+            }
+            effect => effect,
         }
     }
 
@@ -62,10 +67,10 @@ impl Machine for Told {
 #[derive(Debug)]
 pub(super) struct Launched {
     /// The events, redacted.
-    pub(super) events: Feed<Json<'static>>,
+    pub(super) events: Feed<Event>,
     pub(super) facts: Facts<Told>,
     pub(super) tape: Tape,
-    pub(super) result: oneshot::Receiver<Json<'static>>,
+    pub(super) result: oneshot::Receiver<Rendered<EvidenceBundle>>,
 }
 
 /// Beside it what runs it.
@@ -81,13 +86,16 @@ pub(super) fn launch(prepared: Prepared) -> (Launched, impl Future<Output = ()> 
         events: launched.events.clone(),
         facts: launched.facts.clone(),
         running: BTreeMap::new(),
-        ready: Json::Null,
+        ready: None,
     };
-    let mut machine = Told { bundle, origin: clock::whole_now(), tape: launched.tape.clone() };
+    let (origin, tape) = (clock::whole_now(), launched.tape.clone());
+    let mut machine = Told { bundle, until: None, origin, tape };
     let (events, facts) = (launched.events.clone(), launched.facts.clone());
     let running = async move {
         machine.tell(clock::whole_now(), Input::Start);
-        let _ = settle.send(drive(machine, replicates, facts).await);
+        if let Some(bundle) = drive(machine, replicates, facts).await {
+            let _ = settle.send(bundle);
+        }
         events.end();
     };
     (launched, running)
@@ -97,20 +105,20 @@ struct Replicates {
     run: Run,
     checks: Rc<[Check]>,
     redact: Option<Redact>,
-    events: Feed<Json<'static>>,
+    events: Feed<Event>,
     facts: Facts<Told>,
     running: BTreeMap<usize, (AbortHandle, Abort)>,
     /// The bundle, as its event brought it.
-    ready: Json<'static>,
+    ready: Option<Rendered<EvidenceBundle>>,
 }
 
 impl Host<Told> for Replicates {
     /// The bundle.
-    type End = Json<'static>;
+    type End = Option<Rendered<EvidenceBundle>>;
 
-    fn perform(&mut self, effect: Effect, tasks: &mut Tasks) -> Option<Json<'static>> {
+    fn perform(&mut self, effect: Effect, tasks: &mut Tasks) -> Option<Self::End> {
         match effect {
-            Effect::Emit(text) => self.show(&text),
+            Effect::Emit(event) => self.show(event),
             Effect::Run { replicate, seed, attempt } => {
                 let abort = Abort::default();
                 let attempt = self.attempt(replicate, seed, attempt, abort.clone());
@@ -118,23 +126,21 @@ impl Host<Told> for Replicates {
             }
             Effect::Cancel { replicate, reason } => {
                 if let Some((handle, abort)) = self.running.remove(&replicate) {
-                    abort.abort_because(reason);
+                    abort.abort_because(reason.name());
                     handle.abort();
                 }
             }
-            Effect::Done => return Some(std::mem::take(&mut self.ready)),
+            Effect::Done => return Some(self.ready.take()),
         }
         None
     }
 }
 
 impl Replicates {
-    fn show(&mut self, text: &str) {
-        // The core's own, of its own size; what it writes, it reads.
-        let Ok(event) = Json::parse_lossy(text.as_bytes(), usize::MAX) else { return };
-        let event = redacted(event.into_owned(), self.redact.as_ref());
-        if let Some(bundle) = event.get("bundle") {
-            self.ready = bundle.clone();
+    fn show(&mut self, event: Event) {
+        let event = redacted(event, self.redact.as_ref());
+        if let BundleEvent::BundleReady { bundle, .. } = &event.kind {
+            self.ready = Some(bundle.clone());
         }
         self.events.push(event);
     }
@@ -195,12 +201,12 @@ impl Settled {
         }
     }
 
-    fn input(&self, replicate: usize, attempt: u32) -> Input<'_> {
-        let outcome = match &self.data {
-            Ok((text, errors)) => Outcome::Data { json: text.as_bytes(), errors: errors.clone() },
-            Err(message) => Outcome::Failed { message: message.clone() },
+    fn input(self, replicate: usize, attempt: u32) -> Input {
+        let outcome = match self.data {
+            Ok((text, errors)) => Outcome::Data { json: text.into_bytes(), errors },
+            Err(message) => Outcome::Failed { message },
         };
-        let (tokens, model) = (self.usage, self.model.as_deref());
+        let (tokens, model) = (self.usage, self.model);
         Input::Settled { replicate, attempt, outcome, tokens, model }
     }
 }

@@ -11,11 +11,10 @@ use serde::de::DeserializeOwned;
 use super::redact::Redact;
 use super::replicate::{Replicate, ReplicateContext, ReplicateError};
 use super::strict::strict_text;
-use super::types::{BundleBudget, BundleLimits, Price, ReplicateLimits};
 use crate::error::Error;
 use crate::guard::{Guarded, guarded};
 use crate::schema::Validator;
-use turnlock::bundle::{Bundle, Stop};
+use turnlock::bundle::{self, Bundle, BundleBudget, BundleLimits, Price, ReplicateLimits, Stop};
 use turnlock::json::Json;
 use turnlock::limits;
 
@@ -31,8 +30,8 @@ const ERRORS: usize = 20;
 /// The settings of a bundle. What is not said has the core's default.
 #[derive(Clone)]
 pub struct BundleOptions {
-    /// Members of the core's options.
-    members: Vec<(&'static str, Json<'static>)>,
+    /// The core's options.
+    pub(super) own: bundle::BundleOptions,
     wrong: Option<Error>,
     run: Run,
     checks: Vec<Check>,
@@ -42,7 +41,7 @@ pub struct BundleOptions {
 
 impl fmt::Debug for BundleOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BundleOptions").field("members", &self.members).finish_non_exhaustive()
+        f.debug_struct("BundleOptions").field("own", &self.own).finish_non_exhaustive()
     }
 }
 
@@ -79,15 +78,14 @@ impl BundleOptions {
         task: impl Into<String>,
         run: impl Fn(ReplicateContext) -> Attempt + 'static,
     ) -> Self {
-        let options = Self {
-            members: Vec::new(),
+        Self {
+            own: bundle::BundleOptions::new(task.into()),
             wrong: None,
             run: Rc::new(run),
             checks: Vec::new(),
             redact: None,
             record: false,
-        };
-        options.task(task)
+        }
     }
 
     /// With other replicates.
@@ -96,163 +94,160 @@ impl BundleOptions {
         self
     }
 
-    /// Replaces a member.
-    pub(super) fn set(mut self, name: &'static str, value: impl Serialize) -> Self {
-        let read = strict_text(&value).and_then(|text| {
+    /// With other options of the core.
+    pub(super) fn with(
+        mut self,
+        own: impl FnOnce(bundle::BundleOptions) -> bundle::BundleOptions,
+    ) -> Self {
+        self.own = own(self.own);
+        self
+    }
+
+    /// What the replicates are about.
+    #[must_use]
+    pub fn task(self, task: impl Into<String>) -> Self {
+        self.with(|own| own.task(task.into().into()))
+    }
+
+    /// Replicates at most, 1 to 128. Default 3.
+    #[must_use]
+    pub fn k(self, replicates: usize) -> Self {
+        self.with(|own| own.k(replicates))
+    }
+
+    /// Mean distance up to which replicates agree, 0 to 1. Default 0.2.
+    #[must_use]
+    pub fn epsilon(self, distance: f64) -> Self {
+        self.with(|own| own.epsilon(distance))
+    }
+
+    /// Fields, as JSON Pointers, that must be of one class before it stops early. Default none.
+    #[must_use]
+    pub fn must_agree<T: Into<String>>(self, fields: impl IntoIterator<Item = T>) -> Self {
+        self.with(|own| own.must_agree(texts(fields)))
+    }
+
+    /// When it is enough. Default [`Stop::Agreement`].
+    #[must_use]
+    pub fn stop(self, rule: Stop) -> Self {
+        self.with(|own| own.stop(rule))
+    }
+
+    /// All different; further ones count on from the largest. Default 11, 23, 47.
+    #[must_use]
+    pub fn seeds(self, seeds: impl IntoIterator<Item = i64>) -> Self {
+        self.with(|own| own.seeds(seeds.into_iter().collect()))
+    }
+
+    /// Replicates started at once. Default 2; with [`Stop::Never`], all.
+    #[must_use]
+    pub fn parallel(self, replicates: usize) -> Self {
+        self.with(|own| own.parallel(Some(replicates)))
+    }
+
+    /// Replicates running at the same time; the rest wait. Default 6, what edge runtimes allow.
+    #[must_use]
+    pub fn concurrency(self, replicates: usize) -> Self {
+        self.with(|own| own.concurrency(replicates))
+    }
+
+    /// Further attempts at a replicate that failed or is invalid. Default 0.
+    #[must_use]
+    pub fn retries(self, attempts: u32) -> Self {
+        self.with(|own| own.retries(attempts))
+    }
+
+    /// JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`, by which replicates
+    /// are compared; with the feature `jsonschema` they are checked against it as well.
+    #[must_use]
+    pub fn schema(mut self, schema: impl Serialize) -> Self {
+        let read = strict_text(&schema).and_then(|text| {
             let json = Json::parse_lossy(text.as_bytes(), limits::BUNDLE_BYTES);
             Ok(json.map_err(turnlock::Error::from)?.into_owned())
         });
         match read {
-            Ok(json) => {
-                self.members.retain(|(one, _)| *one != name);
-                self.members.push((name, json));
-            }
+            Ok(schema) => return self.with(|own| own.schema(Some(schema))),
             Err(error) => {
-                let why = format!("`{name}`: {}", error.message);
+                let why = format!("`schema`: {}", error.message);
                 self.wrong.get_or_insert_with(|| Error::new("options.invalid", why));
             }
         }
         self
     }
 
-    /// What was said of a member, if anything.
-    pub(super) fn get(&self, name: &str) -> Option<&Json<'static>> {
-        self.members.iter().find(|(one, _)| *one == name).map(|(_, value)| value)
-    }
-
-    /// What the replicates are about.
-    #[must_use]
-    pub fn task(self, task: impl Into<String>) -> Self {
-        self.set("task", task.into())
-    }
-
-    /// Replicates at most, 1 to 128. Default 3.
-    #[must_use]
-    pub fn k(self, replicates: u32) -> Self {
-        self.set("k", replicates)
-    }
-
-    /// Mean distance up to which replicates agree, 0 to 1. Default 0.2.
-    #[must_use]
-    pub fn epsilon(self, distance: f64) -> Self {
-        self.set("epsilon", distance)
-    }
-
-    /// Fields, as JSON Pointers, that must be of one class before it stops early. Default none.
-    #[must_use]
-    pub fn must_agree<T: Into<String>>(self, fields: impl IntoIterator<Item = T>) -> Self {
-        self.set("must_agree", texts(fields))
-    }
-
-    /// When it is enough. Default [`Stop::Agreement`].
-    #[must_use]
-    pub fn stop(self, rule: Stop) -> Self {
-        self.set("stop", rule.name())
-    }
-
-    /// All different; further ones count on from the largest. Default 11, 23, 47.
-    #[must_use]
-    pub fn seeds(self, seeds: impl IntoIterator<Item = i64>) -> Self {
-        self.set("seeds", seeds.into_iter().collect::<Vec<_>>())
-    }
-
-    /// Replicates started at once. Default 2; with [`Stop::Never`], all.
-    #[must_use]
-    pub fn parallel(self, replicates: u32) -> Self {
-        self.set("parallel", replicates)
-    }
-
-    /// Replicates running at the same time; the rest wait. Default 6, what edge runtimes allow.
-    #[must_use]
-    pub fn concurrency(self, replicates: u32) -> Self {
-        self.set("concurrency", replicates)
-    }
-
-    /// Further attempts at a replicate that failed or is invalid. Default 0.
-    #[must_use]
-    pub fn retries(self, attempts: u32) -> Self {
-        self.set("retries", attempts)
-    }
-
-    /// JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`, by which replicates
-    /// are compared; with the feature `jsonschema` they are checked against it as well.
-    #[must_use]
-    pub fn schema(self, schema: impl Serialize) -> Self {
-        self.set("schema", schema)
-    }
-
     /// Where the schema is, for `meta`.
     #[must_use]
     pub fn schema_uri(self, uri: impl Into<String>) -> Self {
-        self.set("schemaUri", uri.into())
+        self.with(|own| own.schema_uri(Some(uri.into())))
     }
 
     /// Which schema it is, for `meta`.
     #[must_use]
     pub fn schema_version(self, version: impl Into<String>) -> Self {
-        self.set("schemaVersion", version.into())
+        self.with(|own| own.schema_version(Some(version.into())))
     }
 
     /// Whether a member that is `null` counts as absent. Default not.
     #[must_use]
     pub fn null_is_missing(self, missing: bool) -> Self {
-        self.set("null_is_missing", missing)
+        self.with(|own| own.null_is_missing(missing))
     }
 
     /// One for each of the `k` replicates; gives `confidence_weighted`.
     #[must_use]
     pub fn weights(self, weights: impl IntoIterator<Item = f64>) -> Self {
-        self.set("weights", weights.into_iter().collect::<Vec<_>>())
+        self.with(|own| own.weights(Some(weights.into_iter().collect())))
     }
 
     /// Caps on what is shown. Default none.
     #[must_use]
     pub fn limits(self, limits: BundleLimits) -> Self {
-        self.set("limits", limits)
+        self.with(|own| own.limits(Some(limits)))
     }
 
     /// Ceilings of one replicate. Default none.
     #[must_use]
     pub fn per_replicate(self, limits: ReplicateLimits) -> Self {
-        self.set("perReplicate", limits)
+        self.with(|own| own.per_replicate(Some(limits)))
     }
 
     /// Ceilings of all replicates together. Default none.
     #[must_use]
     pub fn budget(self, budget: BundleBudget) -> Self {
-        self.set("budget", budget)
+        self.with(|own| own.budget(Some(budget)))
     }
 
     /// By name of the model; `*` stands for every other.
     #[must_use]
     pub fn prices<T: Into<String>>(self, prices: impl IntoIterator<Item = (T, Price)>) -> Self {
         let prices = prices.into_iter().map(|(model, price)| (model.into(), price));
-        self.set("prices", prices.collect::<std::collections::BTreeMap<String, Price>>())
+        let sorted: std::collections::BTreeMap<String, Price> = prices.collect();
+        self.with(|own| own.prices(Some(sorted.into_iter().collect())))
     }
 
     /// JSON Pointers of members to show; all are computed with. Default everything.
     #[must_use]
     pub fn fields<T: Into<String>>(self, fields: impl IntoIterator<Item = T>) -> Self {
-        self.set("fields", texts(fields))
+        self.with(|own| own.fields(Some(texts(fields))))
     }
 
     /// `provider:model@version`, for `meta` and prices.
     #[must_use]
     pub fn model(self, model: impl Into<String>) -> Self {
-        self.set("model", model.into())
+        self.with(|own| own.model(Some(model.into())))
     }
 
     /// `metadata.source` of every event. Default the task.
     #[must_use]
     pub fn source(self, source: impl Into<String>) -> Self {
-        self.set("source", source.into())
+        self.with(|own| own.source(Some(source.into().into())))
     }
 
     /// Replicates as deltas, numbers with six decimals. Default not; of a
     /// [`bundle_tool`](super::bundle_tool) it is.
     #[must_use]
     pub fn compact(self, compact: bool) -> Self {
-        self.set("compact", compact)
+        self.with(|own| own.compact(compact))
     }
 
     /// Gets every text of replicates before an event or the bundle leaves, names of members
@@ -299,11 +294,10 @@ impl BundleOptions {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
         }
-        let schema = self.members.iter().find(|(name, _)| *name == "schema");
-        let validator = schema.map_or(Ok(None), |(_, schema)| Validator::of(schema));
-        let members = self.members.iter().map(|(name, value)| ((*name).into(), value.clone()));
-        let text = Json::Object(members.collect()).to_text();
-        let bundle = Bundle::new(text.as_bytes())?;
+        let schema = self.own.schema.as_ref();
+        let validator = schema.map_or(Ok(None), Validator::of);
+        let text = self.own.to_json().to_text();
+        let bundle = Bundle::new(self.own)?;
         let validator = validator
             .map_err(|why| Error::new("options.invalid", format!("`schema`: {why}")))?
             .map(|schema| {

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::events::{BundleEvent, BundleEventKind};
 use super::redact::{Redact, redacted};
-use super::types::EvidenceBundle;
 use crate::error::Error;
-use crate::json::to_json;
-use turnlock::bundle::{self, Bundle, Effect, Input};
+use turnlock::Next;
+use turnlock::bundle::{
+    self, Bundle, BundleEvent, BundleOptions, Effect, Event, EvidenceBundle, Input, PatchOperation,
+};
 use turnlock::json::Json;
 use turnlock::limits;
 
@@ -33,7 +33,7 @@ impl BundleRecording {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplayedBundle {
     /// Its events.
-    pub events: Vec<BundleEvent>,
+    pub events: Vec<Event>,
     /// The bundle.
     pub result: EvidenceBundle,
 }
@@ -63,25 +63,22 @@ fn replay(recording: &BundleRecording, redact: Option<&Redact>) -> Result<Replay
     if recording.version != 1 {
         return Err(Error::option("recording", "one of version 1"));
     }
-    let mut bundle = Bundle::new(recording.options.as_bytes())?;
-    let mut events = Vec::new();
+    let mut bundle = Bundle::new(BundleOptions::parse(recording.options.as_bytes())?)?;
+    let mut events: Vec<Event> = Vec::new();
     for Fact(at, input, data) in &recording.facts {
         let json = Json::parse_lossy(input.as_bytes(), limits::JSON_BYTES)
             .map_err(turnlock::Error::from)?;
-        let data = data.as_deref().unwrap_or_default();
-        bundle.handle(*at, Input::from_json(&json, data.as_bytes())?);
-        while let Some(effect) = bundle.poll() {
-            let Effect::Emit(text) = effect else { continue };
-            let event = Json::parse_lossy(text.as_bytes(), usize::MAX)
-                .map_err(turnlock::Error::from)?
-                .into_owned();
-            let event = redacted(event, redact).to::<BundleEvent>();
-            events.push(event.map_err(|why| Error::new("core.fault", why.to_string()))?);
+        let data = data.clone().unwrap_or_default().into_bytes();
+        bundle.handle(*at, Input::from_json(&json, data)?);
+        while let Next::Effect(effect) = bundle.poll() {
+            if let Effect::Emit(event) = effect {
+                events.push(redacted(event, redact));
+            }
         }
     }
     match events.last().map(|event| &event.kind) {
-        Some(BundleEventKind::BundleReady { bundle }) => {
-            let result = EvidenceBundle::clone(bundle);
+        Some(BundleEvent::BundleReady { bundle, .. }) => {
+            let result = bundle.read().map_err(|why| Error::new("core.fault", why.to_string()))?;
             Ok(ReplayedBundle { events, result })
         }
         _ => Err(Error::option("recording", "one of a bundle that ended")),
@@ -94,16 +91,14 @@ fn replay(recording: &BundleRecording, redact: Option<&Redact>) -> Result<Replay
 /// `options.invalid` for a delta that does not fit its base.
 pub fn expand_bundle(mut bundle: EvidenceBundle) -> Result<EvidenceBundle, Error> {
     let base = bundle.replicates.iter().find(|one| one.base).and_then(|one| one.data.clone());
-    let base = base.as_ref().map(to_json).transpose()?;
     for one in &mut bundle.replicates {
         one.base = false;
         // A base that was left out leaves its deltas as they are.
         let Some(base) = &base else { continue };
         let Some(delta) = one.delta.take() else { continue };
-        let made = bundle::apply(base, &to_json(&delta)?);
+        let patch = Json::Array(delta.iter().map(PatchOperation::to_json).collect());
         let wrong = || Error::option("delta", "a patch that fits its base");
-        let data = made.ok_or_else(wrong)?.to();
-        one.data = Some(data.map_err(|why| Error::new("json.not_serializable", why.to_string()))?);
+        one.data = Some(bundle::apply(base, &patch).ok_or_else(wrong)?);
     }
     Ok(bundle)
 }
@@ -134,16 +129,18 @@ mod tests {
 
     /// What the core says of a recording, as it writes it.
     fn said(recording: &BundleRecording) -> Vec<String> {
-        let mut bundle = Bundle::new(recording.options.as_bytes()).unwrap();
+        let options = BundleOptions::parse(recording.options.as_bytes()).unwrap();
+        let mut bundle = Bundle::new(options).unwrap();
         let mut said = Vec::new();
         for Fact(at, input, data) in &recording.facts {
             let json = Json::parse_str(input).unwrap();
-            let data = data.as_deref().unwrap_or_default().as_bytes();
+            let data = data.clone().unwrap_or_default().into_bytes();
             bundle.handle(*at, Input::from_json(&json, data).unwrap());
-            said.extend(std::iter::from_fn(|| bundle.poll()).filter_map(|effect| match effect {
-                Effect::Emit(text) => Some(text),
-                _ => None,
-            }));
+            while let Next::Effect(effect) = bundle.poll() {
+                if let Effect::Emit(event) = effect {
+                    said.push(event.to_text());
+                }
+            }
         }
         said
     }
@@ -194,9 +191,14 @@ mod tests {
             let said = said(&recording);
             assert_eq!(said.len(), replayed.events.len());
             for (text, event) in said.iter().zip(&replayed.events) {
-                let typed = serde_json::to_string(event).unwrap();
-                assert_eq!(canonical(&typed), canonical(text));
+                assert_eq!(&event.to_text(), text);
+                assert_eq!(canonical(&serde_json::to_string(event).unwrap()), canonical(text));
             }
+            let last = Json::parse_str(said.last().unwrap()).unwrap();
+            let bundle = last.get("bundle").unwrap().to_canonical();
+            assert_eq!(replayed.result.to_json().to_canonical(), bundle);
+            let file = serde_json::to_string(&replayed.result).unwrap();
+            assert_eq!(serde_json::from_str::<EvidenceBundle>(&file).unwrap(), replayed.result);
             let file = serde_json::to_string(&recording).unwrap();
             assert_eq!(serde_json::from_str::<BundleRecording>(&file).unwrap(), recording);
             seen.extend(said);
@@ -225,17 +227,17 @@ mod tests {
     #[test]
     fn members_that_nobody_knows_change_nothing() {
         let text = said(&recorded(&json!({ "task": "t", "k": 1 }), &[json!(null)])).pop().unwrap();
-        let mut event: Value = serde_json::from_str(&text).unwrap();
-        let known: BundleEvent = serde_json::from_value(event.clone()).unwrap();
-        event["new"] = json!({ "a": 1 });
+        let event: Value = serde_json::from_str(&text).unwrap();
+        let mut bundle = event["bundle"].clone();
+        let known: EvidenceBundle = serde_json::from_value(bundle.clone()).unwrap();
+        bundle["new"] = json!({ "a": 1 });
         for part in ["meta", "summary"] {
-            event["bundle"][part]["new"] = json!([1]);
+            bundle[part]["new"] = json!([1]);
         }
-        event["bundle"]["replicates"][0]["new"] = json!(true);
-        assert_eq!(serde_json::from_value::<BundleEvent>(event).unwrap(), known);
-        let BundleEventKind::BundleReady { bundle } = known.kind else { panic!("{known:?}") };
+        bundle["replicates"][0]["new"] = json!(true);
+        assert_eq!(serde_json::from_value::<EvidenceBundle>(bundle).unwrap(), known);
         // `null` is data.
-        assert_eq!(bundle.replicates.first().unwrap().data, Some(Value::Null));
+        assert_eq!(known.replicates.first().unwrap().data, Some(Json::Null));
     }
 
     #[test]
@@ -263,13 +265,13 @@ mod tests {
         let compact = replay_bundle(&recorded(&options, &data)).unwrap().result;
         assert_eq!(compact.replicates.iter().filter(|one| one.delta.is_some()).count(), 2);
         let whole = expand_bundle(compact.clone()).unwrap();
-        let said: Vec<_> = whole.replicates.iter().map(|one| one.data.clone().unwrap()).collect();
-        assert_eq!(said, data);
+        let said = whole.replicates.iter().map(|one| Value::from(one.data.clone().unwrap()));
+        assert_eq!(said.collect::<Vec<_>>(), data);
         assert_eq!(expand_bundle(whole.clone()).unwrap(), whole);
         let mut broken = compact;
         for one in &mut broken.replicates {
-            let patch = json!({ "op": "remove", "path": "/nowhere" });
-            one.delta = one.delta.as_ref().map(|_| vec![patch.clone()]);
+            let patch = Json::from(json!({ "op": "remove", "path": "/nowhere" }));
+            one.delta = one.delta.take().map(|_| vec![PatchOperation::from_json(patch).unwrap()]);
         }
         assert_eq!(expand_bundle(broken).unwrap_err().code, "options.invalid");
     }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::guard::guarded;
+use turnlock::bundle::{BundleEvent, Event, Rendered};
 use turnlock::json::Json;
 
 /// Gives back what may be shown of a text.
@@ -45,30 +46,35 @@ const REPLICATES: Act = Items(&[
     ("delta", Items(&[("path", All), ("value", All)])),
 ]);
 
-/// What is hidden in an event of a type.
-fn act(kind: &str) -> Act {
-    match kind {
-        "replicate_done" => Members(&[("quality", QUALITY), ("data", All)]),
-        "partial_summary" => Members(&[("summary", SUMMARY)]),
-        "warning" => Members(&[("errors", All)]),
-        "cancelled" => Members(&[("reason", All)]),
-        "bundle_ready" => {
-            Members(&[("bundle", Members(&[("replicates", REPLICATES), ("summary", SUMMARY)]))])
-        }
-        _ => Keep,
-    }
-}
+const BUNDLE: Act = Members(&[("replicates", REPLICATES), ("summary", SUMMARY)]);
 
 /// An event as it may be shown. A redaction that panics lets nothing through.
-pub(super) fn redacted(event: Json<'static>, redact: Option<&Redact>) -> Json<'static> {
+pub(super) fn redacted(mut event: Event, redact: Option<&Redact>) -> Event {
     let Some(redact) = redact else { return event };
-    let kind = event.get("type").and_then(Json::as_str).unwrap_or_default();
-    let act = act(kind);
     let hide = |text: &str| {
         let shown = guarded(|| redact(text));
         shown.unwrap_or_else(|_| "[redaction failed]".to_owned())
     };
-    apply(event, act, &hide)
+    let all = |texts: &mut Vec<String>| texts.iter_mut().for_each(|text| *text = hide(text));
+    match &mut event.kind {
+        BundleEvent::ReplicateDone { quality, data, .. } => {
+            all(&mut quality.errors);
+            *data = data.take().map(|data| apply(data, All, &hide));
+        }
+        BundleEvent::PartialSummary { summary, .. } => *summary = shown(summary, SUMMARY, &hide),
+        BundleEvent::ReplicateWarning { errors, .. } => all(errors),
+        BundleEvent::BundleCancelled { reason, .. } => *reason = hide(reason),
+        BundleEvent::BundleReady { bundle, .. } => *bundle = shown(bundle, BUNDLE, &hide),
+        _ => {}
+    }
+    event
+}
+
+fn shown<T>(text: &Rendered<T>, act: Act, hide: &dyn Fn(&str) -> String) -> Rendered<T> {
+    // The core's own text, of its own size; what it writes, it reads.
+    let json = Json::parse_lossy(text.json().as_bytes(), usize::MAX);
+    let json = json.map(Json::into_owned).unwrap_or_default();
+    Rendered::new(apply(json, act, hide).to_text())
 }
 
 fn apply(value: Json<'static>, act: Act, hide: &dyn Fn(&str) -> String) -> Json<'static> {

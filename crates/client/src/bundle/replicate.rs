@@ -124,11 +124,6 @@ impl<E: fmt::Display> From<E> for ReplicateError {
 
 /// As the core counts them.
 pub(super) fn tokens(usage: TokenUsage) -> Tokens {
-    let number = |key, tokens: u64| (key, turnlock::json::Json::integer(tokens));
-    Tokens::read(&turnlock::json::Json::object([
-        number("inputTokens", usage.input_tokens),
-        number("outputTokens", usage.output_tokens),
-        number("totalTokens", usage.total_tokens),
-        number("cachedInputTokens", usage.cached_input_tokens.unwrap_or(0)),
-    ]))
+    let tokens = Tokens::new(usage.input_tokens, usage.output_tokens);
+    tokens.cached(usage.cached_input_tokens.unwrap_or(0)).total(usage.total_tokens)
 }

@@ -1,20 +1,16 @@
 //! A bundle under way.
 
-use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures::stream::{FusedStream, Stream};
 
-use super::events::BundleEvent;
 use super::host::{Launched, Tape, Told, launch};
 use super::options::{BundleOptions, Prepared};
 use super::record::BundleRecording;
-use super::types::EvidenceBundle;
 use crate::drive::{Facts, Task, spawn};
 use crate::error::Error;
-use turnlock::bundle::Input;
-use turnlock::json::Json;
+use turnlock::bundle::{Event, EvidenceBundle, Input, Rendered};
 
 /// Runs replicates until they agree, all have run, or a budget is spent.
 ///
@@ -69,7 +65,7 @@ impl BundleControl {
     /// Ends the bundle with what there is; running replicates are dropped.
     pub fn cancel(&self, reason: impl Into<String>) {
         let reason = reason.into();
-        self.facts.tell(move |told, now| told.tell(now, Input::Cancel { reason: &reason }));
+        self.facts.tell(move |told, now| told.tell(now, Input::Cancel { reason }));
     }
 
     /// With [`BundleOptions::record`]: what was told so far; complete when the bundle is over.
@@ -108,36 +104,24 @@ impl RunningBundle {
     /// # Errors
     /// `core.fault` only: a runtime that is being torn down.
     pub async fn result(self) -> Result<EvidenceBundle, Error> {
-        let bundle = self.json().await?;
-        bundle.to().map_err(|why| Error::new("core.fault", why.to_string()))
+        let bundle = self.rendered().await?;
+        bundle.read().map_err(|why| Error::new("core.fault", why.to_string()))
     }
 
     /// The bundle as the core wrote it.
-    pub(super) async fn json(mut self) -> Result<Json<'static>, Error> {
+    pub(super) async fn rendered(mut self) -> Result<Rendered<EvidenceBundle>, Error> {
         self.launched.events.leave();
         let bundle = (&mut self.launched.result).await;
         // Only a runtime that is being torn down drops a driver.
         bundle.map_err(|_| Error::new("core.fault", "no answer"))
     }
-
-    /// The next event as the core wrote it.
-    pub(super) async fn next_json(&self) -> Option<Json<'static>> {
-        poll_fn(|cx| self.launched.events.poll_next(cx)).await
-    }
 }
 
 impl Stream for RunningBundle {
-    type Item = BundleEvent;
+    type Item = Event;
 
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<BundleEvent>> {
-        loop {
-            let polled = self.launched.events.poll_next(cx);
-            let Poll::Ready(Some(event)) = polled else { return polled.map(|_| None) };
-            // The core writes what `BundleEvent` reads.
-            if let Ok(event) = event.to() {
-                return Poll::Ready(Some(event));
-            }
-        }
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        self.launched.events.poll_next(cx)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::rc::Rc;
 
-use futures::FutureExt;
+use futures::{FutureExt, StreamExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -11,6 +11,7 @@ use super::options::{BundleOptions, Run, attempt};
 use super::replicate::{Replicate, ReplicateContext, ReplicateError};
 use super::run::RunningBundle;
 use crate::tool::{Tool, ToolContext, failed, text_of};
+use turnlock::bundle::{BundleEvent, BundleLimits, Event};
 use turnlock::json::Json;
 use turnlock::turn::Settled;
 
@@ -18,18 +19,20 @@ use turnlock::turn::Settled;
 pub const BUNDLE_HINT: &str = "Use `replicates[]` as ground evidence; treat `summary` as \
     statistics. If disagreements exist, cite them and justify your choice.";
 
-/// Caps of what the model reads.
-const LIMITS: [(&str, u64); 3] = [("max_fields", 100), ("max_diffs", 20), ("max_bytes", 32_768)];
+// Caps of what the model reads.
+const MAX_FIELDS: usize = 100;
+const MAX_DIFFS: usize = 20;
+const MAX_BYTES: usize = 32_768;
 
 /// Under the 30 seconds that a tool has by default, so that it ends itself, with what there is.
-const SECONDS: u64 = 25;
+const SECONDS: f64 = 25.0;
 
 /// Milliseconds that a tool has beyond its bundle's.
 const GRACE_MS: f64 = 5_000.0;
 
 /// Bytes that a result may have at least: the bundle keeps its own cap, which metadata and matrix
 /// may exceed.
-const RESULT_BYTES: u64 = 65_536;
+const RESULT_BYTES: usize = 65_536;
 
 /// A tool for `run_turn` whose result is one evidence bundle, in its compact form (replicates as
 /// deltas, at most 100 fields, 20 disagreements and 32 KiB unless `limits` says otherwise, 25
@@ -77,11 +80,12 @@ where
     let (name, description) = (name.into(), description.into());
     let idle = BundleOptions::of(name.clone(), |_| futures::future::pending().boxed_local());
     let options = settings(idle.compact(true)).source(name.clone());
-    let options = filled(options, "limits", &LIMITS);
-    let options = filled(options, "budget", &[("seconds", SECONDS)]);
-    let member = |of, name| options.get(of).and_then(|all: &Json<'_>| all.get(name));
-    let seconds = member("budget", "seconds").and_then(Json::as_f64).unwrap_or(0.0);
-    let most = member("limits", "max_bytes").and_then(Json::as_u64).unwrap_or(0);
+    let (limits, budget) = (options.own.limits.clone(), options.own.budget.clone());
+    let limits = shown(limits.unwrap_or_default());
+    let budget = budget.unwrap_or_default();
+    let seconds = budget.seconds.unwrap_or(SECONDS);
+    let most = limits.max_bytes.unwrap_or(MAX_BYTES);
+    let options = options.limits(limits).budget(budget.seconds(Some(seconds)));
     // Misuse is told before a turn begins, not in the middle of it.
     let wrong = options.clone().prepare().err();
     let replicate = Rc::new(replicate);
@@ -97,7 +101,9 @@ where
     let tool = Tool::of(name, described, &schema, run)
         .takes::<A>()
         .timeout_ms(millis(seconds))
-        .max_result_bytes(RESULT_BYTES.max(most.saturating_mul(4)));
+        .max_result_bytes(
+            u64::try_from(RESULT_BYTES.max(most.saturating_mul(4))).unwrap_or(u64::MAX),
+        );
     match wrong {
         Some(wrong) => tool.misused(wrong),
         None => tool,
@@ -123,44 +129,40 @@ where
 }
 
 async fn played(options: BundleOptions, context: ToolContext) -> Settled {
-    let running = match options.prepare() {
+    let mut running = match options.prepare() {
         Ok(prepared) => RunningBundle::start(prepared),
         Err(error) => return failed(&error.code, &error.message),
     };
-    while let Some(event) = running.next_json().await {
-        (context.report)(progress(event).to_text());
+    while let Some(event) = running.next().await {
+        (context.report)(progress(&event));
     }
-    match running.json().await {
-        Ok(bundle) => text_of(bundle.to_text()),
+    match running.rendered().await {
+        Ok(bundle) => text_of(bundle.into_json()),
         Err(error) => failed(&error.code, &error.message),
     }
 }
 
-/// The bundle itself is the tool's result; it need not travel twice.
-fn progress(event: Json<'static>) -> Json<'static> {
-    let Some(meta) = event.get("bundle").and_then(|bundle| bundle.get("meta")) else {
-        return event;
-    };
+/// An event as text. The bundle itself is the tool's result; it need not travel twice.
+fn progress(event: &Event) -> String {
+    let BundleEvent::BundleReady { .. } = &event.kind else { return event.to_text() };
+    let event = event.to_json();
+    let meta = event.get("bundle").and_then(|bundle| bundle.get("meta"));
     let said = ["stopped", "usage", "cost"];
-    let said = said.map(|name| (name.into(), meta.get(name).cloned().unwrap_or_default()));
+    let said = said.map(|name| {
+        let value = meta.and_then(|meta| meta.get(name));
+        (name.into(), value.cloned().unwrap_or_default())
+    });
     let rest = event.as_object().unwrap_or_default().iter();
     let rest = rest.filter(|(name, _)| name != "bundle").cloned();
-    Json::Object(rest.chain(said).collect())
+    Json::Object(rest.chain(said).collect()).to_text()
 }
 
-/// Adds what a member lacks.
-fn filled(
-    options: BundleOptions,
-    member: &'static str,
-    usual: &[(&'static str, u64)],
-) -> BundleOptions {
-    let given = options.get(member).and_then(Json::as_object).unwrap_or_default().to_vec();
-    let has = |name: &str| given.iter().any(|(one, _)| one == name);
-    let lacking = usual.iter().filter(|(name, _)| !has(name));
-    let mut all: Vec<_> =
-        lacking.map(|(name, usual)| ((*name).into(), Json::integer(*usual))).collect();
-    all.extend(given);
-    options.set(member, Json::Object(all))
+/// Adds the caps that are lacking.
+fn shown(limits: BundleLimits) -> BundleLimits {
+    let (fields, diffs) =
+        (limits.max_fields.or(Some(MAX_FIELDS)), limits.max_diffs.or(Some(MAX_DIFFS)));
+    let bytes = limits.max_bytes.or(Some(MAX_BYTES));
+    limits.max_fields(fields).max_diffs(diffs).max_bytes(bytes)
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]

@@ -7,56 +7,36 @@ pub(super) fn tables() -> Vec<Table> {
         table! {
             /// Settings shared by all replicates of a bundle.
             "BundleSettings" {
-                /// The task of the replicates.
-                task: "string" | required;
-                /// Maximum number of replicates.
-                k: "number" = "3", "1 to 128";
-                /// Mean distance up to which replicates agree.
-                epsilon: "number" = "0.2", "0 to 1";
-                /// JSON Pointers of fields that must be equal (one class) for an early stop.
-                must_agree: "string[]" = "[]";
-                /// The stop rule. `agreement`: mean distance within `epsilon`. `majority_lock`:
-                /// further replicates can no longer change the leading answer at any field of
-                /// `must_agree`, or at any field if that is empty. `never`: all replicates run.
-                stop: "'agreement' | 'majority_lock' | 'never'" = "\"agreement\"";
-                /// All different; missing seeds count up from the largest.
-                seeds: "number[]" = "[11, 23, 47]";
-                /// Number of replicates to start with.
-                parallel: "number" = "2; with `stop: \"never\"`, all", "1 to 128";
-                /// Maximum number of concurrent replicates.
-                concurrency: "number" = "6, the limit of edge runtimes", "1 to 128";
-                /// Maximum further attempts after a replicate failed or was invalid.
-                retries: "number" = "0", "0 to 10";
+                task from "CoreBundleOptions";
+                k from "CoreBundleOptions";
+                epsilon from "CoreBundleOptions";
+                must_agree from "CoreBundleOptions";
+                stop from "CoreBundleOptions";
+                seeds from "CoreBundleOptions";
+                parallel from "CoreBundleOptions";
+                concurrency from "CoreBundleOptions";
+                retries from "CoreBundleOptions";
                 /// JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`, or
                 /// Standard Schema.
                 schema: "JsonSchema | StandardSchema";
                 /// The schema for comparison, if a Standard Schema cannot be converted to JSON
                 /// Schema.
                 jsonSchema: "JsonSchema";
-                /// The schema's URI in `meta`.
-                schemaUri: "string";
-                /// The schema's version in `meta`.
-                schemaVersion: "string";
-                /// Whether a member that is `null` counts as absent.
-                null_is_missing: "boolean" = "false";
-                /// One for each of the `k` replicates; adds `confidence_weighted` to the summary.
-                weights: "number[]";
+                schemaUri from "CoreBundleOptions";
+                schemaVersion from "CoreBundleOptions";
+                null_is_missing from "CoreBundleOptions";
+                weights from "CoreBundleOptions";
                 /// Caps on the output.
                 limits: "BundleLimits" | deep = "no cap";
                 /// Limits of one replicate.
                 perReplicate: "ReplicateLimits" | deep;
                 /// Limits of all replicates together.
                 budget: "BundleBudget" | deep;
-                /// Prices by model name; `*` applies to every other model.
-                prices: "Record<string, Price>";
-                /// JSON Pointers of members to show; computations use all.
-                fields: "string[]" = "everything";
-                /// `provider:model@version`, for `meta` and prices.
-                model: "string";
-                /// `metadata.source` of every event.
-                source: "string" = "`task`";
-                /// Replicates as deltas, numbers with six decimals.
-                compact: "boolean" = "false; `bundleTool`: true";
+                prices from "CoreBundleOptions";
+                fields from "CoreBundleOptions";
+                model from "CoreBundleOptions";
+                source from "CoreBundleOptions";
+                compact from "CoreBundleOptions" = "false; `bundleTool`: true";
                 /// Receives every text of replicates before an event or the bundle is delivered.
                 redact: "Redact";
                 /// Receives the events under normalized names.
@@ -104,69 +84,21 @@ pub(super) fn tables() -> Vec<Table> {
             }
         },
         table! {
-            /// Caps on the output. They never change a number.
-            "BundleLimits" {
-                /// Maximum entries of `consensus`, and of `distributions`.
-                max_fields: "number", "from 0";
-                /// Maximum entries of `disagreements`.
-                max_diffs: "number", "from 0";
-                /// Maximum bytes of the JSON. Metadata, matrix, confidence and counts are never
-                /// cut.
-                max_bytes: "number", "from 0";
-            }
-        },
-        table! {
-            /// Limits of one replicate.
-            "ReplicateLimits" {
-                /// Maximum tokens, all attempts together.
-                tokens: "number", "above 0";
-                /// Maximum seconds of one attempt.
-                seconds: "number", "above 0";
-            }
-        },
-        table! {
-            /// Limits of all replicates together.
-            "BundleBudget" {
-                /// Maximum tokens.
-                tokens: "number", "above 0";
-                /// Maximum seconds.
-                seconds: "number", "above 0";
-                /// Micro-dollars; requires `prices`.
-                cost: "number", "above 0";
-            }
-        },
-        table! {
-            /// Micro-dollars per million tokens; whole numbers.
-            "Price" {
-                /// Of input tokens that are not cached.
-                input: "number" | required, "from 0";
-                /// Of cached input tokens.
-                cached_input: "number" = "`input`", "from 0";
-                /// Of output tokens.
-                output: "number" | required, "from 0";
-            }
-        },
-        table! {
             /// The options of `distance`.
             "DistanceOptions" for "distance" {
                 /// JSON Schema with `x-compare`, `x-range`, `x-weight`, `x-key`, `ignore`, or
                 /// Standard Schema.
                 schema: "JsonSchema | StandardSchema";
-                /// Whether a member that is `null` counts as absent.
-                null_is_missing: "boolean" = "false";
+                null_is_missing from "CoreDistanceOptions";
             }
         },
         table! {
             /// The options of `summarizeReplicates`.
             "BundleOptions" for "summarizeReplicates", extends "DistanceOptions" {
-                /// Mean distance up to which replicates agree.
-                epsilon: "number" = "0.2", "0 to 1";
-                /// JSON Pointers of fields whose values must be equal (of one class) for agreement.
-                must_agree: "string[]" = "[]";
-                /// One for each replicate, at least 0; adds `confidence_weighted` to the summary.
-                weights: "number[]";
-                /// Caps on the output.
-                limits: "BundleLimits" | deep = "no cap";
+                epsilon from "CoreSummaryOptions";
+                must_agree from "CoreSummaryOptions";
+                weights from "CoreSummaryOptions";
+                limits from "CoreSummaryOptions";
             }
         },
         table! {

@@ -1,0 +1,95 @@
+//! How the machine emits events, and the metadata of its result.
+
+use super::events::{BundleEvent, Event};
+use super::machine::Bundle;
+use super::protocol::Effect;
+use super::results::{
+    BundleMeta, Encoding, Quality, ReplicateMeta, ReplicateStatus, SchemaName, Stopped,
+};
+use super::usage::micro_dollars;
+use crate::json::table::Write;
+
+impl Bundle {
+    pub(super) fn emit(&mut self, kind: BundleEvent) {
+        self.seq += 1;
+        let task = self.options.task.clone();
+        let source = self.options.source.clone().unwrap_or_else(|| task.clone());
+        self.effects.push_back(Effect::Emit(Event::new(self.seq, task, source, kind)));
+    }
+
+    /// The first members of a replicate's object in the bundle.
+    pub(super) fn head(&self, at: usize) -> String {
+        let entry = self.evidence.entries.get(at);
+        let quality = Quality {
+            valid: entry.is_some_and(|entry| entry.valid),
+            errors: entry.map(|entry| entry.errors.clone()).unwrap_or_default(),
+        };
+        let mut head = format!("\"id\":\"{}\",\"seed\":{},\"quality\":", id(at), self.seed(at));
+        quality.write().write(&mut head);
+        head
+    }
+
+    pub(super) fn seed(&self, at: usize) -> i64 {
+        self.options.seeds.get(at).copied().unwrap_or(0)
+    }
+
+    pub(super) fn meta(&self, stopped: Stopped, cost: Option<u64>) -> BundleMeta {
+        let options = self.options.clone();
+        let started = self.started.unwrap_or(self.now);
+        let schema = (options.schema_uri.is_some() || options.schema_version.is_some())
+            .then_some(SchemaName { uri: options.schema_uri, version: options.schema_version });
+        BundleMeta {
+            k: options.k,
+            model: options.model,
+            seeds: options.seeds,
+            schema,
+            source: options.source.unwrap_or_else(|| options.task.clone()),
+            task: options.task,
+            epsilon: options.epsilon,
+            must_agree: options.must_agree,
+            null_is_missing: options.null_is_missing,
+            stop: options.stop,
+            parallel: options.parallel.unwrap_or(options.k),
+            concurrency: options.concurrency,
+            retries: options.retries,
+            weights: options.weights,
+            limits: options.limits,
+            per_replicate_limits: options.per_replicate,
+            budget: options.budget,
+            prices: options.prices,
+            fields: options.fields,
+            encoding: if options.compact { Encoding::Delta } else { Encoding::Full },
+            stopped,
+            started: self.replicates.len(),
+            duration_ms: self.now.saturating_sub(started),
+            usage: self.tokens(),
+            cost,
+            per_replicate: (0..self.replicates.len()).filter_map(|at| self.meta_of(at)).collect(),
+        }
+    }
+
+    fn meta_of(&self, at: usize) -> Option<ReplicateMeta> {
+        let one = self.replicates.get(at)?;
+        let (status, end) = one.end.unwrap_or((ReplicateStatus::Cancelled, self.now));
+        let price = self.price(one).filter(|_| one.tokens.is_some());
+        Some(ReplicateMeta {
+            id: id(at),
+            seed: self.seed(at),
+            attempt: one.attempt,
+            status,
+            model: one.model.clone().or_else(|| self.options.model.clone()),
+            usage: one.tokens.map(|_| one.all_tokens()),
+            cost: price.map(|price| micro_dollars(price.of(one.all_tokens()))),
+            duration_ms: end.saturating_sub(one.since),
+        })
+    }
+}
+
+pub(super) fn id(replicate: usize) -> String {
+    format!("r{}", replicate + 1)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "durations fit")]
+pub(super) fn seconds(ms: u64) -> f64 {
+    ms as f64 / 1000.0
+}

@@ -1,0 +1,220 @@
+//! What a bundle contains: its metadata, its replicates and their statistics.
+//!
+//! The machine writes these as text, see [`Rendered`](super::Rendered). Replicates are referred to
+//! by index, from 0, and fields by JSON Pointer.
+
+mod summary;
+
+use std::sync::Arc;
+
+pub use summary::{
+    BundleCounts, BundleSummary, ConfidenceReason, DisagreeingValue, Disagreement, Distribution,
+    InvalidReplicate, ItemAgreement, NumberDistribution, Shown, Support, SupportMethod, ValueCount,
+    ValueDistribution,
+};
+
+use super::options::{BundleBudget, BundleLimits, ReplicateLimits, Stop};
+use super::usage::{Price, Tokens};
+use crate::json::Json;
+use crate::json::table::{names, record};
+
+record! {
+    /// All replicates and their statistics, at once.
+    pub struct EvidenceBundle as "EvidenceBundle", read {
+        /// The options of the bundle, and what it used.
+        meta "meta": BundleMeta;
+        /// The replicates that were started.
+        replicates "replicates": Vec<BundleReplicate>;
+        /// Statistics of the replicates, computed by code.
+        summary "summary": BundleSummary;
+    }
+}
+
+record! {
+    /// The options of a bundle, and what it used.
+    pub struct BundleMeta as "BundleMeta", read {
+        /// The task of the replicates.
+        task "task": Arc<str>;
+        /// Maximum number of replicates.
+        k "k": usize;
+        /// The model of replicates that do not report one.
+        model "model": Option<String>;
+        /// One for each of the `k` replicates, started or not.
+        seeds "seeds": Vec<i64>;
+        /// Address and version of the schema, if one of them was given.
+        schema "schema": Option<SchemaName>;
+        /// `metadata.source` of every event.
+        source "source": Arc<str>;
+        /// Mean distance up to which replicates agree.
+        epsilon "epsilon": f64;
+        /// JSON Pointers of fields whose values must be equal for agreement.
+        must_agree "must_agree": Vec<String>;
+        /// Whether a member that is `null` counts as absent.
+        null_is_missing "null_is_missing": bool;
+        /// The stop rule.
+        stop "stop": Stop;
+        /// Number of replicates to start with.
+        parallel "parallel": usize;
+        /// Maximum number of replicates running at the same time.
+        concurrency "concurrency": usize;
+        /// Maximum further attempts after a replicate failed or was invalid.
+        retries "retries": u32;
+        /// A weight for each of the `k` replicates.
+        weights "weights?": Option<Vec<f64>>;
+        /// Caps on the output.
+        limits "limits?": Option<BundleLimits>;
+        /// Limits of one replicate.
+        per_replicate_limits "perReplicate?": Option<ReplicateLimits>;
+        /// Limits of all replicates together.
+        budget "budget?": Option<BundleBudget>;
+        /// Prices by model name.
+        prices "prices?": Option<Vec<(String, Price)>>;
+        /// JSON Pointers of the members that are shown.
+        fields "fields?": Option<Vec<String>>;
+        /// How the data of replicates is written.
+        encoding "encoding": Encoding;
+        /// Why the bundle ended.
+        stopped "stopped": Stopped;
+        /// Number of replicates that were started.
+        started "started": usize;
+        /// Milliseconds from the start of the bundle to its end.
+        duration_ms "duration_ms": u64;
+        /// The tokens of all replicates, all attempts together.
+        usage "usage": Tokens;
+        /// Micro-dollars, rounded once; `null` without prices, or if one is missing.
+        cost "cost": Option<u64>;
+        /// How each replicate ended, and what it used.
+        per_replicate "per_replicate": Vec<ReplicateMeta>;
+    }
+}
+
+record! {
+    /// Address and version of a schema.
+    pub struct SchemaName as "SchemaName", read {
+        /// The address.
+        uri "uri": Option<String>;
+        /// The version.
+        version "version": Option<String>;
+    }
+}
+
+record! {
+    /// How a replicate ended, and what it used.
+    pub struct ReplicateMeta as "ReplicateMeta", read {
+        /// `r1`, `r2`, …
+        id "id": String;
+        /// Its seed.
+        seed "seed": i64;
+        /// The last attempt, from 1.
+        attempt "attempt": u32;
+        /// How it ended.
+        status "status": ReplicateStatus;
+        /// Its model, or the bundle's.
+        model "model": Option<String>;
+        /// The tokens of all attempts, if they are known.
+        usage "usage": Option<Tokens>;
+        /// Micro-dollars, if the tokens are known and the model has a price.
+        cost "cost": Option<u64>;
+        /// Milliseconds of the last attempt.
+        duration_ms "duration_ms": u64;
+    }
+}
+
+names! {
+    /// How the data of replicates is written.
+    pub enum Encoding as "BundleEncoding", "full or delta" {
+        /// Each in full.
+        Full "full",
+        /// As differences from the one marked `base`, where that is shorter.
+        Delta "delta",
+    }
+}
+
+names! {
+    /// Why a bundle ended.
+    pub enum Stopped as "Stopped", "early, full, budget or cancelled", non_exhaustive {
+        /// The stop rule held.
+        Early "early",
+        /// All replicates have run.
+        Full "full",
+        /// A limit of all replicates together was reached.
+        Budget "budget",
+        /// The host cancelled the bundle.
+        Cancelled "cancelled",
+    }
+}
+
+names! {
+    /// How a replicate ended. Only `valid` ones count in statistics.
+    pub enum ReplicateStatus as "ReplicateStatus",
+        "valid, invalid, error, timeout, token_limit or cancelled", non_exhaustive
+    {
+        /// With data that has no errors.
+        Valid "valid",
+        /// With data that is not I-JSON, or that the host's validator refused.
+        Invalid "invalid",
+        /// Without data.
+        Error "error",
+        /// It exceeded its time limit.
+        Timeout "timeout",
+        /// It exceeded its token limit.
+        TokenLimit "token_limit",
+        /// It was cancelled when the bundle ended.
+        Cancelled "cancelled",
+    }
+}
+
+record! {
+    /// Whether a replicate is valid, and its errors.
+    pub struct Quality as "Quality", read {
+        /// Whether it counts in statistics.
+        valid "valid": bool;
+        /// At most 20 errors of at most 1000 characters.
+        errors "errors": Vec<String>;
+    }
+}
+
+record! {
+    /// One replicate of a bundle. In a compact bundle, `delta` is a patch (RFC 6902) to the one
+    /// marked `base`.
+    pub struct BundleReplicate as "BundleReplicate", read {
+        /// `r1`, `r2`, …
+        id "id": String;
+        /// Its seed.
+        seed "seed": i64;
+        /// Whether it is valid, and its errors.
+        quality "quality": Quality;
+        /// Whether the deltas of the other replicates start from its data.
+        base "base?": bool;
+        /// Its data.
+        data "data?": Option<Json<'static>>;
+        /// The differences from the data of the one marked `base`, if they are shorter than the data.
+        delta "delta?": Option<Vec<PatchOperation>>;
+        /// Whether the data was left out because of `max_bytes`.
+        omitted "omitted?": bool;
+    }
+}
+
+record! {
+    /// An operation of a patch (RFC 6902).
+    pub struct PatchOperation as "PatchOperation", read {
+        /// What is done.
+        op "op": PatchKind;
+        /// JSON Pointer to the place.
+        path "path": String;
+        /// The new value.
+        value "value?": Option<Json<'static>>;
+    }
+}
+
+names! {
+    /// What an operation of a patch does.
+    pub enum PatchKind as "PatchKind", "add, remove or replace" {
+        /// Adds a value.
+        Add "add",
+        /// Removes a value.
+        Remove "remove",
+        /// Replaces a value.
+        Replace "replace",
+    }
+}

@@ -1,0 +1,85 @@
+//! How results are read back.
+
+use super::{At, Options};
+use crate::error::Error;
+use crate::json::Json;
+
+/// Reads a result into `result`. Unknown members are ignored; members that are neither sparse nor
+/// may be null must be there.
+pub(crate) fn read_result(
+    result: &mut dyn Options,
+    json: Json<'static>,
+    at: &At<'_>,
+) -> Result<(), Error> {
+    let Json::Object(mut members) = json else { return Err(at.wrong("an object")) };
+    let rows = result.rows();
+    for (slot, row) in result.slots().into_iter().zip(rows) {
+        let at = at.member(row.name, row.range);
+        match members.iter_mut().find(|(key, _)| key == row.name) {
+            Some((_, value)) if slot.takes_null() || !value.is_null() => {
+                slot.read(std::mem::take(value), &at)?;
+            }
+            None if row.sparse || slot.takes_null() => {}
+            _ => return Err(at.wrong(slot.expected())),
+        }
+    }
+    Ok(())
+}
+
+/// Declares the reader of a struct of results.
+macro_rules! reader {
+    ($name:ident { $($field:ident: $type:ty),* }) => {
+        impl $name {
+            /// Reads the JSON form. Unknown members are ignored.
+            ///
+            /// # Errors
+            /// `options.invalid` with the path of a member that is missing or of the wrong type.
+            pub fn from_json(json: $crate::json::Json<'static>) -> Result<Self, $crate::error::Error> {
+                use $crate::json::table::{At, Item, Read};
+                let mut read = Self::item();
+                read.read(json, &At::ROOT)?;
+                Ok(read)
+            }
+        }
+
+        impl $crate::json::table::Options for $name {
+            fn rows(&self) -> &'static [$crate::json::table::Row] {
+                Self::ROWS
+            }
+
+            fn slots(&mut self) -> Vec<&mut dyn $crate::json::table::Read> {
+                vec![$(&mut self.$field),*]
+            }
+        }
+
+        impl $crate::json::table::Read for $name {
+            fn read(
+                &mut self,
+                json: $crate::json::Json<'static>,
+                at: &$crate::json::table::At<'_>,
+            ) -> Result<(), $crate::error::Error> {
+                $crate::json::table::read_result(self, json, at)
+            }
+
+            fn expected(&self) -> &'static str {
+                "an object"
+            }
+        }
+
+        impl $crate::json::table::Item for $name {
+            fn item() -> Self {
+                Self { $($field: <$type as $crate::json::table::Item>::item()),* }
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let json = $crate::json::Json::deserialize(deserializer)?;
+                Self::from_json(json).map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+pub(crate) use reader;
