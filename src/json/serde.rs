@@ -46,25 +46,6 @@ impl Serialize for Json<'_> {
     }
 }
 
-/// Enums are strings in JSON: the name of the variant.
-macro_rules! by_name {
-    ($($type:ty),*) => {$(
-        impl Serialize for $type {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.name())
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let name = Cow::<'de, str>::deserialize(deserializer)?;
-                Self::parse(&name)
-                    .ok_or_else(|| de::Error::custom(format_args!("unknown name `{name}`")))
-            }
-        }
-    )*};
-}
-
 /// Types that are strings in JSON, and read what they write.
 macro_rules! by_text {
     ($($type:ty),*) => {$(

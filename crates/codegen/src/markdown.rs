@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::files::NOTICE;
 use crate::model::{Declaration, Form, Kind, Member, Model, Presence};
-use crate::typescript::names;
+use crate::typescript::{is_parameter, names};
 
 pub(crate) fn options(model: &Model) -> Result<String, String> {
     let mut out = format!(
@@ -32,7 +32,8 @@ fn objects<'a>(
     found: &mut BTreeSet<&'a str>,
 ) -> Result<(), String> {
     for member in model.members(of)? {
-        for one in texts(member).filter_map(|name| model.find(name)) {
+        let named = texts(member).filter(|name| !is_parameter(&of.params, name));
+        for one in named.filter_map(|name| model.find(name)) {
             let is_object = matches!(one.form, Form::Object { .. });
             if is_object && found.insert(&one.name) {
                 objects(model, one, found)?;

@@ -34,9 +34,11 @@ fn imports(model: &Model, room: &str) -> Result<String, String> {
     for one in model.of_room(room) {
         for name in named(one) {
             let module = match model.find(name) {
+                // A parameter hides a type of its name.
+                _ if is_parameter(&one.params, name) => continue,
                 Some(other) if other.room == room => continue,
                 Some(other) => format!("./{}.js", other.room),
-                None if is_parameter(&one.params, name) || GLOBAL.contains(&name) => continue,
+                None if GLOBAL.contains(&name) => continue,
                 None => {
                     let module = MODULES.iter().find(|(_, names)| names.contains(&name));
                     let module = module.ok_or_else(|| {
@@ -87,7 +89,7 @@ pub(crate) fn names(text: &str) -> Vec<&str> {
 }
 
 /// Whether `name` is declared by type parameters, such as `<S extends Session = Session>`.
-fn is_parameter(params: &str, name: &str) -> bool {
+pub(crate) fn is_parameter(params: &str, name: &str) -> bool {
     let inner = params.trim_start_matches('<').trim_end_matches('>');
     inner.split(',').any(|one| one.split_whitespace().next() == Some(name))
 }

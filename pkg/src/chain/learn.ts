@@ -1,34 +1,11 @@
 /** Effectiveness of each pattern of chains, from user feedback. */
 import { answer, call, core, encode } from '../core.js'
-import type { PatternStatsOptions } from '../generated/chain.js'
+import type { PatternState, PatternStatsOptions } from '../generated/chain.js'
 import { PATTERN_STATS_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
 import type { ChainPattern } from './types.js'
 
-export type { PatternStatsOptions }
-
-/** Statistics of one pattern. */
-export interface PatternEffectiveness {
-  /** Number of chains. */
-  n: number
-  successes: number
-  /** Mean of Beta(successes + 1, failures + 1). */
-  mean: number
-  /** The 5 % quantile of the same distribution: the rate is above it with 95 % probability. */
-  lowerBound: number
-  /** Null before the first chain. */
-  meanCost: number | null
-  /** 95th percentile of the last 256 latencies; null before the first chain. */
-  p95Ms: number | null
-  cost: number
-  latencies: number[]
-}
-
-/** The state to persist, as plain JSON. */
-export interface PatternState {
-  version: 1
-  patterns: Record<ChainPattern, PatternEffectiveness>
-}
+export type { PatternEffectiveness, PatternState, PatternStatsOptions } from '../generated/chain.js'
 
 export interface PatternStats {
   record(chain: { pattern: ChainPattern; success: boolean; cost: number; ms: number }): void

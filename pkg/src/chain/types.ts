@@ -1,12 +1,13 @@
 /** The data of a chain; the same shapes in every runtime. */
 import type {
-  ChainFailure,
-  ChainPattern,
-  Classification,
-  Plan,
-  StepId,
-  StepResult,
-  StopReason,
+  AnswerCall,
+  AssessCall,
+  ClassifyCall,
+  ConditionCall,
+  PlanCall,
+  ReplanCall,
+  StepCall,
+  SynthesisCall,
 } from '../generated/chain.js'
 
 export type {
@@ -14,16 +15,25 @@ export type {
   ChainEvent,
   ChainFailure,
   ChainLimits,
+  ChainPath,
   ChainPattern,
+  ChainRefinement,
   ChainResult,
+  ChainStatus,
   Classification,
   ClassifierOptions,
+  Complexity,
+  MissingStep,
   Plan,
   PlanLimits,
+  PlanRepair,
+  PlanRepairCode,
   PlanStep,
+  SkipReason,
   StepId,
   StepOutcome,
   StepResult,
+  StepStatus,
   StepType,
   StopReason,
 } from '../generated/chain.js'
@@ -36,77 +46,28 @@ export interface CallContext {
 }
 
 /** The context of `answer`. */
-export interface AnswerContext extends CallContext {
-  /** The user's query. */
-  query: string
-  /** Why a complex query takes the simple path. */
-  fellBack: ChainFailure | null
-}
-
-/** The context of `classify`. */
-export interface ClassifyContext extends CallContext {
-  /** The user's query. */
-  query: string
-  /** That of the core. */
-  classification: Classification
-}
+export interface AnswerContext extends CallContext, AnswerCall {}
 
 /** The context of `assess`. */
-export interface AssessContext extends CallContext {
-  /** The user's query. */
-  query: string
-  /** Results of the steps so far. */
-  results: StepResult[]
-}
+export interface AssessContext extends CallContext, AssessCall {}
 
-/** The context of `replan`. */
-export interface ReplanContext extends AssessContext {
-  /** The current plan. */
-  plan: Plan
-  /** Steps that have not started. */
-  remaining: StepId[]
-}
-
-export interface StepContext extends CallContext {
-  id: StepId
-  /** The query with its placeholders filled in. */
-  query: string
-  focus: string
-  /** The user's query. */
-  userQuery: string
-  /** Results of the steps that this one depends on. */
-  inputs: StepResult[]
-  attempt: number
-}
+/** The context of `classify`. */
+export interface ClassifyContext extends CallContext, ClassifyCall {}
 
 /** The context of `condition`. */
-export interface ConditionContext extends StepContext {
-  /** The condition of the step. */
-  when: string
-}
+export interface ConditionContext extends CallContext, ConditionCall {}
 
-export interface PlanContext extends CallContext {
-  query: string
-  /** A prompt for the planner; a host may use its own. */
-  prompt: string
-  patterns: ChainPattern[]
-  maxSteps: number
-}
+/** The context of `plan`. */
+export interface PlanContext extends CallContext, PlanCall {}
 
-export interface SynthesisContext extends CallContext {
-  id: StepId
-  /** The user's query. */
-  query: string
-  /** The query of the step itself, often empty. */
-  task: string
-  focus: string
-  results: StepResult[]
-  /** Steps without a result. */
-  missing: { id: StepId; query: string; status: string }[]
-  /** Whether this text is the final answer. */
-  final: boolean
-  stopped: StopReason | null
-}
+/** The context of `replan`. */
+export interface ReplanContext extends CallContext, ReplanCall {}
+
+/** The context of `search` and `refine`. */
+export interface StepContext extends CallContext, StepCall {}
+
+/** The context of `synthesize`. */
+export interface SynthesisContext extends CallContext, SynthesisCall {}
 
 /** Text, at once or piece by piece. */
 export type Text = string | Promise<string> | AsyncIterable<string>

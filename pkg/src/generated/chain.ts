@@ -188,13 +188,19 @@ export interface PatternEffectiveness {
   p95Ms: number | null
 }
 
+interface ChainEventMembers {
+  /** The number of the event within the chain, from 1. */
+  seq: number
+}
+
 /** An event of a chain. The last one is always `complete`. */
-export type ChainEvent =
+export type ChainEvent = ChainEventMembers & ChainEventKind
+
+/** What happened. */
+export type ChainEventKind =
   /** The query was classified. */
   | {
       type: 'classified'
-      /** The number of the event within the chain, from 1. */
-      seq: number
       /** Whether it needs several steps. */
       complexity: Complexity
       /**
@@ -212,16 +218,12 @@ export type ChainEvent =
   /** The planner's answer is a plan. */
   | {
       type: 'plan_ready'
-      /** The number of the event within the chain, from 1. */
-      seq: number
       /** The plan. */
       plan: Plan
     }
   /** A step starts. */
   | {
       type: 'step_started'
-      /** The number of the event within the chain, from 1. */
-      seq: number
       /** The step. */
       id: StepId
       /** What it does. */
@@ -240,8 +242,6 @@ export type ChainEvent =
   /** A step has settled. */
   | {
       type: 'step_done'
-      /** The number of the event within the chain, from 1. */
-      seq: number
       /** The step. */
       id: StepId
       /** What it does. */
@@ -276,8 +276,6 @@ export type ChainEvent =
   /** The remaining steps were replaced. */
   | {
       type: 'plan_refined'
-      /** The number of the event within the chain, from 1. */
-      seq: number
       /** The plan from here on. */
       plan: Plan
       /** Steps that are new. */
@@ -288,8 +286,6 @@ export type ChainEvent =
   /** No further step starts; the answer follows. */
   | {
       type: 'chain_stopped'
-      /** The number of the event within the chain, from 1. */
-      seq: number
       /** Why. */
       reason: StopReason
       /** Steps with a result. */
@@ -308,16 +304,12 @@ export type ChainEvent =
   /** A piece of the answer. */
   | {
       type: 'text'
-      /** The number of the event within the chain, from 1. */
-      seq: number
       /** The piece. */
       chunk: string
     }
   /** The chain has ended. */
   | {
       type: 'complete'
-      /** The number of the event within the chain, from 1. */
-      seq: number
       /** How it ended. */
       status: ChainStatus
       /** `simple`: the answer came from one model call. */
@@ -586,7 +578,7 @@ export interface RefusedRefinement {
 
 /** Limits of plans. */
 export interface PlanLimits {
-  /** Maximum number of steps, not counting an added synthesis; 1 to 64. 1 to 64. @defaultValue 8 */
+  /** Maximum number of steps, not counting an added synthesis. 1 to 64. @defaultValue 8 */
   maxSteps?: number | undefined
   /** The allowed patterns, at least one. @defaultValue ["sequential","parallel","conditional"] */
   patterns?: ChainPattern[] | undefined
@@ -829,7 +821,8 @@ export interface PatternStatsOptions {
   /** Whether planners are asked for the most effective pattern only. @defaultValue false */
   use?: boolean | undefined
   /**
-   * Chains that each of at least two patterns needs before they are compared. From 1.
+   * Number of chains that each of at least two patterns needs before they are compared; 0 counts as
+   * 1.
    * @defaultValue 20
    */
   enough?: number | undefined

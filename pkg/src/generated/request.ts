@@ -3,7 +3,6 @@ import type { Model } from '../models/model.js'
 import type { Redact } from '../redact.js'
 import type { PassTraceEvent, RecordedCall } from '../request/types.js'
 import type { Tool } from '../tools.js'
-import type { Plan } from './chain.js'
 import type { Dialect, ToolSpec } from './common.js'
 
 /** The options of a pass. */

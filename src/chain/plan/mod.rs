@@ -127,7 +127,7 @@ record! {
 options! {
     /// Limits of plans.
     pub struct PlanLimits as "PlanLimits" {
-        /// Maximum number of steps, not counting an added synthesis; 1 to 64.
+        /// Maximum number of steps, not counting an added synthesis.
         max_steps "maxSteps": usize = limits::CHAIN_STEPS, whole 1..=limits::PLAN_STEPS as u64;
         /// The allowed patterns, at least one.
         patterns "patterns": Vec<Pattern> = Pattern::ALL.to_vec();

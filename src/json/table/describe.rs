@@ -145,28 +145,6 @@ impl Definition {
         Self { name, docs: docs.to_vec(), form: Form::Cases(cases) }
     }
 
-    /// The cases of `kinds`, each with these fields before its own.
-    pub(crate) fn envelope(
-        name: &'static str,
-        docs: &[&'static str],
-        rows: &[Row],
-        described: impl Iterator<Item = Described>,
-        kinds: &Shape,
-    ) -> Self {
-        let shared = fields(rows, described);
-        let mut cases = if let Shape::Named(kinds) = kinds
-            && let Form::Cases(cases) = kinds().form
-        {
-            cases
-        } else {
-            Vec::new()
-        };
-        for case in &mut cases {
-            case.fields.splice(0..0, shared.iter().cloned());
-        }
-        Self::cases(name, docs, cases)
-    }
-
     pub(crate) fn alias(name: &'static str, docs: &[&'static str], shape: Shape) -> Self {
         Self { name, docs: docs.to_vec(), form: Form::Alias(shape) }
     }

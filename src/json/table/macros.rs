@@ -489,7 +489,8 @@ macro_rules! envelope {
 
         impl $name {
             const ROWS: &'static [$crate::json::table::Row] = &[
-                $($crate::json::table::Row::new($json, false, $crate::json::table::Range::Any)),*
+                $($crate::json::table::Row::new($json, false, $crate::json::table::Range::Any),)*
+                $crate::json::table::Row::new("", false, $crate::json::table::Range::Any),
             ];
 
             /// Returns the JSON form.
@@ -508,16 +509,9 @@ macro_rules! envelope {
             }
         }
 
-        impl $crate::json::table::Describe for $name {
-            fn shape() -> $crate::json::table::Shape {
-                use $crate::json::table::{Definition, Describe, Shape};
-                Shape::Named(|| {
-                    let shapes: Vec<(&[&'static str], Shape)> =
-                        vec![$((&[$($field_doc),*][..], <$type as Describe>::shape())),*];
-                    let shapes = shapes.into_iter().map(|one| (one, None));
-                    let kinds = <$kind as Describe>::shape();
-                    Definition::envelope($ts, &[$($doc),*], Self::ROWS, shapes, &kinds)
-                })
+        impl From<$name> for $crate::json::Json<'_> {
+            fn from(value: $name) -> Self {
+                value.to_json()
             }
         }
 
@@ -525,6 +519,14 @@ macro_rules! envelope {
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 self.to_json().serialize(serializer)
+            }
+        }
+
+        $crate::json::table::described! {
+            $(#[doc = $doc])*
+            $name as $ts {
+                $($(#[doc = $field_doc])* $type, None;)*
+                $kind, None;
             }
         }
     };

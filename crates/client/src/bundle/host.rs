@@ -30,7 +30,6 @@ pub(super) type Tape = Option<Rc<RefCell<BundleRecording>>>;
 pub(super) struct Told {
     bundle: Bundle,
     /// Until when it waits, on its own clock.
-    until: Option<u64>,
     origin: u64,
     tape: Tape,
 }
@@ -89,7 +88,7 @@ pub(super) fn launch(prepared: Prepared) -> (Launched, impl Future<Output = ()> 
         ready: None,
     };
     let (origin, tape) = (clock::whole_now(), launched.tape.clone());
-    let mut machine = Told { bundle, until: None, origin, tape };
+    let mut machine = Told { bundle, origin, tape };
     let (events, facts) = (launched.events.clone(), launched.facts.clone());
     let running = async move {
         machine.tell(clock::whole_now(), Input::Start);

@@ -54,8 +54,7 @@ pub(super) fn tables() -> Vec<Table> {
                 state: "PatternState" = "empty statistics";
                 /// Whether planners are asked for the most effective pattern only.
                 use: "boolean" = "false";
-                /// Chains that each of at least two patterns needs before they are compared.
-                enough: "number" = "20", "from 1";
+                enough from "ChainLearning";
             }
         },
     ]
