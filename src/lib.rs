@@ -11,6 +11,7 @@
 //!
 //! ```
 //! use std::collections::VecDeque;
+//! use turnlock::Next;
 //! use turnlock::turn::{Effect, Input, Turn};
 //!
 //! let mut turn = Turn::new(
@@ -24,7 +25,7 @@
 //! let (mut facts, mut shown) = (VecDeque::from([Input::Start]), String::new());
 //! while let Some(fact) = facts.pop_front() {
 //!     turn.handle(0, fact); // 0: the host's clock, in milliseconds
-//!     while let Some(effect) = turn.poll() {
+//!     while let Next::Effect(effect) = turn.poll() {
 //!         match effect {
 //!             // A real host sends `body` to the model. This one has the response already.
 //!             Effect::Fetch { inference, attempt, .. } => facts.extend([
@@ -48,8 +49,9 @@
 //!
 //! # Contract: drain before you wait
 //!
-//! After each input, poll until no effect is left. Only then wait for the next input, and no longer
-//! than the deadline. Late, duplicate and unknown inputs are ignored; they are not errors.
+//! After each input, poll until [`Next::Wait`]. Only then wait for the next input, and no longer than
+//! `until`; then send the machine's timer input. Late, duplicate and unknown inputs are ignored; they
+//! are not errors.
 //!
 //! # What this crate does not do
 //!
@@ -103,6 +105,7 @@ pub mod error;
 pub mod json;
 pub mod limits;
 pub mod message;
+mod next;
 mod planted;
 pub mod request;
 pub mod signature;
@@ -119,6 +122,7 @@ pub use crate::dialect::Dialect;
 pub use crate::error::Error;
 #[doc(inline)]
 pub use crate::json::canonicalize;
+pub use crate::next::Next;
 #[cfg(feature = "planted")]
 pub use crate::planted::plant;
 #[doc(inline)]

@@ -10,6 +10,7 @@ use super::prompt::{self, Asked, Offer};
 use super::rejected::Rejected;
 use crate::error::Error;
 use crate::json::Json;
+use crate::next::Next;
 use crate::stream::{Response, Usage};
 use crate::tool::{BoxMaker, Ledger};
 use crate::trace::Failure;
@@ -160,17 +161,15 @@ impl Pass {
         self.expire();
     }
 
-    /// Returns the next effect. After each input, poll until `None` and perform the effects in
-    /// order.
-    #[must_use]
-    pub fn poll(&mut self) -> Option<Effect> {
-        self.effects.pop_front()
+    /// Returns the next effect, or until when to wait for the next input. After each input, poll
+    /// until [`Next::Wait`] and perform the effects in order. If no other input occurs in time, send
+    /// [`Input::Timer`].
+    pub fn poll(&mut self) -> Next<Effect> {
+        let effect = self.effects.pop_front();
+        effect.map_or_else(|| Next::Wait { until: self.deadline() }, Next::Effect)
     }
 
-    /// Returns when to send [`Input::Timer`] if no other input occurs, on the clock of
-    /// [`Pass::handle`]. `None` before the start and after the end.
-    #[must_use]
-    pub fn next_deadline(&self) -> Option<u64> {
+    fn deadline(&self) -> Option<u64> {
         let own = match &self.state {
             State::Idle | State::Over => return None,
             State::Asking(_, asking) => asking.deadline(&self.options.policy),
@@ -193,7 +192,7 @@ impl Pass {
 
     /// Handles a deadline that has passed.
     fn expire(&mut self) {
-        let Some(due) = self.next_deadline() else { return };
+        let Some(due) = self.deadline() else { return };
         if self.now < due {
             return;
         }

@@ -13,6 +13,7 @@ use super::resume::Resuming;
 use super::snapshot::{End, Point};
 use crate::error::Error;
 use crate::json::Json;
+use crate::next::Next;
 use crate::stream::Usage;
 use crate::tool::{BoxMaker, Ledger};
 use crate::trace::{Failure, PhaseName, ResultView};
@@ -226,20 +227,16 @@ impl Turn {
         self.expire_journal();
     }
 
-    /// Returns the next effect. After each input, poll until `None`, and perform the effects in
-    /// order.
-    #[must_use]
-    pub fn poll(&mut self) -> Option<Effect> {
-        if self.journal.is_some() {
-            return self.poll_journal();
-        }
-        self.effects.pop_front()
+    /// Returns the next effect, or until when to wait for the next input. After each input, poll
+    /// until [`Next::Wait`], and perform the effects in order. If no other input arrives in time,
+    /// send [`Input::Timer`].
+    pub fn poll(&mut self) -> Next<Effect> {
+        let effect =
+            if self.journal.is_some() { self.poll_journal() } else { self.effects.pop_front() };
+        effect.map_or_else(|| Next::Wait { until: self.deadline() }, Next::Effect)
     }
 
-    /// Returns when to send [`Input::Timer`] if no other input arrives, on the clock of
-    /// [`Turn::handle`]. `None` before the start and after the end.
-    #[must_use]
-    pub fn next_deadline(&self) -> Option<u64> {
+    fn deadline(&self) -> Option<u64> {
         let all = [self.machine_deadline(), self.journal_deadline()];
         all.into_iter().flatten().min()
     }

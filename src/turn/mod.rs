@@ -7,15 +7,16 @@
 //!            │      └───── no call: the text is the answer ───────────────────────▶ ▲
 //!            └───── paused                              any time: cancelled, error
 //! ```
-//! [`Turn`] is the machine: [`Turn::handle`] takes an input, [`Turn::poll`] returns the next
-//! effect, and [`Turn::next_deadline`] returns how long the host may wait. Its decisions are
-//! described in `DESIGN.md` §7 and tested by `tests/scenarios`.
+//! [`Turn`] is the machine: [`Turn::handle`] takes an input, and [`Turn::poll`] returns the next
+//! effect, or how long the host may wait. Its decisions are described in `DESIGN.md` §7 and tested
+//! by `tests/scenarios`.
 //!
 //! A complete turn with one tool call and an answer follows. A host with a network sends
 //! [`Input::ResponseBytes`] as they arrive; the model of this example produces deltas.
 //!
 //! ```
 //! use std::collections::VecDeque;
+//! use turnlock::Next;
 //! use turnlock::stream::{Delta, FinishReason};
 //! use turnlock::turn::{Effect, Input, Settled, Turn};
 //!
@@ -40,7 +41,11 @@
 //! while let Some(fact) = facts.pop_front() {
 //!     now_ms += 1; // a host reads its clock
 //!     turn.handle(now_ms, fact);
-//!     while let Some(effect) = turn.poll() {
+//!     let until = loop {
+//!         let effect = match turn.poll() {
+//!             Next::Effect(effect) => effect,
+//!             Next::Wait { until } => break until,
+//!         };
 //!         match effect {
 //!             Effect::Fetch { inference, attempt, body } => {
 //!                 assert!(body.get("messages").is_some());
@@ -53,6 +58,7 @@
 //!                 let settled = Settled::Ok { text: r#""Buy milk.""#.into(), bytes: 11 };
 //!                 facts.push_back(Input::ToolSettled { call, settled });
 //!             }
+//!             Effect::CancelTool { call, .. } => panic!("tool {call} has settled already"),
 //!             Effect::Emit(event) => shown.push_str(event.chunk().unwrap_or_default()),
 //!             Effect::Done { result } => {
 //!                 let said = result.get("status").and_then(|status| status.as_str());
@@ -60,9 +66,9 @@
 //!             }
 //!             _ => {} // an aborted response, say
 //!         }
-//!     }
-//!     // Without another input, a host waits until this deadline, then sends `Input::Timer`.
-//!     assert_eq!(turn.next_deadline().is_none(), status.is_some());
+//!     };
+//!     // Without another input, a host waits until then, and sends `Input::Timer`.
+//!     assert_eq!(until.is_none(), status.is_some());
 //! }
 //! assert_eq!((shown.as_str(), runs), ("Milk is on the list.", 1));
 //! assert_eq!(status.as_deref(), Some("complete"));

@@ -15,13 +15,13 @@ use gloo_timers::future::TimeoutFuture;
 use wasm_bindgen_futures::spawn_local;
 
 use super::clock;
+use turnlock::Next;
 
 /// A machine of the core.
 pub(super) trait Machine: 'static {
     type Effect;
 
-    fn poll(&mut self) -> Option<Self::Effect>;
-    fn next_deadline(&self) -> Option<u64>;
+    fn poll(&mut self) -> Next<Self::Effect>;
     /// The deadline has come.
     fn due(&mut self, now_ms: u64);
 }
@@ -186,17 +186,22 @@ pub(super) async fn drive<M: Machine, H: Host<M>>(
     let mut tasks = Tasks(FuturesUnordered::new());
     let mut timer = Timer::default();
     loop {
-        while let Some(effect) = machine.poll() {
-            if let Some(end) = host.perform(effect, &mut tasks) {
-                drop(listening);
-                return end;
+        let until = loop {
+            match machine.poll() {
+                Next::Effect(effect) => {
+                    if let Some(end) = host.perform(effect, &mut tasks) {
+                        drop(listening);
+                        return end;
+                    }
+                }
+                Next::Wait { until } => break until,
             }
-        }
+        };
         if let Some(fact) = facts.next() {
             fact(&mut machine, clock::whole_now());
             continue;
         }
-        timer.set(machine.next_deadline());
+        timer.set(until);
         let is_due = poll_fn(|cx| {
             // Facts first, then the time: what has come in time counts.
             while let Poll::Ready(Some(_)) = tasks.0.poll_next_unpin(cx) {}

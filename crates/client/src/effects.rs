@@ -14,6 +14,7 @@ use super::guard::{Guarded, GuardedStream, guarded};
 use super::model::{Model, Opened};
 use super::store::Store;
 use super::tool::{Abort, Tool, ToolContext, failed};
+use turnlock::Next;
 use turnlock::json::Json;
 use turnlock::limits;
 use turnlock::store::{Answer, Commit};
@@ -39,12 +40,8 @@ macro_rules! asks {
         impl Machine for $machine {
             type Effect = Effect;
 
-            fn poll(&mut self) -> Option<Effect> {
+            fn poll(&mut self) -> Next<Effect> {
                 self.poll()
-            }
-
-            fn next_deadline(&self) -> Option<u64> {
-                self.next_deadline()
             }
 
             fn due(&mut self, now_ms: u64) {

@@ -2,7 +2,6 @@
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use super::handles::Machine;
 use super::{failure, made, wire};
 use turnlock::error::Error;
 use turnlock::json::{Json, Reader};
@@ -15,7 +14,7 @@ use turnlock::request::{
 #[wasm_bindgen]
 #[must_use]
 pub fn request_new(options: &[u8]) -> String {
-    made(Pass::new(options).map(|pass| Machine::Request(Box::new(pass))))
+    made(Pass::new(options))
 }
 
 /// `{ toolCalls, rejected, valid }` of `{ text, policy }`.

@@ -16,6 +16,7 @@ use crate::clock;
 use crate::drive::{Facts, Host, Machine, Tasks, drive};
 use crate::feed::Feed;
 use crate::tool::Abort;
+use turnlock::Next;
 use turnlock::bundle::{Bundle, Effect, Input, Outcome};
 use turnlock::json::Json;
 use turnlock::limits;
@@ -44,12 +45,12 @@ impl Told {
 impl Machine for Told {
     type Effect = Effect;
 
-    fn poll(&mut self) -> Option<Effect> {
-        self.bundle.poll()
-    }
-
-    fn next_deadline(&self) -> Option<u64> {
-        Some(self.bundle.next_deadline()?.saturating_add(self.origin))
+    fn poll(&mut self) -> Next<Effect> {
+        let until = |due: u64| due.saturating_add(self.origin);
+        match self.bundle.poll() {
+            Some(effect) => Next::Effect(effect),
+            None => Next::Wait { until: self.bundle.next_deadline().map(until) },
+        }
     }
 
     fn due(&mut self, now_ms: u64) {

@@ -17,18 +17,15 @@ use super::cache::{CacheEntry, ChainCache};
 use super::context::{Call, Context};
 use super::events::{ChainEvent, read};
 use super::text::{StepError, Text, Written};
+use turnlock::Next;
 use turnlock::chain::{CallKind, Chain, Effect, Input};
 use turnlock::json::Json;
 
 impl Machine for Chain {
     type Effect = Effect;
 
-    fn poll(&mut self) -> Option<Effect> {
-        self.poll()
-    }
-
-    fn next_deadline(&self) -> Option<u64> {
-        self.next_deadline()
+    fn poll(&mut self) -> Next<Effect> {
+        self.poll().map_or_else(|| Next::Wait { until: self.next_deadline() }, Next::Effect)
     }
 
     fn due(&mut self, now_ms: u64) {
