@@ -31,7 +31,6 @@
 //! ```
 
 mod calls;
-mod inference;
 mod inventory;
 mod lint;
 mod machine;

@@ -1,44 +1,11 @@
-//! One inference: the request, the response stream and its end.
+//! What a turn makes of its inferences: the requests, the text that is shown, and what follows.
 
 use super::machine::{State, Turn};
-use super::policy::{Freeze, Policy};
+use super::policy::Freeze;
 use super::protocol::Effect;
-use super::retry;
-use crate::dialect::Dialect;
-use crate::limits;
-use crate::stream::{Decoder, Delta, Response, StreamError};
-use crate::trace::{EventKind, Failure, PhaseName};
-
-/// A request in flight.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Asking {
-    pub(super) inference: u32,
-    pub(super) attempt: u32,
-    since: u64,
-    /// When the host last reported activity of the response.
-    heard: Option<u64>,
-    decoder: Option<Decoder>,
-    pub(super) response: Response,
-    /// Text, reasoning or a call was received, so the request is not repeated.
-    pub(super) seen: bool,
-    /// Stop reading at the first complete call.
-    first_call: bool,
-    /// The host sent deltas instead of bytes.
-    from_host: bool,
-}
-
-impl Asking {
-    pub(super) fn deadline(&self, policy: &Policy) -> u64 {
-        match self.heard {
-            Some(heard) => heard.saturating_add(policy.model_idle_ms),
-            None => self.since.saturating_add(policy.model_first_byte_ms),
-        }
-    }
-
-    fn is_finished(&self) -> bool {
-        self.response.finish.is_some() || self.decoder.as_ref().is_some_and(Decoder::is_finished)
-    }
-}
+use crate::inference::{End, Heard, Inference, Rules};
+use crate::stream::{Delta, Response};
+use crate::trace::{EventKind, PhaseName};
 
 impl Turn {
     /// Starts the next inference of the phase.
@@ -47,209 +14,90 @@ impl Turn {
         self.phase.inferences += 1;
         self.phase.asked_at = self.phase.text.len();
         self.state_changed();
-        self.ask_again(1);
+        self.ask_again();
     }
 
-    /// Sends the request of the current inference.
-    pub(super) fn ask_again(&mut self, attempt: u32) {
-        let budget = self.budget();
+    /// Starts the current inference.
+    pub(super) fn ask_again(&mut self) {
+        self.phase.spoke = false;
+        let policy = &self.options.policy;
+        let first_call = match policy.freeze {
+            Freeze::Auto => self.budget() == 1,
+            Freeze::Batch => false,
+            Freeze::FirstCall => true,
+        };
+        let rules = Rules {
+            first_byte_ms: policy.model_first_byte_ms,
+            idle_ms: policy.model_idle_ms,
+            max_retries: self.options.max_retries,
+            secret: self.secret.clone(),
+            end: self.turn_deadline(),
+            discards_output: false,
+            stops_at_call: first_call && self.phase.name == PhaseName::Tool,
+        };
+        let inference =
+            Inference::new(self.record.inferences, self.options.dialect, rules, self.now);
+        self.send((inference.number(), inference.attempt()));
+        self.state = State::Asking(Box::new(inference));
+    }
+
+    /// Sends the request of an inference.
+    pub(super) fn send(&mut self, (inference, attempt): (u32, u32)) {
         let body = self.request_body();
-        let inference = self.record.inferences;
-        self.state = State::Asking(Box::new(Asking {
-            inference,
-            attempt,
-            since: self.now,
-            heard: None,
-            decoder: decoder(self.options.dialect),
-            response: Response::default(),
-            seen: false,
-            first_call: match self.options.policy.freeze {
-                Freeze::Auto => budget == 1,
-                Freeze::Batch => false,
-                Freeze::FirstCall => true,
-            },
-            from_host: false,
-        }));
         self.effects.push_back(Effect::Fetch { inference, attempt, body });
     }
 
-    pub(super) fn response_head(&mut self, status: u16, retry_after_ms: Option<u64>, body: &str) {
-        if (200..300).contains(&status) {
-            return;
+    pub(super) fn heard(&mut self, inference: u32, heard: Heard) {
+        for delta in heard.deltas {
+            self.show(delta);
         }
-        let message = retry::status_message(status, body);
-        let failure = Failure { code: "model.status".into(), message, status: Some(status) };
-        self.request_failed(failure, retry::is_retryable(status), retry_after_ms);
-    }
-
-    pub(super) fn response_bytes(&mut self, bytes: &[u8]) {
-        let now = self.now;
-        let State::Asking(asking) = &mut self.state else { return };
-        asking.heard = Some(now);
-        let mut deltas = Vec::new();
-        if let Some(decoder) = &mut asking.decoder {
-            decoder.feed(bytes, &mut deltas);
-        }
-        self.deltas(deltas);
-    }
-
-    pub(super) fn response_deltas(&mut self, deltas: Vec<Delta>) {
-        let now = self.now;
-        let State::Asking(asking) = &mut self.state else { return };
-        asking.heard = Some(now);
-        asking.from_host = true;
-        self.deltas(deltas);
-    }
-
-    pub(super) fn held_back(&mut self) {
-        let now = self.now;
-        if let State::Asking(asking) = &mut self.state {
-            asking.heard = Some(now);
-        }
-    }
-
-    pub(super) fn response_ended(&mut self) {
-        let State::Asking(asking) = &mut self.state else { return };
-        let mut deltas = Vec::new();
-        if let Some(decoder) = asking.decoder.as_mut().filter(|_| !asking.from_host) {
-            decoder.end(&mut deltas);
-        }
-        self.deltas(deltas);
-        let State::Asking(asking) = &mut self.state else { return };
-        if asking.from_host && asking.response.finish.is_none() {
-            // A host's generator need not send a finish reason: its end completes the response.
-            asking.response.end_calls();
-            return self.response_done();
-        }
-        if asking.is_finished() {
-            return self.response_done();
-        }
-        let message = "the response ended without a finish reason".to_owned();
-        let failure = Failure { code: "model.truncated".into(), message, status: None };
-        self.request_failed(failure, true, None);
-    }
-
-    pub(super) fn response_failed(&mut self, message: &str) {
-        let State::Asking(asking) = &self.state else { return };
-        if asking.is_finished() {
-            // The response is already complete, so the broken connection does not matter.
-            return self.response_done();
-        }
-        let code = if asking.heard.is_some() { "model.truncated" } else { "model.unreachable" };
-        let failure = Failure { code: code.into(), message: message.to_owned(), status: None };
-        self.request_failed(failure, true, None);
-    }
-
-    pub(super) fn model_timed_out(&mut self) {
-        let State::Asking(asking) = &self.state else { return };
-        let (inference, finished) = (asking.inference, asking.is_finished());
-        let policy = &self.options.policy;
-        let message = if asking.heard.is_some() {
-            format!("the model was silent for {} ms", policy.model_idle_ms)
-        } else {
-            format!("the model sent nothing for {} ms", policy.model_first_byte_ms)
-        };
-        self.effects.push_back(Effect::Abort { inference });
-        if finished {
-            return self.response_done();
-        }
-        let failure = Failure { code: "model.timeout".into(), message, status: None };
-        self.request_failed(failure, true, None);
-    }
-
-    fn deltas(&mut self, deltas: Vec<Delta>) {
-        for delta in deltas {
-            if !self.delta(delta) {
-                return;
-            }
-        }
-    }
-
-    /// Takes one delta. Returns `false` if the response ends with it.
-    fn delta(&mut self, delta: Delta) -> bool {
-        let State::Asking(asking) = &mut self.state else { return false };
-        let one_more = matches!(delta, Delta::ToolCallStart { .. });
-        if one_more && asking.response.calls.len() >= limits::CALLS_PER_RESPONSE {
-            // Too many calls: judge those received, and do not read the rest.
-            let inference = asking.inference;
+        if heard.abort {
             self.effects.push_back(Effect::Abort { inference });
-            self.response_done();
-            return false;
         }
-        if let Err(error) = asking.response.take(&delta) {
-            self.stream_failed(error);
-            return false;
+        match heard.end {
+            None | Some(End::Retried) => {}
+            Some(End::Done(response)) => self.response_done(inference, response),
+            Some(End::Failed(failure)) => self.fail(failure),
         }
+    }
+
+    fn show(&mut self, delta: Delta) {
         match delta {
-            Delta::Text(chunk) => {
-                asking.seen |= !chunk.is_empty();
-                self.show(chunk);
-            }
-            Delta::Reasoning { text, .. } => {
-                asking.seen |= !text.is_empty();
-                if !self.phase.frozen && !text.is_empty() {
-                    self.emit(EventKind::Reasoning(text));
+            Delta::Text(chunk) if !self.phase.frozen && !chunk.is_empty() => {
+                if self.phase.name == PhaseName::Unified && !self.phase.spoke {
+                    // The answer is the text of the last inference that has text, so earlier text
+                    // is dropped.
+                    self.phase.text.clear();
+                    self.phase.asked_at = 0;
                 }
+                self.phase.spoke = true;
+                self.phase.text.push_str(&chunk);
+                self.record.shown.push_str(&chunk);
+                self.emit(EventKind::Text(chunk));
             }
-            Delta::ToolCallStart { .. } => {
-                asking.seen = true;
-                self.phase.frozen |= self.phase.name == PhaseName::Tool;
+            Delta::Reasoning { text, .. } if !self.phase.frozen && !text.is_empty() => {
+                self.emit(EventKind::Reasoning(text));
             }
-            Delta::ToolCallEnd { .. } => {
-                if asking.first_call && self.phase.name == PhaseName::Tool {
-                    let inference = asking.inference;
-                    self.effects.push_back(Effect::Abort { inference });
-                    self.response_done();
-                    return false;
-                }
-            }
-            Delta::Error(error) => {
-                self.stream_failed(error);
-                return false;
-            }
-            Delta::ToolCallArguments { .. }
-            | Delta::Usage(_)
-            | Delta::Finish { .. }
-            | Delta::Other { .. } => {}
+            Delta::ToolCallStart { .. } => self.phase.frozen |= self.phase.name == PhaseName::Tool,
+            _ => {}
         }
-        true
     }
 
-    fn show(&mut self, chunk: String) {
-        if self.phase.frozen || chunk.is_empty() {
-            return;
+    /// Aborts the request in flight, if there is one.
+    pub(super) fn abort_request(&mut self) {
+        if let State::Asking(inference) = &mut self.state
+            && inference.stop()
+        {
+            self.effects.push_back(Effect::Abort { inference: inference.number() });
         }
-        if self.phase.name == PhaseName::Unified {
-            let State::Asking(asking) = &self.state else { return };
-            if asking.response.text.len() == chunk.len() {
-                // The first text of this inference. The answer is the text of the last inference
-                // that has text, so earlier text is dropped.
-                self.phase.text.clear();
-                self.phase.asked_at = 0;
-            }
-        }
-        self.phase.text.push_str(&chunk);
-        self.record.shown.push_str(&chunk);
-        self.emit(EventKind::Text(chunk));
-    }
-
-    fn stream_failed(&mut self, error: StreamError) {
-        let State::Asking(asking) = &self.state else { return };
-        self.effects.push_back(Effect::Abort { inference: asking.inference });
-        let failure = Failure { code: "model.stream".into(), message: error.message, status: None };
-        self.request_failed(failure, error.class.retryable(), None);
     }
 
     /// Judges the calls of a response that is complete or that is not read further.
-    fn response_done(&mut self) {
-        let State::Asking(asking) = std::mem::replace(&mut self.state, State::Over) else {
-            return;
-        };
-        let response = asking.response;
+    fn response_done(&mut self, inference: u32, response: Response) {
         if let Some(usage) = response.usage {
             self.record.usage.add(usage);
         }
-        self.trace_llm_call(asking.inference, &response);
+        self.trace_llm_call(inference, &response);
         if response.calls.is_empty() {
             return self.no_calls();
         }
@@ -271,9 +119,4 @@ impl Turn {
             PhaseName::Unified | PhaseName::Complete => self.complete(false),
         }
     }
-}
-
-/// Returns `None` for a dialect without a stream, whose deltas come from the host.
-fn decoder(dialect: Dialect) -> Option<Decoder> {
-    Decoder::new(dialect).ok()
 }

@@ -334,11 +334,11 @@ impl Turn {
     }
 
     pub(super) fn journal_deadline(&self) -> Option<u64> {
-        self.journal.as_ref()?.deadline(self.state == State::Over)
+        self.journal.as_ref()?.deadline(matches!(self.state, State::Over))
     }
 
     pub(super) fn expire_journal(&mut self) {
-        let (now, over) = (self.now, self.state == State::Over);
+        let (now, over) = (self.now, matches!(self.state, State::Over));
         let Some(journal) = &mut self.journal else { return };
         match &mut journal.flight {
             Some(Flight { wait: Wait::Answer { until }, attempt, commit, .. }) if now >= *until => {

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use super::batch::{Awaiting, Batch};
 use super::candidates::Checking;
-use super::inference::Asking;
 use super::journal::Journal;
 use super::options::{Mode, Options};
 use super::prompt::{Context, History};
@@ -12,8 +11,10 @@ use super::protocol::{Effect, Input};
 use super::resume::Resuming;
 use super::snapshot::{End, Point};
 use crate::error::Error;
+use crate::inference::Inference;
 use crate::json::Json;
 use crate::next::Next;
+use crate::secret::Secret;
 use crate::stream::Usage;
 use crate::tool::{BoxMaker, Ledger};
 use crate::trace::{Failure, PhaseName, ResultView};
@@ -23,6 +24,7 @@ use crate::trace::{Failure, PhaseName, ResultView};
 #[derive(Debug, Clone)]
 pub struct Turn {
     pub(super) options: Options,
+    pub(super) secret: Secret,
     pub(super) history: History,
     /// Milliseconds on the host's clock; never decreases.
     pub(super) now: u64,
@@ -39,14 +41,12 @@ pub struct Turn {
 }
 
 /// The state of a turn. Each state holds only the values that it needs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(super) enum State {
     /// Not started.
     Idle,
-    /// A request is in flight.
-    Asking(Box<Asking>),
-    /// A failed request is sent again at `until`.
-    Waiting { until: u64, attempt: u32 },
+    /// A request is in flight, or waits for its next attempt.
+    Asking(Box<Inference>),
     /// The host checks arguments.
     Checking(Box<Checking>),
     /// Tools are in flight.
@@ -71,6 +71,8 @@ pub(super) struct Phase {
     pub(super) text: String,
     /// Length of `text` in bytes when the current inference began.
     pub(super) asked_at: usize,
+    /// Text of the current inference was shown.
+    pub(super) spoke: bool,
 }
 
 impl Phase {
@@ -83,6 +85,7 @@ impl Phase {
             last_chance: false,
             text: String::new(),
             asked_at: 0,
+            spoke: false,
         }
     }
 }
@@ -137,6 +140,7 @@ impl Turn {
     pub(super) fn with(mut options: Options) -> Result<Self, Error> {
         let history = History::new(&mut options)?;
         let boxes = BoxMaker::new(&options.secret);
+        let secret = Secret::new(&options.secret);
         let journal = options.keep.clone().map(|keep| Journal::new(keep, None));
         let name = match options.mode {
             Mode::TwoStage => PhaseName::Tool,
@@ -144,6 +148,7 @@ impl Turn {
         };
         Ok(Self {
             options,
+            secret,
             history,
             now: 0,
             started: 0,
@@ -181,50 +186,34 @@ impl Turn {
     /// ignored. Late, repeated and unknown inputs are ignored.
     pub fn handle(&mut self, now_ms: u64, input: Input<'_>) {
         self.now = self.now.max(now_ms);
+        match input.part() {
+            Ok((request, part)) => {
+                if let State::Asking(inference) = &mut self.state
+                    && let Some(heard) = inference.take(self.now, request, part)
+                {
+                    self.heard(request.0, heard);
+                }
+            }
+            Err(input) => self.take(input),
+        }
+        self.expire();
+        self.expire_journal();
+    }
+
+    fn take(&mut self, input: Input<'_>) {
         match input {
             Input::Start => self.start(),
-            Input::ResponseHead { inference, attempt, status, retry_after_ms, body } => {
-                if self.is_asking(inference, attempt) {
-                    self.response_head(status, retry_after_ms, body);
-                }
-            }
-            Input::ResponseBytes { inference, attempt, bytes } => {
-                if self.is_asking(inference, attempt) {
-                    self.response_bytes(bytes);
-                }
-            }
-            Input::Deltas { inference, attempt, deltas } => {
-                if self.is_asking(inference, attempt) {
-                    self.response_deltas(deltas);
-                }
-            }
-            Input::HeldBack { inference, attempt } => {
-                if self.is_asking(inference, attempt) {
-                    self.held_back();
-                }
-            }
-            Input::ResponseEnded { inference, attempt } => {
-                if self.is_asking(inference, attempt) {
-                    self.response_ended();
-                }
-            }
-            Input::ResponseFailed { inference, attempt, message } => {
-                if self.is_asking(inference, attempt) {
-                    self.response_failed(message);
-                }
-            }
             Input::Checked { call, verdict } => self.checked(call, verdict),
             Input::Recalled { call, found } => self.recalled(call, found),
             Input::Stored { revision, attempt, answer } => self.stored(revision, attempt, answer),
             Input::ToolSettled { call, settled } => self.tool_settled(call, settled),
             Input::ToolProgress { call, data } => self.tool_progress(call, data),
-            Input::Timer => {}
             Input::Verify => self.verify(),
             Input::Pause => self.record.pause = true,
             Input::Cancel { reason } => self.cancel(reason),
+            // Only the time, or a part of a response.
+            _ => {}
         }
-        self.expire();
-        self.expire_journal();
     }
 
     /// Returns the next effect, or until when to wait for the next input. After each input, poll
@@ -242,11 +231,9 @@ impl Turn {
     }
 
     fn machine_deadline(&self) -> Option<u64> {
-        let policy = &self.options.policy;
         let own = match &self.state {
             State::Idle | State::Over => return None,
-            State::Asking(asking) => Some(asking.deadline(policy)),
-            State::Waiting { until, .. } => Some(*until),
+            State::Asking(inference) => Some(inference.deadline()),
             State::Checking(checking) => Some(checking.deadline),
             State::Running(batch) => batch.deadline(),
         };
@@ -258,13 +245,8 @@ impl Turn {
         self.started.saturating_add(self.options.policy.turn_ms)
     }
 
-    fn is_asking(&self, inference: u32, attempt: u32) -> bool {
-        matches!(&self.state, State::Asking(asking)
-            if asking.inference == inference && asking.attempt == attempt)
-    }
-
     fn start(&mut self) {
-        if self.state == State::Idle {
+        if matches!(self.state, State::Idle) {
             self.started = self.now;
             self.state_changed();
             self.trace_tools();
@@ -294,7 +276,7 @@ impl Turn {
         if self.now >= self.turn_deadline() {
             let message = format!("the turn took more than {} ms", self.options.policy.turn_ms);
             let code = match self.state {
-                State::Asking(_) | State::Waiting { .. } => "model.timeout",
+                State::Asking(_) => "model.timeout",
                 State::Idle | State::Checking(_) | State::Running(_) | State::Over => {
                     "turn.timeout"
                 }
@@ -302,12 +284,16 @@ impl Turn {
             self.abort_request();
             return self.fail(Failure { code: code.into(), message, status: None });
         }
-        match &self.state {
+        match &mut self.state {
             State::Idle | State::Over => {}
-            State::Asking(_) => self.model_timed_out(),
-            State::Waiting { attempt, .. } => {
-                let attempt = *attempt;
-                self.ask_again(attempt);
+            State::Asking(inference) if inference.is_waiting() => {
+                inference.retry(self.now);
+                let request = (inference.number(), inference.attempt());
+                self.send(request);
+            }
+            State::Asking(inference) => {
+                let (number, heard) = (inference.number(), inference.time_out(self.now));
+                self.heard(number, heard);
             }
             State::Checking(_) => self.checks_timed_out(),
             State::Running(_) => self.tools_timed_out(),

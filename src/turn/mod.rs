@@ -89,7 +89,6 @@ mod protocol;
 pub(crate) mod read;
 mod records;
 mod resume;
-mod retry;
 mod settle;
 mod snapshot;
 mod unified;
@@ -98,7 +97,6 @@ mod wire;
 // Shared with the tool-request pass.
 pub(crate) use options::tools as read_tools;
 pub(crate) use prompt::Choice;
-pub(crate) use retry::{LONGEST_WAIT_MS, backoff_ms, is_retryable, status_message};
 pub(crate) use wire::body as wire_body;
 
 pub use machine::Turn;

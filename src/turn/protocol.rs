@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::inference::Part;
 use crate::json::Json;
 use crate::store::{Answer, Commit};
 use crate::stream::Delta;
@@ -115,6 +116,29 @@ pub enum Input<'a> {
         /// The reason, for the event.
         reason: &'a str,
     },
+}
+
+impl<'a> Input<'a> {
+    /// Separates the parts of a response, with its inference and attempt, from the other inputs.
+    pub(crate) fn part(self) -> Result<((u32, u32), Part<'a>), Self> {
+        Ok(match self {
+            Self::ResponseHead { inference, attempt, status, retry_after_ms, body } => {
+                ((inference, attempt), Part::Head { status, retry_after_ms, body })
+            }
+            Self::ResponseBytes { inference, attempt, bytes } => {
+                ((inference, attempt), Part::Bytes(bytes))
+            }
+            Self::Deltas { inference, attempt, deltas } => {
+                ((inference, attempt), Part::Deltas(deltas))
+            }
+            Self::HeldBack { inference, attempt } => ((inference, attempt), Part::HeldBack),
+            Self::ResponseEnded { inference, attempt } => ((inference, attempt), Part::Ended),
+            Self::ResponseFailed { inference, attempt, message } => {
+                ((inference, attempt), Part::Failed(message))
+            }
+            other => return Err(other),
+        })
+    }
 }
 
 /// The host's verdict on the arguments of a call.

@@ -226,7 +226,7 @@ impl Turn {
                 self.enter(PhaseName::Action);
                 self.ask();
             }
-            Point::Ask => self.ask_again(1),
+            Point::Ask => self.ask_again(),
             Point::Awaiting => self.approve(&approvals),
             Point::Running => self.recover(),
             Point::Step => self.ask(),
