@@ -86,7 +86,7 @@
 //! | `client` | the driver for Rust hosts in pages and workers, on wasm32 |
 //! | `jsonschema` | JSON Schema validation of tool arguments, for Rust hosts |
 //! | `wasm` | the wasm bindings of the npm package; Rust hosts do not need it |
-//! | `planted`, `trap-test` | deliberate bugs and a deliberate trap, for this crate's own tests |
+//! | `trap-test` | a deliberate trap, for this crate's own tests |
 //!
 //! Rust 1.91 or later.
 //!
@@ -107,7 +107,6 @@ pub mod json;
 pub mod limits;
 pub mod message;
 mod next;
-mod planted;
 pub mod request;
 mod secret;
 pub mod signature;
@@ -125,7 +124,5 @@ pub use crate::error::Error;
 #[doc(inline)]
 pub use crate::json::canonicalize;
 pub use crate::next::Next;
-#[cfg(feature = "planted")]
-pub use crate::planted::plant;
 #[doc(inline)]
 pub use crate::signature::Signature;

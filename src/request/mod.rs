@@ -30,7 +30,6 @@
 //! assert_eq!((lints[0].code, lints[0].found.as_str()), ("prompt.file_path", "rules.txt"));
 //! ```
 
-mod calls;
 mod inventory;
 mod lint;
 mod machine;
@@ -39,7 +38,6 @@ mod parse;
 mod prompt;
 mod rejected;
 mod replay;
-mod trace;
 
 pub use inventory::{Access, inventory, inventory_json};
 pub use lint::{Lint, lint_prompt};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::json::{Json, write_string};
 use crate::stream::Usage;
-use crate::tool::{Outcome, Refusal};
+use crate::tool::{CallView, Outcome, Refusal};
 
 /// One event. `seq` counts from 1, without gaps unless the turn was resumed and events may have
 /// been shown without being stored.
@@ -156,32 +156,6 @@ mod failure {
             }
             Json::Object(members)
         }
-    }
-}
-
-/// The form of a call in events.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CallView {
-    /// The provider's id.
-    pub id: String,
-    /// The tool.
-    pub name: String,
-    /// The arguments, or the raw text as a string if it is not a complete JSON object.
-    pub args: Json<'static>,
-    /// The signature.
-    pub signature: String,
-}
-
-impl CallView {
-    /// Returns `{ id, name, args, signature }`.
-    #[must_use]
-    pub fn to_json(&self) -> Json<'static> {
-        Json::object([
-            ("id", self.id.clone().into()),
-            ("name", self.name.clone().into()),
-            ("args", self.args.clone()),
-            ("signature", self.signature.clone().into()),
-        ])
     }
 }
 

@@ -31,4 +31,5 @@
 
 mod event;
 
-pub use event::{CallView, Event, EventKind, Failure, PhaseName, ResultView};
+pub use crate::tool::CallView;
+pub use event::{Event, EventKind, Failure, PhaseName, ResultView};

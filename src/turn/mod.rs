@@ -75,23 +75,17 @@
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 
-mod action;
-mod batch;
-mod candidates;
-mod emit;
-mod inference;
-mod journal;
+mod durable;
+mod end;
 mod machine;
 mod options;
+mod phase;
 mod policy;
+mod progress;
 mod prompt;
 mod protocol;
 pub(crate) mod read;
-mod records;
-mod resume;
-mod settle;
-mod snapshot;
-mod unified;
+mod record;
 mod wire;
 
 // Shared with the tool-request pass.
@@ -99,7 +93,106 @@ pub(crate) use options::tools as read_tools;
 pub(crate) use prompt::Choice;
 pub(crate) use wire::body as wire_body;
 
-pub use machine::Turn;
+pub use crate::tool::{Settled, Verdict};
 pub use options::{Keep, Mode, Options};
 pub use policy::{Freeze, Policy, ResultsAs};
-pub use protocol::{Effect, Input, Settled, Verdict};
+pub use protocol::{Effect, Input};
+
+use crate::error::Error;
+use crate::json::Json;
+use crate::limits;
+use crate::next::Next;
+use durable::Durable;
+use machine::Machine;
+
+/// One turn. See the [module](self) for its grammar, and
+/// [the contract](crate#contract-drain-before-you-wait) for how to call it.
+#[derive(Debug, Clone)]
+pub struct Turn(Kind);
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Plain(Box<Machine>),
+    Durable(Box<Durable>),
+}
+
+impl Turn {
+    /// Makes a turn from a host's options; see [`Options::parse`] for their form.
+    ///
+    /// # Errors
+    /// Those of [`Options::parse`], and `message.unknown_shape` for a history with an
+    /// element that is not a message.
+    pub fn new(options: &[u8]) -> Result<Self, Error> {
+        Self::with(Options::parse(options)?)
+    }
+
+    /// As [`Turn::new`], for JSON that is already parsed.
+    ///
+    /// # Errors
+    /// Those of [`Turn::new`], except `json.*`.
+    pub fn from_json(options: Json<'static>) -> Result<Self, Error> {
+        Self::with(Options::from_json(options)?)
+    }
+
+    fn with(options: Options) -> Result<Self, Error> {
+        Ok(Self(match options.keep {
+            Some(_) => Kind::Durable(Box::new(Durable::new(options)?)),
+            None => Kind::Plain(Box::new(Machine::new(options)?)),
+        }))
+    }
+
+    /// Makes a turn from its stored form:
+    /// `{ dialect?, tools?, requestId, secret, maxRetries?, trace?, keep, resume }` with
+    /// `resume: { kept, events?, toolBatchId?, approvals?, cancel? }`.
+    ///
+    /// - `kept`: the input of [`Kept::read`](crate::store::Kept::read), or `null` for a turn that
+    ///   the store does not know;
+    /// - `events`: the JSON texts of the groups of events that were stored after the state;
+    /// - `approvals`: `[{ signature, approved }]`;
+    /// - `cancel`: the reason, to cancel the turn instead of resuming it.
+    ///
+    /// A turn that cannot be resumed ends when it is started, with `turn.not_found`,
+    /// `turn.conflict`, `turn.cancelled` or `store.version`.
+    ///
+    /// # Errors
+    /// Those of [`Options::parse`].
+    pub fn restore(text: &[u8]) -> Result<Self, Error> {
+        Self::restore_json(Json::parse_lossy(text, limits::KEPT_BYTES)?.into_owned())
+    }
+
+    /// As [`Turn::restore`], for JSON that is already parsed.
+    ///
+    /// # Errors
+    /// Those of [`Turn::restore`], except `json.*`.
+    pub fn restore_json(options: Json<'static>) -> Result<Self, Error> {
+        Ok(Self(Kind::Durable(Box::new(Durable::restore(options)?))))
+    }
+
+    /// Takes an input. `now_ms` is the host's monotonic clock, with any origin; a step back is
+    /// ignored. Late, repeated and unknown inputs are ignored.
+    pub fn handle(&mut self, now_ms: u64, input: Input<'_>) {
+        match &mut self.0 {
+            Kind::Plain(turn) => {
+                turn.record_mut().advance(now_ms);
+                turn.take(input);
+                turn.expire();
+            }
+            Kind::Durable(turn) => turn.handle(now_ms, input),
+        }
+    }
+
+    /// Returns the next effect, or until when to wait for the next input. After each input, poll
+    /// until [`Next::Wait`], and perform the effects in order. If no other input arrives in time,
+    /// send [`Input::Timer`].
+    pub fn poll(&mut self) -> Next<Effect> {
+        let effect = match &mut self.0 {
+            Kind::Plain(turn) => turn.record_mut().pop(),
+            Kind::Durable(turn) => turn.poll(),
+        };
+        let until = || match &self.0 {
+            Kind::Plain(turn) => turn.deadline(),
+            Kind::Durable(turn) => turn.deadline(),
+        };
+        effect.map_or_else(|| Next::Wait { until: until() }, Next::Effect)
+    }
+}

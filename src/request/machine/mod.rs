@@ -1,8 +1,10 @@
 //! The state machine of a pass: its state, its inputs, its clock, and the next step.
 
+mod calls;
+mod trace;
+
 use std::collections::VecDeque;
 
-use super::calls::{Call, CallState};
 use super::options::Options;
 use super::parse::{self, Reading};
 use super::prompt::{self, Asked, Offer};
@@ -13,7 +15,7 @@ use crate::json::Json;
 use crate::next::Next;
 use crate::secret::Secret;
 use crate::stream::{Response, Usage};
-use crate::tool::{BoxMaker, Ledger};
+use crate::tool::{BoxMaker, Call, CallBatch, Ledger};
 use crate::trace::Failure;
 use crate::turn::{Effect, Input};
 
@@ -21,39 +23,37 @@ use crate::turn::{Effect, Input};
 /// [the contract](crate#contract-drain-before-you-wait) for how to call it.
 #[derive(Debug, Clone)]
 pub struct Pass {
-    pub(super) options: Options,
+    options: Options,
     /// Milliseconds on the host's clock; never steps back.
-    pub(super) now: u64,
-    pub(super) started: u64,
-    pub(super) state: State,
-    pub(super) record: Record,
-    pub(super) effects: VecDeque<Effect>,
+    now: u64,
+    started: u64,
+    state: State,
+    record: Record,
+    effects: VecDeque<Effect>,
 }
 
 /// The state of a pass.
 #[derive(Debug, Clone)]
-pub(super) enum State {
+enum State {
     /// Not started.
     Idle,
-    /// A request is in flight, or waits for its retry.
+    /// A request is in flight, or waits for its next attempt.
     Asking(Step, Box<Inference>),
-    /// The host is checking arguments.
-    Checking { deadline: u64 },
-    /// Tools are in flight.
-    Running { since: u64, deadline: u64 },
+    /// Calls are checked, or run.
+    Calling(CallBatch),
     /// Terminal. No input leaves this state.
     Over,
 }
 
 /// The purpose of an inference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+enum Step {
     Request,
     Plan,
 }
 
 impl Step {
-    pub(super) fn phase(self) -> &'static str {
+    fn phase(self) -> &'static str {
         match self {
             Self::Request => "request_pass",
             Self::Plan => "plan_pass",
@@ -62,26 +62,28 @@ impl Step {
 }
 
 /// The data that accumulates over the pass.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Record {
-    pub(super) inferences: u32,
+#[derive(Debug, Clone)]
+struct Record {
+    inferences: u32,
     /// The number of requests made.
-    pub(super) iteration: u64,
-    /// Every call that was requested, in order.
-    pub(super) calls: Vec<Call>,
+    iteration: u64,
+    /// The calls of earlier requests, in order.
+    calls: Vec<Call>,
+    /// The reason for each call, in the order of their numbers.
+    reasons: Vec<String>,
     /// The reasons why requests were rejected.
-    pub(super) rejected: Vec<Rejected>,
-    pub(super) ledger: Ledger,
+    rejected: Vec<Rejected>,
+    ledger: Ledger,
     /// The number of calls that ran or used a recorded result.
-    pub(super) executed: u64,
+    executed: u64,
     /// Milliseconds spent running tools.
-    pub(super) tools_ms: u64,
-    pub(super) boxes: BoxMaker,
+    tools_ms: u64,
+    boxes: BoxMaker,
     /// The sealed results.
-    pub(super) sealed: Option<String>,
-    pub(super) usage: Usage,
+    sealed: Option<String>,
+    usage: Usage,
     /// The plan was requested a second time.
-    pub(super) again: bool,
+    again: bool,
 }
 
 impl Pass {
@@ -110,6 +112,7 @@ impl Pass {
                 inferences: 0,
                 iteration: 0,
                 calls: Vec::new(),
+                reasons: Vec::new(),
                 rejected: Vec::new(),
                 ledger: Ledger::default(),
                 executed: 0,
@@ -169,8 +172,7 @@ impl Pass {
         let own = match &self.state {
             State::Idle | State::Over => return None,
             State::Asking(_, inference) => inference.deadline(),
-            State::Checking { deadline } => *deadline,
-            State::Running { deadline, .. } => self.first_deadline().min(*deadline),
+            State::Calling(batch) => batch.deadline().unwrap_or(u64::MAX),
         };
         Some(own.min(self.end_of_time()))
     }
@@ -183,6 +185,13 @@ impl Pass {
         if matches!(self.state, State::Idle) {
             self.started = self.now;
             self.go_on();
+        }
+    }
+
+    /// Makes every transition.
+    fn enter(&mut self, next: State) {
+        if let State::Calling(batch) = std::mem::replace(&mut self.state, next) {
+            self.record.calls.extend(batch.into_calls());
         }
     }
 
@@ -206,8 +215,7 @@ impl Pass {
                 let heard = inference.time_out(self.now);
                 self.heard(step, number, heard);
             }
-            State::Checking { .. } => self.checks_timed_out(),
-            State::Running { .. } => self.tools_timed_out(),
+            State::Calling(_) => self.calls_timed_out(),
             State::Idle | State::Over => {}
         }
     }
@@ -219,18 +227,18 @@ impl Pass {
     }
 
     /// Starts the next request if it may still lead to a call, otherwise the plan.
-    pub(super) fn go_on(&mut self) {
+    fn go_on(&mut self) {
         let policy = &self.options.policy;
         let left = self.record.iteration < policy.max_iterations && self.budget() > 0;
         self.ask(if left { Step::Request } else { Step::Plan });
     }
 
-    pub(super) fn budget(&self) -> u64 {
+    fn budget(&self) -> u64 {
         self.options.policy.max_tool_calls.saturating_sub(self.record.executed)
     }
 
     /// Starts the next inference.
-    pub(super) fn ask(&mut self, step: Step) {
+    fn ask(&mut self, step: Step) {
         self.record.inferences += 1;
         if step == Step::Request {
             self.record.iteration += 1;
@@ -248,7 +256,7 @@ impl Pass {
         };
         let number = self.record.inferences;
         let inference = Inference::new(number, self.options.dialect, rules, self.now);
-        self.state = State::Asking(step, Box::new(inference));
+        self.enter(State::Asking(step, Box::new(inference)));
         self.send(step);
     }
 
@@ -256,7 +264,7 @@ impl Pass {
     fn send(&mut self, step: Step) {
         let offer = (step == Step::Request).then(|| {
             let all = self.options.tools.all().iter();
-            let tools = all.filter(|tool| self.refused_by_name(&tool.name).is_none());
+            let tools = all.filter(|tool| self.options.refused_by_name(&tool.name).is_none());
             Offer { tools: tools.collect(), limit: self.budget() }
         });
         let sealed = self.record.sealed.as_deref();
@@ -311,13 +319,17 @@ impl Pass {
         let count = reading.as_ref().map_or(0, |calls| u64::try_from(calls.len()).unwrap_or(0));
         self.trace_llm_call(Step::Request, number, response, count);
         match reading {
-            Ok(calls) if !calls.is_empty() => self.take_calls(calls),
+            Ok(calls) if !calls.is_empty() => {
+                let batch = self.batch(calls);
+                self.enter(State::Calling(batch));
+                self.judge_when_checked();
+            }
             Ok(_) => {
-                self.trace_request(&[], &[]);
+                self.trace_request(&[]);
                 self.ask(Step::Plan);
             }
             Err(rejected) => {
-                self.trace_request(&[], &rejected);
+                self.trace_request(&rejected);
                 self.record.rejected.extend(rejected);
                 self.ask(Step::Plan);
             }
@@ -357,12 +369,7 @@ impl Pass {
         {
             self.effects.push_back(Effect::Abort { inference: inference.number() });
         }
-        for call in &self.record.calls {
-            if matches!(call.state, CallState::Running { .. }) {
-                self.effects.push_back(Effect::CancelTool { call: call.number, reason });
-            }
-        }
-        self.settle_open(reason);
+        self.stop_calls(reason);
     }
 
     fn fail(&mut self, failure: Failure) {
@@ -370,7 +377,7 @@ impl Pass {
     }
 
     fn finish(&mut self, plan: Result<&str, Failure>) {
-        self.state = State::Over;
+        self.enter(State::Over);
         let mut result = self.result();
         match plan {
             Ok(text) => {
