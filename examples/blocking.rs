@@ -8,10 +8,10 @@ use std::io::{Read, Write, stdout};
 use std::time::{Duration, Instant};
 use std::{env, error::Error, fs, path::Path, process::ExitCode, thread};
 
-use turnlock::Dialect;
 use turnlock::json::Json;
 use turnlock::tool::{Registry, ToolSpec};
 use turnlock::turn::{Effect, Input, Settled, Turn, TurnOptions};
+use turnlock::{Dialect, Next};
 
 #[expect(clippy::disallowed_methods, reason = "the clock is the host's")]
 fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -28,9 +28,9 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut words;
     turn.handle(now(), Input::Start);
     loop {
-        // What the turn wishes comes first; only when nothing is left, it is waited for a fact.
+        // Perform every effect first. Wait for the next input only when no effect is left.
         let fact = match turn.poll() {
-            Some(Effect::Fetch { inference, attempt, body }) => match ask(body) {
+            Next::Effect(Effect::Fetch { inference, attempt, body }) => match ask(body) {
                 Ok((status, said, body)) => {
                     (words, reading) = (said, Some((inference, attempt, body)));
                     let (retry_after_ms, body) = (None, &*words);
@@ -41,43 +41,47 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
                     Input::ResponseFailed { inference, attempt, message: &words }
                 }
             },
-            Some(Effect::Abort { .. }) => {
+            Next::Effect(Effect::Abort { .. }) => {
                 reading = None; // Closes the connection.
                 continue;
             }
-            Some(Effect::RunTool { call, name, args, .. }) => {
+            Next::Effect(Effect::RunTool { call, name, args, .. }) => {
                 eprintln!("{name} {}", args.to_text());
                 Input::ToolSettled { call, settled: read_file(&args) }
             }
-            Some(Effect::Emit(event)) => {
+            Next::Effect(Effect::Emit(event)) => {
                 print!("{}", event.chunk().unwrap_or_default());
                 stdout().flush()?;
                 continue;
             }
-            Some(Effect::Done { result }) => {
+            Next::Effect(Effect::Done { result }) => {
                 println!();
                 let failed = result.get("error").inspect(|error| eprintln!("{}", error.to_text()));
                 return Ok(ExitCode::from(u8::from(failed.is_some())));
             }
-            Some(_) => continue, // Checks, a store and traces are not asked for by these options.
-            None => match reading.as_mut().map(|(n, m, body)| (*n, *m, body.read(&mut bytes))) {
-                Some((inference, attempt, Ok(length))) if length > 0 => {
-                    let bytes = bytes.get(..length).unwrap_or_default();
-                    Input::ResponseBytes { inference, attempt, bytes }
+            // The tool runs while the turn waits for it, so it has settled when it would be cancelled.
+            Next::Effect(Effect::CancelTool { .. }) => continue,
+            Next::Effect(_) => continue, // These options ask for no checks, store or traces.
+            Next::Wait { until } => {
+                match reading.as_mut().map(|(n, m, body)| (*n, *m, body.read(&mut bytes))) {
+                    Some((inference, attempt, Ok(length))) if length > 0 => {
+                        let bytes = bytes.get(..length).unwrap_or_default();
+                        Input::ResponseBytes { inference, attempt, bytes }
+                    }
+                    Some((inference, attempt, ended)) => {
+                        reading = None;
+                        let message = "the connection broke";
+                        let broken = Input::ResponseFailed { inference, attempt, message };
+                        ended.map_or(broken, |_| Input::ResponseEnded { inference, attempt })
+                    }
+                    None => {
+                        // To ask once more.
+                        let wait = until.unwrap_or(0).saturating_sub(now());
+                        thread::sleep(Duration::from_millis(wait));
+                        Input::Timer
+                    }
                 }
-                Some((inference, attempt, ended)) => {
-                    reading = None;
-                    let message = "the connection broke";
-                    let broken = Input::ResponseFailed { inference, attempt, message };
-                    ended.map_or(broken, |_| Input::ResponseEnded { inference, attempt })
-                }
-                None => {
-                    // To ask once more.
-                    let wait = turn.next_deadline().unwrap_or(0).saturating_sub(now());
-                    thread::sleep(Duration::from_millis(wait));
-                    Input::Timer
-                }
-            },
+            }
         };
         turn.handle(now(), fact);
     }

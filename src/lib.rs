@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use std::collections::VecDeque;
-//! use turnlock::Dialect;
+//! use turnlock::{Dialect, Next};
 //! use turnlock::json::Json;
 //! use turnlock::turn::{Effect, Input, Turn, TurnOptions};
 //!
@@ -24,7 +24,7 @@
 //! let (mut facts, mut shown) = (VecDeque::from([Input::Start]), String::new());
 //! while let Some(fact) = facts.pop_front() {
 //!     turn.handle(0, fact); // 0: the host's clock, in milliseconds
-//!     while let Some(effect) = turn.poll() {
+//!     while let Next::Effect(effect) = turn.poll() {
 //!         match effect {
 //!             // A real host sends `body` to the model. This one has the response already.
 //!             Effect::Fetch { inference, attempt, .. } => facts.extend([
@@ -48,8 +48,9 @@
 //!
 //! # Contract: drain before you wait
 //!
-//! After each input, poll until no effect is left. Only then wait for the next input, and no longer
-//! than the deadline. Late, duplicate and unknown inputs are ignored; they are not errors.
+//! After each input, poll until [`Next::Wait`]. Only then wait for the next input, and no longer than
+//! `until`; then send the machine's timer input. Late, duplicate and unknown inputs are ignored; they
+//! are not errors.
 //!
 //! # What this crate does not do
 //!
@@ -85,7 +86,7 @@
 //! | `client` | the driver for Rust hosts in pages and workers, on wasm32 |
 //! | `jsonschema` | JSON Schema validation of tool arguments, for Rust hosts |
 //! | `wasm` | the wasm bindings of the npm package; Rust hosts do not need it |
-//! | `planted`, `trap-test` | deliberate bugs and a deliberate trap, for this crate's own tests |
+//! | `trap-test` | a deliberate trap, for this crate's own tests |
 //!
 //! Rust 1.91 or later.
 //!
@@ -104,11 +105,11 @@ pub mod chain;
 mod declared;
 pub mod dialect;
 pub mod error;
+mod inference;
 pub mod json;
 pub mod limits;
 pub mod message;
 mod next;
-mod planted;
 pub mod provider;
 pub mod request;
 mod secret;
@@ -129,8 +130,6 @@ pub use crate::error::Error;
 #[doc(inline)]
 pub use crate::json::canonicalize;
 pub use crate::next::Next;
-#[cfg(feature = "planted")]
-pub use crate::planted::plant;
 #[doc(inline)]
 pub use crate::secret::Secret;
 #[doc(inline)]

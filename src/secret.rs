@@ -2,6 +2,9 @@
 
 use std::fmt;
 use std::ops::Deref;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 use crate::json::Json;
@@ -16,12 +19,19 @@ use crate::json::table::{At, Describe, Read, Shape, Write};
 /// assert_eq!(secret.len(), 16);
 /// assert_eq!(format!("{secret:?}"), "Secret");
 /// ```
-#[derive(Clone, PartialEq, Eq, Default)]
-pub struct Secret(String);
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Arc<str>);
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
+    }
+}
+
+impl Secret {
+    /// Derives bytes for one purpose.
+    pub(crate) fn derive(&self, purpose: fmt::Arguments<'_>) -> [u8; 32] {
+        Sha256::digest(format!("{}/{purpose}", self.0).as_bytes()).into()
     }
 }
 
@@ -33,15 +43,21 @@ impl Deref for Secret {
     }
 }
 
+impl Default for Secret {
+    fn default() -> Self {
+        Self::from("")
+    }
+}
+
 impl From<String> for Secret {
     fn from(text: String) -> Self {
-        Self(text)
+        Self(text.into())
     }
 }
 
 impl From<&str> for Secret {
     fn from(text: &str) -> Self {
-        Self(text.to_owned())
+        Self(text.into())
     }
 }
 

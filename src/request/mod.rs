@@ -29,8 +29,6 @@
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 
-mod calls;
-mod inference;
 mod inventory;
 mod lint;
 mod machine;
@@ -39,7 +37,6 @@ mod parse;
 mod prompt;
 mod rejected;
 mod replay;
-mod trace;
 
 pub use inventory::{Access, AccessReason, Inventory, InventoryTool, inventory};
 pub use lint::{Lint, LintCode, lint_prompt};

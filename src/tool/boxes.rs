@@ -10,10 +10,9 @@
 //! reduces the risk of prompt injection, but it is not a security boundary: a model may ignore it.
 //! The enforced rules are outside of the prompt (budgets, allowlists, phases).
 
-use sha2::{Digest, Sha256};
-
 use super::{Outcome, Status};
 use crate::json::Json;
+use crate::secret::Secret;
 use crate::signature::hex;
 
 const OPEN: &str = "TOOL RESULT ";
@@ -34,7 +33,7 @@ const CLOSE: &str = "END TOOL RESULT ";
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoxMaker {
-    secret: String,
+    secret: Secret,
     made: u64,
 }
 
@@ -43,7 +42,7 @@ impl BoxMaker {
     /// produces the same boxes, so that a recorded turn can be replayed.
     #[must_use]
     pub fn new(secret: &str) -> Self {
-        Self { secret: secret.to_owned(), made: 0 }
+        Self { secret: secret.into(), made: 0 }
     }
 
     /// Returns the box of one outcome.
@@ -85,8 +84,8 @@ impl BoxMaker {
     fn nonce(&mut self, payload: &str) -> String {
         loop {
             self.made += 1;
-            let digest = Sha256::digest(format!("{}/{}", self.secret, self.made).as_bytes());
-            let nonce = hex(digest.get(..16).unwrap_or_default());
+            let derived = self.secret.derive(format_args!("{}", self.made));
+            let nonce = hex(derived.get(..16).unwrap_or_default());
             if !payload.contains(&nonce) {
                 return nonce;
             }

@@ -27,12 +27,15 @@
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 
+mod batch;
 mod boxes;
 mod judge;
 mod ledger;
 mod outcome;
 mod registry;
 
+pub(crate) use batch::{Call, CallBatch, Fate, Need, Terms};
+pub use batch::{CallView, Settled, Verdict};
 pub use boxes::{BoxMaker, unwrap_box};
 pub use judge::{Refusal, Rules, Ruling, judge};
 pub use ledger::Ledger;

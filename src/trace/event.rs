@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::json::table::{names, record};
 use crate::json::{Json, write_string};
 use crate::stream::Usage;
-use crate::tool::{Outcome, Refusal};
+use crate::tool::{CallView, Outcome, Refusal};
 
 /// One event. `seq` counts from 1, without gaps unless the turn was resumed and events may have
 /// been shown without being stored.
@@ -138,20 +138,6 @@ mod failure {
             }
             Json::Object(members)
         }
-    }
-}
-
-record! {
-    /// The form of a call in events.
-    pub struct CallView as "ToolCall" {
-        /// The provider's id.
-        id "id": String;
-        /// The tool.
-        name "name": String;
-        /// The arguments, or the raw text as a string if it is not a complete JSON object.
-        args "args": Json<'static>;
-        /// The signature.
-        signature "signature": String;
     }
 }
 

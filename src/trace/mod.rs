@@ -1,6 +1,7 @@
 //! Events of a turn: events for the user, and trace events for audits.
 //!
 //! ```
+//! use turnlock::Next;
 //! use turnlock::json::Json;
 //! use turnlock::trace::EventKind;
 //! use turnlock::turn::{Effect, Input, Turn, TurnOptions};
@@ -13,7 +14,7 @@
 //! turn.handle(0, Input::Start);
 //! turn.handle(0, Input::Cancel { reason: "the tab was closed" });
 //! let mut last = None;
-//! while let Some(effect) = turn.poll() {
+//! while let Next::Effect(effect) = turn.poll() {
 //!     if let Effect::Emit(event) = effect {
 //!         last = Some(event);
 //!     }
@@ -30,4 +31,5 @@
 
 mod event;
 
-pub use event::{CallView, Event, EventKind, Failure, PhaseName, ResultView};
+pub use crate::tool::CallView;
+pub use event::{Event, EventKind, Failure, PhaseName, ResultView};

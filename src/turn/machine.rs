@@ -1,315 +1,379 @@
-//! The turn machine: its state, its inputs and its clock.
+//! The machine of a turn: its state, and every transition between the states.
 
-use std::collections::VecDeque;
-
-use super::batch::{Awaiting, Batch};
-use super::candidates::Checking;
-use super::inference::Asking;
-use super::journal::Journal;
-use super::options::{Mode, TurnOptions};
-use super::prompt::{Context, History};
+use super::end::{End, Point};
+use super::options::TurnOptions;
+use super::phase::Step;
 use super::protocol::{Effect, Input};
-use super::resume::Resuming;
-use super::snapshot::{End, Point};
+use super::record::{Calling, Record, compose};
 use crate::error::Error;
-use crate::stream::Usage;
-use crate::tool::{BoxMaker, Ledger};
-use crate::trace::{Failure, PhaseName, ResultView};
+use crate::inference::{self, Heard, Inference};
+use crate::tool::Outcome;
+use crate::trace::{CallView, EventKind, Failure, PhaseName};
 
-/// One turn. See the [module](super) for its grammar, and
-/// [the contract](crate#contract-drain-before-you-wait) for how to call it.
+/// A turn without a store.
 #[derive(Debug, Clone)]
-pub struct Turn {
-    pub(super) options: TurnOptions,
-    /// The record of the options, until it is written.
-    pub(super) given: Option<String>,
-    pub(super) history: History,
-    /// Milliseconds on the host's clock; never decreases.
-    pub(super) now: u64,
-    pub(super) started: u64,
-    pub(super) state: State,
-    pub(super) phase: Phase,
-    pub(super) cycle: u32,
-    pub(super) record: Record,
-    pub(super) effects: VecDeque<Effect>,
-    /// Present with a store, until the end of the turn is stored.
-    pub(super) journal: Option<Journal>,
-    /// The first action of a resumed turn, and the state in which it performs this action.
-    pub(super) resuming: Option<(Resuming, State)>,
+pub(super) struct Machine {
+    state: State,
+    end: Option<End>,
+    record: Record,
 }
 
 /// The state of a turn. Each state holds only the values that it needs.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum State {
+#[derive(Debug, Clone)]
+enum State {
     /// Not started.
     Idle,
-    /// A request is in flight.
-    Asking(Box<Asking>),
-    /// A failed request is sent again at `until`.
-    Waiting { until: u64, attempt: u32 },
-    /// The host checks arguments.
-    Checking(Box<Checking>),
-    /// Tools are in flight.
-    Running(Box<Batch>),
+    /// A request is in flight, or waits for its next attempt.
+    Asking(Box<Inference>),
+    /// The calls of a response are checked, or run.
+    Calling(Box<Calling>),
     /// Terminal. No input leaves this state.
     Over,
 }
 
-/// The counters and text of one phase of one cycle.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Phase {
-    pub(super) name: PhaseName,
-    /// Inferences made.
-    pub(super) inferences: u32,
-    /// Tool calls executed.
-    pub(super) executed: u32,
-    /// Tool phase: a call was received, so no more text is shown.
-    pub(super) frozen: bool,
-    /// Action phase: the one extra inference after a refusal was used. It offers no tools.
-    pub(super) last_chance: bool,
-    /// Text shown in this phase.
-    pub(super) text: String,
-    /// Length of `text` in bytes when the current inference began.
-    pub(super) asked_at: usize,
+/// How a restored turn begins.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    /// Where it continues, or how it ends.
+    pub(super) at: Result<Point, End>,
+    /// The batch whose owner is gone.
+    pub(super) calling: Option<Box<Calling>>,
+    /// What the user has decided on calls that wait, by signature.
+    pub(super) approvals: Vec<(String, bool)>,
 }
 
-impl Phase {
-    pub(super) fn new(name: PhaseName) -> Self {
-        Self {
-            name,
-            inferences: 0,
-            executed: 0,
-            frozen: false,
-            last_chance: false,
-            text: String::new(),
-            asked_at: 0,
-        }
-    }
-}
-
-/// Values that accumulate over the turn.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Record {
-    pub(super) seq: u64,
-    pub(super) batch: u32,
-    pub(super) inferences: u32,
-    pub(super) calls: u32,
-    /// Call ids that native exchanges already use.
-    pub(super) wire_ids: Vec<String>,
-    pub(super) ledger: Ledger,
-    pub(super) boxes: BoxMaker,
-    pub(super) context: Vec<Context>,
-    pub(super) results: Vec<ResultView>,
-    pub(super) blocked: Vec<String>,
-    pub(super) usage: Usage,
-    /// Milliseconds that all batches of tools took together.
-    pub(super) tools_ms: u64,
-    /// All text shown, in order.
-    pub(super) shown: String,
-    pub(super) pause: bool,
-    /// Number of judged batches, including those without an accepted call.
-    pub(super) decided: u32,
-    /// The number of the current owner of a stored turn, from 1.
-    pub(super) epoch: u64,
-    pub(super) awaiting: Option<Awaiting>,
-    pub(super) point: Option<Point>,
-    pub(super) end: Option<End>,
-}
-
-impl Turn {
-    /// Makes a turn.
-    ///
-    /// # Errors
-    /// `options.invalid` for options that contradict each other, and `message.unknown_shape` for a
-    /// history with an element that is not a message.
-    pub fn new(options: TurnOptions) -> Result<Self, Error> {
-        options.check(false)?;
-        Self::with(options)
+impl Machine {
+    pub(super) fn new(options: TurnOptions) -> Result<Self, Error> {
+        Ok(Self { state: State::Idle, end: None, record: Record::new(options)? })
     }
 
-    pub(super) fn with(mut options: TurnOptions) -> Result<Self, Error> {
-        let given = options.record();
-        let history = History::new(&mut options)?;
-        let boxes = BoxMaker::new(&options.secret);
-        let journal = options.keep.clone().map(|keep| Journal::new(keep, None));
-        let name = match options.mode {
-            Mode::TwoStage => PhaseName::Tool,
-            Mode::Unified => PhaseName::Unified,
+    pub(super) fn record(&self) -> &Record {
+        &self.record
+    }
+
+    pub(super) fn record_mut(&mut self) -> &mut Record {
+        &mut self.record
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        matches!(self.state, State::Idle)
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.state, State::Over)
+    }
+
+    pub(super) fn end(&self) -> Option<&End> {
+        self.end.as_ref()
+    }
+
+    /// The judged batches, in order.
+    pub(super) fn batches(&self) -> impl Iterator<Item = &Calling> {
+        let current = match &self.state {
+            State::Calling(calling) if calling.batch().is_judged() => Some(&**calling),
+            _ => None,
         };
-        Ok(Self {
-            options,
-            given,
-            history,
-            now: 0,
-            started: 0,
-            state: State::Idle,
-            phase: Phase::new(name),
-            cycle: 1,
-            record: Record {
-                seq: 0,
-                batch: 0,
-                inferences: 0,
-                calls: 0,
-                wire_ids: Vec::new(),
-                ledger: Ledger::default(),
-                boxes,
-                context: Vec::new(),
-                results: Vec::new(),
-                blocked: Vec::new(),
-                usage: Usage::default(),
-                tools_ms: 0,
-                shown: String::new(),
-                pause: false,
-                decided: 0,
-                epoch: 1,
-                awaiting: None,
-                point: None,
-                end: None,
-            },
-            effects: VecDeque::new(),
-            journal,
-            resuming: None,
-        })
+        self.record.closed().iter().chain(current)
     }
 
-    /// Takes an input. `now_ms` is the host's monotonic clock, with any origin; a step back is
-    /// ignored. Late, repeated and unknown inputs are ignored.
-    pub fn handle(&mut self, now_ms: u64, input: Input<'_>) {
-        self.now = self.now.max(now_ms);
-        match input {
-            Input::Start => self.start(),
-            Input::ResponseHead { inference, attempt, status, retry_after_ms, body } => {
-                if self.is_asking(inference, attempt) {
-                    self.response_head(status, retry_after_ms, body);
-                }
-            }
-            Input::ResponseBytes { inference, attempt, bytes } => {
-                if self.is_asking(inference, attempt) {
-                    self.response_bytes(bytes);
-                }
-            }
-            Input::Deltas { inference, attempt, deltas } => {
-                if self.is_asking(inference, attempt) {
-                    self.response_deltas(deltas);
-                }
-            }
-            Input::HeldBack { inference, attempt } => {
-                if self.is_asking(inference, attempt) {
-                    self.held_back();
-                }
-            }
-            Input::ResponseEnded { inference, attempt } => {
-                if self.is_asking(inference, attempt) {
-                    self.response_ended();
-                }
-            }
-            Input::ResponseFailed { inference, attempt, message } => {
-                if self.is_asking(inference, attempt) {
-                    self.response_failed(message);
-                }
-            }
-            Input::Checked { call, verdict } => self.checked(call, verdict),
-            Input::Recalled { call, found } => self.recalled(call, found),
-            Input::Stored { revision, attempt, answer } => self.stored(revision, attempt, answer),
-            Input::ToolSettled { call, settled } => self.tool_settled(call, settled),
-            Input::ToolProgress { call, data } => self.tool_progress(call, data),
-            Input::Timer => {}
-            Input::Verify => self.verify(),
-            Input::Pause => self.record.pause = true,
-            Input::Cancel { reason } => self.cancel(reason),
+    /// Where a turn that is restored now would continue.
+    pub(super) fn point(&self) -> Point {
+        match (&self.state, &self.end) {
+            (State::Calling(calling), _) if calling.batch().is_judged() => Point::Running,
+            (State::Over, Some(End::Paused(point))) => *point,
+            _ => Point::Ask,
         }
-        self.expire();
-        self.expire_journal();
     }
 
-    /// Returns the next effect. After each input, poll until `None`, and perform the effects in
-    /// order.
-    #[must_use]
-    pub fn poll(&mut self) -> Option<Effect> {
-        if self.journal.is_some() {
-            return self.poll_journal();
-        }
-        self.effects.pop_front()
-    }
-
-    /// Returns when to send [`Input::Timer`] if no other input arrives, on the clock of
-    /// [`Turn::handle`]. `None` before the start and after the end.
-    #[must_use]
-    pub fn next_deadline(&self) -> Option<u64> {
-        let all = [self.machine_deadline(), self.journal_deadline()];
-        all.into_iter().flatten().min()
-    }
-
-    fn machine_deadline(&self) -> Option<u64> {
-        let policy = &self.options.policy;
+    /// When [`Machine::expire`] is due.
+    pub(super) fn deadline(&self) -> Option<u64> {
         let own = match &self.state {
             State::Idle | State::Over => return None,
-            State::Asking(asking) => Some(asking.deadline(policy)),
-            State::Waiting { until, .. } => Some(*until),
-            State::Checking(checking) => Some(checking.deadline),
-            State::Running(batch) => batch.deadline(),
+            State::Asking(inference) => Some(inference.deadline()),
+            State::Calling(calling) => calling.batch().deadline(),
         };
-        let turn = self.turn_deadline();
-        Some(own.map_or(turn, |own| own.min(turn)))
+        let end = self.record.end_of_time();
+        Some(own.map_or(end, |own| own.min(end)))
     }
+}
 
-    pub(super) fn turn_deadline(&self) -> u64 {
-        self.started.saturating_add(self.options.policy.turn_ms)
-    }
-
-    fn is_asking(&self, inference: u32, attempt: u32) -> bool {
-        matches!(&self.state, State::Asking(asking)
-            if asking.inference == inference && asking.attempt == attempt)
-    }
-
-    fn start(&mut self) {
-        if self.state == State::Idle {
-            self.started = self.now;
-            self.state_changed();
-            self.trace_tools();
-            if let Some((resuming, state)) = self.resuming.take() {
-                self.state = state;
-                return self.resume(resuming);
+/// Inputs.
+impl Machine {
+    /// Takes an input. The clock of the record is set.
+    pub(super) fn take(&mut self, input: Input<'_>) {
+        let record = &mut self.record;
+        let input = match input.part() {
+            Ok((request, part)) => {
+                if let State::Asking(inference) = &mut self.state
+                    && let Some(heard) = inference.take(record.now(), request, part)
+                {
+                    self.heard(request.0, heard);
+                }
+                return;
             }
-            if let Some(given) = self.given.take() {
-                self.keep(|| ("turn".to_owned(), given));
+            Err(input) => input,
+        };
+        match (input, &mut self.state) {
+            (Input::Start, State::Idle) => {
+                record.start();
+                record.phase_started(false);
+                self.ask();
             }
-            self.enter(self.phase.name);
-            self.ask();
+            (Input::Checked { call, verdict }, State::Calling(calling)) => {
+                calling.check(call, verdict, record);
+                self.judge();
+            }
+            (Input::ToolSettled { call, settled }, State::Calling(calling)) => {
+                calling.settle(call, settled, record);
+                self.settle();
+            }
+            (Input::ToolProgress { call, data }, State::Calling(calling)) => {
+                calling.report(call, data.into_owned(), record);
+            }
+            (Input::Pause, _) => record.pause(),
+            (Input::Cancel { .. }, State::Over) => {}
+            (Input::Cancel { reason }, _) => self.stop(End::Cancelled(reason.to_owned())),
+            // Only the time, or an input that means nothing in this state.
+            _ => {}
         }
     }
 
-    /// Begins a phase.
-    pub(super) fn enter(&mut self, name: PhaseName) {
-        self.phase = Phase::new(name);
-        self.phase_started(false);
+    /// Takes the stored outcome of another turn, and its age in milliseconds, for a call.
+    pub(super) fn recall(&mut self, call: u32, found: Option<(Outcome, u64)>) {
+        if let State::Calling(calling) = &mut self.state {
+            calling.recall(call, found, &self.record);
+            self.judge();
+        }
+    }
+
+    /// Starts a restored turn.
+    pub(super) fn resume(&mut self, entry: Entry) {
+        let Entry { at, calling, approvals } = entry;
+        self.record.start();
+        if at.is_ok() && at != Ok(Point::Action) {
+            self.record.phase_started(true);
+        }
+        if let Some(mut calling) = calling {
+            match at {
+                Ok(_) => calling.take_over(&mut self.record),
+                Err(_) => calling.abandon(),
+            }
+            self.enter(State::Calling(calling));
+        }
+        match at {
+            Err(end) => self.stop(end),
+            Ok(Point::Action) => {
+                self.record.begin_phase(PhaseName::Action);
+                self.ask();
+            }
+            Ok(Point::Ask) => self.ask_again(),
+            Ok(Point::Awaiting) => self.approve(&approvals),
+            Ok(Point::Running) => self.settle(),
+            Ok(Point::Step) => self.ask(),
+        }
     }
 
     /// Handles the deadlines that have passed.
-    fn expire(&mut self) {
-        if self.machine_deadline().is_none_or(|deadline| self.now < deadline) {
+    pub(super) fn expire(&mut self) {
+        let now = self.record.now();
+        if self.deadline().is_none_or(|deadline| now < deadline) {
             return;
         }
-        if self.now >= self.turn_deadline() {
-            let message = format!("the turn took more than {} ms", self.options.policy.turn_ms);
+        if now >= self.record.end_of_time() {
             let code = match self.state {
-                State::Asking(_) | State::Waiting { .. } => "model.timeout",
-                State::Idle | State::Checking(_) | State::Running(_) | State::Over => {
-                    "turn.timeout"
-                }
+                State::Asking(_) => "model.timeout",
+                State::Idle | State::Calling(_) | State::Over => "turn.timeout",
             };
-            self.abort_request();
+            let turn_ms = self.record.options().policy.turn_ms;
+            let message = format!("the turn took more than {turn_ms} ms");
             return self.fail(Failure { code: code.into(), message, status: None });
         }
-        match &self.state {
+        match &mut self.state {
             State::Idle | State::Over => {}
-            State::Asking(_) => self.model_timed_out(),
-            State::Waiting { attempt, .. } => {
-                let attempt = *attempt;
-                self.ask_again(attempt);
+            State::Asking(inference) if inference.is_waiting() => {
+                inference.retry(now);
+                self.record.send(inference);
             }
-            State::Checking(_) => self.checks_timed_out(),
-            State::Running(_) => self.tools_timed_out(),
+            State::Asking(inference) => {
+                let (number, heard) = (inference.number(), inference.time_out(now));
+                self.heard(number, heard);
+            }
+            State::Calling(calling) => {
+                calling.time_out(&mut self.record);
+                self.judge();
+                self.settle();
+            }
         }
+    }
+
+    /// Ends the turn because it belongs to another owner, even if it has ended here. `seq` is that
+    /// of the last event that was shown; `unseen`, the bytes of text after it. Returns the effects
+    /// that stop the request and the tools.
+    pub(super) fn lose(&mut self, end: End, seq: u64, unseen: usize) -> Vec<Effect> {
+        self.abort();
+        let stopped = self.record.drain().into_iter().filter(Effect::is_stop).collect();
+        self.record.retract(seq, unseen);
+        self.finish(end);
+        stopped
+    }
+}
+
+/// Transitions.
+impl Machine {
+    /// Every change of the state.
+    fn enter(&mut self, next: State) {
+        if let State::Calling(calling) = std::mem::replace(&mut self.state, next)
+            && calling.batch().is_judged()
+        {
+            self.record.archive(*calling);
+        }
+    }
+
+    /// Makes the next inference of the phase.
+    fn ask(&mut self) {
+        self.record.count_inference();
+        self.ask_again();
+    }
+
+    /// Makes the current inference.
+    fn ask_again(&mut self) {
+        let inference = self.record.inference();
+        self.record.send(&inference);
+        self.enter(State::Asking(Box::new(inference)));
+    }
+
+    fn heard(&mut self, inference: u32, heard: Heard) {
+        heard.deltas.into_iter().for_each(|delta| self.record.show(delta));
+        if heard.abort {
+            self.record.push(Effect::Abort { inference });
+        }
+        match heard.end {
+            None | Some(inference::End::Retried) => {}
+            Some(inference::End::Failed(failure)) => self.fail(failure),
+            Some(inference::End::Done(response)) => {
+                self.record.response_done(&response);
+                if response.calls.is_empty() {
+                    let step = self.record.after_text();
+                    return self.step(step);
+                }
+                let calling = Calling::new(response, &mut self.record);
+                self.enter(State::Calling(Box::new(calling)));
+                self.judge();
+            }
+        }
+    }
+
+    /// Judges the calls once no input is missing.
+    fn judge(&mut self) {
+        if let State::Calling(calling) = &mut self.state
+            && calling.judge(&mut self.record)
+        {
+            self.settle();
+        }
+    }
+
+    /// Ends the batch once all its calls have settled.
+    fn settle(&mut self) {
+        let State::Calling(calling) = &mut self.state else { return };
+        if !calling.batch().is_judged() || !calling.settle_replays(&mut self.record) {
+            return;
+        }
+        calling.close(&mut self.record);
+        if calling.is_waiting() {
+            let views = calling.approvals();
+            return self.await_approval(views);
+        }
+        let step = self.record.after_calls(calling);
+        self.step(step);
+    }
+
+    /// Runs or refuses the calls that the user has decided on. The others continue to wait.
+    fn approve(&mut self, decisions: &[(String, bool)]) {
+        let Some(waiting) = self.record.closed().last().filter(|one| one.is_waiting()) else {
+            let step = self.record.after_tools();
+            return self.step(step);
+        };
+        // If the same call was both approved and denied, it is denied.
+        let decision = |signature: &str| {
+            let about = decisions.iter().filter(|(one, _)| one == signature);
+            about.map(|(_, approved)| *approved).min()
+        };
+        let views = waiting.approvals();
+        if !views.iter().any(|view| decision(&view.signature).is_some()) {
+            return self.await_approval(views);
+        }
+        let calling = waiting.approved(&self.record, decision);
+        self.enter(State::Calling(Box::new(calling)));
+        self.judge();
+    }
+
+    fn await_approval(&mut self, views: Vec<CallView>) {
+        self.record.emit(EventKind::ApprovalRequired(views.clone()));
+        self.pause(Point::Awaiting, views);
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Ask => self.ask(),
+            Step::Act => {
+                self.record.phase_ended();
+                self.record.begin_phase(PhaseName::Action);
+                self.ask();
+            }
+            Step::Cycle => {
+                self.record.phase_ended();
+                self.record.begin_cycle();
+                self.ask();
+            }
+            Step::Complete => self.complete(false),
+            Step::Compose => {
+                let answer = compose(self.batches().flat_map(Calling::results));
+                self.record.answer(answer);
+                self.complete(true);
+            }
+            Step::Pause(point) => self.pause(point, Vec::new()),
+        }
+    }
+
+    fn complete(&mut self, composed: bool) {
+        self.record.phase_ended();
+        self.record.emit_complete(composed);
+        self.finish(End::Complete);
+    }
+
+    /// Ends this turn as paused. A resumed turn continues at `point`.
+    fn pause(&mut self, point: Point, approvals: Vec<CallView>) {
+        self.record.phase_ended();
+        self.record.emit(EventKind::Paused { approvals });
+        self.finish(End::Paused(point));
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        self.stop(End::Failed(failure));
+    }
+
+    /// Ends the turn, whatever is in flight.
+    fn stop(&mut self, end: End) {
+        self.abort();
+        self.finish(end);
+    }
+
+    /// Aborts the request in flight, and cancels the calls that have not settled.
+    fn abort(&mut self) {
+        match &mut self.state {
+            State::Asking(inference) => {
+                if inference.stop() {
+                    self.record.push(Effect::Abort { inference: inference.number() });
+                }
+            }
+            State::Calling(calling) => calling.cancel(&mut self.record),
+            State::Idle | State::Over => {}
+        }
+    }
+
+    fn finish(&mut self, end: End) {
+        self.enter(State::Over);
+        self.record.ended(&end);
+        self.end = Some(end);
     }
 }

@@ -7,26 +7,25 @@
 //!            │      └───── no call: the text is the answer ───────────────────────▶ ▲
 //!            └───── paused                              any time: cancelled, error
 //! ```
-//! [`Turn`] is the machine: [`Turn::handle`] takes an input, [`Turn::poll`] returns the next
-//! effect, and [`Turn::next_deadline`] returns how long the host may wait. Its decisions are
-//! described in `DESIGN.md` §7 and tested by `tests/scenarios`.
+//! [`Turn`] is the machine: [`Turn::handle`] takes an input, and [`Turn::poll`] returns the next
+//! effect, or how long the host may wait. Its decisions are described in `DESIGN.md` §7 and tested
+//! by `tests/scenarios`.
 //!
 //! A complete turn with one tool call and an answer follows. A host with a network sends
 //! [`Input::ResponseBytes`] as they arrive; the model of this example produces deltas.
 //!
 //! ```
 //! use std::collections::VecDeque;
-//! use turnlock::Dialect;
-//! use turnlock::json::Json;
+//! use turnlock::Next;
 //! use turnlock::stream::{Delta, FinishReason};
-//! use turnlock::tool::{Registry, ToolSpec};
-//! use turnlock::turn::{Effect, Input, Settled, Turn, TurnOptions};
+//! use turnlock::turn::{Effect, Input, Settled, Turn};
 //!
-//! let secret = "0123456789abcdef0123456789abcdef"; // a host draws it
-//! let asked = [("role", "user".into()), ("content", "What is in notes.txt?".into())];
-//! let options = TurnOptions::new(Dialect::OpenAiChat, "r1", secret, vec![Json::object(asked)])
-//!     .tools(Registry::new(vec![ToolSpec::new("read_file").read_only(true)])?);
-//! let mut turn = Turn::new(options)?;
+//! let mut turn = Turn::new(
+//!     br#"{ "dialect": "openai-chat", "requestId": "r1",
+//!         "secret": "0123456789abcdef0123456789abcdef",
+//!         "messages": [{ "role": "user", "content": "What is in notes.txt?" }],
+//!         "tools": [{ "name": "read_file", "readOnly": true }] }"#,
+//! )?;
 //! let call = || vec![
 //!     Delta::ToolCallStart { index: 0, id: "c1".into(), name: "read_file".into() },
 //!     Delta::ToolCallArguments { index: 0, text: r#"{"path":"notes.txt"}"#.into() },
@@ -42,7 +41,11 @@
 //! while let Some(fact) = facts.pop_front() {
 //!     now_ms += 1; // a host reads its clock
 //!     turn.handle(now_ms, fact);
-//!     while let Some(effect) = turn.poll() {
+//!     let until = loop {
+//!         let effect = match turn.poll() {
+//!             Next::Effect(effect) => effect,
+//!             Next::Wait { until } => break until,
+//!         };
 //!         match effect {
 //!             Effect::Fetch { inference, attempt, body } => {
 //!                 assert!(body.get("messages").is_some());
@@ -55,6 +58,7 @@
 //!                 let settled = Settled::Ok { text: r#""Buy milk.""#.into(), bytes: 11 };
 //!                 facts.push_back(Input::ToolSettled { call, settled });
 //!             }
+//!             Effect::CancelTool { call, .. } => panic!("tool {call} has settled already"),
 //!             Effect::Emit(event) => shown.push_str(event.chunk().unwrap_or_default()),
 //!             Effect::Done { result } => {
 //!                 let said = result.get("status").and_then(|status| status.as_str());
@@ -62,37 +66,115 @@
 //!             }
 //!             _ => {} // an aborted response, say
 //!         }
-//!     }
-//!     // Without another input, a host waits until this deadline, then sends `Input::Timer`.
-//!     assert_eq!(turn.next_deadline().is_none(), status.is_some());
+//!     };
+//!     // Without another input, a host waits until then, and sends `Input::Timer`.
+//!     assert_eq!(until.is_none(), status.is_some());
 //! }
 //! assert_eq!((shown.as_str(), runs), ("Milk is on the list.", 1));
 //! assert_eq!(status.as_deref(), Some("complete"));
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 
-mod action;
-mod batch;
-mod candidates;
-mod emit;
-mod inference;
-mod journal;
+mod durable;
+mod end;
 mod machine;
 mod options;
+mod phase;
 mod policy;
+mod progress;
 mod prompt;
 mod protocol;
-mod records;
-mod resume;
-mod retry;
-mod settle;
-mod snapshot;
-mod unified;
+mod record;
 
-// Shared with the tool-request pass.
-pub(crate) use retry::{LONGEST_WAIT_MS, backoff_ms, is_retryable, status_message};
-
-pub use machine::Turn;
+pub use crate::tool::{Settled, Verdict};
 pub use options::{Keep, Mode, TurnOptions};
 pub use policy::{Freeze, Policy, ResultsAs};
-pub use protocol::{Effect, Input, Settled, Verdict};
+pub use protocol::{Effect, Input};
+
+use crate::error::Error;
+use crate::json::Json;
+use crate::limits;
+use crate::next::Next;
+use durable::Durable;
+use machine::Machine;
+
+/// One turn. See the [module](self) for its grammar, and
+/// [the contract](crate#contract-drain-before-you-wait) for how to call it.
+#[derive(Debug, Clone)]
+pub struct Turn(Kind);
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Plain(Box<Machine>),
+    Durable(Box<Durable>),
+}
+
+impl Turn {
+    /// Makes a turn.
+    ///
+    /// # Errors
+    /// `options.invalid` for options that contradict each other, and `message.unknown_shape` for a
+    /// history with an element that is not a message.
+    pub fn new(options: TurnOptions) -> Result<Self, Error> {
+        options.check(false)?;
+        Ok(Self(match options.keep {
+            Some(_) => Kind::Durable(Box::new(Durable::new(options)?)),
+            None => Kind::Plain(Box::new(Machine::new(options)?)),
+        }))
+    }
+
+    /// Makes a turn from its stored form:
+    /// `{ dialect?, tools?, requestId, secret, maxRetries?, trace?, keep, resume }` with
+    /// `resume: { kept, events?, toolBatchId?, approvals?, cancel? }`.
+    ///
+    /// - `kept`: the input of [`Kept::read`](crate::store::Kept::read), or `null` for a turn that
+    ///   the store does not know;
+    /// - `events`: the JSON texts of the groups of events that were stored after the state;
+    /// - `approvals`: `[{ signature, approved }]`;
+    /// - `cancel`: the reason, to cancel the turn instead of resuming it.
+    ///
+    /// A turn that cannot be resumed ends when it is started, with `turn.not_found`,
+    /// `turn.conflict`, `turn.cancelled` or `store.version`.
+    ///
+    /// # Errors
+    /// Those of [`Options::parse`].
+    pub fn restore(text: &[u8]) -> Result<Self, Error> {
+        Self::restore_json(Json::parse_lossy(text, limits::KEPT_BYTES)?.into_owned())
+    }
+
+    /// As [`Turn::restore`], for JSON that is already parsed.
+    ///
+    /// # Errors
+    /// Those of [`Turn::restore`], except `json.*`.
+    pub fn restore_json(options: Json<'static>) -> Result<Self, Error> {
+        Ok(Self(Kind::Durable(Box::new(Durable::restore(options)?))))
+    }
+
+    /// Takes an input. `now_ms` is the host's monotonic clock, with any origin; a step back is
+    /// ignored. Late, repeated and unknown inputs are ignored.
+    pub fn handle(&mut self, now_ms: u64, input: Input<'_>) {
+        match &mut self.0 {
+            Kind::Plain(turn) => {
+                turn.record_mut().advance(now_ms);
+                turn.take(input);
+                turn.expire();
+            }
+            Kind::Durable(turn) => turn.handle(now_ms, input),
+        }
+    }
+
+    /// Returns the next effect, or until when to wait for the next input. After each input, poll
+    /// until [`Next::Wait`], and perform the effects in order. If no other input arrives in time,
+    /// send [`Input::Timer`].
+    pub fn poll(&mut self) -> Next<Effect> {
+        let effect = match &mut self.0 {
+            Kind::Plain(turn) => turn.record_mut().pop(),
+            Kind::Durable(turn) => turn.poll(),
+        };
+        let until = || match &self.0 {
+            Kind::Plain(turn) => turn.deadline(),
+            Kind::Durable(turn) => turn.deadline(),
+        };
+        effect.map_or_else(|| Next::Wait { until: until() }, Next::Effect)
+    }
+}

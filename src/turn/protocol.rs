@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::inference::Part;
 use crate::json::Json;
 use crate::store::{Answer, Commit};
 use crate::stream::Delta;
+use crate::tool::{Settled, Verdict};
 
 /// Something that happened. The host reports each input when it happens. Late and repeated inputs
 /// are ignored.
@@ -117,40 +119,27 @@ pub enum Input<'a> {
     },
 }
 
-/// The host's verdict on the arguments of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// The arguments match the schema.
-    Valid {
-        /// The return value of the tool's `action(args)`, for the signature.
-        action: Option<String>,
-        /// Whether the user must approve the call.
-        approval: bool,
-    },
-    /// The arguments do not match the schema.
-    Invalid {
-        /// The errors, in the validator's words.
-        errors: String,
-    },
-}
-
-/// The result or error with which a tool settled.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Settled {
-    /// The tool returned.
-    Ok {
-        /// The JSON text of its value. The host truncates text that is far over the limit.
-        text: String,
-        /// Size of the whole text in bytes.
-        bytes: u64,
-    },
-    /// The tool threw, or returned a value that has no JSON form.
-    Error {
-        /// Stable code of the failure, such as `tool.threw`.
-        code: String,
-        /// The error message.
-        message: String,
-    },
+impl<'a> Input<'a> {
+    /// Separates the parts of a response, with its inference and attempt, from the other inputs.
+    pub(crate) fn part(self) -> Result<((u32, u32), Part<'a>), Self> {
+        Ok(match self {
+            Self::ResponseHead { inference, attempt, status, retry_after_ms, body } => {
+                ((inference, attempt), Part::Head { status, retry_after_ms, body })
+            }
+            Self::ResponseBytes { inference, attempt, bytes } => {
+                ((inference, attempt), Part::Bytes(bytes))
+            }
+            Self::Deltas { inference, attempt, deltas } => {
+                ((inference, attempt), Part::Deltas(deltas))
+            }
+            Self::HeldBack { inference, attempt } => ((inference, attempt), Part::HeldBack),
+            Self::ResponseEnded { inference, attempt } => ((inference, attempt), Part::Ended),
+            Self::ResponseFailed { inference, attempt, message } => {
+                ((inference, attempt), Part::Failed(message))
+            }
+            other => return Err(other),
+        })
+    }
 }
 
 /// An action that the host must perform. Perform the effects in order.
@@ -229,4 +218,11 @@ pub enum Effect {
         /// inferences, repairs, error? }`.
         result: Json<'static>,
     },
+}
+
+impl Effect {
+    /// Whether the effect stops a request or a tool.
+    pub(super) fn is_stop(&self) -> bool {
+        matches!(self, Self::Abort { .. } | Self::CancelTool { .. })
+    }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use turnlock::Next;
 use turnlock::json::Json;
 use turnlock::store::{Answer, Commit};
 use turnlock::turn::{Effect, Settled, Verdict};
@@ -41,7 +42,11 @@ impl World {
         if self.tapes {
             self.legs[leg].tape.push((now, fact));
         }
-        while let Some(effect) = machine.poll() {
+        let deadline = loop {
+            let effect = match machine.poll() {
+                Next::Effect(effect) => effect,
+                Next::Wait { until } => break until,
+            };
             let over = self.legs[leg].result.is_some();
             self.truth.check(!over, "I5", || format!("behind the end: {effect:?}"));
             if self.tapes {
@@ -54,7 +59,7 @@ impl World {
             if !self.legs[leg].alive {
                 return;
             }
-        }
+        };
         let old = self.legs[leg].told.len();
         if old > 0 && !self.plan.exact && self.random.below(12) == 0 {
             // What comes late, or twice, changes nothing.
@@ -65,7 +70,6 @@ impl World {
         if stored && self.dies_at(leg, "commit answered") {
             return;
         }
-        let deadline = machine.next_deadline();
         let one = &mut self.legs[leg];
         one.machine = Some(machine);
         if one.result.is_none() {

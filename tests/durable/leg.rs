@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
+use turnlock::Next;
 use turnlock::store::Answer;
 use turnlock::turn::{Input, Settled, Turn, TurnOptions, Verdict};
 
@@ -201,7 +202,7 @@ impl Leg {
         let mut effects = Vec::new();
         for (now, fact) in &self.tape {
             turn.handle(*now, fact.input());
-            while let Some(effect) = turn.poll() {
+            while let Next::Effect(effect) = turn.poll() {
                 effects.push(format!("{effect:?}"));
             }
         }

@@ -1,4 +1,5 @@
-//! Bugs on purpose: the suite finds each of them, so it would find their like.
+//! Bugs on purpose: the suite finds each of them, so it would find their like. Those in the core
+//! are planted in a copy of it (`tests/planted`).
 
 use crate::plan::Plan;
 use crate::world::World;
@@ -27,35 +28,6 @@ const OUTSIDE: &[&str] = &[
     "host: a tool is started twice",
     "host: an answer is taken for the newest commit's",
     "host: text goes to the trace",
-];
-
-/// In the core, behind the feature `planted`.
-const INSIDE: &[&str] = &[
-    "a call without outcome runs again",
-    "a denied call runs",
-    "a late result changes the outcome",
-    "a number is given twice",
-    "a request before the turn is ours",
-    "a resumed phase has its budget anew",
-    "a resumed turn forgets what ran",
-    "a start without a claim",
-    "a stop leaves tools running",
-    "a stopped turn is a conflict",
-    "a store that fails counts as kept",
-    "a tool starts before its claim is kept",
-    "a trace has arguments",
-    "a turn is never over",
-    "an approval fits any call",
-    "an event is shown before it is kept",
-    "an outcome of any age",
-    "an owner shows no life",
-    "each start has its own key",
-    "kept outcomes are forgotten",
-    "kept text is not part of the whole",
-    "no lease",
-    "what was not shown counts as shown",
-    "what was shown is not counted",
-    "who slept does not ask",
 ];
 
 /// The first seed that finds a bug, and what it says.
@@ -94,25 +66,4 @@ fn all(bugs: &[&'static str], plant: fn(&'static str)) {
 #[test]
 fn planted_in_host_and_store() {
     all(OUTSIDE, |_| {});
-}
-
-#[cfg(feature = "planted")]
-#[test]
-fn planted_in_the_core() {
-    all(INSIDE, turnlock::plant);
-}
-
-/// Each bug of the core has its place there, and each place its test.
-#[test]
-fn planted_bugs_are_listed() {
-    let mut text = String::new();
-    let folder = crate::common::repo().join("src/turn");
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        text += &std::fs::read_to_string(path).unwrap_or_default();
-    }
-    let mut places: Vec<&str> =
-        text.split("planted(\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
-    places.sort_unstable();
-    assert_eq!(places, INSIDE);
 }

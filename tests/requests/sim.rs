@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use serde_json::{Value, json};
+use turnlock::Next;
 use turnlock::json::Json;
 use turnlock::request::{Pass, PassOptions};
 use turnlock::signature::Signature;
@@ -11,12 +12,17 @@ use turnlock::turn::{Effect, Input, Verdict};
 use crate::common::Random;
 use crate::common::facts::{Fact, accepted, cut, misfit, response, settled};
 
+/// What a pass returns before its start and after its end.
+const END: Next<Effect> = Next::Wait { until: None };
+
 pub struct Sim<'a> {
     pub scenario: &'a Value,
     pub dialect: &'a str,
     /// `None`: whole responses, facts in order.
     pub random: Option<Random>,
     pub pass: Pass,
+    /// Until when the pass waits.
+    until: Option<u64>,
     pub now: u64,
     lanes: Vec<VecDeque<Fact>>,
     urgent: VecDeque<Fact>,
@@ -78,6 +84,7 @@ impl<'a> Sim<'a> {
             dialect,
             random,
             pass: PassOptions::parse(options.as_bytes()).and_then(Pass::new).expect("good options"),
+            until: None,
             now: 1_000,
             lanes: Vec::new(),
             urgent: VecDeque::new(),
@@ -92,7 +99,7 @@ impl<'a> Sim<'a> {
     }
 
     pub fn play(&mut self) -> &Value {
-        assert_eq!(self.pass.next_deadline(), None, "nothing is due before the start");
+        assert_eq!(self.pass.poll(), END, "nothing is due before the start");
         self.pass.handle(self.now, Input::Start);
         self.drain();
         // Bounded: a pass that never ends is a failure and not a hang.
@@ -115,7 +122,7 @@ impl<'a> Sim<'a> {
         }
         self.lanes.retain(|lane| !lane.is_empty());
         if self.lanes.is_empty() {
-            self.now = self.pass.next_deadline().expect("a pass that waits has a deadline");
+            self.now = self.until.expect("a pass that waits has a deadline");
             return Fact::Timer;
         }
         let lane = match &mut self.random {
@@ -138,7 +145,14 @@ impl<'a> Sim<'a> {
     }
 
     fn drain(&mut self) {
-        while let Some(effect) = self.pass.poll() {
+        loop {
+            let effect = match self.pass.poll() {
+                Next::Effect(effect) => effect,
+                Next::Wait { until } => {
+                    self.until = until;
+                    return;
+                }
+            };
             assert!(self.result.is_none(), "an effect behind the end: {effect:?}");
             self.effects.push(format!("{effect:?}"));
             self.perform(effect);
@@ -209,10 +223,10 @@ impl<'a> Sim<'a> {
 
     /// Facts that come behind the end change nothing.
     fn after_the_end(&mut self) {
-        assert_eq!(self.pass.next_deadline(), None);
+        assert_eq!(self.pass.poll(), END);
         for (_, fact) in self.tape.clone() {
             self.pass.handle(self.now + 1, fact.input());
-            assert_eq!(self.pass.poll(), None, "an effect behind the end, after {fact:?}");
+            assert_eq!(self.pass.poll(), END, "an effect behind the end, after {fact:?}");
         }
     }
 
@@ -222,7 +236,7 @@ impl<'a> Sim<'a> {
         let mut pass = PassOptions::parse(options.as_bytes()).and_then(Pass::new).unwrap();
         let mut effects = Vec::new();
         let mut drain = |pass: &mut Pass| {
-            while let Some(effect) = pass.poll() {
+            while let Next::Effect(effect) = pass.poll() {
                 effects.push(format!("{effect:?}"));
             }
         };

@@ -3,12 +3,16 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Value, json};
+use turnlock::Next;
 use turnlock::json::Json;
 use turnlock::turn::{Effect, Input, Turn, TurnOptions, Verdict};
 
 use crate::common::Random;
 use crate::common::facts::{Fact, accepted, cut, misfit, response, settled};
 use crate::store::Store;
+
+/// What a turn that is over returns.
+const END: Next<Effect> = Next::Wait { until: None };
 
 /// The host: plays the scenario's model and tools.
 pub struct Sim<'a> {
@@ -17,6 +21,8 @@ pub struct Sim<'a> {
     /// `None`: whole responses, facts in order.
     pub random: Option<Random>,
     pub turn: Turn,
+    /// Until when the turn waits.
+    pub until: Option<u64>,
     pub now: u64,
     pub began: u64,
     /// Lanes keep the order of their facts; between lanes any order may happen.
@@ -91,6 +97,7 @@ impl<'a> Sim<'a> {
             earlier: Vec::new(),
             crashed: false,
             turn,
+            until: None,
             now: 1_000,
             began: 1_000,
             lanes: Vec::new(),
@@ -130,7 +137,7 @@ impl<'a> Sim<'a> {
         }
         self.lanes.retain(|lane| !lane.is_empty());
         if self.lanes.is_empty() {
-            self.now = self.turn.next_deadline().expect("a turn that waits has a deadline");
+            self.now = self.until.expect("a turn that waits has a deadline");
             return Fact::Timer;
         }
         let lane = match &mut self.random {
@@ -161,7 +168,14 @@ impl<'a> Sim<'a> {
     }
 
     pub fn drain(&mut self) {
-        while let Some(effect) = self.turn.poll() {
+        loop {
+            let effect = match self.turn.poll() {
+                Next::Effect(effect) => effect,
+                Next::Wait { until } => {
+                    self.until = until;
+                    return;
+                }
+            };
             assert!(self.result.is_none(), "an effect behind the end: {effect:?}");
             self.effects.push(format!("{effect:?}"));
             self.perform(effect);
@@ -263,10 +277,10 @@ impl<'a> Sim<'a> {
 
     /// Facts that come behind the end change nothing.
     pub fn after_the_end(&mut self) {
-        assert_eq!(self.turn.next_deadline(), None);
+        assert_eq!(self.turn.poll(), END);
         for (_, fact) in self.tape.clone() {
             self.turn.handle(self.now + 1, fact.input());
-            assert_eq!(self.turn.poll(), None, "an effect behind the end, after {fact:?}");
+            assert_eq!(self.turn.poll(), END, "an effect behind the end, after {fact:?}");
         }
     }
 
@@ -282,7 +296,7 @@ impl<'a> Sim<'a> {
         .unwrap();
         let mut effects = Vec::new();
         let mut drain = |turn: &mut Turn| {
-            while let Some(effect) = turn.poll() {
+            while let Next::Effect(effect) = turn.poll() {
                 effects.push(format!("{effect:?}"));
             }
         };

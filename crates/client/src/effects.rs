@@ -41,7 +41,7 @@ macro_rules! asks {
             type Effect = Effect;
 
             fn poll(&mut self) -> Next<Effect> {
-                self.poll().map_or_else(|| Next::Wait { until: self.next_deadline() }, Next::Effect)
+                self.poll()
             }
 
             fn due(&mut self, now_ms: u64) {

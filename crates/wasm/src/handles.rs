@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use super::bundle::Running;
+use turnlock::Next;
 use turnlock::chain::Chain;
 use turnlock::message::History;
 use turnlock::request::Pass;
@@ -17,33 +18,56 @@ thread_local! {
     pub(super) static TURNS: Handles<Machine> = Handles::new();
 }
 
-/// Machines of one grammar, so that one driver drives them all.
+/// A machine of one grammar, so that one driver drives them all.
 #[derive(Debug)]
-pub(super) enum Machine {
+pub(super) struct Machine {
+    kind: Kind,
+    /// Until when the machine waits, since it was last polled to the end.
+    until: Option<u64>,
+}
+
+#[derive(Debug)]
+enum Kind {
     Turn(Box<Turn>),
     Request(Box<Pass>),
 }
 
+impl From<Turn> for Machine {
+    fn from(turn: Turn) -> Self {
+        Self { kind: Kind::Turn(Box::new(turn)), until: None }
+    }
+}
+
+impl From<Pass> for Machine {
+    fn from(pass: Pass) -> Self {
+        Self { kind: Kind::Request(Box::new(pass)), until: None }
+    }
+}
+
 impl Machine {
     pub(super) fn handle(&mut self, now_ms: u64, input: Input<'_>) {
-        match self {
-            Self::Turn(turn) => turn.handle(now_ms, input),
-            Self::Request(pass) => pass.handle(now_ms, input),
+        match &mut self.kind {
+            Kind::Turn(turn) => turn.handle(now_ms, input),
+            Kind::Request(pass) => pass.handle(now_ms, input),
         }
     }
 
     pub(super) fn poll(&mut self) -> Option<Effect> {
-        match self {
-            Self::Turn(turn) => turn.poll(),
-            Self::Request(pass) => pass.poll(),
+        let next = match &mut self.kind {
+            Kind::Turn(turn) => turn.poll(),
+            Kind::Request(pass) => pass.poll(),
+        };
+        match next {
+            Next::Effect(effect) => Some(effect),
+            Next::Wait { until } => {
+                self.until = until;
+                None
+            }
         }
     }
 
-    pub(super) fn next_deadline(&self) -> Option<u64> {
-        match self {
-            Self::Turn(turn) => turn.next_deadline(),
-            Self::Request(pass) => pass.next_deadline(),
-        }
+    pub(super) fn until(&self) -> Option<u64> {
+        self.until
     }
 }
 

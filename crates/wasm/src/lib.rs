@@ -69,14 +69,14 @@ pub fn stream_free(handle: u32) {
 #[wasm_bindgen]
 #[must_use]
 pub fn turn_new(options: &[u8]) -> String {
-    made(TurnOptions::parse(options).and_then(Turn::new).map(|turn| Machine::Turn(Box::new(turn))))
+    made(TurnOptions::parse(options).and_then(Turn::new))
 }
 
 /// A turn from what a store has of it, as its number.
 #[wasm_bindgen]
 #[must_use]
 pub fn turn_restore(options: &[u8]) -> String {
-    made(Turn::restore(options).map(|turn| Machine::Turn(Box::new(turn))))
+    made(Turn::restore(options))
 }
 
 /// Takes a fact of a turn or of a pass, as JSON; the effects that follow, as a JSON array, or nothing.
@@ -102,7 +102,7 @@ pub fn turn_bytes(handle: u32, now_ms: f64, inference: u32, attempt: u32, bytes:
 #[wasm_bindgen]
 #[must_use]
 pub fn turn_deadline(handle: u32) -> f64 {
-    let deadline = TURNS.with(|all| all.with(handle, |turn| turn.next_deadline()));
+    let deadline = TURNS.with(|all| all.with(handle, |turn| turn.until()));
     deadline.flatten().map_or(f64::NAN, wire::to_f64)
 }
 
@@ -134,8 +134,9 @@ pub fn trap() {
 }
 
 /// Keeps a machine; its number as text.
-fn made(machine: Result<Machine, Error>) -> String {
-    machine.map_or_else(|error| failure(&error), |machine| TURNS.with(|all| all.insert(machine)))
+fn made(machine: Result<impl Into<Machine>, Error>) -> String {
+    let kept = |machine| TURNS.with(|all| all.insert(machine));
+    machine.map_or_else(|error| failure(&error), |machine| kept(machine.into()))
 }
 
 fn stream(handle: u32, work: impl FnOnce(&mut Decoder, &mut Vec<Delta>)) -> String {

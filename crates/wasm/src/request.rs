@@ -2,7 +2,6 @@
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use super::handles::Machine;
 use super::{failure, made, wire};
 use turnlock::error::Error;
 use turnlock::json::{Json, JsonError};
@@ -16,11 +15,7 @@ use turnlock::request::{
 #[wasm_bindgen]
 #[must_use]
 pub fn request_new(options: &[u8]) -> String {
-    made(
-        PassOptions::parse(options)
-            .and_then(Pass::new)
-            .map(|pass| Machine::Request(Box::new(pass))),
-    )
+    made(PassOptions::parse(options).and_then(Pass::new))
 }
 
 /// `{ toolCalls, rejected, valid }` of `{ text, policy }`.

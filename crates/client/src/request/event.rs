@@ -184,6 +184,7 @@ fn redact_deep(value: &mut Value, redact: &Redact) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use turnlock::Next;
     use turnlock::json::Json;
     use turnlock::request::Pass;
     use turnlock::stream::{Delta, Usage};
@@ -202,7 +203,7 @@ mod tests {
             .unwrap();
         let (mut events, mut texts) = (Vec::new(), texts.iter());
         pass.handle(10, Input::Start);
-        while let Some(effect) = pass.poll() {
+        while let Next::Effect(effect) = pass.poll() {
             match effect {
                 Effect::Trace(event) => events.push(event.to().unwrap()),
                 Effect::Fetch { inference, attempt, .. } => {

@@ -10,11 +10,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::machine::{State, Turn};
-use super::options::Keep;
-use super::protocol::Effect;
+use super::super::end::End;
+use super::super::options::Keep;
+use super::super::protocol::Effect;
 use super::records;
-use crate::planted::planted;
 use crate::store::{Answer, Commit};
 use crate::trace::{EventKind, Failure};
 
@@ -122,7 +121,57 @@ impl Journal {
         &self.keep
     }
 
-    fn take(&mut self, effect: Effect) {
+    /// Adds a record to the next commit, which is made at once: if this owner fails before an
+    /// outcome is stored, the outcome is unknown.
+    pub(super) fn record(&mut self, name: String, text: String) {
+        self.gathering.records.push((name, text));
+        self.gathering.urgent = true;
+    }
+
+    /// Lets other turns use an outcome: adds it to the next commit as reusable.
+    pub(super) fn reusable(&mut self, key: String, text: String, ttl_ms: u64) {
+        self.gathering.reusable.push((key, text, ttl_ms));
+    }
+
+    /// Adds the state to the next commit, as it is when the commit is made.
+    pub(super) fn state_changed(&mut self) {
+        self.gathering.state = true;
+    }
+
+    pub(super) fn is_state_changed(&self) -> bool {
+        self.gathering.state
+    }
+
+    /// Commits now, to find out whether another owner has written.
+    pub(super) fn verify(&mut self) {
+        self.gathering.urgent |= self.ours;
+    }
+
+    /// Returns the next effect that need not wait.
+    pub(super) fn pop(&mut self) -> Option<Effect> {
+        self.ready.pop_front()
+    }
+
+    pub(super) fn into_ready(self) -> VecDeque<Effect> {
+        self.ready
+    }
+
+    /// `seq` of the last event that was shown.
+    pub(super) fn shown(&self) -> u64 {
+        self.shown
+    }
+
+    /// Bytes of text that wait to be shown.
+    pub(super) fn unseen(&self) -> usize {
+        let flight = self.flight.iter().flat_map(|flight| &flight.held);
+        let bytes = |effect: &Effect| match effect {
+            Effect::Emit(event) => event.chunk().map_or(0, str::len),
+            _ => 0,
+        };
+        flight.chain(&self.gathering.held).map(bytes).sum()
+    }
+
+    pub(super) fn take(&mut self, effect: Effect) {
         match effect {
             Effect::Abort { inference } => {
                 // A request that was not sent yet is dropped instead of aborted.
@@ -131,17 +180,12 @@ impl Journal {
                     self.ready.push_back(effect);
                 }
             }
-            Effect::RunTool { .. } if planted("a tool starts before its claim is kept") => {
-                self.ready.push_back(effect);
-            }
             Effect::Check { .. }
             | Effect::Commit { .. }
             | Effect::Recall { .. }
             | Effect::Trace(_) => self.ready.push_back(effect),
             // Model requests cost money: send none before this owner holds the turn.
-            Effect::Fetch { .. } if self.ours || planted("a request before the turn is ours") => {
-                self.ready.push_back(effect)
-            }
+            Effect::Fetch { .. } if self.ours => self.ready.push_back(effect),
             Effect::Fetch { .. } => self.gathering.held.push_back(effect),
             Effect::CancelTool { call, .. } => {
                 // A tool that was not started yet is dropped instead of cancelled.
@@ -171,9 +215,6 @@ impl Journal {
                 event.write_json(&mut gathering.events);
                 gathering.count += 1;
                 gathering.last_seq = event.seq;
-                if planted("an event is shown before it is kept") {
-                    return self.ready.push_back(Effect::Emit(event));
-                }
                 gathering.held.push_back(Effect::Emit(event));
             }
         }
@@ -189,14 +230,14 @@ impl Journal {
         })
     }
 
-    fn is_due(&self, now: u64) -> bool {
+    pub(super) fn is_due(&self, now: u64) -> bool {
         let Gathering { held, state, urgent, .. } = &self.gathering;
         // Records set `urgent`.
         self.flight.is_none() && (*urgent || *state || (!held.is_empty() && now >= self.gathered()))
     }
 
     /// Makes the next commit from the gathered contents.
-    fn commit(&mut self, now: u64, state: Option<String>, open: bool) -> Effect {
+    pub(super) fn commit(&mut self, now: u64, state: Option<String>, open: bool) -> Effect {
         let Gathering { held, mut events, count, last_seq, records, reusable, .. } =
             std::mem::take(&mut self.gathering);
         self.revision += 1;
@@ -240,8 +281,7 @@ impl Journal {
         self.round_trip = now.saturating_sub(flight.made);
         // If the lease expired, another owner may have taken the turn over: commit again before
         // starting tools.
-        let slept = now.saturating_sub(flight.made) >= self.keep.lease_ms
-            && !planted("who slept does not ask");
+        let slept = now.saturating_sub(flight.made) >= self.keep.lease_ms;
         let mut asleep = VecDeque::new();
         for effect in flight.held {
             match effect {
@@ -258,7 +298,7 @@ impl Journal {
         self.gathering.held = asleep;
     }
 
-    fn deadline(&self, over: bool) -> Option<u64> {
+    pub(super) fn deadline(&self, over: bool) -> Option<u64> {
         match &self.flight {
             Some(Flight { wait: Wait::Answer { until }, .. }) => Some(*until),
             Some(Flight { wait: Wait::Again { at }, .. }) => Some(*at),
@@ -275,159 +315,67 @@ impl Journal {
 
     /// When the owner must commit to renew its lease.
     fn beat(&self) -> u64 {
-        let third =
-            if planted("an owner shows no life") { u64::MAX } else { self.keep.lease_ms / 3 };
-        self.last.saturating_add(third)
-    }
-}
-
-impl Turn {
-    /// Adds a record to the next commit.
-    pub(super) fn keep(&mut self, record: impl FnOnce() -> (String, String)) {
-        if let Some(journal) = &mut self.journal {
-            journal.gathering.records.push(record());
-            // If this owner fails before an outcome is stored, the outcome is unknown.
-            journal.gathering.urgent = true;
-        }
+        self.last.saturating_add(self.keep.lease_ms / 3)
     }
 
-    /// Lets other turns use an outcome: adds it to the next commit as reusable.
-    pub(super) fn keep_reusable(&mut self, key: String, text: String, ttl_ms: u64) {
-        if let Some(journal) = &mut self.journal {
-            journal.gathering.reusable.push((key, text, ttl_ms));
-        }
-    }
-
-    /// Adds the state to the next commit, as it is when the commit is made.
-    pub(super) fn state_changed(&mut self) {
-        if let Some(journal) = &mut self.journal {
-            journal.gathering.state = true;
-        }
-    }
-
-    /// Returns the next effect that need not wait, or the next commit.
-    pub(super) fn poll_journal(&mut self) -> Option<Effect> {
-        let journal = self.journal.as_mut()?;
-        while let Some(effect) = self.effects.pop_front() {
-            journal.take(effect);
-        }
-        if let Some(effect) = journal.ready.pop_front() {
-            if matches!(effect, Effect::Done { .. }) {
-                self.journal = None;
-            }
-            return Some(effect);
-        }
-        if !journal.is_due(self.now) {
+    /// Handles the deadline of a commit, or of the lease. `over`: the turn has ended. Returns how
+    /// the turn ends if the store does not answer.
+    pub(super) fn expire(&mut self, now: u64, over: bool) -> Option<End> {
+        let Some(flight) = &mut self.flight else {
+            self.gathering.urgent |= self.ours && !over && now >= self.beat();
             return None;
-        }
-        let changed = journal.gathering.state;
-        let state = changed.then(|| self.state_text());
-        let open = self.is_open();
-        Some(self.journal.as_mut()?.commit(self.now, state, open))
-    }
-
-    /// Commits now, to find out whether another owner has written.
-    pub(super) fn verify(&mut self) {
-        if let Some(journal) = &mut self.journal {
-            journal.gathering.urgent |= journal.ours;
-        }
-    }
-
-    pub(super) fn journal_deadline(&self) -> Option<u64> {
-        self.journal.as_ref()?.deadline(self.state == State::Over)
-    }
-
-    pub(super) fn expire_journal(&mut self) {
-        let (now, over) = (self.now, self.state == State::Over);
-        let Some(journal) = &mut self.journal else { return };
-        match &mut journal.flight {
-            Some(Flight { wait: Wait::Answer { until }, attempt, commit, .. }) if now >= *until => {
-                let message = format!("the store did not answer within {ANSWER_MS} ms");
-                let (revision, attempt) = (commit.revision, *attempt);
-                let code = "store.timeout".to_owned();
-                self.stored(revision, attempt, Answer::Failed { code, message });
-            }
-            Some(Flight { wait, attempt, commit, .. }) => {
-                if let Wait::Again { at } = wait
-                    && now >= *at
-                {
-                    *wait = Wait::Answer { until: now.saturating_add(ANSWER_MS) };
-                    *attempt += 1;
-                    let (attempt, commit) = (*attempt, Arc::clone(commit));
-                    journal.ready.push_back(Effect::Commit { attempt, commit });
-                }
-            }
-            None => journal.gathering.urgent |= journal.ours && !over && now >= journal.beat(),
-        }
-    }
-
-    /// Handles an answer of the store. Failures of earlier attempts are ignored; their other
-    /// answers count.
-    pub(super) fn stored(&mut self, revision: u64, attempt: u32, answer: Answer) {
-        let now = self.now;
-        let Some(journal) = &mut self.journal else { return };
-        let (take_over, ours) = (journal.take_over, journal.ours);
-        let Some(flight) = journal.flight.as_mut().filter(|one| one.commit.revision == revision)
-        else {
-            return;
         };
+        match flight.wait {
+            Wait::Answer { until } if now >= until => {
+                let message = format!("the store did not answer within {ANSWER_MS} ms");
+                let (revision, attempt) = (flight.commit.revision, flight.attempt);
+                let code = "store.timeout".to_owned();
+                return self.stored(now, revision, attempt, Answer::Failed { code, message });
+            }
+            Wait::Again { at } if now >= at => {
+                flight.wait = Wait::Answer { until: now.saturating_add(ANSWER_MS) };
+                flight.attempt += 1;
+                let (attempt, commit) = (flight.attempt, Arc::clone(&flight.commit));
+                self.ready.push_back(Effect::Commit { attempt, commit });
+            }
+            Wait::Answer { .. } | Wait::Again { .. } => {}
+        }
+        None
+    }
+
+    /// Handles an answer of the store. Failures of earlier attempts are ignored; their other answers
+    /// count. Returns how the turn ends if the commit is refused or has failed.
+    pub(super) fn stored(
+        &mut self,
+        now: u64,
+        revision: u64,
+        attempt: u32,
+        answer: Answer,
+    ) -> Option<End> {
+        let flight = self.flight.as_mut().filter(|one| one.commit.revision == revision)?;
         match answer {
-            Answer::Kept => journal.kept(now),
+            Answer::Kept => {
+                self.kept(now);
+                None
+            }
             Answer::Refused { state } => {
-                let stopped = state.as_deref().and_then(records::stop_reason);
-                match stopped {
-                    Some(reason) if ours => self.lose(Err(reason)),
-                    Some(_) if take_over => self.lose(Ok(records::cancelled())),
-                    _ => self.lose(Ok(records::conflict())),
-                }
+                Some(match state.as_deref().and_then(records::stop_reason) {
+                    Some(reason) if self.ours => End::Cancelled(reason),
+                    Some(_) if self.take_over => End::Failed(records::cancelled()),
+                    _ => End::Failed(records::conflict()),
+                })
             }
             Answer::Failed { code, message } => {
                 let open = attempt == flight.attempt && matches!(flight.wait, Wait::Answer { .. });
                 if !open {
-                    return;
+                    return None;
                 }
-                if attempt >= ATTEMPTS && planted("a store that fails counts as kept") {
-                    journal.kept(now);
-                } else if attempt < ATTEMPTS {
-                    let wait = FIRST_WAIT_MS << (2 * (attempt - 1)).min(16);
-                    flight.wait = Wait::Again { at: now.saturating_add(wait) };
-                } else {
-                    self.lose(Ok(Failure { code: code.into(), message, status: None }));
+                if attempt >= ATTEMPTS {
+                    return Some(End::Failed(Failure { code: code.into(), message, status: None }));
                 }
-            }
-        }
-    }
-
-    /// Ends the turn after the store refused a commit or failed. Effects that wait for a commit are
-    /// dropped, and a running request and running tools are cancelled.
-    fn lose(&mut self, end: Result<Failure, String>) {
-        let Some(mut journal) = self.journal.take() else { return };
-        self.abort_request();
-        self.cancel_batch();
-        while let Some(effect) = self.effects.pop_front() {
-            if let Effect::CancelTool { .. } | Effect::Abort { .. } = effect {
-                journal.take(effect);
-            }
-        }
-        let dropped = journal.flight.iter().flat_map(|flight| &flight.held);
-        let unseen: usize = dropped
-            .chain(&journal.gathering.held)
-            .map(|effect| match effect {
-                Effect::Emit(event) => event.chunk().map_or(0, str::len),
-                _ => 0,
-            })
-            .sum();
-        let unseen = if planted("what was not shown counts as shown") { 0 } else { unseen };
-        for text in [&mut self.record.shown, &mut self.phase.text] {
-            text.truncate(text.floor_char_boundary(text.len().saturating_sub(unseen)));
-        }
-        self.record.seq = journal.shown;
-        self.effects = journal.ready;
-        match end {
-            Ok(failure) => self.fail(failure),
-            Err(reason) => {
-                self.state = State::Idle;
-                self.cancel(&reason);
+                let wait = FIRST_WAIT_MS << (2 * (attempt - 1)).min(16);
+                flight.wait = Wait::Again { at: now.saturating_add(wait) };
+                None
             }
         }
     }

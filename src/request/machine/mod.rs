@@ -1,57 +1,58 @@
 //! The state machine of a pass: its state, its inputs, its clock, and the next step.
 
+mod calls;
+mod trace;
+
 use std::collections::VecDeque;
 
-use super::calls::{Call, CallState};
-use super::inference::{End, Inference};
 use super::options::PassOptions;
 use super::parse::{self, Reading};
 use super::prompt::{self, Asked, Offer};
 use super::rejected::Rejected;
 use crate::error::Error;
+use crate::inference::{End, Heard, Inference, Part, Rules};
 use crate::json::Json;
+use crate::next::Next;
 use crate::stream::{Response, Usage};
-use crate::tool::{BoxMaker, Ledger};
+use crate::tool::{BoxMaker, Call, CallBatch, Ledger};
 use crate::trace::Failure;
-use crate::turn::{self, Effect, Input};
+use crate::turn::{Effect, Input};
 
 /// One pass. See the [module](super) for what it does, and
 /// [the contract](crate#contract-drain-before-you-wait) for how to call it.
 #[derive(Debug, Clone)]
 pub struct Pass {
-    pub(super) options: PassOptions,
+    options: PassOptions,
     /// Milliseconds on the host's clock; never steps back.
-    pub(super) now: u64,
-    pub(super) started: u64,
-    pub(super) state: State,
-    pub(super) record: Record,
-    pub(super) effects: VecDeque<Effect>,
+    now: u64,
+    started: u64,
+    state: State,
+    record: Record,
+    effects: VecDeque<Effect>,
 }
 
 /// The state of a pass.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum State {
+#[derive(Debug, Clone)]
+enum State {
     /// Not started.
     Idle,
-    /// A request is in flight, or waits for its retry.
+    /// A request is in flight, or waits for its next attempt.
     Asking(Step, Box<Inference>),
-    /// The host is checking arguments.
-    Checking { deadline: u64 },
-    /// Tools are in flight.
-    Running { since: u64, deadline: u64 },
+    /// Calls are checked, or run.
+    Calling(CallBatch),
     /// Terminal. No input leaves this state.
     Over,
 }
 
 /// The purpose of an inference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+enum Step {
     Request,
     Plan,
 }
 
 impl Step {
-    pub(super) fn phase(self) -> &'static str {
+    fn phase(self) -> &'static str {
         match self {
             Self::Request => "request_pass",
             Self::Plan => "plan_pass",
@@ -60,26 +61,28 @@ impl Step {
 }
 
 /// The data that accumulates over the pass.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Record {
-    pub(super) inferences: u32,
+#[derive(Debug, Clone)]
+struct Record {
+    inferences: u32,
     /// The number of requests made.
-    pub(super) iteration: u64,
-    /// Every call that was requested, in order.
-    pub(super) calls: Vec<Call>,
+    iteration: u64,
+    /// The calls of earlier requests, in order.
+    calls: Vec<Call>,
+    /// The reason for each call, in the order of their numbers.
+    reasons: Vec<String>,
     /// The reasons why requests were rejected.
-    pub(super) rejected: Vec<Rejected>,
-    pub(super) ledger: Ledger,
+    rejected: Vec<Rejected>,
+    ledger: Ledger,
     /// The number of calls that ran or used a recorded result.
-    pub(super) executed: u64,
+    executed: u64,
     /// Milliseconds spent running tools.
-    pub(super) tools_ms: u64,
-    pub(super) boxes: BoxMaker,
+    tools_ms: u64,
+    boxes: BoxMaker,
     /// The sealed results.
-    pub(super) sealed: Option<String>,
-    pub(super) usage: Usage,
+    sealed: Option<String>,
+    usage: Usage,
     /// The plan was requested a second time.
-    pub(super) again: bool,
+    again: bool,
 }
 
 impl Pass {
@@ -101,6 +104,7 @@ impl Pass {
                 inferences: 0,
                 iteration: 0,
                 calls: Vec::new(),
+                reasons: Vec::new(),
                 rejected: Vec::new(),
                 ledger: Ledger::default(),
                 executed: 0,
@@ -120,55 +124,47 @@ impl Pass {
     /// handles.
     pub fn handle(&mut self, now_ms: u64, input: Input<'_>) {
         self.now = self.now.max(now_ms);
-        let now = self.now;
-        match input {
-            Input::Start => self.start(),
-            Input::ResponseHead { inference, attempt, status, retry_after_ms, body } => {
-                let end = |asking: &mut Inference| asking.head(status, retry_after_ms, body);
-                self.heard(inference, attempt, false, end);
+        match input.part() {
+            // The limits of a pass count a response that is held back as silence.
+            Ok((_, Part::HeldBack)) => {}
+            Ok((request, part)) => {
+                let open = !matches!(part, Part::Ended);
+                if let State::Asking(step, inference) = &mut self.state
+                    && let Some(heard) = inference.take(self.now, request, part)
+                {
+                    let step = *step;
+                    self.heard(step, request.0, Heard { abort: heard.abort && open, ..heard });
+                }
             }
-            Input::ResponseBytes { inference, attempt, bytes } => {
-                self.heard(inference, attempt, true, |asking| asking.bytes(now, bytes));
-            }
-            Input::Deltas { inference, attempt, deltas } => {
-                self.heard(inference, attempt, true, |asking| asking.deltas(now, deltas));
-            }
-            Input::ResponseEnded { inference, attempt } => {
-                self.heard(inference, attempt, false, |asking| Some(asking.ended()));
-            }
-            Input::ResponseFailed { inference, attempt, message } => {
-                self.heard(inference, attempt, false, |asking| Some(asking.broken(message)));
-            }
-            Input::Checked { call, verdict } => self.checked(call, verdict),
-            Input::ToolSettled { call, settled } => self.tool_settled(call, settled),
-            Input::Cancel { reason } => self.cancel(reason),
-            Input::Timer
-            | Input::Verify
-            | Input::HeldBack { .. }
-            | Input::ToolProgress { .. }
-            | Input::Pause
-            | Input::Recalled { .. }
-            | Input::Stored { .. } => {}
+            Err(input) => self.take(input),
         }
         self.expire();
     }
 
-    /// Returns the next effect. After each input, poll until `None` and perform the effects in
-    /// order.
-    #[must_use]
-    pub fn poll(&mut self) -> Option<Effect> {
-        self.effects.pop_front()
+    fn take(&mut self, input: Input<'_>) {
+        match input {
+            Input::Start => self.start(),
+            Input::Checked { call, verdict } => self.checked(call, verdict),
+            Input::ToolSettled { call, settled } => self.tool_settled(call, settled),
+            Input::Cancel { reason } => self.cancel(reason),
+            // Only the time, a part of a response, or an input of turns alone.
+            _ => {}
+        }
     }
 
-    /// Returns when to send [`Input::Timer`] if no other input occurs, on the clock of
-    /// [`Pass::handle`]. `None` before the start and after the end.
-    #[must_use]
-    pub fn next_deadline(&self) -> Option<u64> {
+    /// Returns the next effect, or until when to wait for the next input. After each input, poll
+    /// until [`Next::Wait`] and perform the effects in order. If no other input occurs in time, send
+    /// [`Input::Timer`].
+    pub fn poll(&mut self) -> Next<Effect> {
+        let effect = self.effects.pop_front();
+        effect.map_or_else(|| Next::Wait { until: self.deadline() }, Next::Effect)
+    }
+
+    fn deadline(&self) -> Option<u64> {
         let own = match &self.state {
             State::Idle | State::Over => return None,
-            State::Asking(_, asking) => asking.deadline(&self.options.policy),
-            State::Checking { deadline } => *deadline,
-            State::Running { deadline, .. } => self.first_deadline().min(*deadline),
+            State::Asking(_, inference) => inference.deadline(),
+            State::Calling(batch) => batch.deadline().unwrap_or(u64::MAX),
         };
         Some(own.min(self.end_of_time()))
     }
@@ -178,34 +174,40 @@ impl Pass {
     }
 
     fn start(&mut self) {
-        if self.state == State::Idle {
+        if matches!(self.state, State::Idle) {
             self.started = self.now;
             self.go_on();
         }
     }
 
+    /// Makes every transition.
+    fn enter(&mut self, next: State) {
+        if let State::Calling(batch) = std::mem::replace(&mut self.state, next) {
+            self.record.calls.extend(batch.into_calls());
+        }
+    }
+
     /// Handles a deadline that has passed.
     fn expire(&mut self) {
-        let Some(due) = self.next_deadline() else { return };
+        let Some(due) = self.deadline() else { return };
         if self.now < due {
             return;
         }
         if self.now >= self.end_of_time() {
             return self.out_of_time();
         }
-        match &self.state {
-            State::Asking(step, asking) if asking.waiting.is_some() => {
-                let (step, number, attempt) = (*step, asking.number, asking.attempt + 1);
-                let body = asking.body.clone();
-                self.send(step, number, attempt, body);
+        match &mut self.state {
+            State::Asking(step, inference) if inference.is_waiting() => {
+                let step = *step;
+                inference.retry(self.now);
+                self.send(step);
             }
-            State::Asking(_, asking) => {
-                let end = asking.timed_out(&self.options.policy);
-                self.effects.push_back(Effect::Abort { inference: asking.number });
-                self.ended(end);
+            State::Asking(step, inference) => {
+                let (step, number) = (*step, inference.number());
+                let heard = inference.time_out(self.now);
+                self.heard(step, number, heard);
             }
-            State::Checking { .. } => self.checks_timed_out(),
-            State::Running { .. } => self.tools_timed_out(),
+            State::Calling(_) => self.calls_timed_out(),
             State::Idle | State::Over => {}
         }
     }
@@ -217,32 +219,54 @@ impl Pass {
     }
 
     /// Starts the next request if it may still lead to a call, otherwise the plan.
-    pub(super) fn go_on(&mut self) {
+    fn go_on(&mut self) {
         let policy = &self.options.policy;
         let left = self.record.iteration < policy.max_iterations && self.budget() > 0;
         self.ask(if left { Step::Request } else { Step::Plan });
     }
 
-    pub(super) fn budget(&self) -> u64 {
+    fn budget(&self) -> u64 {
         self.options.policy.max_tool_calls.saturating_sub(self.record.executed)
     }
 
     /// Starts the next inference.
-    pub(super) fn ask(&mut self, step: Step) {
+    fn ask(&mut self, step: Step) {
         self.record.inferences += 1;
-        let offer = match step {
-            Step::Plan => None,
-            Step::Request => {
-                self.record.iteration += 1;
-                let all = self.options.tools.all().iter();
-                let tools = all.filter(|tool| self.refused_by_name(&tool.name).is_none());
-                Some(Offer { tools: tools.collect(), limit: self.budget() })
-            }
+        if step == Step::Request {
+            self.record.iteration += 1;
+        }
+        let policy = &self.options.policy;
+        let rules = Rules {
+            first_byte_ms: policy.model_first_byte_ms,
+            idle_ms: policy.model_idle_ms,
+            max_retries: u32::try_from(self.options.max_retries).unwrap_or(u32::MAX),
+            secret: self.options.secret.clone(),
+            end: self.end_of_time(),
+            // Nothing of a response is shown before it is complete.
+            discards_output: true,
+            stops_at_call: false,
         };
+        let number = self.record.inferences;
+        let inference = Inference::new(number, self.options.dialect, rules, self.now);
+        self.enter(State::Asking(step, Box::new(inference)));
+        self.send(step);
+    }
+
+    /// Sends the request of the current inference.
+    fn send(&mut self, step: Step) {
+        let offer = (step == Step::Request).then(|| {
+            let all = self.options.tools.all().iter();
+            let tools = all.filter(|tool| self.options.refused_by_name(&tool.name).is_none());
+            Offer { tools: tools.collect(), limit: self.budget() }
+        });
         let sealed = self.record.sealed.as_deref();
         let asked = Asked { sealed, offer, again: self.record.again };
         match prompt::body(&self.options, &asked) {
-            Ok(body) => self.send(step, self.record.inferences, 1, body),
+            Ok(body) => {
+                let State::Asking(_, inference) = &self.state else { return };
+                let (inference, attempt) = (inference.number(), inference.attempt());
+                self.effects.push_back(Effect::Fetch { inference, attempt, body });
+            }
             Err(error) => {
                 let (code, message) = (error.code().into(), error.to_string());
                 self.fail(Failure { code, message, status: None });
@@ -250,70 +274,29 @@ impl Pass {
         }
     }
 
-    fn send(&mut self, step: Step, number: u32, attempt: u32, body: Json<'static>) {
-        let asking = Inference::new(number, attempt, body.clone(), self.options.dialect, self.now);
-        self.state = State::Asking(step, Box::new(asking));
-        self.effects.push_back(Effect::Fetch { inference: number, attempt, body });
-    }
-
-    /// Passes an input to the request in flight; `open` tells whether its connection is still open.
-    fn heard(
-        &mut self,
-        number: u32,
-        attempt: u32,
-        open: bool,
-        take: impl FnOnce(&mut Inference) -> Option<End>,
-    ) {
-        let State::Asking(_, asking) = &mut self.state else { return };
-        if !asking.is(number, attempt) {
-            return;
+    fn heard(&mut self, step: Step, inference: u32, heard: Heard) {
+        if heard.abort {
+            self.effects.push_back(Effect::Abort { inference });
         }
-        let Some(end) = take(asking) else { return };
-        if open {
-            self.effects.push_back(Effect::Abort { inference: number });
-        }
-        self.ended(end);
-    }
-
-    /// Handles the end of a request: the response is complete, or the request has failed.
-    fn ended(&mut self, end: End) {
-        let State::Asking(step, mut asking) = std::mem::replace(&mut self.state, State::Over)
-        else {
-            return;
-        };
-        let number = asking.number;
-        let (failure, retryable, retry_after_ms) = match end {
-            End::Done => {
-                let response = asking.into_response();
+        match heard.end {
+            None | Some(End::Retried) => {}
+            Some(End::Done(response)) => {
                 if let Some(usage) = response.usage {
                     self.record.usage.add(usage);
                 }
-                return match step {
-                    Step::Request => self.requested(number, &response),
-                    Step::Plan => self.planned(number, &response),
-                };
+                match step {
+                    Step::Request => self.requested(inference, &response),
+                    Step::Plan => self.planned(inference, &response),
+                }
             }
-            End::Failed { failure, retryable, retry_after_ms } => {
-                (failure, retryable, retry_after_ms)
+            Some(End::Failed(failure)) => {
+                self.trace_failed_call(step, inference, &failure);
+                match step {
+                    // A plan is still possible without a request.
+                    Step::Request => self.ask(Step::Plan),
+                    Step::Plan => self.fail(failure),
+                }
             }
-        };
-        let seed = format!("{}/wait/{number}", &*self.options.secret);
-        let wait = retry_after_ms.unwrap_or_else(|| turn::backoff_ms(&seed, asking.attempt));
-        let until = self.now.saturating_add(wait);
-        let again = retryable
-            && u64::from(asking.attempt) <= self.options.max_retries
-            && wait <= turn::LONGEST_WAIT_MS
-            && until < self.end_of_time();
-        if again {
-            asking.waiting = Some(until);
-            self.state = State::Asking(step, asking);
-            return;
-        }
-        self.trace_failed_call(step, number, &failure);
-        match step {
-            // A plan is still possible without a request.
-            Step::Request => self.ask(Step::Plan),
-            Step::Plan => self.fail(failure),
         }
     }
 
@@ -328,13 +311,17 @@ impl Pass {
         let count = reading.as_ref().map_or(0, |calls| u64::try_from(calls.len()).unwrap_or(0));
         self.trace_llm_call(Step::Request, number, response, count);
         match reading {
-            Ok(calls) if !calls.is_empty() => self.take_calls(calls),
+            Ok(calls) if !calls.is_empty() => {
+                let batch = self.batch(calls);
+                self.enter(State::Calling(batch));
+                self.judge_when_checked();
+            }
             Ok(_) => {
-                self.trace_request(&[], &[]);
+                self.trace_request(&[]);
                 self.ask(Step::Plan);
             }
             Err(rejected) => {
-                self.trace_request(&[], &rejected);
+                self.trace_request(&rejected);
                 self.record.rejected.extend(rejected);
                 self.ask(Step::Plan);
             }
@@ -369,17 +356,12 @@ impl Pass {
 
     /// Ends the request and the calls in flight.
     fn stop_all(&mut self, reason: &'static str) {
-        if let State::Asking(_, asking) = &self.state
-            && asking.waiting.is_none()
+        if let State::Asking(_, inference) = &mut self.state
+            && inference.stop()
         {
-            self.effects.push_back(Effect::Abort { inference: asking.number });
+            self.effects.push_back(Effect::Abort { inference: inference.number() });
         }
-        for call in &self.record.calls {
-            if matches!(call.state, CallState::Running { .. }) {
-                self.effects.push_back(Effect::CancelTool { call: call.number, reason });
-            }
-        }
-        self.settle_open(reason);
+        self.stop_calls(reason);
     }
 
     fn fail(&mut self, failure: Failure) {
@@ -387,7 +369,7 @@ impl Pass {
     }
 
     fn finish(&mut self, plan: Result<&str, Failure>) {
-        self.state = State::Over;
+        self.enter(State::Over);
         let mut result = self.result();
         match plan {
             Ok(text) => {

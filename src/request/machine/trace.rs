@@ -1,12 +1,11 @@
 //! The trace events and the result of a pass.
 
-use super::calls::Call;
-use super::machine::{Pass, Step};
-use super::options::context_of;
-use super::rejected::Rejected;
+use super::super::options::context_of;
+use super::super::rejected::Rejected;
+use super::{Pass, State, Step};
 use crate::json::Json;
 use crate::stream::{Response, Usage};
-use crate::tool::{Outcome, Status};
+use crate::tool::{Call, Fate, Outcome, Refusal, Status};
 use crate::trace::Failure;
 use crate::turn::Effect;
 
@@ -22,16 +21,20 @@ const FLAGS: usize = 32;
 
 impl Pass {
     /// Traces the requested calls, and the reasons why the request was rejected.
-    pub(super) fn trace_request(&mut self, calls: &[usize], rejected: &[Rejected]) {
-        let all = &self.record.calls;
-        let list = calls.iter().filter_map(|at| all.get(*at)).map(|call| {
+    pub(super) fn trace_request(&mut self, rejected: &[Rejected]) {
+        let calls = match &self.state {
+            State::Calling(batch) => batch.calls(),
+            _ => &[],
+        };
+        let list = calls.iter().map(|call| {
+            let refusal = self.options.refusal(call);
             Json::object([
-                ("tool_name", call.requested.tool_name.clone().into()),
+                ("tool_name", call.view().name.clone().into()),
                 ("params", params(call)),
-                ("reason", call.requested.reason.clone().into()),
-                ("signature", call.signature.as_str().to_owned().into()),
-                ("allowed", call.refusal().is_none().into()),
-                ("refusal", call.refusal().map_or(Json::Null, |reason| reason.name().into())),
+                ("reason", self.reason(call)),
+                ("signature", call.view().signature.clone().into()),
+                ("allowed", refusal.is_none().into()),
+                ("refusal", refusal.map_or(Json::Null, |reason| reason.name().into())),
             ])
         });
         let own = vec![
@@ -45,15 +48,15 @@ impl Pass {
     }
 
     /// Traces the outcome of a call: a summary, never the result.
-    pub(super) fn trace_result(&mut self, at: usize) {
-        let Some(call) = self.record.calls.get(at) else { return };
-        let Some((outcome, duration_ms, replayed)) = call.outcome() else { return };
+    pub(super) fn trace_result(&mut self, number: u32) {
+        let Some(call) = self.calls().find(|call| call.number() == number) else { return };
+        let Some((outcome, duration_ms)) = call.outcome() else { return };
         let own = vec![
-            ("tool_name", call.requested.tool_name.clone().into()),
-            ("signature", call.signature.as_str().to_owned().into()),
+            ("tool_name", call.view().name.clone().into()),
+            ("signature", call.view().signature.clone().into()),
             ("duration_ms", Json::integer(duration_ms)),
             ("status", outcome.status.name().into()),
-            ("replayed", replayed.into()),
+            ("replayed", call.is_replayed().into()),
             ("result_summary", summary(outcome).into()),
         ];
         self.trace("strategist_tool_result", Step::Request, own);
@@ -136,26 +139,30 @@ impl Pass {
         if self.options.replay.is_none() {
             return self.now.saturating_sub(self.started);
         }
-        let recorded = self.record.calls.iter().filter_map(Call::outcome);
-        recorded.map(|(_, duration_ms, _)| duration_ms).max().unwrap_or(0)
+        self.calls().filter_map(Call::outcome).map(|(_, ms)| ms).max().unwrap_or(0)
+    }
+
+    fn reason(&self, call: &Call) -> Json<'static> {
+        let at = usize::try_from(call.number()).unwrap_or(usize::MAX).checked_sub(1);
+        let reason = at.and_then(|at| self.record.reasons.get(at));
+        reason.cloned().unwrap_or_default().into()
     }
 
     /// The members of the result that the host receives at the end, except the plan.
     pub(super) fn result(&self) -> Members {
-        let calls = &self.record.calls;
         let spoiled = !self.record.rejected.is_empty();
-        let fell_back = match (self.has_result(), calls.is_empty(), spoiled) {
+        let fell_back = match (self.has_result(), self.record.reasons.is_empty(), spoiled) {
             (true, ..) => Json::Null,
             (false, false, _) => "all_failed".into(),
             (false, true, true) => "invalid_request".into(),
             (false, true, false) => "no_request".into(),
         };
-        let recorded = calls.iter().filter_map(|call| self.recorded(call));
+        let recorded = self.calls().filter_map(|call| self.recorded(call));
         vec![
             ("planId", self.options.plan_id.clone().into()),
             ("runId", self.options.run_id.clone().into()),
             ("toolResults", self.entries()),
-            ("calls", Json::Array(calls.iter().map(call_view).collect())),
+            ("calls", Json::Array(self.calls().map(|call| self.call_view(call)).collect())),
             ("rejected", rejections(&self.record.rejected)),
             ("fellBack", fell_back),
             ("usage", self.record.usage.to_json()),
@@ -164,39 +171,53 @@ impl Pass {
         ]
     }
 
-    /// A call in the form that [`Recorded`](super::Recorded) reads, with additional members for
+    /// A call in the form that [`Recorded`](crate::request::Recorded) reads, with additional members for
     /// people. A call that was cancelled with the pass has no result to record.
     fn recorded(&self, call: &Call) -> Option<Json<'static>> {
-        let (outcome, duration_ms, replayed) = call.outcome()?;
-        if replayed || self.options.replay.is_some() || outcome.status == Status::Cancelled {
+        let (outcome, duration_ms) = call.outcome()?;
+        if call.is_replayed()
+            || self.options.replay.is_some()
+            || outcome.status == Status::Cancelled
+        {
             return None;
         }
         let text = |text: &str| Json::from(text.to_owned());
         let mut members = vec![
-            ("signature".into(), text(call.signature.as_str())),
+            ("signature".into(), text(&call.view().signature)),
             ("plan_id".into(), text(&self.options.plan_id)),
-            ("tool_name".into(), text(&call.requested.tool_name)),
-            ("params".into(), call.requested.params.clone()),
+            ("tool_name".into(), text(&call.view().name)),
+            ("params".into(), call.view().args.clone()),
             ("duration_ms".into(), Json::integer(duration_ms)),
         ];
         members.extend(outcome.members());
         Some(Json::Object(members))
     }
+
+    /// `{ tool_name, params, reason, signature, status, refusal, duration_ms, replayed }`.
+    fn call_view(&self, call: &Call) -> Json<'static> {
+        let refusal = self.options.refusal(call);
+        Json::object([
+            ("tool_name", call.view().name.clone().into()),
+            ("params", call.view().args.clone()),
+            ("reason", self.reason(call)),
+            ("signature", call.view().signature.clone().into()),
+            ("status", status(call).into()),
+            ("refusal", refusal.map_or(Json::Null, |reason| reason.name().into())),
+            ("duration_ms", call.outcome().map_or(Json::Null, |(_, ms)| Json::integer(ms))),
+            ("replayed", call.is_replayed().into()),
+        ])
+    }
 }
 
-/// `{ tool_name, params, reason, signature, status, refusal, duration_ms, replayed }`.
-fn call_view(call: &Call) -> Json<'static> {
-    let outcome = call.outcome();
-    Json::object([
-        ("tool_name", call.requested.tool_name.clone().into()),
-        ("params", call.requested.params.clone()),
-        ("reason", call.requested.reason.clone().into()),
-        ("signature", call.signature.as_str().to_owned().into()),
-        ("status", call.status().into()),
-        ("refusal", call.refusal().map_or(Json::Null, |reason| reason.name().into())),
-        ("duration_ms", outcome.map_or(Json::Null, |(_, ms, _)| Json::integer(ms))),
-        ("replayed", outcome.is_some_and(|(.., replayed)| replayed).into()),
-    ])
+/// The name of a call's status in results: `blocked` for a call that was not allowed to run,
+/// `skipped` for a duplicate.
+fn status(call: &Call) -> &'static str {
+    match (call.outcome(), call.fate()) {
+        (Some((outcome, _)), _) => outcome.status.name(),
+        (None, Fate::Refused(Refusal::Duplicate)) => Status::Skipped.name(),
+        (None, Fate::Refused(_)) => Status::Blocked.name(),
+        (None, _) => Status::Cancelled.name(),
+    }
 }
 
 fn rejections(rejected: &[Rejected]) -> Json<'static> {
@@ -204,9 +225,9 @@ fn rejections(rejected: &[Rejected]) -> Json<'static> {
 }
 
 fn params(call: &Call) -> Json<'static> {
-    let text = call.requested.params.to_text();
+    let text = call.view().args.to_text();
     if text.len() <= PARAMS_BYTES {
-        return call.requested.params.clone();
+        return call.view().args.clone();
     }
     format!("{}… [cut: {} bytes]", clip(&text, PARAMS_BYTES), text.len()).into()
 }

@@ -1,0 +1,329 @@
+//! One request to a model: its attempts, its response, its time limits and its end.
+//!
+//! The machines of [`turn`](crate::turn) and [`request`](crate::request) write the request and
+//! decide what follows from the response. Everything between is decided here: how the response is
+//! decoded, when it is complete or not read further, and whether a failed request is sent again.
+
+mod retry;
+
+use crate::dialect::Dialect;
+use crate::limits;
+use crate::secret::Secret;
+use crate::stream::{Decoder, Delta, Response, StreamError};
+use crate::trace::Failure;
+
+/// A request to the model, in flight or waiting for its next attempt.
+#[derive(Debug, Clone)]
+pub(crate) struct Inference {
+    number: u32,
+    attempt: u32,
+    dialect: Dialect,
+    rules: Rules,
+    connection: Connection,
+    /// When the current attempt was sent.
+    since: u64,
+    /// When the host last reported activity of the response.
+    heard: Option<u64>,
+    decoder: Option<Decoder>,
+    response: Response,
+    /// Text, reasoning or a call was received.
+    seen: bool,
+    /// The host sent deltas instead of bytes.
+    from_host: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Connection {
+    Open,
+    /// The request is sent again at `until`.
+    Waiting {
+        until: u64,
+    },
+    Closed,
+}
+
+/// The rules of one request. Times are milliseconds.
+#[derive(Debug, Clone)]
+pub(crate) struct Rules {
+    /// Timeout from the request to the first byte of its response.
+    pub(crate) first_byte_ms: u64,
+    /// Timeout between two chunks of the response.
+    pub(crate) idle_ms: u64,
+    /// Retries of a failed request.
+    pub(crate) max_retries: u32,
+    /// For the jitter of retries.
+    pub(crate) secret: Secret,
+    /// When the machine's own time is over. No retry starts then or later.
+    pub(crate) end: u64,
+    /// Whether a request is retried although output was received. Only for output that nobody saw,
+    /// so that no text is shown twice and no call is judged twice.
+    pub(crate) discards_output: bool,
+    /// Whether the response is not read beyond its first complete call.
+    pub(crate) stops_at_call: bool,
+}
+
+/// A part of a response, as the host reports it.
+#[derive(Debug)]
+pub(crate) enum Part<'a> {
+    Head { status: u16, retry_after_ms: Option<u64>, body: &'a str },
+    Bytes(&'a [u8]),
+    Deltas(Vec<Delta>),
+    HeldBack,
+    Ended,
+    Failed(&'a str),
+}
+
+/// What came of an input.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    /// The deltas that were added to the response, in order.
+    pub(crate) deltas: Vec<Delta>,
+    /// The rest of the response is not read: the host must close the connection.
+    pub(crate) abort: bool,
+    /// How the attempt ended, if it did.
+    pub(crate) end: Option<End>,
+}
+
+/// How an attempt ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// The response is complete, or is not read further.
+    Done(Response),
+    /// The request failed, and is sent again later.
+    Retried,
+    /// The request failed.
+    Failed(Failure),
+}
+
+impl Inference {
+    /// Begins a request. The caller sends it.
+    pub(crate) fn new(number: u32, dialect: Dialect, rules: Rules, now: u64) -> Self {
+        Self {
+            number,
+            attempt: 1,
+            dialect,
+            rules,
+            connection: Connection::Open,
+            since: now,
+            heard: None,
+            // A dialect without a stream has none: its deltas come from the host.
+            decoder: Decoder::new(dialect).ok(),
+            response: Response::default(),
+            seen: false,
+            from_host: false,
+        }
+    }
+
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    pub(crate) fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// Whether the request failed and waits until it is sent again.
+    pub(crate) fn is_waiting(&self) -> bool {
+        matches!(self.connection, Connection::Waiting { .. })
+    }
+
+    /// When [`Inference::retry`] or [`Inference::time_out`] is due.
+    pub(crate) fn deadline(&self) -> u64 {
+        match (self.connection, self.heard) {
+            (Connection::Waiting { until }, _) => until,
+            (_, Some(heard)) => heard.saturating_add(self.rules.idle_ms),
+            (_, None) => self.since.saturating_add(self.rules.first_byte_ms),
+        }
+    }
+
+    /// Begins the next attempt. The caller sends the request again.
+    pub(crate) fn retry(&mut self, now: u64) {
+        let next = Self::new(self.number, self.dialect, self.rules.clone(), now);
+        *self = Self { attempt: self.attempt + 1, ..next };
+    }
+
+    /// Stops the request. Returns whether its connection was open.
+    pub(crate) fn stop(&mut self) -> bool {
+        std::mem::replace(&mut self.connection, Connection::Closed) == Connection::Open
+    }
+
+    /// Takes a part of the response. `None` if it belongs to another request or attempt.
+    pub(crate) fn take(
+        &mut self,
+        now: u64,
+        (number, attempt): (u32, u32),
+        part: Part<'_>,
+    ) -> Option<Heard> {
+        let current = (self.number, self.attempt) == (number, attempt);
+        if !current || self.connection != Connection::Open {
+            return None;
+        }
+        Some(match part {
+            Part::Head { status, retry_after_ms, body } => {
+                self.head(now, status, retry_after_ms, body)
+            }
+            Part::Bytes(bytes) => {
+                self.heard = Some(now);
+                let mut deltas = Vec::new();
+                if let Some(decoder) = &mut self.decoder {
+                    decoder.feed(bytes, &mut deltas);
+                }
+                self.deltas(now, deltas)
+            }
+            Part::Deltas(deltas) => {
+                self.heard = Some(now);
+                self.from_host = true;
+                self.deltas(now, deltas)
+            }
+            Part::HeldBack => {
+                self.heard = Some(now);
+                Heard::default()
+            }
+            Part::Ended => self.ended(now),
+            Part::Failed(message) => {
+                let code =
+                    if self.heard.is_some() { "model.truncated" } else { "model.unreachable" };
+                self.broken(now, failure(code, message.to_owned()))
+            }
+        })
+    }
+
+    /// Ends an attempt whose time limit has passed.
+    pub(crate) fn time_out(&mut self, now: u64) -> Heard {
+        let message = if self.heard.is_some() {
+            format!("the model was silent for {} ms", self.rules.idle_ms)
+        } else {
+            format!("the model sent nothing for {} ms", self.rules.first_byte_ms)
+        };
+        Heard { abort: true, ..self.broken(now, failure("model.timeout", message)) }
+    }
+
+    fn head(&mut self, now: u64, status: u16, retry_after_ms: Option<u64>, body: &str) -> Heard {
+        if (200..300).contains(&status) {
+            return Heard::default();
+        }
+        let message = retry::status_message(status, body);
+        let failure = Failure { code: "model.status".into(), message, status: Some(status) };
+        let wait = retry_after_ms.unwrap_or_else(|| self.backoff_ms());
+        self.fail(now, failure, retry::is_retryable(status).then_some(wait))
+    }
+
+    fn ended(&mut self, now: u64) -> Heard {
+        let mut deltas = Vec::new();
+        if let Some(decoder) = self.decoder.as_mut().filter(|_| !self.from_host) {
+            decoder.end(&mut deltas);
+        }
+        let mut heard = self.deltas(now, deltas);
+        if heard.end.is_some() {
+            return heard;
+        }
+        if self.from_host && self.response.finish.is_none() {
+            // A host's generator need not send a finish reason: its end completes the response.
+            self.response.end_calls();
+            heard.end = Some(self.done());
+        } else {
+            let message = "the response ended without a finish reason".to_owned();
+            heard.end = self.broken(now, failure("model.truncated", message)).end;
+        }
+        heard
+    }
+
+    /// Ends an attempt that was cut off. A response that is already complete loses nothing by it.
+    fn broken(&mut self, now: u64, failure: Failure) -> Heard {
+        let is_finished = self.response.finish.is_some()
+            || self.decoder.as_ref().is_some_and(Decoder::is_finished);
+        if is_finished {
+            return Heard { end: Some(self.done()), ..Heard::default() };
+        }
+        let wait = self.backoff_ms();
+        self.fail(now, failure, Some(wait))
+    }
+
+    /// Adds deltas to the response, up to the one that ends it.
+    fn deltas(&mut self, now: u64, mut deltas: Vec<Delta>) -> Heard {
+        let mut end = None;
+        let mut taken = 0;
+        for delta in &deltas {
+            match self.delta(delta) {
+                Taken::Open => taken += 1,
+                Taken::Last => {
+                    taken += 1;
+                    end = Some(self.done());
+                }
+                Taken::Excess => end = Some(self.done()),
+                Taken::Broken(error) => {
+                    let wait = error.class.retryable().then(|| self.backoff_ms());
+                    end = self.fail(now, failure("model.stream", error.message), wait).end;
+                }
+            }
+            if end.is_some() {
+                break;
+            }
+        }
+        deltas.truncate(taken);
+        Heard { deltas, abort: end.is_some(), end }
+    }
+
+    fn delta(&mut self, delta: &Delta) -> Taken {
+        let one_more = matches!(delta, Delta::ToolCallStart { .. });
+        if one_more && self.response.calls.len() >= limits::CALLS_PER_RESPONSE {
+            return Taken::Excess;
+        }
+        if let Err(error) = self.response.take(delta) {
+            return Taken::Broken(error);
+        }
+        match delta {
+            Delta::Text(text) | Delta::Reasoning { text, .. } => self.seen |= !text.is_empty(),
+            Delta::ToolCallStart { .. } => self.seen = true,
+            Delta::ToolCallEnd { .. } if self.rules.stops_at_call => return Taken::Last,
+            Delta::Error(error) => return Taken::Broken(error.clone()),
+            Delta::ToolCallEnd { .. }
+            | Delta::ToolCallArguments { .. }
+            | Delta::Usage(_)
+            | Delta::Finish { .. }
+            | Delta::Other { .. } => {}
+        }
+        Taken::Open
+    }
+
+    fn done(&mut self) -> End {
+        self.connection = Connection::Closed;
+        End::Done(std::mem::take(&mut self.response))
+    }
+
+    /// Ends an attempt that failed. `wait`: milliseconds until the request may be sent again.
+    fn fail(&mut self, now: u64, failure: Failure, wait: Option<u64>) -> Heard {
+        let again = wait.filter(|wait| {
+            (!self.seen || self.rules.discards_output)
+                && self.attempt <= self.rules.max_retries
+                && *wait <= retry::LONGEST_WAIT_MS
+        });
+        let until = again.map(|wait| now.saturating_add(wait));
+        let until = until.filter(|until| *until < self.rules.end);
+        self.connection = until.map_or(Connection::Closed, |until| Connection::Waiting { until });
+        let end = if until.is_some() { End::Retried } else { End::Failed(failure) };
+        Heard { end: Some(end), ..Heard::default() }
+    }
+
+    fn backoff_ms(&self) -> u64 {
+        let (number, attempt) = (self.number, self.attempt);
+        let [drawn, ..] = self.rules.secret.derive(format_args!("wait/{number}/{attempt}"));
+        retry::backoff_ms(drawn, attempt)
+    }
+}
+
+/// What came of one delta.
+enum Taken {
+    /// It belongs to the response, which goes on.
+    Open,
+    /// It belongs to the response, which is not read further.
+    Last,
+    /// It is one call too many: the calls before it are judged, and the rest is not read.
+    Excess,
+    /// The response cannot be read.
+    Broken(StreamError),
+}
+
+fn failure(code: &'static str, message: String) -> Failure {
+    Failure { code: code.into(), message, status: None }
+}

@@ -1,0 +1,250 @@
+//! The calls of a request: what the pass adds to a [`CallBatch`].
+
+use sha2::{Digest, Sha256};
+
+use super::super::options::PassOptions;
+use super::super::parse::RequestedCall;
+use super::super::rejected::Reason;
+use super::super::replay;
+use super::{Pass, State, Step};
+use crate::json::Json;
+use crate::limits;
+use crate::signature::hex;
+use crate::tool::{
+    Call, CallBatch, Fate, Need, Outcome, Refusal, Rules, Settled, Status, Terms, Verdict,
+};
+use crate::turn::Effect;
+
+/// The maximum number of bytes of a tool's own error message.
+const ERROR_BYTES: u64 = 1024;
+
+impl PassOptions {
+    /// Returns the reason to refuse a call that follows from its tool alone.
+    pub(super) fn refused_by_name(&self, name: &str) -> Option<Reason> {
+        let tool = self.tools.find(name);
+        if let Some(refusal) = self.rules(0).by_name(tool) {
+            return Some(refusal.into());
+        }
+        tool.is_some_and(|tool| !tool.read_only).then_some(Reason::NotReadOnly)
+    }
+
+    /// Returns why a call was refused. A tool that is not read-only is refused before its calls are
+    /// judged.
+    pub(super) fn refusal(&self, call: &Call) -> Option<Reason> {
+        match call.fate() {
+            Fate::Refused(refusal) => {
+                Some(self.refused_by_name(&call.view().name).unwrap_or_else(|| refusal.into()))
+            }
+            _ => None,
+        }
+    }
+
+    fn rules(&self, budget: u64) -> Rules<'_> {
+        let budget = u32::try_from(budget).unwrap_or(u32::MAX);
+        Rules { tools_on: true, allow: self.policy.allow.as_deref(), budget }
+    }
+
+    fn terms(&self, budget: u64, tools_ms: u64) -> Terms<'_> {
+        Terms {
+            tools: &self.tools,
+            rules: self.rules(budget),
+            asks_user: false,
+            replays: false,
+            has_other_phase: false,
+            timeout_ms: self.policy.tool_timeout_ms,
+            result_bytes: self.policy.max_tool_result_bytes,
+            caps: true,
+            error_bytes: Some(ERROR_BYTES),
+            total_ms: self.policy.total_tool_ms.saturating_sub(tools_ms),
+        }
+    }
+}
+
+/// `{ tool_name, params, duration_ms, result | error }`: the entry of `tool_results`.
+fn entry(call: &Call) -> Option<Json<'static>> {
+    let (outcome, duration_ms) = call.outcome()?;
+    let last = match (&outcome.result, &outcome.error) {
+        (Some(result), _) => ("result", result.clone()),
+        (None, error) => {
+            let error = error.as_ref();
+            let text = |text: Option<&String>| Json::from(text.cloned().unwrap_or_default());
+            let error = Json::object([
+                ("code", text(error.map(|error| &error.code))),
+                ("message", text(error.map(|error| &error.message))),
+            ]);
+            ("error", error)
+        }
+    };
+    Some(Json::object([
+        ("tool_name", call.view().name.clone().into()),
+        ("params", call.view().args.clone()),
+        ("duration_ms", Json::integer(duration_ms)),
+        last,
+    ]))
+}
+
+impl Pass {
+    /// Every call that was requested, in order.
+    pub(super) fn calls(&self) -> impl Iterator<Item = &Call> {
+        let current = match &self.state {
+            State::Calling(batch) => batch.calls(),
+            _ => &[],
+        };
+        self.record.calls.iter().chain(current)
+    }
+
+    /// Takes the calls of a request; those that are not refused by their name are checked.
+    pub(super) fn batch(&mut self, requested: Vec<RequestedCall>) -> CallBatch {
+        let first = self.record.reasons.len() + 1;
+        let mut calls = Vec::with_capacity(requested.len());
+        for (at, requested) in requested.into_iter().enumerate() {
+            let RequestedCall { tool_name, params, reason, .. } = requested;
+            let number = u32::try_from(first + at).unwrap_or(u32::MAX);
+            let refused = self.options.refused_by_name(&tool_name).is_some();
+            let id = format!("call_{number}");
+            let call = Call::new(number, (id, tool_name), params, true, None);
+            calls.push(match refused {
+                true => call.refused(Refusal::NotAllowed),
+                false if at >= limits::REQUESTED_CALLS => call.refused(Refusal::Budget),
+                false => call,
+            });
+            self.record.reasons.push(reason);
+        }
+        // In a replay, checks have no time limit of their own.
+        let timeout = match self.options.replay {
+            Some(_) => u64::MAX,
+            None => self.options.policy.tool_timeout_ms,
+        };
+        let tools = &self.options.tools;
+        let batch = CallBatch::new(calls, self.now.saturating_add(timeout), |call| {
+            let checks = tools.find(&call.view().name).is_some_and(|tool| tool.checks);
+            checks.then_some(Need::Verdict)
+        });
+        for call in batch.calls() {
+            if call.fate() == Fate::Unjudged(Some(Need::Verdict)) {
+                let (name, args) = (call.view().name.clone(), call.view().args.clone());
+                self.effects.push_back(Effect::Check { call: call.number(), name, args });
+            }
+        }
+        batch
+    }
+
+    pub(super) fn checked(&mut self, number: u32, verdict: Verdict) {
+        let State::Calling(batch) = &mut self.state else { return };
+        if batch.checked(number, verdict, None, |_| None).is_some() {
+            self.judge_when_checked();
+        }
+    }
+
+    /// Judges every call and starts those that are accepted.
+    pub(super) fn judge_when_checked(&mut self) {
+        let budget = self.budget();
+        let State::Calling(batch) = &mut self.state else { return };
+        if !batch.is_checked() {
+            return;
+        }
+        let terms = self.options.terms(budget, self.record.tools_ms);
+        batch.judge(self.now, &terms, &mut self.record.ledger);
+        self.record.executed += u64::from(batch.executed());
+        let accepted: Vec<u32> = batch.running().map(Call::number).collect();
+        self.trace_request(&[]);
+        if accepted.is_empty() {
+            return self.ask(Step::Plan);
+        }
+        for number in accepted {
+            self.run(number);
+        }
+        self.go_on_when_settled();
+    }
+
+    /// Emits the effect that runs a call. With recorded results, the recorded one is used and the
+    /// call never runs.
+    fn run(&mut self, number: u32) {
+        let State::Calling(batch) = &mut self.state else { return };
+        let Some(call) = batch.call(number) else { return };
+        if let Some(recorded) = &self.options.replay {
+            let signature = &call.view().signature;
+            let found = replay::find(recorded, signature, &self.options.plan_id);
+            batch.substitute(number, found.map(|one| (one.outcome.clone(), one.duration_ms)));
+            return self.trace_result(number);
+        }
+        let parts = Json::Array(vec![
+            self.options.run_id.clone().into(),
+            self.options.plan_id.clone().into(),
+            Json::integer(u64::from(number)),
+            call.view().signature.clone().into(),
+        ]);
+        self.effects.push_back(Effect::RunTool {
+            call: number,
+            name: call.view().name.clone(),
+            tool_call_id: call.view().id.clone(),
+            tool_batch_id: u32::try_from(self.record.iteration).unwrap_or(u32::MAX),
+            idempotency_key: hex(&Sha256::digest(parts.to_text().as_bytes())),
+            max_result_bytes: call.result_bytes(),
+            args: call.view().args.clone(),
+        });
+    }
+
+    pub(super) fn tool_settled(&mut self, number: u32, settled: Settled) {
+        let State::Calling(batch) = &mut self.state else { return };
+        if batch.settle(self.now, number, settled) {
+            self.trace_result(number);
+            self.go_on_when_settled();
+        }
+    }
+
+    /// Handles the deadline of the checks, or of the running calls.
+    pub(super) fn calls_timed_out(&mut self) {
+        let State::Calling(batch) = &mut self.state else { return };
+        if !batch.is_judged() {
+            batch.stop_checks();
+            return self.judge_when_checked();
+        }
+        for call in batch.time_out(self.now) {
+            self.effects.push_back(Effect::CancelTool { call, reason: "timeout" });
+            self.trace_result(call);
+        }
+        self.go_on_when_settled();
+    }
+
+    /// Cancels and settles what is in flight when the pass ends.
+    pub(super) fn stop_calls(&mut self, reason: &'static str) {
+        let State::Calling(batch) = &mut self.state else { return };
+        let message = "the pass ended first";
+        let outcome = match reason {
+            "timeout" => Outcome::failed(Status::Timeout, "tool.timeout", message),
+            _ => Outcome::failed(Status::Cancelled, "tool.cancelled", message),
+        };
+        let stopped = batch.cancel(self.now, &outcome);
+        for call in &stopped {
+            self.effects.push_back(Effect::CancelTool { call: *call, reason });
+        }
+        for call in stopped {
+            self.trace_result(call);
+        }
+    }
+
+    /// Once every call has its outcome, seals the results and starts the next step.
+    fn go_on_when_settled(&mut self) {
+        let State::Calling(batch) = &self.state else { return };
+        if !batch.is_settled() {
+            return;
+        }
+        self.record.tools_ms += batch.elapsed_ms(self.now);
+        if self.has_result() {
+            let results = Json::object([("tool_results", self.entries())]);
+            let payload = Json::object([("global_context", results)]);
+            self.record.sealed = Some(self.record.boxes.seal(&payload));
+        }
+        self.go_on();
+    }
+
+    /// Whether any call returned a result; without one the input is unchanged.
+    pub(super) fn has_result(&self) -> bool {
+        self.calls().any(|call| call.outcome().is_some_and(|(one, _)| one.status == Status::Ok))
+    }
+
+    pub(super) fn entries(&self) -> Json<'static> {
+        Json::Array(self.calls().filter_map(entry).collect())
+    }
+}

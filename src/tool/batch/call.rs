@@ -1,0 +1,221 @@
+//! One call of a batch, from the response to its outcome.
+
+use crate::json::Json;
+use crate::json::table::record;
+use crate::signature::Signature;
+use crate::tool::{Outcome, Refusal};
+
+record! {
+    /// The form of a call in events.
+    pub struct CallView as "ToolCall" {
+        /// The provider's id.
+        id "id": String;
+        /// The tool.
+        name "name": String;
+        /// The arguments, or the raw text as a string if it is not a complete JSON object.
+        args "args": Json<'static>;
+        /// The signature.
+        signature "signature": String;
+    }
+}
+
+impl CallView {
+    /// Reads the members that [`CallView::to_json`] returns.
+    pub(crate) fn read(json: &Json<'_>) -> Option<Self> {
+        let text = |key: &str| json.get(key)?.as_str().map(str::to_owned);
+        let args = json.get("args")?.clone().into_owned();
+        Some(Self { id: text("id")?, name: text("name")?, args, signature: text("signature")? })
+    }
+}
+
+/// A call of the model.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    /// The number of the call within its machine, from 1.
+    pub(super) number: u32,
+    pub(super) view: CallView,
+    pub(super) signature: Signature,
+    /// The value of the tool's `action(args)`, which is part of the signature.
+    pub(super) action: Option<String>,
+    /// The arguments are valid, as far as they were checked.
+    pub(super) valid: bool,
+    pub(super) approval: Approval,
+    /// The stored outcome of another turn, until the call is judged.
+    pub(super) recalled: Option<Outcome>,
+    pub(super) read_only: bool,
+    pub(super) may_run_again: bool,
+    pub(super) since: u64,
+    pub(super) fate: Fate,
+    /// The outcome and its duration in milliseconds.
+    pub(super) settled: Option<(Outcome, u64)>,
+}
+
+/// Whether the user must approve a call, or has decided on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Approval {
+    Denied,
+    /// Or none is needed.
+    Granted,
+    Needed,
+}
+
+/// What becomes of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is not judged yet, and may need an input before.
+    Unjudged(Option<Need>),
+    /// It runs only if the user approves it.
+    Waiting,
+    /// It is not executed.
+    Refused(Refusal),
+    /// The host runs it.
+    Run(Limits),
+    /// The outcome of an earlier call is used.
+    Replay,
+    /// A stored outcome is used.
+    Recall,
+}
+
+/// The input that a call needs before it is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// The host's verdict on its arguments.
+    Verdict,
+    /// The stored outcome of another turn, or that there is none.
+    Outcome,
+}
+
+/// The limits of a call that runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    pub(super) timeout_ms: u64,
+    pub(super) deadline: u64,
+    pub(super) result_bytes: u64,
+    pub(super) error_bytes: u64,
+}
+
+impl Fate {
+    /// A stored call that the host ran. It has no limits any more.
+    pub(crate) const RUN: Self =
+        Self::Run(Limits { timeout_ms: 0, deadline: 0, result_bytes: 0, error_bytes: 0 });
+}
+
+impl Call {
+    /// Makes a call that is not judged yet. `valid`: its arguments are a JSON object.
+    pub(crate) fn new(
+        number: u32,
+        (id, name): (String, String),
+        args: Json<'static>,
+        valid: bool,
+        project: Option<&str>,
+    ) -> Self {
+        let signature = Signature::new(&name, None, &args, project).as_str().to_owned();
+        let view = CallView { id, name, args, signature };
+        Self { valid, ..Self::stored(number, view, Fate::Unjudged(None)) }
+    }
+
+    /// Makes a call from its stored form.
+    pub(crate) fn stored(number: u32, view: CallView, fate: Fate) -> Self {
+        let needed = fate == Fate::Waiting;
+        Self {
+            number,
+            signature: Signature::kept(&view.signature),
+            view,
+            action: None,
+            valid: true,
+            approval: if needed { Approval::Needed } else { Approval::Granted },
+            recalled: None,
+            read_only: false,
+            may_run_again: false,
+            since: 0,
+            fate,
+            settled: None,
+        }
+    }
+
+    /// Refuses a call without judging it.
+    pub(crate) fn refused(self, refusal: Refusal) -> Self {
+        Self { fate: Fate::Refused(refusal), ..self }
+    }
+
+    /// Sets what the tool of a stored call was: read-only, and whether it might run again.
+    pub(crate) fn of_tool(self, read_only: bool, may_run_again: bool) -> Self {
+        Self { read_only, may_run_again, ..self }
+    }
+
+    /// Sets the action, which is part of the signature.
+    pub(crate) fn with_action(self, action: Option<String>, project: Option<&str>) -> Self {
+        let CallView { name, args, .. } = &self.view;
+        let signature = Signature::new(name, action.as_deref(), args, project);
+        let view = CallView { signature: signature.as_str().to_owned(), ..self.view };
+        Self { action, signature, view, ..self }
+    }
+
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    pub(crate) fn view(&self) -> &CallView {
+        &self.view
+    }
+
+    pub(crate) fn action(&self) -> Option<&str> {
+        self.action.as_deref()
+    }
+
+    pub(crate) fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    pub(crate) fn may_run_again(&self) -> bool {
+        self.may_run_again
+    }
+
+    pub(crate) fn fate(&self) -> Fate {
+        self.fate
+    }
+
+    /// The outcome and its duration in milliseconds, once the call has settled.
+    pub(crate) fn outcome(&self) -> Option<(&Outcome, u64)> {
+        self.settled.as_ref().map(|(outcome, duration_ms)| (outcome, *duration_ms))
+    }
+
+    /// The limit of the result in bytes, of a call that runs.
+    pub(crate) fn result_bytes(&self) -> u64 {
+        self.limits().map_or(0, |limits| limits.result_bytes)
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.limits().is_some()
+    }
+
+    /// Whether an earlier or stored outcome is used instead of an execution.
+    pub(crate) fn is_replayed(&self) -> bool {
+        matches!(self.fate, Fate::Replay | Fate::Recall)
+    }
+
+    /// Whether the outcome comes from outside of the batch's machine.
+    pub(crate) fn is_outcome_given(&self) -> bool {
+        matches!(self.fate, Fate::Run(_) | Fate::Recall)
+    }
+
+    /// Whether the call has or gets a result: it was accepted, or its refusal was answered.
+    pub(crate) fn has_result(&self) -> bool {
+        self.is_outcome_given() || self.fate == Fate::Replay || self.settled.is_some()
+    }
+
+    pub(super) fn limits(&self) -> Option<Limits> {
+        match self.fate {
+            Fate::Run(limits) if self.settled.is_none() => Some(limits),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.settled.is_none() && matches!(self.fate, Fate::Run(_) | Fate::Replay | Fate::Recall)
+    }
+}

@@ -1,0 +1,448 @@
+//! The calls of one response: they are checked, judged, run and settled together.
+//!
+//! The machines of [`turn`](crate::turn) and [`request`](crate::request) make the calls, perform
+//! what a batch needs, and decide what follows when its calls have settled.
+
+mod call;
+
+pub use call::CallView;
+pub(crate) use call::{Call, Fate, Need};
+
+use super::{Dedupe, Ledger, Outcome, Refusal, Registry, Rules, Ruling, Status, ToolSpec, judge};
+use call::{Approval, Limits};
+
+/// Calls that are executed together.
+#[derive(Debug, Clone)]
+pub(crate) struct CallBatch {
+    /// In the model's order.
+    calls: Vec<Call>,
+    /// When the calls were judged.
+    since: Option<u64>,
+    /// When the time of the checks is over; once the calls are judged, the time of all calls.
+    deadline: u64,
+}
+
+/// What the rulings on calls depend on. Times are milliseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    pub(crate) tools: &'a Registry,
+    pub(crate) rules: Rules<'a>,
+    /// Whether the user can be asked for an approval. Otherwise a call that needs one is refused.
+    pub(crate) asks_user: bool,
+    /// Whether a repeated call gets the outcome of the first. Otherwise it is refused.
+    pub(crate) replays: bool,
+    /// Whether a refused call might be accepted in another phase.
+    pub(crate) has_other_phase: bool,
+    pub(crate) timeout_ms: u64,
+    pub(crate) result_bytes: u64,
+    /// Whether `timeout_ms` and `result_bytes` are maximums. Otherwise a tool's own limits replace
+    /// them.
+    pub(crate) caps: bool,
+    /// Maximum bytes of an error message. `None`: the limit of results.
+    pub(crate) error_bytes: Option<u64>,
+    /// The time of all calls together.
+    pub(crate) total_ms: u64,
+}
+
+/// The host's verdict on the arguments of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// The arguments match the schema.
+    Valid {
+        /// The return value of the tool's `action(args)`, for the signature.
+        action: Option<String>,
+        /// Whether the user must approve the call.
+        approval: bool,
+    },
+    /// The arguments do not match the schema.
+    Invalid {
+        /// The errors, in the validator's words.
+        errors: String,
+    },
+}
+
+/// The result or error with which a tool settled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settled {
+    /// The tool returned.
+    Ok {
+        /// The JSON text of its value. The host truncates text that is far over the limit.
+        text: String,
+        /// Size of the whole text in bytes.
+        bytes: u64,
+    },
+    /// The tool threw, or returned a value that has no JSON form.
+    Error {
+        /// Stable code of the failure, such as `tool.threw`.
+        code: String,
+        /// The error message.
+        message: String,
+    },
+}
+
+/// Checks.
+impl CallBatch {
+    /// Makes a batch of calls. `need` returns what a call with valid arguments needs before it is
+    /// judged. The checks end at `deadline`.
+    pub(crate) fn new(
+        mut calls: Vec<Call>,
+        deadline: u64,
+        need: impl Fn(&Call) -> Option<Need>,
+    ) -> Self {
+        let open = |call: &&mut Call| call.valid && call.fate == Fate::Unjudged(None);
+        for call in calls.iter_mut().filter(open) {
+            call.fate = Fate::Unjudged(need(call));
+        }
+        Self { calls, since: None, deadline }
+    }
+
+    /// Takes a verdict. `need` returns what the call needs after it. Returns the call if it waited
+    /// for the verdict.
+    pub(crate) fn checked(
+        &mut self,
+        number: u32,
+        verdict: Verdict,
+        project: Option<&str>,
+        need: impl FnOnce(&Call) -> Option<Need>,
+    ) -> Option<&Call> {
+        let call = self.pending(number, Need::Verdict)?;
+        match verdict {
+            Verdict::Valid { action, approval } => {
+                if action.is_some() {
+                    *call = call.clone().with_action(action, project);
+                }
+                if approval {
+                    // Not recalled: an outcome of another turn was not approved for this one.
+                    call.approval = Approval::Needed;
+                } else {
+                    call.fate = Fate::Unjudged(need(call));
+                }
+            }
+            Verdict::Invalid { .. } => call.valid = false,
+        }
+        Some(call)
+    }
+
+    /// Takes a stored outcome and its age in milliseconds. Returns whether the call waited for it.
+    pub(crate) fn recalled(
+        &mut self,
+        number: u32,
+        found: Option<(Outcome, u64)>,
+        tools: &Registry,
+    ) -> bool {
+        let Some(call) = self.pending(number, Need::Outcome) else { return false };
+        let limit = tools.find(&call.view.name).and_then(|tool| tool.reuse_ms).unwrap_or(0);
+        call.recalled = found.filter(|(_, age_ms)| *age_ms <= limit).map(|(outcome, _)| outcome);
+        true
+    }
+
+    fn pending(&mut self, number: u32, need: Need) -> Option<&mut Call> {
+        let pending = Fate::Unjudged(Some(need));
+        let mut calls = self.calls.iter_mut();
+        let call = calls.find(|call| call.number == number && call.fate == pending)?;
+        call.fate = Fate::Unjudged(None);
+        Some(call)
+    }
+
+    /// Whether no call needs an input before it is judged.
+    pub(crate) fn is_checked(&self) -> bool {
+        !self.calls.iter().any(|call| matches!(call.fate, Fate::Unjudged(Some(_))))
+    }
+
+    /// Ends the checks at their deadline. Arguments without a verdict count as invalid, and a call
+    /// whose stored outcome is still awaited is judged without it.
+    pub(crate) fn stop_checks(&mut self) {
+        for call in &mut self.calls {
+            if let Fate::Unjudged(Some(need)) = call.fate {
+                call.valid &= need != Need::Verdict;
+                call.fate = Fate::Unjudged(None);
+            }
+        }
+    }
+}
+
+/// Rulings.
+impl CallBatch {
+    /// Makes a batch of calls that waited for the user. `approved` says what the user decided.
+    pub(crate) fn approved<'a>(
+        calls: impl Iterator<Item = &'a Call>,
+        approved: impl Fn(&Call) -> Option<bool>,
+    ) -> Self {
+        let decide = |call: &Call| {
+            let approval = match approved(call) {
+                Some(true) => Approval::Granted,
+                Some(false) => Approval::Denied,
+                None => call.approval,
+            };
+            Call { approval, fate: Fate::Unjudged(None), ..call.clone() }
+        };
+        Self { calls: calls.map(decide).collect(), since: None, deadline: 0 }
+    }
+
+    /// Judges every call in the model's order. Returns whether a refused call would have been
+    /// accepted in another phase.
+    pub(crate) fn judge(&mut self, now: u64, terms: &Terms<'_>, ledger: &mut Ledger) -> bool {
+        self.since = Some(now);
+        self.deadline = now.saturating_add(terms.total_ms);
+        let mut budget = terms.rules.budget;
+        let mut elsewhere = false;
+        let unjudged = |call: &&mut Call| matches!(call.fate, Fate::Unjudged(_));
+        for call in self.calls.iter_mut().filter(unjudged) {
+            let tool = terms.tools.find(&call.view.name);
+            let rules = Rules { budget, ..terms.rules };
+            let known = call.recalled.is_some();
+            let ruling = judge(tool, call.valid, known, &call.signature, &rules, ledger);
+            call.since = now;
+            call.read_only = tool.is_some_and(|tool| tool.read_only);
+            call.may_run_again = tool.is_some_and(ToolSpec::may_run_again);
+            call.fate = match (ruling, call.approval) {
+                (Ruling::Execute, Approval::Denied) => Fate::Refused(Refusal::NotApproved),
+                (Ruling::Execute, Approval::Needed) if !terms.asks_user => {
+                    Fate::Refused(Refusal::NotApproved)
+                }
+                (Ruling::Execute, Approval::Needed) => Fate::Waiting,
+                (Ruling::Execute, _) => Fate::Run(terms.limits(tool, now)),
+                (Ruling::Recall, _) => Fate::Recall,
+                (Ruling::Replay(_), _) if terms.replays => Fate::Replay,
+                (Ruling::Replay(_), _) => Fate::Refused(Refusal::Duplicate),
+                (Ruling::Refuse(refusal), _) => Fate::Refused(refusal),
+            };
+            match call.fate {
+                // A waiting call reserves its share, so that it can run once it is approved.
+                Fate::Run(_) | Fate::Waiting => budget = budget.saturating_sub(1),
+                Fate::Recall => call.settled = call.recalled.take().map(|outcome| (outcome, 0)),
+                Fate::Refused(_) => {
+                    let may_repeat = tool.is_some_and(|tool| {
+                        tool.dedupes() == Dedupe::Allow || ledger.call(&call.signature).is_none()
+                    });
+                    elsewhere |= terms.has_other_phase && call.valid && may_repeat;
+                }
+                Fate::Replay | Fate::Unjudged(_) => {}
+            }
+            if call.is_outcome_given() {
+                ledger.accept(call.signature.clone(), call.number);
+            }
+        }
+        elsewhere
+    }
+
+    /// Makes a batch of stored calls, as they were judged.
+    pub(crate) fn stored(calls: Vec<Call>) -> Self {
+        Self { calls, since: Some(0), deadline: 0 }
+    }
+
+    /// Restores the outcomes of stored calls. `outcome` returns the stored outcome of a call and its
+    /// duration.
+    pub(crate) fn restore(
+        &mut self,
+        ledger: &mut Ledger,
+        outcome: impl Fn(&str) -> Option<(Outcome, u64)>,
+    ) {
+        for call in self.calls.iter_mut().filter(|call| call.is_outcome_given()) {
+            ledger.accept(call.signature.clone(), call.number);
+            call.settled = outcome(&call.view.id);
+        }
+    }
+
+    /// Settles the refused calls with a notice for the model, in a loop where each call has a
+    /// result.
+    pub(crate) fn answer_refused(&mut self, answer: impl Fn(&Call, Refusal) -> Outcome) {
+        for call in &mut self.calls {
+            if let Fate::Refused(refusal) = call.fate {
+                call.settled = Some((answer(call, refusal), 0));
+            }
+        }
+    }
+
+    pub(crate) fn is_judged(&self) -> bool {
+        self.since.is_some()
+    }
+
+    /// All calls, in the model's order.
+    pub(crate) fn calls(&self) -> &[Call] {
+        &self.calls
+    }
+
+    pub(crate) fn into_calls(self) -> Vec<Call> {
+        self.calls
+    }
+
+    pub(crate) fn call(&self, number: u32) -> Option<&Call> {
+        self.calls.iter().find(|call| call.number == number)
+    }
+
+    /// The calls that are running.
+    pub(crate) fn running(&self) -> impl Iterator<Item = &Call> {
+        self.calls.iter().filter(|call| call.limits().is_some())
+    }
+
+    /// Number of calls that are executed.
+    pub(crate) fn executed(&self) -> u32 {
+        let ran = self.calls.iter().filter(|call| matches!(call.fate, Fate::Run(_)));
+        u32::try_from(ran.count()).unwrap_or(u32::MAX)
+    }
+
+    /// The refused calls, grouped by reason, in order of first appearance.
+    pub(crate) fn refused(&self) -> Vec<(Refusal, Vec<&Call>)> {
+        let mut groups: Vec<(Refusal, Vec<&Call>)> = Vec::new();
+        for call in &self.calls {
+            let Fate::Refused(refusal) = call.fate else { continue };
+            match groups.iter_mut().find(|(reason, _)| *reason == refusal) {
+                Some((_, calls)) => calls.push(call),
+                None => groups.push((refusal, vec![call])),
+            }
+        }
+        groups
+    }
+}
+
+/// Outcomes.
+impl CallBatch {
+    /// When [`CallBatch::stop_checks`] or [`CallBatch::time_out`] is due.
+    pub(crate) fn deadline(&self) -> Option<u64> {
+        if !self.is_judged() {
+            return Some(self.deadline);
+        }
+        let own = self.calls.iter().filter_map(|call| call.limits().map(|limits| limits.deadline));
+        own.min().map(|own| own.min(self.deadline))
+    }
+
+    /// Milliseconds since the calls were judged.
+    pub(crate) fn elapsed_ms(&self, now: u64) -> u64 {
+        self.since.map_or(0, |since| now.saturating_sub(since))
+    }
+
+    /// Takes what a running tool settled with. Returns whether the call was running.
+    pub(crate) fn settle(&mut self, now: u64, number: u32, settled: Settled) -> bool {
+        let running = |call: &&mut Call| call.number == number && call.limits().is_some();
+        let Some(call) = self.calls.iter_mut().find(running) else { return false };
+        let Some(limits) = call.limits() else { return false };
+        let outcome = match settled {
+            Settled::Ok { text, bytes } => Outcome::returned(&text, bytes, limits.result_bytes),
+            Settled::Error { code, mut message } => {
+                let limit = usize::try_from(limits.error_bytes).unwrap_or(usize::MAX);
+                message.truncate(message.floor_char_boundary(limit));
+                Outcome::failed(Status::Error, &code, message)
+            }
+        };
+        call.settled = Some((outcome, now.saturating_sub(call.since)));
+        true
+    }
+
+    /// Settles a running call with a recorded outcome instead.
+    pub(crate) fn substitute(&mut self, number: u32, recorded: Option<(Outcome, u64)>) {
+        let Some(call) = self.calls.iter_mut().find(|call| call.number == number) else { return };
+        if recorded.is_some() {
+            call.fate = Fate::Recall;
+        }
+        let missing = || {
+            let message = "no result was recorded for this call";
+            (Outcome::failed(Status::Error, "replay.miss", message), 0)
+        };
+        call.settled = Some(recorded.unwrap_or_else(missing));
+    }
+
+    /// Records the outcomes in the ledger, and settles the replays of them. Returns whether all
+    /// calls have settled.
+    pub(crate) fn settle_replays(&mut self, ledger: &mut Ledger) -> bool {
+        for call in self.calls.iter().filter(|call| call.is_outcome_given()) {
+            if let Some((outcome, _)) = &call.settled {
+                ledger.settle(&call.signature, call.number, outcome);
+            }
+        }
+        let replay = |call: &&mut Call| call.fate == Fate::Replay && call.settled.is_none();
+        for call in self.calls.iter_mut().filter(replay) {
+            call.settled = ledger.outcome(&call.signature).map(|outcome| (outcome.clone(), 0));
+        }
+        self.is_settled()
+    }
+
+    /// Whether all calls have settled.
+    pub(crate) fn is_settled(&self) -> bool {
+        !self.calls.iter().any(Call::is_open)
+    }
+
+    /// Settles the running calls whose time is over. Returns their numbers.
+    pub(crate) fn time_out(&mut self, now: u64) -> Vec<u32> {
+        let mut late = Vec::new();
+        for call in &mut self.calls {
+            let Some(limits) = call.limits() else { continue };
+            if now < limits.deadline.min(self.deadline) {
+                continue;
+            }
+            let since = now.saturating_sub(call.since);
+            let waited = if now >= limits.deadline { limits.timeout_ms } else { since };
+            let message = format!("no result within {waited} ms");
+            let outcome = Outcome::failed(Status::Timeout, "tool.timeout", message);
+            call.settled = Some((outcome, since));
+            late.push(call.number);
+        }
+        late
+    }
+
+    /// Settles every open call, because its machine ends. Returns the numbers of those that were
+    /// running.
+    pub(crate) fn cancel(&mut self, now: u64, outcome: &Outcome) -> Vec<u32> {
+        let mut running = Vec::new();
+        for call in self.calls.iter_mut().filter(|call| call.is_open()) {
+            if matches!(call.fate, Fate::Run(_)) {
+                running.push(call.number);
+            }
+            call.settled = Some((outcome.clone(), now.saturating_sub(call.since)));
+        }
+        running
+    }
+
+    /// Takes over a batch whose owner is gone. A call without an outcome may have run: it runs
+    /// again if its tool allowed that when it was judged, and still does. Otherwise its outcome is
+    /// `unknown`. Returns the numbers of those that run again.
+    pub(crate) fn take_over(&mut self, now: u64, terms: &Terms<'_>) -> Vec<u32> {
+        self.since = Some(now);
+        self.deadline = now.saturating_add(terms.total_ms);
+        let mut again = Vec::new();
+        for call in self.calls.iter_mut().filter(|call| call.limits().is_some()) {
+            let tool = terms.tools.find(&call.view.name);
+            if call.may_run_again && tool.is_some_and(ToolSpec::may_run_again) {
+                call.fate = Fate::Run(terms.limits(tool, now));
+                call.since = now;
+                again.push(call.number);
+            } else {
+                call.settled = Some((unknown(), 0));
+            }
+        }
+        again
+    }
+
+    /// Settles a batch whose owner is gone and whose turn is cancelled. Its tools may run in another
+    /// process, which cannot be notified from here.
+    pub(crate) fn abandon(&mut self, cancelled: &Outcome) {
+        for call in self.calls.iter_mut().filter(|call| call.limits().is_some()) {
+            let outcome = if call.may_run_again { cancelled.clone() } else { unknown() };
+            call.settled = Some((outcome, 0));
+        }
+    }
+}
+
+impl Terms<'_> {
+    fn limits(&self, tool: Option<&ToolSpec>, now: u64) -> Limits {
+        let limit = |own: Option<u64>, limit: u64| match own {
+            Some(own) if self.caps => own.min(limit),
+            Some(own) => own,
+            None => limit,
+        };
+        let timeout_ms = limit(tool.and_then(|tool| tool.timeout_ms), self.timeout_ms);
+        let result_bytes = limit(tool.and_then(|tool| tool.max_result_bytes), self.result_bytes);
+        Limits {
+            timeout_ms,
+            deadline: now.saturating_add(timeout_ms),
+            result_bytes,
+            error_bytes: self.error_bytes.unwrap_or(result_bytes),
+        }
+    }
+}
+
+/// The outcome of a call that may or may not have run.
+fn unknown() -> Outcome {
+    let message = "the tool was started, and whether it finished is not known";
+    Outcome::failed(Status::Unknown, "tool.outcome_unknown", message)
+}

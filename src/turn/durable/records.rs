@@ -1,0 +1,181 @@
+//! The records of a turn: the host's options, the batches, their claims and outcomes.
+//!
+//! | name | written | holds |
+//! |---|---|---|
+//! | `turn` | first | the host's options: dialect, mode, policy, history |
+//! | `batch/<n>` | when calls were judged | the calls: accepted, refused and waiting |
+//! | `claim/<toolBatchId>/<epoch>/<toolCallId>` | before a tool is started | the idempotency key |
+//! | `outcome/<toolBatchId>/<toolCallId>` | when a call has settled | its outcome |
+
+use super::super::prompt::Exchange;
+use super::super::record::{Calling, Place};
+use super::snapshot::KeptState;
+use crate::json::Json;
+use crate::store::FORMAT;
+use crate::stream::Reasoning;
+use crate::tool::{Call, Fate, Outcome, Refusal};
+use crate::trace::{CallView, Failure, PhaseName};
+
+pub(super) fn batch_name(decided: u32) -> String {
+    format!("batch/{decided}")
+}
+
+pub(super) fn claim_name(batch: u32, epoch: u64, id: &str) -> String {
+    format!("claim/{batch}/{epoch}/{id}")
+}
+
+pub(super) fn outcome_name(batch: u32, id: &str) -> String {
+    format!("outcome/{batch}/{id}")
+}
+
+pub(super) fn conflict() -> Failure {
+    failure("turn.conflict", "the turn is known already, or another owner has it")
+}
+
+pub(super) fn cancelled() -> Failure {
+    failure("turn.cancelled", "the turn was stopped, and cannot be resumed")
+}
+
+pub(super) fn failure(code: &'static str, message: &str) -> Failure {
+    Failure { code: code.into(), message: message.to_owned(), status: None }
+}
+
+/// Returns why a turn was stopped, if `state` is that of a stopped turn.
+pub(super) fn stop_reason(state: &str) -> Option<String> {
+    KeptState::read(state).filter(|state| state.status == "cancelled").map(|state| state.reason)
+}
+
+pub(super) fn claim(key: &str) -> String {
+    Json::object([("v", Json::integer(FORMAT)), ("key", key.to_owned().into())]).to_text()
+}
+
+pub(super) fn outcome(outcome: &Outcome, duration_ms: u64) -> String {
+    let mut members = vec![("v".into(), Json::integer(FORMAT))];
+    members.extend(outcome.members());
+    members.push(("durationMs".into(), Json::integer(duration_ms)));
+    Json::Object(members).to_text()
+}
+
+/// Reads an outcome and its duration in milliseconds.
+pub(super) fn read_outcome(text: &str) -> Option<(Outcome, u64)> {
+    let json = Json::parse_lossy(text.as_bytes(), text.len()).ok()?;
+    Some((Outcome::read(&json)?, json.get("durationMs")?.as_u64()?))
+}
+
+/// The record of a batch, with the phase and cycle in which it was judged.
+pub(super) fn batch(calling: &Calling) -> String {
+    let number = |n: u32| Json::integer(u64::from(n));
+    let call = |one: &Call| {
+        let mut members = vec![
+            ("call".into(), number(one.number())),
+            ("view".into(), one.view().to_json()),
+            ("readOnly".into(), one.is_read_only().into()),
+            ("again".into(), one.may_run_again().into()),
+        ];
+        let kind = match one.fate() {
+            Fate::Run(_) => "run",
+            Fate::Recall => "recalled",
+            Fate::Refused(refusal) => {
+                members.push(("reason".into(), refusal.name().into()));
+                "told"
+            }
+            Fate::Replay | Fate::Unjudged(_) | Fate::Waiting => "replay",
+        };
+        members.push(("kind".into(), kind.into()));
+        Json::Object(members)
+    };
+    let refused = |(reason, calls): (Refusal, Vec<&Call>)| {
+        let views = calls.into_iter().map(|call| call.view().to_json()).collect();
+        Json::object([("reason", reason.name().into()), ("calls", Json::Array(views))])
+    };
+    let waiting = |one: &Call| {
+        Json::object([
+            ("call", number(one.number())),
+            ("id", one.view().id.clone().into()),
+            ("name", one.view().name.clone().into()),
+            ("args", one.view().args.clone()),
+            ("action", one.action().map_or(Json::Null, |action| action.to_owned().into())),
+        ])
+    };
+    let reasoning = |one: &Reasoning| {
+        let signature = one.signature.clone().map_or(Json::Null, Json::from);
+        Json::object([("text", one.text.clone().into()), ("signature", signature)])
+    };
+    let (exchange, place) = (calling.exchange(), calling.place());
+    Json::object([
+        ("v", Json::integer(FORMAT)),
+        ("phase", place.phase.name().into()),
+        ("cycle", number(place.cycle)),
+        ("approved", place.is_approved.into()),
+        ("elsewhere", place.elsewhere.into()),
+        ("text", exchange.text.clone().into()),
+        ("reasoning", Json::Array(exchange.reasoning.iter().map(reasoning).collect())),
+        ("calls", Json::Array(calling.listed().map(call).collect())),
+        ("refused", Json::Array(calling.batch().refused().into_iter().map(refused).collect())),
+        ("awaiting", Json::Array(calling.waiting().map(waiting).collect())),
+    ])
+    .to_text()
+}
+
+/// Reads the record of a batch, none of whose calls has settled. `None` if this version did not
+/// write it.
+pub(super) fn read_batch(text: &str, project: Option<&str>) -> Option<Calling> {
+    let json = Json::parse_lossy(text.as_bytes(), text.len()).ok()?;
+    if json.get("v")?.as_u64()? != FORMAT {
+        return None;
+    }
+    let array = |key: &str| json.get(key)?.as_array();
+    let reasoning = array("reasoning")?.iter().map(|one| {
+        Some(Reasoning { text: string(one, "text")?, signature: string(one, "signature") })
+    });
+    let exchange = Exchange {
+        text: string(&json, "text")?,
+        reasoning: reasoning.collect::<Option<_>>()?,
+        calls: Vec::new(),
+    };
+    let mut calls = array("calls")?.iter().map(read_call).collect::<Option<Vec<_>>>()?;
+    for group in array("refused")? {
+        let fate = Fate::Refused(Refusal::parse(group.get("reason")?.as_str()?)?);
+        for view in group.get("calls")?.as_array()? {
+            let call = Call::stored(0, CallView::read(view)?, fate);
+            // In the unified loop, a refused call has a result and is in both lists.
+            if !calls.iter().any(|one| one.view().id == call.view().id) {
+                calls.push(call);
+            }
+        }
+    }
+    for one in array("awaiting")? {
+        let args = one.get("args")?.clone().into_owned();
+        let (id, name) = (string(one, "id")?, string(one, "name")?);
+        let view = CallView { id, name, args, signature: String::new() };
+        let call = Call::stored(small(one, "call")?, view, Fate::Waiting);
+        calls.push(call.with_action(string(one, "action"), project));
+    }
+    let place = Place {
+        phase: PhaseName::parse(json.get("phase")?.as_str()?)?,
+        cycle: small(&json, "cycle")?,
+        id: 0,
+        is_approved: json.get("approved")?.as_bool()?,
+        elsewhere: json.get("elsewhere")?.as_bool()?,
+    };
+    Some(Calling::stored(calls, exchange, place))
+}
+
+fn read_call(json: &Json<'_>) -> Option<Call> {
+    let fate = match json.get("kind")?.as_str()? {
+        "run" => Fate::RUN,
+        "replay" => Fate::Replay,
+        "recalled" => Fate::Recall,
+        _ => Fate::Refused(Refusal::parse(json.get("reason")?.as_str()?)?),
+    };
+    let call = Call::stored(small(json, "call")?, CallView::read(json.get("view")?)?, fate);
+    Some(call.of_tool(json.get("readOnly")?.as_bool()?, json.get("again")?.as_bool()?))
+}
+
+fn string(json: &Json<'_>, key: &str) -> Option<String> {
+    json.get(key)?.as_str().map(str::to_owned)
+}
+
+fn small(json: &Json<'_>, key: &str) -> Option<u32> {
+    u32::try_from(json.get(key)?.as_u64()?).ok()
+}

@@ -1,0 +1,129 @@
+//! The stored state of a turn: everything that its records do not contain.
+//!
+//! Hosts read its members `status`, `seq`, `leaseMs` and `keepsText` (`pkg/src/kept.ts`).
+
+use super::super::end::{End, Point};
+use super::super::machine::Machine;
+use super::super::phase::Phase;
+use super::super::progress::Progress;
+use super::journal::Journal;
+use crate::json::Json;
+use crate::store::FORMAT;
+use crate::stream::Usage;
+use crate::trace::PhaseName;
+
+const POINTS: [(&str, Point); 5] = [
+    ("action", Point::Action),
+    ("ask", Point::Ask),
+    ("awaiting", Point::Awaiting),
+    ("running", Point::Running),
+    ("step", Point::Step),
+];
+
+/// A stored state.
+#[derive(Debug, Clone)]
+pub(super) struct KeptState {
+    pub(super) status: String,
+    pub(super) reason: String,
+    pub(super) point: Point,
+    pub(super) epoch: u64,
+    pub(super) lease_ms: u64,
+    pub(super) keeps_text: bool,
+    pub(super) kept_events: (u64, u64),
+    pub(super) progress: Progress,
+}
+
+/// Returns the JSON text of the state, for the next commit.
+pub(super) fn text(turn: &Machine, journal: &Journal, epoch: u64) -> String {
+    let number = |n: u32| Json::integer(u64::from(n));
+    let (progress, end) = (turn.record().progress(), turn.end());
+    let (point, phase) = (turn.point(), &progress.phase);
+    let name = |one: &(&'static str, Point)| (one.1 == point).then_some(one.0);
+    let point = POINTS.iter().find_map(name).unwrap_or_default();
+    let reason = match end {
+        Some(End::Cancelled(reason)) => Json::string(reason.clone()),
+        _ => Json::Null,
+    };
+    let (events, bytes) = journal.size();
+    let phase = Json::object([
+        ("name", phase.name().name().into()),
+        ("inferences", number(phase.inferences())),
+        ("executed", number(phase.executed())),
+        ("lastChance", phase.is_last_chance().into()),
+        ("text", phase.settled_text().to_owned().into()),
+        ("whole", phase.text().to_owned().into()),
+    ]);
+    Json::object([
+        ("v", Json::integer(FORMAT)),
+        ("status", end.map_or("running", End::status).into()),
+        ("reason", reason),
+        ("point", point.into()),
+        ("epoch", Json::integer(epoch)),
+        ("leaseMs", Json::integer(journal.keep().lease_ms)),
+        ("keepsText", (journal.keep().events > 0).into()),
+        ("seq", Json::integer(progress.seq)),
+        ("toolBatchId", number(progress.batch)),
+        ("decided", number(progress.judged)),
+        ("keptEvents", Json::integer(events)),
+        ("keptBytes", Json::integer(bytes)),
+        ("cycle", number(progress.cycle)),
+        ("inferences", number(progress.inferences)),
+        ("calls", number(progress.calls)),
+        ("toolsMs", Json::integer(progress.tools_ms)),
+        ("shown", progress.shown.clone().into()),
+        ("usage", progress.usage.to_json()),
+        ("phase", phase),
+    ])
+    .to_text()
+}
+
+impl KeptState {
+    /// Reads a stored state. `None` if this version did not write it.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let json = Json::parse_lossy(text.as_bytes(), text.len()).ok()?;
+        if json.get("v")?.as_u64()? != FORMAT {
+            return None;
+        }
+        let long = |key: &str| json.get(key)?.as_u64();
+        let number = |key: &str| u32::try_from(long(key)?).ok();
+        let text = |json: &Json<'_>, key: &str| json.get(key)?.as_str().map(str::to_owned);
+        let name = json.get("point")?.as_str()?;
+        let point = POINTS.iter().find_map(|one| (one.0 == name).then_some(one.1))?;
+        let phase = json.get("phase")?;
+        let small = |key: &str| u32::try_from(phase.get(key)?.as_u64()?).ok();
+        let usage = json.get("usage")?;
+        let tokens = |key: &str| usage.get(key).and_then(Json::as_u64);
+        Some(Self {
+            status: text(&json, "status")?,
+            reason: text(&json, "reason").unwrap_or_default(),
+            point,
+            epoch: long("epoch")?,
+            lease_ms: long("leaseMs")?,
+            keeps_text: json.get("keepsText")?.as_bool()?,
+            kept_events: (long("keptEvents")?, long("keptBytes")?),
+            progress: Progress {
+                seq: long("seq")?,
+                batch: number("toolBatchId")?,
+                judged: number("decided")?,
+                cycle: number("cycle")?,
+                inferences: number("inferences")?,
+                calls: number("calls")?,
+                tools_ms: long("toolsMs")?,
+                shown: text(&json, "shown")?,
+                usage: Usage {
+                    input_tokens: tokens("inputTokens"),
+                    output_tokens: tokens("outputTokens"),
+                    cached_input_tokens: tokens("cachedInputTokens"),
+                    reasoning_tokens: tokens("reasoningTokens"),
+                },
+                phase: Phase::restored(
+                    PhaseName::parse(phase.get("name")?.as_str()?)?,
+                    (small("inferences")?, small("executed")?),
+                    phase.get("lastChance")?.as_bool()?,
+                    // A repeated inference starts anew.
+                    text(phase, if point == Point::Ask { "text" } else { "whole" })?,
+                ),
+            },
+        })
+    }
+}

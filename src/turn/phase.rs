@@ -1,0 +1,270 @@
+//! One phase of a turn: what it allows, what it has shown, and what follows it.
+
+use super::end::Point;
+use super::policy::{Freeze, Policy, ResultsAs};
+use crate::stream::Delta;
+use crate::tool::Rules;
+use crate::trace::{EventKind, PhaseName};
+
+/// The counters and text of one phase of one cycle.
+#[derive(Debug, Clone)]
+pub(super) struct Phase {
+    name: PhaseName,
+    /// Inferences made.
+    inferences: u32,
+    /// Tool calls executed.
+    executed: u32,
+    /// Tool phase: a call was received, so no more text is shown.
+    frozen: bool,
+    /// Action phase: the one extra inference after a refusal was used. It offers no tools.
+    last_chance: bool,
+    /// Text shown in this phase.
+    text: String,
+    /// Length of `text` in bytes when the current inference began.
+    asked_at: usize,
+    /// Text of the current inference was shown.
+    spoke: bool,
+}
+
+/// What a turn does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Makes the next inference of the phase.
+    Ask,
+    /// Begins the action phase.
+    Act,
+    /// Begins the tool phase of the next cycle.
+    Cycle,
+    /// Ends: the text of the phase is the answer.
+    Complete,
+    /// Ends with an answer that is composed from the results.
+    Compose,
+    /// Ends as paused. A resumed turn continues at this point.
+    Pause(Point),
+}
+
+impl Phase {
+    pub(super) fn new(name: PhaseName) -> Self {
+        Self {
+            name,
+            inferences: 0,
+            executed: 0,
+            frozen: false,
+            last_chance: false,
+            text: String::new(),
+            asked_at: 0,
+            spoke: false,
+        }
+    }
+
+    /// Restores a phase between two inferences.
+    pub(super) fn restored(
+        name: PhaseName,
+        (inferences, executed): (u32, u32),
+        last_chance: bool,
+        text: String,
+    ) -> Self {
+        Self {
+            inferences,
+            executed,
+            frozen: name == PhaseName::Tool && inferences > 1,
+            last_chance,
+            asked_at: text.len(),
+            text,
+            ..Self::new(name)
+        }
+    }
+
+    pub(super) fn name(&self) -> PhaseName {
+        self.name
+    }
+
+    pub(super) fn inferences(&self) -> u32 {
+        self.inferences
+    }
+
+    pub(super) fn executed(&self) -> u32 {
+        self.executed
+    }
+
+    pub(super) fn is_last_chance(&self) -> bool {
+        self.last_chance
+    }
+
+    /// The text shown in this phase.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The text without that of the current inference: a repeated inference starts anew.
+    pub(super) fn settled_text(&self) -> &str {
+        self.text.get(..self.asked_at).unwrap_or_default()
+    }
+
+    /// The number of executions left.
+    pub(super) fn budget(&self, policy: &Policy) -> u32 {
+        match self.name {
+            PhaseName::Tool => policy.max_tools.saturating_sub(self.executed),
+            PhaseName::Action => policy.action_max_tools.saturating_sub(self.executed),
+            PhaseName::Unified | PhaseName::Complete if self.is_last_step(policy) => 0,
+            PhaseName::Unified | PhaseName::Complete => u32::MAX,
+        }
+    }
+
+    /// Whether the phase has tools at all.
+    pub(super) fn has_tools(&self, policy: &Policy) -> bool {
+        match self.name {
+            PhaseName::Tool => policy.max_tools > 0,
+            PhaseName::Action => {
+                !policy.action_tools.is_empty() && policy.action_max_tools > 0 && !self.last_chance
+            }
+            PhaseName::Unified | PhaseName::Complete => true,
+        }
+    }
+
+    /// Whether the next request offers tools. The last unified step still does, as the plain loop
+    /// does.
+    pub(super) fn offers_tools(&self, policy: &Policy) -> bool {
+        let budget = self.name == PhaseName::Unified || self.budget(policy) > 0;
+        budget && self.has_tools(policy)
+    }
+
+    pub(super) fn rules<'a>(&self, policy: &'a Policy) -> Rules<'a> {
+        let allow = policy.action_tools.as_slice();
+        Rules {
+            tools_on: self.has_tools(policy),
+            allow: (self.name == PhaseName::Action).then_some(allow),
+            budget: self.budget(policy),
+        }
+    }
+
+    /// Whether a call that is refused here may run in a tool phase after this phase.
+    pub(super) fn may_cycle(&self, policy: &Policy, cycle: u32) -> bool {
+        self.name == PhaseName::Action && cycle < policy.max_cycles && policy.max_tools > 0
+    }
+
+    /// Whether the model receives results as boxes. Otherwise it receives the provider's messages.
+    pub(super) fn is_boxed(&self, policy: &Policy) -> bool {
+        self.name != PhaseName::Unified && policy.results_as == ResultsAs::SystemBox
+    }
+
+    /// Whether a response is not read beyond its first complete call.
+    pub(super) fn stops_at_call(&self, policy: &Policy) -> bool {
+        let stops = match policy.freeze {
+            Freeze::Auto => self.budget(policy) == 1,
+            Freeze::Batch => false,
+            Freeze::FirstCall => true,
+        };
+        stops && self.name == PhaseName::Tool
+    }
+
+    /// Whether the current inference is the last one of the unified loop that the policy allows.
+    fn is_last_step(&self, policy: &Policy) -> bool {
+        self.inferences >= policy.max_steps
+    }
+
+    /// Counts a new inference.
+    pub(super) fn ask(&mut self) {
+        self.inferences += 1;
+        self.asked_at = self.text.len();
+        self.spoke = false;
+    }
+
+    pub(super) fn execute(&mut self, calls: u32) {
+        self.executed += calls;
+    }
+
+    /// Takes a delta of the current inference. Returns the event that shows it, if it is shown.
+    pub(super) fn show(&mut self, delta: Delta) -> Option<EventKind> {
+        match delta {
+            Delta::Text(chunk) if !self.frozen && !chunk.is_empty() => {
+                if self.name == PhaseName::Unified && !self.spoke {
+                    // The answer is the text of the last inference that has text, so earlier text
+                    // is dropped.
+                    self.text.clear();
+                    self.asked_at = 0;
+                }
+                self.spoke = true;
+                self.text.push_str(&chunk);
+                Some(EventKind::Text(chunk))
+            }
+            Delta::Reasoning { text, .. } if !self.frozen && !text.is_empty() => {
+                Some(EventKind::Reasoning(text))
+            }
+            Delta::ToolCallStart { .. } => {
+                self.frozen |= self.name == PhaseName::Tool;
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Adds an answer that the model did not give.
+    pub(super) fn answer(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// Removes the last bytes of the text, which were not shown after all.
+    pub(super) fn retract(&mut self, bytes: usize) {
+        retract(&mut self.text, bytes);
+    }
+
+    /// What follows a response without calls.
+    pub(super) fn after_text(&mut self, policy: &Policy, cycle: u32, pause: bool) -> Step {
+        match self.name {
+            // The model requested no tool, so its text is the answer. In a second cycle this holds
+            // only if there is text, because the results of the first cycle need an answer.
+            PhaseName::Tool if self.inferences == 1 && (cycle == 1 || self.has_text()) => {
+                Step::Complete
+            }
+            PhaseName::Tool => Self::after_tools(policy, pause),
+            PhaseName::Action => self.after_action(false),
+            PhaseName::Unified | PhaseName::Complete => Step::Complete,
+        }
+    }
+
+    /// What follows a batch of calls. `elsewhere`: a refused call would run in a tool phase.
+    pub(super) fn after_calls(
+        &mut self,
+        (executed, elsewhere): (u32, bool),
+        policy: &Policy,
+        cycle: u32,
+        pause: bool,
+    ) -> Step {
+        match self.name {
+            PhaseName::Tool if executed > 0 && self.budget(policy) > 0 && !pause => Step::Ask,
+            PhaseName::Tool => Self::after_tools(policy, pause),
+            PhaseName::Action if executed > 0 => Step::Ask,
+            PhaseName::Action if elsewhere && cycle < policy.max_cycles => Step::Cycle,
+            PhaseName::Action => self.after_action(true),
+            PhaseName::Unified | PhaseName::Complete if self.is_last_step(policy) => Step::Complete,
+            PhaseName::Unified | PhaseName::Complete if pause => Step::Pause(Point::Step),
+            PhaseName::Unified | PhaseName::Complete => Step::Ask,
+        }
+    }
+
+    /// What follows the tool phase.
+    pub(super) fn after_tools(policy: &Policy, pause: bool) -> Step {
+        if policy.pause_after_tools || pause { Step::Pause(Point::Action) } else { Step::Act }
+    }
+
+    fn after_action(&mut self, refused: bool) -> Step {
+        if self.has_text() {
+            return Step::Complete;
+        }
+        if refused && !self.last_chance {
+            self.last_chance = true;
+            return Step::Ask;
+        }
+        Step::Compose
+    }
+
+    fn has_text(&self) -> bool {
+        !self.text.trim().is_empty()
+    }
+}
+
+/// Removes the last bytes of a text, down to a boundary of a character.
+pub(super) fn retract(text: &mut String, bytes: usize) {
+    text.truncate(text.floor_char_boundary(text.len().saturating_sub(bytes)));
+}

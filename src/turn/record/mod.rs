@@ -1,0 +1,203 @@
+//! Everything that a turn knows and tells, except its state.
+//!
+//! The [machine](super::machine) decides which state follows; what happens on the way is done here.
+
+mod calls;
+mod emit;
+
+pub(super) use calls::{Calling, Place, compose, reuse_key};
+
+use std::collections::VecDeque;
+
+use super::options::{Mode, TurnOptions};
+use super::phase::{Phase, Step, retract};
+use super::progress::Progress;
+use super::prompt::{self, Conversation};
+use super::protocol::Effect;
+use crate::error::Error;
+use crate::inference::{Inference, Rules};
+use crate::secret::Secret;
+use crate::stream::{Delta, Response};
+use crate::tool::Ledger;
+use crate::trace::{EventKind, PhaseName};
+
+/// What a turn knows and tells.
+#[derive(Debug, Clone)]
+pub(super) struct Record {
+    options: TurnOptions,
+    secret: Secret,
+    /// Milliseconds on the host's clock; never decreases.
+    now: u64,
+    started: u64,
+    progress: Progress,
+    conversation: Conversation,
+    ledger: Ledger,
+    /// Signatures of all refused calls, each once.
+    blocked: Vec<String>,
+    /// The judged batches that have ended, in order.
+    closed: Vec<Calling>,
+    /// The host wants a pause.
+    pause: bool,
+    /// The effects that the host has not polled yet.
+    effects: VecDeque<Effect>,
+}
+
+impl Record {
+    pub(super) fn new(mut options: TurnOptions) -> Result<Self, Error> {
+        let phase = match options.mode {
+            Mode::TwoStage => PhaseName::Tool,
+            Mode::Unified => PhaseName::Unified,
+        };
+        Ok(Self {
+            conversation: Conversation::new(&mut options)?,
+            secret: options.secret.clone(),
+            now: 0,
+            started: 0,
+            progress: Progress::new(phase),
+            ledger: Ledger::default(),
+            blocked: Vec::new(),
+            closed: Vec::new(),
+            pause: false,
+            effects: VecDeque::new(),
+            options,
+        })
+    }
+
+    pub(super) fn options(&self) -> &TurnOptions {
+        &self.options
+    }
+
+    pub(super) fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Sets the clock.
+    pub(super) fn advance(&mut self, now_ms: u64) {
+        self.now = self.now.max(now_ms);
+    }
+
+    /// When the time of the turn is over.
+    pub(super) fn end_of_time(&self) -> u64 {
+        self.started.saturating_add(self.options.policy.turn_ms)
+    }
+
+    pub(super) fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// Restores the values that the batches do not contain.
+    pub(super) fn restore(&mut self, progress: Progress) {
+        self.progress = progress;
+    }
+
+    pub(super) fn closed(&self) -> &[Calling] {
+        &self.closed
+    }
+
+    /// Takes a judged batch that has ended.
+    pub(super) fn archive(&mut self, calling: Calling) {
+        self.closed.push(calling);
+    }
+
+    pub(super) fn pause(&mut self) {
+        self.pause = true;
+    }
+
+    /// Begins the turn.
+    pub(super) fn start(&mut self) {
+        self.started = self.now;
+        self.trace_tools();
+    }
+
+    /// Begins a phase.
+    pub(super) fn begin_phase(&mut self, name: PhaseName) {
+        self.progress.phase = Phase::new(name);
+        self.phase_started(false);
+    }
+
+    /// Begins the tool phase of the next cycle.
+    pub(super) fn begin_cycle(&mut self) {
+        self.progress.cycle += 1;
+        self.begin_phase(PhaseName::Tool);
+    }
+
+    /// Begins the next inference of the phase.
+    pub(super) fn count_inference(&mut self) {
+        self.progress.inferences += 1;
+        self.progress.phase.ask();
+    }
+
+    /// Makes the current inference.
+    pub(super) fn inference(&self) -> Inference {
+        let policy = &self.options.policy;
+        let rules = Rules {
+            first_byte_ms: policy.model_first_byte_ms,
+            idle_ms: policy.model_idle_ms,
+            max_retries: self.options.max_retries,
+            secret: self.secret.clone(),
+            end: self.end_of_time(),
+            discards_output: false,
+            stops_at_call: self.progress.phase.stops_at_call(policy),
+        };
+        Inference::new(self.progress.inferences, self.options.dialect, rules, self.now)
+    }
+
+    /// Sends the request of an inference.
+    pub(super) fn send(&mut self, inference: &Inference) {
+        let body = self.conversation.request_body(&self.options, &self.progress.phase);
+        let (inference, attempt) = (inference.number(), inference.attempt());
+        self.push(Effect::Fetch { inference, attempt, body });
+    }
+
+    /// Shows a part of a response, if the phase allows it.
+    pub(super) fn show(&mut self, delta: Delta) {
+        let Some(kind) = self.progress.phase.show(delta) else { return };
+        if let EventKind::Text(chunk) = &kind {
+            self.progress.shown.push_str(chunk);
+        }
+        self.emit(kind);
+    }
+
+    /// Shows an answer that the model did not give.
+    pub(super) fn answer(&mut self, text: String) {
+        self.progress.phase.answer(&text);
+        self.progress.shown.push_str(&text);
+        self.emit(EventKind::Text(text));
+    }
+
+    /// Returns to the last event that was shown, without the last bytes of text.
+    pub(super) fn retract(&mut self, seq: u64, bytes: usize) {
+        self.progress.phase.retract(bytes);
+        retract(&mut self.progress.shown, bytes);
+        self.progress.seq = seq;
+    }
+
+    /// Counts and traces a response that is complete or that is not read further.
+    pub(super) fn response_done(&mut self, response: &Response) {
+        if let Some(usage) = response.usage {
+            self.progress.usage.add(usage);
+        }
+        let (policy, phase) = (&self.options.policy, &self.progress.phase);
+        let flags = self.conversation.flags(phase.offers_tools(policy));
+        let template = prompt::template(phase, policy);
+        self.trace_llm_call(response, template, flags);
+    }
+
+    /// What follows a response without calls.
+    pub(super) fn after_text(&mut self) -> Step {
+        let Progress { phase, cycle, .. } = &mut self.progress;
+        phase.after_text(&self.options.policy, *cycle, self.pause)
+    }
+
+    /// What follows a batch of calls.
+    pub(super) fn after_calls(&mut self, calling: &Calling) -> Step {
+        let outcome = (calling.batch().executed(), calling.place().elsewhere);
+        let Progress { phase, cycle, .. } = &mut self.progress;
+        phase.after_calls(outcome, &self.options.policy, *cycle, self.pause)
+    }
+
+    /// What follows the tool phase.
+    pub(super) fn after_tools(&self) -> Step {
+        Phase::after_tools(&self.options.policy, self.pause)
+    }
+}

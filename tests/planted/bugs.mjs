@@ -1,0 +1,186 @@
+// The bugs that are planted in the core: a name, a file in `src`, the exact text of a rule there,
+// and what stands in its place. `planted("…")` is true while the bug of this name is planted.
+const planted = (name) => `crate::planted::planted("${name}")`
+
+/** A condition that holds also, or no longer, while the bug is planted. */
+const or = (name, condition) => `(${condition}) || ${planted(name)}`
+const unless = (name, condition) => `(${condition}) && !${planted(name)}`
+
+const bug = (name, file, find, replacement) => ({
+  ...{ name, file: `src/${file}`, find },
+  replace: replacement(name),
+})
+
+const BATCH = 'tool/batch/mod.rs'
+const CALLS = 'turn/record/calls.rs'
+const EMIT = 'turn/record/emit.rs'
+const MACHINE = 'turn/machine.rs'
+const DURABLE = 'turn/durable/mod.rs'
+const JOURNAL = 'turn/durable/journal.rs'
+const RESUME = 'turn/durable/resume.rs'
+const SNAPSHOT = 'turn/durable/snapshot.rs'
+
+export const bugs = [
+  bug(
+    'a call without outcome runs again',
+    ...[BATCH, 'if call.may_run_again && tool.is_some_and(ToolSpec::may_run_again) {'],
+    (name) =>
+      `if (call.may_run_again && tool.is_some_and(ToolSpec::may_run_again))
+                || (tool.is_some() && ${planted(name)})
+            {`,
+  ),
+  bug(
+    'a denied call runs',
+    ...[BATCH, '(Ruling::Execute, Approval::Denied) =>'],
+    (name) => `(Ruling::Execute, Approval::Denied) if !${planted(name)} =>`,
+  ),
+  bug(
+    'a late result changes the outcome',
+    BATCH,
+    `let running = |call: &&mut Call| call.number == number && call.limits().is_some();
+        let Some(call) = self.calls.iter_mut().find(running) else { return false };`,
+    (name) => `let late = ${planted(name)};
+        let running =
+            |call: &&mut Call| call.number == number && (late || call.limits().is_some());
+        let Some(call) = self.calls.iter_mut().find(running) else { return false };
+        if late {
+            call.settled = None;
+        }`,
+  ),
+  bug(
+    'a number is given twice',
+    ...[RESUME, 'progress.seq = seq;'],
+    (name) => `progress.seq = seq - u64::from(${planted(name)});`,
+  ),
+  bug(
+    'a request before the turn is ours',
+    ...[JOURNAL, 'Effect::Fetch { .. } if self.ours =>'],
+    (name) => `Effect::Fetch { .. } if ${or(name, 'self.ours')} =>`,
+  ),
+  bug(
+    'a resumed phase has its budget anew',
+    ...[SNAPSHOT, 'small("executed")?'],
+    (name) => `if ${planted(name)} { 0 } else { small("executed")? }`,
+  ),
+  bug(
+    'a resumed turn forgets what ran',
+    BATCH,
+    `ledger.accept(call.signature.clone(), call.number);
+            call.settled = outcome`,
+    (name) => `if call.fate == Fate::Recall || !${planted(name)} {
+                ledger.accept(call.signature.clone(), call.number);
+            }
+            call.settled = outcome`,
+  ),
+  bug(
+    'a start without a claim',
+    ...[DURABLE, 'journal.record(name, records::claim(idempotency_key));'],
+    (name) => `if !${planted(name)} {
+                    journal.record(name, records::claim(idempotency_key));
+                }`,
+  ),
+  bug(
+    'a stop leaves tools running',
+    ...[MACHINE, 'State::Calling(calling) => calling.cancel(&mut self.record),'],
+    (name) => `State::Calling(_) if ${planted(name)} => {}
+            State::Calling(calling) => calling.cancel(&mut self.record),`,
+  ),
+  bug(
+    'a stopped turn is a conflict',
+    ...[RESUME, '"cancelled" =>'],
+    (name) => `"cancelled" if !${planted(name)} =>`,
+  ),
+  bug(
+    'a store that fails counts as kept',
+    ...[JOURNAL, 'if attempt >= ATTEMPTS {'],
+    (name) => `if attempt >= ATTEMPTS && ${planted(name)} {
+                    self.kept(now);
+                    return None;
+                }
+                if attempt >= ATTEMPTS {`,
+  ),
+  bug(
+    'a tool starts before its claim is kept',
+    ...[JOURNAL, '            Effect::Check { .. }\n'],
+    (name) => `            Effect::RunTool { .. } if ${planted(name)} => {
+                self.ready.push_back(effect);
+            }
+            Effect::Check { .. }
+`,
+  ),
+  bug(
+    'a trace has arguments',
+    ...[EMIT, 'self.trace("tool_call", members(call));'],
+    (name) => `let mut own = members(call);
+        if ${planted(name)} {
+            own.push(("args", call.view().args.clone()));
+        }
+        self.trace("tool_call", own);`,
+  ),
+  bug('a turn is never over', ...[DURABLE, 'self.turn.end().is_none_or(End::is_open)'], (name) =>
+    or(name, 'self.turn.end().is_none_or(End::is_open)'),
+  ),
+  bug(
+    'an approval fits any call',
+    ...[MACHINE, '|(one, _)| one == signature'],
+    (name) => `|(one, _)| ${or(name, 'one == signature')}`,
+  ),
+  bug(
+    'an event is shown before it is kept',
+    ...[JOURNAL, 'gathering.last_seq = event.seq;'],
+    (name) => `gathering.last_seq = event.seq;
+                if ${planted(name)} {
+                    return self.ready.push_back(Effect::Emit(event));
+                }`,
+  ),
+  bug(
+    'an outcome of any age',
+    ...[BATCH, '|(_, age_ms)| *age_ms <= limit'],
+    (name) => `|(_, age_ms)| ${or(name, '*age_ms <= limit')}`,
+  ),
+  bug(
+    'an owner shows no life',
+    ...[JOURNAL, 'self.last.saturating_add(self.keep.lease_ms / 3)'],
+    (name) => `if ${planted(name)} {
+            return u64::MAX;
+        }
+        self.last.saturating_add(self.keep.lease_ms / 3)`,
+  ),
+  bug(
+    'each start has its own key',
+    ...[CALLS, 'tenant(options).to_owned().into(),'],
+    (name) => `if ${planted(name)} { &options.secret } else { tenant(options) }.to_owned().into(),`,
+  ),
+  bug(
+    'kept outcomes are forgotten',
+    ...[RESUME, 'kept.record(&records::outcome_name(id, call))?'],
+    (name) => `kept.record(&records::outcome_name(id, call)).filter(|_| !${planted(name)})?`,
+  ),
+  bug(
+    'kept text is not part of the whole',
+    ...[RESUME, 'progress.shown.push_str(chunk);'],
+    (name) => `if !${planted(name)} {
+                progress.shown.push_str(chunk);
+            }`,
+  ),
+  bug(
+    'no lease',
+    ...[RESUME, 'kept.idle_ms.is_none_or(|idle_ms| idle_ms >= state.lease_ms)'],
+    (name) => or(name, 'kept.idle_ms.is_none_or(|idle_ms| idle_ms >= state.lease_ms)'),
+  ),
+  bug(
+    'what was not shown counts as shown',
+    ...[DURABLE, 'journal.unseen()'],
+    (name) => `if ${planted(name)} { 0 } else { journal.unseen() }`,
+  ),
+  bug(
+    'what was shown is not counted',
+    ...[RESUME, 'state.status == "running" && !state.keeps_text'],
+    (name) => unless(name, 'state.status == "running" && !state.keeps_text'),
+  ),
+  bug(
+    'who slept does not ask',
+    ...[JOURNAL, 'now.saturating_sub(flight.made) >= self.keep.lease_ms'],
+    (name) => unless(name, 'now.saturating_sub(flight.made) >= self.keep.lease_ms'),
+  ),
+]

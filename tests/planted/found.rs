@@ -1,0 +1,5 @@
+
+#[test]
+fn planted_in_the_core() {
+    all(INSIDE, turnlock::planted::plant);
+}
