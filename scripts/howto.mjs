@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { tracked } from './alone.mjs'
-import { root, target } from './setup.mjs'
+import { cargoEnv, root, target } from './setup.mjs'
 
 const copy = join(root, '.cache', 'howto')
 /** What the core, its generator and their workspace need. */
@@ -25,7 +25,7 @@ function edit(file, from, to) {
 }
 
 function cargo(...args) {
-  const env = { ...process.env, CARGO_TARGET_DIR: join(target, 'howto') }
+  const env = { ...cargoEnv, CARGO_TARGET_DIR: join(target, 'howto') }
   const options = { cwd: copy, env, stdio: ['ignore', 'inherit', 'inherit'] }
   assert.equal(spawnSync('cargo', args, options).status, 0, `cargo ${args.join(' ')}`)
 }
@@ -49,17 +49,12 @@ edit('src/provider/mod.rs', last, `${last}    /// Telex.\n    Telex = "telex" in
 
 // A policy field: one row, and where it acts.
 const row = '        /// Unified mode: maximum inferences in one turn.\n'
-const field = `        /// Characters of one result in a composed answer.
-        composed_chars "composedChars": u32 = 2_000, whole 1..=1_000_000;
+const field = `        /// Unified mode: inferences after which tools are not executed.
+        tool_steps "toolSteps": u32 = 1_000, whole 1..=1_000;
 `
 edit('src/turn/policy.rs', row, field + row)
-const acts = 'src/turn/action.rs'
-edit(acts, '.take(COMPOSED_CHARS)', '.take(self.options.policy.composed_chars as usize)')
-edit(
-  acts,
-  '/// Characters of one result in a composed answer.\nconst COMPOSED_CHARS: usize = 2_000;\n',
-  '',
-)
+const acts = 'src/turn/phase.rs'
+edit(acts, '>= policy.max_steps', '>= policy.max_steps.min(policy.tool_steps)')
 
 const core = ['--package', 'turnlock']
 cargo('clippy', ...core, '--locked', '--', '-D', 'warnings')
@@ -73,7 +68,7 @@ assert.deepEqual(
   ['src/provider/mod.rs', acts, 'src/turn/policy.rs'],
 )
 const texts = written.map((file) => readFileSync(join(copy, file), 'utf8')).join('')
-for (const word of ["'telex'", 'composedChars?: number', '@defaultValue 2000']) {
+for (const word of ["'telex'", 'toolSteps?: number', '@defaultValue 1000']) {
   assert.ok(texts.includes(word), `no generated file has ${word}`)
 }
 console.log(

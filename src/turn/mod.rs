@@ -16,16 +16,17 @@
 //!
 //! ```
 //! use std::collections::VecDeque;
-//! use turnlock::Next;
+//! use turnlock::{Dialect, Next};
+//! use turnlock::json::Json;
 //! use turnlock::stream::{Delta, FinishReason};
-//! use turnlock::turn::{Effect, Input, Settled, Turn};
+//! use turnlock::tool::{Registry, ToolSpec};
+//! use turnlock::turn::{Effect, Input, Settled, Turn, TurnOptions};
 //!
-//! let mut turn = Turn::new(
-//!     br#"{ "dialect": "openai-chat", "requestId": "r1",
-//!         "secret": "0123456789abcdef0123456789abcdef",
-//!         "messages": [{ "role": "user", "content": "What is in notes.txt?" }],
-//!         "tools": [{ "name": "read_file", "readOnly": true }] }"#,
-//! )?;
+//! let secret = "0123456789abcdef0123456789abcdef"; // a host draws it
+//! let asked = [("role", "user".into()), ("content", "What is in notes.txt?".into())];
+//! let options = TurnOptions::new(Dialect::OpenAiChat, "r1", secret, vec![Json::object(asked)])
+//!     .tools(Registry::new(vec![ToolSpec::new("read_file").read_only(true)])?);
+//! let mut turn = Turn::new(options)?;
 //! let call = || vec![
 //!     Delta::ToolCallStart { index: 0, id: "c1".into(), name: "read_file".into() },
 //!     Delta::ToolCallArguments { index: 0, text: r#"{"path":"notes.txt"}"#.into() },

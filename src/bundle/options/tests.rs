@@ -79,7 +79,7 @@ fn messages_are_those_of_the_contract() {
     for (text, message) in [
         ("[]", "`options`: expected an object"),
         ("{}", "`task`: expected a string that is not empty"),
-        (r#"{"task":"t","k":0}"#, "`k`: expected a whole number in range"),
+        (r#"{"task":"t","k":0}"#, "`k`: expected a whole number from 1 to 128"),
         (r#"{"task":"t","epsilon":2}"#, "`epsilon`: expected a number from 0 to 1"),
         (r#"{"task":"t","weights":[-1]}"#, "`weights`: expected numbers from 0 on"),
         (r#"{"task":"t","compact":1}"#, "`compact`: expected true or false"),
