@@ -138,7 +138,7 @@ impl Turn {
     /// `turn.conflict`, `turn.cancelled` or `store.version`.
     ///
     /// # Errors
-    /// Those of [`Options::parse`].
+    /// Those of [`TurnOptions::parse`].
     pub fn restore(text: &[u8]) -> Result<Self, Error> {
         Self::restore_json(Json::parse_lossy(text, limits::KEPT_BYTES)?.into_owned())
     }

@@ -836,7 +836,7 @@ export interface BundleOptions extends DistanceOptions {
   must_agree?: string[] | undefined
   /** A weight for each replicate, at least 0; adds `confidence_weighted` to the summary. From 0. */
   weights?: number[] | undefined
-  /** Caps on the output. @defaultValue none */
+  /** Caps on the output. @defaultValue no cap */
   limits?: BundleLimits | undefined
 }
 

@@ -169,7 +169,7 @@ export const BUNDLE_OPTIONS: Rows = {
   epsilon: 0,
   must_agree: 0,
   weights: 0,
-  limits: 0,
+  limits: BUNDLE_LIMITS,
 }
 
 export const COMBINE_OPTIONS: Rows = {
@@ -178,7 +178,7 @@ export const COMBINE_OPTIONS: Rows = {
   epsilon: 0,
   must_agree: 0,
   weights: 0,
-  limits: 0,
+  limits: BUNDLE_LIMITS,
   separator: 0,
 }
 

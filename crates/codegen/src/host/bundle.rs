@@ -98,7 +98,8 @@ pub(super) fn tables() -> Vec<Table> {
                 epsilon from "CoreSummaryOptions";
                 must_agree from "CoreSummaryOptions";
                 weights from "CoreSummaryOptions";
-                limits from "CoreSummaryOptions";
+                /// Caps on the output.
+                limits: "BundleLimits" | deep = "no cap";
             }
         },
         table! {
