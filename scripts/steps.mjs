@@ -19,7 +19,9 @@ const node = process.execPath
 const tap = ['--test', '--test-reporter=tap', '--test-timeout=1800000']
 const locked = '--locked'
 const wasm = ['--target', 'wasm32-unknown-unknown']
+/** The Rust driver, for the web or natively. */
 const client = ['--package', 'turnlock-client', '--features', 'jsonschema', locked]
+const native = [...client, '--features', 'tokio']
 /** The packages of the project, without those of its build and tests. */
 const own = ['turnlock', 'turnlock-client', 'turnlock-wasm'].flatMap((name) => ['--package', name])
 const strict = ['--', '-D', 'warnings']
@@ -91,7 +93,10 @@ export const PARTS = {
     script('scripts', [...tap, ...testsIn('scripts')]),
   ],
   lint: [
-    clippy('lint (native)', ['--workspace', '--all-targets', locked, ...strict]),
+    clippy('lint (native)', [
+      ...['--workspace', '--all-targets', '--features', 'turnlock-client/tokio'],
+      ...[locked, ...strict],
+    ]),
     clippy('lint (wasm)', [
       ...['--workspace', '--exclude', 'turnlock-bindgen', '--all-targets'],
       ...['--features', 'turnlock-client/jsonschema', ...wasm, locked, ...strict],
@@ -131,8 +136,9 @@ export const PARTS = {
     }),
   ],
   driver: [
-    cargo('Rust driver (native)', ['test', '--lib', ...client]),
-    cargo('Rust driver (documentation)', ['test', '--doc', ...client]),
+    cargo('Rust driver (native)', ['test', '--lib', '--test', 'client_stores', ...native]),
+    cargo('Rust driver (documentation)', ['test', '--doc', ...native]),
+    script('Rust driver (tokio)', ['tests/client/run.mjs', 'native'], { lane: 'cargo' }),
     script('Rust driver (Chromium)', ['tests/client/run.mjs'], {
       ...{ lane: 'cargo', needs: [browser, testRunner] },
     }),
@@ -161,6 +167,7 @@ export const PARTS = {
     tests('example worker in Rust (workerd)', ['tests/server/rust-worker.test.mjs'], {
       after: [WORKER],
     }),
+    tests('example server in Rust', ['tests/server/rust-server.test.mjs'], { lane: 'cargo' }),
   ],
   size: [script('size', ['scripts/size.mjs', '--check'], { built: build, after: [PAGE, WORKER] })],
 }

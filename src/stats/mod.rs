@@ -45,6 +45,7 @@ pub(crate) use compare::compared;
 pub use compare::{Comparer, DistanceOptions, distance};
 pub use distribution::Numeric;
 pub(crate) use distribution::median;
+pub use nfc::nfc;
 pub(crate) use order::sort_by;
 pub(crate) use schema::{Kind, NodeId};
 pub use stop::{confidence, majority_lock, medoid, weighted_confidence, within};

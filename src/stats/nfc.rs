@@ -25,8 +25,9 @@ const V_COUNT: u32 = 21;
 const T_COUNT: u32 = 28;
 const S_COUNT: u32 = 19 * V_COUNT * T_COUNT;
 
-/// Returns `text` in NFC, borrowed if it already is.
-pub(crate) fn nfc(text: &str) -> Cow<'_, str> {
+/// Returns `text` in Unicode Normalization Form C, in which texts are compared; borrowed if it
+/// already is.
+pub fn nfc(text: &str) -> Cow<'_, str> {
     if text.chars().all(|c| c < FIRST) {
         return Cow::Borrowed(text);
     }

@@ -1,14 +1,11 @@
 //! The bundle tables: see tests/bundles/README.md. One play at a time: a bundle holds several
 //! connections at once, of which Chromium has six.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
-use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-use futures::future::LocalBoxFuture;
-use futures::{FutureExt, StreamExt};
+use futures::StreamExt;
 use serde_json::{Value, json};
 use turnlock::json::number_text;
 use turnlock_client::bundle::{
@@ -16,16 +13,15 @@ use turnlock_client::bundle::{
     ModelReplicateOptions, Price, Replicate, ReplicateContext, ReplicateError, ReplicateLimits,
     Stop, bundle_tool, expand_bundle, replay_bundle, replicate_by_model, run_bundle,
 };
-use turnlock_client::{TurnOptions, TurnStatus, run_turn};
-use wasm_bindgen_test::{console_log, wasm_bindgen_test};
+use turnlock_client::{BoxFuture, MaybeSend, MaybeSync, TurnOptions, TurnStatus, run_turn};
 
+use crate::platform::{Seen, say, test};
 use crate::site;
 
-type Attempt = LocalBoxFuture<'static, Result<Replicate, ReplicateError>>;
-type Run = Rc<dyn Fn(ReplicateContext) -> Attempt>;
-type Seeds = Rc<RefCell<BTreeMap<String, i64>>>;
+type Attempt = BoxFuture<'static, Result<Replicate, ReplicateError>>;
+type Seeds = Seen<BTreeMap<String, i64>>;
 
-#[wasm_bindgen_test]
+#[test]
 async fn tables() {
     let mut failures = Vec::new();
     let scenarios = site::tables("bundles").await;
@@ -36,29 +32,29 @@ async fn tables() {
     }
     let failed = failures.len();
     assert!(failed == 0, "\n\n{}\n{failed} of {} failed", failures.join("\n\n"), scenarios.len());
-    console_log!("{} plays", scenarios.len());
+    say!("{} plays", scenarios.len());
 }
 
 /// Settles in the order of places, or as the table says.
 #[derive(Clone, Default)]
-struct Order(Rc<RefCell<(BTreeSet<String>, Vec<Waker>)>>);
+struct Order(Seen<(BTreeSet<String>, Vec<Waker>)>);
 
 impl Order {
     fn done(&self, id: &str) {
-        let mut inner = self.0.borrow_mut();
+        let mut inner = self.0.lock();
         inner.0.insert(id.to_owned());
         inner.1.drain(..).for_each(Waker::wake);
     }
 
-    async fn after(&self, id: &str, entry: &Value) {
+    async fn after(self, id: String, entry: Value) {
         let number: u32 = id[1..].parse().unwrap();
         let wanted = match entry.get("after") {
             None if number > 1 => format!("r{}", number - 1),
             Some(Value::String(after)) => after.clone(),
             _ => return,
         };
-        poll_fn(|cx| {
-            let mut inner = self.0.borrow_mut();
+        poll_fn(move |cx| {
+            let mut inner = self.0.lock();
             if inner.0.contains(&wanted) {
                 return Poll::Ready(());
             }
@@ -84,12 +80,14 @@ impl Player {
     }
 
     /// Every replicate a model call to the provider.
-    fn replicate(&self) -> Run {
+    fn replicate(
+        &self,
+    ) -> impl Fn(ReplicateContext) -> Attempt + MaybeSend + MaybeSync + 'static + use<> {
         let (scenario, session) = (self.scenario.clone(), self.session.clone());
         let (order, seeds) = (self.order.clone(), self.seeds.clone());
-        Rc::new(move |context| {
+        move |context: ReplicateContext| {
             let id = context.id.clone();
-            seeds.borrow_mut().insert(id.clone(), context.seed);
+            seeds.lock().insert(id.clone(), context.seed);
             let attempt = usize::try_from(context.attempt).unwrap() - 1;
             let entry = scenario["replicates"][&id][attempt].clone();
             let model = model(&session, scenario["name"].as_str().unwrap(), &id);
@@ -98,18 +96,19 @@ impl Player {
                 .input(json!({ "text": "this" }));
             let run = replicate_by_model(options).unwrap();
             let order = order.clone();
-            let (expect, session) = (scenario["expect"].clone(), session.clone());
-            async move {
+            let others: Vec<_> = closed(&scenario["expect"]).filter(|one| *one != id).collect();
+            let others: Vec<_> = others.into_iter().map(str::to_owned).collect();
+            let session = session.clone();
+            Box::pin(async move {
                 let settled = run(context).await;
-                order.after(&id, &entry).await;
+                order.after(id.clone(), entry).await;
                 // A connection that is to be seen closing has to be there first.
-                for other in closed(&expect).filter(|other| *other != id) {
+                for other in others {
                     site::asked(&format!("{session}-{other}")).await;
                 }
                 settled
-            }
-            .boxed_local()
-        })
+            })
+        }
     }
 
     fn take(&mut self, event: Value) -> String {
@@ -123,7 +122,7 @@ impl Player {
 
     async fn alone(&mut self) -> Result<EvidenceBundle, String> {
         let replicate = self.replicate();
-        let options = BundleOptions::new(self.text("name"), move |context| replicate(context));
+        let options = BundleOptions::new(self.text("name"), replicate);
         let mut running = run_bundle(given(options, &self.scenario["options"]).record()).unwrap();
         let cancel = self.scenario["cancel"].clone();
         let mut events = Vec::new();
@@ -213,7 +212,7 @@ async fn play(scenario: &Value, session: &str) -> Result<(), String> {
     let replicates = scenario["replicates"].as_object().unwrap();
     for id in replicates.keys() {
         let session = format!("{session}-{id}");
-        let seed = player.seeds.borrow().get(id).copied();
+        let seed = player.seeds.lock().get(id).copied();
         // The seed goes along where the wire has a field for it.
         for request in site::requests(&session).await {
             let sent = request["body"]["seed"].as_i64();
@@ -248,7 +247,7 @@ fn met(
     }
     let EvidenceBundle { meta, replicates, summary, .. } = bundle;
     check(replicates.len() == meta.started, "one entry for each that was started")?;
-    let seeds = player.seeds.borrow();
+    let seeds = player.seeds.lock();
     let in_order = replicates.iter().enumerate().all(|(at, one)| {
         let seed = Some(&one.seed);
         one.id == format!("r{}", at + 1) && meta.seeds.get(at) == seed && seeds.get(&one.id) == seed

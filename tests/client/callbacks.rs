@@ -1,31 +1,24 @@
 //! What a host's callbacks may do wrong, and what it means to leave.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
 use futures::{FutureExt, StreamExt, stream};
-use gloo_timers::future::TimeoutFuture;
 use serde_json::{Value, json};
 use turnlock::stream::Delta;
 use turnlock::trace::EventKind;
 use turnlock::turn::Policy;
 use turnlock_client::store::MemoryStore;
 use turnlock_client::{
-    Approval, Model, ResumeOptions, RunningTurn, Tool, TurnOptions, TurnResult, TurnStatus,
-    resume_turn, run_turn,
+    Approval, Model, ResumeOptions, RunningTurn, Tool, ToolContext, TurnOptions, TurnResult,
+    TurnStatus, resume_turn, run_turn,
 };
-use wasm_bindgen::closure::Closure;
-use wasm_bindgen::{JsCast, JsValue};
-use wasm_bindgen_futures::spawn_local;
-use wasm_bindgen_test::{console_log, wasm_bindgen_test};
 
+use crate::platform::{Seen, say, sleep, spawn, test};
 use crate::site;
 
-fn go() -> Value {
+pub fn go() -> Value {
     json!([{ "role": "user", "content": "go" }])
 }
 
-fn any() -> Value {
+pub fn any() -> Value {
     json!({ "type": "object" })
 }
 
@@ -47,14 +40,14 @@ pub fn calls_once(name: &'static str) -> Model {
     })
 }
 
-async fn outcome(tool: Tool) -> TurnResult {
+pub async fn outcome(tool: Tool) -> TurnResult {
     let turn = run_turn(TurnOptions::new(calls_once("tool"), go()).tool(tool)).unwrap();
     turn.result().await
 }
 
 /// What comes of a tool that is started and goes beyond its limit. A machine that is too busy to
 /// start it within the limit has longer.
-async fn late(tool: impl Fn() -> Tool, started: impl Fn() -> bool) -> TurnResult {
+pub async fn late(tool: impl Fn() -> Tool, started: impl Fn() -> bool) -> TurnResult {
     let mut limit = 1000;
     loop {
         let result = outcome(tool().timeout_ms(limit)).await;
@@ -65,7 +58,7 @@ async fn late(tool: impl Fn() -> Tool, started: impl Fn() -> bool) -> TurnResult
     }
 }
 
-fn assert_error(result: &TurnResult, code: &str, words: &str) {
+pub fn assert_error(result: &TurnResult, code: &str, words: &str) {
     assert_eq!((result.status, result.text.as_str()), (TurnStatus::Complete, "done"));
     let [only] = result.tool_results.as_slice() else { panic!("{result:?}") };
     let error = only.error.as_ref().unwrap();
@@ -77,11 +70,11 @@ fn assert_error(result: &TurnResult, code: &str, words: &str) {
 fn quiet() {
     // Behind the first one that was caught the hook cannot be changed.
     if !std::thread::panicking() {
-        std::panic::set_hook(Box::new(|info| console_log!("{info}")));
+        std::panic::set_hook(Box::new(|info| say!("{info}")));
     }
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_panic_in_a_tool_is_a_tool_error() {
     quiet();
     // At once, behind an await, while its future is made, deep in the stack, and again and again.
@@ -97,7 +90,7 @@ async fn a_panic_in_a_tool_is_a_tool_error() {
         });
         assert_error(&outcome(at_once).await, "tool.threw", "panicked");
         let later = Tool::new("tool", "", any(), move |_: Value, _| async move {
-            TimeoutFuture::new(0).await;
+            sleep(0).await;
             Ok::<_, String>(deep(depth))
         });
         assert_error(&outcome(later).await, "tool.threw", "panicked");
@@ -110,7 +103,7 @@ async fn a_panic_in_a_tool_is_a_tool_error() {
     }
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn panics_elsewhere_end_there() {
     quiet();
     let fine = || Tool::new("tool", "", any(), |_: Value, _| async { Ok::<_, String>(1) });
@@ -137,7 +130,7 @@ async fn panics_elsewhere_end_there() {
             assert_eq!(std::hint::black_box(1), 2, "a destructor");
         }
     }
-    let started = Rc::new(Cell::new(false));
+    let started = Seen::new(false);
     let dropped = || {
         let started = started.clone();
         Tool::new("tool", "", any(), move |_: Value, _| {
@@ -155,74 +148,63 @@ async fn panics_elsewhere_end_there() {
     assert_eq!(result.tool_results[0].status, "timeout");
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn errors_of_tools_are_told() {
     let words = Tool::new("tool", "", any(), |_: Value, _| async { Err::<u8, _>("disk on fire") });
     assert_error(&outcome(words).await, "tool.threw", "disk on fire");
-    let function = |body: &str| js_sys::Function::new_with_args("args, context", body);
-    let thrown = Tool::js("tool", "", any(), function("throw new Error('no ' + args.n)"));
-    assert_error(&outcome(thrown).await, "tool.threw", "no 1");
-    let rejected = Tool::js("tool", "", any(), function("return Promise.reject('later')"));
-    assert_error(&outcome(rejected).await, "tool.threw", "later");
-    for nothing in
-        ["undefined", "() => 1", "Symbol()", "Object.assign(new Error(), { message: 7 })"]
-    {
-        let thrown = Tool::js("tool", "", any(), function(&format!("throw {nothing}")));
-        assert_error(&outcome(thrown).await, "tool.threw", "");
-    }
-    let null = outcome(Tool::js("tool", "", any(), function("return null"))).await;
+    let null = Tool::new("tool", "", any(), |_: Value, _| async { Ok::<_, String>(()) });
+    let null = outcome(null).await;
     assert_eq!(null.tool_results[0].result, Some(Value::Null));
     assert_eq!(
         serde_json::to_value(&null).unwrap()["toolResults"][0].get("result"),
         Some(&Value::Null)
     );
-    let told = Tool::js(
-        "tool",
-        "",
-        any(),
-        function(
-            "return { ...context, signal: context.signal.aborted, report: typeof context.report }",
-        ),
-    );
+    let told = Tool::new("tool", "", any(), |_: Value, context: ToolContext| async move {
+        let ToolContext { request_id, tool_batch_id, tool_call_id, project_id, .. } = context;
+        let key = context.idempotency_key;
+        Ok::<_, String>(json!([
+            &*request_id,
+            tool_batch_id,
+            tool_call_id,
+            project_id.is_none(),
+            key.len() > 20
+        ]))
+    });
     let result = outcome(told).await;
     let said = result.tool_results[0].result.clone().unwrap();
-    assert_eq!(said["requestId"], result.request_id);
-    let fields = ["toolBatchId", "toolCallId", "projectId", "signal", "report"];
-    let fields: Vec<_> = fields.iter().map(|field| said[*field].clone()).collect();
-    assert_eq!(json!(fields), json!([1, "c1", null, false, "function"]));
-    assert!(said["idempotencyKey"].as_str().unwrap().len() > 20);
+    assert_eq!(said, json!([result.request_id, 1, "c1", true, true]));
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn tools_say_how_far_they_are() {
-    let rust = Tool::new("tool", "", any(), |_: Value, context| async move {
+    progresses(Tool::new("tool", "", any(), |_: Value, context: ToolContext| async move {
         context.report(&json!({ "done": 1 }));
-        TimeoutFuture::new(1).await;
+        sleep(1).await;
         context.report(&"x".repeat(70_000));
         Ok::<_, String>(2)
-    });
-    let body = "context.report({ done: 1 }); await null; context.report(() => 1); return 2";
-    let body = format!("return (async () => {{ {body} }})()");
-    let function = js_sys::Function::new_with_args("args, context", &body);
-    for tool in [rust, Tool::js("tool", "", any(), function)] {
-        let mut turn = run_turn(TurnOptions::new(calls_once("tool"), go()).tool(tool)).unwrap();
-        let said: Vec<_> = turn
-            .by_ref()
-            .filter_map(|event| async move {
-                match event.kind {
-                    EventKind::ToolProgress { data, .. } => Some(data.to_text()),
-                    _ => None,
-                }
-            })
-            .collect()
-            .await;
-        assert_eq!(said, ["{\"done\":1}"]);
-        assert_eq!(turn.result().await.tool_results[0].result, Some(json!(2)));
-    }
+    }))
+    .await;
+}
+
+/// A tool that is done with one half, says nothing else that is shown, and returns 2.
+pub async fn progresses(tool: Tool) {
+    let mut turn = run_turn(TurnOptions::new(calls_once("tool"), go()).tool(tool)).unwrap();
+    let said: Vec<_> = turn
+        .by_ref()
+        .filter_map(|event| async move {
+            match event.kind {
+                EventKind::ToolProgress { data, .. } => Some(data.to_text()),
+                _ => None,
+            }
+        })
+        .collect()
+        .await;
+    assert_eq!(said, ["{\"done\":1}"]);
+    assert_eq!(turn.result().await.tool_results[0].result, Some(json!(2)));
 }
 
 /// Sets its flag when it is dropped.
-struct Dropped(Rc<Cell<bool>>);
+struct Dropped(Seen<bool>);
 
 impl Drop for Dropped {
     fn drop(&mut self) {
@@ -231,7 +213,7 @@ impl Drop for Dropped {
 }
 
 /// A tool that hangs; its flags are set when it starts, and when it is dropped.
-fn hangs(started: &Rc<Cell<bool>>, gone: &Rc<Cell<bool>>) -> Tool {
+pub fn hangs(started: &Seen<bool>, gone: &Seen<bool>) -> Tool {
     let (started, gone) = (started.clone(), gone.clone());
     Tool::new("tool", "", any(), move |_: Value, _| {
         let dropped = Dropped(gone.clone());
@@ -244,7 +226,7 @@ fn hangs(started: &Rc<Cell<bool>>, gone: &Rc<Cell<bool>>) -> Tool {
     })
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn leaving_cancels_what_is_under_way() {
     // A response that never ends.
     let session = "rust-left-response";
@@ -259,32 +241,14 @@ async fn leaving_cancels_what_is_under_way() {
     drop(turn);
     site::closes(session).await;
 
-    // Tools of both kinds.
-    let flags = || (Rc::new(Cell::new(false)), Rc::new(Cell::new(false)));
-    let (started, gone) = flags();
+    // A tool.
+    let (started, gone) = (Seen::new(false), Seen::new(false));
     drop(in_tool(hangs(&started, &gone), &started).await);
     site::until("the tool's future is dropped", async || gone.get()).await;
-
-    let (started, told) = flags();
-    let [start, tell] = [&started, &told].map(|flag| {
-        let flag = flag.clone();
-        Closure::<dyn Fn()>::new(move || flag.set(true))
-    });
-    let make = js_sys::Function::new_with_args(
-        "start, tell",
-        "return (_, { signal }) => {
-            start()
-            return new Promise(() => signal.addEventListener('abort', tell))
-        }",
-    );
-    let function = make.call2(&JsValue::UNDEFINED, start.as_ref(), tell.as_ref()).unwrap();
-    let tool = Tool::js("tool", "", any(), function.unchecked_into());
-    drop(in_tool(tool, &started).await);
-    site::until("the tool's signal is aborted", async || told.get()).await;
 }
 
 /// A turn whose tool runs.
-async fn in_tool(tool: Tool, started: &Cell<bool>) -> RunningTurn {
+pub async fn in_tool(tool: Tool, started: &Seen<bool>) -> RunningTurn {
     let mut turn = run_turn(TurnOptions::new(calls_once("tool"), go()).tool(tool)).unwrap();
     while let Some(event) = turn.next().await {
         if matches!(event.kind, EventKind::ToolCalls(_)) {
@@ -295,7 +259,7 @@ async fn in_tool(tool: Tool, started: &Cell<bool>) -> RunningTurn {
     panic!("the tool did not run");
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn whoever_waits_for_the_result_alone_gets_it() {
     let turn =
         run_turn(TurnOptions::new(site::model("rust-result", "one-call", "anthropic"), go()).tool(
@@ -320,9 +284,9 @@ async fn whoever_waits_for_the_result_alone_gets_it() {
     site::closes(session).await;
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_slow_reader_holds_the_model_back() {
-    let made = Rc::new(Cell::new(0_u32));
+    let made = Seen::new(0_u32);
     let count = made.clone();
     let model = Model::custom(move |_| {
         let count = count.clone();
@@ -338,7 +302,7 @@ async fn a_slow_reader_holds_the_model_back() {
     }
     site::until("it goes some way", async || made.get() >= 200).await;
     // And no further, however long nobody reads.
-    TimeoutFuture::new(50).await;
+    sleep(50).await;
     let behind = made.get();
     assert!(behind < 400, "{behind}");
     let rest =
@@ -347,7 +311,7 @@ async fn a_slow_reader_holds_the_model_back() {
     assert_eq!(turn.result().await.status, TurnStatus::Complete);
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_model_that_is_always_ready_can_be_stopped() {
     let endless = || Model::custom(|_| stream::repeat_with(|| Ok(Delta::Text("x".to_owned()))));
     let policy = Policy::default().turn_ms(100);
@@ -355,7 +319,7 @@ async fn a_model_that_is_always_ready_can_be_stopped() {
     assert_eq!(result.error.unwrap().code, "model.timeout");
     let turn = run_turn(TurnOptions::new(endless(), go())).unwrap();
     let control = turn.control();
-    spawn_local(async move { control.cancel("enough") });
+    spawn(async move { control.cancel("enough") });
     assert_eq!(turn.result().await.status, TurnStatus::Cancelled);
     struct Grenade;
     impl Drop for Grenade {
@@ -375,59 +339,8 @@ async fn a_model_that_is_always_ready_can_be_stopped() {
     assert_eq!((result.status, result.text.as_str()), (TurnStatus::Complete, "x"));
 }
 
-#[wasm_bindgen_test]
-async fn a_turn_that_is_dropped_is_over_at_once() {
-    let (started, gone) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(false)));
-    let turn = in_tool(hangs(&started, &gone), &started).await;
-    // A runtime that ends what a request has begun wakes nothing any more.
-    drop(turn);
-    assert!(gone.get());
-}
-
-#[wasm_bindgen_test]
-async fn a_tool_is_told_why_it_ends() {
-    let make = js_sys::Function::new_with_args(
-        "tell",
-        "return (_, { signal, report }) => new Promise(() => {
-            tell('started')
-            signal.addEventListener('abort', () => {
-                report('stopping')
-                tell(signal.reason.name + ' ' + signal.reason.message)
-            })
-        })",
-    );
-    let said = Rc::new(std::cell::RefCell::new(String::new()));
-    let heard = said.clone();
-    let tell = Closure::<dyn Fn(String)>::new(move |why| *heard.borrow_mut() = why);
-    let function = make.call1(&JsValue::UNDEFINED, tell.as_ref()).unwrap();
-    let slow = || Tool::js("tool", "", any(), function.clone().unchecked_into());
-    let result = late(slow, || !said.borrow().is_empty()).await;
-    assert_eq!(result.tool_results[0].status, "timeout");
-    assert_eq!(*said.borrow(), "AbortError timeout");
-}
-
-#[wasm_bindgen_test]
-async fn a_host_may_bring_its_fetch() {
-    let seen = Rc::new(Cell::new(0));
-    let count = seen.clone();
-    let fetch = Closure::<dyn Fn(JsValue) -> JsValue>::new(move |request: JsValue| {
-        count.set(count.get() + 1);
-        let make = js_sys::Function::new_with_args("request", "return fetch(request)");
-        make.call1(&JsValue::UNDEFINED, &request).unwrap()
-    });
-    let own: js_sys::Function = fetch.as_ref().unchecked_ref::<js_sys::Function>().clone();
-    let model = site::model("rust-fetch", "answer", "openai-chat").fetch(own);
-    let result = run_turn(TurnOptions::new(model, go())).unwrap().result().await;
-    assert_eq!((result.status, seen.get()), (TurnStatus::Complete, 1));
-    let refuses = js_sys::Function::new_no_args("throw new Error('https://key@host/')");
-    let model = site::model("rust-fetch-2", "answer", "openai-chat").fetch(refuses);
-    let error = run_turn(TurnOptions::new(model, go())).unwrap().result().await.error.unwrap();
-    assert_eq!(error.code, "model.unreachable");
-    assert!(!error.message.contains("key"), "{error:?}");
-}
-
-#[wasm_bindgen_test]
-fn misuse_is_told_at_once() {
+#[test]
+async fn misuse_is_told_at_once() {
     let fine = || calls_once("tool");
     let tool = |name: &str| Tool::new(name, "", any(), |_: Value, _| async { Ok::<_, String>(1) });
     let code = |options: TurnOptions| run_turn(options).unwrap_err().code;
@@ -438,9 +351,11 @@ fn misuse_is_told_at_once() {
     assert_eq!(code(TurnOptions::new(fine(), go()).tool(tool("a b"))), "tool.invalid_name");
     let twice = TurnOptions::new(fine(), go()).tools([tool("a"), tool("A")]);
     assert_eq!(code(twice), "tool.invalid_name");
-    let schema = Tool::js("a", "", json!(7), js_sys::Function::new_no_args(""));
+    let of_schema =
+        |schema: Value| Tool::new("a", "", schema, |_: Value, _| async { Ok::<_, String>(1) });
+    let schema = of_schema(json!(7));
     assert_eq!(code(TurnOptions::new(fine(), go()).tool(schema)), "tool.invalid_schema");
-    let schema = Tool::js("a", "", json!({ "type": "strng" }), js_sys::Function::new_no_args(""));
+    let schema = of_schema(json!({ "type": "strng" }));
     assert_eq!(code(TurnOptions::new(fine(), go()).tool(schema)), "tool.invalid_schema");
     let resume = |options: ResumeOptions| resume_turn(options).unwrap_err().code;
     let kept = || ResumeOptions::new("r", MemoryStore::new(), fine());

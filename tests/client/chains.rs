@@ -5,23 +5,27 @@ mod host;
 mod search;
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use futures::StreamExt;
 use serde_json::{Value, json};
 use turnlock_client::chain::{ChainResult, run_chain};
-use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::lines::canonical;
+use crate::platform::test;
 use crate::site;
 use host::Host;
 
-#[wasm_bindgen_test]
+#[test]
 async fn tables() {
+    play_tables().await;
+}
+
+pub async fn play_tables() {
     let scenarios = site::tables("chains").await;
     assert!(scenarios.len() > 40);
     site::play_all(scenarios.into_iter().map(|scenario| async move {
-        let scenario = Rc::new(scenario);
+        let scenario = Arc::new(scenario);
         let wrong = play(scenario.clone()).await;
         if wrong.is_empty() {
             return Ok(());
@@ -31,7 +35,7 @@ async fn tables() {
     .await;
 }
 
-async fn play(scenario: Rc<Value>) -> Vec<String> {
+async fn play(scenario: Arc<Value>) -> Vec<String> {
     let host = Host::new(scenario.clone());
     let mut chain = match run_chain(host.options()) {
         Ok(chain) => chain,
@@ -51,7 +55,7 @@ async fn play(scenario: Rc<Value>) -> Vec<String> {
     }
     let result = chain.result().await;
     let mut wrong = invariants(&events, &result);
-    wrong.extend(compare(&scenario["expect"], &seen(&names, &result, &host.asked.borrow())));
+    wrong.extend(compare(&scenario["expect"], &seen(&names, &result, &host.asked.lock())));
     wrong.extend(host.forgotten());
     wrong
 }

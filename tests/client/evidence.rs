@@ -1,8 +1,6 @@
 //! Bundles of the host's own replicates: what the tables leave open.
 
-use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::rc::Rc;
 
 use futures::StreamExt;
 use futures::future::pending;
@@ -17,9 +15,9 @@ use turnlock_client::bundle::{
     replicate_by_turn, run_bundle,
 };
 use turnlock_client::{Model, TokenUsage, TurnOptions, run_turn};
-use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::bundles::model;
+use crate::platform::{Seen, sleep, test};
 use crate::site;
 
 async fn ended(options: BundleOptions) -> EvidenceBundle {
@@ -49,7 +47,7 @@ fn sessions(session: &str) -> Vec<String> {
     (1..=3).map(|at| format!("{session}-r{at}-{}", HANGS[at % 2])).collect()
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn dropping_a_bundle_closes_every_connection() {
     let mut running = run_bundle(hanging("rust-bundle-drop")).unwrap();
     assert!(running.next().await.is_some());
@@ -62,7 +60,7 @@ async fn dropping_a_bundle_closes_every_connection() {
     }
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn cancelling_the_turn_closes_those_of_its_bundle() {
     let judge = bundle_tool(
         "judge",
@@ -102,7 +100,7 @@ impl Serialize for Hostile {
     }
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn what_gives_no_json_is_evidence_and_the_bundle_goes_on() {
     let said = [
         ("it panicked", ReplicateStatus::Error),
@@ -121,7 +119,7 @@ async fn what_gives_no_json_is_evidence_and_the_bundle_goes_on() {
         assert!(number != 1, "in making it");
         async move {
             assert!(number != 2, "in running it");
-            gloo_timers::future::TimeoutFuture::new(1).await;
+            sleep(1).await;
             Ok(Replicate::new(match number {
                 3 => return Ok(Replicate::new(Hostile)),
                 4 => return Err(ReplicateError::from(Hostile)),
@@ -153,7 +151,7 @@ struct Labelled {
     n: i64,
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn data_that_does_not_fit_is_kept_with_what_speaks_against_it() {
     let options = || {
         BundleOptions::new("t", |context: ReplicateContext| async move {
@@ -179,8 +177,8 @@ async fn data_that_does_not_fit_is_kept_with_what_speaks_against_it() {
     }
 }
 
-#[wasm_bindgen_test]
-fn misuse_is_told_before_any_replicate_starts() {
+#[test]
+async fn misuse_is_told_before_any_replicate_starts() {
     let options =
         || BundleOptions::new("t", |_| async { Ok::<_, ReplicateError>(Replicate::new(1)) });
     for (options, option) in [
@@ -215,7 +213,7 @@ fn misuse_is_told_before_any_replicate_starts() {
     assert!(error.message.contains("`k`"), "{error}");
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn redaction_runs_before_anything_leaves() {
     let secret = |text: &str| text.contains("sk-");
     let redact = |text: &str| text.replace("sk-", "[key]");
@@ -252,7 +250,7 @@ async fn redaction_runs_before_anything_leaves() {
 }
 
 /// Says when it is dropped.
-struct Dropped(Rc<Cell<bool>>);
+struct Dropped(Seen<bool>);
 
 impl Drop for Dropped {
     fn drop(&mut self) {
@@ -260,33 +258,28 @@ impl Drop for Dropped {
     }
 }
 
-#[wasm_bindgen_test]
-async fn a_straggler_is_told_and_dropped() {
-    let (reasons, dropped) = (Rc::new(RefCell::new(Vec::new())), Rc::new(Cell::new(false)));
-    let (seen, gone) = (reasons.clone(), dropped.clone());
+#[test]
+async fn a_straggler_is_dropped() {
+    let dropped = Seen::new(false);
+    let gone = dropped.clone();
     let options = BundleOptions::new("t", move |context: ReplicateContext| {
-        let (seen, gone) = (seen.clone(), Dropped(gone.clone()));
+        let gone = gone.clone();
         async move {
             if context.id != "r3" {
-                std::mem::forget(gone);
                 return Ok::<_, ReplicateError>(Replicate::new(1));
             }
-            let _gone = gone;
-            seen.borrow_mut().push(context.signal().unwrap());
+            let _gone = Dropped(gone);
             pending().await
         }
     });
     let bundle = ended(options.parallel(3)).await;
     assert_eq!(bundle.meta.stopped, Stopped::Early);
     assert!(dropped.get(), "its future is dropped");
-    let signal = &reasons.borrow()[0];
-    let message = js_sys::Error::from(signal.reason()).message();
-    assert!(signal.aborted() && message == "early", "{message}");
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn one_that_takes_too_long_is_dropped_while_others_run() {
-    let dropped = Rc::new(Cell::new(false));
+    let dropped = Seen::new(false);
     let gone = dropped.clone();
     let options = BundleOptions::new("t", move |context: ReplicateContext| {
         let gone = gone.clone();
@@ -298,7 +291,7 @@ async fn one_that_takes_too_long_is_dropped_while_others_run() {
                 }
                 // Started when the first one's time was up.
                 "r3" => {
-                    gloo_timers::future::TimeoutFuture::new(1).await;
+                    sleep(1).await;
                     Ok::<_, ReplicateError>(Replicate::new(gone.get()))
                 }
                 _ => Ok(Replicate::new(true)),
@@ -312,7 +305,7 @@ async fn one_that_takes_too_long_is_dropped_while_others_run() {
     assert_eq!(bundle.replicates[2].data, Some(json!(true).into()));
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_ceiling_of_tokens_holds_while_a_replicate_runs() {
     let total = |total_tokens| TokenUsage { total_tokens, ..TokenUsage::default() };
     let options = BundleOptions::new("t", move |context: ReplicateContext| async move {
@@ -330,14 +323,14 @@ async fn a_ceiling_of_tokens_holds_while_a_replicate_runs() {
     assert_eq!(used.iter().map(|one| one.usage.unwrap().total).collect::<Vec<_>>(), [101, 5]);
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn replicates_by_model_and_by_turn() {
-    let requests = Rc::new(RefCell::new(Vec::<Value>::new()));
+    let requests = Seen::new(Vec::<Value>::new());
     let seen = requests.clone();
     let model = Model::custom(move |request| {
         let request: Value = request.to().unwrap();
         let text = format!("{{\"seed\":{}}}", request["seed"]);
-        seen.borrow_mut().push(request);
+        seen.lock().push(request);
         let usage = Usage { input_tokens: Some(7), output_tokens: Some(2), ..Usage::default() };
         let finish = Delta::Finish { reason: FinishReason::Stop, raw: "stop".to_owned() };
         futures::stream::iter([Ok(Delta::Text(text)), Ok(Delta::Usage(usage)), Ok(finish)])
@@ -350,7 +343,7 @@ async fn replicates_by_model_and_by_turn() {
     let data: Vec<_> = bundle.replicates.iter().map(|one| one.data.clone().unwrap()).collect();
     assert_eq!(data, [json!({ "seed": 11 }), json!({ "seed": 23 })].map(Json::from));
     assert_eq!(bundle.meta.usage.total, 18);
-    let messages = requests.borrow()[0]["messages"].clone();
+    let messages = requests.lock()[0]["messages"].clone();
     let wanted = json!([
         { "role": "system", "content": "You are strict." },
         { "role": "user", "content": "Judge it by [1]." },

@@ -1,42 +1,41 @@
 //! Turns with a store: the first run, and each leg behind it, by an owner of its own.
 
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::rc::Rc;
 use std::sync::Arc;
 
-use futures::channel::oneshot;
-use futures::future::{Either, LocalBoxFuture, Shared, select};
-use futures::{FutureExt, StreamExt};
-use gloo_timers::future::TimeoutFuture;
+use futures::StreamExt;
+use futures::future::{Either, select};
 use serde_json::{Value, json};
 use turnlock::store::{Answer, Commit, Kept};
 use turnlock_client::store::{
     EventGroup, MemoryStore, MemoryStoreOptions, Recalled, Store, StoreError,
 };
-use turnlock_client::{Approval, Model, ResumeOptions, cancel_turn, resume_turn, run_turn};
+use turnlock_client::{
+    Approval, BoxFuture, Model, ResumeOptions, cancel_turn, resume_turn, run_turn,
+};
 
 use crate::lines::Reduction;
+use crate::platform::{self, Seen, sleep};
 use crate::site;
-use crate::turns::{Die, Executed, TERMINAL, given, intervene, met, tools};
+use crate::turns::{Dead, Executed, TERMINAL, given, intervene, met, tools};
 
 /// What the legs have in common.
 struct Legs<'a> {
-    scenario: &'a Rc<Value>,
+    scenario: &'a Arc<Value>,
     model: &'a Model,
     session: &'a str,
     store: MemoryStore,
-    skew: Rc<Cell<f64>>,
+    skew: Seen<f64>,
     executed: Executed,
     known: BTreeMap<String, String>,
     /// Calls that wait for an approval: id → signature.
     waits: BTreeMap<String, String>,
 }
 
-pub async fn play(scenario: &Rc<Value>, model: &Model, session: &str) -> Result<(), String> {
-    let skew = Rc::new(Cell::new(0.0));
+pub async fn play(scenario: &Arc<Value>, model: &Model, session: &str) -> Result<(), String> {
+    let skew = Seen::new(0.0);
     let clock = skew.clone();
-    let now = Rc::new(move || js_sys::Date::now() + clock.get());
+    let now = Arc::new(move || platform::now() + clock.get());
     let store = MemoryStore::with_options(MemoryStoreOptions { now, ..Default::default() });
     let executed = Executed::default();
     let (known, waits) = (BTreeMap::new(), BTreeMap::new());
@@ -49,35 +48,14 @@ pub async fn play(scenario: &Rc<Value>, model: &Model, session: &str) -> Result<
     Ok(())
 }
 
-/// A process, of which nothing is heard any more once it is dead.
-struct Process {
-    dead: Rc<Cell<bool>>,
-    death: Shared<LocalBoxFuture<'static, ()>>,
-    die: Die,
-}
-
-impl Process {
-    fn new() -> Self {
-        let (tell, told) = oneshot::channel::<()>();
-        let tell = Rc::new(RefCell::new(Some(tell)));
-        let dead = Rc::new(Cell::new(false));
-        let flag = dead.clone();
-        let die: Die = Rc::new(move || {
-            flag.set(true);
-            drop(tell.borrow_mut().take());
-            futures::future::pending().boxed_local()
-        });
-        Self { dead, death: told.map(drop).boxed_local().shared(), die }
-    }
-}
-
 impl Legs<'_> {
     async fn leg(&mut self, leg: &Value) -> Result<(), String> {
         self.skew.set(self.skew.get() + leg["later"].as_f64().unwrap_or(0.0));
-        let process = Process::new();
+        // A process, of which nothing is heard any more once it is dead.
+        let dead = Dead::default();
         let store = LegStore {
             store: self.store.clone(),
-            dead: process.dead.clone(),
+            dead: dead.clone(),
             owner_gone: leg["ownerGone"] == true,
         };
         let request = leg["requestId"].as_str().unwrap_or("request-1").to_owned();
@@ -90,8 +68,8 @@ impl Legs<'_> {
             return if got == leg["expect"] { Ok(()) } else { Err(got.to_string()) };
         }
         let before = site::requests(self.session).await.len();
-        let started = self.executed.borrow().len();
-        let own = tools(self.scenario, &self.executed, &process.die);
+        let started = self.executed.lock().len();
+        let own = tools(self.scenario, &self.executed, &dead);
         let turn = if leg["run"] == true {
             let options = given(self.scenario, self.model.clone());
             run_turn(options.tools(own).request_id(request.as_str()).tenant(tenant).store(store))
@@ -112,19 +90,23 @@ impl Legs<'_> {
         let mut turn = turn.map_err(|error| error.to_string())?;
         let control = turn.control();
         let (mut events, mut counts) = (Vec::new(), BTreeMap::new());
-        let death = &process.death;
         // Nothing more comes of a dead process: what it had said waits for nothing, and is read by
         // the next task.
         let silence = || {
-            let death = death.clone();
-            async move { (death.await, TimeoutFuture::new(0).await) }.boxed_local()
+            let died = dead.clone();
+            Box::pin(async move {
+                while !died.get() {
+                    sleep(5).await;
+                }
+                sleep(1).await;
+            })
         };
         while let Either::Left((Some(event), _)) = select(turn.next(), silence()).await {
             let event: Value = event.to_json().to().unwrap();
             intervene(&control, &leg["facts"], &event, &mut counts);
             events.push(event);
         }
-        let dead = process.dead.get();
+        let dead = dead.get();
         self.check(&events, &request, dead)?;
         if dead != (leg["expect"]["crashed"] == true) {
             return Err(format!("crashed: {dead}"));
@@ -141,7 +123,7 @@ impl Legs<'_> {
         self.known = reduction.known;
         let lines = reduction.lines;
         let requests = site::requests(self.session).await.split_off(before);
-        let ran = self.executed.borrow()[started..].to_vec();
+        let ran = self.executed.lock()[started..].to_vec();
         met(&leg["expect"], &lines, &ran, result.as_ref(), &requests)
     }
 
@@ -170,27 +152,26 @@ impl Legs<'_> {
 /// The store as the process of a leg sees it.
 struct LegStore {
     store: MemoryStore,
-    dead: Rc<Cell<bool>>,
+    dead: Dead,
     owner_gone: bool,
 }
 
 impl Store for LegStore {
-    fn read<'a>(&'a self, turn: &'a str) -> LocalBoxFuture<'a, Result<Option<Kept>, StoreError>> {
-        async move {
+    fn read<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<Option<Kept>, StoreError>> {
+        Box::pin(async move {
             let kept = self.store.read(turn).await?;
             Ok(kept.map(|kept| Kept { idle_ms: kept.idle_ms.filter(|_| !self.owner_gone), ..kept }))
-        }
-        .boxed_local()
+        })
     }
 
     fn commit<'a>(
         &'a self,
         turn: &'a str,
         commit: Arc<Commit>,
-    ) -> LocalBoxFuture<'a, Result<Answer, StoreError>> {
+    ) -> BoxFuture<'a, Result<Answer, StoreError>> {
         if self.dead.get() {
             let error = StoreError::new("store.unavailable", "the process is dead");
-            return futures::future::ready(Err(error)).boxed_local();
+            return Box::pin(futures::future::ready(Err(error)));
         }
         self.store.commit(turn, commit)
     }
@@ -200,14 +181,11 @@ impl Store for LegStore {
         turn: &'a str,
         after: u64,
         most: u32,
-    ) -> LocalBoxFuture<'a, Result<Vec<EventGroup>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<EventGroup>, StoreError>> {
         self.store.events(turn, after, most)
     }
 
-    fn recall<'a>(
-        &'a self,
-        key: &'a str,
-    ) -> LocalBoxFuture<'a, Result<Option<Recalled>, StoreError>> {
+    fn recall<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Recalled>, StoreError>> {
         self.store.recall(key)
     }
 }

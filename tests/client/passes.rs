@@ -1,12 +1,9 @@
 //! The tool-request pass as a Rust host meets it: what the tables cannot say.
 
-use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::rc::Rc;
 
 use futures::StreamExt;
 use futures::future::pending;
-use gloo_timers::future::TimeoutFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use turnlock::request::{Channel, Policy, Template, plan_prompt};
@@ -16,21 +13,21 @@ use turnlock_client::request::{PassEventKind, PassOutcome, RecordedCall};
 use turnlock_client::{
     Error, Model, PassError, PassEvent, PassOptions, Tool, run_with_tool_requests,
 };
-use wasm_bindgen_test::wasm_bindgen_test;
 
+use crate::platform::{Seen, sleep, test};
 use crate::requests::said;
 use crate::site;
 
-pub type Asked = Rc<RefCell<Vec<Value>>>;
+pub type Asked = Seen<Vec<Value>>;
 
 /// A model that says these texts, one a request, and what it was asked.
 fn scripted(texts: &[&str]) -> (Model, Asked) {
     let left: VecDeque<String> = texts.iter().map(|text| (*text).to_owned()).collect();
-    let (left, asked) = (RefCell::new(left), Asked::default());
+    let (left, asked) = (Seen::new(left), Asked::default());
     let seen = asked.clone();
     let model = Model::custom(move |request| {
-        seen.borrow_mut().push(request.to().unwrap());
-        let text = left.borrow_mut().pop_front().ok_or_else(|| "nothing left".to_owned());
+        seen.lock().push(request.to().unwrap());
+        let text = left.lock().pop_front().ok_or_else(|| "nothing left".to_owned());
         futures::stream::iter([text.map(Delta::Text)])
     });
     (model, asked)
@@ -63,7 +60,7 @@ pub async fn events_of(options: PassOptions) -> Vec<PassEvent> {
     run_with_tool_requests(options).unwrap().collect().await
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn dropping_the_pass_closes_the_connection() {
     for (at, script) in ["stall", "stall-head"].into_iter().enumerate() {
         let session = format!("rust-passes-drop-{at}");
@@ -77,15 +74,15 @@ async fn dropping_the_pass_closes_the_connection() {
     }
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn dropping_what_waits_for_the_result_drops_the_tools_as_well() {
-    struct Alive(Rc<Cell<bool>>);
+    struct Alive(Seen<bool>);
     impl Drop for Alive {
         fn drop(&mut self) {
             self.0.set(false);
         }
     }
-    let alive = Rc::new(Cell::new(false));
+    let alive = Seen::new(false);
     let seen = alive.clone();
     let run = move |_: Value, _| {
         alive.set(true);
@@ -97,34 +94,33 @@ async fn dropping_what_waits_for_the_result_drops_the_tools_as_well() {
     };
     let slow = Tool::new("slow", "slow", json!({ "type": "object" }), run).read_only();
     let (options, asked) = with(&[&asks(&[("slow", json!({}))]), "{}"], vec![slow]);
-    let recorded = Rc::new(RefCell::new(Vec::new()));
+    let recorded = Seen::new(Vec::new());
     let kept = recorded.clone();
-    let pass =
-        run_with_tool_requests(options.record(move |one| kept.borrow_mut().push(one))).unwrap();
+    let pass = run_with_tool_requests(options.record(move |one| kept.lock().push(one))).unwrap();
     let mut result = Box::pin(pass.result());
     site::until("it runs", async || seen.get()).await;
     assert!(futures::poll!(&mut result).is_pending());
     drop(result);
     site::until("it is dropped", async || !seen.get()).await;
-    assert_eq!(asked.borrow().len(), 1, "no plan is asked for");
-    assert_eq!(recorded.borrow().len(), 0, "what the end cut off is no record");
+    assert_eq!(asked.lock().len(), 1, "no plan is asked for");
+    assert_eq!(recorded.lock().len(), 0, "what the end cut off is no record");
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_pass_is_cancelled_before_it_asks() {
     let (options, asked) = with(&[], vec![]);
     let pass = run_with_tool_requests(options).unwrap();
     pass.control().cancel("enough");
     let error = pass.result().await.unwrap_err();
     assert_eq!((&*error.code, &*error.message), ("request.cancelled", "enough"));
-    assert_eq!(asked.borrow().len(), 0);
+    assert_eq!(asked.lock().len(), 0);
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_tool_that_panics_is_a_result_and_the_plan_is_made() {
     #[allow(unreachable_code)]
     let late = |_: Value, _| async move {
-        TimeoutFuture::new(1).await;
+        sleep(1).await;
         panic!("on purpose, later");
         Ok::<(), String>(())
     };
@@ -151,11 +147,11 @@ async fn a_tool_that_panics_is_a_result_and_the_plan_is_made() {
     assert_eq!(given["tool_results"], serde_json::to_value(&result.tool_results).unwrap());
     assert_eq!(given["tool_results"][2].get("result"), Some(&Value::Null));
     assert_eq!(given["regime"], "calm");
-    assert_eq!(asked.borrow().len(), 2);
+    assert_eq!(asked.lock().len(), 2);
 }
 
-#[wasm_bindgen_test]
-fn misuse_is_an_error_and_nothing_is_asked() {
+#[test]
+async fn misuse_is_an_error_and_nothing_is_asked() {
     let (model, asked) = scripted(&[]);
     let wrong = |input: Value, change: &dyn Fn(PassOptions) -> PassOptions| {
         let options = change(PassOptions::new(model.clone(), input));
@@ -184,16 +180,16 @@ fn misuse_is_an_error_and_nothing_is_asked() {
         [(vec![0_u8], 1)].into_iter().collect::<std::collections::BTreeMap<_, _>>(),
     );
     assert_eq!(run_with_tool_requests(no_json).unwrap_err().code, "json.not_serializable");
-    assert_eq!(asked.borrow().len(), 0);
+    assert_eq!(asked.lock().len(), 0);
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn prompts_of_the_host_are_used_and_traced() {
     let (options, asked) = with(&[&asks(&[]), "plan"], vec![]);
     let named = Template::new("mine.v2", "Plan.");
     let hash = named.hash();
     let events = events_of(options.request_prompt("Ask.").plan_prompt(named)).await;
-    let systems: Vec<_> = asked.borrow().iter().map(|body| said(&body["messages"][0])).collect();
+    let systems: Vec<_> = asked.lock().iter().map(|body| said(&body["messages"][0])).collect();
     assert!(systems[0].starts_with("Ask.\n\nLimit: 2 calls. Tools:\n[]"), "{}", systems[0]);
     assert_eq!(systems[1].trim(), "Plan.");
     let used = |event: &PassEvent| match &event.kind {
@@ -206,13 +202,13 @@ async fn prompts_of_the_host_are_used_and_traced() {
     assert_eq!((prompt_template_hash, plan_prompt().hash().len()), (&hash, 64));
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn the_channel_and_the_start_are_the_hosts() {
     let (options, asked) = with(&[&asks(&[]), "{}"], vec![]);
     let policy = Policy::default().channel(Channel::Structured);
     let options = options.policy(policy).started_at(5000).source("nightly");
     let events = events_of(options.plan_id("p").run_id("r")).await;
-    let asked = asked.borrow();
+    let asked = asked.lock();
     assert!(asked[0].get("response_format").is_some() && asked[1].get("response_format").is_none());
     for event in events {
         assert_eq!(event.at, 5000 + event.at_ms);
@@ -243,13 +239,13 @@ fn refused(error: &PassError, why: &str) {
     assert_eq!((error.details.calls.len(), error.details.recorded.len()), (1, 1));
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn plans_of_the_hosts_own() {
     let result = planned(FENCED).await.result_as::<Sized>().await.unwrap();
     assert_eq!((result.plan, &*result.text), (Sized { size: 1 }, "{\"size\": 1}"));
     assert_eq!(result.recorded.len(), 1);
     let parse = |text: String| async move {
-        TimeoutFuture::new(1).await;
+        sleep(1).await;
         serde_json::from_str::<Sized>(&text)
     };
     assert_eq!(planned(FENCED).await.result_with(parse).await.unwrap().plan.size, 1);
@@ -261,7 +257,7 @@ async fn plans_of_the_hosts_own() {
     let panics = |_| -> std::future::Ready<Result<(), String>> { panic!("on purpose") };
     refused(&planned(FENCED).await.result_with(panics).await.unwrap_err(), "it panicked");
     let later = |text: String| async move {
-        TimeoutFuture::new(1).await;
+        sleep(1).await;
         assert!(text.is_empty(), "on purpose");
         Ok::<_, String>(())
     };
@@ -286,12 +282,12 @@ impl<'de> Deserialize<'de> for Bomb {
     }
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_type_that_panics_is_a_refused_plan() {
     refused(&planned(FENCED).await.result_as::<Bomb>().await.unwrap_err(), "it panicked");
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_failed_plan_pass_says_what_it_had() {
     let session = "rust-passes-status";
     let model = site::model(session, "server-error", "openai-chat");

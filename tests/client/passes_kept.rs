@@ -1,34 +1,31 @@
 //! What is kept of a pass: records and their replay, events and what is taken out of them, the
 //! audit.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use futures::StreamExt;
 use serde_json::{Value, json};
 use turnlock::request::Reason;
 use turnlock_client::request::{PassOutcome, RecordedCall, audit_tool_use};
 use turnlock_client::{Tool, run_with_tool_requests};
-use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::passes::{asks, events_of, reads, with};
+use crate::platform::{Seen, test};
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_recorder_that_panics_costs_nothing() {
     let quote =
         vec![reads("quote", json!({ "b": 1, "a": [2.5, null] })), reads("other", Value::Null)];
     let texts = [&*asks(&[("quote", json!({ "s": 1 })), ("other", json!({}))]), "{\"plan\":1}"];
     let (options, _) = with(&texts, quote);
-    let seen = Rc::new(RefCell::new(Vec::new()));
+    let seen = Seen::new(Vec::new());
     let all = seen.clone();
     let options = options.plan_id("p").record_in_result().record(move |one| {
-        all.borrow_mut().push(one);
+        all.lock().push(one);
         panic!("disk full");
     });
     let result = run_with_tool_requests(options).unwrap().result().await.unwrap();
     assert_eq!(result.plan, json!({ "plan": 1 }));
-    assert_eq!(*seen.borrow(), result.recorded);
-    let mut first = serde_json::to_value(&seen.borrow()[0]).unwrap();
+    assert_eq!(*seen.lock(), result.recorded);
+    let mut first = serde_json::to_value(&seen.lock()[0]).unwrap();
     assert!(first["duration_ms"].is_u64());
     first.as_object_mut().unwrap().remove("duration_ms");
     let json = turnlock::json::Json::parse_str("{\"s\":1}").unwrap();
@@ -40,13 +37,13 @@ async fn a_recorder_that_panics_costs_nothing() {
     });
     assert_eq!(first, wanted);
     // `null` is a result, here as well.
-    let second = serde_json::to_string(&seen.borrow()[1]).unwrap();
+    let second = serde_json::to_string(&seen.lock()[1]).unwrap();
     assert!(second.contains("\"result\":null"), "{second}");
     let back: RecordedCall = serde_json::from_str(&second).unwrap();
-    assert_eq!(back, seen.borrow()[1]);
+    assert_eq!(back, seen.lock()[1]);
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn of_several_records_the_plans_own_counts_else_the_last() {
     let signature = turnlock::Signature::of_text("quote", None, b"{}", None).unwrap();
     let entry = |plan: &str, result: u32| -> RecordedCall {
@@ -106,7 +103,7 @@ async fn traced(redact: Option<fn(&str) -> String>) -> String {
     serde_json::to_string(&events).unwrap()
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn no_canary_reaches_the_events_and_where_redaction_panics_nothing_does() {
     let plain = traced(None).await;
     assert!(plain.contains(CANARY) && !plain.contains("\"body\":"), "{plain}");
@@ -117,7 +114,7 @@ async fn no_canary_reaches_the_events_and_where_redaction_panics_nothing_does() 
     assert!(!dropped.contains(CANARY) && dropped.contains("[redaction failed]"), "{dropped}");
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn rejections_are_redacted() {
     // The name of an unknown member is the model's word.
     let request = json!({ "tool_calls": [], CANARY: 1 }).to_string();
@@ -130,7 +127,7 @@ async fn rejections_are_redacted() {
     }
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn the_audit_says_which_tool_when_why_and_with_what() {
     let mut kept = Vec::new();
     for plan in ["p1", "p2"] {

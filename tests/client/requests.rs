@@ -1,25 +1,30 @@
 //! The tables of the tool-request pass: see tests/requests/README.md.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
-use futures::{FutureExt, StreamExt};
+use futures::StreamExt;
 use serde_json::{Value, json};
 use turnlock::Signature;
 use turnlock::json::Json;
 use turnlock::request::Policy;
 use turnlock_client::request::RecordedCall;
 use turnlock_client::{PassOptions, run_with_tool_requests};
-use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::pass_lines::{calls, rejected, results, trace};
+use crate::platform::test;
 use crate::site;
-use crate::turns::{Die, Executed, tools};
+use crate::turns::{Dead, Executed, tools};
 
-#[wasm_bindgen_test]
+#[test]
 async fn tables() {
+    play_tables("rust-requests").await;
+}
+
+/// Plays all of them, in sessions of these names.
+pub async fn play_tables(sessions: &str) {
     let mut jobs = Vec::new();
     for scenario in site::tables("requests").await {
-        let scenario = Rc::new(scenario);
+        let scenario = Arc::new(scenario);
         let dialects = match scenario["dialect"].as_str() {
             Some(dialect) => vec![dialect.to_owned()],
             None => vec!["openai-chat".to_owned(), "anthropic".to_owned()],
@@ -27,7 +32,7 @@ async fn tables() {
         jobs.extend(dialects.into_iter().map(|dialect| (scenario.clone(), dialect)));
     }
     let jobs = jobs.into_iter().enumerate().map(|(at, (scenario, dialect))| async move {
-        let session = format!("rust-requests-{at}");
+        let session = format!("{sessions}-{at}");
         let played = play(&scenario, &dialect, &session).await;
         played.map_err(|why| format!("{} [{dialect}]\n  {why}", scenario["name"]))
     });
@@ -46,7 +51,7 @@ struct Played {
 }
 
 /// As the table says; then what was recorded is replayed, twice.
-async fn play(scenario: &Rc<Value>, dialect: &str, session: &str) -> Result<(), String> {
+async fn play(scenario: &Arc<Value>, dialect: &str, session: &str) -> Result<(), String> {
     let given = scenario["replay"].as_array().map(|all| all.iter().map(recorded_call).collect());
     let live = pass(scenario, dialect, session, given.clone()).await?;
     judge(scenario, dialect, &live)?;
@@ -100,7 +105,7 @@ fn sent(played: &Played) -> Value {
 }
 
 async fn pass(
-    scenario: &Rc<Value>,
+    scenario: &Arc<Value>,
     dialect: &str,
     session: &str,
     replay: Option<Vec<RecordedCall>>,
@@ -110,13 +115,12 @@ async fn pass(
     let model = site::model(session, &script, dialect).max_retries(u32::try_from(retries).unwrap());
     let model = site::up_to_the_cut(model, &scenario["model"]);
     let executed = Executed::default();
-    let nobody: Die = Rc::new(|| futures::future::pending().boxed_local());
     let input = match &scenario["input"] {
         Value::Null => json!({ "symbol": "BTC", "global_context": { "regime": "calm" } }),
         input => input.clone(),
     };
     let mut options = PassOptions::new(model, input)
-        .tools(tools(scenario, &executed, &nobody))
+        .tools(tools(scenario, &executed, &Dead::default()))
         .policy(scenario.get("policy").map_or_else(Policy::default, |policy| {
             let policy = Json::parse_str(&policy.to_string()).unwrap().into_owned();
             Policy::from_json(&policy).unwrap()
@@ -158,7 +162,7 @@ async fn pass(
             (result, details.recorded)
         }
     };
-    let executed = executed.borrow().clone();
+    let executed = executed.lock().clone();
     Ok(Played { result, events, executed, requests: bodies(session).await, recorded })
 }
 

@@ -1,14 +1,19 @@
-// Runs the tests of the Rust driver in headless Chromium, with the scripted provider beside them.
-// What follows `--` is for the test binary: a part of a test's name.
+// Runs the tests of the Rust driver with the scripted provider beside them: in headless Chromium, or
+// with `native` first on tokio. What follows is cargo's; behind `--` it is the test binary's: a part
+// of a test's name.
 import { spawn } from 'node:child_process'
 import { cargoEnv, inBrowser, root } from '../../scripts/setup.mjs'
 import { serve } from './site.mjs'
 
-const env = await inBrowser()
+const native = process.argv[2] === 'native'
+const more = process.argv.slice(native ? 3 : 2)
+const env = native ? {} : await inBrowser()
 const site = await serve()
+const features = native ? 'jsonschema,tokio' : 'jsonschema'
 const args = [
-  ...['test', '--package', 'turnlock-client', '--features', 'jsonschema', '--test', 'client'],
-  ...['--target', 'wasm32-unknown-unknown', '--locked', ...process.argv.slice(2)],
+  ...['test', '--package', 'turnlock-client', '--features', features, '--test', 'client'],
+  ...(native ? [] : ['--target', 'wasm32-unknown-unknown']),
+  ...['--locked', ...more],
 ]
 const child = spawn('cargo', args, {
   cwd: root,

@@ -1,9 +1,7 @@
 //! A pass whose tool really searches, as tests/requests/search.mjs plays it: live, then recorded,
 //! then replayed twice; the planner of the scripted provider asks.
 
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
 use futures::StreamExt;
 use serde::Deserialize;
@@ -12,11 +10,11 @@ use turnlock::request::{Policy, Reason};
 use turnlock::tool::Status;
 use turnlock_client::request::{PassOutcome, RecordedCall, audit_tool_use, inventory_tools};
 use turnlock_client::{PassEvent, PassOptions, PassResult, Tool, run_with_tool_requests};
-use wasm_bindgen_test::wasm_bindgen_test;
 
+use crate::platform::{Seen, test};
 use crate::site;
 
-#[wasm_bindgen_test]
+#[test]
 async fn searches() {
     let searches = site::get("/tables/searches").await;
     let searches = searches.as_array().unwrap();
@@ -94,8 +92,8 @@ struct Player<'a> {
     search: &'a Value,
     dialect: &'a str,
     session: &'a str,
-    searched: Rc<Cell<u32>>,
-    ordered: Rc<RefCell<Vec<Value>>>,
+    searched: Seen<u32>,
+    ordered: Seen<Vec<Value>>,
 }
 
 impl Player<'_> {
@@ -116,7 +114,7 @@ impl Player<'_> {
         let ordered = self.ordered.clone();
         let schema = json!({ "type": "object" });
         let order = Tool::new("place_order", "Places an order.", schema, move |args: Value, _| {
-            ordered.borrow_mut().push(args);
+            ordered.lock().push(args);
             async { Ok::<_, String>(()) }
         });
         vec![search_tool.read_only(), order]
@@ -186,23 +184,22 @@ impl Player<'_> {
 /// Live, recorded, replayed.
 async fn play(search: &Value, dialect: &str, session: &str) -> Result<(), String> {
     let player =
-        Player { search, dialect, session, searched: Rc::default(), ordered: Rc::default() };
+        Player { search, dialect, session, searched: Seen::default(), ordered: Seen::default() };
     let searched = || player.searched.get();
     let live = player.pass("live", |options| options).await?;
     same(live.events[0].source.as_str(), "live", "source")?;
-    let recording = Rc::new(RefCell::new(Vec::new()));
+    let recording = Seen::new(Vec::new());
     let kept = recording.clone();
-    let paper =
-        player.pass("paper", |options| options.record(move |one| kept.borrow_mut().push(one)));
+    let paper = player.pass("paper", |options| options.record(move |one| kept.lock().push(one)));
     let paper = paper.await?;
-    let got = (paper.events[0].source.as_str(), recording.borrow().len(), searched());
+    let got = (paper.events[0].source.as_str(), recording.lock().len(), searched());
     same(got, ("paper", 1, 2), "the recording")?;
-    let kept = serde_json::to_string(&*recording.borrow()).unwrap();
+    let kept = serde_json::to_string(&*recording.lock()).unwrap();
     let kept: Vec<RecordedCall> = serde_json::from_str(&kept).unwrap();
     let one = player.pass("one", |options| options.replay(kept.clone())).await?;
     let two = player.pass("two", |options| options.replay(kept)).await?;
     same(searched(), 2, "searches: a replay runs no tool")?;
     same(&one, &two, "two replays")?;
     same(&one.result.tool_results, &paper.result.tool_results, "what was recorded")?;
-    same(player.ordered.borrow().len(), 0, "orders")
+    same(player.ordered.lock().len(), 0, "orders")
 }

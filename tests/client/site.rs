@@ -1,26 +1,15 @@
 //! The scripted provider, and the tables.
 
 use futures::StreamExt;
-use gloo_net::http::Request;
-use gloo_timers::future::TimeoutFuture;
 use serde_json::Value;
 use turnlock::Dialect;
 use turnlock::json::Json;
 use turnlock_client::Model;
-use wasm_bindgen::{JsCast, JsValue};
 
-/// Where `tests/client/site.mjs` listens.
-pub const URL: &str = match option_env!("TURNLOCK_PROVIDER") {
-    Some(url) => url,
-    None => "http://127.0.0.1:41877",
-};
-
-/// Chromium opens six connections to one host.
-const LANES: usize = 5;
+use crate::platform::{self, LANES, say, url};
 
 pub async fn get(path: &str) -> Value {
-    let answer = Request::get(&format!("{URL}{path}")).send().await.unwrap();
-    serde_json::from_str(&answer.text().await.unwrap()).unwrap()
+    serde_json::from_str(&platform::get(&format!("{}{path}", url())).await).unwrap()
 }
 
 /// All scenarios of a folder of tables.
@@ -38,8 +27,7 @@ pub async fn requests(session: &str) -> Vec<Value> {
 
 /// A model of the scripted provider.
 pub fn model(session: &str, script: &str, dialect: &str) -> Model {
-    let script = String::from(js_sys::encode_uri_component(script));
-    let base = format!("{URL}/s/{session}/{script}/v1");
+    let base = format!("{}/s/{session}/{}/v1", url(), encoded(script));
     let model = match dialect {
         "anthropic" => Model::anthropic("scripted").base_url(base),
         other => Model::openai_chat(base, "scripted").dialect(Dialect::parse(other).unwrap()),
@@ -47,12 +35,29 @@ pub fn model(session: &str, script: &str, dialect: &str) -> Model {
     model.api_key("secret").max_retries(0)
 }
 
+/// As one part of a path.
+fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    let one =
+        |byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    text.bytes().map(one).collect()
+}
+
+/// The model, where its entries let a connection break; see `tests/provider/cut.mjs`. Natively what
+/// came before the break is read anyway.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn up_to_the_cut(model: Model, _: &Value) -> Model {
+    model
+}
+
 /// The model, where its entries let a connection break; see `tests/provider/cut.mjs`.
+#[cfg(target_arch = "wasm32")]
 pub fn up_to_the_cut(model: Model, entries: &Value) -> Model {
     let mut entries = entries.as_array().into_iter().flatten();
     if !entries.any(|entry| entry["then"] == "cut") {
         return model;
     }
+    use wasm_bindgen::{JsCast, JsValue};
     let script = include_str!("../provider/cut.mjs").replace("export ", "");
     let make = js_sys::Function::new_no_args(&format!("{script}\nreturn fetchUpToTheCut"));
     let fetch = make.call0(&JsValue::UNDEFINED).unwrap();
@@ -65,14 +70,19 @@ pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
         if is_so().await {
             return;
         }
-        TimeoutFuture::new(10).await;
+        platform::sleep(10).await;
     }
     panic!("never: {what}");
 }
 
-/// Resolves when the provider was asked in a session.
+/// Resolves when the provider was asked in a session. No `until`: a future with an async closure is
+/// not `Send` for every lifetime, and a replicate waits for this.
 pub async fn asked(session: &str) {
-    until(session, async || !requests(session).await.is_empty()).await;
+    let mut looks = 0..12_000;
+    while requests(session).await.is_empty() {
+        assert!(looks.next().is_some(), "never: {session}");
+        platform::sleep(10).await;
+    }
 }
 
 /// Resolves when the provider has seen the connection close, of the first request of a session.
@@ -97,7 +107,7 @@ where
         failures.join("\n\n"),
         failures.len()
     );
-    wasm_bindgen_test::console_log!("{count} plays");
+    say!("{count} plays");
 }
 
 /// Whether a request is one that its provider takes.

@@ -1,32 +1,35 @@
 //! The scenario tables of turns: see tests/scenarios/README.md.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
-use futures::future::LocalBoxFuture;
-use futures::{FutureExt, StreamExt};
+use futures::StreamExt;
 use serde_json::{Value, json};
 use turnlock::json::Json;
 use turnlock::tool::Dedupe;
 use turnlock::turn::{Mode, Policy};
 use turnlock_client::{Control, Model, Tool, TurnOptions, TurnResult, run_turn};
-use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::lines::{Reduction, canonical};
+use crate::platform::{Seen, test};
 use crate::{legs, site};
 
 pub const TERMINAL: [&str; 4] = ["complete", "paused", "cancelled", "error"];
 
-pub type Executed = Rc<RefCell<Vec<String>>>;
-/// Ends the simulated process.
-pub type Die = Rc<dyn Fn() -> LocalBoxFuture<'static, ()>>;
+pub type Executed = Seen<Vec<String>>;
+/// Whether the simulated process has ended.
+pub type Dead = Seen<bool>;
 
-#[wasm_bindgen_test]
+#[test]
 async fn tables() {
+    play_tables("rust-turns").await;
+}
+
+/// Plays all of them, in sessions of these names.
+pub async fn play_tables(sessions: &str) {
     let mut jobs = Vec::new();
     for scenario in site::tables("scenarios").await {
-        let scenario = Rc::new(scenario);
+        let scenario = Arc::new(scenario);
         let dialects = match scenario["dialect"].as_str() {
             Some(dialect) => vec![dialect.to_owned()],
             None => vec!["openai-chat".to_owned(), "anthropic".to_owned()],
@@ -34,14 +37,14 @@ async fn tables() {
         jobs.extend(dialects.into_iter().map(|dialect| (scenario.clone(), dialect)));
     }
     let jobs = jobs.into_iter().enumerate().map(|(at, (scenario, dialect))| async move {
-        let session = format!("rust-turns-{at}");
+        let session = format!("{sessions}-{at}");
         let played = play(scenario.clone(), &dialect, &session).await;
         played.map_err(|why| format!("{} [{dialect}]\n  {why}", scenario["name"]))
     });
     site::play_all(jobs).await;
 }
 
-async fn play(scenario: Rc<Value>, dialect: &str, session: &str) -> Result<(), String> {
+async fn play(scenario: Arc<Value>, dialect: &str, session: &str) -> Result<(), String> {
     let script = format!("scenario:{}", scenario["name"].as_str().unwrap());
     let model = site::up_to_the_cut(site::model(session, &script, dialect), &scenario["model"]);
     let retries = scenario["maxRetries"].as_u64().unwrap_or(0);
@@ -65,10 +68,9 @@ async fn play(scenario: Rc<Value>, dialect: &str, session: &str) -> Result<(), S
     Err(format!("{} requests were made", requests.len()))
 }
 
-async fn play_once(scenario: &Rc<Value>, model: Model, session: &str) -> Result<(), String> {
+async fn play_once(scenario: &Arc<Value>, model: Model, session: &str) -> Result<(), String> {
     let executed = Executed::default();
-    let nobody: Die = Rc::new(|| futures::future::pending().boxed_local());
-    let options = given(scenario, model).tools(tools(scenario, &executed, &nobody));
+    let options = given(scenario, model).tools(tools(scenario, &executed, &Dead::default()));
     let mut turn = run_turn(options).map_err(|error| error.to_string())?;
     let control = turn.control();
     let mut counts = BTreeMap::new();
@@ -83,7 +85,7 @@ async fn play_once(scenario: &Rc<Value>, model: Model, session: &str) -> Result<
     let mut reduction = Reduction { scenario, known: BTreeMap::new(), lines: Vec::new() };
     events.iter().for_each(|event| reduction.event(event));
     let requests = site::requests(session).await;
-    let executed = executed.borrow().clone();
+    let executed = executed.lock().clone();
     met(&scenario["expect"], &reduction.lines, &executed, Some(&result), &requests)
 }
 
@@ -107,17 +109,17 @@ pub fn given(scenario: &Value, model: Model) -> TurnOptions {
     options
 }
 
-pub fn tools(scenario: &Rc<Value>, executed: &Executed, die: &Die) -> Vec<Tool> {
+pub fn tools(scenario: &Value, executed: &Executed, dead: &Dead) -> Vec<Tool> {
     let all = scenario["tools"].as_object().into_iter().flatten();
-    all.map(|(name, tool)| tool_of(name, tool, executed.clone(), die.clone())).collect()
+    all.map(|(name, tool)| tool_of(name, tool, executed.clone(), dead.clone())).collect()
 }
 
 /// A tool that behaves as the table says.
-fn tool_of(name: &str, table: &Value, executed: Executed, die: Die) -> Tool {
+fn tool_of(name: &str, table: &Value, executed: Executed, dead: Dead) -> Tool {
     let schema = table.get("schema").cloned().unwrap_or_else(|| json!({ "type": "object" }));
     let mut tool = match table["special"].as_str() {
-        Some(special) => js_tool(name, schema, special, &executed),
-        None => rust_tool(name, schema, table.clone(), executed, die),
+        Some(special) => special_tool(name, schema, special, &executed),
+        None => rust_tool(name, schema, table.clone(), executed, dead),
     };
     let whole = |key: &str| table[key].as_u64();
     if table["readOnly"] == true {
@@ -154,16 +156,17 @@ fn tool_of(name: &str, table: &Value, executed: Executed, die: Die) -> Tool {
     tool
 }
 
-fn rust_tool(name: &str, schema: Value, table: Value, executed: Executed, die: Die) -> Tool {
+fn rust_tool(name: &str, schema: Value, table: Value, executed: Executed, dead: Dead) -> Tool {
     let said = name.to_owned();
     Tool::new(name, name, schema, move |args: Value, _| {
-        executed.borrow_mut().push(format!("{said} {}", canonical(&args)));
+        executed.lock().push(format!("{said} {}", canonical(&args)));
         let starts =
-            executed.borrow().iter().filter(|one| one.starts_with(&format!("{said} "))).count();
-        let (table, die) = (table.clone(), die.clone());
+            executed.lock().iter().filter(|one| one.starts_with(&format!("{said} "))).count();
+        let (table, dead) = (table.clone(), dead.clone());
         async move {
             if starts as u64 <= table["crashes"].as_u64().unwrap_or(0) {
-                die().await;
+                dead.set(true);
+                futures::future::pending::<()>().await;
             }
             if table["hangs"] == true {
                 futures::future::pending::<()>().await;
@@ -180,8 +183,22 @@ fn rust_tool(name: &str, schema: Value, table: Value, executed: Executed, die: D
     })
 }
 
+/// What only JavaScript can return; natively what comes nearest.
+#[cfg(not(target_arch = "wasm32"))]
+fn special_tool(name: &str, schema: Value, special: &str, executed: &Executed) -> Tool {
+    let (said, executed) = (name.to_owned(), executed.clone());
+    let is_nothing = special == "undefined";
+    Tool::new(name, name, schema, move |args: Value, _| {
+        executed.lock().push(format!("{said} {}", canonical(&args)));
+        // A map whose keys are no texts has no JSON.
+        let value = (!is_nothing).then(|| BTreeMap::from([((1, 2), 3)]));
+        async move { Ok::<_, String>(value) }
+    })
+}
+
 /// What only JavaScript can return.
-fn js_tool(name: &str, schema: Value, special: &str, executed: &Executed) -> Tool {
+#[cfg(target_arch = "wasm32")]
+fn special_tool(name: &str, schema: Value, special: &str, executed: &Executed) -> Tool {
     use wasm_bindgen::JsCast;
     use wasm_bindgen::closure::Closure;
     let body = match special {
@@ -193,7 +210,7 @@ fn js_tool(name: &str, schema: Value, special: &str, executed: &Executed) -> Too
     let (said, executed) = (name.to_owned(), executed.clone());
     let note = Closure::<dyn Fn(String)>::new(move |args: String| {
         let args: Value = serde_json::from_str(&args).unwrap();
-        executed.borrow_mut().push(format!("{said} {}", canonical(&args)));
+        executed.lock().push(format!("{said} {}", canonical(&args)));
     });
     let make = js_sys::Function::new_with_args(
         "note",

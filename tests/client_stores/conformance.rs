@@ -2,19 +2,18 @@
 //! Rust. Cases use names of their own, so they run in any order and over a database that holds
 //! other things.
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use futures::future::{join, join_all};
-use gloo_timers::future::TimeoutFuture;
 use serde_json::Value;
 use turnlock::store::{Answer, Commit, Kept, turn_key};
 use turnlock_client::store::{EventGroup, Recalled, Store};
 
-pub type Stores = dyn Fn() -> Rc<dyn Store>;
+use crate::platform::{Seen, sleep};
+
+pub type Stores = dyn Fn() -> Arc<dyn Store>;
 
 pub const HOUR: u64 = 3_600_000;
 /// How long a case waits for what must happen some time. None demands that anything is fast.
@@ -56,7 +55,7 @@ macro_rules! conformance {
             age_ms_counts_from_the_writing);
     };
     ($make:expr; $($case:ident)*) => {
-        $(#[wasm_bindgen_test::wasm_bindgen_test]
+        $(#[$crate::platform::test]
         async fn $case() {
             $crate::conformance::$case(&$make).await;
         })*
@@ -65,7 +64,7 @@ macro_rules! conformance {
 pub(crate) use conformance;
 
 pub fn random() -> String {
-    let half = || js_sys::Math::random().to_bits();
+    let half = || getrandom::u64().unwrap();
     format!("{:016x}{:016x}", half(), half())
 }
 
@@ -111,10 +110,6 @@ pub fn same<T: PartialEq + Debug>(actual: T, expected: T, what: &str) {
         if head.len() < text.len() { format!("{head}… ({} bytes)", text.len()) } else { text }
     };
     panic!("{what}\n  expected {}\n  got      {}", shown(&expected), shown(&actual));
-}
-
-pub async fn sleep(ms: u32) {
-    TimeoutFuture::new(ms).await;
 }
 
 /// Waits until `condition` holds; how long it took proves nothing.
@@ -202,7 +197,7 @@ async fn refused(store: &dyn Store, turn: &str, commit: Commit, what: &str) {
 
 /// All commit at once; one must win, and the others must be told who.
 async fn race(
-    stores: &[Rc<dyn Store>],
+    stores: &[Arc<dyn Store>],
     turn: &str,
     owners: &[String],
     commit: impl Fn(&str) -> Commit,
@@ -485,7 +480,7 @@ pub async fn a_reader_sees_whole_commits_only(make: &Stores) {
     let turn = new_turn();
     let with = Commit { state: text("1"), records: pairs(&[("r1", "x")]), ..first() };
     let owner = begin(&*writer, &turn, with).await;
-    let writing = Cell::new(true);
+    let writing = Seen::new(true);
     let reading = async {
         while writing.get() {
             let kept = read(&*reader, &turn).await.unwrap();
@@ -515,11 +510,11 @@ pub async fn watch_tells_of_commits_until_it_is_stopped(make: &Stores) {
     let (store, writer) = (make(), make());
     let turn = new_turn();
     let owner = begin(&*writer, &turn, first()).await;
-    let counter = || Rc::new(Cell::new(0_u32));
+    let counter = || Seen::new(0_u32);
     let (stopped, going, others) = (counter(), counter(), counter());
-    let count = |calls: &Rc<Cell<u32>>| -> turnlock_client::store::Changed {
-        let (calls, owner) = (Rc::clone(calls), owner.clone());
-        Rc::new(move |who: Option<&str>| {
+    let count = |calls: &Seen<u32>| -> turnlock_client::store::Changed {
+        let (calls, owner) = (calls.clone(), owner.clone());
+        Arc::new(move |who: Option<&str>| {
             assert!(who.is_none_or(|who| who == owner), "{who:?} wrote");
             calls.set(calls.get() + 1);
         })
@@ -528,8 +523,8 @@ pub async fn watch_tells_of_commits_until_it_is_stopped(make: &Stores) {
     let end = store.watch(&turn, count(&going)).unwrap();
     let other = store.watch(&new_turn(), count(&others)).unwrap();
     // A watcher may need a moment to be in place: commits go on until it is.
-    let revision = Cell::new(1);
-    let told = async |calls: &Cell<u32>| {
+    let revision = Seen::new(1);
+    let told = async |calls: &Seen<u32>| {
         let before = calls.get();
         eventually("a commit to a watched turn must be told", async || {
             revision.set(revision.get() + 1);

@@ -11,9 +11,9 @@ use futures::poll;
 use idb::{Database, Factory, TransactionMode};
 use turnlock::store::{Answer, Commit};
 use turnlock_client::store::{IndexedDbStore, IndexedDbStoreOptions, Store};
-use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::conformance::{applied, commit_of, eventually, pairs, random, same};
+use crate::platform::test;
 
 pub fn store(name: &str) -> IndexedDbStore {
     let name = name.to_owned();
@@ -46,7 +46,7 @@ async fn code(store: &IndexedDbStore, turn: &str) -> Option<String> {
     store.read(turn).await.err().map(|error| error.code)
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn two_connections_race_for_each_commit_of_a_turn() {
     let name = fresh();
     let stores = [store(&name), store(&name)];
@@ -73,7 +73,7 @@ async fn two_connections_race_for_each_commit_of_a_turn() {
     }
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn what_has_expired_leaves_the_database() {
     let name = fresh();
     let store = store(&name);
@@ -98,7 +98,7 @@ async fn what_has_expired_leaves_the_database() {
     .await;
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_database_that_is_deleted_is_let_go_and_opened_again() {
     let name = fresh();
     let store = store(&name);
@@ -110,7 +110,7 @@ async fn a_database_that_is_deleted_is_let_go_and_opened_again() {
     }
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_newer_version_takes_the_database_over() {
     let name = fresh();
     let store = store(&name);
@@ -122,7 +122,7 @@ async fn a_newer_version_takes_the_database_over() {
     newer.close();
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_page_that_holds_the_database_back_is_told_of_and_it_goes_on_when_it_is_free() {
     let name = fresh();
     let holder = open_beside(&name, Some(1)).await;
@@ -148,7 +148,7 @@ async fn a_page_that_holds_the_database_back_is_told_of_and_it_goes_on_when_it_i
     Factory::new().unwrap().delete(&name).unwrap().await.unwrap();
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn an_operation_goes_on_where_nobody_waits_for_it() {
     let name = fresh();
     let (store, other) = (store(&name), store(&name));
@@ -166,7 +166,7 @@ async fn an_operation_goes_on_where_nobody_waits_for_it() {
     same(other.read("never").await, Ok(None), "what was never polled");
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn who_drops_the_last_clone_is_gone() {
     let name = fresh();
     let (owner, other) = (store(&name), store(&name));
@@ -184,7 +184,7 @@ async fn who_drops_the_last_clone_is_gone() {
     assert!(other.read("t").await.unwrap().unwrap().idle_ms.is_some(), "the new owner is alive");
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn watchers_may_watch_and_stop_each_other() {
     let name = fresh();
     let (store, writer) = (store(&name), store(&name));
@@ -194,16 +194,16 @@ async fn watchers_may_watch_and_stop_each_other() {
     let again = store.clone();
     let first = store.watch(
         "t",
-        Rc::new(move |_| {
+        Arc::new(move |_| {
             // Stops the other one, which is about to be called, and begins a new one.
-            held.set(again.watch("t", Rc::new(|_| ())));
+            held.set(again.watch("t", Arc::new(|_| ())));
         }),
     );
     let count = Rc::clone(&calls);
-    second.set(store.watch("t", Rc::new(move |_| count.set(count.get() + 1))));
+    second.set(store.watch("t", Arc::new(move |_| count.set(count.get() + 1))));
     let told = Rc::new(Cell::new(false));
     let tell = Rc::clone(&told);
-    let last = store.watch("t", Rc::new(move |_| tell.set(true)));
+    let last = store.watch("t", Arc::new(move |_| tell.set(true)));
     applied(&writer, "t", commit_of("o", 1), "revision 1").await;
     eventually("the last one must be told", async || told.get()).await;
     same(calls.get(), 0, "calls after the stop");
@@ -211,7 +211,7 @@ async fn watchers_may_watch_and_stop_each_other() {
     drop((first, last));
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn databases_are_named() {
     let (one, other) = (store(&fresh()), store(&fresh()));
     applied(&one, "t", commit_of("o", 1), "revision 1").await;

@@ -2,18 +2,19 @@
 //! decides nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use futures::future::{AbortHandle, select};
 
-use super::clock;
-use super::drive::{Facts, Host, Machine, Tasks};
-use super::feed::Feed;
-use super::guard::{Guarded, GuardedStream, guarded};
-use super::model::{Model, Opened};
-use super::store::Store;
-use super::tool::{Abort, Tool, ToolContext, failed};
+use crate::clock;
+use crate::drive::{Inputs, Machine, Perform, Tasks, Telling};
+use crate::feed::Feed;
+use crate::guard::{GuardedStream, called, guarded};
+use crate::http;
+use crate::model::{Model, Opened};
+use crate::platform::{Abort, Active, Dyn, MaybeSend, Platform, Respond, Signal};
+use crate::store::Store;
+use crate::tool::{Tool, ToolContext, failed};
 use turnlock::Next;
 use turnlock::json::Json;
 use turnlock::limits;
@@ -31,7 +32,7 @@ const PROGRESS: usize = 65_536;
 const SLACK: u64 = 16;
 
 /// A machine with the grammar of a turn.
-pub(super) trait Asks: Machine<Effect = Effect> {
+pub(crate) trait Asks: Machine<Effect = Effect, Input = Telling<Self>> {
     fn told(&mut self, now_ms: u64, input: Input<'_>);
 }
 
@@ -39,13 +40,22 @@ macro_rules! asks {
     ($machine:ty) => {
         impl Machine for $machine {
             type Effect = Effect;
+            type Input = Telling<Self>;
 
             fn poll(&mut self) -> Next<Effect> {
                 self.poll()
             }
 
-            fn due(&mut self, now_ms: u64) {
-                self.handle(now_ms, Input::Timer);
+            fn handle(&mut self, now_ms: u64, input: Telling<Self>) {
+                input(self, now_ms);
+            }
+
+            fn due() -> Telling<Self> {
+                Box::new(|machine, now| machine.handle(now, Input::Timer))
+            }
+
+            fn cancel(reason: String) -> Telling<Self> {
+                Box::new(move |machine, now| machine.handle(now, Input::Cancel { reason: &reason }))
             }
         }
 
@@ -61,37 +71,37 @@ asks!(turnlock::turn::Turn);
 asks!(turnlock::request::Pass);
 
 /// Gets trace events.
-pub(super) type OnTrace = Rc<dyn Fn(&Json<'static>)>;
+pub(crate) type OnTrace = Arc<Dyn![Fn(&Json<'static>)]>;
 
 /// What a turn or a pass is made of, and where its events go.
-pub(super) struct Asked<M> {
+pub(crate) struct Asked<M: Machine> {
     /// None where nothing will be asked.
-    pub(super) model: Option<Model>,
-    pub(super) tools: Rc<[Tool]>,
+    pub(crate) model: Option<Model>,
+    pub(crate) tools: Arc<[Tool]>,
     /// With the turn's name in it.
-    pub(super) store: Option<(Rc<dyn Store>, Rc<str>)>,
-    pub(super) request_id: Rc<str>,
+    pub(crate) store: Option<(Arc<dyn Store>, Arc<str>)>,
+    pub(crate) request_id: Arc<str>,
     /// The turn's own: whoever resumes it need not know it.
-    pub(super) project_id: Option<Rc<str>>,
-    pub(super) events: Feed<Event>,
-    pub(super) on_trace: Option<OnTrace>,
-    pub(super) facts: Facts<M>,
-    pub(super) under_way: UnderWay,
+    pub(crate) project_id: Option<Arc<str>>,
+    pub(crate) events: Feed<Event>,
+    pub(crate) on_trace: Option<OnTrace>,
+    pub(crate) inputs: Inputs<M>,
+    pub(crate) under_way: UnderWay,
 }
 
 /// What can be called off, by its number.
 #[derive(Default)]
-pub(super) struct UnderWay {
+pub(crate) struct UnderWay {
     requests: BTreeMap<u32, AbortHandle>,
-    tools: BTreeMap<u32, (AbortHandle, Abort)>,
+    tools: BTreeMap<u32, (AbortHandle, Signal)>,
     /// Calls whose arguments this owner of the turn has checked.
     checked: BTreeSet<u32>,
 }
 
-impl<M: Asks> Host<M> for Asked<M> {
+impl<M: Asks> Perform<M> for Asked<M> {
     type End = Json<'static>;
 
-    fn perform(&mut self, effect: Effect, tasks: &mut Tasks) -> Option<Json<'static>> {
+    fn perform(&mut self, effect: Effect, tasks: &Tasks) -> Option<Json<'static>> {
         match effect {
             Effect::Emit(event) => self.show(event),
             Effect::Fetch { inference, attempt, body } => {
@@ -106,9 +116,9 @@ impl<M: Asks> Host<M> for Asked<M> {
             Effect::Check { call, name, args } => {
                 let verdict = self.verdict(&name, &args);
                 self.under_way.checked.insert(call);
-                self.facts.tell(move |machine, now| {
+                self.inputs.tell(Box::new(move |machine: &mut M, now| {
                     machine.told(now, Input::Checked { call, verdict });
-                });
+                }));
             }
             Effect::RunTool {
                 call,
@@ -119,24 +129,24 @@ impl<M: Asks> Host<M> for Asked<M> {
                 max_result_bytes,
                 args,
             } => {
-                let report = self.facts.clone();
+                let report = self.inputs.clone();
                 let context = ToolContext {
                     request_id: self.request_id.clone(),
                     tool_batch_id,
                     tool_call_id,
                     idempotency_key,
                     project_id: self.project_id.clone(),
-                    abort: Abort::default(),
-                    report: Rc::new(move |text| progress(&report, call, &text)),
+                    signal: Signal::default(),
+                    report: Arc::new(move |text| progress(&report, call, &text)),
                 };
-                let abort = context.abort.clone();
+                let signal = context.signal.clone();
                 let settling = self.settling(call, &name, args, context);
                 let handle = tasks.start(self.settle(call, max_result_bytes, settling));
-                self.under_way.tools.insert(call, (handle, abort));
+                self.under_way.tools.insert(call, (handle, signal));
             }
             Effect::CancelTool { call, reason } => {
-                if let Some((handle, abort)) = self.under_way.tools.remove(&call) {
-                    abort.abort_because(reason);
+                if let Some((handle, signal)) = self.under_way.tools.remove(&call) {
+                    signal.abort(Some(reason));
                     handle.abort();
                 }
             }
@@ -157,7 +167,7 @@ impl<M: Asks> Host<M> for Asked<M> {
 impl<M: Asks> Asked<M> {
     fn show(&mut self, event: Event) {
         if self.project_id.as_deref() != event.project_id.as_deref() {
-            self.project_id = event.project_id.as_deref().map(Rc::from);
+            self.project_id = event.project_id.as_deref().map(Arc::from);
         }
         self.events.push(event);
     }
@@ -177,16 +187,16 @@ impl<M: Asks> Asked<M> {
         inference: u32,
         attempt: u32,
         body: Json<'static>,
-    ) -> impl Future<Output = ()> + use<M> {
+    ) -> impl Future<Output = ()> + MaybeSend + use<M> {
         let opened = self.model.as_ref().map(|model| model.open(body));
-        let asking = Asking { facts: self.facts.clone(), events: self.events.clone() };
+        let asking = Asking { inputs: self.inputs.clone(), events: self.events.clone() };
         async move {
             let ended = match opened {
                 Some(Ok(opened)) => asking.read(inference, attempt, opened).await,
                 Some(Err(message)) => Err(message),
                 None => Err("no model".to_owned()),
             };
-            asking.facts.tell(move |machine: &mut M, now| {
+            asking.inputs.tell(Box::new(move |machine: &mut M, now| {
                 machine.told(
                     now,
                     match &ended {
@@ -196,7 +206,7 @@ impl<M: Asks> Asked<M> {
                         Err(message) => Input::ResponseFailed { inference, attempt, message },
                     },
                 );
-            });
+            }));
         }
     }
 
@@ -204,14 +214,14 @@ impl<M: Asks> Asked<M> {
         &self,
         call: u32,
         limit: u64,
-        settling: impl Future<Output = Settled> + 'static,
-    ) -> impl Future<Output = ()> + 'static {
-        let facts = self.facts.clone();
+        settling: impl Future<Output = Settled> + MaybeSend + 'static,
+    ) -> impl Future<Output = ()> + MaybeSend + 'static {
+        let inputs = self.inputs.clone();
         async move {
             let settled = shortened(settling.await, limit);
-            facts.tell(move |machine: &mut M, now| {
+            inputs.tell(Box::new(move |machine: &mut M, now| {
                 machine.told(now, Input::ToolSettled { call, settled });
-            });
+            }));
         }
     }
 
@@ -221,7 +231,7 @@ impl<M: Asks> Asked<M> {
         name: &str,
         args: Json<'static>,
         context: ToolContext,
-    ) -> impl Future<Output = Settled> + 'static {
+    ) -> impl Future<Output = Settled> + MaybeSend + 'static {
         let tool = self.find(name).cloned();
         // Checked by another owner of the turn: the tool of this one may take other arguments.
         let verdict = (!self.under_way.checked.contains(&call)).then(|| self.verdict(name, &args));
@@ -231,26 +241,25 @@ impl<M: Asks> Asked<M> {
                 return failed("tool.invalid_arguments", &format!("{words}: {errors}"));
             }
             let Some(tool) = tool else { return failed("tool.threw", "no such tool") };
-            let mut waiting = Waiting { abort: context.abort.clone(), settled: false };
+            let mut waiting = Waiting { signal: context.signal.clone(), settled: false };
             let settled = tool.run(args, context).await;
             waiting.settled = true;
             settled
         }
     }
 
-    fn commit(&self, attempt: u32, commit: Arc<Commit>) -> impl Future<Output = ()> + use<M> {
-        let facts = self.facts.clone();
+    fn commit(
+        &self,
+        attempt: u32,
+        commit: Arc<Commit>,
+    ) -> impl Future<Output = ()> + MaybeSend + use<M> {
+        let inputs = self.inputs.clone();
         let store = self.store.clone();
         let revision = commit.revision;
         async move {
             let answered = match store {
                 Some((store, turn)) => {
-                    let asked =
-                        Guarded::new(move || async move { store.commit(&turn, commit).await });
-                    match asked {
-                        Ok(answer) => answer.await,
-                        Err(panicked) => Err(panicked),
-                    }
+                    called(move || async move { store.commit(&turn, commit).await }).await
                 }
                 None => Err("no store".to_owned()),
             };
@@ -259,58 +268,55 @@ impl<M: Asks> Asked<M> {
                 Ok(Err(error)) => Answer::Failed { code: error.code, message: error.message },
                 Err(message) => Answer::Failed { code: "store.unavailable".to_owned(), message },
             };
-            facts.tell(move |machine: &mut M, now| {
+            inputs.tell(Box::new(move |machine: &mut M, now| {
                 machine.told(now, Input::Stored { revision, attempt, answer });
-            });
+            }));
         }
     }
 
-    fn recall(&self, call: u32, key: String) -> impl Future<Output = ()> + use<M> {
-        let facts = self.facts.clone();
+    fn recall(&self, call: u32, key: String) -> impl Future<Output = ()> + MaybeSend + use<M> {
+        let inputs = self.inputs.clone();
         let store = self.store.clone();
         async move {
             let recalled = match store {
                 Some((store, _)) => {
-                    match Guarded::new(move || async move { store.recall(&key).await }) {
-                        Ok(recalled) => recalled.await.ok(),
-                        Err(_) => None,
-                    }
+                    called(move || async move { store.recall(&key).await }).await.ok()
                 }
                 None => None,
             };
             // What cannot be reused is executed.
             let found = recalled.and_then(Result::ok).flatten();
-            facts.tell(move |machine: &mut M, now| {
+            inputs.tell(Box::new(move |machine: &mut M, now| {
                 let found = found.as_ref().map(|one| (one.text.as_str(), one.age_ms));
                 machine.told(now, Input::Recalled { call, found });
-            });
+            }));
         }
     }
 }
 
 /// Tells a tool's `signal` when nobody waits any longer.
 struct Waiting {
-    abort: Abort,
+    signal: Signal,
     settled: bool,
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
         if !self.settled {
-            self.abort.abort();
+            self.signal.abort(None);
         }
     }
 }
 
 /// What has no JSON, or too much of it, is not shown; the tool goes on.
-fn progress<M: Asks>(facts: &Facts<M>, call: u32, text: &str) {
+fn progress<M: Asks>(inputs: &Inputs<M>, call: u32, text: &str) {
     if text.len() > PROGRESS {
         return;
     }
     if let Ok(data) = Json::parse_lossy(text.as_bytes(), limits::JSON_BYTES).map(Json::into_owned) {
-        facts.tell(move |machine: &mut M, now| {
+        inputs.tell(Box::new(move |machine: &mut M, now| {
             machine.told(now, Input::ToolProgress { call, data });
-        });
+        }));
     }
 }
 
@@ -327,8 +333,8 @@ fn shortened(settled: Settled, limit: u64) -> Settled {
 }
 
 /// One request to the model.
-struct Asking<M> {
-    facts: Facts<M>,
+struct Asking<M: Machine> {
+    inputs: Inputs<M>,
     events: Feed<Event>,
 }
 
@@ -337,26 +343,26 @@ impl<M: Asks> Asking<M> {
     /// connection, in words.
     async fn read(&self, inference: u32, attempt: u32, opened: Opened) -> Result<bool, String> {
         match opened {
-            Opened::Http { endpoint, body } => {
-                let broken = |()| "the connection to the model failed".to_owned();
-                let mut answer = endpoint.post(body).await.map_err(broken)?;
-                let (ok, status) = (answer.ok(), answer.status());
-                let retry_after_ms = answer.retry_after_ms();
-                let body = if ok { String::new() } else { answer.beginning().await };
-                self.facts.tell(move |machine, now| {
+            Opened::Http(post) => {
+                let mut response = post.send().await?;
+                let (is_ok, status) = (http::is_ok(&response), response.status());
+                let retry_after_ms = http::retry_after_ms(&response);
+                let body = if is_ok { String::new() } else { http::failure(&mut response).await };
+                self.inputs.tell(Box::new(move |machine: &mut M, now| {
                     let body = body.as_str();
                     let head =
                         Input::ResponseHead { inference, attempt, status, retry_after_ms, body };
                     machine.told(now, head);
-                });
-                if !ok {
+                }));
+                if !is_ok {
                     return Ok(false);
                 }
-                while let Some(bytes) = answer.next().await.map_err(broken)? {
-                    self.facts.tell(move |machine, now| {
+                let broken = |()| http::BROKEN.to_owned();
+                while let Some(bytes) = response.next().await.map_err(broken)? {
+                    self.inputs.tell(Box::new(move |machine: &mut M, now| {
                         let bytes = bytes.as_slice();
                         machine.told(now, Input::ResponseBytes { inference, attempt, bytes });
-                    });
+                    }));
                     self.room(inference, attempt).await;
                 }
             }
@@ -367,9 +373,9 @@ impl<M: Asks> Asking<M> {
                     let ended = next.is_none();
                     // A stream that yields nothing has answered nothing; it was not cut off.
                     let told = next.transpose()?.into_iter().collect();
-                    self.facts.tell(move |machine, now| {
+                    self.inputs.tell(Box::new(move |machine: &mut M, now| {
                         machine.told(now, Input::Deltas { inference, attempt, deltas: told });
-                    });
+                    }));
                     if ended {
                         break;
                     }
@@ -378,7 +384,7 @@ impl<M: Asks> Asking<M> {
                     if count % 256 == 0 {
                         clock::sleep(0.0).await
                     } else {
-                        clock::microtask().await
+                        Active::pass().await
                     }
                     self.room(inference, attempt).await;
                 }
@@ -391,9 +397,9 @@ impl<M: Asks> Asking<M> {
     async fn room(&self, inference: u32, attempt: u32) {
         while self.events.is_full() {
             drop(select(Box::pin(self.events.room()), clock::sleep(HELD_BACK_MS)).await);
-            self.facts.tell(move |machine, now| {
+            self.inputs.tell(Box::new(move |machine: &mut M, now| {
                 machine.told(now, Input::HeldBack { inference, attempt });
-            });
+            }));
         }
     }
 }

@@ -1,16 +1,17 @@
 //! What comes one by one, for one reader.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+
+use crate::lock::Lock;
 
 /// Items that a reader may be behind before whoever makes them is held back.
 const MOST_BEHIND: usize = 256;
 
 #[derive(Debug)]
-pub(super) struct Feed<T>(Rc<RefCell<Inner<T>>>);
+pub(crate) struct Feed<T>(Arc<Lock<Inner<T>>>);
 
 #[derive(Debug)]
 struct Inner<T> {
@@ -30,8 +31,8 @@ impl<T> Clone for Feed<T> {
 }
 
 impl<T> Feed<T> {
-    pub(super) fn new() -> Self {
-        Self(Rc::new(RefCell::new(Inner {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Lock::new(Inner {
             items: VecDeque::new(),
             over: false,
             reading: false,
@@ -41,8 +42,8 @@ impl<T> Feed<T> {
         })))
     }
 
-    pub(super) fn push(&self, item: T) {
-        let mut inner = self.0.borrow_mut();
+    pub(crate) fn push(&self, item: T) {
+        let mut inner = self.0.lock();
         if inner.left {
             return;
         }
@@ -53,8 +54,8 @@ impl<T> Feed<T> {
     }
 
     /// Nothing follows.
-    pub(super) fn end(&self) {
-        let mut inner = self.0.borrow_mut();
+    pub(crate) fn end(&self) {
+        let mut inner = self.0.lock();
         inner.over = true;
         let wakers = (inner.reader.take(), std::mem::take(&mut inner.held_back));
         drop(inner);
@@ -63,57 +64,61 @@ impl<T> Feed<T> {
     }
 
     /// The reader wants no more.
-    pub(super) fn leave(&self) {
-        let mut inner = self.0.borrow_mut();
+    pub(crate) fn leave(&self) {
+        let mut inner = self.0.lock();
         inner.left = true;
         let rest = (std::mem::take(&mut inner.items), std::mem::take(&mut inner.held_back));
         drop(inner);
         rest.1.into_iter().for_each(Waker::wake);
     }
 
-    pub(super) fn is_over(&self) -> bool {
-        self.0.borrow().over
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.lock().over
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.borrow().items.is_empty()
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.lock().items.is_empty()
     }
 
-    pub(super) fn poll_next(&self, cx: &Context<'_>) -> Poll<Option<T>> {
-        let mut inner = self.0.borrow_mut();
+    pub(crate) fn poll_next(&self, cx: &Context<'_>) -> Poll<Option<T>> {
+        let mut inner = self.0.lock();
         inner.reading = true;
         let held_back = std::mem::take(&mut inner.held_back);
-        if !held_back.is_empty() {
-            drop(inner);
-            held_back.into_iter().for_each(Waker::wake);
-            inner = self.0.borrow_mut();
-        }
-        if let Some(item) = inner.items.pop_front() {
-            return Poll::Ready(Some(item));
-        }
-        if inner.over {
-            return Poll::Ready(None);
-        }
-        inner.reader = Some(cx.waker().clone());
-        Poll::Pending
+        let polled = match inner.items.pop_front() {
+            Some(item) => Poll::Ready(Some(item)),
+            None if inner.over => Poll::Ready(None),
+            None => {
+                inner.reader = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        };
+        drop(inner);
+        held_back.into_iter().for_each(Waker::wake);
+        polled
     }
 
     /// Whether the reader is far behind.
-    pub(super) fn is_full(&self) -> bool {
-        let inner = self.0.borrow();
-        inner.reading && !inner.left && inner.items.len() > MOST_BEHIND
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.lock().is_full()
     }
 
     /// Resolves when the reader is not, or no longer, far behind.
-    pub(super) async fn room(&self) {
+    pub(crate) async fn room(&self) {
         poll_fn(|cx| {
-            if !self.is_full() {
+            let mut inner = self.0.lock();
+            if !inner.is_full() {
                 return Poll::Ready(());
             }
-            self.0.borrow_mut().held_back.push(cx.waker().clone());
+            inner.held_back.push(cx.waker().clone());
             Poll::Pending
         })
         .await;
+    }
+}
+
+impl<T> Inner<T> {
+    fn is_full(&self) -> bool {
+        self.reading && !self.left && self.items.len() > MOST_BEHIND
     }
 }
 

@@ -1,21 +1,22 @@
 //! How a turn begins, whether it is new or goes on: its options for the core, its driver, and its end
 //! where there is no beginning.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use futures::channel::oneshot;
 
-use super::clock;
-use super::drive::{Facts, drive};
-use super::effects::{Asked, OnTrace, UnderWay};
-use super::error::Error;
-use super::feed::Feed;
-use super::guard::guarded;
-use super::model::Model;
-use super::result::{FailureView, TokenUsage, TurnResult, TurnStatus};
-use super::store::{Changed, Store};
-use super::tool::Tool;
-use super::turn::RunningTurn;
+use crate::clock;
+use crate::drive::{Inputs, drive};
+use crate::effects::{Asked, OnTrace, UnderWay};
+use crate::error::Error;
+use crate::feed::Feed;
+use crate::guard::guarded;
+use crate::model::Model;
+use crate::result::{FailureView, TokenUsage, TurnResult, TurnStatus};
+use crate::running::Running;
+use crate::store::{Changed, Store};
+use crate::tool::Tool;
+use crate::turn::RunningTurn;
 use turnlock::json::Json;
 use turnlock::store::turn_key;
 use turnlock::trace::{Event, EventKind, Failure, PhaseName};
@@ -23,17 +24,17 @@ use turnlock::turn::{Input, Keep, Turn};
 
 /// What every way of running a turn needs.
 #[derive(Clone, Default)]
-pub(super) struct TurnHost {
-    pub(super) tools: Vec<Tool>,
-    pub(super) request_id: String,
-    pub(super) project_id: Option<String>,
-    pub(super) store: Option<Rc<dyn Store>>,
-    pub(super) tenant: String,
-    pub(super) on_trace: Option<OnTrace>,
+pub(crate) struct TurnHost {
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) request_id: String,
+    pub(crate) project_id: Option<String>,
+    pub(crate) store: Option<Arc<dyn Store>>,
+    pub(crate) tenant: String,
+    pub(crate) on_trace: Option<OnTrace>,
 }
 
 /// The members that a model decides.
-pub(super) fn of_model(model: &Model) -> [(&'static str, Json<'static>); 2] {
+pub(crate) fn of_model(model: &Model) -> [(&'static str, Json<'static>); 2] {
     [
         ("dialect", model.dialect.name().into()),
         ("maxRetries", Json::integer(u64::from(model.max_retries))),
@@ -41,12 +42,12 @@ pub(super) fn of_model(model: &Model) -> [(&'static str, Json<'static>); 2] {
 }
 
 /// What is kept, by a new owner of a turn.
-pub(super) fn owned(tenant: &str, keep: Keep) -> Keep {
+pub(crate) fn owned(tenant: &str, keep: Keep) -> Keep {
     keep.owner(clock::random_hex(16)).tenant(tenant.to_owned())
 }
 
 /// The options of the core: `own`, and what every turn has.
-pub(super) fn wire(
+pub(crate) fn wire(
     host: &TurnHost,
     keep: Json<'static>,
     own: Vec<(&'static str, Json<'static>)>,
@@ -65,42 +66,42 @@ pub(super) fn wire(
 }
 
 /// A turn that is about to run.
-pub(super) struct Launch {
-    request_id: Rc<str>,
+pub(crate) struct Launch {
+    request_id: Arc<str>,
     events: Feed<Event>,
-    facts: Facts<Turn>,
+    inputs: Inputs<Turn>,
     settle: oneshot::Sender<TurnResult>,
 }
 
 impl Launch {
     /// Beside it what the host gets.
-    pub(super) fn new(host: &TurnHost) -> (Self, RunningTurn) {
+    pub(crate) fn new(host: &TurnHost) -> (Self, RunningTurn) {
         let (settle, result) = oneshot::channel();
+        let running = Running::new();
+        let request_id: Arc<str> = host.request_id.as_str().into();
         let launch = Self {
-            request_id: host.request_id.as_str().into(),
-            events: Feed::new(),
-            facts: Facts::new(),
+            request_id: request_id.clone(),
+            events: running.events.clone(),
+            inputs: running.inputs.clone(),
             settle,
         };
-        let (id, events) = (launch.request_id.clone(), launch.events.clone());
-        let turn = RunningTurn::new(id, events, launch.facts.clone(), result);
-        (launch, turn)
+        (launch, RunningTurn { request_id, running, result })
     }
 
     /// Runs it to its end.
-    pub(super) async fn run(
+    pub(crate) async fn run(
         self,
         mut machine: Turn,
         model: Option<Model>,
         host: TurnHost,
         owner: Option<String>,
     ) {
-        let key: Rc<str> = turn_key(&host.tenant, &host.request_id).into();
+        let key: Arc<str> = turn_key(&host.tenant, &host.request_id).into();
         // Whoever takes the turn over, to stop it perhaps, writes under another name.
-        let verify = self.facts.clone();
-        let changed: Changed = Rc::new(move |wrote| {
+        let verify = self.inputs.clone();
+        let changed: Changed = Arc::new(move |wrote| {
             if wrote.is_some_and(|wrote| owner.as_deref() != Some(wrote)) {
-                verify.tell(|turn, now| turn.handle(now, Input::Verify));
+                verify.tell(Box::new(|turn: &mut Turn, now| turn.handle(now, Input::Verify)));
             }
         });
         // A store that cannot watch is asked with the next write.
@@ -111,23 +112,22 @@ impl Launch {
             tools: host.tools.into(),
             store: host.store.map(|store| (store, key)),
             request_id: self.request_id,
-            project_id: host.project_id.map(Rc::from),
+            project_id: host.project_id.map(Arc::from),
             events: self.events.clone(),
             on_trace: host.on_trace,
-            facts: self.facts.clone(),
+            inputs: self.inputs.clone(),
             under_way: UnderWay::default(),
         };
         machine.handle(clock::whole_now(), Input::Start);
-        let result = drive(machine, asked, self.facts).await;
+        let result = drive(machine, asked, self.inputs).await;
         // The core writes what `TurnResult` reads.
         if let Ok(result) = result.to() {
             let _ = self.settle.send(result);
         }
-        self.events.end();
     }
 
     /// Ends a turn that could not begin.
-    pub(super) fn fail(self, error: Error) {
+    pub(crate) fn fail(self, error: Error) {
         let Error { code, message } = error;
         let failure = Failure { code: code.clone(), message: message.clone(), status: None };
         self.events.push(Event {
@@ -139,12 +139,11 @@ impl Launch {
             kind: EventKind::Error(failure),
         });
         let _ = self.settle.send(failed(&self.request_id, code.into_owned(), message));
-        self.events.end();
     }
 }
 
 /// What a turn comes to that has shown nothing.
-pub(super) fn failed(request_id: &str, code: String, message: String) -> TurnResult {
+pub(crate) fn failed(request_id: &str, code: String, message: String) -> TurnResult {
     TurnResult {
         request_id: request_id.to_owned(),
         status: TurnStatus::Failed,

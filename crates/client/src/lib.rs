@@ -1,9 +1,15 @@
-//! The driver for Rust hosts: pages (Leptos, Yew, Dioxus, none) and workers on
-//! `wasm32-unknown-unknown`.
+//! The driver for Rust hosts: it performs what the machines of [`turnlock`] ask for, and decides
+//! nothing. The npm package's driver is its twin; both play the same tables.
 //!
-//! It does what the core's machines ask for, with `fetch`, timers and futures, and decides nothing;
-//! the npm package's driver is its twin, and both play the same tables. It compiles natively too, so
-//! that editors and documentation see it, and runs only where there is JavaScript.
+//! It runs on two platforms, with the same code of the host:
+//!
+//! | platform | for | with |
+//! |---|---|---|
+//! | the web: `wasm32-unknown-unknown` | pages (Leptos, Yew, Dioxus, none), workers | `fetch`, the event loop, IndexedDB |
+//! | tokio: natively, **feature `tokio`** | servers, programs, tests of either | `reqwest` over rustls, tokio's tasks and timers |
+//!
+//! Natively without the feature, only the core is here. A project for the web alone tells its editor
+//! so: `build.target = "wasm32-unknown-unknown"` in `.cargo/config.toml`.
 //!
 //! ```no_run
 //! use futures::StreamExt;
@@ -14,7 +20,7 @@
 //! #[derive(Deserialize)]
 //! struct Folder { path: String }
 //!
-//! # async fn page() -> Result<(), Error> {
+//! # async fn host() -> Result<(), Error> {
 //! let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
 //! let list = Tool::new("list_files", "Lists a folder", schema, |folder: Folder, _| async move {
 //!     if folder.path == "." { Ok(["a.txt", "b.txt"]) } else { Err("no such folder") }
@@ -40,57 +46,117 @@
 //! | answer by a plan of searches | [`run_chain`] |
 //! | keep turns | [`store`] |
 //!
-//! # What holds everywhere
+//! # On both platforms
 //!
 //! - What is run (a turn, a bundle, a pass, a chain) is a `Stream` of its events and has a
-//!   `result()`. It goes on by itself on the runtime's event loop; a reader of a turn that is more
-//!   than 256 events behind holds the model's response back.
+//!   `result()`. It goes on by itself; a reader of a turn that is more than 256 events behind holds
+//!   the model's response back.
 //! - **Dropping it cancels** everything under way: the request's connection is closed, futures of
-//!   tools are dropped, what they began in JavaScript is told through a signal.
-//! - A failing callback of the host is an event or a result, and so is one that **panics**: on
-//!   stable Rust a panic is a trap on this target, which is caught in a JavaScript frame below the
-//!   callback. What it owned is leaked. A `RefCell` that it had borrowed stays borrowed.
+//!   tools are dropped.
+//! - A failing callback of the host is an event or a result, and so is one that **panics**.
 //! - Misuse is an [`Error`] at once, with the npm package's stable codes.
+//! - An event is written for a `text/event-stream` response by
+//!   [`Event::to_sse`](turnlock::trace::Event::to_sse).
 //!
-//! # In a worker
+//! # On the web
 //!
-//! An event is written for a `text/event-stream` response by
-//! [`Event::to_sse`](turnlock::trace::Event::to_sse). A client that leaves is told by the request's
-//! signal alone (Cloudflare: the flag `enable_request_signal`): end the stream by it, so that the turn
-//! is dropped, and keep the isolate for the request until then (`wait_until`). The repository's
-//! `examples/rust-worker` does both.
+//! A tool may be a JavaScript function (`Tool::js`), a model may have the host's own `fetch`
+//! (`Model::fetch`), and what a callback has begun in JavaScript is told through its context's
+//! `signal()`. Turns are kept in IndexedDB by `IndexedDbStore`.
+//!
+//! A panic is a trap on this target, which is caught in a JavaScript frame below the callback. What
+//! the callback owned is leaked. A `RefCell` that it had borrowed stays borrowed.
+//!
+//! In a worker, a client that leaves is told by the request's signal alone (Cloudflare: the flag
+//! `enable_request_signal`): end the stream by it, so that the turn is dropped, and keep the isolate
+//! for the request until then (`wait_until`). The repository's `examples/rust-worker` does both.
+//!
+//! # On tokio
+//!
+//! What is run, and what a host holds of it, is [`Send`]; callbacks and their futures must be, which
+//! is what [`MaybeSend`] and [`MaybeSync`] say. `run_turn` and the like spawn a task, so they panic
+//! outside of a runtime; the runtime needs its timers and I/O (`enable_all`). All that a turn does
+//! runs in its task: a tool that computes for long takes a thread
+//! ([`spawn_blocking`](https://docs.rs/tokio/latest/tokio/task/fn.spawn_blocking.html)), and one that
+//! spawns tasks ends them when its future is dropped.
+//!
+//! A model and its clones share a client of `reqwest`: make one [`Model`] and clone it, or bring a
+//! client (`Model::client`). Panics are caught by unwinding, so not with `panic = "abort"`. Time
+//! limits follow tokio's clock, which tests may pause.
+//!
+//! The repository's `examples/rust-server` streams turns from a route of axum.
+
+#![cfg_attr(
+    target_arch = "wasm32",
+    allow(clippy::arc_with_non_send_sync, reason = "natively these are sent and shared")
+)]
 
 pub use turnlock;
 
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub mod bundle;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub mod chain;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod clock;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod drive;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod effects;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod error;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod feed;
-mod fetch;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod guard;
-mod js_tool;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
+mod http;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod json;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod launch;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
+mod lock;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod model;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
+mod platform;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub mod request;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod result;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod resume;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
+mod running;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod schema;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub mod store;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod tool;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod turn;
 
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use bundle::{BundleOptions, RunningBundle, bundle_tool, run_bundle};
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use chain::{ChainEvent, ChainOptions, ChainResult, RunningChain, run_chain};
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use error::Error;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use model::Model;
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
+pub use platform::{BoxFuture, MaybeSend, MaybeSync};
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use request::{
     PassError, PassEvent, PassOptions, PassResult, RunningPass, run_with_tool_requests,
 };
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use result::{FailureView, TokenUsage, ToolResult, TurnResult, TurnStatus};
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use resume::{Approval, ResumeOptions, cancel_turn, resume_turn};
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use tool::{Tool, ToolContext};
+#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use turn::{Control, RunningTurn, TurnOptions, run_turn};

@@ -1,16 +1,16 @@
 //! Models: where requests go, and how their answers are read.
 
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 
-use futures::StreamExt;
-use futures::stream::{LocalBoxStream, Stream};
+use futures::stream::Stream;
 use serde::Serialize;
 
-use super::error::Error;
-use super::fetch::Endpoint;
-use super::guard::guarded;
-use super::json::to_json;
+use crate::error::Error;
+use crate::guard::guarded;
+use crate::http::Post;
+use crate::json::to_json;
+use crate::platform::{BoxStream, Client, Dyn, MaybeSend, MaybeSync};
 use turnlock::dialect::Dialect;
 use turnlock::json::Json;
 use turnlock::stream::Delta;
@@ -26,8 +26,8 @@ use turnlock::stream::Delta;
 /// ```
 #[derive(Clone)]
 pub struct Model {
-    pub(super) dialect: Dialect,
-    pub(super) max_retries: u32,
+    pub(crate) dialect: Dialect,
+    pub(crate) max_retries: u32,
     source: Source,
     wrong: Option<Error>,
 }
@@ -38,21 +38,22 @@ enum Source {
     Custom(Custom),
 }
 
-type Custom = Rc<dyn Fn(Json<'static>) -> LocalBoxStream<'static, Result<Delta, String>>>;
+type Custom = Arc<Dyn![Fn(Json<'static>) -> BoxStream<'static, Result<Delta, String>>]>;
 
 #[derive(Clone)]
 struct Http {
     base_url: String,
     path: &'static str,
-    endpoint: Endpoint,
+    headers: Vec<(String, String)>,
+    client: Client,
     /// Members of every request; those that the core decides come last.
     body: Vec<(String, Json<'static>)>,
 }
 
 /// What a model answers with.
-pub(super) enum Opened {
-    Http { endpoint: Endpoint, body: String },
-    Deltas(LocalBoxStream<'static, Result<Delta, String>>),
+pub(crate) enum Opened {
+    Http(Post),
+    Deltas(BoxStream<'static, Result<Delta, String>>),
 }
 
 impl fmt::Debug for Model {
@@ -91,10 +92,10 @@ impl Model {
     /// retried.
     pub fn custom<F, S>(generate: F) -> Self
     where
-        F: Fn(Json<'static>) -> S + 'static,
-        S: Stream<Item = Result<Delta, String>> + 'static,
+        F: Fn(Json<'static>) -> S + MaybeSend + MaybeSync + 'static,
+        S: Stream<Item = Result<Delta, String>> + MaybeSend + 'static,
     {
-        let source: Custom = Rc::new(move |request| generate(request).boxed_local());
+        let source: Custom = Arc::new(move |request| Box::pin(generate(request)));
         let source = Source::Custom(source);
         Self { dialect: Dialect::OpenAiChat, max_retries: 0, source, wrong: None }
     }
@@ -111,8 +112,8 @@ impl Model {
             ("accept".to_owned(), "text/event-stream".to_owned()),
         ];
         headers.extend(own);
-        let endpoint = Endpoint { url: String::new(), headers, fetch: None };
-        let source = Source::Http(Http { base_url, path, endpoint, body });
+        let client = Client::default();
+        let source = Source::Http(Http { base_url, path, headers, client, body });
         Self { dialect, max_retries: 2, source, wrong: None }
     }
 
@@ -149,7 +150,7 @@ impl Model {
     /// Added to every request; replaces a header of the same name.
     #[must_use]
     pub fn header(self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.change(|http| http.endpoint.headers.push((name.into(), value.into())))
+        self.change(|http| http.headers.push((name.into(), value.into())))
     }
 
     /// Added to every request body, such as `temperature`; replaces a member of the same name, but
@@ -185,16 +186,13 @@ impl Model {
         self
     }
 
-    /// The host's own `fetch`, which gets a `Request` and returns a promise of a `Response`: for a
-    /// service binding, or where there is no global one. It must honour the request's `signal`:
-    /// that is how a response is given up.
-    #[must_use]
-    pub fn fetch(self, fetch: js_sys::Function) -> Self {
-        self.change(|http| http.endpoint.fetch = Some(Rc::new(fetch)))
+    /// Sends requests otherwise.
+    pub(crate) fn through(self, client: Client) -> Self {
+        self.change(|http| http.client = client)
     }
 
     /// With a seed, where the wire has a field for it.
-    pub(super) fn seeded(&self, seed: i64) -> Self {
+    pub(crate) fn seeded(&self, seed: i64) -> Self {
         let field = match self.dialect {
             Dialect::OpenAiChat => "seed",
             Dialect::Mistral => "random_seed",
@@ -202,7 +200,7 @@ impl Model {
         };
         let Source::Custom(generate) = &self.source else { return self.clone().body(field, seed) };
         let generate = generate.clone();
-        let source: Custom = Rc::new(move |mut request| {
+        let source: Custom = Arc::new(move |mut request| {
             if let Json::Object(members) = &mut request {
                 members.push((field.into(), Json::Number(seed.to_string().into())));
             }
@@ -212,7 +210,7 @@ impl Model {
     }
 
     /// What is wrong with what the host said.
-    pub(super) fn checked(&self) -> Result<(), Error> {
+    pub(crate) fn checked(&self) -> Result<(), Error> {
         if let Some(wrong) = &self.wrong {
             return Err(wrong.clone());
         }
@@ -225,7 +223,7 @@ impl Model {
     }
 
     /// Sends a request: `request` holds the members that the core decides.
-    pub(super) fn open(&self, request: Json<'static>) -> Result<Opened, String> {
+    pub(crate) fn open(&self, request: Json<'static>) -> Result<Opened, String> {
         let http = match &self.source {
             Source::Custom(generate) => {
                 return guarded(|| generate(request)).map(Opened::Deltas);
@@ -246,8 +244,11 @@ impl Model {
             body.push(("stream_options".into(), usage));
         }
         body.extend(decided);
-        let mut endpoint = http.endpoint.clone();
-        endpoint.url = format!("{}{}", http.base_url.trim_end_matches('/'), http.path);
-        Ok(Opened::Http { endpoint, body: Json::Object(body).to_text() })
+        Ok(Opened::Http(Post {
+            client: http.client.clone(),
+            url: format!("{}{}", http.base_url.trim_end_matches('/'), http.path),
+            headers: http.headers.clone(),
+            body: Json::Object(body).to_text(),
+        }))
     }
 }

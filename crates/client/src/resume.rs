@@ -1,22 +1,23 @@
 //! Turns that go on, or end, in another page, tab or isolate.
 
 use std::future::Future;
-use std::rc::Rc;
+use std::pin::pin;
+use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::{Either, select};
 use serde::Deserialize;
 
-use super::clock;
-use super::drive::spawn;
-use super::error::Error;
-use super::guard::Guarded;
-use super::launch::{Launch, TurnHost, of_model, owned, wire};
-use super::model::Model;
-use super::result::TurnStatus;
-use super::store::{Store, StoreError};
-use super::tool::Tool;
-use super::turn::RunningTurn;
+use crate::clock;
+use crate::error::Error;
+use crate::guard::called;
+use crate::launch::{Launch, TurnHost, of_model, owned, wire};
+use crate::model::Model;
+use crate::platform::{MaybeSend, MaybeSync};
+use crate::result::TurnStatus;
+use crate::store::{Store, StoreError};
+use crate::tool::Tool;
+use crate::turn::RunningTurn;
 use turnlock::json::Json;
 use turnlock::store::{Kept, turn_key};
 use turnlock::tool::Registry;
@@ -58,7 +59,7 @@ impl ResumeOptions {
     pub fn new(request_id: impl Into<String>, store: impl Store + 'static, model: Model) -> Self {
         let host = TurnHost {
             request_id: request_id.into(),
-            store: Some(Rc::new(store)),
+            store: Some(Arc::new(store)),
             ..TurnHost::default()
         };
         Self { model, tool_batch_id: None, approvals: Vec::new(), host }
@@ -100,8 +101,11 @@ impl ResumeOptions {
 
     /// Gets trace events; its panic is ignored.
     #[must_use]
-    pub fn on_trace(mut self, on_trace: impl Fn(&Json<'static>) + 'static) -> Self {
-        self.host.on_trace = Some(Rc::new(on_trace));
+    pub fn on_trace(
+        mut self,
+        on_trace: impl Fn(&Json<'static>) + MaybeSend + MaybeSync + 'static,
+    ) -> Self {
+        self.host.on_trace = Some(Arc::new(on_trace));
         self
     }
 }
@@ -117,6 +121,9 @@ impl ResumeOptions {
 ///
 /// # Errors
 /// Misuse: `options.invalid`, `tool.invalid_name`, `tool.invalid_schema`.
+///
+/// # Panics
+/// Natively, outside of a tokio runtime.
 pub fn resume_turn(options: ResumeOptions) -> Result<RunningTurn, Error> {
     let ResumeOptions { model, tool_batch_id, approvals, host } = options;
     model.checked()?;
@@ -132,7 +139,7 @@ pub fn resume_turn(options: ResumeOptions) -> Result<RunningTurn, Error> {
     let batch = tool_batch_id.map_or(Json::Null, |id| Json::integer(u64::from(id)));
     let own = vec![("toolBatchId", batch), ("approvals", approvals)];
     let (launch, mut turn) = Launch::new(&host);
-    turn.task = Some(spawn(restore(launch, Some(model), host, own).map(drop)));
+    turn.running.spawn(restore(launch, Some(model), host, own).map(drop));
     Ok(turn)
 }
 
@@ -175,7 +182,7 @@ pub async fn cancel_turn(
 ) -> Result<TurnStatus, Error> {
     let host = TurnHost {
         request_id: request_id.into(),
-        store: Some(Rc::new(store)),
+        store: Some(Arc::new(store)),
         tenant: tenant.into(),
         ..TurnHost::default()
     };
@@ -204,7 +211,7 @@ pub async fn cancel_turn(
             return Err(error);
         }
         // The owner wrote between our reading and our writing.
-        clock::sleep(js_sys::Math::random() * 10.0 * f64::from(attempt.min(20))).await;
+        clock::sleep(clock::jitter(10.0 * f64::from(attempt.min(20)))).await;
         attempt += 1;
     }
 }
@@ -247,7 +254,7 @@ async fn restore(
 }
 
 /// What a store has of a turn, and the groups of events behind its state.
-async fn read(store: &Rc<dyn Store>, key: &str) -> Result<(Option<Kept>, Vec<String>), Error> {
+async fn read(store: &Arc<dyn Store>, key: &str) -> Result<(Option<Kept>, Vec<String>), Error> {
     let asked = (store.clone(), key.to_owned());
     let kept = in_time(move || async move { asked.0.read(&asked.1).await }).await?;
     let Some(state) = kept.as_ref().and_then(state_of) else { return Ok((kept, Vec::new())) };
@@ -272,12 +279,12 @@ async fn read(store: &Rc<dyn Store>, key: &str) -> Result<(Option<Kept>, Vec<Str
 /// What a store reads, if it answers at all: a turn that is resumed must end.
 async fn in_time<T: 'static, F>(ask: impl FnOnce() -> F) -> Result<T, Error>
 where
-    F: Future<Output = Result<T, StoreError>> + 'static,
+    F: Future<Output = Result<T, StoreError>> + MaybeSend + 'static,
 {
-    let unavailable = |panicked| Error::new("store.unavailable", panicked);
-    let asked = Guarded::new(ask).map_err(unavailable)?;
-    match select(asked, clock::sleep(READ_MS)).await {
-        Either::Left((answer, _)) => Ok(answer.map_err(unavailable)??),
+    match select(pin!(called(ask)), clock::sleep(READ_MS)).await {
+        Either::Left((answer, _)) => {
+            Ok(answer.map_err(|panicked| Error::new("store.unavailable", panicked))??)
+        }
         Either::Right(_) => {
             let message = format!("the store did not answer within {READ_MS} ms");
             Err(Error::new("store.timeout", message))

@@ -1,31 +1,27 @@
 //! Tools: what they take, how that is checked, how they run.
 
-use std::cell::OnceCell;
 use std::fmt;
 use std::future::Future;
-use std::rc::Rc;
+use std::sync::Arc;
 
-use futures::future::LocalBoxFuture;
-use js_sys::Function;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use web_sys::{AbortController, AbortSignal};
 
-use super::error::Error;
-use super::guard::{Guarded, guarded};
-use super::js_tool::call_js;
-use super::json::to_json;
-use super::schema::Validator;
+use crate::error::Error;
+use crate::guard::{called, guarded};
+use crate::json::to_json;
+use crate::platform::{BoxFuture, Dyn, MaybeSend, MaybeSync, Signal};
+use crate::schema::Validator;
 use turnlock::json::Json;
 use turnlock::tool::{Dedupe, ToolSpec};
 use turnlock::turn::{Settled, Verdict};
 
-type Check = Rc<dyn Fn(&Json<'static>) -> Result<(), String>>;
-type Action = Rc<dyn Fn(&Json<'static>) -> Option<String>>;
-type Approval = Rc<dyn Fn(&Json<'static>) -> bool>;
-pub(super) type Run = Rc<dyn Fn(Json<'static>, ToolContext) -> LocalBoxFuture<'static, Settled>>;
+type Check = Arc<Dyn![Fn(&Json<'static>) -> Result<(), String>]>;
+type Action = Arc<Dyn![Fn(&Json<'static>) -> Option<String>]>;
+type Approval = Arc<Dyn![Fn(&Json<'static>) -> bool]>;
+pub(crate) type Run = Arc<Dyn![Fn(Json<'static>, ToolContext) -> BoxFuture<'static, Settled>]>;
 
-/// A tool: an async Rust closure, or a JavaScript function.
+/// A tool: an async closure; on the web also a JavaScript function (`Tool::js`).
 ///
 /// ```no_run
 /// use serde::{Deserialize, Serialize};
@@ -69,7 +65,7 @@ impl fmt::Debug for Tool {
 #[derive(Clone)]
 pub struct ToolContext {
     /// The turn.
-    pub request_id: Rc<str>,
+    pub request_id: Arc<str>,
     /// The batch of the call.
     pub tool_batch_id: u32,
     /// The provider's id of the call.
@@ -77,9 +73,9 @@ pub struct ToolContext {
     /// The same whenever this call is started again; send it along to whoever performs the effect.
     pub idempotency_key: String,
     /// The project of the turn.
-    pub project_id: Option<Rc<str>>,
-    pub(super) abort: Abort,
-    pub(super) report: Rc<dyn Fn(String)>,
+    pub project_id: Option<Arc<str>>,
+    pub(crate) signal: Signal,
+    pub(crate) report: Arc<Dyn![Fn(String)]>,
 }
 
 impl fmt::Debug for ToolContext {
@@ -96,40 +92,6 @@ impl ToolContext {
     pub fn report(&self, data: &impl Serialize) {
         if let Ok(text) = serde_json::to_string(data) {
             (self.report)(text);
-        }
-    }
-
-    /// Aborted when the result is no longer wanted: a time-out, a cancelled turn. A Rust tool's
-    /// future is dropped then anyway; this is for what it has begun in JavaScript.
-    ///
-    /// `None` in a runtime without `AbortController`.
-    #[must_use]
-    pub fn signal(&self) -> Option<AbortSignal> {
-        self.abort.signal()
-    }
-}
-
-/// Made when somebody asks for it: most tools do not.
-#[derive(Clone, Default)]
-pub(super) struct Abort(Rc<OnceCell<Option<AbortController>>>);
-
-impl Abort {
-    pub(super) fn signal(&self) -> Option<AbortSignal> {
-        self.0.get_or_init(|| AbortController::new().ok()).as_ref().map(AbortController::signal)
-    }
-
-    pub(super) fn abort(&self) {
-        if let Some(Some(controller)) = self.0.get() {
-            controller.abort();
-        }
-    }
-
-    /// As `abort`, with an `AbortError` that says why.
-    pub(super) fn abort_because(&self, why: &str) {
-        if let Some(Some(controller)) = self.0.get() {
-            let error = js_sys::Error::new(why);
-            error.set_name("AbortError");
-            controller.abort_with_reason(&error);
         }
     }
 }
@@ -149,26 +111,21 @@ impl Tool {
         run: F,
     ) -> Self
     where
-        A: DeserializeOwned + 'static,
+        A: DeserializeOwned + MaybeSend + 'static,
         R: Serialize + 'static,
         E: fmt::Display + 'static,
-        F: Fn(A, ToolContext) -> Fut + 'static,
-        Fut: Future<Output = Result<R, E>> + 'static,
+        F: Fn(A, ToolContext) -> Fut + MaybeSend + MaybeSync + 'static,
+        Fut: Future<Output = Result<R, E>> + MaybeSend + 'static,
     {
-        let run = Rc::new(run);
-        let run: Run = Rc::new(move |args: Json<'static>, context| {
+        let run = Arc::new(run);
+        let run: Run = Arc::new(move |args: Json<'static>, context| {
             let run = run.clone();
             Box::pin(async move {
                 let args: A = match args.to() {
                     Ok(args) => args,
                     Err(error) => return failed("tool.invalid_arguments", &error.to_string()),
                 };
-                let started = Guarded::new(move || run(args, context));
-                let ended = match started {
-                    Ok(future) => future.await,
-                    Err(panicked) => Err(panicked),
-                };
-                match ended {
+                match called(move || run(args, context)).await {
                     Ok(Ok(value)) => returned(&value),
                     Ok(Err(error)) => {
                         let words = guarded(|| error.to_string());
@@ -182,25 +139,7 @@ impl Tool {
         Self::of(name.into(), description.into(), &schema, run).takes::<A>()
     }
 
-    /// A tool from a JavaScript function `(args, context) => value`, or a promise of one: what the
-    /// npm package's `execute` gets and may return. Arguments are values of `JSON.parse`.
-    ///
-    /// Without the feature `jsonschema` its arguments are checked by [`Tool::check`] alone.
-    pub fn js(
-        name: impl Into<String>,
-        description: impl Into<String>,
-        schema: impl Serialize,
-        function: Function,
-    ) -> Self {
-        let function = Rc::new(function);
-        let run: Run = Rc::new(move |args: Json<'static>, context| {
-            let function = function.clone();
-            Box::pin(async move { call_js(&function, &args, &context).await })
-        });
-        Self::of(name.into(), description.into(), &schema, run)
-    }
-
-    pub(super) fn of(name: String, description: String, schema: &impl Serialize, run: Run) -> Self {
+    pub(crate) fn of(name: String, description: String, schema: &impl Serialize, run: Run) -> Self {
         let mut spec = ToolSpec::new(name);
         spec.description = description;
         spec.checks = true;
@@ -268,8 +207,11 @@ impl Tool {
 
     /// Part of the signature, for tools with several actions.
     #[must_use]
-    pub fn action<A: DeserializeOwned>(mut self, action: impl Fn(A) -> String + 'static) -> Self {
-        self.action = Some(Rc::new(move |args| args.to::<A>().ok().map(&action)));
+    pub fn action<A: DeserializeOwned>(
+        mut self,
+        action: impl Fn(A) -> String + MaybeSend + MaybeSync + 'static,
+    ) -> Self {
+        self.action = Some(Arc::new(move |args| args.to::<A>().ok().map(&action)));
         self
     }
 
@@ -277,10 +219,10 @@ impl Tool {
     #[must_use]
     pub fn check<A: DeserializeOwned>(
         mut self,
-        check: impl Fn(A) -> Result<(), String> + 'static,
+        check: impl Fn(A) -> Result<(), String> + MaybeSend + MaybeSync + 'static,
     ) -> Self {
         self.checks
-            .push(Rc::new(move |args| check(args.to::<A>().map_err(|error| error.to_string())?)));
+            .push(Arc::new(move |args| check(args.to::<A>().map_err(|error| error.to_string())?)));
         self
     }
 
@@ -295,49 +237,49 @@ impl Tool {
     #[must_use]
     pub fn needs_approval_if<A: DeserializeOwned>(
         mut self,
-        asks: impl Fn(A) -> bool + 'static,
+        asks: impl Fn(A) -> bool + MaybeSend + MaybeSync + 'static,
     ) -> Self {
-        self.approval = Some(Rc::new(move |args| args.to::<A>().map_or(true, &asks)));
+        self.approval = Some(Arc::new(move |args| args.to::<A>().map_or(true, &asks)));
         self
     }
 
     /// Arguments that `A` cannot be read from are refused.
-    pub(super) fn takes<A: DeserializeOwned>(mut self) -> Self {
+    pub(crate) fn takes<A: DeserializeOwned>(mut self) -> Self {
         self.checks
-            .push(Rc::new(|args| args.to::<A>().map(drop).map_err(|error| error.to_string())));
+            .push(Arc::new(|args| args.to::<A>().map(drop).map_err(|error| error.to_string())));
         self
     }
 
     /// It was misused, which is told when it is used.
-    pub(super) fn misused(mut self, wrong: Error) -> Self {
+    pub(crate) fn misused(mut self, wrong: Error) -> Self {
         self.wrong.get_or_insert(wrong);
         self
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.spec.name
     }
 
-    pub(super) fn may_need_approval(&self) -> bool {
+    pub(crate) fn may_need_approval(&self) -> bool {
         self.approval.is_some()
     }
 
     /// The tool as the core takes it.
-    pub(super) fn wire(&self) -> Result<Json<'static>, Error> {
+    pub(crate) fn wire(&self) -> Result<Json<'static>, Error> {
         if let Some(wrong) = &self.wrong {
             return Err(wrong.clone());
         }
         Ok(self.spec().to_json())
     }
 
-    pub(super) fn spec(&self) -> ToolSpec {
+    pub(crate) fn spec(&self) -> ToolSpec {
         let mut spec = self.spec.clone();
         spec.dedupe = self.dedupe;
         spec
     }
 
     /// Checks arguments; what panics refuses them.
-    pub(super) fn verdict(&self, args: &Json<'static>) -> Verdict {
+    pub(crate) fn verdict(&self, args: &Json<'static>) -> Verdict {
         let verdict = guarded(|| {
             self.checks.iter().try_for_each(|check| check(args))?;
             Ok(Verdict::Valid {
@@ -351,24 +293,24 @@ impl Tool {
         }
     }
 
-    pub(super) fn run(
+    pub(crate) fn run(
         &self,
         args: Json<'static>,
         context: ToolContext,
-    ) -> LocalBoxFuture<'static, Settled> {
+    ) -> BoxFuture<'static, Settled> {
         (self.run)(args, context)
     }
 }
 
 /// Says at most five things, as the npm package does.
 fn check_of(validator: Validator) -> Check {
-    Rc::new(move |args| {
+    Arc::new(move |args| {
         let errors = validator.errors(args, 5);
         if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
     })
 }
 
-pub(super) fn failed(code: &str, message: &str) -> Settled {
+pub(crate) fn failed(code: &str, message: &str) -> Settled {
     Settled::Error { code: code.to_owned(), message: message.to_owned() }
 }
 
@@ -380,11 +322,11 @@ fn returned(value: &impl Serialize) -> Settled {
     }
 }
 
-pub(super) fn text_of(text: String) -> Settled {
+pub(crate) fn text_of(text: String) -> Settled {
     let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
     Settled::Ok { text, bytes }
 }
 
-pub(super) fn unserializable(why: &str) -> Settled {
+pub(crate) fn unserializable(why: &str) -> Settled {
     failed("tool.unserializable", &format!("the tool's result cannot be sent: {why}"))
 }

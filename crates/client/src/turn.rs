@@ -1,23 +1,21 @@
-//! One turn, for a page or a worker.
+//! One turn.
 
-use std::pin::Pin;
-use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::sync::Arc;
 
 use futures::channel::oneshot;
-use futures::stream::{FusedStream, Stream};
 use serde::Serialize;
 
-use super::clock;
-use super::drive::{Facts, Task, spawn};
-use super::error::Error;
-use super::feed::Feed;
-use super::json::to_json;
-use super::launch::{Launch, TurnHost, failed, of_model, owned, wire};
-use super::model::Model;
-use super::result::TurnResult;
-use super::store::Store;
-use super::tool::Tool;
+use crate::clock;
+use crate::drive::{Inputs, Machine};
+use crate::error::Error;
+use crate::json::to_json;
+use crate::launch::{Launch, TurnHost, failed, of_model, owned, wire};
+use crate::model::Model;
+use crate::platform::{MaybeSend, MaybeSync};
+use crate::result::TurnResult;
+use crate::running::{Running, stream_of_events};
+use crate::store::Store;
+use crate::tool::Tool;
 use turnlock::json::Json;
 use turnlock::trace::Event;
 use turnlock::turn::{Input, Keep, Mode, Policy, Turn};
@@ -31,7 +29,7 @@ pub struct TurnOptions {
     policy: Policy,
     conversation_id: Option<String>,
     keep: Option<Keep>,
-    pub(super) host: TurnHost,
+    pub(crate) host: TurnHost,
 }
 
 impl std::fmt::Debug for TurnOptions {
@@ -108,7 +106,7 @@ impl TurnOptions {
     /// it is kept. An id that the store knows ends with `turn.conflict`.
     #[must_use]
     pub fn store(mut self, store: impl Store + 'static) -> Self {
-        self.host.store = Some(Rc::new(store));
+        self.host.store = Some(Arc::new(store));
         self
     }
 
@@ -128,16 +126,19 @@ impl TurnOptions {
 
     /// Gets trace events; its panic is ignored.
     #[must_use]
-    pub fn on_trace(mut self, on_trace: impl Fn(&Json<'static>) + 'static) -> Self {
-        self.host.on_trace = Some(Rc::new(on_trace));
+    pub fn on_trace(
+        mut self,
+        on_trace: impl Fn(&Json<'static>) + MaybeSend + MaybeSync + 'static,
+    ) -> Self {
+        self.host.on_trace = Some(Arc::new(on_trace));
         self
     }
 }
 
 /// Runs one turn.
 ///
-/// It runs by itself, on the runtime's event loop: reading its events is optional, and reading them
-/// slowly holds the model's response back. Dropping it cancels it.
+/// It runs by itself: reading its events is optional, and reading them slowly holds the model's
+/// response back. Dropping it cancels it.
 ///
 /// ```no_run
 /// use futures::StreamExt;
@@ -161,6 +162,9 @@ impl TurnOptions {
 /// # Errors
 /// Misuse: `options.invalid`, `tool.invalid_name`, `tool.invalid_schema`, `message.unknown_shape`,
 /// `dialect.no_stream`, `json.*`. Everything else is the turn's terminal event.
+///
+/// # Panics
+/// Natively, outside of a tokio runtime.
 pub fn run_turn(options: TurnOptions) -> Result<RunningTurn, Error> {
     let TurnOptions { model, messages, mode, policy, conversation_id, keep, host } = options;
     model.checked()?;
@@ -185,7 +189,7 @@ pub fn run_turn(options: TurnOptions) -> Result<RunningTurn, Error> {
     let keep = keep.map_or(Json::Null, |keep| keep.to_json());
     let machine = Turn::new(turnlock::turn::TurnOptions::from_json(wire(&host, keep, members)?)?)?;
     let (launch, mut turn) = Launch::new(&host);
-    turn.task = Some(spawn(launch.run(machine, Some(model), host, owner)));
+    turn.running.spawn(launch.run(machine, Some(model), host, owner));
     Ok(turn)
 }
 
@@ -193,40 +197,28 @@ pub fn run_turn(options: TurnOptions) -> Result<RunningTurn, Error> {
 /// before its end cancels the turn: the request is aborted, tools are dropped.
 #[derive(Debug)]
 pub struct RunningTurn {
-    request_id: Rc<str>,
-    events: Feed<Event>,
-    control: Control,
-    result: oneshot::Receiver<TurnResult>,
-    pub(super) task: Option<Task>,
+    pub(crate) request_id: Arc<str>,
+    pub(crate) running: Running<Turn, Event>,
+    pub(crate) result: oneshot::Receiver<TurnResult>,
 }
 
 /// Stops or pauses a turn from elsewhere. It does not keep the turn alive.
 #[derive(Debug, Clone)]
-pub struct Control(Facts<Turn>);
+pub struct Control(Inputs<Turn>);
 
 impl Control {
     /// Ends the turn.
     pub fn cancel(&self, reason: impl Into<String>) {
-        let reason = reason.into();
-        self.0.tell(move |turn, now| turn.handle(now, Input::Cancel { reason: &reason }));
+        self.0.tell(Turn::cancel(reason.into()));
     }
 
     /// Ends the turn as `paused` behind the tool results; a turn that is answering finishes.
     pub fn pause(&self) {
-        self.0.tell(|turn, now| turn.handle(now, Input::Pause));
+        self.0.tell(Box::new(|turn: &mut Turn, now| turn.handle(now, Input::Pause)));
     }
 }
 
 impl RunningTurn {
-    pub(super) fn new(
-        request_id: Rc<str>,
-        events: Feed<Event>,
-        facts: Facts<Turn>,
-        result: oneshot::Receiver<TurnResult>,
-    ) -> Self {
-        Self { request_id, events, control: Control(facts), result, task: None }
-    }
-
     /// The turn's id.
     #[must_use]
     pub fn request_id(&self) -> &str {
@@ -235,23 +227,23 @@ impl RunningTurn {
 
     /// Ends the turn: the request is aborted, tools are dropped.
     pub fn cancel(&self, reason: impl Into<String>) {
-        self.control.cancel(reason);
+        self.running.cancel(reason);
     }
 
     /// Ends the turn as `paused` behind the tool results; a turn that is answering finishes.
     pub fn pause(&self) {
-        self.control.pause();
+        self.control().pause();
     }
 
     /// For whoever stops the turn while another reads it.
     #[must_use]
     pub fn control(&self) -> Control {
-        self.control.clone()
+        Control(self.running.inputs.clone())
     }
 
     /// What the turn comes to. Events that were not read are dropped.
     pub async fn result(mut self) -> TurnResult {
-        self.events.leave();
+        self.running.events.leave();
         let result = (&mut self.result).await;
         // Only a runtime that is being torn down drops a driver.
         let gone = |_| failed(&self.request_id, "core.fault".to_owned(), "no answer".to_owned());
@@ -259,28 +251,4 @@ impl RunningTurn {
     }
 }
 
-impl Stream for RunningTurn {
-    type Item = Event;
-
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
-        self.events.poll_next(cx)
-    }
-}
-
-impl FusedStream for RunningTurn {
-    fn is_terminated(&self) -> bool {
-        self.events.is_over() && self.events.is_empty()
-    }
-}
-
-impl Drop for RunningTurn {
-    fn drop(&mut self) {
-        if !self.events.is_over() {
-            self.events.leave();
-            self.control.cancel("the reader left");
-            if let Some(task) = &self.task {
-                task.hear();
-            }
-        }
-    }
-}
+stream_of_events!(RunningTurn, Event);

@@ -1,13 +1,10 @@
 //! Chains that are dropped, callbacks that panic, and what callbacks may give.
 
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
-use futures::future::LocalBoxFuture;
-use futures::{FutureExt, StreamExt, future, stream};
-use gloo_net::http::Request;
-use gloo_timers::future::TimeoutFuture;
+use std::future::ready;
+
+use futures::{StreamExt, future, stream};
 use serde_json::{Value, json};
 use turnlock::chain::{Costs, Failure, Limits, Stop};
 use turnlock::json::Json;
@@ -16,8 +13,10 @@ use turnlock_client::chain::{
     Classifier, Complexity, MemoryCache, StepContext, StepError, StepStatus, SynthesisContext,
     Text, run_chain,
 };
-use wasm_bindgen_test::wasm_bindgen_test;
 
+use turnlock_client::{BoxFuture, MaybeSend, MaybeSync};
+
+use crate::platform::{Seen, post, signal, sleep, test, url};
 use crate::site;
 
 /// Every callback, by the name that the core has for it, and the two halves of the cache.
@@ -40,8 +39,8 @@ const KINDS: [&str; 11] = [
 struct Trouble {
     at: &'static str,
     what: What,
-    entered: Rc<Cell<u32>>,
-    dropped: Rc<Cell<u32>>,
+    entered: Seen<u32>,
+    dropped: Seen<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -67,7 +66,7 @@ impl Trouble {
         match self.what {
             What::Panic => panic!("planned: {kind}"),
             What::PanicLater => {
-                TimeoutFuture::new(0).await;
+                sleep(0).await;
                 panic!("planned, later: {kind}");
             }
             What::Hang | What::HangBadly => {
@@ -90,76 +89,66 @@ impl Drop for Guard {
 struct TroubledCache(MemoryCache, Trouble);
 
 impl ChainCache for TroubledCache {
-    fn get<'a>(&'a self, key: &'a str) -> LocalBoxFuture<'a, Option<CacheEntry>> {
-        async move {
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Option<CacheEntry>> {
+        Box::pin(async move {
             self.1.pass("get").await;
             self.0.get(key).await
-        }
-        .boxed_local()
+        })
     }
 
-    fn set<'a>(&'a self, key: &'a str, entry: CacheEntry) -> LocalBoxFuture<'a, ()> {
-        async move {
+    fn set<'a>(&'a self, key: &'a str, entry: CacheEntry) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
             self.1.pass("set").await;
             self.0.set(key, entry).await;
-        }
-        .boxed_local()
+        })
     }
 }
 
 /// Every callback there is; steps a, b (conditional) and c (a refinement).
 fn troubled(trouble: &Trouble) -> ChainOptions {
-    let [answer, plan, search, refine, synthesize, classify, assess, condition, replan] =
-        std::array::from_fn(|_| trouble.clone());
     let said = if trouble.at == "answer" { Complexity::Simple } else { Complexity::Complex };
+    let plan = json!([
+        { "id": "a", "type": "search", "query": "a" },
+        { "id": "b", "type": "search", "query": "b", "depends_on": ["a"], "when": "so" },
+        { "id": "c", "type": "refine", "depends_on": ["a"] },
+    ]);
     ChainOptions::new(
         "Compare the two.",
-        async move |_| {
-            answer.pass("answer").await;
-            Ok::<_, StepError>("from memory")
-        },
-        async move |_| {
-            plan.pass("plan").await;
-            Ok::<_, StepError>(json!([
-                { "id": "a", "type": "search", "query": "a" },
-                { "id": "b", "type": "search", "query": "b", "depends_on": ["a"], "when": "so" },
-                { "id": "c", "type": "refine", "depends_on": ["a"] },
-            ]))
-        },
-        async move |context: StepContext| {
-            search.pass("search").await;
-            Ok::<_, StepError>([context.query.clone()])
-        },
-        async move |_| {
-            synthesize.pass("synthesize").await;
-            Ok::<_, StepError>("from results")
-        },
+        says("answer", trouble, "from memory"),
+        says("plan", trouble, plan),
+        says("search", trouble, json!(["found"])),
+        says("synthesize", trouble, "from results"),
     )
-    .refine(async move |_| {
-        refine.pass("refine").await;
-        Ok::<_, StepError>("short")
-    })
-    .classify(async move |_| {
-        classify.pass("classify").await;
-        Ok::<_, StepError>(said)
-    })
-    .assess(async move |_| {
-        assess.pass("assess").await;
-        Ok::<_, StepError>(0.5)
-    })
-    .condition(async move |_| {
-        condition.pass("condition").await;
-        Ok::<_, StepError>(true)
-    })
-    .replan(async move |_| {
-        replan.pass("replan").await;
-        Ok::<_, StepError>(None::<Value>)
-    })
+    .refine(says("refine", trouble, "short"))
+    .classify(says("classify", trouble, said))
+    .assess(says("assess", trouble, 0.5))
+    .condition(says("condition", trouble, true))
+    .replan(says("replan", trouble, None::<Value>))
     .cache(TroubledCache(MemoryCache::new(), trouble.clone()))
     .limits(Limits::default().retry_ms(0).diminishing(0.0))
 }
 
-#[wasm_bindgen_test]
+/// A callback that says something, behind its trouble.
+fn says<C, T>(
+    kind: &'static str,
+    trouble: &Trouble,
+    value: T,
+) -> impl Fn(C) -> BoxFuture<'static, Result<T, StepError>> + MaybeSend + MaybeSync + 'static + use<C, T>
+where
+    T: Clone + MaybeSend + MaybeSync + 'static,
+    C: 'static,
+{
+    let trouble = trouble.clone();
+    move |_| {
+        let (trouble, value) = (trouble.clone(), value.clone());
+        Box::pin(async move {
+            trouble.pass(kind).await;
+            Ok(value)
+        })
+    }
+}
+
+#[test]
 async fn dropping_a_chain_drops_every_callback() {
     for what in [What::Hang, What::HangBadly] {
         // A write to the cache is finished.
@@ -177,13 +166,13 @@ async fn dropping_a_chain_drops_every_callback() {
             site::until(at, async || trouble.dropped.get() == 1).await;
             if what == What::Hang {
                 // Callbacks are gone, and what they own.
-                site::until(at, async || Rc::strong_count(&trouble.entered) == 1).await;
+                site::until(at, async || trouble.entered.others() == 0).await;
             }
         }
     }
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_call_that_takes_too_long_is_dropped() {
     let trouble = Trouble::new("search", What::Hang);
     let (hangs, dropped) = (trouble.clone(), trouble.dropped.clone());
@@ -194,15 +183,18 @@ async fn a_call_that_takes_too_long_is_dropped() {
     let options = ChainOptions::new(
         "Compare the two.",
         async |_| Err::<Text, _>("not asked"),
-        async move |_| Ok::<_, StepError>(plan.clone()),
-        async move |context: StepContext| {
-            if context.query == "slow" {
-                hangs.pass("search").await;
+        move |_| ready(Ok::<_, StepError>(plan.clone())),
+        move |context: StepContext| {
+            let hangs = hangs.clone();
+            async move {
+                if context.query == "slow" {
+                    hangs.pass("search").await;
+                }
+                Ok::<_, StepError>([context.query.clone()])
             }
-            Ok::<_, StepError>([context.query.clone()])
         },
         // While the chain goes on.
-        async move |_| Ok::<_, StepError>(format!("{} dropped", dropped.get())),
+        move |_| ready(Ok::<_, StepError>(format!("{} dropped", dropped.get()))),
     )
     .classify(async |_| Ok::<_, StepError>(Complexity::Complex))
     .limits(Limits::default().step_ms(2000).max_retries(0));
@@ -211,7 +203,7 @@ async fn a_call_that_takes_too_long_is_dropped() {
     assert_eq!(failures(&result)["1"], "chain.timeout");
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn dropping_a_chain_closes_its_connections() {
     let session = "rust-chain-drop";
     let plan = json!([
@@ -221,14 +213,12 @@ async fn dropping_a_chain_closes_its_connections() {
     let options = ChainOptions::new(
         "Compare the two.",
         async |_| Err::<Text, _>("not asked"),
-        async move |_| Ok::<_, StepError>(plan.clone()),
-        async move |context: StepContext| {
-            let url = format!("{}/s/{session}/{}/v1/chat/completions", site::URL, context.query);
-            let signal = context.signal();
+        move |_| ready(Ok::<_, StepError>(plan.clone())),
+        move |context: StepContext| async move {
+            let url = format!("{}/s/{session}/{}/v1/chat/completions", url(), context.query);
             let body = json!({ "model": "x", "messages": [{ "role": "user", "content": "go" }] });
-            let request =
-                Request::post(&url).abort_signal(signal.as_ref()).body(body.to_string())?;
-            Ok::<_, StepError>(request.send().await?.text().await?)
+            let (_, text) = post(&url, body.to_string(), signal!(context)).await?;
+            Ok::<_, StepError>(text)
         },
         async |_| Err::<Text, _>("not asked"),
     )
@@ -268,7 +258,7 @@ fn failures(result: &ChainResult) -> BTreeMap<String, String> {
     failed.map(|(id, error)| (id.to_string(), error.code.clone())).collect()
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_panic_is_the_failure_of_its_call() {
     for (at, what) in KINDS.into_iter().flat_map(|at| [(at, What::Panic), (at, What::PanicLater)]) {
         let trouble = Trouble::new(at, what);
@@ -313,10 +303,16 @@ async fn a_panic_is_the_failure_of_its_call() {
 }
 
 /// One search and a synthesis.
-fn searching<R: serde::Serialize + 'static, E: Into<StepError> + 'static>(
-    search: impl AsyncFn(StepContext) -> Result<R, E> + 'static,
-    synthesize: impl AsyncFn(SynthesisContext) -> Result<Text, StepError> + 'static,
-) -> ChainOptions {
+fn searching<R, E, S, W>(
+    search: impl Fn(StepContext) -> S + MaybeSend + MaybeSync + 'static,
+    synthesize: impl Fn(SynthesisContext) -> W + MaybeSend + MaybeSync + 'static,
+) -> ChainOptions
+where
+    R: serde::Serialize + 'static,
+    E: Into<StepError> + 'static,
+    S: Future<Output = Result<R, E>> + MaybeSend + 'static,
+    W: Future<Output = Result<Text, StepError>> + MaybeSend + 'static,
+{
     ChainOptions::new(
         "Compare the two.",
         async |_| Ok::<_, StepError>("from memory"),
@@ -346,7 +342,7 @@ impl serde::Serialize for Unwritable {
     }
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn what_cannot_be_said_or_written() {
     let fail = async |_: SynthesisContext| Ok(Text::from("x"));
     let ended = run(searching(async |_| Err::<Value, _>(Unsayable), fail)).await.result;
@@ -356,7 +352,7 @@ async fn what_cannot_be_said_or_written() {
     assert_eq!(failures(&ended)["1"], "search.threw");
     // Keys that are no texts; whoever made it makes it again.
     let map = || BTreeMap::from([((1, 2), 3)]);
-    let ended = run(searching(async move |_| Ok::<_, StepError>(map()), fail)).await.result;
+    let ended = run(searching(move |_| ready(Ok::<_, StepError>(map())), fail)).await.result;
     assert_eq!(failures(&ended)["1"], "json.not_serializable");
     assert_eq!(ended.steps[0].attempts, 1);
     let own = async |_| Err::<Value, _>(StepError::new("no").code("index.gone").fatal());
@@ -365,36 +361,36 @@ async fn what_cannot_be_said_or_written() {
     assert_eq!(ended.steps[0].error.as_ref().unwrap().message, "no");
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_result_as_deep_as_the_core_takes() {
     let deep = (0..127).fold(json!("found"), |inside, _| json!([inside]));
     let given = deep.clone();
-    let seen = Rc::new(RefCell::new(Value::Null));
+    let seen = Seen::new(Value::Null);
     let saw = seen.clone();
     let options = searching(
-        async move |_| Ok::<_, StepError>(given.clone()),
-        async move |context| {
-            saw.replace(context.results[0].result.clone().into());
-            Ok("read".into())
+        move |_| ready(Ok::<_, StepError>(given.clone())),
+        move |context| {
+            saw.set(context.results[0].result.clone().into());
+            ready(Ok("read".into()))
         },
     );
     let result = run(options).await.result;
     assert_eq!(result.outcome.text, "read");
     assert_eq!(result.steps[0].result.as_ref(), Some(&Json::from(deep.clone())));
-    assert_eq!(*seen.borrow(), deep);
+    assert_eq!(*seen.lock(), deep);
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn text_that_breaks_off() {
     for panics in [false, true] {
         let options = searching(
             async |context: StepContext| Ok::<_, StepError>([context.query.clone()]),
-            async move |_| {
+            move |_| {
                 let pieces = stream::iter(["First ", "second"]).map(move |piece| {
                     assert!(!panics || piece == "First ", "planned: a piece");
                     if piece == "First " { Ok(piece) } else { Err("the line went dead") }
                 });
-                Ok(Text::stream(pieces))
+                ready(Ok(Text::stream(pieces)))
             },
         );
         let result = run(options).await.result;
@@ -407,7 +403,7 @@ async fn text_that_breaks_off() {
     }
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn text_without_end() {
     let options = searching(
         async |context: StepContext| Ok::<_, StepError>([context.query.clone()]),
@@ -431,7 +427,7 @@ async fn text_without_end() {
     );
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn keys_are_those_of_the_npm_package() {
     let cache = MemoryCache::new();
     let options = searching(
@@ -448,7 +444,7 @@ async fn keys_are_those_of_the_npm_package() {
     assert_eq!(members, ["value", "storedAt"]);
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_value_that_is_null_is_a_result() {
     let options =
         searching(async |_| Ok::<_, StepError>(None::<u32>), async |_| Ok("nothing".into()));
@@ -456,7 +452,7 @@ async fn a_value_that_is_null_is_a_result() {
     assert_eq!(result.steps[0].result, Some(Json::Null));
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_search_refines_where_nothing_else_does() {
     let plan = json!({
         "pattern": "sequential",
@@ -468,7 +464,7 @@ async fn a_search_refines_where_nothing_else_does() {
     let options = ChainOptions::new(
         "Compare the two.",
         async |_| Err::<Text, _>("not asked"),
-        async move |_| Ok::<_, StepError>(plan.clone()),
+        move |_| ready(Ok::<_, StepError>(plan.clone())),
         async |context: StepContext| {
             Ok::<_, StepError>(format!("{} from {}", context.focus, context.inputs.len()))
         },
@@ -479,7 +475,7 @@ async fn a_search_refines_where_nothing_else_does() {
     assert_eq!(result.steps[1].result, Some("y from 1".into()));
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn options_out_of_range_are_refused() {
     let options = |query: &str| {
         ChainOptions::new(

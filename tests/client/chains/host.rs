@@ -1,33 +1,32 @@
 //! The callbacks of a scenario.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::future::ready;
+use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::channel::oneshot;
 use futures::future::Shared;
 use futures::stream;
-use gloo_timers::future::TimeoutFuture;
 use serde_json::{Value, json};
 use turnlock::chain;
 use turnlock_client::chain::{
     AnswerContext, CacheEntry, ChainOptions, Complexity, MemoryCache, StepContext, StepError,
     StepId, SynthesisContext, Text,
 };
-use wasm_bindgen_futures::spawn_local;
 
 use crate::lines::canonical;
+use crate::platform::{Seen, now, sleep, spawn};
 
 const QUERY: &str = "Compare the two, and say which one came first.";
 
 #[derive(Clone)]
 pub struct Host {
-    scenario: Rc<Value>,
+    scenario: Arc<Value>,
     /// How often each callback was called.
-    pub asked: Rc<RefCell<BTreeMap<&'static str, usize>>>,
-    counts: Rc<RefCell<BTreeMap<String, u64>>>,
-    gates: Rc<RefCell<BTreeMap<String, Gate>>>,
+    pub asked: Seen<BTreeMap<&'static str, usize>>,
+    counts: Seen<BTreeMap<String, u64>>,
+    gates: Seen<BTreeMap<String, Gate>>,
     cache: Option<MemoryCache>,
 }
 
@@ -38,10 +37,9 @@ struct Gate {
 }
 
 impl Host {
-    pub fn new(scenario: Rc<Value>) -> Self {
+    pub fn new(scenario: Arc<Value>) -> Self {
         let entry = |entry: &Value| {
-            let now = js_sys::Date::now() as u64;
-            let stored_at = now - entry["ageMs"].as_u64().unwrap();
+            let stored_at = now() as u64 - entry["ageMs"].as_u64().unwrap();
             (canonical(&entry["key"]), CacheEntry { value: entry["value"].clone(), stored_at })
         };
         let cache = scenario["cache"].as_array().map(|all| all.iter().map(entry).collect());
@@ -51,51 +49,50 @@ impl Host {
 
     pub fn options(&self) -> ChainOptions {
         let query = self.scenario["query"].as_str().unwrap_or(QUERY);
-        let [answer, plan, search, synthesize] = std::array::from_fn(|_| self.clone());
+        let [answer, plan, search, synthesize, refine] = std::array::from_fn(|_| self.clone());
         let mut options = ChainOptions::new(
             query,
-            async move |context: AnswerContext| answer.answer(&context),
-            async move |_| plan.plan().await,
-            async move |context: StepContext| search.searched("search", &context).await,
-            async move |context: SynthesisContext| synthesize.synthesize(&context).await,
+            move |context: AnswerContext| ready(answer.answer(&context)),
+            move |_| plan.clone().plan(),
+            move |context: StepContext| search.clone().searched("search", context),
+            move |context: SynthesisContext| synthesize.clone().synthesize(context),
         );
-        let host = self.clone();
-        options = options
-            .refine(async move |context: StepContext| host.searched("refine", &context).await);
+        options =
+            options.refine(move |context: StepContext| refine.clone().searched("refine", context));
         if let Some(cache) = &self.cache {
             options = options.cache(cache.clone());
         }
         if self.scenario.get("classify").is_none_or(|given| !given.is_null()) {
             let host = self.clone();
-            options = options.classify(async move |_| {
+            options = options.classify(move |_| {
                 host.next("classify");
-                Ok::<_, StepError>(match host.scenario["classify"].as_str() {
+                ready(Ok::<_, StepError>(match host.scenario["classify"].as_str() {
                     Some("simple") => Complexity::Simple,
                     None | Some("complex") => Complexity::Complex,
                     Some(other) => panic!("{other}"),
-                })
+                }))
             });
         }
         if let Some(said) = self.scenario["assess"].as_array().cloned() {
             let host = self.clone();
-            options = options.assess(async move |_| {
+            options = options.assess(move |_| {
                 let at = host.next("assess").min(said.len() - 1);
-                Ok::<_, StepError>(said[at].as_f64().unwrap())
+                ready(Ok::<_, StepError>(said[at].as_f64().unwrap()))
             });
         }
         if let Some(said) = self.scenario["replan"].as_array().cloned() {
             let host = self.clone();
-            options = options.replan(async move |_| {
+            options = options.replan(move |_| {
                 let steps = said.get(host.next("replan")).cloned();
-                Ok::<_, StepError>(steps.filter(|steps| !steps.is_null()))
+                ready(Ok::<_, StepError>(steps.filter(|steps| !steps.is_null())))
             });
         }
         if self.scenario["condition"].is_object() {
             let host = self.clone();
-            options = options.condition(async move |context| {
+            options = options.condition(move |context| {
                 host.next("condition");
                 let decided = &host.scenario["condition"][context.step.id.to_string()];
-                Ok::<_, StepError>(decided.as_bool().unwrap())
+                ready(Ok::<_, StepError>(decided.as_bool().unwrap()))
             });
         }
         given(options, &self.scenario["options"])
@@ -112,7 +109,7 @@ impl Host {
 
     /// Calls before this one.
     fn next(&self, kind: &'static str) -> usize {
-        let mut asked = self.asked.borrow_mut();
+        let mut asked = self.asked.lock();
         let count = asked.entry(kind).or_default();
         *count += 1;
         *count - 1
@@ -123,7 +120,7 @@ impl Host {
         Ok(self.write("answer", &[], &[]))
     }
 
-    async fn plan(&self) -> Result<Value, StepError> {
+    async fn plan(self) -> Result<Value, StepError> {
         self.next("plan");
         let plan = &self.scenario["plan"];
         if let Some(why) = plan["fails"].as_str() {
@@ -135,15 +132,11 @@ impl Host {
         Ok(plan.clone())
     }
 
-    async fn searched(
-        &self,
-        kind: &'static str,
-        context: &StepContext,
-    ) -> Result<Value, StepError> {
+    async fn searched(self, kind: &'static str, context: StepContext) -> Result<Value, StepError> {
         self.step(kind, &context.id, &context.query).await
     }
 
-    async fn synthesize(&self, context: &SynthesisContext) -> Result<Text, StepError> {
+    async fn synthesize(self, context: SynthesisContext) -> Result<Text, StepError> {
         if context.is_final {
             let results: Vec<_> = context.results.iter().map(|one| one.id.clone()).collect();
             let missing: Vec<_> = context.missing.iter().map(|one| one.id.clone()).collect();
@@ -158,7 +151,7 @@ impl Host {
         let id = id.to_string();
         let call = &self.scenario["calls"][&id];
         let n = {
-            let mut counts = self.counts.borrow_mut();
+            let mut counts = self.counts.lock();
             let count = counts.entry(id.clone()).or_default();
             *count += 1;
             *count - 1
@@ -172,8 +165,8 @@ impl Host {
         }
         let (host, opened) = (self.clone(), id.clone());
         // Behind everything that this settles.
-        spawn_local(async move {
-            TimeoutFuture::new(0).await;
+        spawn(async move {
+            sleep(0).await;
             if let Some(tell) = host.gate(&opened, |gate| gate.tell.take()) {
                 let _ = tell.send(());
             }
@@ -189,7 +182,7 @@ impl Host {
     }
 
     fn gate<R>(&self, id: &str, of: impl FnOnce(&mut Gate) -> R) -> R {
-        let mut gates = self.gates.borrow_mut();
+        let mut gates = self.gates.lock();
         of(gates.entry(id.to_owned()).or_insert_with(|| {
             let (tell, open) = oneshot::channel();
             Gate { tell: Some(tell), open: open.shared() }
@@ -209,7 +202,7 @@ impl Host {
                 let piece = pieces.get(at).map(|piece| piece.as_str().unwrap().to_owned());
                 async move {
                     if at > 0 {
-                        TimeoutFuture::new(0).await;
+                        sleep(0).await;
                     }
                     piece.map(|piece| (Ok::<_, StepError>(piece), at + 1))
                 }

@@ -1,14 +1,9 @@
-//! Chains end to end, as tests/chain/search.mjs has them: scripted models over HTTP, and the same
-//! full-text search (MiniSearch, in JavaScript) over the same documents.
+//! Chains end to end, as tests/chain/search.mjs has them: scripted models, and the same full-text
+//! search over the same documents, all over HTTP.
 
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::future::ready;
 
-use futures::stream;
-use futures::{StreamExt, future};
-use gloo_net::http::Request;
-use gloo_timers::future::TimeoutFuture;
-use js_sys::{Function, JSON, Reflect};
+use futures::{StreamExt, future, stream};
 use serde_json::{Value, json};
 use turnlock::chain::{Pattern, Stop};
 use turnlock_client::chain::{
@@ -16,12 +11,9 @@ use turnlock_client::chain::{
     PatternStats, PlanContext, StepContext, StepError, StepStatus, SynthesisContext, Text,
     run_chain,
 };
-use wasm_bindgen::closure::Closure;
-use wasm_bindgen::{JsCast, JsValue};
-use wasm_bindgen_test::wasm_bindgen_test;
-use web_sys::AbortSignal;
 
 use super::invariants;
+use crate::platform::{NO_SIGNAL, Seen, Signal, post, signal, sleep, test, url};
 use crate::site;
 
 const COMPARE: &str = "Compare the Ashby lighthouse and the Corran lighthouse: which one is older, \
@@ -36,18 +28,16 @@ async fn ask(
     session: &str,
     model: &str,
     content: &str,
-    signal: Option<AbortSignal>,
+    signal: Signal,
 ) -> Result<Vec<String>, StepError> {
-    let url = format!("{}/s/{session}/chain%3A{model}/v1/chat/completions", site::URL);
+    let url = format!("{}/s/{session}/chain%3A{model}/v1/chat/completions", url());
     let body = json!({
         "model": model, "stream": true, "messages": [{ "role": "user", "content": content }],
     });
-    let request = Request::post(&url).header("content-type", "application/json");
-    let response = request.abort_signal(signal.as_ref()).body(body.to_string())?.send().await?;
-    if !response.ok() {
-        return Err(StepError::new(format!("the model answered {}", response.status())));
+    let (status, text) = post(&url, body.to_string(), signal).await?;
+    if status != 200 {
+        return Err(StepError::new(format!("the model answered {status}")));
     }
-    let text = response.text().await?;
     let lines = text.lines().filter_map(|line| line.strip_prefix("data: "));
     let pieces = lines.filter(|line| line.starts_with('{')).map(|line| {
         let chunk: Value = serde_json::from_str(line).unwrap();
@@ -56,36 +46,15 @@ async fn ask(
     Ok(pieces.collect())
 }
 
-async fn written(
-    session: &str,
-    content: &str,
-    signal: Option<AbortSignal>,
-) -> Result<Text, StepError> {
+async fn written(session: &str, content: &str, signal: Signal) -> Result<Text, StepError> {
     let pieces = ask(session, "writer", content, signal).await?;
     Ok(Text::stream(stream::iter(pieces).map(Ok::<_, StepError>)))
 }
 
 /// `createSearch` of tests/chain/library.mjs over the texts of its folder.
-#[derive(Clone)]
-struct Library(Rc<Function>);
-
-impl Library {
-    async fn open() -> Self {
-        let script = site::get("/tables/library.js").await;
-        let body = format!("{}\nreturn library.createSearch", script.as_str().unwrap());
-        let create: Function =
-            Function::new_no_args(&body).call0(&JsValue::UNDEFINED).unwrap().unchecked_into();
-        let documents = site::get("/tables/library").await;
-        assert!(documents.as_array().unwrap().len() > 5);
-        let documents = JSON::parse(&documents.to_string()).unwrap();
-        let search = create.call1(&JsValue::UNDEFINED, &documents).unwrap();
-        Self(Rc::new(search.unchecked_into()))
-    }
-
-    fn search(&self, query: &str) -> Value {
-        let found = self.0.call1(&JsValue::UNDEFINED, &query.into()).unwrap();
-        serde_json::from_str(&String::from(JSON::stringify(&found).unwrap())).unwrap()
-    }
+async fn search(query: String) -> Result<Value, StepError> {
+    let (_, found) = post(&format!("{}/search", url()), query, NO_SIGNAL).await?;
+    Ok(serde_json::from_str(&found)?)
 }
 
 /// What a synthesis is told: the query, and each document that was found, once.
@@ -105,32 +74,33 @@ fn report(context: &SynthesisContext) -> String {
 fn refined(context: &StepContext) -> String {
     let items = context.inputs.iter().filter_map(|one| one.result.as_array()).flatten();
     let text: Vec<_> = items.map(|item| item.get("text").unwrap().as_str().unwrap()).collect();
-    let focus = js_sys::RegExp::new(&context.focus, "");
-    let found = focus.exec(&text.join(" "));
-    found.and_then(|groups| groups.get(1).as_string()).unwrap_or_default()
+    let text = text.join(" ");
+    let before = context.focus.strip_suffix("(\\w+)").unwrap();
+    let word = text.split_once(before).map(|(_, behind)| behind.split_whitespace().next());
+    let word = word.flatten().unwrap_or_default();
+    word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned()
 }
 
-type Searched = Rc<RefCell<Vec<String>>>;
+type Searched = Seen<Vec<String>>;
 
 /// Models behind the provider, a search over the library; `searched` is filled.
-fn host(query: &str, session: &str, library: &Library, searched: &Searched) -> ChainOptions {
-    let [answerer, planner, writer] = std::array::from_fn(|_| session.to_owned());
-    let (library, searched) = (library.clone(), searched.clone());
+fn host(query: &str, session: &'static str, searched: &Searched) -> ChainOptions {
+    let searched = searched.clone();
     ChainOptions::new(
         query,
-        async move |context: AnswerContext| {
-            written(&answerer, &context.query, context.signal()).await
+        move |context: AnswerContext| async move {
+            written(session, &context.query, signal!(context)).await
         },
-        async move |context: PlanContext| {
-            let pieces = ask(&planner, "planner", &context.prompt, context.signal()).await;
+        move |context: PlanContext| async move {
+            let pieces = ask(session, "planner", &context.prompt, signal!(context)).await;
             pieces.map(|pieces| pieces.concat())
         },
-        async move |context: StepContext| {
-            searched.borrow_mut().push(context.query.clone());
-            Ok::<_, StepError>(library.search(&context.query))
+        move |context: StepContext| {
+            searched.lock().push(context.query.clone());
+            search(context.into_inner().query)
         },
-        async move |context: SynthesisContext| {
-            written(&writer, &report(&context), context.signal()).await
+        move |context: SynthesisContext| async move {
+            written(session, &report(&context), signal!(context)).await
         },
     )
     .refine(async |context: StepContext| Ok::<_, StepError>(refined(&context)))
@@ -152,11 +122,10 @@ async fn run(options: ChainOptions) -> Ran {
     Ran { events, result }
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_comparison_searches_side_by_side() {
     let session = "rust-chain-compare";
-    let library = Library::open().await;
-    let Ran { events, result } = run(host(COMPARE, session, &library, &Searched::default())).await;
+    let Ran { events, result } = run(host(COMPARE, session, &Searched::default())).await;
     assert_eq!(
         (result.outcome.path, result.outcome.stopped),
         (ChainPath::Chain, Some(Stop::PlanFinished))
@@ -171,58 +140,53 @@ async fn a_comparison_searches_side_by_side() {
     assert_eq!(site::requests(session).await.len(), 2, "a plan and a synthesis");
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_chain_follows_what_it_finds() {
     let (session, searched) = ("rust-chain-follow", Searched::default());
-    let library = Library::open().await;
-    let Ran { result, .. } = run(host(FOLLOW, session, &library, &searched)).await;
-    assert_eq!(searched.borrow()[1], "lighthouse built engineer Veyra");
+    let Ran { result, .. } = run(host(FOLLOW, session, &searched)).await;
+    assert_eq!(searched.lock()[1], "lighthouse built engineer Veyra");
     assert!(result.outcome.text.contains("Ida Thorne"), "{}", result.outcome.text);
     assert_eq!(result.steps.len(), 4);
     assert!(result.steps.iter().all(|step| step.status == StepStatus::Done));
     assert_eq!(site::requests(session).await.len(), 2);
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_condition_picks_the_way() {
-    let library = Library::open().await;
-    let options = host(INVESTIGATE, "rust-chain-way", &library, &Searched::default());
+    let options = host(INVESTIGATE, "rust-chain-way", &Searched::default());
     let Ran { result, .. } = run(options).await;
     let status = |id: u64| result.steps.iter().find(|step| step.id == id.into()).unwrap().status;
     assert_eq!((status(2), status(3)), (StepStatus::Done, StepStatus::Skipped));
     assert!(result.outcome.text.contains("supplier"), "{}", result.outcome.text);
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_simple_query_is_one_request() {
     let (session, searched) = ("rust-chain-simple", Searched::default());
-    let library = Library::open().await;
-    let Ran { result, .. } = run(host("What is a causeway?", session, &library, &searched)).await;
+    let Ran { result, .. } = run(host("What is a causeway?", session, &searched)).await;
     assert_eq!(result.outcome.path, ChainPath::Simple);
-    assert!(searched.borrow().is_empty());
+    assert!(searched.lock().is_empty());
     assert_eq!(site::requests(session).await.len(), 1);
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn a_planner_without_a_plan() {
     let session = "rust-chain-unplanned";
     let query = "Compare the tax rules of Veyra and Stell and how they have changed since 1900.";
-    let library = Library::open().await;
-    let Ran { result, .. } = run(host(query, session, &library, &Searched::default())).await;
+    let Ran { result, .. } = run(host(query, session, &Searched::default())).await;
     assert_eq!(result.outcome.path, ChainPath::Simple);
     assert_eq!(result.outcome.fell_back.unwrap().code, "plan.syntax");
     assert_eq!(site::requests(session).await.len(), 2, "the planner, then the answer");
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn what_was_searched_is_not_searched_again() {
     let (session, cache) = ("rust-chain-cache", MemoryCache::new());
-    let library = Library::open().await;
     let play = async || {
         let searched = Searched::default();
-        let options = host(COMPARE, session, &library, &searched).cache(cache.clone());
+        let options = host(COMPARE, session, &searched).cache(cache.clone());
         let Ran { result, .. } = run(options).await;
-        let count = searched.borrow().len();
+        let count = searched.lock().len();
         (result, count)
     };
     let (first, searches) = play().await;
@@ -237,43 +201,52 @@ async fn what_was_searched_is_not_searched_again() {
     assert_eq!(first.outcome.text, second.outcome.text);
 }
 
-#[wasm_bindgen_test]
+/// Counts what is dropped.
+struct Counted(Seen<u32>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        *self.0.lock() += 1;
+    }
+}
+
+#[test]
 async fn cancelled_in_the_middle() {
-    let told = Rc::new(Cell::new(0));
-    let heard = told.clone();
-    let control = Rc::new(RefCell::new(None::<turnlock_client::chain::ChainControl>));
+    let dropped = Seen::new(0);
+    let drops = dropped.clone();
+    let control = Seen::new(None::<turnlock_client::chain::ChainControl>);
     let cancels = control.clone();
     let session = "rust-chain-cancel";
     let options = ChainOptions::new(
         COMPARE,
         async |_| Err::<Text, _>("not asked"),
-        async move |context: PlanContext| {
-            let pieces = ask(session, "planner", &context.prompt, context.signal()).await;
+        move |context: PlanContext| async move {
+            let pieces = ask(session, "planner", &context.prompt, signal!(context)).await;
             pieces.map(|pieces| pieces.concat())
         },
-        async move |context: StepContext| {
-            let heard = heard.clone();
-            let note = Closure::once_into_js(move || heard.set(heard.get() + 1));
-            let signal = context.signal().unwrap();
-            Reflect::set(&signal, &"onabort".into(), &note).unwrap();
-            TimeoutFuture::new(0).await;
-            cancels.borrow().as_ref().unwrap().cancel("enough");
-            future::pending::<Result<Value, StepError>>().await
+        move |_| {
+            let (drops, cancels) = (Counted(drops.clone()), cancels.clone());
+            async move {
+                let _drops = drops;
+                sleep(0).await;
+                cancels.lock().as_ref().unwrap().cancel("enough");
+                future::pending::<Result<Value, StepError>>().await
+            }
         },
         async |_| Err::<Text, _>("not asked"),
     );
     let chain = run_chain(options).unwrap();
-    control.replace(Some(chain.control()));
+    control.set(Some(chain.control()));
     let result = chain.result().await;
     assert_eq!(
         (result.outcome.status, result.outcome.stopped),
         (ChainStatus::Cancelled, Some(Stop::Cancelled))
     );
     assert_eq!(result.outcome.error.unwrap().message, "enough");
-    assert_eq!(told.get(), 2, "both searches are told");
+    assert_eq!(dropped.get(), 2, "both searches are dropped");
 }
 
-#[wasm_bindgen_test]
+#[test]
 async fn feedback_is_counted_by_pattern() {
     let stats = PatternStats::new();
     let plan = json!({
@@ -286,7 +259,7 @@ async fn feedback_is_counted_by_pattern() {
     let options = ChainOptions::new(
         COMPARE,
         async |_| Ok::<_, StepError>("x"),
-        async move |_| Ok::<_, StepError>(plan.clone()),
+        move |_| ready(Ok::<_, StepError>(plan.clone())),
         async |context: StepContext| Ok::<_, StepError>([context.query.clone()]),
         async |context: SynthesisContext| {
             context.spend(1.5);

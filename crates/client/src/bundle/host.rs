@@ -1,9 +1,8 @@
 //! Does what the machine of a bundle asks for: runs replicates, cancels them, waits. Decides
 //! nothing.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use futures::channel::oneshot;
 use futures::future::AbortHandle;
@@ -12,10 +11,13 @@ use super::options::{Check, Prepared, Run};
 use super::record::{BundleRecording, Fact};
 use super::redact::{Redact, redacted};
 use super::replicate::{Replicate, ReplicateContext, ReplicateError, tokens};
+use super::run::RunningBundle;
 use crate::clock;
-use crate::drive::{Facts, Host, Machine, Tasks, drive};
+use crate::drive::{Inputs, Machine, Perform, Tasks, drive};
 use crate::feed::Feed;
-use crate::tool::Abort;
+use crate::lock::Lock;
+use crate::platform::{Abort, MaybeSend, Signal};
+use crate::running::Running;
 use turnlock::Next;
 use turnlock::bundle::{
     Bundle, BundleEvent, Effect, Event, EvidenceBundle, Input, Outcome, Rendered,
@@ -24,29 +26,18 @@ use turnlock::json::Json;
 use turnlock::limits;
 
 /// What was told, if it is recorded.
-pub(super) type Tape = Option<Rc<RefCell<BundleRecording>>>;
+pub(super) type Tape = Option<Arc<Lock<BundleRecording>>>;
 
 /// The core's machine, on a clock that begins with it: a recording says exactly what it was told.
 pub(super) struct Told {
     bundle: Bundle,
-    /// Until when it waits, on its own clock.
     origin: u64,
     tape: Tape,
 }
 
-impl Told {
-    pub(super) fn tell(&mut self, now_ms: u64, input: Input) {
-        let at = now_ms.saturating_sub(self.origin);
-        if let Some(tape) = &self.tape {
-            let data = input.data().map(|data| String::from_utf8_lossy(data).into_owned());
-            tape.borrow_mut().facts.push(Fact(at, input.to_json().to_text(), data));
-        }
-        self.bundle.handle(at, input);
-    }
-}
-
 impl Machine for Told {
     type Effect = Effect;
+    type Input = Input;
 
     fn poll(&mut self) -> Next<Effect> {
         match self.bundle.poll() {
@@ -57,75 +48,76 @@ impl Machine for Told {
         }
     }
 
-    fn due(&mut self, now_ms: u64) {
-        self.tell(now_ms, Input::Timer);
+    fn handle(&mut self, now_ms: u64, input: Input) {
+        let at = now_ms.saturating_sub(self.origin);
+        if let Some(tape) = &self.tape {
+            let data = input.data().map(|data| String::from_utf8_lossy(data).into_owned());
+            tape.lock().facts.push(Fact(at, input.to_json().to_text(), data));
+        }
+        self.bundle.handle(at, input);
+    }
+
+    fn due() -> Input {
+        Input::Timer
+    }
+
+    fn cancel(reason: String) -> Input {
+        Input::Cancel { reason }
     }
 }
 
-/// A bundle that is about to run, and what the host gets of it.
-#[derive(Debug)]
-pub(super) struct Launched {
-    /// The events, redacted.
-    pub(super) events: Feed<Event>,
-    pub(super) facts: Facts<Told>,
-    pub(super) tape: Tape,
-    pub(super) result: oneshot::Receiver<Rendered<EvidenceBundle>>,
-}
-
-/// Beside it what runs it.
-pub(super) fn launch(prepared: Prepared) -> (Launched, impl Future<Output = ()> + 'static) {
+/// Runs a bundle.
+pub(super) fn launch(prepared: Prepared) -> RunningBundle {
     let Prepared { text, bundle, run, checks, redact, record } = prepared;
     let (settle, result) = oneshot::channel();
-    let tape = record.then(|| Rc::new(RefCell::new(BundleRecording::new(text))));
-    let launched = Launched { events: Feed::new(), facts: Facts::new(), tape, result };
+    let tape = record.then(|| Arc::new(Lock::new(BundleRecording::new(text))));
+    let mut running = Running::new();
+    let inputs = running.inputs.clone();
     let replicates = Replicates {
         run,
         checks,
         redact,
-        events: launched.events.clone(),
-        facts: launched.facts.clone(),
+        events: running.events.clone(),
+        inputs: inputs.clone(),
         running: BTreeMap::new(),
         ready: None,
     };
-    let (origin, tape) = (clock::whole_now(), launched.tape.clone());
-    let mut machine = Told { bundle, origin, tape };
-    let (events, facts) = (launched.events.clone(), launched.facts.clone());
-    let running = async move {
-        machine.tell(clock::whole_now(), Input::Start);
-        if let Some(bundle) = drive(machine, replicates, facts).await {
+    let mut machine = Told { bundle, origin: clock::whole_now(), tape: tape.clone() };
+    running.spawn(async move {
+        machine.handle(clock::whole_now(), Input::Start);
+        if let Some(bundle) = drive(machine, replicates, inputs).await {
             let _ = settle.send(bundle);
         }
-        events.end();
-    };
-    (launched, running)
+    });
+    RunningBundle { running, tape, result }
 }
 
 struct Replicates {
     run: Run,
-    checks: Rc<[Check]>,
+    checks: Arc<[Check]>,
     redact: Option<Redact>,
     events: Feed<Event>,
-    facts: Facts<Told>,
-    running: BTreeMap<usize, (AbortHandle, Abort)>,
+    inputs: Inputs<Told>,
+    running: BTreeMap<usize, (AbortHandle, Signal)>,
     /// The bundle, as its event brought it.
     ready: Option<Rendered<EvidenceBundle>>,
 }
 
-impl Host<Told> for Replicates {
+impl Perform<Told> for Replicates {
     /// The bundle.
     type End = Option<Rendered<EvidenceBundle>>;
 
-    fn perform(&mut self, effect: Effect, tasks: &mut Tasks) -> Option<Self::End> {
+    fn perform(&mut self, effect: Effect, tasks: &Tasks) -> Option<Self::End> {
         match effect {
             Effect::Emit(event) => self.show(event),
             Effect::Run { replicate, seed, attempt } => {
-                let abort = Abort::default();
-                let attempt = self.attempt(replicate, seed, attempt, abort.clone());
-                self.running.insert(replicate, (tasks.start(attempt), abort));
+                let signal = Signal::default();
+                let attempt = self.attempt(replicate, seed, attempt, signal.clone());
+                self.running.insert(replicate, (tasks.start(attempt), signal));
             }
             Effect::Cancel { replicate, reason } => {
-                if let Some((handle, abort)) = self.running.remove(&replicate) {
-                    abort.abort_because(reason.name());
+                if let Some((handle, signal)) = self.running.remove(&replicate) {
+                    signal.abort(Some(reason.name()));
                     handle.abort();
                 }
             }
@@ -150,25 +142,22 @@ impl Replicates {
         replicate: usize,
         seed: i64,
         attempt: u32,
-        abort: Abort,
-    ) -> impl Future<Output = ()> + use<> {
-        let report = self.facts.clone();
+        signal: Signal,
+    ) -> impl Future<Output = ()> + MaybeSend + use<> {
+        let report = self.inputs.clone();
         let context = ReplicateContext {
             id: format!("r{}", replicate + 1),
             seed,
             attempt,
-            abort,
-            report: Rc::new(move |usage| {
-                let tokens = tokens(usage);
-                report.tell(move |told, now| {
-                    told.tell(now, Input::Usage { replicate, attempt, tokens });
-                });
+            signal,
+            report: Arc::new(move |usage| {
+                report.tell(Input::Usage { replicate, attempt, tokens: tokens(usage) });
             }),
         };
-        let (run, checks, facts) = (self.run.clone(), self.checks.clone(), self.facts.clone());
+        let (run, checks, inputs) = (self.run.clone(), self.checks.clone(), self.inputs.clone());
         async move {
             let settled = Settled::of(run(context).await, &checks);
-            facts.tell(move |told, now| told.tell(now, settled.input(replicate, attempt)));
+            inputs.tell(settled.input(replicate, attempt));
         }
     }
 }

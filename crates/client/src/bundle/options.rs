@@ -2,9 +2,8 @@
 
 use std::fmt;
 use std::future::Future;
-use std::rc::Rc;
+use std::sync::Arc;
 
-use futures::future::LocalBoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -12,17 +11,18 @@ use super::redact::Redact;
 use super::replicate::{Replicate, ReplicateContext, ReplicateError};
 use super::strict::strict_text;
 use crate::error::Error;
-use crate::guard::{Guarded, guarded};
+use crate::guard::{called, guarded};
+use crate::platform::{BoxFuture, Dyn, MaybeSend, MaybeSync};
 use crate::schema::Validator;
 use turnlock::bundle::{self, Bundle, BundleBudget, BundleLimits, Price, ReplicateLimits, Stop};
 use turnlock::json::Json;
 use turnlock::limits;
 
 /// What an attempt comes to; the host's code is guarded in it.
-pub(super) type Attempt = LocalBoxFuture<'static, Result<Replicate, ReplicateError>>;
-pub(super) type Run = Rc<dyn Fn(ReplicateContext) -> Attempt>;
+pub(super) type Attempt = BoxFuture<'static, Result<Replicate, ReplicateError>>;
+pub(super) type Run = Arc<Dyn![Fn(ReplicateContext) -> Attempt]>;
 /// What speaks against a replicate, in words.
-pub(super) type Check = Rc<dyn Fn(&Json<'static>) -> Vec<String>>;
+pub(super) type Check = Arc<Dyn![Fn(&Json<'static>) -> Vec<String>]>;
 
 /// Things that a schema says against one replicate, at most; the core's own cap.
 const ERRORS: usize = 20;
@@ -51,7 +51,7 @@ pub(super) struct Prepared {
     pub(super) text: String,
     pub(super) bundle: Bundle,
     pub(super) run: Run,
-    pub(super) checks: Rc<[Check]>,
+    pub(super) checks: Arc<[Check]>,
     pub(super) redact: Option<Redact>,
     pub(super) record: bool,
 }
@@ -62,11 +62,11 @@ impl BundleOptions {
     /// dropped when nobody waits any longer.
     pub fn new<F, Fut, E>(task: impl Into<String>, replicate: F) -> Self
     where
-        F: Fn(ReplicateContext) -> Fut + 'static,
-        Fut: Future<Output = Result<Replicate, E>> + 'static,
+        F: Fn(ReplicateContext) -> Fut + MaybeSend + MaybeSync + 'static,
+        Fut: Future<Output = Result<Replicate, E>> + MaybeSend + 'static,
         E: Into<ReplicateError> + 'static,
     {
-        let replicate = Rc::new(replicate);
+        let replicate = Arc::new(replicate);
         Self::of(task, move |context| {
             let replicate = replicate.clone();
             attempt(move || replicate(context))
@@ -76,12 +76,12 @@ impl BundleOptions {
     /// As [`BundleOptions::new`], with attempts that are guarded already.
     pub(super) fn of(
         task: impl Into<String>,
-        run: impl Fn(ReplicateContext) -> Attempt + 'static,
+        run: impl Fn(ReplicateContext) -> Attempt + MaybeSend + MaybeSync + 'static,
     ) -> Self {
         Self {
             own: bundle::BundleOptions::new(task.into()),
             wrong: None,
-            run: Rc::new(run),
+            run: Arc::new(run),
             checks: Vec::new(),
             redact: None,
             record: false,
@@ -253,8 +253,11 @@ impl BundleOptions {
     /// Gets every text of replicates before an event or the bundle leaves, names of members
     /// included, and gives back what may be shown. A panic of it lets nothing through.
     #[must_use]
-    pub fn redact(mut self, redact: impl Fn(&str) -> String + 'static) -> Self {
-        self.redact = Some(Rc::new(redact));
+    pub fn redact(
+        mut self,
+        redact: impl Fn(&str) -> String + MaybeSend + MaybeSync + 'static,
+    ) -> Self {
+        self.redact = Some(Arc::new(redact));
         self
     }
 
@@ -269,9 +272,9 @@ impl BundleOptions {
     #[must_use]
     pub fn check<T: DeserializeOwned>(
         mut self,
-        check: impl Fn(T) -> Result<(), String> + 'static,
+        check: impl Fn(T) -> Result<(), String> + MaybeSend + MaybeSync + 'static,
     ) -> Self {
-        self.checks.push(Rc::new(move |data| {
+        self.checks.push(Arc::new(move |data| {
             let read = || check(data.to::<T>().map_err(|error| error.to_string())?);
             guarded(read).unwrap_or_else(Err).err().into_iter().collect()
         }));
@@ -301,7 +304,7 @@ impl BundleOptions {
         let validator = validator
             .map_err(|why| Error::new("options.invalid", format!("`schema`: {why}")))?
             .map(|schema| {
-                Rc::new(move |data: &Json<'static>| schema.errors(data, ERRORS)) as Check
+                Arc::new(move |data: &Json<'static>| schema.errors(data, ERRORS)) as Check
             });
         // The schema's words are better than serde's: they come first.
         let checks = validator.into_iter().chain(self.checks).collect();
@@ -314,16 +317,12 @@ impl BundleOptions {
 /// its errors.
 pub(super) fn attempt<F, Fut, E>(make: F) -> Attempt
 where
-    F: FnOnce() -> Fut + 'static,
-    Fut: Future<Output = Result<Replicate, E>> + 'static,
+    F: FnOnce() -> Fut + MaybeSend + 'static,
+    Fut: Future<Output = Result<Replicate, E>> + MaybeSend + 'static,
     E: Into<ReplicateError> + 'static,
 {
     Box::pin(async move {
-        let ended = match Guarded::new(make) {
-            Ok(future) => future.await,
-            Err(panicked) => Err(panicked),
-        };
-        match ended {
+        match called(make).await {
             Ok(Ok(replicate)) => Ok(replicate),
             Ok(Err(error)) => Err(guarded(|| error.into()).unwrap_or_else(ReplicateError::new)),
             Err(panicked) => Err(ReplicateError::new(panicked)),

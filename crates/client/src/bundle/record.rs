@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::redact::{Redact, redacted};
 use crate::error::Error;
+use crate::platform::{MaybeSend, MaybeSync};
 use turnlock::Next;
 use turnlock::bundle::{
     self, Bundle, BundleEvent, BundleOptions, Effect, Event, EvidenceBundle, Input, PatchOperation,
@@ -53,9 +54,9 @@ pub fn replay_bundle(recording: &BundleRecording) -> Result<ReplayedBundle, Erro
 /// As [`replay_bundle`].
 pub fn replay_bundle_redacted(
     recording: &BundleRecording,
-    redact: impl Fn(&str) -> String + 'static,
+    redact: impl Fn(&str) -> String + MaybeSend + MaybeSync + 'static,
 ) -> Result<ReplayedBundle, Error> {
-    let redact: Redact = std::rc::Rc::new(redact);
+    let redact: Redact = std::sync::Arc::new(redact);
     replay(recording, Some(&redact))
 }
 

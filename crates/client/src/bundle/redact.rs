@@ -4,14 +4,15 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::guard::guarded;
+use crate::platform::Dyn;
 use turnlock::bundle::{BundleEvent, Event, Rendered};
 use turnlock::json::Json;
 
 /// Gives back what may be shown of a text.
-pub(super) type Redact = Rc<dyn Fn(&str) -> String>;
+pub(super) type Redact = Arc<Dyn![Fn(&str) -> String]>;
 
 /// What is done with a member.
 #[derive(Clone, Copy)]

@@ -1,15 +1,14 @@
 //! What a replicate is told, and what it comes to.
 
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use serde::Serialize;
-use web_sys::AbortSignal;
 
 use super::strict::strict_text;
 use crate::error::Error;
+use crate::platform::{Dyn, Signal};
 use crate::result::TokenUsage;
-use crate::tool::Abort;
 use turnlock::bundle::Tokens;
 
 /// What a replicate is told.
@@ -21,8 +20,9 @@ pub struct ReplicateContext {
     pub seed: i64,
     /// 1, and on with `retries`.
     pub attempt: u32,
-    pub(super) abort: Abort,
-    pub(super) report: Rc<dyn Fn(TokenUsage)>,
+    #[cfg_attr(not(target_arch = "wasm32"), expect(dead_code, reason = "the web's"))]
+    pub(crate) signal: Signal,
+    pub(super) report: Arc<Dyn![Fn(TokenUsage)]>,
 }
 
 impl fmt::Debug for ReplicateContext {
@@ -39,16 +39,6 @@ impl ReplicateContext {
     /// Says what was used so far, all of it: ceilings then hold while the replicate runs.
     pub fn report(&self, usage: TokenUsage) {
         (self.report)(usage);
-    }
-
-    /// Aborted when nobody waits any longer, with an `AbortError` whose message is the reason:
-    /// `timeout`, `token_limit`, `early`, `budget` or `cancelled`. The replicate's future is dropped
-    /// then anyway; this is for what it has begun in JavaScript.
-    ///
-    /// `None` in a runtime without `AbortController`.
-    #[must_use]
-    pub fn signal(&self) -> Option<AbortSignal> {
-        self.abort.signal()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Replicates that a model, or a whole turn with tools, makes.
 
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -11,6 +11,7 @@ use super::strict::strict_text;
 use crate::error::Error;
 use crate::json::to_json;
 use crate::model::Model;
+use crate::platform::{Dyn, MaybeSend, MaybeSync};
 use crate::result::{TurnResult, TurnStatus};
 use crate::tool::Tool;
 use crate::turn::{TurnOptions, run_turn};
@@ -77,7 +78,7 @@ impl ModelReplicateOptions {
 }
 
 /// Makes the history of a replicate.
-type Messages = Rc<dyn Fn(&ReplicateContext) -> Result<Json<'static>, Error>>;
+type Messages = Arc<Dyn![Fn(&ReplicateContext) -> Result<Json<'static>, Error>]>;
 
 /// What [`replicate_by_turn`] takes.
 #[derive(Clone)]
@@ -100,15 +101,15 @@ impl TurnReplicateOptions {
     /// A model, and the history as in [`TurnOptions::new`].
     pub fn new(model: Model, messages: impl Serialize) -> Self {
         let messages = to_json(&messages);
-        Self::of(model, Rc::new(move |_| messages.clone()))
+        Self::of(model, Arc::new(move |_| messages.clone()))
     }
 
     /// A model, and what makes the history for a replicate.
     pub fn each<M: Serialize>(
         model: Model,
-        messages: impl Fn(&ReplicateContext) -> M + 'static,
+        messages: impl Fn(&ReplicateContext) -> M + MaybeSend + MaybeSync + 'static,
     ) -> Self {
-        Self::of(model, Rc::new(move |context| to_json(&messages(context))))
+        Self::of(model, Arc::new(move |context| to_json(&messages(context))))
     }
 
     fn of(model: Model, messages: Messages) -> Self {
@@ -168,7 +169,7 @@ impl TurnReplicateOptions {
 /// address.
 pub fn replicate_by_model(
     options: ModelReplicateOptions,
-) -> Result<impl Fn(ReplicateContext) -> Attempt + Clone + 'static, Error> {
+) -> Result<impl Fn(ReplicateContext) -> Attempt + MaybeSend + MaybeSync + Clone + 'static, Error> {
     let ModelReplicateOptions { model, prompt, system, input, read } = options;
     let input = input?;
     let message = |role: &'static str, text: &str| {
@@ -189,7 +190,7 @@ pub fn replicate_by_model(
 /// `options.invalid` for a model without an address.
 pub fn replicate_by_turn(
     options: TurnReplicateOptions,
-) -> Result<impl Fn(ReplicateContext) -> Attempt + Clone + 'static, Error> {
+) -> Result<impl Fn(ReplicateContext) -> Attempt + MaybeSend + MaybeSync + Clone + 'static, Error> {
     options.model.checked()?;
     Ok(move |context| {
         let options = options.clone();

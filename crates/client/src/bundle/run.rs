@@ -1,21 +1,19 @@
 //! A bundle under way.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use futures::channel::oneshot;
 
-use futures::stream::{FusedStream, Stream};
-
-use super::host::{Launched, Tape, Told, launch};
-use super::options::{BundleOptions, Prepared};
+use super::host::{Tape, Told, launch};
+use super::options::BundleOptions;
 use super::record::BundleRecording;
-use crate::drive::{Facts, Task, spawn};
+use crate::drive::{Inputs, Machine};
 use crate::error::Error;
-use turnlock::bundle::{Event, EvidenceBundle, Input, Rendered};
+use crate::running::{Running, stream_of_events};
+use turnlock::bundle::{Event, EvidenceBundle, Rendered};
 
 /// Runs replicates until they agree, all have run, or a budget is spent.
 ///
 /// Two start at once; a third runs only when they differ (or one is invalid). They run side by
-/// side, on the runtime's event loop; reading the events is optional. Dropping it cancels it.
+/// side; reading the events is optional. Dropping it cancels it.
 ///
 /// ```no_run
 /// use futures::StreamExt;
@@ -42,55 +40,53 @@ use turnlock::bundle::{Event, EvidenceBundle, Input, Rendered};
 ///
 /// # Errors
 /// Misuse: `options.invalid` with the option in its message, before anything is started.
+///
+/// # Panics
+/// Natively, outside of a tokio runtime.
 pub fn run_bundle(options: BundleOptions) -> Result<RunningBundle, Error> {
-    Ok(RunningBundle::start(options.prepare()?))
+    Ok(launch(options.prepare()?))
 }
 
 /// A bundle under way: a stream of its events, `bundle_ready` the last. Dropping it before its end
 /// cancels it: the replicates are dropped, and their connections close.
 #[derive(Debug)]
 pub struct RunningBundle {
-    launched: Launched,
-    task: Task,
+    /// The events, redacted.
+    pub(super) running: Running<Told, Event>,
+    pub(super) tape: Tape,
+    pub(super) result: oneshot::Receiver<Rendered<EvidenceBundle>>,
 }
 
 /// Stops a bundle from elsewhere. It does not keep the bundle alive.
 #[derive(Debug, Clone)]
 pub struct BundleControl {
-    facts: Facts<Told>,
+    inputs: Inputs<Told>,
     tape: Tape,
 }
 
 impl BundleControl {
     /// Ends the bundle with what there is; running replicates are dropped.
     pub fn cancel(&self, reason: impl Into<String>) {
-        let reason = reason.into();
-        self.facts.tell(move |told, now| told.tell(now, Input::Cancel { reason }));
+        self.inputs.tell(Told::cancel(reason.into()));
     }
 
     /// With [`BundleOptions::record`]: what was told so far; complete when the bundle is over.
     #[must_use]
     pub fn recording(&self) -> Option<BundleRecording> {
-        self.tape.as_ref().map(|tape| tape.borrow().clone())
+        self.tape.as_ref().map(|tape| tape.lock().clone())
     }
 }
 
 impl RunningBundle {
-    pub(super) fn start(prepared: Prepared) -> Self {
-        let (launched, running) = launch(prepared);
-        let task = spawn(running);
-        Self { launched, task }
-    }
-
     /// Ends the bundle with what there is; running replicates are dropped.
     pub fn cancel(&self, reason: impl Into<String>) {
-        self.control().cancel(reason);
+        self.running.cancel(reason);
     }
 
     /// For whoever stops the bundle while another reads it.
     #[must_use]
     pub fn control(&self) -> BundleControl {
-        BundleControl { facts: self.launched.facts.clone(), tape: self.launched.tape.clone() }
+        BundleControl { inputs: self.running.inputs.clone(), tape: self.tape.clone() }
     }
 
     /// With [`BundleOptions::record`]: what was told so far; complete when the bundle is over.
@@ -110,33 +106,11 @@ impl RunningBundle {
 
     /// The bundle as the core wrote it.
     pub(super) async fn rendered(mut self) -> Result<Rendered<EvidenceBundle>, Error> {
-        self.launched.events.leave();
-        let bundle = (&mut self.launched.result).await;
+        self.running.events.leave();
+        let bundle = (&mut self.result).await;
         // Only a runtime that is being torn down drops a driver.
         bundle.map_err(|_| Error::new("core.fault", "no answer"))
     }
 }
 
-impl Stream for RunningBundle {
-    type Item = Event;
-
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
-        self.launched.events.poll_next(cx)
-    }
-}
-
-impl FusedStream for RunningBundle {
-    fn is_terminated(&self) -> bool {
-        self.launched.events.is_over() && self.launched.events.is_empty()
-    }
-}
-
-impl Drop for RunningBundle {
-    fn drop(&mut self) {
-        if !self.launched.events.is_over() {
-            self.launched.events.leave();
-            self.cancel("the reader left");
-            self.task.hear();
-        }
-    }
-}
+stream_of_events!(RunningBundle, Event);

@@ -1,15 +1,16 @@
 //! A bundle as a tool: the orchestrating model calls it, and reads all of the evidence at once.
 
 use std::future::Future;
-use std::rc::Rc;
+use std::sync::Arc;
 
-use futures::{FutureExt, StreamExt};
+use futures::StreamExt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::host::launch;
 use super::options::{BundleOptions, Run, attempt};
 use super::replicate::{Replicate, ReplicateContext, ReplicateError};
-use super::run::RunningBundle;
+use crate::platform::{MaybeSend, MaybeSync};
 use crate::tool::{Tool, ToolContext, failed, text_of};
 use turnlock::bundle::{BundleEvent, BundleLimits, Event};
 use turnlock::json::Json;
@@ -73,12 +74,12 @@ pub fn bundle_tool<A, F, Fut, E>(
 ) -> Tool
 where
     A: DeserializeOwned + 'static,
-    F: Fn(A, ReplicateContext) -> Fut + 'static,
-    Fut: Future<Output = Result<Replicate, E>> + 'static,
+    F: Fn(A, ReplicateContext) -> Fut + MaybeSend + MaybeSync + 'static,
+    Fut: Future<Output = Result<Replicate, E>> + MaybeSend + 'static,
     E: Into<ReplicateError> + 'static,
 {
     let (name, description) = (name.into(), description.into());
-    let idle = BundleOptions::of(name.clone(), |_| futures::future::pending().boxed_local());
+    let idle = BundleOptions::of(name.clone(), |_| Box::pin(futures::future::pending()));
     let options = settings(idle.compact(true)).source(name.clone());
     let (limits, budget) = (options.own.limits.clone(), options.own.budget.clone());
     let limits = shown(limits.unwrap_or_default());
@@ -88,10 +89,10 @@ where
     let options = options.limits(limits).budget(budget.seconds(Some(seconds)));
     // Misuse is told before a turn begins, not in the middle of it.
     let wrong = options.clone().prepare().err();
-    let replicate = Rc::new(replicate);
-    let run: crate::tool::Run = Rc::new(move |args, context| {
+    let replicate = Arc::new(replicate);
+    let run: crate::tool::Run = Arc::new(move |args, context| {
         let options = options.clone().running(replicates(args, replicate.clone()));
-        played(options, context).boxed_local()
+        Box::pin(played(options, context))
     });
     let described = if description.is_empty() {
         BUNDLE_HINT.to_owned()
@@ -111,15 +112,15 @@ where
 }
 
 /// Every replicate gets the arguments of the call.
-fn replicates<A, F, Fut, E>(args: Json<'static>, replicate: Rc<F>) -> Run
+fn replicates<A, F, Fut, E>(args: Json<'static>, replicate: Arc<F>) -> Run
 where
     A: DeserializeOwned + 'static,
-    F: Fn(A, ReplicateContext) -> Fut + 'static,
-    Fut: Future<Output = Result<Replicate, E>> + 'static,
+    F: Fn(A, ReplicateContext) -> Fut + MaybeSend + MaybeSync + 'static,
+    Fut: Future<Output = Result<Replicate, E>> + MaybeSend + 'static,
     E: Into<ReplicateError> + 'static,
 {
-    let args = Rc::new(args);
-    Rc::new(move |context| {
+    let args = Arc::new(args);
+    Arc::new(move |context| {
         let (args, replicate) = (args.clone(), replicate.clone());
         attempt(move || async move {
             let args: A = args.to().map_err(ReplicateError::from)?;
@@ -130,7 +131,7 @@ where
 
 async fn played(options: BundleOptions, context: ToolContext) -> Settled {
     let mut running = match options.prepare() {
-        Ok(prepared) => RunningBundle::start(prepared),
+        Ok(prepared) => launch(prepared),
         Err(error) => return failed(&error.code, &error.message),
     };
     while let Some(event) = running.next().await {

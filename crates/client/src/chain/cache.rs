@@ -1,23 +1,24 @@
 //! Results of searches and refinements, by what was asked.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::future::ready;
+use std::sync::Arc;
 
-use futures::FutureExt;
-use futures::future::{LocalBoxFuture, ready};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::lock::Lock;
+use crate::platform::{BoxFuture, MaybeSend, MaybeSync};
 
 /// Keeps results. Keys and entries are those of the npm package: both may share one database.
 ///
 /// A failure is told to nobody: what is not found, or not kept, is asked again.
-pub trait ChainCache {
+pub trait ChainCache: MaybeSend + MaybeSync {
     /// What is kept under a key. The core looks at its age.
-    fn get<'a>(&'a self, key: &'a str) -> LocalBoxFuture<'a, Option<CacheEntry>>;
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Option<CacheEntry>>;
 
     /// Keeps a result. It is finished even where the chain ends in the meantime.
-    fn set<'a>(&'a self, key: &'a str, entry: CacheEntry) -> LocalBoxFuture<'a, ()>;
+    fn set<'a>(&'a self, key: &'a str, entry: CacheEntry) -> BoxFuture<'a, ()>;
 }
 
 /// A result that is kept.
@@ -32,7 +33,7 @@ pub struct CacheEntry {
 
 /// A cache in memory. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct MemoryCache(Rc<RefCell<BTreeMap<String, CacheEntry>>>);
+pub struct MemoryCache(Arc<Lock<BTreeMap<String, CacheEntry>>>);
 
 impl MemoryCache {
     /// An empty one.
@@ -44,23 +45,23 @@ impl MemoryCache {
     /// Everything in it, such as to keep it elsewhere.
     #[must_use]
     pub fn entries(&self) -> BTreeMap<String, CacheEntry> {
-        self.0.borrow().clone()
+        self.0.lock().clone()
     }
 }
 
 impl FromIterator<(String, CacheEntry)> for MemoryCache {
     fn from_iter<I: IntoIterator<Item = (String, CacheEntry)>>(entries: I) -> Self {
-        Self(Rc::new(RefCell::new(entries.into_iter().collect())))
+        Self(Arc::new(Lock::new(entries.into_iter().collect())))
     }
 }
 
 impl ChainCache for MemoryCache {
-    fn get<'a>(&'a self, key: &'a str) -> LocalBoxFuture<'a, Option<CacheEntry>> {
-        ready(self.0.borrow().get(key).cloned()).boxed_local()
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Option<CacheEntry>> {
+        Box::pin(ready(self.0.lock().get(key).cloned()))
     }
 
-    fn set<'a>(&'a self, key: &'a str, entry: CacheEntry) -> LocalBoxFuture<'a, ()> {
-        self.0.borrow_mut().insert(key.to_owned(), entry);
-        ready(()).boxed_local()
+    fn set<'a>(&'a self, key: &'a str, entry: CacheEntry) -> BoxFuture<'a, ()> {
+        self.0.lock().insert(key.to_owned(), entry);
+        Box::pin(ready(()))
     }
 }

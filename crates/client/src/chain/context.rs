@@ -1,13 +1,11 @@
 //! What callbacks are told.
 
-use std::cell::Cell;
 use std::fmt;
 use std::ops::Deref;
-use std::rc::Rc;
+use std::sync::Arc;
 
-use web_sys::AbortSignal;
-
-use super::super::tool::Abort;
+use crate::lock::Lock;
+use crate::platform::{Abort, Signal};
 use turnlock::chain::{
     AnswerCall, AssessCall, ClassifyCall, ConditionCall, PlanCall, ReplanCall, StepCall,
     SynthesisCall,
@@ -18,7 +16,7 @@ use turnlock::chain::{
 #[derive(Debug, Clone)]
 pub struct CallContext<T> {
     told: T,
-    call: Call,
+    pub(crate) call: Call,
 }
 
 /// What `answer` is told.
@@ -46,18 +44,8 @@ impl<T> CallContext<T> {
     /// Says what the call cost, in the unit of `max_cost`; adds up. Default: the number in the
     /// `cost` of what it gives, else what `costs` says.
     pub fn spend(&self, cost: f64) {
-        let spent = self.call.cost.get().unwrap_or(0.0);
-        self.call.cost.set(Some(spent + cost));
-    }
-
-    /// Aborted when the call is no longer wanted: a time-out, a chain that has stopped or was
-    /// cancelled. The callback's future is dropped then anyway; this is for what it has begun in
-    /// JavaScript.
-    ///
-    /// `None` in a runtime without `AbortController`.
-    #[must_use]
-    pub fn signal(&self) -> Option<AbortSignal> {
-        self.call.abort.signal()
+        let mut spent = self.call.cost.lock();
+        *spent = Some(spent.unwrap_or(0.0) + cost);
     }
 
     /// Returns the core's record of the call.
@@ -77,19 +65,19 @@ impl<T> Deref for CallContext<T> {
 
 /// A call of a callback.
 #[derive(Clone, Default)]
-pub(super) struct Call {
-    cost: Rc<Cell<Option<f64>>>,
-    abort: Abort,
+pub(crate) struct Call {
+    cost: Arc<Lock<Option<f64>>>,
+    pub(crate) signal: Signal,
 }
 
 impl Call {
     /// What it has said that it cost.
     pub(super) fn cost(&self) -> Option<f64> {
-        self.cost.get()
+        *self.cost.lock()
     }
 
     pub(super) fn abort(&self) {
-        self.abort.abort();
+        self.signal.abort(None);
     }
 }
 

@@ -1,27 +1,27 @@
 //! What each pattern of chains was worth, from what users said of them.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::super::error::Error;
-use super::super::json::to_json;
+use crate::error::Error;
+use crate::json::to_json;
+use crate::lock::Lock;
 use turnlock::chain::{Effectiveness, Learned, Learning, Pattern};
 
 /// Keeps count of how chains of each pattern fared. Nothing is chosen by it unless
 /// [`prefer_best`](Self::prefer_best) is set. Clones share what they know.
 #[derive(Debug, Clone)]
 pub struct PatternStats {
-    known: Rc<RefCell<Learned>>,
+    known: Arc<Lock<Learned>>,
     prefers: bool,
     enough: u64,
 }
 
 impl Default for PatternStats {
     fn default() -> Self {
-        Self { known: Rc::default(), prefers: false, enough: 20 }
+        Self { known: Arc::default(), prefers: false, enough: 20 }
     }
 }
 
@@ -39,7 +39,7 @@ impl PatternStats {
     /// `json.*` for what the core does not read at all.
     pub fn restore(state: &impl Serialize) -> Result<Self, Error> {
         let learned = Learned::from_json(&to_json(state)?);
-        Ok(Self { known: Rc::new(RefCell::new(learned)), ..Self::default() })
+        Ok(Self { known: Arc::new(Lock::new(learned)), ..Self::default() })
     }
 
     /// Plans are asked for in the pattern that did best.
@@ -58,30 +58,30 @@ impl PatternStats {
 
     /// Adds a chain: whether the user was satisfied, what it cost, and milliseconds.
     pub fn record(&self, pattern: Pattern, success: bool, cost: f64, ms: u64) {
-        self.known.borrow_mut().of_mut(pattern).record(success, cost, ms);
+        self.known.lock().of_mut(pattern).record(success, cost, ms);
     }
 
     /// The pattern with the highest lower bound among `patterns`; none while there is not enough
     /// data.
     #[must_use]
     pub fn choose(&self, patterns: &[Pattern]) -> Option<Pattern> {
-        self.known.borrow().choose(patterns, self.enough)
+        self.known.lock().choose(patterns, self.enough)
     }
 
     /// What is known of a pattern.
     #[must_use]
     pub fn of(&self, pattern: Pattern) -> Effectiveness {
-        self.known.borrow().of(pattern).clone()
+        self.known.lock().of(pattern).clone()
     }
 
     /// Everything, as plain JSON to be kept: `{ version, patterns }`, as the npm package has it.
     #[must_use]
     pub fn export(&self) -> Value {
-        self.known.borrow().to_json().into()
+        self.known.lock().to_json().into()
     }
 
     /// What a chain learns from.
     pub(super) fn learned(&self) -> Option<Learning> {
-        self.prefers.then(|| Learning::new(self.known.borrow().clone()).enough(self.enough))
+        self.prefers.then(|| Learning::new(self.known.lock().clone()).enough(self.enough))
     }
 }

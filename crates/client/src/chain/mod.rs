@@ -1,4 +1,4 @@
-//! A chain of steps for a complex query, for a page or a worker.
+//! A chain of steps for a complex query.
 
 mod cache;
 mod calls;
@@ -7,21 +7,18 @@ mod learn;
 mod options;
 mod text;
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::pin::Pin;
-use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::FutureExt;
 use futures::channel::oneshot;
 use futures::future::Shared;
-use futures::stream::{FusedStream, Stream};
 
-use super::clock;
-use super::drive::{Facts, Task, drive, spawn};
-use super::error::Error;
-use super::feed::Feed;
+use crate::clock;
+use crate::drive::{Inputs, Machine, drive};
+use crate::error::Error;
+use crate::running::{Running, stream_of_events};
 use calls::Calls;
 use options::Parts;
 use turnlock::chain::{Chain, Failure, Input};
@@ -43,7 +40,7 @@ pub use turnlock::chain::{
 
 /// Answers a query: a simple one in one call, a complex one by a plan of steps.
 ///
-/// It runs by itself, on the runtime's event loop; reading its events is optional. Dropping it
+/// It runs by itself; reading its events is optional. Dropping it
 /// cancels it.
 ///
 /// ```no_run
@@ -83,59 +80,59 @@ pub use turnlock::chain::{
 ///
 /// # Errors
 /// Misuse: `options.invalid`. Everything else is the chain's terminal event.
+///
+/// # Panics
+/// Natively, outside of a tokio runtime.
 pub fn run_chain(options: ChainOptions) -> Result<RunningChain, Error> {
     let Parts { core, callbacks, cache, feedback } = options.parts();
     let mut machine = Chain::new(core)?;
     let (settle, result) = oneshot::channel();
-    let (events, facts) = (Feed::new(), Facts::new());
+    let mut running = Running::new();
+    let inputs = running.inputs.clone();
     let calls = Calls {
         callbacks,
         cache,
-        events: events.clone(),
-        facts: facts.clone(),
+        events: running.events.clone(),
+        inputs: inputs.clone(),
         under_way: BTreeMap::new(),
     };
     let control = ChainControl {
-        facts: facts.clone(),
+        inputs: inputs.clone(),
         result: result.shared(),
         feedback,
-        rated: Rc::default(),
+        rated: Arc::default(),
     };
-    let feed = events.clone();
-    let task = spawn(async move {
+    running.spawn(async move {
         machine.handle(clock::whole_now(), Input::Start);
-        let result = drive(machine, calls, facts).await;
-        let _ = settle.send(Rc::new(result));
-        events.end();
+        let result = drive(machine, calls, inputs).await;
+        let _ = settle.send(Arc::new(result));
     });
-    Ok(RunningChain { events: feed, control, task })
+    Ok(RunningChain { running, control })
 }
 
-type Ended = Shared<oneshot::Receiver<Rc<ChainResult>>>;
+type Ended = Shared<oneshot::Receiver<Arc<ChainResult>>>;
 
 /// A chain under way: a stream of its events, exactly one of them `complete`, the last. Dropping it
 /// before its end cancels the chain: every callback's future is dropped.
 #[derive(Debug)]
 pub struct RunningChain {
-    events: Feed<ChainEvent>,
+    running: Running<Chain, ChainEvent>,
     control: ChainControl,
-    task: Task,
 }
 
 /// Ends or rates a chain from elsewhere, also behind its end. It does not keep the chain alive.
 #[derive(Debug, Clone)]
 pub struct ChainControl {
-    facts: Facts<Chain>,
+    inputs: Inputs<Chain>,
     result: Ended,
     feedback: Option<PatternStats>,
-    rated: Rc<Cell<bool>>,
+    rated: Arc<AtomicBool>,
 }
 
 impl ChainControl {
     /// Ends the chain: every callback's future is dropped.
     pub fn cancel(&self, reason: impl Into<String>) {
-        let reason = reason.into();
-        self.facts.tell(move |chain, now| chain.handle(now, Input::Cancel { reason }));
+        self.inputs.tell(Chain::cancel(reason.into()));
     }
 
     /// Tells the chain's [`PatternStats`] whether the user was satisfied, as soon as the chain is
@@ -145,7 +142,7 @@ impl ChainControl {
         let (Ok(result), Some(stats)) = (result, &self.feedback) else { return };
         let ChainOutcome { path, cost, duration_ms, .. } = result.outcome;
         let Some(plan) = result.plan.as_ref().filter(|_| path == ChainPath::Chain) else { return };
-        if !self.rated.replace(true) {
+        if !self.rated.swap(true, Ordering::Relaxed) {
             stats.record(plan.pattern, satisfied, cost, duration_ms);
         }
     }
@@ -170,9 +167,9 @@ impl RunningChain {
 
     /// What the chain comes to. Events that were not read are dropped.
     pub async fn result(self) -> ChainResult {
-        self.events.leave();
+        self.running.events.leave();
         // Only a runtime that is being torn down drops a driver.
-        self.control.result.clone().await.map_or_else(|_| gone(), Rc::unwrap_or_clone)
+        self.control.result.clone().await.map_or_else(|_| gone(), Arc::unwrap_or_clone)
     }
 }
 
@@ -180,26 +177,4 @@ fn gone() -> ChainResult {
     ChainResult::failed(Failure::new("core.fault", "no answer"))
 }
 
-impl Stream for RunningChain {
-    type Item = ChainEvent;
-
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<ChainEvent>> {
-        self.events.poll_next(cx)
-    }
-}
-
-impl FusedStream for RunningChain {
-    fn is_terminated(&self) -> bool {
-        self.events.is_over() && self.events.is_empty()
-    }
-}
-
-impl Drop for RunningChain {
-    fn drop(&mut self) {
-        if !self.events.is_over() {
-            self.events.leave();
-            self.control.cancel("the reader left");
-            self.task.hear();
-        }
-    }
-}
+stream_of_events!(RunningChain, ChainEvent);

@@ -1,7 +1,7 @@
 //! What [`run_chain`](super::run_chain) takes.
 
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -13,6 +13,7 @@ use super::context::{
 };
 use super::learn::PatternStats;
 use super::text::{StepError, Text};
+use crate::platform::{MaybeSend, MaybeSync};
 use turnlock::chain::{self, ClassifierOptions, Complexity, Costs, Hooks, Limits, Pattern};
 
 /// What [`run_chain`](super::run_chain) takes. Callbacks do the I/O; the core decides which one is
@@ -24,7 +25,7 @@ use turnlock::chain::{self, ClassifierOptions, Complexity, Costs, Hooks, Limits,
 pub struct ChainOptions {
     core: chain::ChainOptions,
     callbacks: Callbacks,
-    cache: Option<Rc<dyn ChainCache>>,
+    cache: Option<Arc<dyn ChainCache>>,
     feedback: Option<PatternStats>,
 }
 
@@ -32,7 +33,7 @@ pub struct ChainOptions {
 pub(super) struct Parts {
     pub(super) core: chain::ChainOptions,
     pub(super) callbacks: Callbacks,
-    pub(super) cache: Option<Rc<dyn ChainCache>>,
+    pub(super) cache: Option<Arc<dyn ChainCache>>,
     pub(super) feedback: Option<PatternStats>,
 }
 
@@ -51,23 +52,28 @@ impl ChainOptions {
     ///   `answer`.
     /// - `search`: finds something out, any value. Items are counted in a list, or in the `items`
     ///   of an object.
-    /// - `synthesize`: writes from results; see [`SynthesisContext::is_final`].
-    pub fn new<A, AE, P, PE, S, SE, W, WE>(
+    /// - `synthesize`: writes from results; see
+    ///   [`is_final`](turnlock::chain::SynthesisCall::is_final).
+    pub fn new<A, AE, AF, P, PE, PF, S, SE, SF, W, WE, WF>(
         query: impl Into<String>,
-        answer: impl AsyncFn(AnswerContext) -> Result<A, AE> + 'static,
-        plan: impl AsyncFn(PlanContext) -> Result<P, PE> + 'static,
-        search: impl AsyncFn(StepContext) -> Result<S, SE> + 'static,
-        synthesize: impl AsyncFn(SynthesisContext) -> Result<W, WE> + 'static,
+        answer: impl Fn(AnswerContext) -> AF + MaybeSend + MaybeSync + 'static,
+        plan: impl Fn(PlanContext) -> PF + MaybeSend + MaybeSync + 'static,
+        search: impl Fn(StepContext) -> SF + MaybeSend + MaybeSync + 'static,
+        synthesize: impl Fn(SynthesisContext) -> WF + MaybeSend + MaybeSync + 'static,
     ) -> Self
     where
-        A: Into<Text> + 'static,
-        AE: Into<StepError> + 'static,
-        P: Serialize + 'static,
-        PE: Into<StepError> + 'static,
-        S: Serialize + 'static,
-        SE: Into<StepError> + 'static,
-        W: Into<Text> + 'static,
-        WE: Into<StepError> + 'static,
+        A: Into<Text>,
+        AE: Into<StepError>,
+        AF: Future<Output = Result<A, AE>> + MaybeSend + 'static,
+        P: Serialize,
+        PE: Into<StepError>,
+        PF: Future<Output = Result<P, PE>> + MaybeSend + 'static,
+        S: Serialize,
+        SE: Into<StepError>,
+        SF: Future<Output = Result<S, SE>> + MaybeSend + 'static,
+        W: Into<Text>,
+        WE: Into<StepError>,
+        WF: Future<Output = Result<W, WE>> + MaybeSend + 'static,
     {
         Self {
             core: chain::ChainOptions::new(query),
@@ -89,13 +95,14 @@ impl ChainOptions {
 
     /// Condenses results, for steps of type `refine`. Default as `search`.
     #[must_use]
-    pub fn refine<R, E>(
+    pub fn refine<R, E, F>(
         mut self,
-        refine: impl AsyncFn(StepContext) -> Result<R, E> + 'static,
+        refine: impl Fn(StepContext) -> F + MaybeSend + MaybeSync + 'static,
     ) -> Self
     where
-        R: Serialize + 'static,
-        E: Into<StepError> + 'static,
+        R: Serialize,
+        E: Into<StepError>,
+        F: Future<Output = Result<R, E>> + MaybeSend + 'static,
     {
         self.callbacks.refine = Some(values(refine));
         self
@@ -104,12 +111,13 @@ impl ChainOptions {
     /// Decides instead of the core's classifier; it gets what that says, and where it fails, that
     /// stands.
     #[must_use]
-    pub fn classify<E>(
+    pub fn classify<E, F>(
         mut self,
-        classify: impl AsyncFn(ClassifyContext) -> Result<Complexity, E> + 'static,
+        classify: impl Fn(ClassifyContext) -> F + MaybeSend + MaybeSync + 'static,
     ) -> Self
     where
-        E: Into<StepError> + 'static,
+        E: Into<StepError>,
+        F: Future<Output = Result<Complexity, E>> + MaybeSend + 'static,
     {
         self.callbacks.classify = Some(values(classify));
         self
@@ -117,12 +125,13 @@ impl ChainOptions {
 
     /// How complete the results are, 0 to 1. Asked after each step; nothing starts meanwhile.
     #[must_use]
-    pub fn assess<E>(
+    pub fn assess<E, F>(
         mut self,
-        assess: impl AsyncFn(AssessContext) -> Result<f64, E> + 'static,
+        assess: impl Fn(AssessContext) -> F + MaybeSend + MaybeSync + 'static,
     ) -> Self
     where
-        E: Into<StepError> + 'static,
+        E: Into<StepError>,
+        F: Future<Output = Result<f64, E>> + MaybeSend + 'static,
     {
         self.callbacks.assess = Some(values(assess));
         self
@@ -130,12 +139,13 @@ impl ChainOptions {
 
     /// Decides each `when`, instead of the core's expressions.
     #[must_use]
-    pub fn condition<E>(
+    pub fn condition<E, F>(
         mut self,
-        condition: impl AsyncFn(ConditionContext) -> Result<bool, E> + 'static,
+        condition: impl Fn(ConditionContext) -> F + MaybeSend + MaybeSync + 'static,
     ) -> Self
     where
-        E: Into<StepError> + 'static,
+        E: Into<StepError>,
+        F: Future<Output = Result<bool, E>> + MaybeSend + 'static,
     {
         self.callbacks.condition = Some(values(condition));
         self
@@ -145,13 +155,14 @@ impl ChainOptions {
     /// it (a text, a list of steps, or `{ steps }`), or `None` to keep them. Steps that have
     /// started stay as they are.
     #[must_use]
-    pub fn replan<P, E>(
+    pub fn replan<P, E, F>(
         mut self,
-        replan: impl AsyncFn(ReplanContext) -> Result<Option<P>, E> + 'static,
+        replan: impl Fn(ReplanContext) -> F + MaybeSend + MaybeSync + 'static,
     ) -> Self
     where
-        P: Serialize + 'static,
-        E: Into<StepError> + 'static,
+        P: Serialize,
+        E: Into<StepError>,
+        F: Future<Output = Result<Option<P>, E>> + MaybeSend + 'static,
     {
         self.callbacks.replan = Some(values(replan));
         self
@@ -188,7 +199,7 @@ impl ChainOptions {
     /// Keeps results of searches and refinements, by what was asked.
     #[must_use]
     pub fn cache(mut self, cache: impl ChainCache + 'static) -> Self {
-        self.cache = Some(Rc::new(cache));
+        self.cache = Some(Arc::new(cache));
         self
     }
 

@@ -4,26 +4,28 @@ use std::borrow::Cow;
 use std::fmt;
 
 use futures::StreamExt;
-use futures::stream::{LocalBoxStream, Stream};
+use futures::stream::Stream;
+
+use crate::platform::{BoxStream, MaybeSend};
 
 /// A text at once, or piece by piece.
 pub struct Text(pub(super) Written);
 
 pub(super) enum Written {
     Whole(String),
-    Pieces(LocalBoxStream<'static, Result<String, StepError>>),
+    Pieces(BoxStream<'static, Result<String, StepError>>),
 }
 
 impl Text {
     /// Piece by piece: each is shown as it comes. A piece that fails is the failure of the call.
     pub fn stream<S, T, E>(pieces: S) -> Self
     where
-        S: Stream<Item = Result<T, E>> + 'static,
+        S: Stream<Item = Result<T, E>> + MaybeSend + 'static,
         T: Into<String>,
         E: Into<StepError>,
     {
         let pieces = pieces.map(|piece| piece.map(Into::into).map_err(Into::into));
-        Self(Written::Pieces(pieces.boxed_local()))
+        Self(Written::Pieces(Box::pin(pieces)))
     }
 }
 

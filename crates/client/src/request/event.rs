@@ -1,13 +1,14 @@
 //! What a pass records of itself, for an audit.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::super::guard::guarded;
-use super::super::result::TokenUsage;
 use super::result::RejectedView;
+use crate::guard::guarded;
+use crate::platform::Dyn;
+use crate::result::TokenUsage;
 use turnlock::request::Reason;
 use turnlock::stream::FinishReason;
 use turnlock::tool::Status;
@@ -134,7 +135,7 @@ pub struct AskedCall {
 }
 
 /// Takes out of a text what must not be kept.
-pub(super) type Redact = Rc<dyn Fn(&str) -> String>;
+pub(super) type Redact = Arc<Dyn![Fn(&str) -> String]>;
 
 impl PassEvent {
     /// The event with every text of a model or of a tool redacted: `params`, `reason`, `detail` and

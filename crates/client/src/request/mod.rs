@@ -1,4 +1,4 @@
-//! The tool-request pass, for a page or a worker.
+//! The tool-request pass.
 
 mod audit;
 mod event;
@@ -8,19 +8,18 @@ mod result;
 use std::any::Any;
 use std::fmt::Display;
 use std::future::Future;
-use std::pin::Pin;
-use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::sync::Arc;
 
 use futures::channel::oneshot;
-use futures::stream::{FusedStream, Stream};
 use serde::de::DeserializeOwned;
 
-use super::drive::{Facts, Task, drive, spawn};
-use super::effects::{Asked, OnTrace, UnderWay};
-use super::error::Error;
-use super::feed::Feed;
-use super::guard::{Guarded, guarded};
+use crate::drive::{Inputs, Machine, drive};
+use crate::effects::{Asked, OnTrace, UnderWay};
+use crate::error::Error;
+use crate::feed::Feed;
+use crate::guard::{called, guarded};
+use crate::platform::MaybeSend;
+use crate::running::{Running, stream_of_events};
 use event::Redact;
 use options::OnRecord;
 use result::{Ended, ended};
@@ -40,7 +39,7 @@ pub use result::{
 /// plan. Whatever goes wrong before the plan pass, a tool, a request, the model itself, is recorded,
 /// and the plan is made without it.
 ///
-/// It runs by itself, on the runtime's event loop; reading its events is optional. Dropping it
+/// It runs by itself; reading its events is optional. Dropping it
 /// cancels it.
 ///
 /// ```no_run
@@ -71,11 +70,14 @@ pub use result::{
 /// # Errors
 /// Misuse: `options.invalid`, `tool.invalid_name`, `tool.invalid_schema`, `json.*`. Everything else
 /// is in the result.
+///
+/// # Panics
+/// Natively, outside of a tokio runtime.
 pub fn run_with_tool_requests(options: PassOptions) -> Result<RunningPass, Error> {
     let begun = options.begin()?;
     let (settle, result) = oneshot::channel();
-    let (events, facts) = (Feed::new(), Facts::new());
-    let (feed, control) = (events.clone(), PassControl(facts.clone()));
+    let mut running = Running::<Pass, PassEvent>::new();
+    let inputs = running.inputs.clone();
     let asked = Asked {
         model: Some(begun.model),
         tools: begun.tools.into(),
@@ -83,24 +85,23 @@ pub fn run_with_tool_requests(options: PassOptions) -> Result<RunningPass, Error
         request_id: begun.run_id.into(),
         project_id: None,
         events: Feed::new(),
-        on_trace: Some(show(events.clone(), begun.redact)),
-        facts: facts.clone(),
+        on_trace: Some(show(running.events.clone(), begun.redact)),
+        inputs: inputs.clone(),
         under_way: UnderWay::default(),
     };
-    let task = spawn(async move {
+    running.spawn(async move {
         // Behind whatever the host has said by now: a pass that is cancelled at once asks nobody.
-        facts.tell(|pass, now| pass.handle(now, Input::Start));
-        let done = drive(begun.machine, asked, facts).await;
+        inputs.tell(Box::new(|pass: &mut Pass, now| pass.handle(now, Input::Start)));
+        let done = drive(begun.machine, asked, inputs).await;
         let mut ended = ended(&done, begun.input);
         keep(&mut ended, begun.on_record.as_ref(), begun.in_result);
         let _ = settle.send(ended);
-        events.end();
     });
-    Ok(RunningPass { events: feed, control, result, task })
+    Ok(RunningPass { running, result })
 }
 
 fn show(events: Feed<PassEvent>, redact: Option<Redact>) -> OnTrace {
-    Rc::new(move |event: &Json<'static>| {
+    Arc::new(move |event: &Json<'static>| {
         // The core writes what `PassEvent` reads.
         let Ok(event) = event.to::<PassEvent>() else { return };
         events.push(match &redact {
@@ -130,34 +131,31 @@ fn keep(ended: &mut Ended, on_record: Option<&OnRecord>, in_result: bool) {
 /// request is aborted, tools are dropped.
 #[derive(Debug)]
 pub struct RunningPass {
-    events: Feed<PassEvent>,
-    control: PassControl,
+    running: Running<Pass, PassEvent>,
     result: oneshot::Receiver<Ended>,
-    task: Task,
 }
 
 /// Stops a pass from elsewhere. It does not keep the pass alive.
 #[derive(Debug, Clone)]
-pub struct PassControl(Facts<Pass>);
+pub struct PassControl(Inputs<Pass>);
 
 impl PassControl {
     /// Ends the pass with `request.cancelled`.
     pub fn cancel(&self, reason: impl Into<String>) {
-        let reason = reason.into();
-        self.0.tell(move |pass, now| pass.handle(now, Input::Cancel { reason: &reason }));
+        self.0.tell(Pass::cancel(reason.into()));
     }
 }
 
 impl RunningPass {
     /// Ends the pass with `request.cancelled`: the request is aborted, tools are dropped.
     pub fn cancel(&self, reason: impl Into<String>) {
-        self.control.cancel(reason);
+        self.running.cancel(reason);
     }
 
     /// For whoever stops the pass while another reads it.
     #[must_use]
     pub fn control(&self) -> PassControl {
-        self.control.clone()
+        PassControl(self.running.inputs.clone())
     }
 
     /// What the pass comes to, its plan as JSON. Events that were not read are dropped.
@@ -194,15 +192,11 @@ impl RunningPass {
         T: 'static,
         E: Display + 'static,
         F: FnOnce(String) -> Fut,
-        Fut: Future<Output = Result<T, E>> + 'static,
+        Fut: Future<Output = Result<T, E>> + MaybeSend + 'static,
     {
         let ended = self.ended().await?;
         let text = ended.text.clone();
-        let parsed = match Guarded::new(|| parse_plan(text)) {
-            Ok(parsing) => parsing.await,
-            Err(panicked) => Err(panicked),
-        };
-        match parsed {
+        match called(|| parse_plan(text)).await {
             Ok(Ok(plan)) => Ok(ended.with_plan(plan)),
             Ok(Err(error)) => Err(own_error(&error).unwrap_or_else(|| {
                 let words = guarded(|| error.to_string());
@@ -213,7 +207,7 @@ impl RunningPass {
     }
 
     async fn ended(mut self) -> Ended {
-        self.events.leave();
+        self.running.events.leave();
         let ended = (&mut self.result).await;
         // Only a runtime that is being torn down drops a driver.
         ended.unwrap_or_else(|_| Err(Error::new("core.fault", "no answer").into()))
@@ -226,26 +220,4 @@ fn own_error(error: &dyn Any) -> Option<PassError> {
     pass.or_else(|| error.downcast_ref::<Error>().cloned().map(PassError::from))
 }
 
-impl Stream for RunningPass {
-    type Item = PassEvent;
-
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<PassEvent>> {
-        self.events.poll_next(cx)
-    }
-}
-
-impl FusedStream for RunningPass {
-    fn is_terminated(&self) -> bool {
-        self.events.is_over() && self.events.is_empty()
-    }
-}
-
-impl Drop for RunningPass {
-    fn drop(&mut self) {
-        if !self.events.is_over() {
-            self.events.leave();
-            self.control.cancel("the reader left");
-            self.task.hear();
-        }
-    }
-}
+stream_of_events!(RunningPass, PassEvent);

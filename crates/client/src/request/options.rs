@@ -1,23 +1,24 @@
 //! What a host says about a pass before it starts.
 
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::super::clock;
-use super::super::error::Error;
-use super::super::json::to_json;
-use super::super::launch::of_model;
-use super::super::model::Model;
-use super::super::tool::Tool;
 use super::event::Redact;
 use super::result::RecordedCall;
+use crate::clock;
+use crate::error::Error;
+use crate::json::to_json;
+use crate::launch::of_model;
+use crate::model::Model;
+use crate::platform::{Dyn, MaybeSend, MaybeSync};
+use crate::tool::Tool;
 use turnlock::json::Json;
 use turnlock::request::{Pass, Policy, Template};
 
 /// Gets what came of a call.
-pub(super) type OnRecord = Rc<dyn Fn(RecordedCall)>;
+pub(super) type OnRecord = Arc<Dyn![Fn(RecordedCall)]>;
 
 /// What [`run_with_tool_requests`](super::run_with_tool_requests) takes.
 #[derive(Clone)]
@@ -126,8 +127,11 @@ impl PassOptions {
     /// Gets every result when the pass ends, also when it fails, for a later
     /// [`replay`](Self::replay). Not redacted. Its panic is ignored.
     #[must_use]
-    pub fn record(mut self, record: impl Fn(RecordedCall) + 'static) -> Self {
-        self.on_record = Some(Rc::new(record));
+    pub fn record(
+        mut self,
+        record: impl Fn(RecordedCall) + MaybeSend + MaybeSync + 'static,
+    ) -> Self {
+        self.on_record = Some(Arc::new(record));
         self
     }
 
@@ -156,8 +160,11 @@ impl PassOptions {
     /// Takes out of the texts of events what must not be kept: arguments, reasons, details and
     /// summaries. Where it panics, the text is dropped.
     #[must_use]
-    pub fn redact(mut self, redact: impl Fn(&str) -> String + 'static) -> Self {
-        self.redact = Some(Rc::new(redact));
+    pub fn redact(
+        mut self,
+        redact: impl Fn(&str) -> String + MaybeSend + MaybeSync + 'static,
+    ) -> Self {
+        self.redact = Some(Arc::new(redact));
         self
     }
 
@@ -175,7 +182,7 @@ impl PassOptions {
         let random = |make: fn() -> String| (!replaying).then(make);
         let run_id = self.run_id.or_else(|| random(clock::random_id));
         let source = self.source.or_else(|| recording.then(|| "paper".to_owned()));
-        let now = || if replaying { 0 } else { since_1970() };
+        let now = || if replaying { 0 } else { clock::whole(clock::unix_ms()) };
         let text = |text: Option<String>| text.map_or(Json::Null, Json::from);
         let prompt = |prompt: Option<Template>| prompt.map_or(Json::Null, |one| one.to_json());
         let mut members = vec![
@@ -205,11 +212,6 @@ impl PassOptions {
             redact: self.redact,
         })
     }
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a clock fits")]
-fn since_1970() -> u64 {
-    js_sys::Date::now() as u64
 }
 
 /// A pass that is about to run.

@@ -1,17 +1,15 @@
-//! Turns in memory: for one page or worker, and for tests.
+//! Turns in memory: for one process, page or worker, and for tests.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::ops::Bound::{Excluded, Unbounded};
-use std::rc::Rc;
 use std::sync::Arc;
-
-use futures::future::LocalBoxFuture;
 
 use super::watchers::Watchers;
 use super::{Changed, EventGroup, Recalled, Store, StoreError, Watch, repeated_name};
-use crate::clock;
+use crate::clock::{self, whole};
+use crate::lock::Lock;
+use crate::platform::{BoxFuture, Dyn};
 use turnlock::store::{Answer, Commit, Judgement, Kept, Standing, judge};
 
 /// How many entries each new one looks at for expired ones: memory stays flat without a scan.
@@ -25,13 +23,13 @@ pub struct MemoryStoreOptions {
     pub max_turns: NonZeroUsize,
     /// Reusable outcomes kept at once; 10 000 by default. The oldest makes room.
     pub max_reusable: NonZeroUsize,
-    /// Milliseconds that never run backwards; `performance.now` by default.
-    pub now: Rc<dyn Fn() -> f64>,
+    /// Milliseconds that never run backwards; the driver's clock by default.
+    pub now: Arc<Dyn![Fn() -> f64]>,
 }
 
 impl Default for MemoryStoreOptions {
     fn default() -> Self {
-        Self { max_turns: MOST, max_reusable: MOST, now: Rc::new(clock::now) }
+        Self { max_turns: MOST, max_reusable: MOST, now: Arc::new(clock::now) }
     }
 }
 
@@ -50,11 +48,11 @@ impl std::fmt::Debug for MemoryStoreOptions {
 /// Memory is bounded by [`MemoryStoreOptions::max_turns`], and by what one turn keeps. A closed
 /// turn that made room is forgotten: its request id would run again.
 #[derive(Clone)]
-pub struct MemoryStore(Rc<Inner>);
+pub struct MemoryStore(Arc<Inner>);
 
 struct Inner {
-    now: Rc<dyn Fn() -> f64>,
-    kept: RefCell<Shelves>,
+    now: Arc<Dyn![Fn() -> f64]>,
+    kept: Lock<Shelves>,
     watchers: Watchers,
 }
 
@@ -113,13 +111,13 @@ impl MemoryStore {
             swept_turn: String::new(),
             swept_outcome: String::new(),
         };
-        let kept = RefCell::new(kept);
-        Self(Rc::new(Inner { now: options.now, kept, watchers: Watchers::default() }))
+        let kept = Lock::new(kept);
+        Self(Arc::new(Inner { now: options.now, kept, watchers: Watchers::default() }))
     }
 
     fn write(&self, turn: &str, commit: &Commit) -> Result<Answer, StoreError> {
         let now = (self.0.now)();
-        let answer = self.0.kept.borrow_mut().write(turn, commit, now)?;
+        let answer = self.0.kept.lock().write(turn, commit, now)?;
         if answer == Written::Applied {
             self.0.watchers.tell(turn, Some(&commit.owner));
         }
@@ -143,10 +141,10 @@ impl std::fmt::Debug for MemoryStore {
 }
 
 impl Store for MemoryStore {
-    fn read<'a>(&'a self, turn: &'a str) -> LocalBoxFuture<'a, Result<Option<Kept>, StoreError>> {
+    fn read<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<Option<Kept>, StoreError>> {
         Box::pin(async move {
             let now = (self.0.now)();
-            Ok(self.0.kept.borrow_mut().current(turn, now).map(|kept| kept.read(now)))
+            Ok(self.0.kept.lock().current(turn, now).map(|kept| kept.read(now)))
         })
     }
 
@@ -154,7 +152,7 @@ impl Store for MemoryStore {
         &'a self,
         turn: &'a str,
         commit: Arc<Commit>,
-    ) -> LocalBoxFuture<'a, Result<Answer, StoreError>> {
+    ) -> BoxFuture<'a, Result<Answer, StoreError>> {
         Box::pin(async move { self.write(turn, &commit) })
     }
 
@@ -163,22 +161,20 @@ impl Store for MemoryStore {
         turn: &'a str,
         after: u64,
         most: u32,
-    ) -> LocalBoxFuture<'a, Result<Vec<EventGroup>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<EventGroup>, StoreError>> {
         Box::pin(async move {
-            let mut kept = self.0.kept.borrow_mut();
-            let Some(kept) = kept.current(turn, (self.0.now)()) else { return Ok(Vec::new()) };
+            let now = (self.0.now)();
+            let mut kept = self.0.kept.lock();
+            let Some(kept) = kept.current(turn, now) else { return Ok(Vec::new()) };
             let behind = kept.groups.iter().filter(|group| group.last > after);
             Ok(behind.take(usize::try_from(most).unwrap_or(usize::MAX)).cloned().collect())
         })
     }
 
-    fn recall<'a>(
-        &'a self,
-        key: &'a str,
-    ) -> LocalBoxFuture<'a, Result<Option<Recalled>, StoreError>> {
+    fn recall<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Recalled>, StoreError>> {
         Box::pin(async move {
             let now = (self.0.now)();
-            let kept = self.0.kept.borrow();
+            let kept = self.0.kept.lock();
             let found = kept.reusable.get(key).filter(|outcome| outcome.expires > now);
             Ok(found.map(|outcome| Recalled {
                 text: outcome.text.clone(),
@@ -375,15 +371,9 @@ fn sweep<T>(
     found
 }
 
-/// Whole milliseconds, from 0 on.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates")]
-pub(super) fn whole(ms: f64) -> u64 {
-    ms as u64
-}
-
 /// A time to live. Beyond 2^53 ms a little is lost of it, which is 285 000 years.
 #[expect(clippy::cast_precision_loss, reason = "see above")]
-pub(super) fn milliseconds(ms: u64) -> f64 {
+pub(crate) fn milliseconds(ms: u64) -> f64 {
     ms as f64
 }
 
@@ -391,8 +381,6 @@ const MOST: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
     use futures::FutureExt;
 
     use super::*;
@@ -410,13 +398,13 @@ mod tests {
         }
     }
 
-    fn store(max_turns: usize, max_reusable: usize) -> (MemoryStore, Rc<Cell<f64>>) {
-        let time = Rc::new(Cell::new(0.0));
-        let clock = Rc::clone(&time);
+    fn store(max_turns: usize, max_reusable: usize) -> (MemoryStore, Arc<Lock<f64>>) {
+        let time = Arc::new(Lock::new(0.0));
+        let clock = Arc::clone(&time);
         let options = MemoryStoreOptions {
             max_turns: max_turns.try_into().unwrap(),
             max_reusable: max_reusable.try_into().unwrap(),
-            now: Rc::new(move || clock.get()),
+            now: Arc::new(move || *clock.lock()),
         };
         (MemoryStore::with_options(options), time)
     }
@@ -468,10 +456,10 @@ mod tests {
             commit(&store, &format!("t{n}"), Commit { ttl_ms, ..commit_of(1) }).unwrap();
         }
         full(commit(&store, "new", commit_of(1)));
-        time.set(9.7);
+        *time.lock() = 9.7;
         assert_eq!(read(&store, "t77").unwrap().idle_ms, Some(9));
         full(commit(&store, "new", commit_of(1)));
-        time.set(10.0);
+        *time.lock() = 10.0;
         assert_eq!(commit(&store, "new", commit_of(1)), Ok(Answer::Kept));
         assert_eq!(read(&store, "t77"), None);
     }
@@ -486,7 +474,7 @@ mod tests {
         commit(&store, "t", with(1, ["a", "b"])).unwrap();
         commit(&store, "t", with(2, ["a", "c"])).unwrap();
         assert_eq!(recall(&store, "b"), None);
-        time.set(1.2);
+        *time.lock() = 1.2;
         assert_eq!(recall(&store, "a").unwrap(), Recalled { text: "a".to_owned(), age_ms: 2 });
         assert_eq!(recall(&store, "c").unwrap().text, "c");
     }
@@ -495,14 +483,14 @@ mod tests {
     fn memory_is_flat() {
         let (store, time) = store(200, 200);
         for n in 0..20_000_u32 {
-            time.set(f64::from(n));
+            *time.lock() = f64::from(n);
             let ttl_ms = if n % 3 == 0 { 30 } else { 90 };
             let turn = format!("t{n}");
             commit(&store, &turn, Commit { ttl_ms, ..commit_of(1) }).unwrap();
             let reusable = vec![(format!("k{n}"), "x".to_owned(), ttl_ms)];
             let open = n % 5 == 0;
             commit(&store, &turn, Commit { ttl_ms, reusable, open, ..commit_of(2) }).unwrap();
-            let kept = store.0.kept.borrow();
+            let kept = store.0.kept.lock();
             assert!(kept.turns.len() <= 200 && kept.reusable.len() <= 200);
             let closed = kept.turns.values().filter(|turn| turn.closed.is_some()).count();
             assert_eq!((kept.closed.len(), kept.ages.len()), (closed, kept.reusable.len()));

@@ -1,20 +1,18 @@
 //! Where turns are kept. The records are those of the npm package: a turn that one of the two
 //! paused, the other resumes.
 
-mod indexed_db;
-mod memory;
-mod watchers;
+pub(crate) mod memory;
+pub(crate) mod watchers;
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
 use std::sync::Arc;
 
-use futures::future::LocalBoxFuture;
-
+use crate::platform::{BoxFuture, Dyn, MaybeSend, MaybeSync};
 use turnlock::json::write_string;
 use turnlock::store::{Answer, Commit, Kept};
 
-pub use indexed_db::{IndexedDbStore, IndexedDbStoreOptions};
+#[cfg(target_arch = "wasm32")]
+pub use crate::platform::web::indexed_db::{IndexedDbStore, IndexedDbStoreOptions};
 pub use memory::{MemoryStore, MemoryStoreOptions};
 
 /// Keeps turns. Every method may be called at any time, also while others are under way.
@@ -25,12 +23,12 @@ pub use memory::{MemoryStore, MemoryStoreOptions};
 ///
 /// A store keeps texts that it does not understand, and answers a commit by one rule,
 /// [`judge`](turnlock::store::judge), in the transaction that writes.
-pub trait Store {
+pub trait Store: MaybeSend + MaybeSync {
     /// Everything kept for a turn but its events; `None` if it is unknown or has expired.
     ///
     /// # Errors
     /// `store.unavailable` and other codes that begin with `store.`.
-    fn read<'a>(&'a self, turn: &'a str) -> LocalBoxFuture<'a, Result<Option<Kept>, StoreError>>;
+    fn read<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<Option<Kept>, StoreError>>;
 
     /// Applies all of a commit, or nothing of it: [`Answer::Kept`] or [`Answer::Refused`].
     ///
@@ -41,7 +39,7 @@ pub trait Store {
         &'a self,
         turn: &'a str,
         commit: Arc<Commit>,
-    ) -> LocalBoxFuture<'a, Result<Answer, StoreError>>;
+    ) -> BoxFuture<'a, Result<Answer, StoreError>>;
 
     /// Groups of events with `last > after`, ascending by `last`, at most `most` of them; fewer
     /// only where there are no more.
@@ -53,16 +51,13 @@ pub trait Store {
         turn: &'a str,
         after: u64,
         most: u32,
-    ) -> LocalBoxFuture<'a, Result<Vec<EventGroup>, StoreError>>;
+    ) -> BoxFuture<'a, Result<Vec<EventGroup>, StoreError>>;
 
     /// A reusable outcome, kept apart from turns, if it has not expired.
     ///
     /// # Errors
     /// As for [`Store::read`].
-    fn recall<'a>(
-        &'a self,
-        key: &'a str,
-    ) -> LocalBoxFuture<'a, Result<Option<Recalled>, StoreError>>;
+    fn recall<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Recalled>, StoreError>>;
 
     /// Calls `changed` soon after a commit to the turn was applied, by whomever, until the
     /// [`Watch`] is dropped; `changed` gets who wrote, where the store knows. Calls without a
@@ -73,8 +68,8 @@ pub trait Store {
     }
 }
 
-impl<S: Store + ?Sized> Store for Rc<S> {
-    fn read<'a>(&'a self, turn: &'a str) -> LocalBoxFuture<'a, Result<Option<Kept>, StoreError>> {
+impl<S: Store + ?Sized> Store for Arc<S> {
+    fn read<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<Option<Kept>, StoreError>> {
         (**self).read(turn)
     }
 
@@ -82,7 +77,7 @@ impl<S: Store + ?Sized> Store for Rc<S> {
         &'a self,
         turn: &'a str,
         commit: Arc<Commit>,
-    ) -> LocalBoxFuture<'a, Result<Answer, StoreError>> {
+    ) -> BoxFuture<'a, Result<Answer, StoreError>> {
         (**self).commit(turn, commit)
     }
 
@@ -91,14 +86,11 @@ impl<S: Store + ?Sized> Store for Rc<S> {
         turn: &'a str,
         after: u64,
         most: u32,
-    ) -> LocalBoxFuture<'a, Result<Vec<EventGroup>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<EventGroup>, StoreError>> {
         (**self).events(turn, after, most)
     }
 
-    fn recall<'a>(
-        &'a self,
-        key: &'a str,
-    ) -> LocalBoxFuture<'a, Result<Option<Recalled>, StoreError>> {
+    fn recall<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Recalled>, StoreError>> {
         (**self).recall(key)
     }
 
@@ -108,15 +100,15 @@ impl<S: Store + ?Sized> Store for Rc<S> {
 }
 
 /// What a [`Store::watch`] calls, with the owner who wrote.
-pub type Changed = Rc<dyn Fn(Option<&str>)>;
+pub type Changed = Arc<Dyn![Fn(Option<&str>)]>;
 
 /// Watches until it is dropped.
-pub struct Watch(Option<Box<dyn FnOnce()>>);
+pub struct Watch(Option<Box<Dyn![FnOnce()]>>);
 
 impl Watch {
     /// `stop` ends the watching.
     #[must_use]
-    pub fn new(stop: impl FnOnce() + 'static) -> Self {
+    pub fn new(stop: impl FnOnce() + MaybeSend + MaybeSync + 'static) -> Self {
         Self(Some(Box::new(stop)))
     }
 }
@@ -170,7 +162,7 @@ impl StoreError {
     }
 
     /// The failure of a commit that names a record that is there.
-    fn record_exists(name: &str) -> Self {
+    pub(crate) fn record_exists(name: &str) -> Self {
         let mut message = String::from("the turn has a record ");
         write_string(name, &mut message);
         Self::new("store.record_exists", message)
@@ -186,7 +178,7 @@ impl std::fmt::Display for StoreError {
 impl std::error::Error for StoreError {}
 
 /// The name of a record that comes twice in one list.
-fn repeated_name(records: &[(String, String)]) -> Option<&str> {
+pub(crate) fn repeated_name(records: &[(String, String)]) -> Option<&str> {
     let mut seen = BTreeSet::new();
     records.iter().map(|(name, _)| name.as_str()).find(|name| !seen.insert(*name))
 }

@@ -1,4 +1,3 @@
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -120,7 +119,7 @@ impl RustStore {
 
     /// Ends with the `free` of what it gives.
     pub fn watch(&self, turn: &str, changed: Function) -> Option<RustWatch> {
-        let changed = Rc::new(move |owner: Option<&str>| {
+        let changed = Arc::new(move |owner: Option<&str>| {
             if let Err(error) = changed.call1(&JsValue::UNDEFINED, &owner.into()) {
                 wasm_bindgen::throw_val(error);
             }

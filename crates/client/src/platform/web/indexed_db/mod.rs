@@ -25,10 +25,10 @@ use self::locks::OwnerLocks;
 use self::page::{Page, PageEvent};
 use self::rows::{EventRow, RecordRow, Reusable, Row, Turn};
 use self::transaction::Transaction;
-use super::memory::{milliseconds, whole};
-use super::watchers::Watchers;
-use super::{Changed, EventGroup, Recalled, Store, StoreError, Watch, repeated_name};
-use crate::clock;
+use crate::clock::{self, whole};
+use crate::store::memory::milliseconds;
+use crate::store::watchers::Watchers;
+use crate::store::{Changed, EventGroup, Recalled, Store, StoreError, Watch, repeated_name};
 use turnlock::store::{Answer, Commit, Judgement, Kept, judge};
 
 /// How many expired turns, and outcomes, are cleared away at a time.

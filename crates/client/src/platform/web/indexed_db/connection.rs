@@ -171,7 +171,7 @@ async fn request(name: &str, timeout: Duration) -> Result<Database, StoreError> 
         }
     });
     // Not the `blocked` event: it tells nothing of a deletion that is held up before this one.
-    match select(told, clock::sleep_for(timeout)).await {
+    match select(told, clock::sleep(timeout.as_secs_f64() * 1000.0)).await {
         Either::Left((Ok(opened), _)) => opened.map_err(|error| refusal(&error)),
         Either::Left((Err(_), _)) => Err(closed()),
         Either::Right(_) => {

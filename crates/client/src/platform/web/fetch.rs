@@ -12,27 +12,22 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortController, ReadableStreamDefaultReader, ReadableStreamReadResult};
 
-/// Bytes of a failure's body that the core may look at.
-const FAILURE_BODY: usize = 8192;
+use crate::model::Model;
+use crate::platform::Respond;
 
-/// Where requests go.
-#[derive(Debug, Clone)]
-pub(super) struct Endpoint {
-    pub(super) url: String,
-    pub(super) headers: Vec<(String, String)>,
-    /// The host's `fetch`; by default the global one.
-    pub(super) fetch: Option<Rc<Function>>,
-}
+/// The host's `fetch`; by default the global one.
+#[derive(Clone, Default)]
+pub(crate) struct Fetch(Option<Rc<Function>>);
 
 /// An answer whose body is still to come. Dropping it closes the connection.
-pub(super) struct Answer {
+pub(crate) struct Answer {
     response: Response,
     body: Option<Body>,
     _abort: AbortOnDrop,
 }
 
 /// Aborts when it is dropped: a request that has ended takes no notice.
-pub(super) struct AbortOnDrop(pub(super) AbortController);
+struct AbortOnDrop(AbortController);
 
 impl Drop for AbortOnDrop {
     fn drop(&mut self) {
@@ -40,18 +35,32 @@ impl Drop for AbortOnDrop {
     }
 }
 
-impl Endpoint {
-    /// Posts a JSON text. Neither the address nor a header ever reaches an error: the words of a
-    /// failed `fetch` can hold the address, and with it a key.
-    pub(super) async fn post(&self, body: String) -> Result<Answer, ()> {
+impl Model {
+    /// On the web. The host's own `fetch`, which gets a `Request` and returns a promise of a
+    /// `Response`: for a service binding, or where there is no global one. It must honour the
+    /// request's `signal`: that is how a response is given up.
+    #[must_use]
+    pub fn fetch(self, fetch: Function) -> Self {
+        self.through(Fetch(Some(Rc::new(fetch))))
+    }
+}
+
+impl Fetch {
+    /// What a failed `fetch` says can hold the address, and with it a key: nobody hears it.
+    pub(super) async fn post(
+        &self,
+        url: &str,
+        headers: &[(String, String)],
+        body: String,
+    ) -> Result<Answer, ()> {
         let abort = AbortOnDrop(AbortController::new().map_err(drop)?);
-        let headers = web_sys::Headers::new().map_err(drop)?;
-        for (name, value) in &self.headers {
-            headers.set(name, value).map_err(drop)?;
+        let own = web_sys::Headers::new().map_err(drop)?;
+        for (name, value) in headers {
+            own.set(name, value).map_err(drop)?;
         }
-        let request = RequestBuilder::new(&self.url)
+        let request = RequestBuilder::new(url)
             .method(Method::POST)
-            .headers(Headers::from_raw(headers))
+            .headers(Headers::from_raw(own))
             .abort_signal(Some(&abort.0.signal()))
             .body(body)
             .map_err(drop)?;
@@ -62,7 +71,7 @@ impl Endpoint {
     async fn send(&self, request: Request) -> Result<Response, ()> {
         let request = web_sys::Request::from(request);
         let global = js_sys::global();
-        let fetch = match &self.fetch {
+        let fetch = match &self.0 {
             Some(fetch) => (**fetch).clone(),
             None => {
                 Reflect::get(&global, &"fetch".into()).and_then(JsValue::dyn_into).map_err(drop)?
@@ -76,38 +85,20 @@ impl Endpoint {
     }
 }
 
-impl Answer {
-    pub(super) fn ok(&self) -> bool {
-        self.response.ok()
-    }
-
-    pub(super) fn status(&self) -> u16 {
+impl Respond for Answer {
+    fn status(&self) -> u16 {
         self.response.status()
     }
 
-    /// Milliseconds to wait: seconds, milliseconds or a date (RFC 9110 §10.2.3, and what OpenAI
-    /// adds to it).
-    pub(super) fn retry_after_ms(&self) -> Option<u64> {
-        let headers = self.response.headers();
-        let precise =
-            headers.get("retry-after-ms").and_then(|text| text.trim().parse::<f64>().ok());
-        if let Some(precise) = precise.filter(|ms| *ms >= 0.0) {
-            return millis(precise);
-        }
-        let said = headers.get("retry-after").filter(|said| !said.is_empty())?;
-        let seconds = said.trim().parse::<f64>().map(|seconds| seconds * 1000.0);
-        millis(seconds.unwrap_or_else(|_| js_sys::Date::parse(&said) - js_sys::Date::now()))
+    fn header(&self, name: &str) -> Option<String> {
+        self.response.headers().get(name)
     }
 
-    /// The beginning of the body of a failure.
-    pub(super) async fn beginning(&self) -> String {
-        let mut text = self.response.text().await.unwrap_or_default();
-        text.truncate(text.floor_char_boundary(FAILURE_BODY));
-        text
+    async fn text(&mut self, _most: usize) -> String {
+        self.response.text().await.unwrap_or_default()
     }
 
-    /// The next piece of the body; `None` at its end.
-    pub(super) async fn next(&mut self) -> Result<Option<Vec<u8>>, ()> {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, ()> {
         if self.body.is_none() {
             let Some(stream) = self.response.body() else { return Ok(None) };
             self.body = Some(Body::new(stream.get_reader().unchecked_into()));
@@ -173,9 +164,4 @@ impl Body {
         let value = settled.await?.get_value();
         Ok((!value.is_undefined()).then(|| value.unchecked_into::<Uint8Array>().to_vec()))
     }
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within limits")]
-fn millis(wait: f64) -> Option<u64> {
-    (!wait.is_nan()).then(|| wait.ceil().clamp(0.0, 9_007_199_254_740_991.0) as u64)
 }

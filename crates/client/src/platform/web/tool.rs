@@ -1,22 +1,41 @@
 //! Tools that are JavaScript functions: what they get and return is what the npm package's `execute`
 //! does, value by value.
 
+use std::sync::Arc;
+
 use js_sys::{Function, JSON, Object, Promise, Reflect};
+use serde::Serialize;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen_futures::JsFuture;
 
 use super::guard::describe;
-use super::tool::{ToolContext, failed, text_of, unserializable};
+use crate::tool::{Run, Tool, ToolContext, failed, text_of, unserializable};
 use turnlock::json::Json;
 use turnlock::turn::Settled;
 
+impl Tool {
+    /// On the web. A tool from a JavaScript function `(args, context) => value`, or a promise of
+    /// one: what the npm package's `execute` gets and may return. Arguments are values of
+    /// `JSON.parse`.
+    ///
+    /// Without the feature `jsonschema` its arguments are checked by [`Tool::check`] alone.
+    pub fn js(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        schema: impl Serialize,
+        function: Function,
+    ) -> Self {
+        let run: Run = Arc::new(move |args: Json<'static>, context| {
+            let function = function.clone();
+            Box::pin(async move { call_js(&function, &args, &context).await })
+        });
+        Self::of(name.into(), description.into(), &schema, run)
+    }
+}
+
 /// Calls the function of a tool, and says what came of it.
-pub(super) async fn call_js(
-    function: &Function,
-    args: &Json<'static>,
-    context: &ToolContext,
-) -> Settled {
+async fn call_js(function: &Function, args: &Json<'static>, context: &ToolContext) -> Settled {
     let report = context.report.clone();
     // Lives as long as the call: who reports behind its end gets an exception.
     let report = Closure::<dyn Fn(JsValue)>::new(move |data: JsValue| {
