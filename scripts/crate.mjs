@@ -41,8 +41,12 @@ for (const [name, { own, papers, holds }] of Object.entries(CRATES)) {
 // The tests stay here: they need megabytes of data.
 const EXPECTED =
   /: (ignoring test `\w+` as `.*` is not included|aborting upload due to dry run|crate \S+ already exists)/
-for (const line of cargo('publish', '--dry-run', ...packages, '--allow-dirty', '--locked')
-  .warnings) {
+const dry = ['publish', '--dry-run', '--allow-dirty', '--locked']
+const { warnings } = cargo(...dry, '--package', 'turnlock')
+// The driver is not built from its package: cargo keeps the sources of the core's package of an
+// earlier run, which have the same version. The workspace builds it.
+const { warnings: more } = cargo(...dry, '--no-verify', ...packages)
+for (const line of [...warnings, ...more]) {
   if (!EXPECTED.test(line)) wrong.push(line)
 }
 
