@@ -4,7 +4,8 @@ use super::{Dedupe, Ledger, ToolSpec};
 use crate::signature::Signature;
 
 /// Why a call is not executed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Refusal {
     /// The budget of the phase is spent.
     Budget,

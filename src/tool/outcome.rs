@@ -3,7 +3,8 @@
 use crate::json::{Json, Reader};
 
 /// How a call ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Status {
     /// Unified mode: the call was refused. Its result is a notice for the model.
     Blocked,

@@ -1,6 +1,6 @@
 //! How a turn ended, and where it may continue.
 
-use crate::trace::Failure;
+use crate::error::Failure;
 
 /// How a turn, or one leg of it, ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

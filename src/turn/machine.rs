@@ -1,14 +1,16 @@
 //! The machine of a turn: its state, and every transition between the states.
 
 use super::end::{End, Point};
+use super::event::{EventKind, PhaseName};
 use super::options::Options;
 use super::phase::Step;
 use super::protocol::{Effect, Input};
 use super::record::{Calling, Record, compose};
 use crate::error::Error;
+use crate::error::Failure;
 use crate::inference::{self, Heard, Inference};
+use crate::tool::CallView;
 use crate::tool::Outcome;
-use crate::trace::{CallView, EventKind, Failure, PhaseName};
 
 /// A turn without a store.
 #[derive(Debug, Clone)]
@@ -100,7 +102,7 @@ impl Machine {
 /// Inputs.
 impl Machine {
     /// Takes an input. The clock of the record is set.
-    pub(super) fn take(&mut self, input: Input<'_>) {
+    pub(super) fn take(&mut self, input: Input) {
         let record = &mut self.record;
         let input = match input.part() {
             Ok((request, part)) => {
@@ -128,11 +130,11 @@ impl Machine {
                 self.settle();
             }
             (Input::ToolProgress { call, data }, State::Calling(calling)) => {
-                calling.report(call, data.into_owned(), record);
+                calling.report(call, data, record);
             }
             (Input::Pause, _) => record.pause(),
             (Input::Cancel { .. }, State::Over) => {}
-            (Input::Cancel { reason }, _) => self.stop(End::Cancelled(reason.to_owned())),
+            (Input::Cancel { reason }, _) => self.stop(End::Cancelled(reason)),
             // Only the time, or an input that means nothing in this state.
             _ => {}
         }
@@ -186,7 +188,7 @@ impl Machine {
             };
             let turn_ms = self.record.options().policy.turn_ms;
             let message = format!("the turn took more than {turn_ms} ms");
-            return self.fail(Failure { code: code.into(), message, status: None });
+            return self.fail(Failure::new(code, message));
         }
         match &mut self.state {
             State::Idle | State::Over => {}

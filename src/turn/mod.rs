@@ -58,7 +58,10 @@
 //!                 let settled = Settled::Ok { text: r#""Buy milk.""#.into(), bytes: 11 };
 //!                 facts.push_back(Input::ToolSettled { call, settled });
 //!             }
-//!             Effect::CancelTool { call, .. } => panic!("tool {call} has settled already"),
+//!             // The result would come too late. A host with slow tools stops the tool here.
+//!             Effect::CancelTool { call, .. } => facts.retain(
+//!                 |fact| !matches!(fact, Input::ToolSettled { call: one, .. } if *one == call),
+//!             ),
 //!             Effect::Emit(event) => shown.push_str(event.chunk().unwrap_or_default()),
 //!             Effect::Done { result } => {
 //!                 let said = result.get("status").and_then(|status| status.as_str());
@@ -77,6 +80,7 @@
 
 mod durable;
 mod end;
+mod event;
 mod machine;
 mod options;
 mod phase;
@@ -93,10 +97,12 @@ pub(crate) use options::tools as read_tools;
 pub(crate) use prompt::Choice;
 pub(crate) use wire::body as wire_body;
 
-pub use crate::tool::{Settled, Verdict};
+pub use crate::error::Failure;
+pub use crate::tool::{CallView, Settled, Verdict};
+pub use event::{Event, EventKind, PhaseName, ResultView};
 pub use options::{Keep, Mode, Options};
 pub use policy::{Freeze, Policy, ResultsAs};
-pub use protocol::{Effect, Input};
+pub use protocol::{CancelReason, Effect, Input};
 
 use crate::error::Error;
 use crate::json::Json;
@@ -170,7 +176,7 @@ impl Turn {
 
     /// Takes an input. `now_ms` is the host's monotonic clock, with any origin; a step back is
     /// ignored. Late, repeated and unknown inputs are ignored.
-    pub fn handle(&mut self, now_ms: u64, input: Input<'_>) {
+    pub fn handle(&mut self, now_ms: u64, input: Input) {
         match &mut self.0 {
             Kind::Plain(turn) => {
                 turn.record_mut().advance(now_ms);

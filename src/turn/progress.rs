@@ -1,8 +1,8 @@
 //! The values of a turn that its batches do not contain.
 
+use super::event::PhaseName;
 use super::phase::Phase;
 use crate::stream::Usage;
-use crate::trace::PhaseName;
 
 /// The counters, the text and the phase of a turn, as they are stored with it.
 #[derive(Debug, Clone)]

@@ -20,6 +20,10 @@ use turnlock::Next;
 /// A machine of the core.
 pub(super) trait Machine: 'static {
     type Effect;
+    /// What it is told.
+    type Fact;
+
+    fn take(&mut self, now_ms: u64, fact: Self::Fact);
 
     fn poll(&mut self) -> Next<Self::Effect>;
     /// The deadline has come.
@@ -34,42 +38,49 @@ pub(super) trait Host<M: Machine> {
     fn perform(&mut self, effect: M::Effect, tasks: &mut Tasks) -> Option<Self::End>;
 }
 
-/// Something that happened, for the machine to be told with the time.
-pub(super) type Fact<M> = Box<dyn FnOnce(&mut M, u64)>;
+/// A fact of a machine whose inputs borrow: it is told by a call, with the time.
+pub(super) type Told<M> = Box<dyn FnOnce(&mut M, u64)>;
 
 /// Facts on their way to the machine.
-pub(super) struct Facts<M>(Rc<RefCell<Queue<M>>>);
+pub(super) struct Facts<M: Machine>(Rc<RefCell<Queue<M>>>);
 
-struct Queue<M> {
-    facts: VecDeque<Fact<M>>,
+struct Queue<M: Machine> {
+    facts: VecDeque<M::Fact>,
     driver: Option<Waker>,
     over: bool,
 }
 
-impl<M> Clone for Facts<M> {
+impl<M: Machine> Clone for Facts<M> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<M> std::fmt::Debug for Facts<M> {
+impl<M: Machine> std::fmt::Debug for Facts<M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Facts")
     }
 }
 
-impl<M> Facts<M> {
+impl<M: Machine<Fact = Told<M>>> Facts<M> {
+    /// As [`Facts::send`].
+    pub(super) fn tell(&self, fact: impl FnOnce(&mut M, u64) + 'static) {
+        self.send(Box::new(fact));
+    }
+}
+
+impl<M: Machine> Facts<M> {
     pub(super) fn new() -> Self {
         Self(Rc::new(RefCell::new(Queue { facts: VecDeque::new(), driver: None, over: false })))
     }
 
     /// Tells the machine, as soon as it listens. Nobody listens behind the end.
-    pub(super) fn tell(&self, fact: impl FnOnce(&mut M, u64) + 'static) {
+    pub(super) fn send(&self, fact: M::Fact) {
         let mut queue = self.0.borrow_mut();
         if queue.over {
             return;
         }
-        queue.facts.push_back(Box::new(fact));
+        queue.facts.push_back(fact);
         let driver = queue.driver.take();
         drop(queue);
         if let Some(driver) = driver {
@@ -86,7 +97,7 @@ impl<M> Facts<M> {
         drop(rest);
     }
 
-    fn next(&self) -> Option<Fact<M>> {
+    fn next(&self) -> Option<M::Fact> {
         self.0.borrow_mut().facts.pop_front()
     }
 
@@ -114,9 +125,9 @@ impl Tasks {
 }
 
 /// Until a driver ends, or is given up.
-struct Listening<M>(Facts<M>);
+struct Listening<M: Machine>(Facts<M>);
 
-impl<M> Drop for Listening<M> {
+impl<M: Machine> Drop for Listening<M> {
     fn drop(&mut self) {
         self.0.close();
     }
@@ -198,7 +209,7 @@ pub(super) async fn drive<M: Machine, H: Host<M>>(
             }
         };
         if let Some(fact) = facts.next() {
-            fact(&mut machine, clock::whole_now());
+            machine.take(clock::whole_now(), fact);
             continue;
         }
         timer.set(until);

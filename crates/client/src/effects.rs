@@ -18,8 +18,7 @@ use turnlock::Next;
 use turnlock::json::Json;
 use turnlock::limits;
 use turnlock::store::{Answer, Commit};
-use turnlock::trace::Event;
-use turnlock::turn::{Effect, Input, Settled, Verdict};
+use turnlock::turn::{Effect, Event, Input, Settled, Verdict};
 
 /// Milliseconds after which the core hears again that a response is held back.
 const HELD_BACK_MS: f64 = 1000.0;
@@ -30,15 +29,15 @@ const PROGRESS: usize = 65_536;
 /// Room behind the limit of a result, so that the core can cut at a character of its choice.
 const SLACK: u64 = 16;
 
-/// A machine with the grammar of a turn.
-pub(super) trait Asks: Machine<Effect = Effect> {
-    fn told(&mut self, now_ms: u64, input: Input<'_>);
-}
-
-macro_rules! asks {
+macro_rules! machine {
     ($machine:ty) => {
         impl Machine for $machine {
             type Effect = Effect;
+            type Fact = Input;
+
+            fn take(&mut self, now_ms: u64, input: Input) {
+                self.handle(now_ms, input);
+            }
 
             fn poll(&mut self) -> Next<Effect> {
                 self.poll()
@@ -48,23 +47,17 @@ macro_rules! asks {
                 self.handle(now_ms, Input::Timer);
             }
         }
-
-        impl Asks for $machine {
-            fn told(&mut self, now_ms: u64, input: Input<'_>) {
-                self.handle(now_ms, input);
-            }
-        }
     };
 }
 
-asks!(turnlock::turn::Turn);
-asks!(turnlock::request::Pass);
+machine!(turnlock::turn::Turn);
+machine!(turnlock::request::Pass);
 
 /// Gets trace events.
 pub(super) type OnTrace = Rc<dyn Fn(&Json<'static>)>;
 
 /// What a turn or a pass is made of, and where its events go.
-pub(super) struct Asked<M> {
+pub(super) struct Asked<M: Machine> {
     /// None where nothing will be asked.
     pub(super) model: Option<Model>,
     pub(super) tools: Rc<[Tool]>,
@@ -88,7 +81,7 @@ pub(super) struct UnderWay {
     checked: BTreeSet<u32>,
 }
 
-impl<M: Asks> Host<M> for Asked<M> {
+impl<M: Machine<Effect = Effect, Fact = Input>> Host<M> for Asked<M> {
     type End = Json<'static>;
 
     fn perform(&mut self, effect: Effect, tasks: &mut Tasks) -> Option<Json<'static>> {
@@ -106,9 +99,7 @@ impl<M: Asks> Host<M> for Asked<M> {
             Effect::Check { call, name, args } => {
                 let verdict = self.verdict(&name, &args);
                 self.under_way.checked.insert(call);
-                self.facts.tell(move |machine, now| {
-                    machine.told(now, Input::Checked { call, verdict });
-                });
+                self.facts.send(Input::Checked { call, verdict });
             }
             Effect::RunTool {
                 call,
@@ -136,7 +127,7 @@ impl<M: Asks> Host<M> for Asked<M> {
             }
             Effect::CancelTool { call, reason } => {
                 if let Some((handle, abort)) = self.under_way.tools.remove(&call) {
-                    abort.abort_because(reason);
+                    abort.abort_because(reason.name());
                     handle.abort();
                 }
             }
@@ -149,12 +140,14 @@ impl<M: Asks> Host<M> for Asked<M> {
                 }
             }
             Effect::Done { result } => return Some(result),
+            // Every effect of this version is above.
+            _ => {}
         }
         None
     }
 }
 
-impl<M: Asks> Asked<M> {
+impl<M: Machine<Fact = Input>> Asked<M> {
     fn show(&mut self, event: Event) {
         if self.project_id.as_deref() != event.project_id.as_deref() {
             self.project_id = event.project_id.as_deref().map(Rc::from);
@@ -186,16 +179,11 @@ impl<M: Asks> Asked<M> {
                 Some(Err(message)) => Err(message),
                 None => Err("no model".to_owned()),
             };
-            asking.facts.tell(move |machine: &mut M, now| {
-                machine.told(
-                    now,
-                    match &ended {
-                        Ok(true) => Input::ResponseEnded { inference, attempt },
-                        // Its head has said it.
-                        Ok(false) => return,
-                        Err(message) => Input::ResponseFailed { inference, attempt, message },
-                    },
-                );
+            asking.facts.send(match ended {
+                Ok(true) => Input::ResponseEnded { inference, attempt },
+                // Its head has said it.
+                Ok(false) => return,
+                Err(message) => Input::ResponseFailed { inference, attempt, message },
             });
         }
     }
@@ -209,9 +197,7 @@ impl<M: Asks> Asked<M> {
         let facts = self.facts.clone();
         async move {
             let settled = shortened(settling.await, limit);
-            facts.tell(move |machine: &mut M, now| {
-                machine.told(now, Input::ToolSettled { call, settled });
-            });
+            facts.send(Input::ToolSettled { call, settled });
         }
     }
 
@@ -259,9 +245,7 @@ impl<M: Asks> Asked<M> {
                 Ok(Err(error)) => Answer::Failed { code: error.code, message: error.message },
                 Err(message) => Answer::Failed { code: "store.unavailable".to_owned(), message },
             };
-            facts.tell(move |machine: &mut M, now| {
-                machine.told(now, Input::Stored { revision, attempt, answer });
-            });
+            facts.send(Input::Stored { revision, attempt, answer });
         }
     }
 
@@ -280,10 +264,8 @@ impl<M: Asks> Asked<M> {
             };
             // What cannot be reused is executed.
             let found = recalled.and_then(Result::ok).flatten();
-            facts.tell(move |machine: &mut M, now| {
-                let found = found.as_ref().map(|one| (one.text.as_str(), one.age_ms));
-                machine.told(now, Input::Recalled { call, found });
-            });
+            let found = found.map(|one| (one.text, one.age_ms));
+            facts.send(Input::Recalled { call, found });
         }
     }
 }
@@ -303,14 +285,12 @@ impl Drop for Waiting {
 }
 
 /// What has no JSON, or too much of it, is not shown; the tool goes on.
-fn progress<M: Asks>(facts: &Facts<M>, call: u32, text: &str) {
+fn progress<M: Machine<Fact = Input>>(facts: &Facts<M>, call: u32, text: &str) {
     if text.len() > PROGRESS {
         return;
     }
     if let Ok(data) = Json::parse_lossy(text.as_bytes(), limits::JSON_BYTES).map(Json::into_owned) {
-        facts.tell(move |machine: &mut M, now| {
-            machine.told(now, Input::ToolProgress { call, data });
-        });
+        facts.send(Input::ToolProgress { call, data });
     }
 }
 
@@ -327,12 +307,12 @@ fn shortened(settled: Settled, limit: u64) -> Settled {
 }
 
 /// One request to the model.
-struct Asking<M> {
+struct Asking<M: Machine> {
     facts: Facts<M>,
     events: Feed<Event>,
 }
 
-impl<M: Asks> Asking<M> {
+impl<M: Machine<Fact = Input>> Asking<M> {
     /// Whether the body ended; `false` for a failure that the head told. An error is a broken
     /// connection, in words.
     async fn read(&self, inference: u32, attempt: u32, opened: Opened) -> Result<bool, String> {
@@ -343,20 +323,13 @@ impl<M: Asks> Asking<M> {
                 let (ok, status) = (answer.ok(), answer.status());
                 let retry_after_ms = answer.retry_after_ms();
                 let body = if ok { String::new() } else { answer.beginning().await };
-                self.facts.tell(move |machine, now| {
-                    let body = body.as_str();
-                    let head =
-                        Input::ResponseHead { inference, attempt, status, retry_after_ms, body };
-                    machine.told(now, head);
-                });
+                let head = Input::ResponseHead { inference, attempt, status, retry_after_ms, body };
+                self.facts.send(head);
                 if !ok {
                     return Ok(false);
                 }
                 while let Some(bytes) = answer.next().await.map_err(broken)? {
-                    self.facts.tell(move |machine, now| {
-                        let bytes = bytes.as_slice();
-                        machine.told(now, Input::ResponseBytes { inference, attempt, bytes });
-                    });
+                    self.facts.send(Input::ResponseBytes { inference, attempt, bytes });
                     self.room(inference, attempt).await;
                 }
             }
@@ -366,10 +339,8 @@ impl<M: Asks> Asking<M> {
                     let next = deltas.next().await?;
                     let ended = next.is_none();
                     // A stream that yields nothing has answered nothing; it was not cut off.
-                    let told = next.transpose()?.into_iter().collect();
-                    self.facts.tell(move |machine, now| {
-                        machine.told(now, Input::Deltas { inference, attempt, deltas: told });
-                    });
+                    let deltas = next.transpose()?.into_iter().collect();
+                    self.facts.send(Input::Deltas { inference, attempt, deltas });
                     if ended {
                         break;
                     }
@@ -391,9 +362,7 @@ impl<M: Asks> Asking<M> {
     async fn room(&self, inference: u32, attempt: u32) {
         while self.events.is_full() {
             drop(select(Box::pin(self.events.room()), clock::sleep(HELD_BACK_MS)).await);
-            self.facts.tell(move |machine, now| {
-                machine.told(now, Input::HeldBack { inference, attempt });
-            });
+            self.facts.send(Input::HeldBack { inference, attempt });
         }
     }
 }

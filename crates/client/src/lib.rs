@@ -55,7 +55,7 @@
 //! # In a worker
 //!
 //! An event is written for a `text/event-stream` response by
-//! [`Event::to_sse`](turnlock::trace::Event::to_sse). A client that leaves is told by the request's
+//! [`Event::to_sse`](turnlock::turn::Event::to_sse). A client that leaves is told by the request's
 //! signal alone (Cloudflare: the flag `enable_request_signal`): end the stream by it, so that the turn
 //! is dropped, and keep the isolate for the request until then (`wait_until`). The repository's
 //! `examples/rust-worker` does both.

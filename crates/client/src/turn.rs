@@ -19,7 +19,7 @@ use super::result::TurnResult;
 use super::store::Store;
 use super::tool::Tool;
 use turnlock::json::Json;
-use turnlock::trace::Event;
+use turnlock::turn::Event;
 use turnlock::turn::{Input, Keep, Mode, Policy, Turn};
 
 /// What [`run_turn`] takes.
@@ -207,13 +207,12 @@ pub struct Control(Facts<Turn>);
 impl Control {
     /// Ends the turn.
     pub fn cancel(&self, reason: impl Into<String>) {
-        let reason = reason.into();
-        self.0.tell(move |turn, now| turn.handle(now, Input::Cancel { reason: &reason }));
+        self.0.send(Input::Cancel { reason: reason.into() });
     }
 
     /// Ends the turn as `paused` behind the tool results; a turn that is answering finishes.
     pub fn pause(&self) {
-        self.0.tell(|turn, now| turn.handle(now, Input::Pause));
+        self.0.send(Input::Pause);
     }
 }
 

@@ -10,14 +10,14 @@ use super::parse::{self, Reading};
 use super::prompt::{self, Asked, Offer};
 use super::rejected::Rejected;
 use crate::error::Error;
+use crate::error::Failure;
 use crate::inference::{End, Heard, Inference, Part, Rules};
 use crate::json::Json;
 use crate::next::Next;
 use crate::secret::Secret;
 use crate::stream::{Response, Usage};
 use crate::tool::{BoxMaker, Call, CallBatch, Ledger};
-use crate::trace::Failure;
-use crate::turn::{Effect, Input};
+use crate::turn::{CancelReason, Effect, Input};
 
 /// One pass. See the [module](super) for what it does, and
 /// [the contract](crate#contract-drain-before-you-wait) for how to call it.
@@ -130,7 +130,7 @@ impl Pass {
     /// Handles an input. `now_ms` is the host's monotonic clock, from any origin; a step back is
     /// ignored. Late, repeated and unknown inputs are ignored, and so are inputs that only a turn
     /// handles.
-    pub fn handle(&mut self, now_ms: u64, input: Input<'_>) {
+    pub fn handle(&mut self, now_ms: u64, input: Input) {
         self.now = self.now.max(now_ms);
         match input.part() {
             // The limits of a pass count a response that is held back as silence.
@@ -149,7 +149,7 @@ impl Pass {
         self.expire();
     }
 
-    fn take(&mut self, input: Input<'_>) {
+    fn take(&mut self, input: Input) {
         match input {
             Input::Start => self.start(),
             Input::Checked { call, verdict } => self.checked(call, verdict),
@@ -221,9 +221,9 @@ impl Pass {
     }
 
     fn out_of_time(&mut self) {
-        self.stop_all("timeout");
+        self.stop_all(CancelReason::Timeout);
         let message = format!("no plan within {} ms", self.options.policy.total_ms);
-        self.fail(Failure { code: "model.timeout".into(), message, status: None });
+        self.fail(Failure::new("model.timeout", message));
     }
 
     /// Starts the next request if it may still lead to a call, otherwise the plan.
@@ -276,8 +276,7 @@ impl Pass {
                 self.effects.push_back(Effect::Fetch { inference, attempt, body });
             }
             Err(error) => {
-                let (code, message) = (error.code().into(), error.to_string());
-                self.fail(Failure { code, message, status: None });
+                self.fail(Failure::new(error.code(), error.to_string()));
             }
         }
     }
@@ -349,21 +348,20 @@ impl Pass {
             return self.ask(Step::Plan);
         }
         let message = "the model answered the plan pass without a plan".to_owned();
-        self.fail(Failure { code: "plan.missing".into(), message, status: None });
+        self.fail(Failure::new("plan.missing", message));
     }
 
-    fn cancel(&mut self, reason: &str) {
+    fn cancel(&mut self, reason: String) {
         if matches!(self.state, State::Over) {
             return;
         }
-        self.stop_all("cancelled");
-        let failure =
-            Failure { code: "request.cancelled".into(), message: reason.to_owned(), status: None };
+        self.stop_all(CancelReason::Cancelled);
+        let failure = Failure::new("request.cancelled", reason);
         self.fail(failure);
     }
 
     /// Ends the request and the calls in flight.
-    fn stop_all(&mut self, reason: &'static str) {
+    fn stop_all(&mut self, reason: CancelReason) {
         if let State::Asking(_, inference) = &mut self.state
             && inference.stop()
         {

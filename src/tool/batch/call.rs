@@ -6,6 +6,7 @@ use crate::tool::{Outcome, Refusal};
 
 /// The form of a call in events.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct CallView {
     /// The provider's id.
     pub id: String,

@@ -79,13 +79,14 @@ impl Durable {
         resume::restore(options)
     }
 
-    pub(super) fn handle(&mut self, now_ms: u64, input: Input<'_>) {
+    pub(super) fn handle(&mut self, now_ms: u64, input: Input) {
         self.turn.record_mut().advance(now_ms);
         let now = self.turn.record().now();
         match input {
             Input::Start => self.start(),
             Input::Recalled { call, found } => {
-                let read = |(text, age_ms)| Some((records::read_outcome(text)?.0, age_ms));
+                let read =
+                    |(text, age_ms): (String, u64)| Some((records::read_outcome(&text)?.0, age_ms));
                 self.turn.recall(call, found.and_then(read));
             }
             Input::Stored { revision, attempt, answer } => {

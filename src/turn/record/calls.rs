@@ -2,19 +2,20 @@
 
 use sha2::{Digest, Sha256};
 
+use super::super::event::{EventKind, PhaseName, ResultView};
 use super::super::options::Options;
 use super::super::phase::Phase;
 use super::super::progress::Progress;
 use super::super::prompt::{Answered, Exchange, unique};
-use super::super::protocol::Effect;
+use super::super::protocol::{CancelReason, Effect};
 use super::Record;
 use crate::json::Json;
 use crate::limits;
 use crate::signature::hex;
 use crate::store;
 use crate::stream::{self, Response};
+use crate::tool::CallView;
 use crate::tool::{Call, CallBatch, Fate, Need, Outcome, Refusal, Settled, Status, Terms, Verdict};
-use crate::trace::{CallView, EventKind, PhaseName, ResultView};
 
 /// Characters of one result in a composed answer.
 const COMPOSED_CHARS: usize = 2_000;
@@ -209,7 +210,7 @@ impl Calling {
             return self.batch.stop_checks();
         }
         for call in self.batch.time_out(record.now) {
-            record.push(Effect::CancelTool { call, reason: "timeout" });
+            record.push(Effect::CancelTool { call, reason: CancelReason::Timeout });
         }
     }
 
@@ -217,7 +218,7 @@ impl Calling {
     pub(in super::super) fn cancel(&mut self, record: &mut Record) {
         if self.batch.is_judged() {
             for call in self.batch.cancel(record.now, &cancelled()) {
-                record.push(Effect::CancelTool { call, reason: "cancelled" });
+                record.push(Effect::CancelTool { call, reason: CancelReason::Cancelled });
             }
             self.close(record);
         }

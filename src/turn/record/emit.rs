@@ -4,14 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::super::end::End;
+use super::super::event::{Event, EventKind, PhaseName};
 use super::super::protocol::Effect;
 use super::{Calling, Record};
 use crate::json::Json;
 use crate::stream::{Response, Usage};
 use crate::tool::{Call, Outcome, Refusal, Status};
-use crate::trace::{Event, EventKind, PhaseName};
-
-type Members = Vec<(&'static str, Json<'static>)>;
+use crate::trace::{self, Members};
 
 impl Record {
     pub(in super::super) fn push(&mut self, effect: Effect) {
@@ -152,20 +151,15 @@ impl Record {
         if !self.options.trace {
             return;
         }
-        let details = Json::object([
-            ("phase", self.progress.phase.name().name().into()),
-            ("toolBatchId", Json::integer(u64::from(self.progress.batch))),
-        ]);
-        let project = self.options.project_id.as_ref();
-        let mut members = vec![
-            ("type".into(), kind.into()),
-            ("requestId".into(), self.options.request_id.to_string().into()),
-            ("projectId".into(), project.map_or(Json::Null, |id| id.to_string().into())),
-            ("atMs".into(), Json::integer(self.now.saturating_sub(self.started))),
-        ];
-        members.extend(own.into_iter().map(|(key, value)| (key.into(), value)));
-        members.push(("details".into(), details));
-        self.push(Effect::Trace(Json::Object(members)));
+        let source = trace::Source {
+            request_id: &self.options.request_id,
+            project_id: self.options.project_id.as_deref(),
+            at_ms: self.now.saturating_sub(self.started),
+            phase: self.progress.phase.name().name(),
+            tool_batch_id: u64::from(self.progress.batch),
+        };
+        let event = trace::event(kind, &source, own);
+        self.push(Effect::Trace(event));
     }
 }
 

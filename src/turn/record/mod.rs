@@ -9,6 +9,7 @@ pub(super) use calls::{Calling, Place, compose, reuse_key};
 
 use std::collections::VecDeque;
 
+use super::event::{EventKind, PhaseName};
 use super::options::{Mode, Options};
 use super::phase::{Phase, Step, retract};
 use super::progress::Progress;
@@ -19,7 +20,6 @@ use crate::inference::{Inference, Rules};
 use crate::secret::Secret;
 use crate::stream::{Delta, Response};
 use crate::tool::Ledger;
-use crate::trace::{EventKind, PhaseName};
 
 /// What a turn knows and tells.
 #[derive(Debug, Clone)]

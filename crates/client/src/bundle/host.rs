@@ -13,7 +13,7 @@ use super::record::{BundleRecording, Fact};
 use super::redact::{Redact, redacted};
 use super::replicate::{Replicate, ReplicateContext, ReplicateError, tokens};
 use crate::clock;
-use crate::drive::{Facts, Host, Machine, Tasks, drive};
+use crate::drive::{self, Facts, Host, Machine, Tasks, drive};
 use crate::feed::Feed;
 use crate::tool::Abort;
 use turnlock::Next;
@@ -44,6 +44,11 @@ impl Told {
 
 impl Machine for Told {
     type Effect = Effect;
+    type Fact = drive::Told<Self>;
+
+    fn take(&mut self, now_ms: u64, fact: drive::Told<Self>) {
+        fact(self, now_ms);
+    }
 
     fn poll(&mut self) -> Next<Effect> {
         let until = |due: u64| due.saturating_add(self.origin);

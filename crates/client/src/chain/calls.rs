@@ -10,7 +10,7 @@ use serde::Serialize;
 use wasm_bindgen_futures::spawn_local;
 
 use super::super::clock;
-use super::super::drive::{Facts, Host, Machine, Tasks};
+use super::super::drive::{Facts, Host, Machine, Tasks, Told};
 use super::super::feed::Feed;
 use super::super::guard::Guarded;
 use super::cache::{CacheEntry, ChainCache};
@@ -23,6 +23,11 @@ use turnlock::json::Json;
 
 impl Machine for Chain {
     type Effect = Effect;
+    type Fact = Told<Self>;
+
+    fn take(&mut self, now_ms: u64, fact: Told<Self>) {
+        fact(self, now_ms);
+    }
 
     fn poll(&mut self) -> Next<Effect> {
         self.poll().map_or_else(|| Next::Wait { until: self.next_deadline() }, Next::Effect)

@@ -89,7 +89,7 @@ pub fn run_with_tool_requests(options: PassOptions) -> Result<RunningPass, Error
     };
     let task = spawn(async move {
         // Behind whatever the host has said by now: a pass that is cancelled at once asks nobody.
-        facts.tell(|pass, now| pass.handle(now, Input::Start));
+        facts.send(Input::Start);
         let done = drive(begun.machine, asked, facts).await;
         let mut ended = ended(&done, begun.input);
         keep(&mut ended, begun.on_record.as_ref(), begun.in_result);
@@ -143,8 +143,7 @@ pub struct PassControl(Facts<Pass>);
 impl PassControl {
     /// Ends the pass with `request.cancelled`.
     pub fn cancel(&self, reason: impl Into<String>) {
-        let reason = reason.into();
-        self.0.tell(move |pass, now| pass.handle(now, Input::Cancel { reason: &reason }));
+        self.0.send(Input::Cancel { reason: reason.into() });
     }
 }
 
