@@ -1,4 +1,32 @@
 //! The machine of a turn: its state, and every transition between the states.
+//!
+//! The states that may follow, by their first letters; `·`: the state stays. *Waiting* is an
+//! inference that waits for its next attempt, *Checking* a batch of calls that is not judged yet.
+//!
+//! | | Idle | Asking | Waiting | Checking | Running | Over |
+//! |---|---|---|---|---|---|---|
+//! | `Start` | A | · | · | · | · | · |
+//! | `resume` | A R O |  |  |  |  |  |
+//! | `ResponseHead` | · | A W O | · | · | · | · |
+//! | `ResponseBytes` | · | A W C R O | · | · | · | · |
+//! | `Deltas` | · | A W C R O | · | · | · | · |
+//! | `HeldBack` | · | · | · | · | · | · |
+//! | `ResponseEnded` | · | A W C R O | · | · | · | · |
+//! | `ResponseFailed` | · | A W C R O | · | · | · | · |
+//! | `Checked` | · | · | · | A C R O | · | · |
+//! | `Recalled` | · | · | · | A C R O | · | · |
+//! | `ToolSettled` | · | · | · | · | A R O | · |
+//! | `ToolProgress` | · | · | · | · | · | · |
+//! | `Timer` | · | A W C R O | A W O | A C R O | A R O | · |
+//! | `Pause` | · | · | · | · | · | · |
+//! | `Cancel` | O | O | O | O | O | · |
+//! | `Stored` | · | · | · | · | · | · |
+//! | `Verify` | · | · | · | · | · | · |
+//! | `lose` |  | O | O | O | O | · |
+//!
+//! `Timer` is [`Machine::expire`], which follows every input. `resume` and `lose` are calls of the
+//! [wrapper](super::durable) of turns with a store, which also takes `Stored` and `Verify`.
+//! `tests/transitions` walks this table cell by cell.
 
 use super::end::{End, Point};
 use super::event::{EventKind, PhaseName};
@@ -67,6 +95,19 @@ impl Machine {
 
     pub(super) fn end(&self) -> Option<&End> {
         self.end.as_ref()
+    }
+
+    /// The name of the state in the table.
+    #[cfg(test)]
+    pub(super) fn state(&self) -> &'static str {
+        match &self.state {
+            State::Idle => "Idle",
+            State::Asking(inference) if inference.is_waiting() => "Waiting",
+            State::Asking(_) => "Asking",
+            State::Calling(calling) if calling.batch().is_judged() => "Running",
+            State::Calling(_) => "Checking",
+            State::Over => "Over",
+        }
     }
 
     /// The judged batches, in order.

@@ -92,6 +92,11 @@ pub(crate) mod read;
 mod record;
 mod wire;
 
+// Walks the table of `machine.rs`. It is not a part of the published crate.
+#[cfg(test)]
+#[path = "../../tests/transitions/walk.rs"]
+mod walk;
+
 // Shared with the tool-request pass.
 pub(crate) use options::tools as read_tools;
 pub(crate) use prompt::Choice;

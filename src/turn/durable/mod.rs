@@ -208,6 +208,12 @@ impl Durable {
         Some(journal.commit(now, state, self.turn.end().is_none_or(End::is_open)))
     }
 
+    /// The turn, and how it begins.
+    #[cfg(test)]
+    pub(super) fn into_parts(self) -> (Machine, Option<Entry>) {
+        (self.turn, self.entry)
+    }
+
     pub(super) fn deadline(&self) -> Option<u64> {
         let journal = self.journal.as_ref();
         let journal = journal.and_then(|journal| journal.deadline(self.turn.is_over()));
