@@ -30,7 +30,8 @@ export async function serve() {
   const provider = listener(createSessions())
   const search = createSearch(documents)
   const server = createServer(async (request, response) => {
-    const load = request.url === '/search' ? async () => search(await text(request)) : TABLES[request.url]
+    const load =
+      request.url === '/search' ? async () => search(await text(request)) : TABLES[request.url]
     if (!load || request.method === 'OPTIONS') return provider(request, response)
     const headers = { 'content-type': 'application/json', 'access-control-allow-origin': '*' }
     response.writeHead(200, headers).end(JSON.stringify(await load()))
