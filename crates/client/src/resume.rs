@@ -1,4 +1,4 @@
-//! Turns that go on, or end, in another page, tab or isolate.
+//! Turns that go on, or end, in another process, page, tab or isolate.
 
 use std::future::Future;
 use std::pin::pin;
