@@ -128,10 +128,17 @@ impl<'a> At<'a> {
         let number = number.filter(|number| (least..=most).contains(number));
         number.filter(|number| number.is_finite()).ok_or_else(|| match (least, most) {
             (f64::MIN, f64::MAX) => self.wrong("a number"),
-            (_, f64::MAX | f64::INFINITY) => self.wrong(format!("a number of at least {least}")),
-            _ => self.wrong(format!("a number from {least} to {most}")),
+            (_, f64::MAX | f64::INFINITY) => {
+                self.wrong(format!("a number of at least {}", shown(least)))
+            }
+            _ => self.wrong(format!("a number from {} to {}", shown(least), shown(most))),
         })
     }
+}
+
+/// The number as JSON. The formatting of std would add its tables to the wasm.
+fn shown(number: f64) -> String {
+    Json::double(number).to_text()
 }
 
 impl Write for Json<'static> {
