@@ -25,20 +25,18 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let clock = Instant::now();
     let now = || u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (mut reading, mut bytes) = (None, [0; 8192]);
-    let mut words;
     turn.handle(now(), Input::Start);
     loop {
         // Perform every effect first. Wait for the next input only when no effect is left.
         let fact = match turn.poll() {
             Next::Effect(Effect::Fetch { inference, attempt, body }) => match ask(body) {
                 Ok((status, said, body)) => {
-                    (words, reading) = (said, Some((inference, attempt, body)));
-                    let (retry_after_ms, body) = (None, &*words);
+                    reading = Some((inference, attempt, body));
+                    let (retry_after_ms, body) = (None, said);
                     Input::ResponseHead { inference, attempt, status, retry_after_ms, body }
                 }
                 Err(error) => {
-                    words = error.to_string();
-                    Input::ResponseFailed { inference, attempt, message: &words }
+                    Input::ResponseFailed { inference, attempt, message: error.to_string() }
                 }
             },
             Next::Effect(Effect::Abort { .. }) => {
@@ -65,12 +63,12 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             Next::Wait { until } => {
                 match reading.as_mut().map(|(n, m, body)| (*n, *m, body.read(&mut bytes))) {
                     Some((inference, attempt, Ok(length))) if length > 0 => {
-                        let bytes = bytes.get(..length).unwrap_or_default();
+                        let bytes = bytes.get(..length).unwrap_or_default().to_vec();
                         Input::ResponseBytes { inference, attempt, bytes }
                     }
                     Some((inference, attempt, ended)) => {
                         reading = None;
-                        let message = "the connection broke";
+                        let message = "the connection broke".to_owned();
                         let broken = Input::ResponseFailed { inference, attempt, message };
                         ended.map_or(broken, |_| Input::ResponseEnded { inference, attempt })
                     }

@@ -1,6 +1,6 @@
 //! What threads of a host may pass to each other: every public type is `Send` and `Sync`.
 
-use crate::{dialect, error, json, message, request, signature, stream, tool, trace};
+use crate::{dialect, error, json, message, request, signature, stream, tool};
 
 const fn shared<T: Send + Sync + Unpin + 'static>() {}
 
@@ -53,10 +53,4 @@ shared! {
     tool::Refusal,
     tool::Status,
     tool::ToolError,
-    trace::CallView,
-    trace::Event,
-    trace::EventKind,
-    trace::Failure,
-    trace::PhaseName,
-    trace::ResultView,
 }

@@ -1,7 +1,7 @@
 //! The declared types, for the generator of declarations and documentation tables.
 
 use crate::json::table::{Describe, Shape};
-use crate::{bundle, chain, message, request, stats, stream, tool, trace, turn};
+use crate::{bundle, chain, message, request, stats, stream, tool, turn};
 
 /// Returns the types from which the generator starts, by room. The types that these name follow.
 #[must_use]
@@ -30,7 +30,7 @@ pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
         ("tool", vec![tool::Refusal::shape()]),
         (
             "trace",
-            vec![trace::PhaseName::shape(), trace::CallView::shape(), trace::ResultView::shape()],
+            vec![turn::PhaseName::shape(), turn::CallView::shape(), turn::ResultView::shape()],
         ),
         (
             "chain",

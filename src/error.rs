@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::chain::PlanError;
-use crate::json::JsonError;
+use crate::json::{Json, JsonError};
 
 /// An error of any module of this crate.
 ///
@@ -103,6 +103,40 @@ impl std::error::Error for Error {
             Self::Plan(error) => Some(error),
             _ => None,
         }
+    }
+}
+
+/// Why a turn or a pass failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Failure {
+    /// Stable code, such as `model.timeout`.
+    pub code: Cow<'static, str>,
+    /// The error message.
+    pub message: String,
+    /// The HTTP status, if there is one.
+    pub status: Option<u16>,
+}
+
+impl Failure {
+    /// Makes a failure without an HTTP status.
+    #[must_use]
+    pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self { code: code.into(), message: message.into(), status: None }
+    }
+
+    /// Returns `{ code, message, details? }`.
+    #[must_use]
+    pub fn to_json(&self) -> Json<'static> {
+        let mut members = vec![
+            ("code".into(), Json::String(self.code.clone())),
+            ("message".into(), Json::string(self.message.clone())),
+        ];
+        if let Some(status) = self.status {
+            let details = Json::object([("status", Json::integer(u64::from(status)))]);
+            members.push(("details".into(), details));
+        }
+        Json::Object(members)
     }
 }
 

@@ -29,13 +29,16 @@
 //!             // A real host sends `body` to the model. This one has the response already.
 //!             Effect::Fetch { inference, attempt, .. } => facts.extend([
 //!                 Input::ResponseHead {
-//!                     inference, attempt, status: 200, retry_after_ms: None, body: "",
+//!                     inference, attempt, status: 200, retry_after_ms: None, body: String::new(),
 //!                 },
-//!                 Input::ResponseBytes { inference, attempt, bytes: body },
+//!                 Input::ResponseBytes { inference, attempt, bytes: body.to_vec() },
 //!                 Input::ResponseEnded { inference, attempt },
 //!             ]),
 //!             Effect::Emit(event) => shown.push_str(event.chunk().unwrap_or_default()),
-//!             _ => {}
+//!             // This turn has no tools. A host that runs them also stops them: their results
+//!             // would come too late.
+//!             Effect::RunTool { .. } | Effect::CancelTool { .. } => {}
+//!             _ => {} // the end, or a connection to close
 //!         }
 //!     }
 //! }
@@ -73,7 +76,7 @@
 //! | detect that two calls are the same | [`signature`], [`json`] |
 //! | declare tools, judge a call | [`tool`] |
 //! | compare JSON values, count votes | [`stats`] |
-//! | show or record what happens | [`trace`] |
+//! | show or record what happens | [`turn::Event`], [`trace`] |
 //! | store a turn and resume it elsewhere | [`store`], [`Turn::restore`](turn::Turn::restore) |
 //! | name a provider, look up a limit or an error's code | [`dialect`], [`limits`], [`error`] |
 //!

@@ -87,6 +87,14 @@ fn tables() {
     common::play_tables(&scenarios, play);
 }
 
+#[test]
+fn debug_shows_no_secret() {
+    let scenario = json!({});
+    let secret = sim::options(&scenario, "openai-chat")["secret"].clone();
+    let pass = Sim::new(&scenario, "openai-chat", None).pass;
+    assert!(!format!("{pass:?}").contains(secret.as_str().unwrap()));
+}
+
 /// A duration is the time that the call took, and all calls of a pass share one time: a second
 /// request has what the first one left.
 #[test]

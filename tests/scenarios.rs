@@ -95,6 +95,13 @@ fn tables() {
     common::play_tables(&scenarios, play);
 }
 
+#[test]
+fn debug_shows_no_secret() {
+    let options = options(&json!({}), "openai-chat");
+    let turn = TurnOptions::parse(options.to_string().as_bytes()).and_then(Turn::new).unwrap();
+    assert!(!format!("{turn:?}").contains(options["secret"].as_str().unwrap()));
+}
+
 /// Arguments that parse are not enough: without its end a call may be the half of another.
 #[test]
 fn a_call_without_its_end_is_never_executed() {

@@ -9,7 +9,7 @@ use std::fs;
 
 use serde_json::Value;
 use turnlock::stream::{SseDecoder, SseEvent};
-use turnlock::trace::{Event, EventKind, PhaseName};
+use turnlock::turn::{Event, EventKind, PhaseName};
 
 fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<(String, String)> {
     let mut decoder = SseDecoder::new(1_000_000);
@@ -94,13 +94,10 @@ fn what_is_written_is_read() {
         .into_iter()
         .flat_map(kinds)
         .zip(1..)
-        .map(|(kind, seq)| Event {
-            phase: PhaseName::Tool,
-            request_id: "r".into(),
-            project_id: Some("p\n\nq".into()),
-            tool_batch_id: 0,
-            seq,
-            kind,
+        .map(|(kind, seq)| {
+            let mut event = Event::new(PhaseName::Tool, "r", seq, kind);
+            event.project_id = Some("p\n\nq".into());
+            event
         })
         .collect();
     let wire: String = events.iter().map(Event::to_sse).collect();

@@ -7,10 +7,10 @@
 mod retry;
 
 use crate::dialect::Dialect;
+use crate::error::Failure;
 use crate::limits;
 use crate::secret::Secret;
 use crate::stream::{Decoder, Delta, Response, StreamError};
-use crate::trace::Failure;
 
 /// A request to the model, in flight or waiting for its next attempt.
 #[derive(Debug, Clone)]
@@ -64,13 +64,13 @@ pub(crate) struct Rules {
 
 /// A part of a response, as the host reports it.
 #[derive(Debug)]
-pub(crate) enum Part<'a> {
-    Head { status: u16, retry_after_ms: Option<u64>, body: &'a str },
-    Bytes(&'a [u8]),
+pub(crate) enum Part {
+    Head { status: u16, retry_after_ms: Option<u64>, body: String },
+    Bytes(Vec<u8>),
     Deltas(Vec<Delta>),
     HeldBack,
     Ended,
-    Failed(&'a str),
+    Failed(String),
 }
 
 /// What came of an input.
@@ -152,7 +152,7 @@ impl Inference {
         &mut self,
         now: u64,
         (number, attempt): (u32, u32),
-        part: Part<'_>,
+        part: Part,
     ) -> Option<Heard> {
         let current = (self.number, self.attempt) == (number, attempt);
         if !current || self.connection != Connection::Open {
@@ -160,13 +160,13 @@ impl Inference {
         }
         Some(match part {
             Part::Head { status, retry_after_ms, body } => {
-                self.head(now, status, retry_after_ms, body)
+                self.head(now, status, retry_after_ms, &body)
             }
             Part::Bytes(bytes) => {
                 self.heard = Some(now);
                 let mut deltas = Vec::new();
                 if let Some(decoder) = &mut self.decoder {
-                    decoder.feed(bytes, &mut deltas);
+                    decoder.feed(&bytes, &mut deltas);
                 }
                 self.deltas(now, deltas)
             }
@@ -183,7 +183,7 @@ impl Inference {
             Part::Failed(message) => {
                 let code =
                     if self.heard.is_some() { "model.truncated" } else { "model.unreachable" };
-                self.broken(now, failure(code, message.to_owned()))
+                self.broken(now, Failure::new(code, message))
             }
         })
     }
@@ -195,7 +195,7 @@ impl Inference {
         } else {
             format!("the model sent nothing for {} ms", self.rules.first_byte_ms)
         };
-        Heard { abort: true, ..self.broken(now, failure("model.timeout", message)) }
+        Heard { abort: true, ..self.broken(now, Failure::new("model.timeout", message)) }
     }
 
     fn head(&mut self, now: u64, status: u16, retry_after_ms: Option<u64>, body: &str) -> Heard {
@@ -203,7 +203,7 @@ impl Inference {
             return Heard::default();
         }
         let message = retry::status_message(status, body);
-        let failure = Failure { code: "model.status".into(), message, status: Some(status) };
+        let failure = Failure { status: Some(status), ..Failure::new("model.status", message) };
         let wait = retry_after_ms.unwrap_or_else(|| self.backoff_ms());
         self.fail(now, failure, retry::is_retryable(status).then_some(wait))
     }
@@ -223,7 +223,7 @@ impl Inference {
             heard.end = Some(self.done());
         } else {
             let message = "the response ended without a finish reason".to_owned();
-            heard.end = self.broken(now, failure("model.truncated", message)).end;
+            heard.end = self.broken(now, Failure::new("model.truncated", message)).end;
         }
         heard
     }
@@ -253,7 +253,7 @@ impl Inference {
                 Taken::Excess => end = Some(self.done()),
                 Taken::Broken(error) => {
                     let wait = error.class.retryable().then(|| self.backoff_ms());
-                    end = self.fail(now, failure("model.stream", error.message), wait).end;
+                    end = self.fail(now, Failure::new("model.stream", error.message), wait).end;
                 }
             }
             if end.is_some() {
@@ -322,8 +322,4 @@ enum Taken {
     Excess,
     /// The response cannot be read.
     Broken(StreamError),
-}
-
-fn failure(code: &'static str, message: String) -> Failure {
-    Failure { code: code.into(), message, status: None }
 }

@@ -1,35 +1,40 @@
-//! Events of a turn: events for the user, and trace events for audits.
+//! Trace events, for audits.
 //!
-//! ```
-//! use turnlock::Next;
-//! use turnlock::json::Json;
-//! use turnlock::trace::EventKind;
-//! use turnlock::turn::{Effect, Input, Turn, TurnOptions};
-//!
-//! let mut turn = Turn::new(TurnOptions::parse(
-//!     br#"{ "dialect": "openai-chat", "requestId": "r1",
-//!         "secret": "0123456789abcdef0123456789abcdef",
-//!         "messages": [{ "role": "user", "content": "hi" }] }"#,
-//! )?)?;
-//! turn.handle(0, Input::Start);
-//! turn.handle(0, Input::Cancel { reason: "the tab was closed" });
-//! let mut last = None;
-//! while let Next::Effect(effect) = turn.poll() {
-//!     if let Effect::Emit(event) = effect {
-//!         last = Some(event);
-//!     }
-//! }
-//! let event = last.unwrap();
-//! let EventKind::Cancelled { reason } = &event.kind else { panic!("{event:?}") };
-//! assert_eq!(reason, "the tab was closed");
-//! // The form that is sent over HTTP:
-//! let json = event.to_json();
-//! assert_eq!(json.get("type").and_then(Json::as_str), Some("cancelled"));
-//! assert_eq!(json.get("requestId").and_then(Json::as_str), Some("r1"));
-//! # Ok::<(), turnlock::Error>(())
-//! ```
+//! A turn with `trace: true`, and every [pass](crate::request), emits
+//! [`Effect::Trace`](crate::turn::Effect::Trace) with
+//! `{ type, requestId, projectId, atMs, …, details: { phase, toolBatchId } }`. Trace events contain
+//! names, numbers and hashes. Those of a turn contain no text, arguments or results; those of a pass
+//! contain the requested arguments and reasons, which a host can redact.
 
-mod event;
+use crate::json::Json;
 
-pub use crate::tool::CallView;
-pub use event::{Event, EventKind, Failure, PhaseName, ResultView};
+/// The members of a trace event, in order.
+pub(crate) type Members = Vec<(&'static str, Json<'static>)>;
+
+/// What all trace events of one machine have in common.
+#[derive(Debug)]
+pub(crate) struct Source<'a> {
+    pub(crate) request_id: &'a str,
+    pub(crate) project_id: Option<&'a str>,
+    /// Milliseconds since the start.
+    pub(crate) at_ms: u64,
+    pub(crate) phase: &'static str,
+    pub(crate) tool_batch_id: u64,
+}
+
+/// Builds a trace event.
+pub(crate) fn event(kind: &'static str, source: &Source<'_>, own: Members) -> Json<'static> {
+    let details = Json::object([
+        ("phase", source.phase.into()),
+        ("toolBatchId", Json::integer(source.tool_batch_id)),
+    ]);
+    let mut members = vec![
+        ("type", kind.into()),
+        ("requestId", source.request_id.to_owned().into()),
+        ("projectId", source.project_id.map_or(Json::Null, |id| id.to_owned().into())),
+        ("atMs", Json::integer(source.at_ms)),
+    ];
+    members.extend(own);
+    members.push(("details", details));
+    Json::Object(members.into_iter().map(|(key, value)| (key.into(), value)).collect())
+}

@@ -1,14 +1,43 @@
 //! The machine of a turn: its state, and every transition between the states.
+//!
+//! The states that may follow, by their first letters; `·`: the state stays. *Waiting* is an
+//! inference that waits for its next attempt, *Checking* a batch of calls that is not judged yet.
+//!
+//! | | Idle | Asking | Waiting | Checking | Running | Over |
+//! |---|---|---|---|---|---|---|
+//! | `Start` | A | · | · | · | · | · |
+//! | `resume` | A R O |  |  |  |  |  |
+//! | `ResponseHead` | · | A W O | · | · | · | · |
+//! | `ResponseBytes` | · | A W C R O | · | · | · | · |
+//! | `Deltas` | · | A W C R O | · | · | · | · |
+//! | `HeldBack` | · | · | · | · | · | · |
+//! | `ResponseEnded` | · | A W C R O | · | · | · | · |
+//! | `ResponseFailed` | · | A W C R O | · | · | · | · |
+//! | `Checked` | · | · | · | A C R O | · | · |
+//! | `Recalled` | · | · | · | A C R O | · | · |
+//! | `ToolSettled` | · | · | · | · | A R O | · |
+//! | `ToolProgress` | · | · | · | · | · | · |
+//! | `Timer` | · | A W C R O | A W O | A C R O | A R O | · |
+//! | `Pause` | · | · | · | · | · | · |
+//! | `Cancel` | O | O | O | O | O | · |
+//! | `Stored` | · | · | · | · | · | · |
+//! | `Verify` | · | · | · | · | · | · |
+//! | `lose` |  | O | O | O | O | · |
+//!
+//! `Timer` is [`Machine::expire`], which follows every input. `resume` and `lose` are calls of the
+//! [wrapper](super::durable) of turns with a store, which also takes `Stored` and `Verify`.
+//! `tests/transitions` walks this table cell by cell.
 
-use super::end::{End, Point};
+use super::event::{EventKind, PhaseName};
 use super::options::TurnOptions;
 use super::phase::Step;
+use super::progress::{End, Point};
 use super::protocol::{Effect, Input};
 use super::record::{Calling, Record, compose};
-use crate::error::Error;
+use crate::error::{Error, Failure};
 use crate::inference::{self, Heard, Inference};
+use crate::tool::CallView;
 use crate::tool::Outcome;
-use crate::trace::{CallView, EventKind, Failure, PhaseName};
 
 /// A turn without a store.
 #[derive(Debug, Clone)]
@@ -67,6 +96,19 @@ impl Machine {
         self.end.as_ref()
     }
 
+    /// The name of the state in the table.
+    #[cfg(test)]
+    pub(super) fn state(&self) -> &'static str {
+        match &self.state {
+            State::Idle => "Idle",
+            State::Asking(inference) if inference.is_waiting() => "Waiting",
+            State::Asking(_) => "Asking",
+            State::Calling(calling) if calling.batch().is_judged() => "Running",
+            State::Calling(_) => "Checking",
+            State::Over => "Over",
+        }
+    }
+
     /// The judged batches, in order.
     pub(super) fn batches(&self) -> impl Iterator<Item = &Calling> {
         let current = match &self.state {
@@ -100,7 +142,7 @@ impl Machine {
 /// Inputs.
 impl Machine {
     /// Takes an input. The clock of the record is set.
-    pub(super) fn take(&mut self, input: Input<'_>) {
+    pub(super) fn take(&mut self, input: Input) {
         let record = &mut self.record;
         let input = match input.part() {
             Ok((request, part)) => {
@@ -128,13 +170,29 @@ impl Machine {
                 self.settle();
             }
             (Input::ToolProgress { call, data }, State::Calling(calling)) => {
-                calling.report(call, data.into_owned(), record);
+                calling.report(call, data, record);
             }
             (Input::Pause, _) => record.pause(),
             (Input::Cancel { .. }, State::Over) => {}
-            (Input::Cancel { reason }, _) => self.stop(End::Cancelled(reason.to_owned())),
-            // Only the time, or an input that means nothing in this state.
-            _ => {}
+            (Input::Cancel { reason }, _) => self.stop(End::Cancelled(reason)),
+            // Only the time, an input of turns with a store, or one that means nothing in this state.
+            (
+                Input::Start
+                | Input::ResponseHead { .. }
+                | Input::ResponseBytes { .. }
+                | Input::Deltas { .. }
+                | Input::HeldBack { .. }
+                | Input::ResponseEnded { .. }
+                | Input::ResponseFailed { .. }
+                | Input::Checked { .. }
+                | Input::Recalled { .. }
+                | Input::Stored { .. }
+                | Input::ToolSettled { .. }
+                | Input::ToolProgress { .. }
+                | Input::Timer
+                | Input::Verify,
+                _,
+            ) => {}
         }
     }
 
@@ -186,7 +244,7 @@ impl Machine {
             };
             let turn_ms = self.record.options().policy.turn_ms;
             let message = format!("the turn took more than {turn_ms} ms");
-            return self.fail(Failure { code: code.into(), message, status: None });
+            return self.fail(Failure::new(code, message));
         }
         match &mut self.state {
             State::Idle | State::Over => {}

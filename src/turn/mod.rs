@@ -59,7 +59,10 @@
 //!                 let settled = Settled::Ok { text: r#""Buy milk.""#.into(), bytes: 11 };
 //!                 facts.push_back(Input::ToolSettled { call, settled });
 //!             }
-//!             Effect::CancelTool { call, .. } => panic!("tool {call} has settled already"),
+//!             // The result would come too late. A host with slow tools stops the tool here.
+//!             Effect::CancelTool { call, .. } => facts.retain(
+//!                 |fact| !matches!(fact, Input::ToolSettled { call: one, .. } if *one == call),
+//!             ),
 //!             Effect::Emit(event) => shown.push_str(event.chunk().unwrap_or_default()),
 //!             Effect::Done { result } => {
 //!                 let said = result.get("status").and_then(|status| status.as_str());
@@ -77,7 +80,7 @@
 //! ```
 
 mod durable;
-mod end;
+mod event;
 mod machine;
 mod options;
 mod phase;
@@ -87,10 +90,17 @@ mod prompt;
 mod protocol;
 mod record;
 
-pub use crate::tool::{Settled, Verdict};
+// Walks the table of `machine.rs`. It is not a part of the published crate.
+#[cfg(test)]
+#[path = "../../tests/transitions/walk.rs"]
+mod walk;
+
+pub use crate::error::Failure;
+pub use crate::tool::{CallView, Settled, Verdict};
+pub use event::{Event, EventKind, PhaseName, ResultView};
 pub use options::{Keep, Mode, TurnOptions};
 pub use policy::{Freeze, Policy, ResultsAs};
-pub use protocol::{Effect, Input};
+pub use protocol::{CancelReason, Effect, Input};
 
 use crate::error::Error;
 use crate::json::Json;
@@ -153,7 +163,7 @@ impl Turn {
 
     /// Takes an input. `now_ms` is the host's monotonic clock, with any origin; a step back is
     /// ignored. Late, repeated and unknown inputs are ignored.
-    pub fn handle(&mut self, now_ms: u64, input: Input<'_>) {
+    pub fn handle(&mut self, now_ms: u64, input: Input) {
         match &mut self.0 {
             Kind::Plain(turn) => {
                 turn.record_mut().advance(now_ms);

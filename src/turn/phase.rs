@@ -1,10 +1,10 @@
 //! One phase of a turn: what it allows, what it has shown, and what follows it.
 
-use super::end::Point;
+use super::event::{EventKind, PhaseName};
 use super::policy::{Freeze, Policy, ResultsAs};
+use super::progress::Point;
 use crate::stream::Delta;
 use crate::tool::Rules;
-use crate::trace::{EventKind, PhaseName};
 
 /// The counters and text of one phase of one cycle.
 #[derive(Debug, Clone)]

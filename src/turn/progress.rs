@@ -1,8 +1,10 @@
-//! The values of a turn that its batches do not contain.
+//! How far a turn is: what is stored of it besides its batches, how it ended, and where it may
+//! continue.
 
+use super::event::PhaseName;
 use super::phase::Phase;
+use crate::error::Failure;
 use crate::stream::Usage;
-use crate::trace::PhaseName;
 
 /// The counters, the text and the phase of a turn, as they are stored with it.
 #[derive(Debug, Clone)]
@@ -39,6 +41,51 @@ impl Progress {
             shown: String::new(),
             usage: Usage::default(),
             phase: Phase::new(phase),
+        }
+    }
+}
+
+/// How a turn, or one leg of it, ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum End {
+    Cancelled(String),
+    Complete,
+    Failed(Failure),
+    /// A resumed turn continues at this point.
+    Paused(Point),
+}
+
+/// Where a resumed turn continues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Point {
+    /// The action phase begins.
+    Action,
+    /// The current inference is made again.
+    Ask,
+    /// Calls wait for an approval.
+    Awaiting,
+    /// The calls of the last batch settle.
+    Running,
+    /// The next step of the unified loop.
+    Step,
+}
+
+impl End {
+    pub(super) fn status(&self) -> &'static str {
+        match self {
+            Self::Cancelled(_) => "cancelled",
+            Self::Complete => "complete",
+            Self::Failed(_) => "failed",
+            Self::Paused(_) => "paused",
+        }
+    }
+
+    /// Whether the turn may be resumed. If the model failed, the request may be sent again.
+    pub(super) fn is_open(&self) -> bool {
+        match self {
+            Self::Cancelled(_) | Self::Complete => false,
+            Self::Failed(failure) => failure.code.starts_with("model."),
+            Self::Paused(_) => true,
         }
     }
 }

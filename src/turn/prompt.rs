@@ -2,6 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
+use super::event::PhaseName;
 use super::options::TurnOptions;
 use super::phase::Phase;
 use super::policy::{Policy, ResultsAs};
@@ -12,8 +13,8 @@ use crate::message;
 use crate::provider::{self, AnsweredCall, Choice, Prompt, ToolDeclaration};
 use crate::signature::hex;
 use crate::stream::Reasoning;
+use crate::tool::CallView;
 use crate::tool::{BoxMaker, Call, Outcome, ToolSpec};
-use crate::trace::{CallView, PhaseName};
 
 /// The instruction of an action phase without tools.
 const ANSWER: &str = "Tools are disabled in this phase. Answer the user now, using the tool results above. \

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::event::Event;
 use crate::inference::Part;
 use crate::json::Json;
 use crate::store::{Answer, Commit};
@@ -11,7 +12,8 @@ use crate::tool::{Settled, Verdict};
 /// Something that happened. The host reports each input when it happens. Late and repeated inputs
 /// are ignored.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Input<'a> {
+#[non_exhaustive]
+pub enum Input {
     /// Starts the turn. The turn has no effects before this input.
     Start,
     /// A response head arrived.
@@ -25,7 +27,7 @@ pub enum Input<'a> {
         /// The delay that `retry-after` or `retry-after-ms` requests, in milliseconds.
         retry_after_ms: Option<u64>,
         /// The beginning of the body of an error response, for the error message.
-        body: &'a str,
+        body: String,
     },
     /// Bytes of a response body, split at any position.
     ResponseBytes {
@@ -34,7 +36,7 @@ pub enum Input<'a> {
         /// The attempt.
         attempt: u32,
         /// The bytes.
-        bytes: &'a [u8],
+        bytes: Vec<u8>,
     },
     /// Deltas of a model whose output the core does not decode.
     Deltas {
@@ -67,7 +69,7 @@ pub enum Input<'a> {
         /// The attempt.
         attempt: u32,
         /// The error message of the host.
-        message: &'a str,
+        message: String,
     },
     /// The verdict that [`Effect::Check`] requested.
     Checked {
@@ -81,7 +83,7 @@ pub enum Input<'a> {
         /// The call.
         call: u32,
         /// The record of an outcome and its age in milliseconds, if there is one.
-        found: Option<(&'a str, u64)>,
+        found: Option<(String, u64)>,
     },
     /// The answer to [`Effect::Commit`].
     Stored {
@@ -104,7 +106,7 @@ pub enum Input<'a> {
         /// The call.
         call: u32,
         /// The progress data.
-        data: Json<'a>,
+        data: Json<'static>,
     },
     /// Time has passed.
     Timer,
@@ -115,13 +117,13 @@ pub enum Input<'a> {
     /// Ends the turn now.
     Cancel {
         /// The reason, for the event.
-        reason: &'a str,
+        reason: String,
     },
 }
 
-impl<'a> Input<'a> {
+impl Input {
     /// Separates the parts of a response, with its inference and attempt, from the other inputs.
-    pub(crate) fn part(self) -> Result<((u32, u32), Part<'a>), Self> {
+    pub(crate) fn part(self) -> Result<((u32, u32), Part), Self> {
         Ok(match self {
             Self::ResponseHead { inference, attempt, status, retry_after_ms, body } => {
                 ((inference, attempt), Part::Head { status, retry_after_ms, body })
@@ -144,6 +146,7 @@ impl<'a> Input<'a> {
 
 /// An action that the host must perform. Perform the effects in order.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Effect {
     /// Send a request to the model.
     Fetch {
@@ -205,12 +208,12 @@ pub enum Effect {
     CancelTool {
         /// The call.
         call: u32,
-        /// `timeout` or `cancelled`.
-        reason: &'static str,
+        /// Why the result is no longer needed.
+        reason: CancelReason,
     },
     /// Show an event.
-    Emit(crate::trace::Event),
-    /// Record a trace event.
+    Emit(Event),
+    /// Record a [trace event](crate::trace).
     Trace(Json<'static>),
     /// The turn is over. This is the last effect.
     Done {
@@ -218,6 +221,27 @@ pub enum Effect {
         /// inferences, repairs, error? }`.
         result: Json<'static>,
     },
+}
+
+/// Why a tool is cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CancelReason {
+    /// The turn has ended.
+    Cancelled,
+    /// The time of the call is over.
+    Timeout,
+}
+
+impl CancelReason {
+    /// Returns `cancelled` or `timeout`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cancelled => "cancelled",
+            Self::Timeout => "timeout",
+        }
+    }
 }
 
 impl Effect {

@@ -3,7 +3,7 @@
 use futures::{FutureExt, StreamExt, stream};
 use serde_json::{Value, json};
 use turnlock::stream::Delta;
-use turnlock::trace::EventKind;
+use turnlock::turn::EventKind;
 use turnlock::turn::Policy;
 use turnlock_client::store::MemoryStore;
 use turnlock_client::{

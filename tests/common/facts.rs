@@ -4,81 +4,34 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 use turnlock::json::Json;
-use turnlock::store::Answer;
-use turnlock::turn::{Input, Settled, Verdict};
+use turnlock::turn::{Input, Settled};
 
 use super::{Random, render};
 
-/// A fact on its way to the machine.
-#[derive(Debug, Clone)]
-pub enum Fact {
-    Head { inference: u32, attempt: u32, status: u16, retry: Option<u64> },
-    Bytes { inference: u32, attempt: u32, bytes: Vec<u8> },
-    Ended { inference: u32, attempt: u32 },
-    Broken { inference: u32, attempt: u32 },
-    Checked { call: u32, verdict: Verdict },
-    Settled { call: u32, settled: Settled },
-    Stored { revision: u64, attempt: u32, answer: Answer },
-    Recalled { call: u32, found: Option<(String, u64)> },
-    Timer,
-    Pause,
-    Cancel(String),
+/// The head of a response. That of a failure has a message.
+pub fn head(inference: u32, attempt: u32, status: u16, retry_after_ms: Option<u64>) -> Input {
+    let body = r#"{"error":{"message":"scripted failure"}}"#.to_owned();
+    Input::ResponseHead { inference, attempt, status, retry_after_ms, body }
 }
 
-impl Fact {
-    pub fn input(&self) -> Input<'_> {
-        match self {
-            Self::Head { inference, attempt, status, retry } => Input::ResponseHead {
-                inference: *inference,
-                attempt: *attempt,
-                status: *status,
-                retry_after_ms: *retry,
-                body: r#"{"error":{"message":"scripted failure"}}"#,
-            },
-            Self::Bytes { inference, attempt, bytes } => {
-                Input::ResponseBytes { inference: *inference, attempt: *attempt, bytes }
-            }
-            Self::Ended { inference, attempt } => {
-                Input::ResponseEnded { inference: *inference, attempt: *attempt }
-            }
-            Self::Broken { inference, attempt } => Input::ResponseFailed {
-                inference: *inference,
-                attempt: *attempt,
-                message: "the connection broke",
-            },
-            Self::Checked { call, verdict } => {
-                Input::Checked { call: *call, verdict: verdict.clone() }
-            }
-            Self::Settled { call, settled } => {
-                Input::ToolSettled { call: *call, settled: settled.clone() }
-            }
-            Self::Stored { revision, attempt, answer } => {
-                Input::Stored { revision: *revision, attempt: *attempt, answer: answer.clone() }
-            }
-            Self::Recalled { call, found } => Input::Recalled {
-                call: *call,
-                found: found.as_ref().map(|(text, age)| (text.as_str(), *age)),
-            },
-            Self::Timer => Input::Timer,
-            Self::Pause => Input::Pause,
-            Self::Cancel(reason) => Input::Cancel { reason },
-        }
-    }
+/// A connection that breaks.
+pub fn broken(inference: u32, attempt: u32) -> Input {
+    Input::ResponseFailed { inference, attempt, message: "the connection broke".to_owned() }
+}
 
-    /// The inference whose response it is of.
-    pub fn inference(&self) -> Option<u32> {
-        match self {
-            Self::Bytes { inference, .. }
-            | Self::Head { inference, .. }
-            | Self::Ended { inference, .. }
-            | Self::Broken { inference, .. } => Some(*inference),
-            _ => None,
-        }
-    }
+/// A tool that was told to stop settles all the same, too late.
+pub fn late(call: u32) -> Input {
+    Input::ToolSettled { call, settled: Settled::Ok { text: "\"late\"".to_owned(), bytes: 6 } }
+}
 
-    /// A tool that was told to stop settles all the same, too late.
-    pub fn late(call: u32) -> Self {
-        Self::Settled { call, settled: Settled::Ok { text: "\"late\"".to_owned(), bytes: 6 } }
+/// The inference whose response an input is of.
+pub fn inference(input: &Input) -> Option<u32> {
+    match input {
+        Input::ResponseBytes { inference, .. }
+        | Input::ResponseHead { inference, .. }
+        | Input::ResponseEnded { inference, .. }
+        | Input::ResponseFailed { inference, .. } => Some(*inference),
+        _ => None,
     }
 }
 
@@ -96,21 +49,21 @@ pub fn response(
     dialect: &str,
     (inference, attempt): (u32, u32),
     cut: impl FnOnce(Vec<u8>) -> Vec<Vec<u8>>,
-) -> VecDeque<Fact> {
+) -> VecDeque<Input> {
     let mut lane = VecDeque::new();
     if let Some(status) = entry["status"].as_u64() {
         let status = u16::try_from(status).unwrap();
         let retry = entry["retryAfterMs"].as_u64();
-        lane.push_back(Fact::Head { inference, attempt, status, retry });
+        lane.push_back(head(inference, attempt, status, retry));
     } else if entry["then"] != "stall_head" {
-        lane.push_back(Fact::Head { inference, attempt, status: 200, retry: None });
+        lane.push_back(head(inference, attempt, 200, None));
         for bytes in cut(render(entry, dialect)) {
-            lane.push_back(Fact::Bytes { inference, attempt, bytes });
+            lane.push_back(Input::ResponseBytes { inference, attempt, bytes });
         }
         match entry["then"].as_str() {
             Some("stall") => {}
-            Some("cut") => lane.push_back(Fact::Broken { inference, attempt }),
-            _ => lane.push_back(Fact::Ended { inference, attempt }),
+            Some("cut") => lane.push_back(broken(inference, attempt)),
+            _ => lane.push_back(Input::ResponseEnded { inference, attempt }),
         }
     }
     lane

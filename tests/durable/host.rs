@@ -6,10 +6,10 @@ use serde_json::Value;
 use turnlock::Next;
 use turnlock::json::Json;
 use turnlock::store::{Answer, Commit};
-use turnlock::turn::{Effect, Settled, Verdict};
+use turnlock::turn::{Effect, Input, Settled, Verdict};
 
 use crate::common::facts::misfit;
-use crate::leg::Fact;
+use crate::leg::describe;
 use crate::plan::Fault;
 use crate::truth::Start;
 use crate::world::{Run, What, World};
@@ -18,25 +18,30 @@ use crate::world::{Run, What, World};
 const GRACE: u64 = 45_000;
 
 impl World {
-    pub fn tell(&mut self, leg: usize, fact: Fact) {
+    pub fn tell(&mut self, leg: usize, fact: Input) {
         let Some(mut machine) = self.legs[leg].machine.take().filter(|_| self.legs[leg].alive)
         else {
             return;
         };
         let now = self.now + self.legs[leg].clock;
-        let stored = matches!(&fact, Fact::Stored { answer: Answer::Kept, .. });
-        self.note(|| format!("leg {leg} is told {}", fact.describe()));
+        let stored = matches!(&fact, Input::Stored { answer: Answer::Kept, .. });
+        self.note(|| format!("leg {leg} is told {}", describe(&fact)));
         let fact = match fact {
-            Fact::Stored { attempt, answer, .. }
+            Input::Stored { attempt, answer, .. }
                 if self.bug("host: an answer is taken for the newest commit's") =>
             {
-                Fact::Stored { revision: self.legs[leg].newest, attempt, answer }
+                Input::Stored { revision: self.legs[leg].newest, attempt, answer }
             }
             fact => fact,
         };
-        machine.handle(now, fact.input());
-        if !matches!(fact, Fact::Bytes { .. } | Fact::Ended { .. } | Fact::Pause | Fact::Cancel(_))
-        {
+        machine.handle(now, fact.clone());
+        if !matches!(
+            fact,
+            Input::ResponseBytes { .. }
+                | Input::ResponseEnded { .. }
+                | Input::Pause
+                | Input::Cancel { .. }
+        ) {
             self.legs[leg].told.push(fact.clone());
         }
         if self.tapes {
@@ -156,6 +161,7 @@ impl World {
                 self.truth.check(!leaks, "I11", || text.clone());
             }
             Effect::Done { result } => self.done(leg, &result),
+            effect => self.truth.fail("host", format!("unknown: {effect:?}")),
         }
     }
 
@@ -167,7 +173,7 @@ impl World {
             None => Verdict::Valid { action: None, approval: tool["needsApproval"] == true },
         };
         let wait = self.latency();
-        self.after(wait, What::Tell(leg, Fact::Checked { call, verdict }));
+        self.after(wait, What::Tell(leg, Input::Checked { call, verdict }));
     }
 
     /// A commit goes to the store.
@@ -192,7 +198,7 @@ impl World {
         let revision = commit.revision;
         self.legs[leg].newest = revision;
         if self.bug("host: a commit counts as kept when it is sent") {
-            let kept = Fact::Stored { revision, attempt, answer: Answer::Kept };
+            let kept = Input::Stored { revision, attempt, answer: Answer::Kept };
             self.after(0, What::Tell(leg, kept));
         }
         if self.bug("host: events are shown when they are sent")
@@ -271,6 +277,6 @@ impl World {
             Settled::Ok { bytes: text.len() as u64, text }
         };
         self.legs[one.leg].open.remove(&one.call);
-        self.tell(one.leg, Fact::Settled { call: one.call, settled });
+        self.tell(one.leg, Input::ToolSettled { call: one.call, settled });
     }
 }

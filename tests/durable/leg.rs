@@ -4,81 +4,15 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 use turnlock::Next;
-use turnlock::store::Answer;
-use turnlock::turn::{Input, Settled, Turn, TurnOptions, Verdict};
+use turnlock::turn::{Input, Turn, TurnOptions};
 
-/// A fact on its way to the machine.
-#[derive(Debug, Clone)]
-pub enum Fact {
-    Start,
-    Head { inference: u32, attempt: u32, status: u16, retry: Option<u64> },
-    Bytes { inference: u32, attempt: u32, bytes: Vec<u8> },
-    HeldBack { inference: u32, attempt: u32 },
-    Ended { inference: u32, attempt: u32 },
-    Broken { inference: u32, attempt: u32 },
-    Checked { call: u32, verdict: Verdict },
-    Recalled { call: u32, found: Option<(String, u64)> },
-    Stored { revision: u64, attempt: u32, answer: Answer },
-    Settled { call: u32, settled: Settled },
-    Timer,
-    Verify,
-    Pause,
-    Cancel(String),
-}
-
-impl Fact {
-    /// For people.
-    pub fn describe(&self) -> String {
-        match self {
-            Self::Bytes { inference, attempt, bytes } => {
-                format!("{} bytes of {inference}/{attempt}", bytes.len())
-            }
-            other => format!("{other:?}"),
+/// An input, for people.
+pub fn describe(input: &Input) -> String {
+    match input {
+        Input::ResponseBytes { inference, attempt, bytes } => {
+            format!("{} bytes of {inference}/{attempt}", bytes.len())
         }
-    }
-
-    pub fn input(&self) -> Input<'_> {
-        match self {
-            Self::Start => Input::Start,
-            Self::Head { inference, attempt, status, retry } => Input::ResponseHead {
-                inference: *inference,
-                attempt: *attempt,
-                status: *status,
-                retry_after_ms: *retry,
-                body: "",
-            },
-            Self::Bytes { inference, attempt, bytes } => {
-                Input::ResponseBytes { inference: *inference, attempt: *attempt, bytes }
-            }
-            Self::HeldBack { inference, attempt } => {
-                Input::HeldBack { inference: *inference, attempt: *attempt }
-            }
-            Self::Ended { inference, attempt } => {
-                Input::ResponseEnded { inference: *inference, attempt: *attempt }
-            }
-            Self::Broken { inference, attempt } => Input::ResponseFailed {
-                inference: *inference,
-                attempt: *attempt,
-                message: "the connection broke",
-            },
-            Self::Checked { call, verdict } => {
-                Input::Checked { call: *call, verdict: verdict.clone() }
-            }
-            Self::Recalled { call, found } => Input::Recalled {
-                call: *call,
-                found: found.as_ref().map(|(text, age)| (text.as_str(), *age)),
-            },
-            Self::Stored { revision, attempt, answer } => {
-                Input::Stored { revision: *revision, attempt: *attempt, answer: answer.clone() }
-            }
-            Self::Settled { call, settled } => {
-                Input::ToolSettled { call: *call, settled: settled.clone() }
-            }
-            Self::Timer => Input::Timer,
-            Self::Verify => Input::Verify,
-            Self::Pause => Input::Pause,
-            Self::Cancel(reason) => Input::Cancel { reason },
-        }
+        other => format!("{other:?}"),
     }
 }
 
@@ -109,7 +43,7 @@ pub struct Leg {
     pub timer: Option<(u64, u64)>,
     pub began: u64,
     /// Facts of one source stay in order.
-    pub lanes: BTreeMap<u64, VecDeque<Fact>>,
+    pub lanes: BTreeMap<u64, VecDeque<Input>>,
     pub inference: BTreeMap<u32, u64>,
     /// Call → run.
     pub open: BTreeMap<u32, usize>,
@@ -130,9 +64,9 @@ pub struct Leg {
     /// The life of the turn that was read.
     pub life: usize,
     pub options: String,
-    pub tape: Vec<(u64, Fact)>,
+    pub tape: Vec<(u64, Input)>,
     /// What it was told, but for what may come only once.
-    pub told: Vec<Fact>,
+    pub told: Vec<Input>,
     pub effects: Vec<String>,
     /// By inference.
     pub requests: Vec<(u32, Value)>,
@@ -201,7 +135,7 @@ impl Leg {
         let mut turn = made.map_err(|error| error.to_string())?;
         let mut effects = Vec::new();
         for (now, fact) in &self.tape {
-            turn.handle(*now, fact.input());
+            turn.handle(*now, fact.clone());
             while let Next::Effect(effect) = turn.poll() {
                 effects.push(format!("{effect:?}"));
             }

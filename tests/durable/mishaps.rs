@@ -1,6 +1,8 @@
 //! What goes wrong in the world, and who comes back to it.
 
-use crate::leg::{Fact, Wish};
+use turnlock::turn::Input;
+
+use crate::leg::Wish;
 use crate::plan::{FAULTS, Fault, Stage};
 use crate::world::{Blow, What, World};
 
@@ -71,11 +73,11 @@ impl World {
             }
             (Fault::CancelOwn, Some(leg)) => {
                 self.hit(fault, turn);
-                self.after(0, What::Tell(leg, Fact::Cancel("own".to_owned())));
+                self.after(0, What::Tell(leg, Input::Cancel { reason: "own".to_owned() }));
             }
             (Fault::Pause, Some(leg)) => {
                 self.hit(fault, turn);
-                self.after(0, What::Tell(leg, Fact::Pause));
+                self.after(0, What::Tell(leg, Input::Pause));
             }
             (Fault::CancelOther, _) => {
                 self.hit(fault, turn);

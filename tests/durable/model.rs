@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 use turnlock::json::Json;
+use turnlock::turn::Input;
 
 use crate::common;
-use crate::leg::Fact;
+use crate::common::facts::{broken, head};
 use crate::plan::{Fault, entry};
 use crate::world::{What, World};
 
@@ -53,18 +54,18 @@ impl World {
         if let Some(status) = entry["status"].as_u64() {
             let status = u16::try_from(status).expect("a status");
             let retry = entry["retryAfterMs"].as_u64();
-            lane.push_back(Fact::Head { inference, attempt, status, retry });
+            lane.push_back(head(inference, attempt, status, retry));
         } else if entry["then"] != "stall_head" {
-            lane.push_back(Fact::Head { inference, attempt, status: 200, retry: None });
+            lane.push_back(head(inference, attempt, 200, None));
             let bytes = common::render(&entry, self.legs[leg].dialect);
             let pieces = if self.plan.exact { 3 } else { [1, 2, 3, 7][self.random.below(4)] };
             for bytes in bytes.chunks(bytes.len().div_ceil(pieces).max(1)) {
-                lane.push_back(Fact::Bytes { inference, attempt, bytes: bytes.to_vec() });
+                lane.push_back(Input::ResponseBytes { inference, attempt, bytes: bytes.to_vec() });
             }
             match entry["then"].as_str() {
                 Some("stall") => {}
-                Some("cut") => lane.push_back(Fact::Broken { inference, attempt }),
-                _ => lane.push_back(Fact::Ended { inference, attempt }),
+                Some("cut") => lane.push_back(broken(inference, attempt)),
+                _ => lane.push_back(Input::ResponseEnded { inference, attempt }),
             }
         }
         let number = self.next_fetch();
@@ -93,13 +94,15 @@ impl World {
         let Some(facts) = self.legs[leg].lanes.get_mut(&lane) else { return };
         let Some(fact) = facts.pop_front() else { return };
         let place = match &fact {
-            Fact::Head { .. } => "response head",
-            Fact::Bytes { .. } => "response bytes",
+            Input::ResponseHead { .. } => "response head",
+            Input::ResponseBytes { .. } => "response bytes",
             _ => "response end",
         };
         let ends = match &fact {
-            Fact::Head { inference, status, .. } if *status != 200 => Some(*inference),
-            Fact::Ended { inference, .. } | Fact::Broken { inference, .. } => Some(*inference),
+            Input::ResponseHead { inference, status, .. } if *status != 200 => Some(*inference),
+            Input::ResponseEnded { inference, .. } | Input::ResponseFailed { inference, .. } => {
+                Some(*inference)
+            }
             _ => None,
         };
         if !facts.is_empty() {
@@ -110,11 +113,11 @@ impl World {
             if let Some(inference) = ends {
                 self.legs[leg].inference.remove(&inference);
             }
-            if let Fact::Bytes { inference, attempt, .. } = &fact
+            if let Input::ResponseBytes { inference, attempt, .. } = &fact
                 && !self.plan.exact
                 && self.random.below(16) == 0
             {
-                let held = Fact::HeldBack { inference: *inference, attempt: *attempt };
+                let held = Input::HeldBack { inference: *inference, attempt: *attempt };
                 self.tell(leg, held);
             }
             self.tell(leg, fact);

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 use turnlock::store::{Answer, Commit};
+use turnlock::turn::Input;
 
-use crate::leg::{Fact, Wish};
+use crate::leg::Wish;
 use crate::plan::Fault;
 use crate::world::{What, World};
 
@@ -134,7 +135,7 @@ impl World {
         }
         let wait = self.latency();
         let revision = commit.revision;
-        self.after(wait, What::Tell(leg, Fact::Stored { revision, attempt, answer }));
+        self.after(wait, What::Tell(leg, Input::Stored { revision, attempt, answer }));
     }
 
     pub fn wrote(&mut self, leg: usize, commit: &Commit, fresh: bool, before: Option<String>) {
@@ -161,7 +162,7 @@ impl World {
             let watches = other != leg && self.legs[other].turn == turn && self.legs[other].works();
             if watches && !self.plan.exact && self.random.below(2) == 0 {
                 let wait = self.latency();
-                self.after(wait, What::Tell(other, Fact::Verify));
+                self.after(wait, What::Tell(other, Input::Verify));
             }
         }
     }
@@ -179,7 +180,7 @@ impl World {
         let lost = !self.healed && self.plan.has(Fault::LostAfter) && self.random.below(8) == 0;
         if !lost {
             let wait = self.latency();
-            self.after(wait, What::Tell(leg, Fact::Recalled { call, found }));
+            self.after(wait, What::Tell(leg, Input::Recalled { call, found }));
         }
     }
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use turnlock::store::{Commit, turn_key};
-use turnlock::turn::{Turn, TurnOptions};
+use turnlock::turn::{Input, Turn, TurnOptions};
 
 use crate::common::Random;
-use crate::leg::{Fact, Leg, Wish};
+use crate::leg::{Leg, Wish};
 use crate::plan::{DIALECTS, Fault, Plan, Stage};
 use crate::store::Store;
 use crate::truth::{TERMINAL, Truth};
@@ -19,7 +19,7 @@ use crate::truth::{TERMINAL, Truth};
 #[derive(Debug, Clone)]
 pub enum What {
     Begin(usize, Wish),
-    Tell(usize, Fact),
+    Tell(usize, Input),
     Lane(usize, u64),
     Timer(usize, u64),
     /// A commit arrives at the store; whether its answer arrives.
@@ -246,7 +246,7 @@ impl World {
             What::Timer(leg, number) => {
                 if self.legs[leg].timer.is_some_and(|(_, one)| one == number) {
                     self.legs[leg].timer = None;
-                    self.tell(leg, Fact::Timer);
+                    self.tell(leg, Input::Timer);
                 }
             }
             What::Commit(leg, attempt, commit, answers) => {
@@ -316,7 +316,7 @@ impl World {
                 if self.tapes {
                     self.legs[leg].options = options;
                 }
-                self.tell(leg, Fact::Start);
+                self.tell(leg, Input::Start);
             }
             Err(error) => self.truth.fail("options", error),
         }

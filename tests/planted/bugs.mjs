@@ -149,7 +149,13 @@ export const bugs = [
   bug(
     'each start has its own key',
     ...[CALLS, 'tenant(options).to_owned().into(),'],
-    (name) => `if ${planted(name)} { &options.secret } else { tenant(options) }.to_owned().into(),`,
+    (name) => `if ${planted(name)} {
+                options.keep.as_ref().map_or("", |keep| keep.owner.as_str())
+            } else {
+                tenant(options)
+            }
+            .to_owned()
+            .into(),`,
   ),
   bug(
     'kept outcomes are forgotten',

@@ -10,7 +10,7 @@ use turnlock::signature::Signature;
 use turnlock::turn::{Effect, Input, Verdict};
 
 use crate::common::Random;
-use crate::common::facts::{Fact, accepted, cut, misfit, response, settled};
+use crate::common::facts::{self, accepted, cut, late, misfit, response, settled};
 
 /// What a pass returns before its start and after its end.
 const END: Next<Effect> = Next::Wait { until: None };
@@ -24,14 +24,14 @@ pub struct Sim<'a> {
     /// Until when the pass waits.
     until: Option<u64>,
     pub now: u64,
-    lanes: Vec<VecDeque<Fact>>,
-    urgent: VecDeque<Fact>,
+    lanes: Vec<VecDeque<Input>>,
+    urgent: VecDeque<Input>,
     pub requests: Vec<Value>,
     pub traces: Vec<Value>,
     pub executed: Vec<String>,
     open_tools: BTreeSet<u32>,
     pub result: Option<Value>,
-    tape: Vec<(u64, Fact)>,
+    tape: Vec<(u64, Input)>,
     pub effects: Vec<String>,
 }
 
@@ -109,21 +109,21 @@ impl<'a> Sim<'a> {
                 return self.result.as_ref().unwrap();
             }
             let fact = self.next_fact();
-            self.pass.handle(self.now, fact.input());
+            self.pass.handle(self.now, fact.clone());
             self.tape.push((self.now, fact));
             self.drain();
         }
         panic!("the pass does not end");
     }
 
-    fn next_fact(&mut self) -> Fact {
+    fn next_fact(&mut self) -> Input {
         if let Some(fact) = self.urgent.pop_front() {
             return fact;
         }
         self.lanes.retain(|lane| !lane.is_empty());
         if self.lanes.is_empty() {
             self.now = self.until.expect("a pass that waits has a deadline");
-            return Fact::Timer;
+            return Input::Timer;
         }
         let lane = match &mut self.random {
             Some(random) => random.below(self.lanes.len()),
@@ -135,7 +135,12 @@ impl<'a> Sim<'a> {
             // Late and repeated facts must change nothing.
             if random.below(8) == 0
                 && let Some((_, old)) = self.tape.get(random.below(self.tape.len() + 1)).cloned()
-                && !matches!(old, Fact::Bytes { .. } | Fact::Cancel(_) | Fact::Ended { .. })
+                && !matches!(
+                    old,
+                    Input::ResponseBytes { .. }
+                        | Input::Cancel { .. }
+                        | Input::ResponseEnded { .. }
+                )
             {
                 self.lanes[lane].push_front(fact);
                 return old;
@@ -163,7 +168,7 @@ impl<'a> Sim<'a> {
         match effect {
             Effect::Fetch { inference, attempt, body } => self.fetch(inference, attempt, &body),
             Effect::Abort { inference } => {
-                let of = |lane: &VecDeque<Fact>| lane.front().and_then(Fact::inference);
+                let of = |lane: &VecDeque<Input>| lane.front().and_then(facts::inference);
                 self.lanes.retain(|lane| of(lane) != Some(inference));
             }
             Effect::Check { call, name, args } => {
@@ -176,20 +181,18 @@ impl<'a> Sim<'a> {
                         Verdict::Valid { action: None, approval }
                     }
                 };
-                self.lanes.push(VecDeque::from([Fact::Checked { call, verdict }]));
+                self.lanes.push(VecDeque::from([Input::Checked { call, verdict }]));
             }
             Effect::RunTool { call, name, args, .. } => self.run_tool(call, &name, &args),
             Effect::CancelTool { call, .. } => {
                 assert!(self.open_tools.remove(&call), "a tool that is not running");
-                self.lanes.push(VecDeque::from([Fact::late(call)]));
+                self.lanes.push(VecDeque::from([late(call)]));
             }
             Effect::Trace(event) => self.trace(&event),
             Effect::Done { result } => {
                 self.result = Some(serde_json::from_str(&result.to_text()).unwrap());
             }
-            Effect::Commit { .. } | Effect::Recall { .. } | Effect::Emit(_) => {
-                panic!("not an effect of a pass: {effect:?}")
-            }
+            _ => panic!("not an effect of a pass: {effect:?}"),
         }
     }
 
@@ -210,13 +213,13 @@ impl<'a> Sim<'a> {
         assert!(self.open_tools.insert(call), "started twice");
         let tool = &self.scenario["tools"][name];
         let Some(settled) = settled(tool) else { return };
-        self.lanes.push(VecDeque::from([Fact::Settled { call, settled }]));
+        self.lanes.push(VecDeque::from([Input::ToolSettled { call, settled }]));
     }
 
     fn trace(&mut self, event: &Json<'static>) {
         let event: Value = serde_json::from_str(&event.to_text()).unwrap();
         if self.scenario["cancel"] == event["type"] {
-            self.urgent.push_back(Fact::Cancel("user".to_owned()));
+            self.urgent.push_back(Input::Cancel { reason: "user".to_owned() });
         }
         self.traces.push(event);
     }
@@ -225,7 +228,7 @@ impl<'a> Sim<'a> {
     fn after_the_end(&mut self) {
         assert_eq!(self.pass.poll(), END);
         for (_, fact) in self.tape.clone() {
-            self.pass.handle(self.now + 1, fact.input());
+            self.pass.handle(self.now + 1, fact.clone());
             assert_eq!(self.pass.poll(), END, "an effect behind the end, after {fact:?}");
         }
     }
@@ -243,7 +246,7 @@ impl<'a> Sim<'a> {
         pass.handle(1_000, Input::Start);
         drain(&mut pass);
         for (now, fact) in &self.tape {
-            pass.handle(*now, fact.input());
+            pass.handle(*now, fact.clone());
             drain(&mut pass);
         }
         assert_eq!(effects, self.effects);

@@ -8,7 +8,7 @@ use turnlock::json::Json;
 use turnlock::turn::{Effect, Input, Turn, TurnOptions, Verdict};
 
 use crate::common::Random;
-use crate::common::facts::{Fact, accepted, cut, misfit, response, settled};
+use crate::common::facts::{self, accepted, cut, late, misfit, response, settled};
 use crate::store::Store;
 
 /// What a turn that is over returns.
@@ -26,9 +26,9 @@ pub struct Sim<'a> {
     pub now: u64,
     pub began: u64,
     /// Lanes keep the order of their facts; between lanes any order may happen.
-    pub lanes: Vec<VecDeque<Fact>>,
+    pub lanes: Vec<VecDeque<Input>>,
     /// What the scenario says at this very moment.
-    pub urgent: VecDeque<Fact>,
+    pub urgent: VecDeque<Input>,
     pub requests: Vec<Value>,
     pub events: Vec<Value>,
     pub executed: Vec<String>,
@@ -45,7 +45,7 @@ pub struct Sim<'a> {
     /// The process died.
     pub crashed: bool,
     /// Everything said to the machine, and everything that it answered.
-    pub tape: Vec<(u64, Fact)>,
+    pub tape: Vec<(u64, Input)>,
     pub effects: Vec<String>,
 }
 
@@ -131,14 +131,14 @@ impl<'a> Sim<'a> {
         panic!("the turn does not end");
     }
 
-    pub fn next_fact(&mut self) -> Fact {
+    pub fn next_fact(&mut self) -> Input {
         if let Some(fact) = self.urgent.pop_front() {
             return fact;
         }
         self.lanes.retain(|lane| !lane.is_empty());
         if self.lanes.is_empty() {
             self.now = self.until.expect("a turn that waits has a deadline");
-            return Fact::Timer;
+            return Input::Timer;
         }
         let lane = match &mut self.random {
             Some(random) => random.below(self.lanes.len()),
@@ -151,7 +151,10 @@ impl<'a> Sim<'a> {
                 && let Some((_, old)) = self.tape.get(random.below(self.tape.len() + 1)).cloned()
                 && !matches!(
                     old,
-                    Fact::Bytes { .. } | Fact::Pause | Fact::Cancel(_) | Fact::Ended { .. }
+                    Input::ResponseBytes { .. }
+                        | Input::Pause
+                        | Input::Cancel { .. }
+                        | Input::ResponseEnded { .. }
                 )
             {
                 self.lanes[lane].push_front(fact);
@@ -161,8 +164,8 @@ impl<'a> Sim<'a> {
         fact
     }
 
-    pub fn tell(&mut self, fact: Fact) {
-        self.turn.handle(self.now, fact.input());
+    pub fn tell(&mut self, fact: Input) {
+        self.turn.handle(self.now, fact.clone());
         self.tape.push((self.now, fact));
         self.drain();
     }
@@ -189,25 +192,25 @@ impl<'a> Sim<'a> {
         match effect {
             Effect::Fetch { inference, attempt, body } => self.fetch(inference, attempt, &body),
             Effect::Abort { inference } => {
-                let of = |lane: &VecDeque<Fact>| lane.front().and_then(Fact::inference);
+                let of = |lane: &VecDeque<Input>| lane.front().and_then(facts::inference);
                 self.lanes.retain(|lane| of(lane) != Some(inference));
             }
             Effect::Check { call, name, args } => self.check(call, &name, &args),
             Effect::RunTool { call, name, args, .. } => self.run_tool(call, &name, &args),
             Effect::CancelTool { call, .. } => {
                 assert!(self.open_tools.remove(&call).is_some(), "a tool that is not running");
-                self.lanes.push(VecDeque::from([Fact::late(call)]));
+                self.lanes.push(VecDeque::from([late(call)]));
             }
             Effect::Commit { attempt, commit } => {
                 let (store, key) = self.kept.as_mut().expect("a turn without a store");
                 let (_, answer) = store.commit(self.now, key, &commit);
                 let revision = commit.revision;
-                self.lanes.push(VecDeque::from([Fact::Stored { revision, attempt, answer }]));
+                self.lanes.push(VecDeque::from([Input::Stored { revision, attempt, answer }]));
             }
             Effect::Recall { call, key } => {
                 let (store, _) = self.kept.as_mut().expect("a turn without a store");
                 let found = store.recall(self.now, &key);
-                self.lanes.push(VecDeque::from([Fact::Recalled { call, found }]));
+                self.lanes.push(VecDeque::from([Input::Recalled { call, found }]));
             }
             Effect::Emit(event) => self.event(&event),
             Effect::Trace(event) => {
@@ -217,6 +220,7 @@ impl<'a> Sim<'a> {
             Effect::Done { result } => {
                 self.result = Some(serde_json::from_str(&result.to_text()).unwrap());
             }
+            _ => panic!("an unknown effect: {effect:?}"),
         }
     }
 
@@ -243,7 +247,7 @@ impl<'a> Sim<'a> {
                 Verdict::Valid { action, approval: tool["needsApproval"] == true }
             }
         };
-        self.lanes.push(VecDeque::from([Fact::Checked { call, verdict }]));
+        self.lanes.push(VecDeque::from([Input::Checked { call, verdict }]));
     }
 
     pub fn run_tool(&mut self, call: u32, name: &str, args: &Json<'static>) {
@@ -257,10 +261,10 @@ impl<'a> Sim<'a> {
             return;
         }
         let Some(settled) = settled(tool) else { return };
-        self.lanes.push(VecDeque::from([Fact::Settled { call, settled }]));
+        self.lanes.push(VecDeque::from([Input::ToolSettled { call, settled }]));
     }
 
-    pub fn event(&mut self, event: &turnlock::trace::Event) {
+    pub fn event(&mut self, event: &turnlock::turn::Event) {
         let mut text = String::new();
         event.write_json(&mut text);
         let event: Value = serde_json::from_str(&text).unwrap();
@@ -269,7 +273,8 @@ impl<'a> Sim<'a> {
         for fact in self.scenario["facts"].as_array().into_iter().flatten() {
             if fact["after"] == event["type"] && fact["nth"].as_u64().unwrap_or(1) == count {
                 let reason = fact["reason"].as_str().unwrap_or("").to_owned();
-                let fact = if fact["do"] == "cancel" { Fact::Cancel(reason) } else { Fact::Pause };
+                let fact =
+                    if fact["do"] == "cancel" { Input::Cancel { reason } } else { Input::Pause };
                 self.urgent.push_back(fact);
             }
         }
@@ -279,7 +284,7 @@ impl<'a> Sim<'a> {
     pub fn after_the_end(&mut self) {
         assert_eq!(self.turn.poll(), END);
         for (_, fact) in self.tape.clone() {
-            self.turn.handle(self.now + 1, fact.input());
+            self.turn.handle(self.now + 1, fact.clone());
             assert_eq!(self.turn.poll(), END, "an effect behind the end, after {fact:?}");
         }
     }
@@ -303,7 +308,7 @@ impl<'a> Sim<'a> {
         turn.handle(self.began, Input::Start);
         drain(&mut turn);
         for (now, fact) in &self.tape {
-            turn.handle(*now, fact.input());
+            turn.handle(*now, fact.clone());
             drain(&mut turn);
         }
         assert_eq!(effects, self.effects);

@@ -14,7 +14,7 @@ use futures::stream::FuturesUnordered;
 
 use crate::clock;
 use crate::lock::Lock;
-use crate::platform::{BoxFuture, Dyn, MaybeSend, Timer};
+use crate::platform::{BoxFuture, MaybeSend, Timer};
 use turnlock::Next;
 
 /// A machine of the core.
@@ -30,9 +30,6 @@ pub(crate) trait Machine: MaybeSend + 'static {
     /// The input that ends the machine.
     fn cancel(reason: String) -> Self::Input;
 }
-
-/// An input that borrows: told by whoever holds what it borrows.
-pub(crate) type Telling<M> = Box<Dyn![FnOnce(&mut M, u64)]>;
 
 /// Performs what a machine asks for.
 pub(crate) trait Perform<M: Machine> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures::future::{AbortHandle, select};
 
 use crate::clock;
-use crate::drive::{Inputs, Machine, Perform, Tasks, Telling};
+use crate::drive::{Inputs, Machine, Perform, Tasks};
 use crate::feed::Feed;
 use crate::guard::{GuardedStream, called, guarded};
 use crate::http;
@@ -19,8 +19,7 @@ use turnlock::Next;
 use turnlock::json::Json;
 use turnlock::limits;
 use turnlock::store::{Answer, Commit};
-use turnlock::trace::Event;
-use turnlock::turn::{Effect, Input, Settled, Verdict};
+use turnlock::turn::{Effect, Event, Input, Settled, Verdict};
 
 /// Milliseconds after which the core hears again that a response is held back.
 const HELD_BACK_MS: f64 = 1000.0;
@@ -32,36 +31,30 @@ const PROGRESS: usize = 65_536;
 const SLACK: u64 = 16;
 
 /// A machine with the grammar of a turn.
-pub(crate) trait Asks: Machine<Effect = Effect, Input = Telling<Self>> {
-    fn told(&mut self, now_ms: u64, input: Input<'_>);
-}
+pub(crate) trait Asks: Machine<Effect = Effect, Input = Input> {}
 
 macro_rules! asks {
     ($machine:ty) => {
+        impl Asks for $machine {}
+
         impl Machine for $machine {
             type Effect = Effect;
-            type Input = Telling<Self>;
+            type Input = Input;
 
             fn poll(&mut self) -> Next<Effect> {
                 self.poll()
             }
 
-            fn handle(&mut self, now_ms: u64, input: Telling<Self>) {
-                input(self, now_ms);
-            }
-
-            fn due() -> Telling<Self> {
-                Box::new(|machine, now| machine.handle(now, Input::Timer))
-            }
-
-            fn cancel(reason: String) -> Telling<Self> {
-                Box::new(move |machine, now| machine.handle(now, Input::Cancel { reason: &reason }))
-            }
-        }
-
-        impl Asks for $machine {
-            fn told(&mut self, now_ms: u64, input: Input<'_>) {
+            fn handle(&mut self, now_ms: u64, input: Input) {
                 self.handle(now_ms, input);
+            }
+
+            fn due() -> Input {
+                Input::Timer
+            }
+
+            fn cancel(reason: String) -> Input {
+                Input::Cancel { reason }
             }
         }
     };
@@ -116,9 +109,7 @@ impl<M: Asks> Perform<M> for Asked<M> {
             Effect::Check { call, name, args } => {
                 let verdict = self.verdict(&name, &args);
                 self.under_way.checked.insert(call);
-                self.inputs.tell(Box::new(move |machine: &mut M, now| {
-                    machine.told(now, Input::Checked { call, verdict });
-                }));
+                self.inputs.tell(Input::Checked { call, verdict });
             }
             Effect::RunTool {
                 call,
@@ -146,7 +137,7 @@ impl<M: Asks> Perform<M> for Asked<M> {
             }
             Effect::CancelTool { call, reason } => {
                 if let Some((handle, signal)) = self.under_way.tools.remove(&call) {
-                    signal.abort(Some(reason));
+                    signal.abort(Some(reason.name()));
                     handle.abort();
                 }
             }
@@ -159,6 +150,8 @@ impl<M: Asks> Perform<M> for Asked<M> {
                 }
             }
             Effect::Done { result } => return Some(result),
+            // Every effect of this version is above.
+            _ => {}
         }
         None
     }
@@ -196,17 +189,12 @@ impl<M: Asks> Asked<M> {
                 Some(Err(message)) => Err(message),
                 None => Err("no model".to_owned()),
             };
-            asking.inputs.tell(Box::new(move |machine: &mut M, now| {
-                machine.told(
-                    now,
-                    match &ended {
-                        Ok(true) => Input::ResponseEnded { inference, attempt },
-                        // Its head has said it.
-                        Ok(false) => return,
-                        Err(message) => Input::ResponseFailed { inference, attempt, message },
-                    },
-                );
-            }));
+            asking.inputs.tell(match ended {
+                Ok(true) => Input::ResponseEnded { inference, attempt },
+                // Its head has said it.
+                Ok(false) => return,
+                Err(message) => Input::ResponseFailed { inference, attempt, message },
+            });
         }
     }
 
@@ -219,9 +207,7 @@ impl<M: Asks> Asked<M> {
         let inputs = self.inputs.clone();
         async move {
             let settled = shortened(settling.await, limit);
-            inputs.tell(Box::new(move |machine: &mut M, now| {
-                machine.told(now, Input::ToolSettled { call, settled });
-            }));
+            inputs.tell(Input::ToolSettled { call, settled });
         }
     }
 
@@ -268,9 +254,7 @@ impl<M: Asks> Asked<M> {
                 Ok(Err(error)) => Answer::Failed { code: error.code, message: error.message },
                 Err(message) => Answer::Failed { code: "store.unavailable".to_owned(), message },
             };
-            inputs.tell(Box::new(move |machine: &mut M, now| {
-                machine.told(now, Input::Stored { revision, attempt, answer });
-            }));
+            inputs.tell(Input::Stored { revision, attempt, answer });
         }
     }
 
@@ -286,10 +270,8 @@ impl<M: Asks> Asked<M> {
             };
             // What cannot be reused is executed.
             let found = recalled.and_then(Result::ok).flatten();
-            inputs.tell(Box::new(move |machine: &mut M, now| {
-                let found = found.as_ref().map(|one| (one.text.as_str(), one.age_ms));
-                machine.told(now, Input::Recalled { call, found });
-            }));
+            let found = found.map(|one| (one.text, one.age_ms));
+            inputs.tell(Input::Recalled { call, found });
         }
     }
 }
@@ -314,9 +296,7 @@ fn progress<M: Asks>(inputs: &Inputs<M>, call: u32, text: &str) {
         return;
     }
     if let Ok(data) = Json::parse_lossy(text.as_bytes(), limits::JSON_BYTES).map(Json::into_owned) {
-        inputs.tell(Box::new(move |machine: &mut M, now| {
-            machine.told(now, Input::ToolProgress { call, data });
-        }));
+        inputs.tell(Input::ToolProgress { call, data });
     }
 }
 
@@ -348,21 +328,14 @@ impl<M: Asks> Asking<M> {
                 let (is_ok, status) = (http::is_ok(&response), response.status());
                 let retry_after_ms = http::retry_after_ms(&response);
                 let body = if is_ok { String::new() } else { http::failure(&mut response).await };
-                self.inputs.tell(Box::new(move |machine: &mut M, now| {
-                    let body = body.as_str();
-                    let head =
-                        Input::ResponseHead { inference, attempt, status, retry_after_ms, body };
-                    machine.told(now, head);
-                }));
+                let head = Input::ResponseHead { inference, attempt, status, retry_after_ms, body };
+                self.inputs.tell(head);
                 if !is_ok {
                     return Ok(false);
                 }
                 let broken = |()| http::BROKEN.to_owned();
                 while let Some(bytes) = response.next().await.map_err(broken)? {
-                    self.inputs.tell(Box::new(move |machine: &mut M, now| {
-                        let bytes = bytes.as_slice();
-                        machine.told(now, Input::ResponseBytes { inference, attempt, bytes });
-                    }));
+                    self.inputs.tell(Input::ResponseBytes { inference, attempt, bytes });
                     self.room(inference, attempt).await;
                 }
             }
@@ -372,10 +345,8 @@ impl<M: Asks> Asking<M> {
                     let next = deltas.next().await?;
                     let ended = next.is_none();
                     // A stream that yields nothing has answered nothing; it was not cut off.
-                    let told = next.transpose()?.into_iter().collect();
-                    self.inputs.tell(Box::new(move |machine: &mut M, now| {
-                        machine.told(now, Input::Deltas { inference, attempt, deltas: told });
-                    }));
+                    let deltas = next.transpose()?.into_iter().collect();
+                    self.inputs.tell(Input::Deltas { inference, attempt, deltas });
                     if ended {
                         break;
                     }
@@ -397,9 +368,7 @@ impl<M: Asks> Asking<M> {
     async fn room(&self, inference: u32, attempt: u32) {
         while self.events.is_full() {
             drop(select(Box::pin(self.events.room()), clock::sleep(HELD_BACK_MS)).await);
-            self.inputs.tell(Box::new(move |machine: &mut M, now| {
-                machine.told(now, Input::HeldBack { inference, attempt });
-            }));
+            self.inputs.tell(Input::HeldBack { inference, attempt });
         }
     }
 }

@@ -19,8 +19,7 @@ use crate::tool::Tool;
 use crate::turn::RunningTurn;
 use turnlock::json::Json;
 use turnlock::store::turn_key;
-use turnlock::trace::{Event, EventKind, Failure, PhaseName};
-use turnlock::turn::{Input, Keep, Turn};
+use turnlock::turn::{Event, EventKind, Failure, Input, Keep, PhaseName, Turn};
 
 /// What every way of running a turn needs.
 #[derive(Clone, Default)]
@@ -101,7 +100,7 @@ impl Launch {
         let verify = self.inputs.clone();
         let changed: Changed = Arc::new(move |wrote| {
             if wrote.is_some_and(|wrote| owner.as_deref() != Some(wrote)) {
-                verify.tell(Box::new(|turn: &mut Turn, now| turn.handle(now, Input::Verify)));
+                verify.tell(Input::Verify);
             }
         });
         // A store that cannot watch is asked with the next write.
@@ -129,15 +128,8 @@ impl Launch {
     /// Ends a turn that could not begin.
     pub(crate) fn fail(self, error: Error) {
         let Error { code, message } = error;
-        let failure = Failure { code: code.clone(), message: message.clone(), status: None };
-        self.events.push(Event {
-            phase: PhaseName::Tool,
-            request_id: self.request_id.to_string().into(),
-            project_id: None,
-            tool_batch_id: 0,
-            seq: 1,
-            kind: EventKind::Error(failure),
-        });
+        let kind = EventKind::Error(Failure::new(code.clone(), message.clone()));
+        self.events.push(Event::new(PhaseName::Tool, &self.request_id, 1, kind));
         let _ = self.settle.send(failed(&self.request_id, code.into_owned(), message));
     }
 }

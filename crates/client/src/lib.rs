@@ -56,7 +56,7 @@
 //! - A failing callback of the host is an event or a result, and so is one that **panics**.
 //! - Misuse is an [`Error`] at once, with the npm package's stable codes.
 //! - An event is written for a `text/event-stream` response by
-//!   [`Event::to_sse`](turnlock::trace::Event::to_sse).
+//!   [`Event::to_sse`](turnlock::turn::Event::to_sse).
 //!
 //! # On the web
 //!

@@ -6,7 +6,7 @@ use futures::channel::oneshot;
 use serde::Serialize;
 
 use crate::clock;
-use crate::drive::{Inputs, Machine};
+use crate::drive::Inputs;
 use crate::error::Error;
 use crate::json::to_json;
 use crate::launch::{Launch, TurnHost, failed, of_model, owned, wire};
@@ -17,8 +17,7 @@ use crate::running::{Running, stream_of_events};
 use crate::store::Store;
 use crate::tool::Tool;
 use turnlock::json::Json;
-use turnlock::trace::Event;
-use turnlock::turn::{Input, Keep, Mode, Policy, Turn};
+use turnlock::turn::{Event, Input, Keep, Mode, Policy, Turn};
 
 /// What [`run_turn`] takes.
 #[derive(Clone)]
@@ -209,12 +208,12 @@ pub struct Control(Inputs<Turn>);
 impl Control {
     /// Ends the turn.
     pub fn cancel(&self, reason: impl Into<String>) {
-        self.0.tell(Turn::cancel(reason.into()));
+        self.0.tell(Input::Cancel { reason: reason.into() });
     }
 
     /// Ends the turn as `paused` behind the tool results; a turn that is answering finishes.
     pub fn pause(&self) {
-        self.0.tell(Box::new(|turn: &mut Turn, now| turn.handle(now, Input::Pause)));
+        self.0.tell(Input::Pause);
     }
 }
 

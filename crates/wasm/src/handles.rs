@@ -45,7 +45,7 @@ impl From<Pass> for Machine {
 }
 
 impl Machine {
-    pub(super) fn handle(&mut self, now_ms: u64, input: Input<'_>) {
+    pub(super) fn handle(&mut self, now_ms: u64, input: Input) {
         match &mut self.kind {
             Kind::Turn(turn) => turn.handle(now_ms, input),
             Kind::Request(pass) => pass.handle(now_ms, input),

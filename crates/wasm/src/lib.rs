@@ -94,7 +94,13 @@ pub fn turn_handle(handle: u32, now_ms: f64, input: &[u8]) -> String {
 /// Bytes of a response; the effects that follow.
 #[wasm_bindgen]
 #[must_use]
-pub fn turn_bytes(handle: u32, now_ms: f64, inference: u32, attempt: u32, bytes: &[u8]) -> String {
+pub fn turn_bytes(
+    handle: u32,
+    now_ms: f64,
+    inference: u32,
+    attempt: u32,
+    bytes: Vec<u8>,
+) -> String {
     turn(handle, now_ms, Input::ResponseBytes { inference, attempt, bytes })
 }
 
@@ -148,7 +154,7 @@ fn stream(handle: u32, work: impl FnOnce(&mut Decoder, &mut Vec<Delta>)) -> Stri
     wire::deltas(&deltas)
 }
 
-fn turn(handle: u32, now_ms: f64, input: Input<'_>) -> String {
+fn turn(handle: u32, now_ms: f64, input: Input) -> String {
     let effects = TURNS.with(|all| {
         all.with(handle, |turn| {
             turn.handle(wire::millis(now_ms), input);

@@ -6,8 +6,7 @@ use turnlock::limits;
 use turnlock::signature::Signature;
 use turnlock::store::Answer;
 use turnlock::stream::{Delta, ErrorClass, FinishReason, StreamError, Usage};
-use turnlock::trace::{Event, EventKind};
-use turnlock::turn::{Effect, Input, Settled, Verdict};
+use turnlock::turn::{Effect, Event, EventKind, Input, Settled, Verdict};
 
 pub(super) fn signature(call: &[u8]) -> Result<Signature, Error> {
     let call = Json::parse(call, limits::JSON_BYTES)?;
@@ -46,15 +45,16 @@ pub(super) fn to_f64(millis: u64) -> f64 {
 }
 
 /// One of the inputs that `driver.ts` sends.
-pub(super) fn input<'a>(json: &'a Json<'a>) -> Result<Input<'a>, Error> {
+pub(super) fn input(json: &Json<'_>) -> Result<Input, Error> {
     let text = |key: &'static str| {
-        json.get(key).and_then(Json::as_str).ok_or_else(|| bad(key, "a string"))
+        let text = json.get(key).and_then(Json::as_str).map(str::to_owned);
+        text.ok_or_else(|| bad(key, "a string"))
     };
     let number = |key: &'static str| {
         let found = json.get(key).and_then(Json::as_u64).and_then(|n| u32::try_from(n).ok());
         found.ok_or_else(|| bad(key, "a whole number"))
     };
-    Ok(match text("type")? {
+    Ok(match &*text("type")? {
         "start" => Input::Start,
         "timer" => Input::Timer,
         "pause" => Input::Pause,
@@ -97,13 +97,14 @@ pub(super) fn input<'a>(json: &'a Json<'a>) -> Result<Input<'a>, Error> {
                     action,
                     approval: json.get("approval").and_then(Json::as_bool).unwrap_or(false),
                 },
-                false => Verdict::Invalid { errors: text("errors")?.to_owned() },
+                false => Verdict::Invalid { errors: text("errors")? },
             };
             Input::Checked { call: number("call")?, verdict }
         }
         "recalled" => {
             let age = json.get("ageMs").and_then(Json::as_u64);
-            let found = json.get("text").and_then(Json::as_str).zip(age);
+            let text = json.get("text").and_then(Json::as_str).map(str::to_owned);
+            let found = text.zip(age);
             Input::Recalled { call: number("call")?, found }
         }
         "stored" => Input::Stored {
@@ -112,21 +113,18 @@ pub(super) fn input<'a>(json: &'a Json<'a>) -> Result<Input<'a>, Error> {
             answer: answer(json)?,
         },
         "tool_settled" => {
-            let settled = match text("status")? {
+            let settled = match &*text("status")? {
                 "ok" => Settled::Ok {
-                    text: text("text")?.to_owned(),
+                    text: text("text")?,
                     bytes: json.get("bytes").and_then(Json::as_u64).unwrap_or(0),
                 },
-                _ => Settled::Error {
-                    code: text("code")?.to_owned(),
-                    message: text("message")?.to_owned(),
-                },
+                _ => Settled::Error { code: text("code")?, message: text("message")? },
             };
             Input::ToolSettled { call: number("call")?, settled }
         }
         "tool_progress" => Input::ToolProgress {
             call: number("call")?,
-            data: json.get("data").cloned().unwrap_or_default(),
+            data: json.get("data").cloned().unwrap_or_default().into_owned(),
         },
         _ => return Err(bad("type", "an input that exists")),
     })
@@ -264,10 +262,12 @@ fn effect(effect: Effect, out: &mut String) {
             ],
         ),
         Effect::CancelTool { call, reason } => {
-            ("cancel_tool", vec![("call", number(call)), ("reason", reason.into())])
+            ("cancel_tool", vec![("call", number(call)), ("reason", reason.name().into())])
         }
         Effect::Trace(event) => ("trace", vec![("event", event)]),
         Effect::Done { result } => ("done", vec![("result", result)]),
+        // Every effect of this version is above.
+        _ => ("unknown", Vec::new()),
     };
     let mut all = vec![("type".into(), kind.into())];
     all.extend(members.into_iter().map(|(key, value)| (key.into(), value)));

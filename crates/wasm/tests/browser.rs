@@ -130,9 +130,11 @@ fn bytes_of_a_response() {
     let _ = handle(turn, 0.0, r#"{"type":"start"}"#);
     let data = b"data: {\"choices\":[{\"delta\":{\"content\":\"h\xc3\xa9\"}}]}\n\n";
     let (head, tail) = data.split_at(data.len() - 8);
-    assert_eq!(wasm::turn_bytes(turn, 1.0, 1, 1, head), "");
-    assert!(wasm::turn_bytes(turn, 1.0, 1, 1, tail).contains(r#"["tool_phase",0,2,"hé"]"#));
+    assert_eq!(wasm::turn_bytes(turn, 1.0, 1, 1, head.to_vec()), "");
+    assert!(
+        wasm::turn_bytes(turn, 1.0, 1, 1, tail.to_vec()).contains(r#"["tool_phase",0,2,"hé"]"#)
+    );
     // An attempt that was given up.
-    assert_eq!(wasm::turn_bytes(turn, 1.0, 1, 2, data), "");
+    assert_eq!(wasm::turn_bytes(turn, 1.0, 1, 2, data.to_vec()), "");
     wasm::turn_free(turn);
 }

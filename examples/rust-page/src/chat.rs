@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use futures::StreamExt;
 use serde::Serialize;
-use turnlock_client::turnlock::trace::{Event, EventKind};
+use turnlock_client::turnlock::turn::{Event, EventKind};
 use turnlock_client::{Control, Error, RunningTurn, TurnOptions, TurnStatus, run_turn};
 use web_sys::{HtmlButtonElement, HtmlElement, HtmlTextAreaElement};
 

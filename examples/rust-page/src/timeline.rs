@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use turnlock_client::ToolResult;
 use turnlock_client::turnlock::tool::Status;
-use turnlock_client::turnlock::trace::{CallView, Event, EventKind, PhaseName, ResultView};
+use turnlock_client::turnlock::turn::{CallView, Event, EventKind, PhaseName, ResultView};
 use web_sys::HtmlElement;
 
 use crate::dom;
@@ -81,8 +81,8 @@ impl Timeline {
             EventKind::Error(failure) => {
                 self.row("bad", &format!("Error {}: {}", failure.code, failure.message), &[]);
             }
-            // Turns of this page are not kept, so nothing waits for an approval.
-            EventKind::PhaseEnd | EventKind::ApprovalRequired(_) | EventKind::Paused { .. } => {}
+            // The end of a phase. Turns of this page are not kept, so nothing waits for an approval.
+            _ => {}
         }
         *self.said.borrow_mut() = None;
     }
@@ -137,6 +137,7 @@ fn phase_name(phase: PhaseName) -> &'static str {
         PhaseName::Action => "Action phase: the answer",
         PhaseName::Unified => "Unified loop",
         PhaseName::Complete => "Complete",
+        other => other.name(),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::signature::hex;
 use crate::tool::{
     Call, CallBatch, Fate, Need, Outcome, Refusal, Rules, Settled, Status, Terms, Verdict,
 };
-use crate::turn::Effect;
+use crate::turn::{CancelReason, Effect};
 
 /// The maximum number of bytes of a tool's own error message.
 const ERROR_BYTES: u64 = 1024;
@@ -201,19 +201,21 @@ impl Pass {
             return self.judge_when_checked();
         }
         for call in batch.time_out(self.now) {
-            self.effects.push_back(Effect::CancelTool { call, reason: "timeout" });
+            self.effects.push_back(Effect::CancelTool { call, reason: CancelReason::Timeout });
             self.trace_result(call);
         }
         self.go_on_when_settled();
     }
 
     /// Cancels and settles what is in flight when the pass ends.
-    pub(super) fn stop_calls(&mut self, reason: &'static str) {
+    pub(super) fn stop_calls(&mut self, reason: CancelReason) {
         let State::Calling(batch) = &mut self.state else { return };
         let message = "the pass ended first";
         let outcome = match reason {
-            "timeout" => Outcome::failed(Status::Timeout, "tool.timeout", message),
-            _ => Outcome::failed(Status::Cancelled, "tool.cancelled", message),
+            CancelReason::Timeout => Outcome::failed(Status::Timeout, "tool.timeout", message),
+            CancelReason::Cancelled => {
+                Outcome::failed(Status::Cancelled, "tool.cancelled", message)
+            }
         };
         let stopped = batch.cancel(self.now, &outcome);
         for call in &stopped {

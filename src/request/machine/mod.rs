@@ -9,14 +9,13 @@ use super::options::PassOptions;
 use super::parse::{self, Reading};
 use super::prompt::{self, Asked, Offer};
 use super::rejected::Rejected;
-use crate::error::Error;
+use crate::error::{Error, Failure};
 use crate::inference::{End, Heard, Inference, Part, Rules};
 use crate::json::Json;
 use crate::next::Next;
 use crate::stream::{Response, Usage};
 use crate::tool::{BoxMaker, Call, CallBatch, Ledger};
-use crate::trace::Failure;
-use crate::turn::{Effect, Input};
+use crate::turn::{CancelReason, Effect, Input};
 
 /// One pass. See the [module](super) for what it does, and
 /// [the contract](crate#contract-drain-before-you-wait) for how to call it.
@@ -122,7 +121,7 @@ impl Pass {
     /// Handles an input. `now_ms` is the host's monotonic clock, from any origin; a step back is
     /// ignored. Late, repeated and unknown inputs are ignored, and so are inputs that only a turn
     /// handles.
-    pub fn handle(&mut self, now_ms: u64, input: Input<'_>) {
+    pub fn handle(&mut self, now_ms: u64, input: Input) {
         self.now = self.now.max(now_ms);
         match input.part() {
             // The limits of a pass count a response that is held back as silence.
@@ -141,14 +140,25 @@ impl Pass {
         self.expire();
     }
 
-    fn take(&mut self, input: Input<'_>) {
+    fn take(&mut self, input: Input) {
         match input {
             Input::Start => self.start(),
             Input::Checked { call, verdict } => self.checked(call, verdict),
             Input::ToolSettled { call, settled } => self.tool_settled(call, settled),
             Input::Cancel { reason } => self.cancel(reason),
-            // Only the time, a part of a response, or an input of turns alone.
-            _ => {}
+            // Only the time, or an input of turns alone.
+            Input::ResponseHead { .. }
+            | Input::ResponseBytes { .. }
+            | Input::Deltas { .. }
+            | Input::HeldBack { .. }
+            | Input::ResponseEnded { .. }
+            | Input::ResponseFailed { .. }
+            | Input::Recalled { .. }
+            | Input::Stored { .. }
+            | Input::ToolProgress { .. }
+            | Input::Timer
+            | Input::Pause
+            | Input::Verify => {}
         }
     }
 
@@ -213,9 +223,9 @@ impl Pass {
     }
 
     fn out_of_time(&mut self) {
-        self.stop_all("timeout");
+        self.stop_all(CancelReason::Timeout);
         let message = format!("no plan within {} ms", self.options.policy.total_ms);
-        self.fail(Failure { code: "model.timeout".into(), message, status: None });
+        self.fail(Failure::new("model.timeout", message));
     }
 
     /// Starts the next request if it may still lead to a call, otherwise the plan.
@@ -268,8 +278,7 @@ impl Pass {
                 self.effects.push_back(Effect::Fetch { inference, attempt, body });
             }
             Err(error) => {
-                let (code, message) = (error.code().into(), error.to_string());
-                self.fail(Failure { code, message, status: None });
+                self.fail(Failure::new(error.code(), error.to_string()));
             }
         }
     }
@@ -341,21 +350,20 @@ impl Pass {
             return self.ask(Step::Plan);
         }
         let message = "the model answered the plan pass without a plan".to_owned();
-        self.fail(Failure { code: "plan.missing".into(), message, status: None });
+        self.fail(Failure::new("plan.missing", message));
     }
 
-    fn cancel(&mut self, reason: &str) {
+    fn cancel(&mut self, reason: String) {
         if matches!(self.state, State::Over) {
             return;
         }
-        self.stop_all("cancelled");
-        let failure =
-            Failure { code: "request.cancelled".into(), message: reason.to_owned(), status: None };
+        self.stop_all(CancelReason::Cancelled);
+        let failure = Failure::new("request.cancelled", reason);
         self.fail(failure);
     }
 
     /// Ends the request and the calls in flight.
-    fn stop_all(&mut self, reason: &'static str) {
+    fn stop_all(&mut self, reason: CancelReason) {
         if let State::Asking(_, inference) = &mut self.state
             && inference.stop()
         {

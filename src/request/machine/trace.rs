@@ -3,13 +3,12 @@
 use super::super::options::context_of;
 use super::super::rejected::Rejected;
 use super::{Pass, State, Step};
+use crate::error::Failure;
 use crate::json::Json;
 use crate::stream::{Response, Usage};
 use crate::tool::{Call, Fate, Outcome, Refusal, Status};
-use crate::trace::Failure;
+use crate::trace::{self, Members};
 use crate::turn::Effect;
-
-type Members = Vec<(&'static str, Json<'static>)>;
 
 /// The maximum number of bytes of a call's arguments in a trace event.
 const PARAMS_BYTES: usize = 2048;
@@ -112,25 +111,23 @@ impl Pass {
             return;
         }
         let options = &self.options;
-        let at = self.elapsed();
+        let at_ms = self.elapsed();
+        let source = trace::Source {
+            request_id: &options.run_id,
+            project_id: None,
+            at_ms,
+            phase: step.phase(),
+            tool_batch_id: self.record.iteration,
+        };
         let mut members: Members = vec![
-            ("type", kind.into()),
-            ("requestId", options.run_id.clone().into()),
-            ("projectId", Json::Null),
-            ("atMs", Json::integer(at)),
-            ("at", Json::integer(options.started_at.saturating_add(at))),
+            ("at", Json::integer(options.started_at.saturating_add(at_ms))),
             ("plan_id", options.plan_id.clone().into()),
             ("run_id", options.run_id.clone().into()),
             ("source", options.source.clone().into()),
         ];
         members.extend(own);
-        let details = Json::object([
-            ("phase", step.phase().into()),
-            ("toolBatchId", Json::integer(self.record.iteration)),
-        ]);
-        members.push(("details", details));
-        let members = members.into_iter().map(|(key, value)| (key.into(), value)).collect();
-        self.effects.push_back(Effect::Trace(Json::Object(members)));
+        let event = trace::event(kind, &source, members);
+        self.effects.push_back(Effect::Trace(event));
     }
 
     /// Milliseconds since the start. With recorded results, the model's time does not count and the

@@ -4,9 +4,11 @@
 //! what a batch needs, and decide what follows when its calls have settled.
 
 mod call;
+mod input;
 
 pub use call::CallView;
 pub(crate) use call::{Call, Fate, Need};
+pub use input::{Settled, Verdict};
 
 use super::{Dedupe, Ledger, Outcome, Refusal, Registry, Rules, Ruling, Status, ToolSpec, judge};
 use call::{Approval, Limits};
@@ -42,42 +44,6 @@ pub(crate) struct Terms<'a> {
     pub(crate) error_bytes: Option<u64>,
     /// The time of all calls together.
     pub(crate) total_ms: u64,
-}
-
-/// The host's verdict on the arguments of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// The arguments match the schema.
-    Valid {
-        /// The return value of the tool's `action(args)`, for the signature.
-        action: Option<String>,
-        /// Whether the user must approve the call.
-        approval: bool,
-    },
-    /// The arguments do not match the schema.
-    Invalid {
-        /// The errors, in the validator's words.
-        errors: String,
-    },
-}
-
-/// The result or error with which a tool settled.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Settled {
-    /// The tool returned.
-    Ok {
-        /// The JSON text of its value. The host truncates text that is far over the limit.
-        text: String,
-        /// Size of the whole text in bytes.
-        bytes: u64,
-    },
-    /// The tool threw, or returned a value that has no JSON form.
-    Error {
-        /// Stable code of the failure, such as `tool.threw`.
-        code: String,
-        /// The error message.
-        message: String,
-    },
 }
 
 /// Checks.
@@ -123,17 +89,16 @@ impl CallBatch {
         Some(call)
     }
 
-    /// Takes a stored outcome and its age in milliseconds. Returns whether the call waited for it.
+    /// Takes a stored outcome and its age in milliseconds.
     pub(crate) fn recalled(
         &mut self,
         number: u32,
         found: Option<(Outcome, u64)>,
         tools: &Registry,
-    ) -> bool {
-        let Some(call) = self.pending(number, Need::Outcome) else { return false };
+    ) {
+        let Some(call) = self.pending(number, Need::Outcome) else { return };
         let limit = tools.find(&call.view.name).and_then(|tool| tool.reuse_ms).unwrap_or(0);
         call.recalled = found.filter(|(_, age_ms)| *age_ms <= limit).map(|(outcome, _)| outcome);
-        true
     }
 
     fn pending(&mut self, number: u32, need: Need) -> Option<&mut Call> {

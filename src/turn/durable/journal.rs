@@ -10,12 +10,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::super::end::End;
+use super::super::event::EventKind;
 use super::super::options::Keep;
+use super::super::progress::End;
 use super::super::protocol::Effect;
 use super::records;
+use crate::error::Failure;
 use crate::store::{Answer, Commit};
-use crate::trace::{EventKind, Failure};
 
 /// Timeout of one attempt at a commit.
 const ANSWER_MS: u64 = 5_000;
@@ -371,7 +372,7 @@ impl Journal {
                     return None;
                 }
                 if attempt >= ATTEMPTS {
-                    return Some(End::Failed(Failure { code: code.into(), message, status: None }));
+                    return Some(End::Failed(Failure::new(code, message)));
                 }
                 let wait = FIRST_WAIT_MS << (2 * (attempt - 1)).min(16);
                 flight.wait = Wait::Again { at: now.saturating_add(wait) };

@@ -11,9 +11,9 @@ mod snapshot;
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::end::End;
 use super::machine::{Entry, Machine};
 use super::options::TurnOptions;
+use super::progress::End;
 use super::protocol::{Effect, Input};
 use super::record::reuse_key;
 use crate::error::Error;
@@ -79,13 +79,14 @@ impl Durable {
         resume::restore(options)
     }
 
-    pub(super) fn handle(&mut self, now_ms: u64, input: Input<'_>) {
+    pub(super) fn handle(&mut self, now_ms: u64, input: Input) {
         self.turn.record_mut().advance(now_ms);
         let now = self.turn.record().now();
         match input {
             Input::Start => self.start(),
             Input::Recalled { call, found } => {
-                let read = |(text, age_ms)| Some((records::read_outcome(text)?.0, age_ms));
+                let read =
+                    |(text, age_ms): (String, u64)| Some((records::read_outcome(&text)?.0, age_ms));
                 self.turn.recall(call, found.and_then(read));
             }
             Input::Stored { revision, attempt, answer } => {
@@ -205,6 +206,12 @@ impl Durable {
         let changed = journal.is_state_changed();
         let state = changed.then(|| snapshot::text(&self.turn, journal, self.epoch));
         Some(journal.commit(now, state, self.turn.end().is_none_or(End::is_open)))
+    }
+
+    /// The turn, and how it begins.
+    #[cfg(test)]
+    pub(super) fn into_parts(self) -> (Machine, Option<Entry>) {
+        (self.turn, self.entry)
     }
 
     pub(super) fn deadline(&self) -> Option<u64> {

@@ -7,14 +7,16 @@
 //! | `claim/<toolBatchId>/<epoch>/<toolCallId>` | before a tool is started | the idempotency key |
 //! | `outcome/<toolBatchId>/<toolCallId>` | when a call has settled | its outcome |
 
+use super::super::event::PhaseName;
 use super::super::prompt::Exchange;
 use super::super::record::{Calling, Place};
 use super::snapshot::KeptState;
+use crate::error::Failure;
 use crate::json::Json;
 use crate::store::FORMAT;
 use crate::stream::Reasoning;
+use crate::tool::CallView;
 use crate::tool::{Call, Fate, Outcome, Refusal};
-use crate::trace::{CallView, Failure, PhaseName};
 
 pub(super) fn batch_name(decided: u32) -> String {
     format!("batch/{decided}")
@@ -29,15 +31,11 @@ pub(super) fn outcome_name(batch: u32, id: &str) -> String {
 }
 
 pub(super) fn conflict() -> Failure {
-    failure("turn.conflict", "the turn is known already, or another owner has it")
+    Failure::new("turn.conflict", "the turn is known already, or another owner has it")
 }
 
 pub(super) fn cancelled() -> Failure {
-    failure("turn.cancelled", "the turn was stopped, and cannot be resumed")
-}
-
-pub(super) fn failure(code: &'static str, message: &str) -> Failure {
-    Failure { code: code.into(), message: message.to_owned(), status: None }
+    Failure::new("turn.cancelled", "the turn was stopped, and cannot be resumed")
 }
 
 /// Returns why a turn was stopped, if `state` is that of a stopped turn.

@@ -8,20 +8,18 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::super::end::{End, Point};
 use super::super::machine::{Entry, Machine};
 use super::super::options::TurnOptions;
-use super::super::progress::Progress;
-
+use super::super::progress::{End, Point, Progress};
 use super::Durable;
 use super::journal::Journal;
-use super::records::{self, failure};
+use super::records;
 use super::snapshot::KeptState;
 use crate::error::Error;
+use crate::error::Failure;
 use crate::json::Json;
 use crate::store::Kept;
 use crate::tool::Call;
-use crate::trace::Failure;
 
 /// Added to `seq` if the earlier owner may have shown events without storing them. It is larger
 /// than their number, so no `seq` is used twice.
@@ -91,9 +89,9 @@ impl Durable {
         kept: Option<Kept>,
         known: bool,
     ) -> Result<Entry, Failure> {
-        let unknown = || failure("turn.not_found", "no such turn is kept");
+        let unknown = || Failure::new("turn.not_found", "no such turn is kept");
         let kept = kept.ok_or_else(unknown)?;
-        let foreign = || failure("store.version", "the turn was kept by another version");
+        let foreign = || Failure::new("store.version", "the turn was kept by another version");
         let state = KeptState::read(&kept.state).filter(|_| known).ok_or_else(foreign)?;
         let KeptState { point, mut progress, .. } = state;
         let record = self.turn.record_mut();
@@ -110,7 +108,7 @@ impl Durable {
         }
         let wanted = resume.get("toolBatchId").and_then(Json::as_u64);
         if wanted.is_some_and(|wanted| wanted != u64::from(batch)) {
-            return Err(failure("turn.conflict", "the turn has gone on behind that batch"));
+            return Err(Failure::new("turn.conflict", "the turn has gone on behind that batch"));
         }
         record.restore(fresh);
         let (mut running, mut recorded) = (None, BTreeSet::new());

@@ -2,15 +2,14 @@
 //!
 //! Hosts read its members `status`, `seq`, `leaseMs` and `keepsText` (`pkg/src/kept.ts`).
 
-use super::super::end::{End, Point};
+use super::super::event::PhaseName;
 use super::super::machine::Machine;
 use super::super::phase::Phase;
-use super::super::progress::Progress;
+use super::super::progress::{End, Point, Progress};
 use super::journal::Journal;
 use crate::json::Json;
 use crate::store::FORMAT;
 use crate::stream::Usage;
-use crate::trace::PhaseName;
 
 const POINTS: [(&str, Point); 5] = [
     ("action", Point::Action),

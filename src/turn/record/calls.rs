@@ -2,26 +2,25 @@
 
 use sha2::{Digest, Sha256};
 
+use super::super::event::{EventKind, PhaseName, ResultView};
 use super::super::options::TurnOptions;
 use super::super::phase::Phase;
 use super::super::progress::Progress;
 use super::super::prompt::{Answered, Exchange, unique};
-use super::super::protocol::Effect;
+use super::super::protocol::{CancelReason, Effect};
 use super::Record;
+use super::outcomes::{cancelled, soft_stop};
 use crate::json::Json;
 use crate::limits;
 use crate::signature::hex;
 use crate::store;
 use crate::stream::{self, Response};
-use crate::tool::{Call, CallBatch, Fate, Need, Outcome, Refusal, Settled, Status, Terms, Verdict};
-use crate::trace::{CallView, EventKind, PhaseName, ResultView};
-
-/// Characters of one result in a composed answer.
-const COMPOSED_CHARS: usize = 2_000;
+use crate::tool::CallView;
+use crate::tool::{Call, CallBatch, Fate, Need, Outcome, Refusal, Settled, Terms, Verdict};
 
 /// The calls of one response, with the rest of it.
 #[derive(Debug, Clone)]
-pub(in super::super) struct Calling {
+pub(crate) struct Calling {
     batch: CallBatch,
     /// What the model said with the calls. If calls wait for the user's approval, also the answers
     /// to the others.
@@ -31,21 +30,21 @@ pub(in super::super) struct Calling {
 
 /// The place of a batch in its turn.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) struct Place {
-    pub(in super::super) phase: PhaseName,
-    pub(in super::super) cycle: u32,
+pub(crate) struct Place {
+    pub(crate) phase: PhaseName,
+    pub(crate) cycle: u32,
     /// `toolBatchId`, once the calls are judged.
-    pub(in super::super) id: u32,
+    pub(crate) id: u32,
     /// The calls waited for the user's approval before.
-    pub(in super::super) is_approved: bool,
+    pub(crate) is_approved: bool,
     /// A refused call would run in a tool phase. The action phase uses this after the batch.
-    pub(in super::super) elsewhere: bool,
+    pub(crate) elsewhere: bool,
 }
 
 /// Calls before they run.
 impl Calling {
     /// Takes the calls of a response, and requests the inputs that they need.
-    pub(in super::super) fn new(response: Response, record: &mut Record) -> Self {
+    pub(crate) fn new(response: Response, record: &mut Record) -> Self {
         let (options, progress) = (&record.options, &mut record.progress);
         let mut ids = Vec::new();
         let mut calls = Vec::with_capacity(response.calls.len());
@@ -72,13 +71,13 @@ impl Calling {
     }
 
     /// Makes a batch from its stored form.
-    pub(in super::super) fn stored(calls: Vec<Call>, exchange: Exchange, place: Place) -> Self {
+    pub(crate) fn stored(calls: Vec<Call>, exchange: Exchange, place: Place) -> Self {
         Self { batch: CallBatch::stored(calls), exchange, place }
     }
 
     /// Makes a batch of the calls that wait for the user's approval. `approved` returns what the
     /// user decided on a signature.
-    pub(in super::super) fn approved(
+    pub(crate) fn approved(
         &self,
         record: &Record,
         approved: impl Fn(&str) -> Option<bool>,
@@ -89,7 +88,7 @@ impl Calling {
     }
 
     /// Takes a verdict.
-    pub(in super::super) fn check(&mut self, call: u32, verdict: Verdict, record: &mut Record) {
+    pub(crate) fn check(&mut self, call: u32, verdict: Verdict, record: &mut Record) {
         let project = record.options.project_id.as_deref();
         let checked = self.batch.checked(call, verdict, project, |call| record.recalls(call));
         if let Some(call) = checked {
@@ -98,18 +97,13 @@ impl Calling {
     }
 
     /// Takes the stored outcome of another turn, and its age in milliseconds.
-    pub(in super::super) fn recall(
-        &mut self,
-        call: u32,
-        found: Option<(Outcome, u64)>,
-        record: &Record,
-    ) {
+    pub(crate) fn recall(&mut self, call: u32, found: Option<(Outcome, u64)>, record: &Record) {
         self.batch.recalled(call, found, &record.options.tools);
     }
 
     /// Judges the calls once no input is missing, and starts the accepted ones. Returns whether
     /// they were judged.
-    pub(in super::super) fn judge(&mut self, record: &mut Record) -> bool {
+    pub(crate) fn judge(&mut self, record: &mut Record) -> bool {
         if self.batch.is_judged() || !self.batch.is_checked() {
             return false;
         }
@@ -121,7 +115,7 @@ impl Calling {
 
     /// Restores a stored batch, with the outcomes that are stored. This has the same effects as when
     /// the calls were judged; the caller drops them. Returns whether all calls have settled.
-    pub(in super::super) fn restore(
+    pub(crate) fn restore(
         &mut self,
         record: &mut Record,
         outcome: impl Fn(u32, &str) -> Option<(Outcome, u64)>,
@@ -177,7 +171,7 @@ impl Calling {
 /// Calls that run, and their outcomes.
 impl Calling {
     /// Takes over a batch whose owner is gone.
-    pub(in super::super) fn take_over(&mut self, record: &mut Record) {
+    pub(crate) fn take_over(&mut self, record: &mut Record) {
         let again = self.batch.take_over(record.now, &terms(&record.options, &record.progress));
         for (place, call) in self.listed().enumerate() {
             if again.contains(&call.number()) {
@@ -187,37 +181,37 @@ impl Calling {
     }
 
     /// Settles a batch whose owner is gone and whose turn is cancelled.
-    pub(in super::super) fn abandon(&mut self) {
+    pub(crate) fn abandon(&mut self) {
         self.batch.abandon(&cancelled());
     }
 
     /// Takes what a running tool settled with.
-    pub(in super::super) fn settle(&mut self, call: u32, settled: Settled, record: &Record) {
+    pub(crate) fn settle(&mut self, call: u32, settled: Settled, record: &Record) {
         self.batch.settle(record.now, call, settled);
     }
 
     /// Emits progress of a running call. It has no other effect.
-    pub(in super::super) fn report(&self, call: u32, data: Json<'static>, record: &mut Record) {
+    pub(crate) fn report(&self, call: u32, data: Json<'static>, record: &mut Record) {
         let Some(call) = self.batch.running().find(|one| one.number() == call) else { return };
         let (tool_call_id, name) = (call.view().id.clone(), call.view().name.clone());
         record.emit(EventKind::ToolProgress { tool_call_id, name, data });
     }
 
     /// Ends the checks, or cancels the calls whose time is over.
-    pub(in super::super) fn time_out(&mut self, record: &mut Record) {
+    pub(crate) fn time_out(&mut self, record: &mut Record) {
         if !self.batch.is_judged() {
             return self.batch.stop_checks();
         }
         for call in self.batch.time_out(record.now) {
-            record.push(Effect::CancelTool { call, reason: "timeout" });
+            record.push(Effect::CancelTool { call, reason: CancelReason::Timeout });
         }
     }
 
     /// Cancels the calls that have not settled, because the turn ends.
-    pub(in super::super) fn cancel(&mut self, record: &mut Record) {
+    pub(crate) fn cancel(&mut self, record: &mut Record) {
         if self.batch.is_judged() {
             for call in self.batch.cancel(record.now, &cancelled()) {
-                record.push(Effect::CancelTool { call, reason: "cancelled" });
+                record.push(Effect::CancelTool { call, reason: CancelReason::Cancelled });
             }
             self.close(record);
         }
@@ -225,12 +219,12 @@ impl Calling {
 
     /// Records settled outcomes, and settles the replays of them. Returns whether all calls have
     /// settled.
-    pub(in super::super) fn settle_replays(&mut self, record: &mut Record) -> bool {
+    pub(crate) fn settle_replays(&mut self, record: &mut Record) -> bool {
         self.batch.settle_replays(&mut record.ledger)
     }
 
     /// Shows the results of a batch whose calls have all settled, and adds them to the conversation.
-    pub(in super::super) fn close(&mut self, record: &mut Record) {
+    pub(crate) fn close(&mut self, record: &mut Record) {
         record.progress.tools_ms += self.batch.elapsed_ms(record.now);
         let is_boxed = record.is_boxed();
         let mut answered = std::mem::take(&mut self.exchange.calls);
@@ -265,25 +259,25 @@ impl Calling {
         }
     }
 
-    pub(in super::super) fn batch(&self) -> &CallBatch {
+    pub(crate) fn batch(&self) -> &CallBatch {
         &self.batch
     }
 
-    pub(in super::super) fn exchange(&self) -> &Exchange {
+    pub(crate) fn exchange(&self) -> &Exchange {
         &self.exchange
     }
 
-    pub(in super::super) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Place {
         self.place
     }
 
     /// Whether calls wait for the user's approval.
-    pub(in super::super) fn is_waiting(&self) -> bool {
+    pub(crate) fn is_waiting(&self) -> bool {
         self.waiting().next().is_some()
     }
 
     /// The calls that wait for the user's approval.
-    pub(in super::super) fn approvals(&self) -> Vec<CallView> {
+    pub(crate) fn approvals(&self) -> Vec<CallView> {
         self.waiting().map(|call| call.view().clone()).collect()
     }
 
@@ -295,17 +289,17 @@ impl Calling {
     }
 
     /// The calls with a result, in the model's order.
-    pub(in super::super) fn listed(&self) -> impl Iterator<Item = &Call> {
+    pub(crate) fn listed(&self) -> impl Iterator<Item = &Call> {
         self.batch.calls().iter().filter(|call| call.has_result())
     }
 
     /// The calls that wait for the user's approval.
-    pub(in super::super) fn waiting(&self) -> impl Iterator<Item = &Call> {
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &Call> {
         self.batch.calls().iter().filter(|call| call.fate() == Fate::Waiting)
     }
 
     /// The results of the calls that have settled.
-    pub(in super::super) fn results(&self) -> impl Iterator<Item = ResultView> {
+    pub(crate) fn results(&self) -> impl Iterator<Item = ResultView> {
         self.settled().map(|(call, outcome, duration_ms)| ResultView {
             tool_call_id: call.view().id.clone(),
             name: call.view().name.clone(),
@@ -421,47 +415,4 @@ pub(in super::super) fn reuse_key(options: &TurnOptions, call: &Call) -> String 
 
 fn tenant(options: &TurnOptions) -> &str {
     options.keep.as_ref().map_or("", |keep| keep.tenant.as_str())
-}
-
-/// The outcome of a refused call in the unified loop, which needs a result for each call.
-fn soft_stop(call: &Call, refusal: Refusal) -> Outcome {
-    let notice = refusal.notice(&[&call.view().name]);
-    match refusal {
-        Refusal::Duplicate => {
-            Outcome::told(Status::Blocked, format!("DUPLICATE_BLOCKED: {notice}"))
-        }
-        Refusal::Budget => Outcome::told(Status::Skipped, notice),
-        Refusal::InvalidArguments
-        | Refusal::NotAllowed
-        | Refusal::NotApproved
-        | Refusal::ToolsDisabled
-        | Refusal::UnknownTool => Outcome::told(Status::Blocked, notice),
-    }
-}
-
-/// The outcome of a call that was cancelled because the turn ended.
-fn cancelled() -> Outcome {
-    let message = "the turn ended before the tool did";
-    Outcome::failed(Status::Cancelled, "tool.cancelled", message)
-}
-
-/// Composes an answer from the results, for a model that gave no answer.
-pub(in super::super) fn compose(results: impl Iterator<Item = ResultView>) -> String {
-    let mut lines = Vec::new();
-    for view in results.filter(|view| !view.replayed) {
-        let result = view.outcome.for_model();
-        let mut text: String = result.chars().take(COMPOSED_CHARS).collect();
-        if text.len() < result.len() {
-            text.push('…');
-        }
-        let label = match view.outcome.status {
-            Status::Ok => String::new(),
-            status => format!(" ({})", status.name()),
-        };
-        lines.push(format!("{}{label}: {text}", view.name));
-    }
-    if lines.is_empty() {
-        return "The model gave no answer, and no tool was run.".to_owned();
-    }
-    format!("The model gave no answer. These are the tool results:\n\n{}", lines.join("\n\n"))
 }

@@ -3,31 +3,30 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::super::end::End;
+use super::super::event::{Event, EventKind, PhaseName};
+use super::super::progress::End;
 use super::super::protocol::Effect;
 use super::{Calling, Record};
 use crate::json::Json;
 use crate::stream::{Response, Usage};
 use crate::tool::{Call, Outcome, Refusal, Status};
-use crate::trace::{Event, EventKind, PhaseName};
-
-type Members = Vec<(&'static str, Json<'static>)>;
+use crate::trace::{self, Members};
 
 impl Record {
-    pub(in super::super) fn push(&mut self, effect: Effect) {
+    pub(crate) fn push(&mut self, effect: Effect) {
         self.effects.push_back(effect);
     }
 
-    pub(in super::super) fn pop(&mut self) -> Option<Effect> {
+    pub(crate) fn pop(&mut self) -> Option<Effect> {
         self.effects.pop_front()
     }
 
     /// Takes all effects.
-    pub(in super::super) fn drain(&mut self) -> VecDeque<Effect> {
+    pub(crate) fn drain(&mut self) -> VecDeque<Effect> {
         std::mem::take(&mut self.effects)
     }
 
-    pub(in super::super) fn emit(&mut self, kind: EventKind) {
+    pub(crate) fn emit(&mut self, kind: EventKind) {
         self.progress.seq += 1;
         let phase = match kind {
             EventKind::Complete { .. } => PhaseName::Complete,
@@ -43,12 +42,12 @@ impl Record {
         }));
     }
 
-    pub(in super::super) fn phase_started(&mut self, resumed: bool) {
+    pub(crate) fn phase_started(&mut self, resumed: bool) {
         self.trace("orchestration_phase_start", vec![]);
         self.emit(EventKind::PhaseStart { resumed });
     }
 
-    pub(in super::super) fn phase_ended(&mut self) {
+    pub(crate) fn phase_ended(&mut self) {
         self.trace("orchestration_phase_end", vec![]);
         self.emit(EventKind::PhaseEnd);
     }
@@ -110,7 +109,7 @@ impl Record {
         }
     }
 
-    pub(in super::super) fn emit_complete(&mut self, composed: bool) {
+    pub(crate) fn emit_complete(&mut self, composed: bool) {
         self.emit(EventKind::Complete {
             full_content: self.progress.shown.clone(),
             usage: self.progress.usage,
@@ -120,7 +119,7 @@ impl Record {
     }
 
     /// Emits the last event of a turn that was cancelled or has failed, and the result.
-    pub(in super::super) fn ended(&mut self, end: &End) {
+    pub(crate) fn ended(&mut self, end: &End) {
         match end {
             End::Cancelled(reason) => self.emit(EventKind::Cancelled { reason: reason.clone() }),
             End::Failed(failure) => self.emit(EventKind::Error(failure.clone())),
@@ -152,20 +151,15 @@ impl Record {
         if !self.options.trace {
             return;
         }
-        let details = Json::object([
-            ("phase", self.progress.phase.name().name().into()),
-            ("toolBatchId", Json::integer(u64::from(self.progress.batch))),
-        ]);
-        let project = self.options.project_id.as_ref();
-        let mut members = vec![
-            ("type".into(), kind.into()),
-            ("requestId".into(), self.options.request_id.to_string().into()),
-            ("projectId".into(), project.map_or(Json::Null, |id| id.to_string().into())),
-            ("atMs".into(), Json::integer(self.now.saturating_sub(self.started))),
-        ];
-        members.extend(own.into_iter().map(|(key, value)| (key.into(), value)));
-        members.push(("details".into(), details));
-        self.push(Effect::Trace(Json::Object(members)));
+        let source = trace::Source {
+            request_id: &self.options.request_id,
+            project_id: self.options.project_id.as_deref(),
+            at_ms: self.now.saturating_sub(self.started),
+            phase: self.progress.phase.name().name(),
+            tool_batch_id: u64::from(self.progress.batch),
+        };
+        let event = trace::event(kind, &source, own);
+        self.push(Effect::Trace(event));
     }
 }
 

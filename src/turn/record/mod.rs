@@ -4,11 +4,14 @@
 
 mod calls;
 mod emit;
+mod outcomes;
 
-pub(super) use calls::{Calling, Place, compose, reuse_key};
+pub(super) use calls::{Calling, Place, reuse_key};
+pub(super) use outcomes::compose;
 
 use std::collections::VecDeque;
 
+use super::event::{EventKind, PhaseName};
 use super::options::{Mode, TurnOptions};
 use super::phase::{Phase, Step, retract};
 use super::progress::Progress;
@@ -19,7 +22,6 @@ use crate::inference::{Inference, Rules};
 use crate::secret::Secret;
 use crate::stream::{Delta, Response};
 use crate::tool::Ledger;
-use crate::trace::{EventKind, PhaseName};
 
 /// What a turn knows and tells.
 #[derive(Debug, Clone)]

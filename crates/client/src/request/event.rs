@@ -208,7 +208,8 @@ mod tests {
             match effect {
                 Effect::Trace(event) => events.push(event.to().unwrap()),
                 Effect::Fetch { inference, attempt, .. } => {
-                    let failed = || Input::ResponseFailed { inference, attempt, message: "no" };
+                    let failed =
+                        || Input::ResponseFailed { inference, attempt, message: "no".into() };
                     let input = texts.next().map_or_else(failed, |text| {
                         let usage = Usage { input_tokens: Some(3), ..Usage::default() };
                         let deltas = vec![Delta::Text((*text).to_owned()), Delta::Usage(usage)];

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use futures::channel::oneshot;
 use serde::de::DeserializeOwned;
 
-use crate::drive::{Inputs, Machine, drive};
+use crate::drive::{Inputs, drive};
 use crate::effects::{Asked, OnTrace, UnderWay};
 use crate::error::Error;
 use crate::feed::Feed;
@@ -91,7 +91,7 @@ pub fn run_with_tool_requests(options: PassOptions) -> Result<RunningPass, Error
     };
     running.spawn(async move {
         // Behind whatever the host has said by now: a pass that is cancelled at once asks nobody.
-        inputs.tell(Box::new(|pass: &mut Pass, now| pass.handle(now, Input::Start)));
+        inputs.tell(Input::Start);
         let done = drive(begun.machine, asked, inputs).await;
         let mut ended = ended(&done, begun.input);
         keep(&mut ended, begun.on_record.as_ref(), begun.in_result);
@@ -142,7 +142,7 @@ pub struct PassControl(Inputs<Pass>);
 impl PassControl {
     /// Ends the pass with `request.cancelled`.
     pub fn cancel(&self, reason: impl Into<String>) {
-        self.0.tell(Pass::cancel(reason.into()));
+        self.0.tell(Input::Cancel { reason: reason.into() });
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::error::Failure;
 use crate::json::table::{names, record};
 use crate::json::{Json, write_string};
 use crate::stream::Usage;
@@ -12,7 +13,36 @@ use crate::tool::{CallView, Outcome, Refusal};
 
 /// One event. `seq` counts from 1, without gaps unless the turn was resumed and events may have
 /// been shown without being stored.
+///
+/// ```
+/// use turnlock::Next;
+/// use turnlock::json::Json;
+/// use turnlock::turn::{Effect, EventKind, Input, Turn, TurnOptions};
+///
+/// let mut turn = Turn::new(TurnOptions::parse(
+///     br#"{ "dialect": "openai-chat", "requestId": "r1",
+///         "secret": "0123456789abcdef0123456789abcdef",
+///         "messages": [{ "role": "user", "content": "hi" }] }"#,
+/// )?)?;
+/// turn.handle(0, Input::Start);
+/// turn.handle(0, Input::Cancel { reason: "the tab was closed".into() });
+/// let mut last = None;
+/// while let Next::Effect(effect) = turn.poll() {
+///     if let Effect::Emit(event) = effect {
+///         last = Some(event);
+///     }
+/// }
+/// let event = last.unwrap();
+/// let EventKind::Cancelled { reason } = &event.kind else { panic!("{event:?}") };
+/// assert_eq!(reason, "the tab was closed");
+/// // The form that is sent over HTTP:
+/// let json = event.to_json();
+/// assert_eq!(json.get("type").and_then(Json::as_str), Some("cancelled"));
+/// assert_eq!(json.get("requestId").and_then(Json::as_str), Some("r1"));
+/// # Ok::<(), turnlock::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Event {
     /// The phase of the turn.
     pub phase: PhaseName,
@@ -44,6 +74,7 @@ names! {
 
 /// The kind of an event, with its data.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum EventKind {
     /// A phase begins, or continues in a resumed turn.
     PhaseStart {
@@ -108,39 +139,6 @@ pub enum EventKind {
     Error(Failure),
 }
 
-pub use failure::Failure;
-
-mod failure {
-    use super::Json;
-
-    /// Why a turn failed.
-    #[derive(Debug, Clone, PartialEq, Eq)]
-    pub struct Failure {
-        /// Stable code, such as `model.timeout`.
-        pub code: std::borrow::Cow<'static, str>,
-        /// The error message.
-        pub message: String,
-        /// The HTTP status, if there is one.
-        pub status: Option<u16>,
-    }
-
-    impl Failure {
-        /// Returns `{ code, message, details? }`.
-        #[must_use]
-        pub fn to_json(&self) -> Json<'static> {
-            let mut members = vec![
-                ("code".into(), Json::String(self.code.clone())),
-                ("message".into(), Json::string(self.message.clone())),
-            ];
-            if let Some(status) = self.status {
-                let details = Json::object([("status", Json::integer(u64::from(status)))]);
-                members.push(("details".into(), details));
-            }
-            Json::Object(members)
-        }
-    }
-}
-
 record! {
     /// The form of a call's result in events.
     pub struct ResultView as "ToolResult" {
@@ -160,6 +158,13 @@ record! {
 }
 
 impl Event {
+    /// Makes an event without a project, and before any batch of tool calls.
+    #[must_use]
+    pub fn new(phase: PhaseName, request_id: &str, seq: u64, kind: EventKind) -> Self {
+        let request_id = request_id.into();
+        Self { phase, request_id, project_id: None, tool_batch_id: 0, seq, kind }
+    }
+
     /// Returns the text of a `text` event.
     #[must_use]
     pub fn chunk(&self) -> Option<&str> {
@@ -276,16 +281,9 @@ impl Event {
     /// `data: <one line of JSON>` and a blank line.
     ///
     /// ```
-    /// use turnlock::trace::{Event, EventKind, PhaseName};
+    /// use turnlock::turn::{Event, EventKind, PhaseName};
     ///
-    /// let event = Event {
-    ///     phase: PhaseName::Unified,
-    ///     request_id: "r".into(),
-    ///     project_id: None,
-    ///     tool_batch_id: 0,
-    ///     seq: 2,
-    ///     kind: EventKind::Text("a\nb".into()),
-    /// };
+    /// let event = Event::new(PhaseName::Unified, "r", 2, EventKind::Text("a\nb".into()));
     /// let wire = event.to_sse();
     /// assert!(wire.starts_with("id: 2\ndata: {\"type\":\"text\","));
     /// assert!(wire.ends_with("\"chunk\":\"a\\nb\"}\n\n"));

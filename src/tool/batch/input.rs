@@ -1,0 +1,37 @@
+//! What a host says of a call.
+
+/// The host's verdict on the arguments of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// The arguments match the schema.
+    Valid {
+        /// The return value of the tool's `action(args)`, for the signature.
+        action: Option<String>,
+        /// Whether the user must approve the call.
+        approval: bool,
+    },
+    /// The arguments do not match the schema.
+    Invalid {
+        /// The errors, in the validator's words.
+        errors: String,
+    },
+}
+
+/// The result or error with which a tool settled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settled {
+    /// The tool returned.
+    Ok {
+        /// The JSON text of its value. The host truncates text that is far over the limit.
+        text: String,
+        /// Size of the whole text in bytes.
+        bytes: u64,
+    },
+    /// The tool threw, or returned a value that has no JSON form.
+    Error {
+        /// Stable code of the failure, such as `tool.threw`.
+        code: String,
+        /// The error message.
+        message: String,
+    },
+}
