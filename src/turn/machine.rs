@@ -36,6 +36,7 @@ use super::protocol::{Effect, Input};
 use super::record::{Calling, Record, compose};
 use crate::error::{Error, Failure};
 use crate::inference::{self, Heard, Inference};
+use crate::next::Next;
 use crate::tool::CallView;
 use crate::tool::Outcome;
 
@@ -74,6 +75,21 @@ pub(super) struct Entry {
 impl Machine {
     pub(super) fn new(options: TurnOptions) -> Result<Self, Error> {
         Ok(Self { state: State::Idle, end: None, record: Record::new(options)? })
+    }
+
+    /// Takes an input, and what is due by now.
+    pub(super) fn handle(&mut self, now_ms: u64, input: Input) {
+        self.record.advance(now_ms);
+        self.take(input);
+        self.expire();
+    }
+
+    /// Returns the next effect, or until when to wait.
+    pub(super) fn poll(&mut self) -> Next<Effect> {
+        match self.record.pop() {
+            Some(effect) => Next::Effect(effect),
+            None => Next::Wait { until: self.deadline() },
+        }
     }
 
     pub(super) fn record(&self) -> &Record {

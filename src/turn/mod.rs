@@ -165,11 +165,7 @@ impl Turn {
     /// ignored. Late, repeated and unknown inputs are ignored.
     pub fn handle(&mut self, now_ms: u64, input: Input) {
         match &mut self.0 {
-            Kind::Plain(turn) => {
-                turn.record_mut().advance(now_ms);
-                turn.take(input);
-                turn.expire();
-            }
+            Kind::Plain(turn) => turn.handle(now_ms, input),
             Kind::Durable(turn) => turn.handle(now_ms, input),
         }
     }
@@ -178,14 +174,52 @@ impl Turn {
     /// until [`Next::Wait`], and perform the effects in order. If no other input arrives in time,
     /// send [`Input::Timer`].
     pub fn poll(&mut self) -> Next<Effect> {
-        let effect = match &mut self.0 {
-            Kind::Plain(turn) => turn.record_mut().pop(),
-            Kind::Durable(turn) => turn.poll(),
-        };
-        let until = || match &self.0 {
-            Kind::Plain(turn) => turn.deadline(),
-            Kind::Durable(turn) => turn.deadline(),
-        };
-        effect.map_or_else(|| Next::Wait { until: until() }, Next::Effect)
+        match &mut self.0 {
+            Kind::Plain(turn) => turn.poll(),
+            Kind::Durable(turn) => match turn.poll() {
+                Some(effect) => Next::Effect(effect),
+                None => Next::Wait { until: turn.deadline() },
+            },
+        }
+    }
+}
+
+#[doc(hidden)]
+pub mod shell {
+    //! For the shell of the npm package; no part of the public interface.
+
+    use super::machine::Machine;
+    use super::options::TurnOptions;
+    use super::protocol::{Effect, Input};
+    use crate::error::Error;
+    use crate::next::Next;
+
+    /// A turn that is not kept, so that a core without stores carries nothing of them.
+    #[derive(Debug)]
+    pub struct Unkept(Machine);
+
+    impl Unkept {
+        /// As [`Turn::new`](super::Turn::new).
+        ///
+        /// # Errors
+        /// Those of [`Turn::new`](super::Turn::new), and `options.invalid` for `keep`.
+        pub fn new(options: TurnOptions) -> Result<Self, Error> {
+            options.check(false)?;
+            if options.keep.is_some() {
+                let expected = "none: this core has no stores".into();
+                return Err(Error::Options { option: "keep".to_owned(), expected });
+            }
+            Machine::new(options).map(Self)
+        }
+
+        /// As [`Turn::handle`](super::Turn::handle).
+        pub fn handle(&mut self, now_ms: u64, input: Input) {
+            self.0.handle(now_ms, input);
+        }
+
+        /// As [`Turn::poll`](super::Turn::poll).
+        pub fn poll(&mut self) -> Next<Effect> {
+            self.0.poll()
+        }
     }
 }

@@ -2,9 +2,9 @@
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
+use super::failure;
 use super::handles::CHAINS;
-use super::wire::{self, bad};
-use super::{failure, tagged};
+use super::wire::{self, bad, tagged};
 use turnlock::Next;
 use turnlock::chain::{
     Chain, ChainOptions, ClassifierOptions, Effect, Input, Learned, Pattern, Plan, PlanLimits,

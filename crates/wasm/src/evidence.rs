@@ -70,7 +70,7 @@ pub fn patch_apply(base: &[u8], patch: &[u8]) -> String {
         let wrong = || wire::bad("delta", "a patch that fits its base");
         Ok(made.ok_or_else(wrong)?.to_text())
     };
-    work().map_or_else(|error| failure(&error), super::tagged)
+    work().map_or_else(|error| failure(&error), wire::tagged)
 }
 
 /// A bundle, and until when it waits.

@@ -2,7 +2,8 @@
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use super::{failure, made, wire};
+use super::driven::made;
+use super::{failure, wire};
 use turnlock::error::Error;
 use turnlock::json::{Json, JsonError};
 use turnlock::limits;

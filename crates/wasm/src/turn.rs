@@ -1,0 +1,26 @@
+//! Turns. `driven` has the functions that drive them.
+
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use super::driven::made;
+use turnlock::turn::TurnOptions;
+
+#[cfg(feature = "durable")]
+use turnlock::turn::Turn;
+#[cfg(not(feature = "durable"))]
+use turnlock::turn::shell::Unkept as Turn;
+
+/// A turn from its options, as its number.
+#[wasm_bindgen]
+#[must_use]
+pub fn turn_new(options: &[u8]) -> String {
+    made(TurnOptions::parse(options).and_then(Turn::new))
+}
+
+/// A turn from what a store has of it, as its number.
+#[cfg(feature = "durable")]
+#[wasm_bindgen]
+#[must_use]
+pub fn turn_restore(options: &[u8]) -> String {
+    made(Turn::restore(options))
+}
