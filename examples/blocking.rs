@@ -54,7 +54,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             }
             Next::Effect(Effect::Done { result }) => {
                 println!();
-                let failed = result.get("error").inspect(|error| eprintln!("{}", error.to_text()));
+                let failed = result.error.inspect(|error| eprintln!("{error}"));
                 return Ok(ExitCode::from(u8::from(failed.is_some())));
             }
             // The tool runs while the turn waits for it, so it has settled when it would be cancelled.

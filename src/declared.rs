@@ -1,17 +1,27 @@
 //! The declared types, for the generator of declarations and documentation tables.
 
 use crate::json::table::{Describe, Shape};
-use crate::{bundle, chain, message, request, stats, stream, tool, turn};
+use crate::{bundle, chain, message, request, stats, stream, turn};
 
 /// Returns the types from which the generator starts, by room. The types that these name follow.
 #[must_use]
 pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
     vec![
-        ("turn", vec![turn::TurnOptions::shape()]),
+        (
+            "turn",
+            vec![
+                turn::TurnOptions::shape(),
+                turn::Event::shape(),
+                turn::TurnResult::shape(),
+                turn::TraceEvent::shape(),
+            ],
+        ),
         (
             "request",
             vec![
                 request::PassOptions::shape(),
+                request::PassEvent::shape(),
+                request::PassResult::shape(),
                 request::ParsedRequest::shape(),
                 request::Lint::shape(),
                 request::Inventory::shape(),
@@ -27,11 +37,6 @@ pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
             ],
         ),
         ("stream", vec![stream::FinishReason::shape(), stream::ErrorClass::shape()]),
-        ("tool", vec![tool::Refusal::shape()]),
-        (
-            "trace",
-            vec![turn::PhaseName::shape(), turn::CallView::shape(), turn::ResultView::shape()],
-        ),
         (
             "chain",
             vec![

@@ -14,7 +14,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::chain::PlanError;
-use crate::json::{Json, JsonError};
+use crate::json::JsonError;
+use crate::json::table::record;
 
 /// An error of any module of this crate.
 ///
@@ -106,37 +107,54 @@ impl std::error::Error for Error {
     }
 }
 
-/// Why a turn or a pass failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Failure {
-    /// Stable code, such as `model.timeout`.
-    pub code: Cow<'static, str>,
-    /// The error message.
-    pub message: String,
-    /// The HTTP status, if there is one.
-    pub status: Option<u16>,
+record! {
+    /// Why a turn or a pass failed.
+    pub struct Failure as "TurnFailure" {
+        /// Stable code, such as `model.timeout`.
+        code "code": Cow<'static, str>;
+        /// The error message.
+        message "message": String;
+        /// More about the failure, if there is more.
+        details "details?": Option<FailureDetails>;
+    }
 }
+
+record! {
+    /// More about a failure.
+    pub struct FailureDetails as "FailureDetails" {
+        /// The HTTP status of the model's response, if it is the reason.
+        status "status?": Option<u16>;
+    }
+}
+
+impl Eq for Failure {}
+
+impl Eq for FailureDetails {}
 
 impl Failure {
     /// Makes a failure without an HTTP status.
     #[must_use]
     pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
-        Self { code: code.into(), message: message.into(), status: None }
+        Self { code: code.into(), message: message.into(), details: None }
     }
 
-    /// Returns `{ code, message, details? }`.
+    /// With the HTTP status of the model's response.
     #[must_use]
-    pub fn to_json(&self) -> Json<'static> {
-        let mut members = vec![
-            ("code".into(), Json::String(self.code.clone())),
-            ("message".into(), Json::string(self.message.clone())),
-        ];
-        if let Some(status) = self.status {
-            let details = Json::object([("status", Json::integer(u64::from(status)))]);
-            members.push(("details".into(), details));
-        }
-        Json::Object(members)
+    pub fn with_status(mut self, status: u16) -> Self {
+        self.details = Some(FailureDetails { status: Some(status) });
+        self
+    }
+
+    /// Returns the HTTP status of the model's response, if it is the reason.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        self.details.as_ref().and_then(|details| details.status)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)
     }
 }
 

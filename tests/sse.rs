@@ -84,11 +84,7 @@ const NASTY: [&str; 7] = [
 fn what_is_written_is_read() {
     let kinds = |text: &str| {
         let text = text.to_owned();
-        [
-            EventKind::Text(text.clone()),
-            EventKind::Reasoning(text.clone()),
-            EventKind::Cancelled { reason: text },
-        ]
+        [EventKind::text(&*text), EventKind::reasoning(&*text), EventKind::cancelled(text)]
     };
     let events: Vec<Event> = NASTY
         .into_iter()

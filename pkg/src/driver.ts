@@ -13,8 +13,8 @@ import type { Commit, Store } from './stores/store.js'
 import type { Tool, ToolContext } from './tools.js'
 import type { Delta, PhaseName, TraceEvent, TurnEvent, TurnResult } from './types.js'
 
-/** The parts of a turn, and the receivers of its events. */
-export interface Host {
+/** The parts of a turn or of a pass, and the receivers of its events. */
+export interface Host<Result, Trace> {
   /** The machine to drive. @defaultValue "turn" */
   machine?: 'turn' | 'request'
   /** `undefined` if no model request will be sent. */
@@ -28,13 +28,13 @@ export interface Host {
   onEvent(event: TurnEvent): void
   /** Resolves when the readers have caught up; `undefined` if they are not behind. */
   room(): Promise<void> | undefined
-  onTrace: ((event: TraceEvent) => void) | undefined
-  onDone(result: TurnResult): void
+  onTrace: ((event: Trace) => void) | undefined
+  onDone(result: Result): void
   /** The core trapped; no event follows. */
   onFault(error: TurnlockError): void
 }
 
-type Effect =
+type Effect<Result, Trace> =
   | { type: 'fetch'; inference: number; attempt: number; body: ModelRequest }
   | { type: 'abort'; inference: number }
   | { type: 'check'; call: number; name: string; args: unknown }
@@ -43,8 +43,8 @@ type Effect =
   | RunTool
   | { type: 'cancel_tool'; call: number; reason: string }
   | { type: 'emit'; event: TurnEvent }
-  | { type: 'trace'; event: TraceEvent }
-  | { type: 'done'; result: TurnResult }
+  | { type: 'trace'; event: Trace }
+  | { type: 'done'; result: Result }
 
 /** A text event without the members that the driver adds: phase, toolBatchId, seq, chunk. */
 type Text = [phase: PhaseName, toolBatchId: number, seq: number, chunk: string]
@@ -69,9 +69,9 @@ const FAILURE_BODY = 8192
 /** Maximum bytes of one progress report of a tool. */
 const PROGRESS = 65_536
 
-export class Driver {
-  readonly #host: Host
-  readonly #loop: Loop<Effect | Text>
+export class Driver<Result = TurnResult, Trace = TraceEvent> {
+  readonly #host: Host<Result, Trace>
+  readonly #loop: Loop<Effect<Result, Trace> | Text>
   readonly #requests = new Map<number, AbortController>()
   readonly #tools = new Map<number, AbortController>()
   /** The arguments of each call, as transformed by its validator. */
@@ -81,7 +81,7 @@ export class Driver {
   #projectId: string | null
 
   /** @throws TurnlockError for options that the core rejects */
-  constructor(host: Host, restored: boolean, options: object) {
+  constructor(host: Host<Result, Trace>, restored: boolean, options: object) {
     this.#host = host
     this.#projectId = host.projectId
     const bytes = encode(JSON.stringify(options))
@@ -122,7 +122,7 @@ export class Driver {
     this.#host.onEvent({ type: 'text', phase, requestId, projectId, toolBatchId, seq, chunk })
   }
 
-  #perform(effect: Effect): void {
+  #perform(effect: Effect<Result, Trace>): void {
     switch (effect.type) {
       case 'emit':
         this.#projectId = effect.event.projectId

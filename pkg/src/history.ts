@@ -1,11 +1,11 @@
 /** Histories: converts messages of any shape into the provider's own message list. */
 import { answer, call, core, encode, type Core } from './core.js'
 import { TurnlockError } from './errors.js'
+import type { Repair } from './generated/common.js'
 import type {
   HistoryOptions,
   HistoryUpdate,
   NormalizedHistory,
-  Repair,
   Violation,
 } from './generated/history.js'
 import { onceFreed, stringify } from './pure.js'

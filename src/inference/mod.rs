@@ -203,7 +203,7 @@ impl Inference {
             return Heard::default();
         }
         let message = retry::status_message(status, body);
-        let failure = Failure { status: Some(status), ..Failure::new("model.status", message) };
+        let failure = Failure::new("model.status", message).with_status(status);
         let wait = retry_after_ms.unwrap_or_else(|| self.backoff_ms());
         self.fail(now, failure, retry::is_retryable(status).then_some(wait))
     }

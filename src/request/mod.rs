@@ -37,12 +37,16 @@ mod parse;
 mod prompt;
 mod rejected;
 mod replay;
+mod result;
+mod trace;
 
 pub use inventory::{Access, AccessReason, Inventory, InventoryTool, inventory};
 pub use lint::{Lint, LintCode, lint_prompt};
-pub use machine::Pass;
+pub use machine::{Pass, PassEffect};
 pub use options::{PassOptions, Policy, planned_input};
 pub use parse::{ParsedRequest, REQUEST_TOOL, RequestedCall, parse_tool_request};
 pub use prompt::{Channel, Template, plan as plan_prompt, request as request_prompt};
 pub use rejected::{Reason, Rejected};
 pub use replay::Recorded;
+pub use result::{FellBack, PassCall, PassOutcome, PassResult, PassToolResult};
+pub use trace::{AskedCall, PassEvent, PassEventKind, PassPhase, PassPlace};

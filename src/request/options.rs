@@ -126,9 +126,10 @@ impl PassOptions {
         Ok(options)
     }
 
-    /// Checks what one option alone does not show, and fills in what is made from the input. With
+    /// Checks that every value is in range, and fills in what is made from the input. With
     /// recorded results, the same input gives the same pass, byte for byte.
     pub(super) fn resolved(mut self) -> Result<Self, Error> {
+        self.check(&At::ROOT)?;
         self.input = input(self.input)?;
         if self.replay.is_some() {
             let digest = hex(&Sha256::digest(self.input.to_canonical().as_bytes()));

@@ -57,7 +57,7 @@ impl From<Refusal> for Reason {
 
 record! {
     /// A request or a call that is rejected.
-    pub struct Rejected as "Rejected" {
+    pub struct Rejected as "Rejected", read {
         /// The index of the call in the request, from 0; null for the request itself.
         index "index": Option<usize>;
         /// The name of the tool, if the call has one.

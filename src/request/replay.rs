@@ -2,32 +2,37 @@
 
 use crate::error::Error;
 use crate::json::Json;
-use crate::json::table::{At, Describe, Item, Member, Read, Shape, Write};
+use crate::json::table::{At, Item, Read, record};
 use crate::tool::{Outcome, Status};
 
-/// The recorded result of one call.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Recorded {
-    /// The signature of the call, which does not contain its id.
-    pub signature: String,
-    /// The id of the plan for which the call was made.
-    pub plan_id: String,
-    /// The outcome of the call.
-    pub outcome: Outcome,
-    /// The recorded duration, in milliseconds.
-    pub duration_ms: u64,
+record! {
+    /// The outcome of a call, recorded for a replay. Plain JSON.
+    pub struct Recorded as "RecordedCall" {
+        /// The signature of the call, which does not contain its id.
+        signature "signature": String;
+        /// The id of the plan for which the call was made. Of several records with one signature,
+        /// that of the same plan is used, else the last one.
+        plan_id "plan_id?": Option<String>;
+        /// The tool, for people.
+        tool_name "tool_name?": Option<String>;
+        /// The arguments, for people.
+        params "params?": Option<Json<'static>> as "Record<string, unknown>";
+        /// The recorded duration, in milliseconds.
+        duration_ms "duration_ms": u64;
+        /// The outcome of the call.
+        outcome "": Outcome;
+    }
 }
 
 impl Recorded {
     /// Makes the record of a call that was made for the plan `plan_id`.
     #[must_use]
     pub fn new(signature: String, plan_id: String, outcome: Outcome, duration_ms: u64) -> Self {
-        Self { signature, plan_id, outcome, duration_ms }
+        let (plan_id, tool_name, params) = (Some(plan_id), None, None);
+        Self { signature, plan_id, tool_name, params, duration_ms, outcome }
     }
 }
 
-/// Reads `{ signature, status, duration_ms, truncated, result?, error?, plan_id? }`; other members
-/// are for people.
 impl Read for Recorded {
     fn read(&mut self, entry: Json<'static>, at: &At<'_>) -> Result<(), Error> {
         let text = |key| entry.get(key).and_then(Json::as_str);
@@ -36,9 +41,11 @@ impl Read for Recorded {
             let signature = text("signature")?;
             (signature.len() == 64 && signature.bytes().all(hex)).then_some(Self {
                 signature: signature.to_owned(),
-                plan_id: text("plan_id").unwrap_or_default().to_owned(),
-                outcome: Outcome::read(&entry)?,
+                plan_id: text("plan_id").map(str::to_owned),
+                tool_name: text("tool_name").map(str::to_owned),
+                params: entry.get("params").cloned(),
                 duration_ms: entry.get("duration_ms")?.as_u64()?,
+                outcome: Outcome::read(&entry)?,
             })
         };
         *self = read().ok_or_else(|| at.wrong(self.expected()))?;
@@ -56,21 +63,13 @@ impl Item for Recorded {
     }
 }
 
-impl Write for Recorded {
-    fn write(&self) -> Json<'static> {
-        let mut members: Vec<Member> = vec![
-            ("signature".into(), self.signature.clone().into()),
-            ("plan_id".into(), self.plan_id.clone().into()),
-            ("duration_ms".into(), Json::integer(self.duration_ms)),
-        ];
-        members.extend(self.outcome.members());
-        Json::Object(members)
-    }
-}
-
-impl Describe for Recorded {
-    fn shape() -> Shape {
-        Shape::Any
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Recorded {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut read = Self::item();
+        let json = Json::deserialize(deserializer)?;
+        read.read(json, &At::ROOT).map_err(serde::de::Error::custom)?;
+        Ok(read)
     }
 }
 
@@ -82,5 +81,5 @@ pub(super) fn find<'a>(
     plan_id: &str,
 ) -> Option<&'a Recorded> {
     let same = || all.iter().rev().filter(|one| one.signature == signature);
-    same().find(|one| one.plan_id == plan_id).or_else(|| same().next())
+    same().find(|one| one.plan_id.as_deref() == Some(plan_id)).or_else(|| same().next())
 }

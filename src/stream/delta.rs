@@ -1,6 +1,6 @@
 //! The increments of a provider's stream, in a common vocabulary.
 
-use crate::json::table::names;
+use crate::json::table::{names, record};
 use crate::json::{Json, write_string};
 
 /// One increment of a model's response.
@@ -160,19 +160,48 @@ impl Usage {
     /// `{ inputTokens, outputTokens, totalTokens, cachedInputTokens?, reasoningTokens? }`.
     #[must_use]
     pub fn to_json(self) -> Json<'static> {
-        let mut members = Vec::new();
-        let mut put = |key: &'static str, value: Option<u64>| {
-            if let Some(value) = value {
-                members.push((key.into(), Json::integer(value)));
-            }
-        };
-        let (input, output) = (self.input_tokens, self.output_tokens);
-        put("inputTokens", Some(input.unwrap_or(0)));
-        put("outputTokens", Some(output.unwrap_or(0)));
-        put("totalTokens", Some(input.unwrap_or(0).saturating_add(output.unwrap_or(0))));
-        put("cachedInputTokens", self.cached_input_tokens);
-        put("reasoningTokens", self.reasoning_tokens);
-        Json::Object(members)
+        TokenUsage::from(self).to_json()
+    }
+}
+
+record! {
+    /// Tokens, as results and events have them. Numbers that the provider does not report count as
+    /// 0.
+    pub struct TokenUsage as "Usage", read {
+        /// Input tokens, including cached ones.
+        input_tokens "inputTokens": u64;
+        /// Output tokens, including reasoning.
+        output_tokens "outputTokens": u64;
+        /// Input and output tokens.
+        total_tokens "totalTokens": u64;
+        /// The input tokens that came from the provider's cache, if it reports them.
+        cached_input_tokens "cachedInputTokens?": Option<u64>;
+        /// The output tokens of the reasoning, if the provider reports them.
+        reasoning_tokens "reasoningTokens?": Option<u64>;
+    }
+}
+
+impl Copy for TokenUsage {}
+
+impl Default for TokenUsage {
+    fn default() -> Self {
+        Usage::default().into()
+    }
+}
+
+impl Eq for TokenUsage {}
+
+impl From<Usage> for TokenUsage {
+    fn from(usage: Usage) -> Self {
+        let Usage { input_tokens, output_tokens, cached_input_tokens, reasoning_tokens } = usage;
+        let (input_tokens, output_tokens) = (input_tokens.unwrap_or(0), output_tokens.unwrap_or(0));
+        Self {
+            input_tokens,
+            output_tokens,
+            total_tokens: input_tokens.saturating_add(output_tokens),
+            cached_input_tokens,
+            reasoning_tokens,
+        }
     }
 }
 

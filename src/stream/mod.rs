@@ -43,5 +43,5 @@ pub(crate) use events::{AnyEvents, Events};
 
 pub use assemble::{Call, Reasoning, Response};
 pub use decoder::Decoder;
-pub use delta::{Delta, ErrorClass, FinishReason, StreamError, Usage};
+pub use delta::{Delta, ErrorClass, FinishReason, StreamError, TokenUsage, Usage};
 pub use sse::{EventTooLarge, SseDecoder, SseEvent};

@@ -151,6 +151,10 @@ impl Read for Registry {
     fn expected(&self) -> &'static str {
         "an array"
     }
+
+    fn check(&self, at: &At<'_>) -> Result<(), Error> {
+        self.tools.check(at)
+    }
 }
 
 impl Describe for Registry {

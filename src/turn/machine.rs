@@ -382,7 +382,7 @@ impl Machine {
     }
 
     fn await_approval(&mut self, views: Vec<CallView>) {
-        self.record.emit(EventKind::ApprovalRequired(views.clone()));
+        self.record.emit(EventKind::ApprovalRequired { calls: views.clone() });
         self.pause(Point::Awaiting, views);
     }
 
@@ -418,7 +418,7 @@ impl Machine {
     /// Ends this turn as paused. A resumed turn continues at `point`.
     fn pause(&mut self, point: Point, approvals: Vec<CallView>) {
         self.record.phase_ended();
-        self.record.emit(EventKind::Paused { approvals });
+        self.record.emit_paused(approvals);
         self.finish(End::Paused(point));
     }
 

@@ -20,7 +20,7 @@
 //! use turnlock::json::Json;
 //! use turnlock::stream::{Delta, FinishReason};
 //! use turnlock::tool::{Registry, ToolSpec};
-//! use turnlock::turn::{Effect, Input, Settled, Turn, TurnOptions};
+//! use turnlock::turn::{Effect, Input, Settled, Turn, TurnOptions, TurnStatus};
 //!
 //! let secret = "0123456789abcdef0123456789abcdef"; // a host draws it
 //! let asked = [("role", "user".into()), ("content", "What is in notes.txt?".into())];
@@ -64,10 +64,7 @@
 //!                 |fact| !matches!(fact, Input::ToolSettled { call: one, .. } if *one == call),
 //!             ),
 //!             Effect::Emit(event) => shown.push_str(event.chunk().unwrap_or_default()),
-//!             Effect::Done { result } => {
-//!                 let said = result.get("status").and_then(|status| status.as_str());
-//!                 status = said.map(str::to_owned);
-//!             }
+//!             Effect::Done { result } => status = Some(result.status),
 //!             _ => {} // an aborted response, say
 //!         }
 //!     };
@@ -75,7 +72,7 @@
 //!     assert_eq!(until.is_none(), status.is_some());
 //! }
 //! assert_eq!((shown.as_str(), runs), ("Milk is on the list.", 1));
-//! assert_eq!(status.as_deref(), Some("complete"));
+//! assert_eq!(status, Some(TurnStatus::Complete));
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 
@@ -89,6 +86,8 @@ mod progress;
 mod prompt;
 mod protocol;
 mod record;
+mod result;
+mod trace;
 
 // Walks the table of `machine.rs`. It is not a part of the published crate.
 #[cfg(test)]
@@ -97,10 +96,12 @@ mod walk;
 
 pub use crate::error::Failure;
 pub use crate::tool::{CallView, Settled, Verdict};
-pub use event::{Event, EventKind, PhaseName, ResultView};
+pub use event::{Event, EventKind, PhaseName, ResultView, ResumePoint};
 pub use options::{Keep, Mode, TurnOptions};
 pub use policy::{Freeze, Policy, ResultsAs};
 pub use protocol::{CancelReason, Effect, Input};
+pub use result::{TurnResult, TurnStatus};
+pub use trace::{TraceEvent, TraceEventKind, TracePlace, TracedCall};
 
 use crate::error::Error;
 use crate::json::Json;

@@ -6,7 +6,7 @@ use super::policy::Policy;
 use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::json::Json;
-use crate::json::table::{At, names, options, read};
+use crate::json::table::{At, Read, names, options, read};
 use crate::limits;
 use crate::secret::Secret;
 use crate::tool::Registry;
@@ -133,9 +133,10 @@ impl TurnOptions {
         Ok(options)
     }
 
-    /// Checks what one option alone does not show. A `resumed` turn needs no messages, and its
-    /// policy may name tools that no longer exist.
+    /// Checks that every value is in range, and what one option alone does not show. A `resumed`
+    /// turn needs no messages, and its policy may name tools that no longer exist.
     pub(super) fn check(&self, resumed: bool) -> Result<(), Error> {
+        Read::check(self, &At::ROOT)?;
         if self.messages.is_empty() && !resumed {
             return Err(Error::option("messages", "at least one message"));
         }

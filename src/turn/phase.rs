@@ -186,10 +186,10 @@ impl Phase {
                 }
                 self.spoke = true;
                 self.text.push_str(&chunk);
-                Some(EventKind::Text(chunk))
+                Some(EventKind::Text { chunk })
             }
             Delta::Reasoning { text, .. } if !self.frozen && !text.is_empty() => {
-                Some(EventKind::Reasoning(text))
+                Some(EventKind::Reasoning { chunk: text })
             }
             Delta::ToolCallStart { .. } => {
                 self.frozen |= self.name == PhaseName::Tool;

@@ -3,6 +3,7 @@
 
 use super::event::PhaseName;
 use super::phase::Phase;
+use super::result::TurnStatus;
 use crate::error::Failure;
 use crate::stream::Usage;
 
@@ -71,12 +72,12 @@ pub(super) enum Point {
 }
 
 impl End {
-    pub(super) fn status(&self) -> &'static str {
+    pub(super) fn status(&self) -> TurnStatus {
         match self {
-            Self::Cancelled(_) => "cancelled",
-            Self::Complete => "complete",
-            Self::Failed(_) => "failed",
-            Self::Paused(_) => "paused",
+            Self::Cancelled(_) => TurnStatus::Cancelled,
+            Self::Complete => TurnStatus::Complete,
+            Self::Failed(_) => TurnStatus::Failed,
+            Self::Paused(_) => TurnStatus::Paused,
         }
     }
 

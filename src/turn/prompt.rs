@@ -103,8 +103,8 @@ impl Conversation {
     }
 
     /// The changes to the given history.
-    pub(super) fn repairs(&self) -> Json<'static> {
-        Json::Array(self.repairs.iter().map(message::Repair::to_json).collect())
+    pub(super) fn repairs(&self) -> &[message::Repair] {
+        &self.repairs
     }
 
     pub(super) fn add_notice(&mut self, notice: String) {

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::event::Event;
+use super::result::TurnResult;
+use super::trace::TraceEvent;
 use crate::inference::Part;
 use crate::json::Json;
 use crate::store::{Answer, Commit};
@@ -144,10 +146,11 @@ impl Input {
     }
 }
 
-/// An action that the host must perform. Perform the effects in order.
+/// An action that the host must perform. Perform the effects in order. A
+/// [pass](crate::request::PassEffect) has the same effects, with its own result and trace events.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Effect {
+pub enum Effect<R = TurnResult, T = TraceEvent> {
     /// Send a request to the model.
     Fetch {
         /// The number of the inference, from 1.
@@ -214,12 +217,11 @@ pub enum Effect {
     /// Show an event.
     Emit(Event),
     /// Record a [trace event](crate::trace).
-    Trace(Json<'static>),
+    Trace(T),
     /// The turn is over. This is the last effect.
     Done {
-        /// `{ requestId, status, text, fullContent, toolResults, blockedSignatures, usage,
-        /// inferences, repairs, error? }`.
-        result: Json<'static>,
+        /// What it came to.
+        result: R,
     },
 }
 
@@ -244,9 +246,46 @@ impl CancelReason {
     }
 }
 
-impl Effect {
+impl<R, T> Effect<R, T> {
     /// Whether the effect stops a request or a tool.
     pub(super) fn is_stop(&self) -> bool {
         matches!(self, Self::Abort { .. } | Self::CancelTool { .. })
+    }
+
+    /// Converts the result and the trace events.
+    #[must_use]
+    pub fn map<R2, T2>(
+        self,
+        result: impl FnOnce(R) -> R2,
+        trace: impl FnOnce(T) -> T2,
+    ) -> Effect<R2, T2> {
+        match self {
+            Self::Fetch { inference, attempt, body } => Effect::Fetch { inference, attempt, body },
+            Self::Abort { inference } => Effect::Abort { inference },
+            Self::Check { call, name, args } => Effect::Check { call, name, args },
+            Self::Recall { call, key } => Effect::Recall { call, key },
+            Self::Commit { attempt, commit } => Effect::Commit { attempt, commit },
+            Self::RunTool {
+                call,
+                name,
+                tool_call_id,
+                tool_batch_id,
+                idempotency_key,
+                max_result_bytes,
+                args,
+            } => Effect::RunTool {
+                call,
+                name,
+                tool_call_id,
+                tool_batch_id,
+                idempotency_key,
+                max_result_bytes,
+                args,
+            },
+            Self::CancelTool { call, reason } => Effect::CancelTool { call, reason },
+            Self::Emit(event) => Effect::Emit(event),
+            Self::Trace(event) => Effect::Trace(trace(event)),
+            Self::Done { result: one } => Effect::Done { result: result(one) },
+        }
     }
 }

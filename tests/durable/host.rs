@@ -148,7 +148,7 @@ impl World {
                 self.show(leg, &raw);
             }
             Effect::Trace(event) => {
-                let mut text = event.to_text();
+                let mut text = event.to_json().to_text();
                 if self.bug("host: text goes to the trace") {
                     text += &self.legs[leg].options;
                     text += &self.legs[leg].secret;

@@ -1,7 +1,7 @@
 //! What a leg shows, and how it ends.
 
 use serde_json::Value;
-use turnlock::json::Json;
+use turnlock::turn::TurnResult;
 
 use crate::leg::Wish;
 use crate::world::{What, World};
@@ -57,8 +57,8 @@ impl World {
         }
     }
 
-    pub fn done(&mut self, leg: usize, result: &Json<'static>) {
-        let result: Value = serde_json::from_str(&result.to_text()).expect("JSON");
+    pub fn done(&mut self, leg: usize, result: &TurnResult) {
+        let result: Value = serde_json::from_str(&result.to_json().to_text()).expect("JSON");
         self.note(|| format!("leg {leg} is done: {result}"));
         let one = &self.legs[leg];
         let (turn, owner) = (one.turn, one.owner.clone());

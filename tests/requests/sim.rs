@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use serde_json::{Value, json};
 use turnlock::Next;
 use turnlock::json::Json;
-use turnlock::request::{Pass, PassOptions};
+use turnlock::request::{Pass, PassEffect, PassEvent, PassOptions};
 use turnlock::signature::Signature;
 use turnlock::turn::{Effect, Input, Verdict};
 
@@ -13,7 +13,7 @@ use crate::common::Random;
 use crate::common::facts::{self, accepted, cut, late, misfit, response, settled};
 
 /// What a pass returns before its start and after its end.
-const END: Next<Effect> = Next::Wait { until: None };
+const END: Next<PassEffect> = Next::Wait { until: None };
 
 pub struct Sim<'a> {
     pub scenario: &'a Value,
@@ -164,7 +164,7 @@ impl<'a> Sim<'a> {
         }
     }
 
-    fn perform(&mut self, effect: Effect) {
+    fn perform(&mut self, effect: PassEffect) {
         match effect {
             Effect::Fetch { inference, attempt, body } => self.fetch(inference, attempt, &body),
             Effect::Abort { inference } => {
@@ -190,7 +190,7 @@ impl<'a> Sim<'a> {
             }
             Effect::Trace(event) => self.trace(&event),
             Effect::Done { result } => {
-                self.result = Some(serde_json::from_str(&result.to_text()).unwrap());
+                self.result = Some(serde_json::from_str(&result.to_json().to_text()).unwrap());
             }
             _ => panic!("not an effect of a pass: {effect:?}"),
         }
@@ -216,8 +216,8 @@ impl<'a> Sim<'a> {
         self.lanes.push(VecDeque::from([Input::ToolSettled { call, settled }]));
     }
 
-    fn trace(&mut self, event: &Json<'static>) {
-        let event: Value = serde_json::from_str(&event.to_text()).unwrap();
+    fn trace(&mut self, event: &PassEvent) {
+        let event: Value = serde_json::from_str(&event.to_json().to_text()).unwrap();
         if self.scenario["cancel"] == event["type"] {
             self.urgent.push_back(Input::Cancel { reason: "user".to_owned() });
         }

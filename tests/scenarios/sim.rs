@@ -214,11 +214,11 @@ impl<'a> Sim<'a> {
             }
             Effect::Emit(event) => self.event(&event),
             Effect::Trace(event) => {
-                let request = event.get("requestId").and_then(Json::as_str).unwrap();
+                let request = &event.request_id;
                 assert!(self.options.contains(&format!("\"requestId\":\"{request}\"")));
             }
             Effect::Done { result } => {
-                self.result = Some(serde_json::from_str(&result.to_text()).unwrap());
+                self.result = Some(serde_json::from_str(&result.to_json().to_text()).unwrap());
             }
             _ => panic!("an unknown effect: {effect:?}"),
         }

@@ -18,8 +18,9 @@ use crate::tool::{Tool, ToolContext, failed};
 use turnlock::Next;
 use turnlock::json::Json;
 use turnlock::limits;
+use turnlock::request::{Pass, PassEvent, PassResult};
 use turnlock::store::{Answer, Commit};
-use turnlock::turn::{Effect, Event, Input, Settled, Verdict};
+use turnlock::turn::{Effect, Event, Input, Settled, TraceEvent, Turn, TurnResult, Verdict};
 
 /// Milliseconds after which the core hears again that a response is held back.
 const HELD_BACK_MS: f64 = 1000.0;
@@ -31,17 +32,27 @@ const PROGRESS: usize = 65_536;
 const SLACK: u64 = 16;
 
 /// A machine with the grammar of a turn.
-pub(crate) trait Asks: Machine<Effect = Effect, Input = Input> {}
+pub(crate) trait Asks:
+    Machine<Effect = Effect<Self::Result, Self::Trace>, Input = Input>
+{
+    /// What it comes to.
+    type Result;
+    /// Its trace events.
+    type Trace: 'static;
+}
 
 macro_rules! asks {
-    ($machine:ty) => {
-        impl Asks for $machine {}
+    ($machine:ty, $result:ty, $trace:ty) => {
+        impl Asks for $machine {
+            type Result = $result;
+            type Trace = $trace;
+        }
 
         impl Machine for $machine {
-            type Effect = Effect;
+            type Effect = Effect<$result, $trace>;
             type Input = Input;
 
-            fn poll(&mut self) -> Next<Effect> {
+            fn poll(&mut self) -> Next<Self::Effect> {
                 self.poll()
             }
 
@@ -60,14 +71,14 @@ macro_rules! asks {
     };
 }
 
-asks!(turnlock::turn::Turn);
-asks!(turnlock::request::Pass);
+asks!(Turn, TurnResult, TraceEvent);
+asks!(Pass, PassResult, PassEvent);
 
 /// Gets trace events.
-pub(crate) type OnTrace = Arc<Dyn![Fn(&Json<'static>)]>;
+pub(crate) type OnTrace<T = TraceEvent> = Arc<Dyn![Fn(&T)]>;
 
 /// What a turn or a pass is made of, and where its events go.
-pub(crate) struct Asked<M: Machine> {
+pub(crate) struct Asked<M: Asks> {
     /// None where nothing will be asked.
     pub(crate) model: Option<Model>,
     pub(crate) tools: Arc<[Tool]>,
@@ -77,7 +88,7 @@ pub(crate) struct Asked<M: Machine> {
     /// The turn's own: whoever resumes it need not know it.
     pub(crate) project_id: Option<Arc<str>>,
     pub(crate) events: Feed<Event>,
-    pub(crate) on_trace: Option<OnTrace>,
+    pub(crate) on_trace: Option<OnTrace<M::Trace>>,
     pub(crate) inputs: Inputs<M>,
     pub(crate) under_way: UnderWay,
 }
@@ -92,9 +103,9 @@ pub(crate) struct UnderWay {
 }
 
 impl<M: Asks> Perform<M> for Asked<M> {
-    type End = Json<'static>;
+    type End = M::Result;
 
-    fn perform(&mut self, effect: Effect, tasks: &Tasks) -> Option<Json<'static>> {
+    fn perform(&mut self, effect: M::Effect, tasks: &Tasks) -> Option<M::Result> {
         match effect {
             Effect::Emit(event) => self.show(event),
             Effect::Fetch { inference, attempt, body } => {

@@ -1,6 +1,5 @@
 //! Between the core's JSON and serde.
 
-use serde::de::{Deserialize, Deserializer};
 use serde::ser::Serialize;
 
 use super::error::Error;
@@ -17,13 +16,4 @@ pub(super) fn to_json(value: &(impl Serialize + ?Sized)) -> Result<Json<'static>
         .map_err(|error| Error::new("json.not_serializable", error.to_string()))?;
     let read = Json::parse_lossy(text.as_bytes(), limits::HISTORY_BYTES);
     Ok(read.map_err(turnlock::Error::from)?.into_owned())
-}
-
-/// A member that is there has a value, be it null: serde's own reading of an `Option` loses it.
-pub(super) fn present<'de, T, D>(value: D) -> Result<Option<T>, D::Error>
-where
-    T: Deserialize<'de>,
-    D: Deserializer<'de>,
-{
-    T::deserialize(value).map(Some)
 }

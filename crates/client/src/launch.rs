@@ -12,14 +12,14 @@ use crate::error::Error;
 use crate::feed::Feed;
 use crate::guard::guarded;
 use crate::model::Model;
-use crate::result::{FailureView, TokenUsage, TurnResult, TurnStatus};
 use crate::running::Running;
 use crate::store::{Changed, Store};
 use crate::tool::Tool;
 use crate::turn::RunningTurn;
 use turnlock::json::Json;
 use turnlock::store::turn_key;
-use turnlock::turn::{Event, EventKind, Failure, Input, Keep, PhaseName, Turn};
+use turnlock::tool::Registry;
+use turnlock::turn::{Event, EventKind, Failure, Input, Keep, PhaseName, Turn, TurnResult};
 
 /// What every way of running a turn needs.
 #[derive(Clone, Default)]
@@ -30,6 +30,11 @@ pub(crate) struct TurnHost {
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) tenant: String,
     pub(crate) on_trace: Option<OnTrace>,
+}
+
+/// The tools as the core takes them.
+pub(crate) fn registry(tools: &[Tool]) -> Result<Registry, Error> {
+    Ok(Registry::new(tools.iter().map(Tool::declared).collect::<Result<_, _>>()?)?)
 }
 
 /// The members that a model decides.
@@ -118,34 +123,14 @@ impl Launch {
             under_way: UnderWay::default(),
         };
         machine.handle(clock::whole_now(), Input::Start);
-        let result = drive(machine, asked, self.inputs).await;
-        // The core writes what `TurnResult` reads.
-        if let Ok(result) = result.to() {
-            let _ = self.settle.send(result);
-        }
+        let _ = self.settle.send(drive(machine, asked, self.inputs).await);
     }
 
     /// Ends a turn that could not begin.
     pub(crate) fn fail(self, error: Error) {
-        let Error { code, message } = error;
-        let kind = EventKind::Error(Failure::new(code.clone(), message.clone()));
+        let failure = Failure::new(error.code, error.message);
+        let kind = EventKind::error(failure.clone());
         self.events.push(Event::new(PhaseName::Tool, &self.request_id, 1, kind));
-        let _ = self.settle.send(failed(&self.request_id, code.into_owned(), message));
-    }
-}
-
-/// What a turn comes to that has shown nothing.
-pub(crate) fn failed(request_id: &str, code: String, message: String) -> TurnResult {
-    TurnResult {
-        request_id: request_id.to_owned(),
-        status: TurnStatus::Failed,
-        text: String::new(),
-        full_content: String::new(),
-        tool_results: Vec::new(),
-        blocked_signatures: Vec::new(),
-        usage: TokenUsage::default(),
-        inferences: 0,
-        repairs: Vec::new(),
-        error: Some(FailureView { code, message, details: None }),
+        let _ = self.settle.send(TurnResult::failed(self.request_id, failure));
     }
 }

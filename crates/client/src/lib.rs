@@ -124,8 +124,6 @@ mod platform;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub mod request;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-mod result;
-#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod resume;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 mod running;
@@ -149,14 +147,14 @@ pub use model::Model;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use platform::{BoxFuture, MaybeSend, MaybeSync};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-pub use request::{
-    PassError, PassEvent, PassOptions, PassResult, RunningPass, run_with_tool_requests,
-};
-#[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-pub use result::{FailureView, TokenUsage, ToolResult, TurnResult, TurnStatus};
+pub use request::{PassError, PassOptions, Planned, RunningPass, run_with_tool_requests};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use resume::{Approval, ResumeOptions, cancel_turn, resume_turn};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use tool::{Tool, ToolContext};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use turn::{Control, RunningTurn, TurnOptions, run_turn};
+pub use turnlock::error::Failure;
+pub use turnlock::request::{PassEvent, PassResult};
+pub use turnlock::stream::TokenUsage;
+pub use turnlock::turn::{ResultView, TraceEvent, TurnResult, TurnStatus};

@@ -11,17 +11,15 @@ use serde::Deserialize;
 use crate::clock;
 use crate::error::Error;
 use crate::guard::called;
-use crate::launch::{Launch, TurnHost, of_model, owned, wire};
+use crate::launch::{Launch, TurnHost, of_model, owned, registry, wire};
 use crate::model::Model;
 use crate::platform::{MaybeSend, MaybeSync};
-use crate::result::TurnStatus;
 use crate::store::{Store, StoreError};
 use crate::tool::Tool;
 use crate::turn::RunningTurn;
 use turnlock::json::Json;
 use turnlock::store::{Kept, turn_key};
-use turnlock::tool::Registry;
-use turnlock::turn::{Keep, Turn};
+use turnlock::turn::{Keep, TraceEvent, Turn, TurnStatus};
 
 /// Milliseconds for which a store is waited for, to be read. Longer than any of ours waits itself.
 const READ_MS: f64 = 20_000.0;
@@ -103,7 +101,7 @@ impl ResumeOptions {
     #[must_use]
     pub fn on_trace(
         mut self,
-        on_trace: impl Fn(&Json<'static>) + MaybeSend + MaybeSync + 'static,
+        on_trace: impl Fn(&TraceEvent) + MaybeSend + MaybeSync + 'static,
     ) -> Self {
         self.host.on_trace = Some(Arc::new(on_trace));
         self
@@ -129,8 +127,7 @@ pub fn resume_turn(options: ResumeOptions) -> Result<RunningTurn, Error> {
     model.checked()?;
     check(&host)?;
     // Misuse is told now, not behind the store.
-    host.tools.iter().try_for_each(|tool| tool.wire().map(drop))?;
-    Registry::new(host.tools.iter().map(Tool::spec).collect())?;
+    registry(&host.tools)?;
     // An approval that cannot be read would be one that was not given.
     if !approvals.iter().all(Approval::is_readable) {
         return Err(Error::option("approvals", "signatures of calls"));

@@ -264,12 +264,17 @@ impl Tool {
         self.approval.is_some()
     }
 
-    /// The tool as the core takes it.
+    /// The tool as the core takes it, in JSON.
     pub(crate) fn wire(&self) -> Result<Json<'static>, Error> {
-        if let Some(wrong) = &self.wrong {
-            return Err(wrong.clone());
+        Ok(self.declared()?.to_json())
+    }
+
+    /// The tool as the core takes it.
+    pub(crate) fn declared(&self) -> Result<ToolSpec, Error> {
+        match &self.wrong {
+            Some(wrong) => Err(wrong.clone()),
+            None => Ok(self.spec()),
         }
-        Ok(self.spec().to_json())
     }
 
     pub(crate) fn spec(&self) -> ToolSpec {

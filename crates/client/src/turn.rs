@@ -9,25 +9,24 @@ use crate::clock;
 use crate::drive::Inputs;
 use crate::error::Error;
 use crate::json::to_json;
-use crate::launch::{Launch, TurnHost, failed, of_model, owned, wire};
+use crate::launch::{Launch, TurnHost, owned, registry};
 use crate::model::Model;
 use crate::platform::{MaybeSend, MaybeSync};
-use crate::result::TurnResult;
 use crate::running::{Running, stream_of_events};
 use crate::store::Store;
 use crate::tool::Tool;
 use turnlock::json::Json;
-use turnlock::turn::{Event, Input, Keep, Mode, Policy, Turn};
+use turnlock::turn::{
+    self, Event, Failure, Input, Keep, Mode, Policy, TraceEvent, Turn, TurnResult,
+};
 
 /// What [`run_turn`] takes.
 #[derive(Clone)]
 pub struct TurnOptions {
     model: Model,
     messages: Result<Json<'static>, Error>,
-    mode: Mode,
-    policy: Policy,
-    conversation_id: Option<String>,
-    keep: Option<Keep>,
+    /// What only the core reads.
+    turn: turn::TurnOptions,
     pub(crate) host: TurnHost,
 }
 
@@ -42,12 +41,9 @@ impl TurnOptions {
     /// in any shape that [`message`](turnlock::message) reads.
     pub fn new(model: Model, messages: impl Serialize) -> Self {
         Self {
+            turn: turn::TurnOptions::new(model.dialect, "", "", Vec::new()),
             model,
             messages: to_json(&messages),
-            mode: Mode::TwoStage,
-            policy: Policy::default(),
-            conversation_id: None,
-            keep: None,
             host: TurnHost { request_id: clock::random_id(), ..TurnHost::default() },
         }
     }
@@ -69,14 +65,14 @@ impl TurnOptions {
     /// Two phases (the default), or the plain loop.
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Self {
-        self.mode = mode;
+        self.turn.mode = mode;
         self
     }
 
     /// Limits and switches.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
-        self.policy = policy;
+        self.turn.policy = policy;
         self
     }
 
@@ -97,7 +93,7 @@ impl TurnOptions {
     /// The conversation, kept with the turn.
     #[must_use]
     pub fn conversation_id(mut self, id: impl Into<String>) -> Self {
-        self.conversation_id = Some(id.into());
+        self.turn.conversation_id = Some(id.into());
         self
     }
 
@@ -119,7 +115,7 @@ impl TurnOptions {
     /// How much is kept, and for how long. `owner` and `tenant` are the driver's own.
     #[must_use]
     pub fn keep(mut self, keep: Keep) -> Self {
-        self.keep = Some(keep);
+        self.turn.keep = Some(keep);
         self
     }
 
@@ -127,7 +123,7 @@ impl TurnOptions {
     #[must_use]
     pub fn on_trace(
         mut self,
-        on_trace: impl Fn(&Json<'static>) + MaybeSend + MaybeSync + 'static,
+        on_trace: impl Fn(&TraceEvent) + MaybeSend + MaybeSync + 'static,
     ) -> Self {
         self.host.on_trace = Some(Arc::new(on_trace));
         self
@@ -165,10 +161,10 @@ impl TurnOptions {
 /// # Panics
 /// Natively, outside of a tokio runtime.
 pub fn run_turn(options: TurnOptions) -> Result<RunningTurn, Error> {
-    let TurnOptions { model, messages, mode, policy, conversation_id, keep, host } = options;
+    let TurnOptions { model, messages, mut turn, host } = options;
     model.checked()?;
     if host.store.is_none() {
-        if keep.is_some() {
+        if turn.keep.is_some() {
             return Err(Error::option("keep", "a store with it"));
         }
         if host.tools.iter().any(Tool::may_need_approval) {
@@ -176,17 +172,20 @@ pub fn run_turn(options: TurnOptions) -> Result<RunningTurn, Error> {
             return Err(Error::option("store", why));
         }
     }
-    let keep = host.store.is_some().then(|| owned(&host.tenant, keep.unwrap_or_default()));
-    let mut members = vec![
-        ("messages", messages?),
-        ("mode", if mode == Mode::TwoStage { "two_stage" } else { "unified" }.into()),
-        ("policy", policy.to_json()),
-        ("conversationId", conversation_id.map_or(Json::Null, Json::from)),
-    ];
-    members.extend(of_model(&model));
-    let owner = keep.as_ref().map(|keep| keep.owner.clone());
-    let keep = keep.map_or(Json::Null, |keep| keep.to_json());
-    let machine = Turn::new(turnlock::turn::TurnOptions::from_json(wire(&host, keep, members)?)?)?;
+    let Json::Array(messages) = messages? else {
+        return Err(Error::option("messages", "an array"));
+    };
+    turn.keep = host.store.is_some().then(|| owned(&host.tenant, turn.keep.unwrap_or_default()));
+    let owner = turn.keep.as_ref().map(|keep| keep.owner.clone());
+    let turn = turn
+        .messages(messages)
+        .max_retries(model.max_retries)
+        .tools(registry(&host.tools)?)
+        .request_id(host.request_id.as_str().into())
+        .project_id(host.project_id.as_deref().map(Arc::from))
+        .secret(clock::random_hex(32).into())
+        .trace(host.on_trace.is_some());
+    let machine = Turn::new(turn)?;
     let (launch, mut turn) = Launch::new(&host);
     turn.running.spawn(launch.run(machine, Some(model), host, owner));
     Ok(turn)
@@ -245,8 +244,8 @@ impl RunningTurn {
         self.running.events.leave();
         let result = (&mut self.result).await;
         // Only a runtime that is being torn down drops a driver.
-        let gone = |_| failed(&self.request_id, "core.fault".to_owned(), "no answer".to_owned());
-        result.unwrap_or_else(gone)
+        let gone = Failure::new("core.fault", "no answer");
+        result.unwrap_or_else(|_| TurnResult::failed(self.request_id.clone(), gone))
     }
 }
 

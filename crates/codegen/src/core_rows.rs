@@ -163,7 +163,7 @@ fn record(name: &str, fields: &[Field]) -> Result<Form, String> {
         let inner = make();
         match declaration(&inner)?.form {
             Form::Object { members: flat, .. } => members.extend(flat),
-            Form::Cases(_) => tagged = Some(inner.name.to_owned()),
+            Form::Cases(_) | Form::Alias(_) => tagged = Some(inner.name.to_owned()),
             _ => return Err(format!("{name}: a flat row whose type has no members")),
         }
     }

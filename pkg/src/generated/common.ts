@@ -52,3 +52,210 @@ export interface ToolSpec {
  * - `allow`: Execute it again, for tools whose result changes, such as a poll.
  */
 export type Dedupe = 'block' | 'replay' | 'allow'
+
+/**
+ * How a call ended.
+ *
+ * - `blocked`: Unified mode: the call was refused. Its result is a notice for the model.
+ * - `cancelled`: The turn ended before the tool settled.
+ * - `error`: The tool threw, or returned a value that has no JSON form.
+ * - `ok`: The tool returned.
+ * - `skipped`: Unified mode: the call was not started, because no inference would read its result.
+ * - `timeout`: The tool exceeded its timeout and was cancelled. Whether it had an effect is
+ *   unknown.
+ * - `unknown`: The tool was started, and it is unknown whether it finished.
+ */
+export type ToolStatus =
+  'blocked' | 'cancelled' | 'error' | 'ok' | 'skipped' | 'timeout' | 'unknown'
+
+/** Why a call has no result. */
+export interface ToolError {
+  /** Stable code, such as `tool.threw`. */
+  code: string
+  /** The error message. */
+  message: string
+}
+
+/**
+ * Tokens, as results and events have them. Numbers that the provider does not report count as 0.
+ */
+export interface Usage {
+  /** Input tokens, including cached ones. */
+  inputTokens: number
+  /** Output tokens, including reasoning. */
+  outputTokens: number
+  /** Input and output tokens. */
+  totalTokens: number
+  /** The input tokens that came from the provider's cache, if it reports them. */
+  cachedInputTokens?: number
+  /** The output tokens of the reasoning, if the provider reports them. */
+  reasoningTokens?: number
+}
+
+/** More about a failure. */
+export interface FailureDetails {
+  /** The HTTP status of the model's response, if it is the reason. */
+  status?: number
+}
+
+/** One change made to a history. */
+export interface Repair {
+  /** What the provider would have refused. Stable. */
+  code: HistoryCode
+  /** What was done. */
+  action: RepairAction
+  /** The index of the element in the given history, from 0. */
+  index: number
+  /** The given id of the call, if the repair concerns one. */
+  toolCallId?: string
+  /** A description of the repair. */
+  detail: string
+}
+
+/**
+ * What a provider refuses in a history, by the project's provider rules. Some codes only explain
+ * the refusals of providers, because a normalized history cannot have the fault.
+ *
+ * - `ASSISTANT_BRIDGE_REQUIRED`: a user may not speak directly after a tool result
+ * - `CONTENT_EMPTY`: nothing was said here
+ * - `CONTENT_NULL`: content may not be null here
+ * - `CONTENT_SHAPE`: the content is in a shape that this provider does not take
+ * - `CONTENT_WHITESPACE`: the content is only white space
+ * - `FIELD_UNKNOWN`: a field that this provider does not know
+ * - `FIRST_MESSAGE_ROLE`: the first message must be the user's
+ * - `ITEM_ID_DUPLICATE`: the id of this item is used twice
+ * - `LAST_MESSAGE_ROLE`: the last message may not be the assistant's
+ * - `MSG_LIST_EMPTY`: there is no message but instructions
+ * - `NAME_FIELD_FORMAT`: the name has a form that this provider refuses
+ * - `PREFILL_UNSUPPORTED`: this model does not continue an assistant message
+ * - `REASONING_FINAL`: reasoning may not be the last block of a message
+ * - `REASONING_FOREIGN`: this provider does not take back this reasoning
+ * - `REASONING_ITEM_UNPAIRED`: a reasoning item must stand before the item it led to
+ * - `REASONING_MODIFIED`: reasoning must be sent back as it was
+ * - `REASONING_REQUIRED`: the reasoning of this message must be sent back
+ * - `ROLE_ALTERNATION`: the same role speaks twice in a row
+ * - `ROLE_UNSUPPORTED`: this provider does not know this role
+ * - `SYSTEM_MULTIPLE`: only one system message is taken
+ * - `SYSTEM_POSITION`: a system message is taken at the beginning only
+ * - `THOUGHT_SIGNATURE_MISSING`: the first call of a step must carry a thought signature
+ * - `TOOLS_REQUIRED_BY_HISTORY`: a history with tool calls needs tools to be declared
+ * - `TOOLS_TOO_MANY`: too many tools are declared
+ * - `TOOL_ARGS_EMPTY`: the arguments are empty
+ * - `TOOL_ARGS_INVALID_JSON`: the arguments are not JSON
+ * - `TOOL_ARGS_NOT_OBJECT`: the arguments are not an object
+ * - `TOOL_ARGS_TYPE`: the arguments have the wrong type
+ * - `TOOL_CALLS_TOO_MANY`: a message has too many calls
+ * - `TOOL_CALL_ID_DUPLICATE`: the id of this call is used before
+ * - `TOOL_CALL_ID_FORMAT`: the id of this call has a form that this provider refuses
+ * - `TOOL_CALL_ID_LENGTH`: the id of this call is too long
+ * - `TOOL_CALL_ID_MISSING`: the call has no id
+ * - `TOOL_CALL_OMITTED`: tool calls are left out by this strategy
+ * - `TOOL_CALL_PARTIAL`: the call was never complete
+ * - `TOOL_CALL_PENDING`: the history ends before this call has a result
+ * - `TOOL_CALL_UNANSWERED`: the call has no result
+ * - `TOOL_NAME_FORMAT`: the tool's name has a form that this provider refuses
+ * - `TOOL_NAME_MISSING`: the call names no tool
+ * - `TOOL_NAME_UNDECLARED`: the request does not declare the tool of this call
+ * - `TOOL_RESULT_BEFORE_CALL`: the result stands before its call
+ * - `TOOL_RESULT_DUPLICATE`: the call has another result
+ * - `TOOL_RESULT_EMPTY`: the result may not be empty
+ * - `TOOL_RESULT_MIXED_TURN`: results must be the only content of their message
+ * - `TOOL_RESULT_NAME_REQUIRED`: the result does not name its tool
+ * - `TOOL_RESULT_NOT_ADJACENT`: something stands between the call and its result
+ * - `TOOL_RESULT_ORDER`: the results are not in the order of their calls
+ * - `TOOL_RESULT_ORPHAN`: no call has this result
+ * - `TOOL_RESULT_TEXT_FIRST`: results must stand before other content
+ * - `TOOL_RESULT_TYPE`: the result is not text
+ * - `TOOL_USE_NOT_LAST`: calls must stand behind what was said
+ * - `TRAILING_WHITESPACE`: the last assistant text ends with white space
+ * - `UNICODE_LONE_SURROGATE`: half of a character
+ */
+export type HistoryCode =
+  | 'ASSISTANT_BRIDGE_REQUIRED'
+  | 'CONTENT_EMPTY'
+  | 'CONTENT_NULL'
+  | 'CONTENT_SHAPE'
+  | 'CONTENT_WHITESPACE'
+  | 'FIELD_UNKNOWN'
+  | 'FIRST_MESSAGE_ROLE'
+  | 'ITEM_ID_DUPLICATE'
+  | 'LAST_MESSAGE_ROLE'
+  | 'MSG_LIST_EMPTY'
+  | 'NAME_FIELD_FORMAT'
+  | 'PREFILL_UNSUPPORTED'
+  | 'REASONING_FINAL'
+  | 'REASONING_FOREIGN'
+  | 'REASONING_ITEM_UNPAIRED'
+  | 'REASONING_MODIFIED'
+  | 'REASONING_REQUIRED'
+  | 'ROLE_ALTERNATION'
+  | 'ROLE_UNSUPPORTED'
+  | 'SYSTEM_MULTIPLE'
+  | 'SYSTEM_POSITION'
+  | 'THOUGHT_SIGNATURE_MISSING'
+  | 'TOOLS_REQUIRED_BY_HISTORY'
+  | 'TOOLS_TOO_MANY'
+  | 'TOOL_ARGS_EMPTY'
+  | 'TOOL_ARGS_INVALID_JSON'
+  | 'TOOL_ARGS_NOT_OBJECT'
+  | 'TOOL_ARGS_TYPE'
+  | 'TOOL_CALLS_TOO_MANY'
+  | 'TOOL_CALL_ID_DUPLICATE'
+  | 'TOOL_CALL_ID_FORMAT'
+  | 'TOOL_CALL_ID_LENGTH'
+  | 'TOOL_CALL_ID_MISSING'
+  | 'TOOL_CALL_OMITTED'
+  | 'TOOL_CALL_PARTIAL'
+  | 'TOOL_CALL_PENDING'
+  | 'TOOL_CALL_UNANSWERED'
+  | 'TOOL_NAME_FORMAT'
+  | 'TOOL_NAME_MISSING'
+  | 'TOOL_NAME_UNDECLARED'
+  | 'TOOL_RESULT_BEFORE_CALL'
+  | 'TOOL_RESULT_DUPLICATE'
+  | 'TOOL_RESULT_EMPTY'
+  | 'TOOL_RESULT_MIXED_TURN'
+  | 'TOOL_RESULT_NAME_REQUIRED'
+  | 'TOOL_RESULT_NOT_ADJACENT'
+  | 'TOOL_RESULT_ORDER'
+  | 'TOOL_RESULT_ORPHAN'
+  | 'TOOL_RESULT_TEXT_FIRST'
+  | 'TOOL_RESULT_TYPE'
+  | 'TOOL_USE_NOT_LAST'
+  | 'TRAILING_WHITESPACE'
+  | 'UNICODE_LONE_SURROGATE'
+
+/**
+ * What was done with an element of a history.
+ *
+ * - `dropped`: It was left out.
+ * - `synthesized`: It was missing, and was added.
+ * - `moved`: It has another place.
+ * - `merged`: It was joined with the element before it.
+ * - `renamed`: It has another id or name.
+ * - `converted`: It has another form.
+ */
+export type RepairAction = 'dropped' | 'synthesized' | 'moved' | 'merged' | 'renamed' | 'converted'
+
+/** Why a turn or a pass failed. */
+export interface TurnFailure {
+  /** Stable code, such as `model.timeout`. */
+  code: string
+  /** The error message. */
+  message: string
+  /** More about the failure, if there is more. */
+  details?: FailureDetails
+}
+
+/**
+ * Why the model stopped.
+ *
+ * - `stop`: The response is complete.
+ * - `length`: The token limit was reached.
+ * - `tool_calls`: The model called tools. Also used if the provider reports `stop` after complete
+ *   calls.
+ * - `content_filter`: The provider withheld the rest.
+ * - `error`: The provider failed.
+ * - `other`: Another reason; see the provider's name.
+ */
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error' | 'other'

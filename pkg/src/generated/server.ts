@@ -5,8 +5,7 @@ import type { PerRequest, Session } from '../server/options.js'
 import type { Environment, TwoStageCallback } from '../server/two-stage.js'
 import type { Store } from '../stores/store.js'
 import type { Tool } from '../tools.js'
-import type { TraceEvent } from '../types.js'
-import type { Keep, Policy } from './turn.js'
+import type { Keep, Policy, TraceEvent } from './turn.js'
 
 /** The options of `createHandler`. */
 export interface HandlerOptions<S extends Session = Session> {

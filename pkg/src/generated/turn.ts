@@ -4,8 +4,17 @@ import type { Method } from '../options.js'
 import type { Approval } from '../resume.js'
 import type { Store } from '../stores/store.js'
 import type { Tool } from '../tools.js'
-import type { TraceEvent } from '../types.js'
-import type { Dialect, ToolSpec } from './common.js'
+import type {
+  Dialect,
+  FailureDetails,
+  FinishReason,
+  Repair,
+  ToolError,
+  ToolSpec,
+  ToolStatus,
+  TurnFailure,
+  Usage,
+} from './common.js'
 
 /** The options of a turn. */
 export interface TurnOptions {
@@ -143,6 +152,331 @@ export interface StoredAs {
    */
   gatherMs?: number | undefined
 }
+
+interface TurnEventMembers {
+  /** The phase of the turn. */
+  phase: PhaseName
+  /** The id of the turn. */
+  requestId: string
+  /** The host's project, if the host set one. */
+  projectId: string | null
+  /** The number of the last batch of tool calls; 0 before the first. */
+  toolBatchId: number
+  /**
+   * The number of the event in the turn, from 1. It has no gaps unless the turn was resumed and
+   * events may have been shown without being stored.
+   */
+  seq: number
+}
+
+/** An event of a turn. The last one is terminal: `complete`, `paused`, `cancelled` or `error`. */
+export type TurnEvent = TurnEventMembers & TurnEventKind
+
+/**
+ * The phase that an event names.
+ *
+ * - `tool_phase`: Two-stage mode: the tool phase.
+ * - `action_phase`: Two-stage mode: the action phase, which answers.
+ * - `unified`: Unified mode.
+ * - `complete`: Used by the event `complete` only.
+ */
+export type PhaseName = 'tool_phase' | 'action_phase' | 'unified' | 'complete'
+
+/** What happened in a turn. */
+export type TurnEventKind =
+  /** A phase begins, or continues in a resumed turn. */
+  | {
+      type: 'phase_start'
+      /** Whether the phase continues. Discard the text of its unfinished inference. */
+      resumed?: true
+    }
+  /** A phase ends; another one or the end of the turn follows. */
+  | {
+      type: 'phase_end'
+    }
+  /** Text for the user. */
+  | {
+      type: 'text'
+      /** The piece of text. */
+      chunk: string
+    }
+  /** Reasoning of the model. */
+  | {
+      type: 'reasoning'
+      /** The piece of text. */
+      chunk: string
+    }
+  /**
+   * Calls that are executed now or use another call's outcome; in unified mode, also refused calls.
+   */
+  | {
+      type: 'tool_calls'
+      /** The calls. */
+      toolCalls: ToolCall[]
+    }
+  /** A running tool reports its progress. */
+  | {
+      type: 'tool_progress'
+      /** The provider's id of the call. */
+      toolCallId: string
+      /** The tool. */
+      name: string
+      /** The progress data. */
+      data: unknown
+    }
+  /** The results of these calls, in the same order. */
+  | {
+      type: 'tool_results'
+      /** The results. */
+      toolResults: ToolResult[]
+    }
+  /** Calls that are not executed. */
+  | {
+      type: 'refused'
+      /** The calls. */
+      toolCalls: ToolCall[]
+      /** The reason. */
+      reason: RefusalReason
+      /** The notice for the model. */
+      notice: string
+      /** Signatures of all calls refused so far in this turn. */
+      blockedSignatures: string[]
+    }
+  /** Calls that the user must approve; the turn pauses. */
+  | {
+      type: 'approval_required'
+      /** The calls. */
+      toolCalls: ToolCall[]
+    }
+  /** Terminal: the turn waits to be resumed. */
+  | {
+      type: 'paused'
+      /** What names the turn and its last batch to whoever resumes it. */
+      resume: ResumePoint
+      /** The calls that wait for an approval. */
+      approvals?: ToolCall[]
+    }
+  /** Terminal: the turn has answered. */
+  | {
+      type: 'complete'
+      done: true
+      /** All text shown in this turn, in order. */
+      fullContent: string
+      /** Tokens of all inferences. */
+      usage: Usage
+      /** Signatures of all calls refused in this turn. */
+      blockedSignatures: string[]
+      /** Whether the answer was composed from the tool results, because the model gave none. */
+      composed?: true
+    }
+  /** Terminal: the host ended the turn. */
+  | {
+      type: 'cancelled'
+      /** The reason. */
+      reason: string
+    }
+  /** Terminal: the turn failed. */
+  | {
+      type: 'error'
+      /** Stable code, such as `model.timeout`. */
+      code: string
+      /** The error message. */
+      message: string
+      /** More about the failure, if there is more. */
+      details?: FailureDetails
+    }
+
+/** The form of a call in events. */
+export interface ToolCall {
+  /** The provider's id. */
+  id: string
+  /** The tool. */
+  name: string
+  /** The arguments, or the raw text as a string if it is not a complete JSON object. */
+  args: unknown
+  /** The signature. */
+  signature: string
+}
+
+/** The form of a call's result in events. */
+export interface ToolResult {
+  /** The provider's id of the call. */
+  toolCallId: string
+  /** The tool. */
+  name: string
+  /** How the call ended. */
+  status: ToolStatus
+  /** The value that the tool returned. */
+  result?: unknown
+  /** Why there is no result. */
+  error?: ToolError
+  /** Whether the result was cut to its limit. A cut result ends with a mark. */
+  truncated: boolean
+  /** Milliseconds from the start of the call until it settled. */
+  durationMs: number
+  /** The signature of the call. */
+  signature: string
+  /** Whether an earlier outcome was used instead of an execution. */
+  replayed: boolean
+}
+
+/**
+ * Why a call is not executed.
+ *
+ * - `budget`: The budget of the phase is spent.
+ * - `duplicate`: A call with the same signature was executed in this turn.
+ * - `invalid_arguments`: The arguments are not a JSON object, are too long, or do not match the
+ *   schema.
+ * - `not_allowed`: The tool is not on the allowlist of the phase.
+ * - `not_approved`: The user denied the approval.
+ * - `tools_disabled`: The phase has no tools.
+ * - `unknown_tool`: The tool is not in the registry.
+ */
+export type RefusalReason =
+  | 'budget'
+  | 'duplicate'
+  | 'invalid_arguments'
+  | 'not_allowed'
+  | 'not_approved'
+  | 'tools_disabled'
+  | 'unknown_tool'
+
+/** What a paused turn is resumed with. */
+export interface ResumePoint {
+  /** The id of the turn. */
+  requestId: string
+  /** The number of the last batch of tool calls. */
+  toolBatchId: number
+}
+
+/** What a turn came to. */
+export interface TurnResult {
+  /** The id of the turn. */
+  requestId: string
+  /** How the turn ended. */
+  status: TurnStatus
+  /** The answer: the text of the last action phase, or of the plain stream. */
+  text: string
+  /** All text that was shown, in order. */
+  fullContent: string
+  /** The results of the calls, in order. */
+  toolResults: ToolResult[]
+  /** Signatures of all calls that were refused, each once. */
+  blockedSignatures: string[]
+  /** Tokens of all inferences. */
+  usage: Usage
+  /** Requests to the model, not counting retries. */
+  inferences: number
+  /** The changes to the given history, so that the provider accepts it. */
+  repairs: Repair[]
+  /** Why the turn failed. */
+  error?: TurnFailure
+}
+
+/**
+ * How a turn ended.
+ *
+ * - `complete`: It has answered.
+ * - `paused`: It waits to be resumed.
+ * - `cancelled`: The host ended it.
+ * - `failed`: It could not go on.
+ */
+export type TurnStatus = 'complete' | 'paused' | 'cancelled' | 'failed'
+
+interface TraceEventMembers {
+  /** The id of the turn. */
+  requestId: string
+  /** The host's project, if the host set one. */
+  projectId: string | null
+  /** Milliseconds since the turn began. */
+  atMs: number
+  /** Where in the turn it happened. */
+  details: TracePlace
+}
+
+/** A trace event of a turn: names and numbers, never texts, arguments or results. */
+export type TraceEvent = TraceEventMembers & TraceEventKind
+
+/** Where in a turn something happened. */
+export interface TracePlace {
+  /** The phase. */
+  phase: PhaseName
+  /** The number of the last batch of tool calls; 0 before the first. */
+  toolBatchId: number
+}
+
+/** What happened in a turn. */
+export type TraceEventKind =
+  /** The turn begins. */
+  | {
+      type: 'tool_registration'
+      /** The names of its tools. */
+      tools: string[]
+    }
+  /** A call was accepted. */
+  | {
+      type: 'tool_call'
+      /** The tool. */
+      tool_name: string
+      /** The provider's id of the call. */
+      tool_call_id: string
+      /** The signature of the call. */
+      signature: string
+    }
+  /** A call has its outcome. */
+  | {
+      type: 'tool_result'
+      /** The tool. */
+      tool_name: string
+      /** The provider's id of the call. */
+      tool_call_id: string
+      /** The signature of the call. */
+      signature: string
+      /** How it ended. */
+      status: ToolStatus
+      /** Milliseconds from the start of the call until it settled. */
+      duration_ms: number
+      /** Whether an earlier outcome was used instead of an execution. */
+      replayed: boolean
+      /** Whether the result was cut to its limit. */
+      truncated: boolean
+    }
+  /** A call with the signature of an earlier one. */
+  | {
+      type: 'duplicate_tool_call'
+      /** The tool. */
+      tool_name: string
+      /** The provider's id of the call. */
+      tool_call_id: string
+      /** The signature of the call. */
+      signature: string
+    }
+  /** A phase begins. */
+  | {
+      type: 'orchestration_phase_start'
+    }
+  /** A phase ends. */
+  | {
+      type: 'orchestration_phase_end'
+    }
+  /** A response of the model was read, or is not read further. */
+  | {
+      type: 'llm_call'
+      /** The number of the inference, from 1. */
+      inference: number
+      /** The id of the turn's instruction in the request, if there was one. */
+      prompt_template_id: string | null
+      /** Lower-case hex SHA-256 of its text. */
+      prompt_template_hash: string | null
+      /** What the request had in addition to the given history. */
+      context_flags: string[]
+      /** How many calls the response has. */
+      tool_call_count: number
+      /** Why the model stopped, if it said so. */
+      finish_reason: FinishReason | null
+      /** The tokens, if the provider reported them. */
+      usage: Usage | null
+    }
 
 /** The options of `runTurn`. */
 export interface RunTurnOptions {

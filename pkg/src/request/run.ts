@@ -1,58 +1,38 @@
 /** Runs a tool-request pass in a page or a worker. */
 import { Driver } from '../driver.js'
 import { isTurnlockError, TurnlockError } from '../errors.js'
-import type { PassOptions, PromptTemplate, ToolRequestOptions } from '../generated/request.js'
+import type {
+  PassOptions,
+  PassResult,
+  PassToolResult,
+  PassTraceEvent,
+  PromptTemplate,
+  ToolRequestOptions,
+} from '../generated/request.js'
 import { TOOL_REQUEST_OPTIONS } from '../generated/rows.js'
 import { checkOptions, present } from '../options.js'
 import { stringify } from '../pure.js'
 import { randomHex, randomId } from '../random.js'
 import { describe } from '../serialize.js'
 import { abortReason, checkModel, wireTools } from '../turn.js'
-import type { TraceEvent, Usage } from '../types.js'
 import { redacted } from './redact.js'
-import type { PassCall, PassToolResult, PassTraceEvent, RecordedCall, Rejected } from './types.js'
 
 export type { ToolRequestOptions }
 
 /** A plan, and how it was made. */
-export interface ToolRequestResult<Plan = unknown> {
+export interface ToolRequestResult<Plan = unknown> extends Omit<
+  PassResult,
+  'error' | 'plan' | 'recorded' | 'text'
+> {
   plan: Plan
-  /** The results of the tools, including failures and time-outs, in the order of the requests. */
-  toolResults: PassToolResult[]
-  /** Every requested call, including blocked ones. */
-  calls: PassCall[]
-  /** Why the plan was made from the input alone; null if it had results. */
-  fellBack: null | 'no_request' | 'invalid_request' | 'all_failed'
-  /** The parts of requests that were rejected. */
-  rejected: Rejected[]
   /** The input of the plan pass. */
   input: Record<string, unknown>
   /** The model's text, without the code fence around it. */
   text: string
-  planId: string
-  runId: string
-  usage: Usage
-  /** Requests to the model, not counting retries. */
-  inferences: number
 }
 
 /** All options except `parsePlan`. */
 type AnyOptions = Omit<ToolRequestOptions, 'parsePlan'>
-
-interface Done {
-  plan?: unknown
-  text?: string
-  error?: { code: string; message: string; details?: Record<string, unknown> }
-  recorded: RecordedCall[]
-  toolResults: PassToolResult[]
-  calls: PassCall[]
-  rejected: Rejected[]
-  fellBack: ToolRequestResult['fellBack']
-  planId: string
-  runId: string
-  usage: Usage
-  inferences: number
-}
 
 /**
  * Requests a plan in two passes. The first asks the model which read-only data it needs; the
@@ -93,7 +73,7 @@ export async function runWithToolRequests<Plan = unknown>(
   }
 }
 
-function drive(options: AnyOptions): Promise<Done> {
+function drive(options: AnyOptions): Promise<PassResult> {
   const { model, input, tools, policy, replay, onTrace, redact, signal } = options
   checkModel(model)
   checkRecording(options)
@@ -106,27 +86,26 @@ function drive(options: AnyOptions): Promise<Done> {
     ...own,
     ...present({ planId: options.planId, runId: options.runId }),
     ...{ dialect: model.dialect, maxRetries: model.maxRetries, tools: wireTools(tools) },
-    ...{ input, policy, replay: replay as unknown[] | undefined },
+    ...{ input, policy, replay: replay && [...replay] },
     source: options.source ?? (recording ? 'paper' : undefined),
     requestPrompt: template(options.prompts?.request),
     planPrompt: template(options.prompts?.plan),
     startedAt: options.startedAt ?? (replay ? 0 : Date.now()),
     trace: onTrace !== undefined,
   }
-  return new Promise<Done>((resolve, reject) => {
+  return new Promise<PassResult>((resolve, reject) => {
     const over = () => signal?.removeEventListener('abort', onAbort)
-    const trace = (event: TraceEvent) => {
-      const one = event as unknown as PassTraceEvent
-      onTrace?.call(options, redact ? redacted(one, redact) : one)
+    const trace = (event: PassTraceEvent) => {
+      onTrace?.call(options, redact ? redacted(event, redact) : event)
     }
-    const driver = new Driver(
+    const driver = new Driver<PassResult, PassTraceEvent>(
       {
         ...{ machine: 'request', model, tools: tools ?? {}, projectId: null },
         requestId: options.runId ?? (own.runId as string | undefined) ?? '',
         onEvent: () => {},
         room: () => undefined,
         onTrace: onTrace && trace,
-        onDone: (result) => (over(), resolve(result as unknown as Done)),
+        onDone: (result) => (over(), resolve(result)),
         onFault: (error) => (over(), reject(error)),
       },
       false,

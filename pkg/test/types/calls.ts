@@ -71,13 +71,11 @@ openHistory({ dialect: 'gemini', conversationId: TENANT })
 interface Message {
   role: string
 }
-interface Started extends TraceEvent {
-  type: 'tool_call'
-}
+type Started = Extract<TraceEvent, { type: 'tool_call' }>
 createHandler({
   ...{ model, store: redisStore(async () => 0), authorize: () => ({ tenant: 'a' }) },
   prepare: (messages: Message[]) => messages.filter(({ role }) => role !== 'system'),
-  onTrace: (event: Started) => void event.type,
+  onTrace: (event: Started) => void event.tool_name,
 })
 
 // An object of a class has what it needs for itself.

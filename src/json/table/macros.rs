@@ -126,13 +126,13 @@ macro_rules! record {
     (
         $(#[doc = $doc:literal])*
         pub struct $name:ident as $ts:literal, read {
-            $($(#[doc = $field_doc:literal])* $field:ident $json:literal : $type:ty;)*
+            $($(#[doc = $field_doc:literal])* $field:ident $json:literal : $type:ty $(as $own:literal)?;)*
         }
     ) => {
         $crate::json::table::record! {
             $(#[doc = $doc])*
             pub struct $name as $ts {
-                $($(#[doc = $field_doc])* $field $json : $type;)*
+                $($(#[doc = $field_doc])* $field $json : $type $(as $own)?;)*
             }
         }
 
@@ -383,14 +383,40 @@ macro_rules! names {
     };
 }
 
-/// Declares an enum of records, which the member `type` tells apart.
+/// Declares an enum of records, which the member `type` tells apart. `, "done" = true` behind a tag
+/// is a member that always has this value. `, read` behind the TypeScript name adds a reader.
 macro_rules! cases {
+    (
+        $(#[doc = $doc:literal])*
+        pub enum $name:ident as $ts:literal, read {
+            $(
+                $(#[doc = $case_doc:literal])*
+                $case:ident $tag:literal {
+                    $($(#[doc = $field_doc:literal])* $field:ident $json:literal : $type:ty,)*
+                }
+            )*
+        }
+    ) => {
+        $crate::json::table::cases! {
+            $(#[doc = $doc])*
+            pub enum $name as $ts {
+                $(
+                    $(#[doc = $case_doc])*
+                    $case $tag { $($(#[doc = $field_doc])* $field $json : $type,)* }
+                )*
+            }
+        }
+
+        $crate::json::table::reader_of_cases!(
+            $name { $($case $tag { $($field $json: $type),* })* }
+        );
+    };
     (
         $(#[doc = $doc:literal])*
         pub enum $name:ident as $ts:literal {
             $(
                 $(#[doc = $case_doc:literal])*
-                $case:ident $tag:literal {
+                $case:ident $tag:literal $(, $fixed:literal = $value:literal)? {
                     $($(#[doc = $field_doc:literal])* $field:ident $json:literal : $type:ty,)*
                 }
             )*
@@ -420,10 +446,12 @@ macro_rules! cases {
             /// values are written without a copy.
             #[allow(dead_code, reason = "only some events hold large values")]
             pub(crate) fn append(&self, out: &mut String) {
+                #[allow(unused_imports, reason = "a case without members")]
                 use $crate::json::table::{Range, Row, append};
                 match self {
                     $(
                         Self::$case { $($field),* } => {
+                            $(out.push_str(concat!(",\"", $fixed, "\":", $value));)?
                             $({
                                 const ROW: Row = Row::new($json, false, Range::Any);
                                 append(ROW.name, ROW.sparse, $field, out);
@@ -436,12 +464,16 @@ macro_rules! cases {
             /// Returns the members besides `type`.
             #[allow(dead_code, reason = "some events are only written as text")]
             pub(crate) fn members(&self) -> Vec<$crate::json::table::Member> {
+                #[allow(unused_imports, reason = "a case without members")]
                 use $crate::json::table::{Range, Row, Write, members};
                 match self {
                     $(
                         Self::$case { $($field),* } => {
-                            const ROWS: &[Row] = &[$(Row::new($json, false, Range::Any)),*];
-                            let values: &[&dyn Write] = &[$($field),*];
+                            const ROWS: &[Row] = &[
+                                $(Row::new($fixed, false, Range::Any),)?
+                                $(Row::new($json, false, Range::Any)),*
+                            ];
+                            let values: &[&dyn Write] = &[$(&$value,)? $($field),*];
                             members(ROWS, values)
                         }
                     )*
@@ -451,13 +483,19 @@ macro_rules! cases {
 
         impl $crate::json::table::Describe for $name {
             fn shape() -> $crate::json::table::Shape {
+                #[allow(unused_imports, reason = "a case without members")]
                 use $crate::json::table::{Case, Definition, Describe, Range, Row, Shape};
                 Shape::Named(|| {
                     let cases = vec![
                         $({
-                            const ROWS: &[Row] = &[$(Row::new($json, false, Range::Any)),*];
-                            let shapes: Vec<(&[&'static str], Shape)> =
-                                vec![$((&[$($field_doc),*][..], <$type as Describe>::shape())),*];
+                            const ROWS: &[Row] = &[
+                                $(Row::new($fixed, false, Range::Any),)?
+                                $(Row::new($json, false, Range::Any)),*
+                            ];
+                            let shapes: Vec<(&[&'static str], Shape)> = vec![
+                                $((&[], Shape::Literal(stringify!($value))),)?
+                                $((&[$($field_doc),*][..], <$type as Describe>::shape())),*
+                            ];
                             let shapes = shapes.into_iter().map(|one| (one, None));
                             Case::new($tag, &[$($case_doc),*], ROWS, shapes)
                         }),*
@@ -470,12 +508,27 @@ macro_rules! cases {
 }
 
 /// Declares a struct of the members that all cases share, around one of them. In JSON, `type` comes
-/// first, then these members, then those of the case.
+/// first, then these members, then those of the case. `, read` behind the cases adds a reader.
 macro_rules! envelope {
     (
         $(#[doc = $doc:literal])*
+        pub struct $name:ident as $ts:literal of $kind:ident, read {
+            $($(#[doc = $field_doc:literal])* $field:ident $json:literal : $type:ty $(as $own:literal)?;)*
+        }
+    ) => {
+        $crate::json::table::envelope! {
+            $(#[doc = $doc])*
+            pub struct $name as $ts of $kind {
+                $($(#[doc = $field_doc])* $field $json : $type $(as $own)?;)*
+            }
+        }
+
+        $crate::json::table::reader_of_envelope!($name of $kind { $($field: $type),* });
+    };
+    (
+        $(#[doc = $doc:literal])*
         pub struct $name:ident as $ts:literal of $kind:ident {
-            $($(#[doc = $field_doc:literal])* $field:ident $json:literal : $type:ty;)*
+            $($(#[doc = $field_doc:literal])* $field:ident $json:literal : $type:ty $(as $own:literal)?;)*
         }
     ) => {
         $(#[doc = $doc])*
@@ -525,7 +578,7 @@ macro_rules! envelope {
         $crate::json::table::described! {
             $(#[doc = $doc])*
             $name as $ts {
-                $($(#[doc = $field_doc])* $type, None;)*
+                $($(#[doc = $field_doc])* $type $(as $own)?, None;)*
                 $kind, None;
             }
         }

@@ -22,14 +22,15 @@
 //! | [`options!`] | a struct with defaults and a builder | yes | yes |
 //! | [`record!`] | a struct of results | with `, read` | yes |
 //! | [`borrowed!`] | a struct of results that borrows from the host's texts | no | yes |
-//! | [`cases!`] | an enum of records, told apart by a member | no | yes |
-//! | [`envelope!`] | a struct of members that all cases share, around one of them | no | yes |
+//! | [`cases!`] | an enum of records, told apart by a member | with `, read` | yes |
+//! | [`envelope!`] | a struct of members that all cases share, around one of them | with `, read` | yes |
 //! | [`names!`] | an enum of names, strings in JSON | yes | yes |
 //!
 //! - A row without `=` has the default of its type.
 //! - A JSON name that ends with `?` is left out by the writer if the value is `None`, `false` or an
 //!   empty list; otherwise `None` is written as `null`.
 //! - `Json<'static> as "Record<string, unknown>"` gives a row of results its TypeScript type.
+//! - `, "done" = true` behind the tag of a case is a member that always has this value.
 //! - `=> "…"` at the end of a row is the one message for everything that is wrong with its value.
 //! - A record under the JSON name `""` has its members among those of the outer record.
 //!
@@ -53,7 +54,7 @@ pub use describe::{Case, Definition, Field, Form, Shape};
 pub(crate) use macros::{
     blank, cases, described, envelope, first, flag, names, options, range, record, shape, writer,
 };
-pub(crate) use result::{read_result, reader};
+pub(crate) use result::{read_members, read_result, reader, reader_of_cases, reader_of_envelope};
 pub(crate) use value::{At, Item, Read, Write};
 
 use std::borrow::Cow;

@@ -1,6 +1,6 @@
 //! How results are read back.
 
-use super::{At, Options};
+use super::{At, Member, Options, Read, Row};
 use crate::error::Error;
 use crate::json::Json;
 
@@ -12,8 +12,17 @@ pub(crate) fn read_result(
     at: &At<'_>,
 ) -> Result<(), Error> {
     let Json::Object(mut members) = json else { return Err(at.wrong("an object")) };
-    let rows = result.rows();
-    for (slot, row) in result.slots().into_iter().zip(rows) {
+    read_members(result.rows(), result.slots(), &mut members, at)
+}
+
+/// As [`read_result`], for members whose values are taken.
+pub(crate) fn read_members(
+    rows: &[Row],
+    slots: Vec<&mut dyn Read>,
+    members: &mut [Member],
+    at: &At<'_>,
+) -> Result<(), Error> {
+    for (slot, row) in slots.into_iter().zip(rows) {
         let at = at.member(row.name, row.range);
         match members.iter_mut().find(|(key, _)| key == row.name) {
             Some((_, value)) if slot.takes_null() || !value.is_null() => {
@@ -82,4 +91,63 @@ macro_rules! reader {
     };
 }
 
-pub(crate) use reader;
+/// Declares the reader of the members of one of several records.
+macro_rules! reader_of_cases {
+    ($name:ident { $($case:ident $tag:literal { $($field:ident $json:literal: $type:ty),* })* }) => {
+        impl $name {
+            /// Reads the members of the case whose `type` is `tag`.
+            fn read_members(
+                tag: &str,
+                members: &mut [$crate::json::table::Member],
+                at: &$crate::json::table::At<'_>,
+            ) -> Result<Self, $crate::error::Error> {
+                use $crate::json::table::{Item, Range, Read, Row, read_members};
+                match tag {
+                    $($tag => {
+                        const ROWS: &[Row] = &[$(Row::new($json, false, Range::Any)),*];
+                        $(let mut $field = <$type as Item>::item();)*
+                        let slots: Vec<&mut dyn Read> = vec![$(&mut $field),*];
+                        read_members(ROWS, slots, members, at)?;
+                        Ok(Self::$case { $($field),* })
+                    })*
+                    _ => Err(at.member("type", Range::Any).wrong("a type that exists")),
+                }
+            }
+        }
+    };
+}
+
+/// Declares the reader of the members that all cases share, and of one of them.
+macro_rules! reader_of_envelope {
+    ($name:ident of $kind:ident { $($field:ident: $type:ty),* }) => {
+        impl $name {
+            /// Reads the JSON form. Unknown members are ignored.
+            ///
+            /// # Errors
+            /// `options.invalid` with the path of a member that is missing or of the wrong type.
+            pub fn from_json(json: $crate::json::Json<'static>) -> Result<Self, $crate::error::Error> {
+                use $crate::json::table::{At, Item, Read, read_members};
+                let at = At::ROOT;
+                let tag = json.get("type").and_then(|tag| tag.as_str()).map(str::to_owned);
+                let $crate::json::Json::Object(mut members) = json else {
+                    return Err(at.wrong("an object"));
+                };
+                let kind = $kind::read_members(&tag.unwrap_or_default(), &mut members, &at)?;
+                $(let mut $field = <$type as Item>::item();)*
+                let slots: Vec<&mut dyn Read> = vec![$(&mut $field),*];
+                read_members(Self::ROWS, slots, &mut members, &at)?;
+                Ok(Self { $($field,)* kind })
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let json = $crate::json::Json::deserialize(deserializer)?;
+                Self::from_json(json).map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+pub(crate) use {reader, reader_of_cases, reader_of_envelope};

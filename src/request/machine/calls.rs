@@ -6,12 +6,15 @@ use super::super::options::PassOptions;
 use super::super::parse::RequestedCall;
 use super::super::rejected::Reason;
 use super::super::replay;
-use super::{Pass, State, Step};
+use super::super::result::{PassOutcome, PassToolResult};
+use super::super::trace::PassPhase;
+use super::{Pass, State};
 use crate::json::Json;
 use crate::limits;
 use crate::signature::hex;
 use crate::tool::{
-    Call, CallBatch, Fate, Need, Outcome, Refusal, Rules, Settled, Status, Terms, Verdict,
+    Call, CallBatch, Fate, Need, Outcome, Refusal, Rules, Settled, Status, Terms, ToolError,
+    Verdict,
 };
 use crate::turn::{CancelReason, Effect};
 
@@ -60,27 +63,19 @@ impl PassOptions {
     }
 }
 
-/// `{ tool_name, params, duration_ms, result | error }`: the entry of `tool_results`.
-fn entry(call: &Call) -> Option<Json<'static>> {
+/// The entry of `tool_results`.
+fn entry(call: &Call) -> Option<PassToolResult> {
     let (outcome, duration_ms) = call.outcome()?;
-    let last = match (&outcome.result, &outcome.error) {
-        (Some(result), _) => ("result", result.clone()),
-        (None, error) => {
-            let error = error.as_ref();
-            let text = |text: Option<&String>| Json::from(text.cloned().unwrap_or_default());
-            let error = Json::object([
-                ("code", text(error.map(|error| &error.code))),
-                ("message", text(error.map(|error| &error.message))),
-            ]);
-            ("error", error)
-        }
-    };
-    Some(Json::object([
-        ("tool_name", call.view().name.clone().into()),
-        ("params", call.view().args.clone()),
-        ("duration_ms", Json::integer(duration_ms)),
-        last,
-    ]))
+    let none = || ToolError { code: String::new(), message: String::new() };
+    Some(PassToolResult {
+        tool_name: call.view().name.clone(),
+        params: call.view().args.clone(),
+        duration_ms,
+        outcome: match (&outcome.result, &outcome.error) {
+            (Some(result), _) => PassOutcome::Result(result.clone()),
+            (None, error) => PassOutcome::Error(error.clone().unwrap_or_else(none)),
+        },
+    })
 }
 
 impl Pass {
@@ -149,7 +144,7 @@ impl Pass {
         let accepted: Vec<u32> = batch.running().map(Call::number).collect();
         self.trace_request(&[]);
         if accepted.is_empty() {
-            return self.ask(Step::Plan);
+            return self.ask(PassPhase::Plan);
         }
         for number in accepted {
             self.run(number);
@@ -234,7 +229,8 @@ impl Pass {
         }
         self.record.tools_ms += batch.elapsed_ms(self.now);
         if self.has_result() {
-            let results = Json::object([("tool_results", self.entries())]);
+            let entries = Json::Array(self.entries().map(Json::from).collect());
+            let results = Json::object([("tool_results", entries)]);
             let payload = Json::object([("global_context", results)]);
             self.record.sealed = Some(self.record.boxes.seal(&payload));
         }
@@ -246,7 +242,7 @@ impl Pass {
         self.calls().any(|call| call.outcome().is_some_and(|(one, _)| one.status == Status::Ok))
     }
 
-    pub(super) fn entries(&self) -> Json<'static> {
-        Json::Array(self.calls().filter_map(entry).collect())
+    pub(super) fn entries(&self) -> impl Iterator<Item = PassToolResult> {
+        self.calls().filter_map(entry)
     }
 }

@@ -9,6 +9,8 @@ use super::options::PassOptions;
 use super::parse::{self, Reading};
 use super::prompt::{self, Asked, Offer};
 use super::rejected::Rejected;
+use super::result::PassResult;
+use super::trace::{PassEvent, PassPhase};
 use crate::error::{Error, Failure};
 use crate::inference::{End, Heard, Inference, Part, Rules};
 use crate::json::Json;
@@ -16,6 +18,9 @@ use crate::next::Next;
 use crate::stream::{Response, Usage};
 use crate::tool::{BoxMaker, Call, CallBatch, Ledger};
 use crate::turn::{CancelReason, Effect, Input};
+
+/// An action that the host of a pass must perform.
+pub type PassEffect = Effect<PassResult, PassEvent>;
 
 /// One pass. See the [module](super) for what it does, and
 /// [the contract](crate#contract-drain-before-you-wait) for how to call it.
@@ -27,7 +32,7 @@ pub struct Pass {
     started: u64,
     state: State,
     record: Record,
-    effects: VecDeque<Effect>,
+    effects: VecDeque<PassEffect>,
 }
 
 /// The state of a pass.
@@ -36,27 +41,11 @@ enum State {
     /// Not started.
     Idle,
     /// A request is in flight, or waits for its next attempt.
-    Asking(Step, Box<Inference>),
+    Asking(PassPhase, Box<Inference>),
     /// Calls are checked, or run.
     Calling(CallBatch),
     /// Terminal. No input leaves this state.
     Over,
-}
-
-/// The purpose of an inference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
-    Request,
-    Plan,
-}
-
-impl Step {
-    fn phase(self) -> &'static str {
-        match self {
-            Self::Request => "request_pass",
-            Self::Plan => "plan_pass",
-        }
-    }
 }
 
 /// The data that accumulates over the pass.
@@ -165,7 +154,7 @@ impl Pass {
     /// Returns the next effect, or until when to wait for the next input. After each input, poll
     /// until [`Next::Wait`] and perform the effects in order. If no other input occurs in time, send
     /// [`Input::Timer`].
-    pub fn poll(&mut self) -> Next<Effect> {
+    pub fn poll(&mut self) -> Next<PassEffect> {
         let effect = self.effects.pop_front();
         effect.map_or_else(|| Next::Wait { until: self.deadline() }, Next::Effect)
     }
@@ -232,7 +221,7 @@ impl Pass {
     fn go_on(&mut self) {
         let policy = &self.options.policy;
         let left = self.record.iteration < policy.max_iterations && self.budget() > 0;
-        self.ask(if left { Step::Request } else { Step::Plan });
+        self.ask(if left { PassPhase::Request } else { PassPhase::Plan });
     }
 
     fn budget(&self) -> u64 {
@@ -240,9 +229,9 @@ impl Pass {
     }
 
     /// Starts the next inference.
-    fn ask(&mut self, step: Step) {
+    fn ask(&mut self, step: PassPhase) {
         self.record.inferences += 1;
-        if step == Step::Request {
+        if step == PassPhase::Request {
             self.record.iteration += 1;
         }
         let policy = &self.options.policy;
@@ -263,8 +252,8 @@ impl Pass {
     }
 
     /// Sends the request of the current inference.
-    fn send(&mut self, step: Step) {
-        let offer = (step == Step::Request).then(|| {
+    fn send(&mut self, step: PassPhase) {
+        let offer = (step == PassPhase::Request).then(|| {
             let all = self.options.tools.all().iter();
             let tools = all.filter(|tool| self.options.refused_by_name(&tool.name).is_none());
             Offer { tools: tools.collect(), limit: self.budget() }
@@ -283,7 +272,7 @@ impl Pass {
         }
     }
 
-    fn heard(&mut self, step: Step, inference: u32, heard: Heard) {
+    fn heard(&mut self, step: PassPhase, inference: u32, heard: Heard) {
         if heard.abort {
             self.effects.push_back(Effect::Abort { inference });
         }
@@ -294,16 +283,16 @@ impl Pass {
                     self.record.usage.add(usage);
                 }
                 match step {
-                    Step::Request => self.requested(inference, &response),
-                    Step::Plan => self.planned(inference, &response),
+                    PassPhase::Request => self.requested(inference, &response),
+                    PassPhase::Plan => self.planned(inference, &response),
                 }
             }
             Some(End::Failed(failure)) => {
-                self.trace_failed_call(step, inference, &failure);
+                self.trace_llm_call(step, inference, Err(&failure), 0);
                 match step {
                     // A plan is still possible without a request.
-                    Step::Request => self.ask(Step::Plan),
-                    Step::Plan => self.fail(failure),
+                    PassPhase::Request => self.ask(PassPhase::Plan),
+                    PassPhase::Plan => self.fail(failure),
                 }
             }
         }
@@ -318,7 +307,7 @@ impl Pass {
             parse::read_calls(&response.calls, most)
         };
         let count = reading.as_ref().map_or(0, |calls| u64::try_from(calls.len()).unwrap_or(0));
-        self.trace_llm_call(Step::Request, number, response, count);
+        self.trace_llm_call(PassPhase::Request, number, Ok(response), count);
         match reading {
             Ok(calls) if !calls.is_empty() => {
                 let batch = self.batch(calls);
@@ -327,12 +316,12 @@ impl Pass {
             }
             Ok(_) => {
                 self.trace_request(&[]);
-                self.ask(Step::Plan);
+                self.ask(PassPhase::Plan);
             }
             Err(rejected) => {
                 self.trace_request(&rejected);
                 self.record.rejected.extend(rejected);
-                self.ask(Step::Plan);
+                self.ask(PassPhase::Plan);
             }
         }
     }
@@ -340,14 +329,14 @@ impl Pass {
     /// Handles the response of the plan pass. Calls are not read here. A response that is empty or
     /// a request is not a plan; the plan is then requested once more.
     fn planned(&mut self, number: u32, response: &Response) {
-        self.trace_llm_call(Step::Plan, number, response, self.record.executed);
+        self.trace_llm_call(PassPhase::Plan, number, Ok(response), self.record.executed);
         let text = &response.text;
         if !text.trim().is_empty() && !is_request(text) {
             return self.finish(Ok(text));
         }
         if !self.record.again {
             self.record.again = true;
-            return self.ask(Step::Plan);
+            return self.ask(PassPhase::Plan);
         }
         let message = "the model answered the plan pass without a plan".to_owned();
         self.fail(Failure::new("plan.missing", message));
@@ -384,13 +373,12 @@ impl Pass {
                 let json = parse::find_json(text).ok().flatten();
                 let json = json.filter(|json| Json::parse_str(json).is_ok());
                 let plan = json.and_then(|json| Json::parse_str(json).ok()).map(Json::into_owned);
-                result.push(("plan", plan.unwrap_or_else(|| text.to_owned().into())));
-                result.push(("text", json.unwrap_or(text).to_owned().into()));
+                result.plan = Some(plan.unwrap_or_else(|| text.to_owned().into()));
+                result.text = Some(json.unwrap_or(text).to_owned());
             }
-            Err(failure) => result.push(("error", failure.to_json())),
+            Err(failure) => result.error = Some(failure),
         }
-        let members = result.into_iter().map(|(key, value)| (key.into(), value)).collect();
-        self.effects.push_back(Effect::Done { result: Json::Object(members) });
+        self.effects.push_back(Effect::Done { result });
     }
 }
 

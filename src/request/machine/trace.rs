@@ -2,12 +2,14 @@
 
 use super::super::options::context_of;
 use super::super::rejected::Rejected;
-use super::{Pass, State, Step};
+use super::super::replay::Recorded;
+use super::super::result::{FellBack, PassCall, PassResult};
+use super::super::trace::{AskedCall, PassEvent, PassEventKind, PassPhase, PassPlace};
+use super::{Pass, State};
 use crate::error::Failure;
 use crate::json::Json;
-use crate::stream::{Response, Usage};
+use crate::stream::{Response, TokenUsage};
 use crate::tool::{Call, Fate, Outcome, Refusal, Status};
-use crate::trace::{self, Members};
 use crate::turn::Effect;
 
 /// The maximum number of bytes of a call's arguments in a trace event.
@@ -25,108 +27,92 @@ impl Pass {
             State::Calling(batch) => batch.calls(),
             _ => &[],
         };
-        let list = calls.iter().map(|call| {
+        let tool_calls = calls.iter().map(|call| {
             let refusal = self.options.refusal(call);
-            Json::object([
-                ("tool_name", call.view().name.clone().into()),
-                ("params", params(call)),
-                ("reason", self.reason(call)),
-                ("signature", call.view().signature.clone().into()),
-                ("allowed", refusal.is_none().into()),
-                ("refusal", refusal.map_or(Json::Null, |reason| reason.name().into())),
-            ])
+            AskedCall {
+                tool_name: call.view().name.clone(),
+                params: params(call),
+                reason: self.reason(call),
+                signature: call.view().signature.clone(),
+                allowed: refusal.is_none(),
+                refusal,
+            }
         });
-        let own = vec![
-            ("tool_calls", Json::Array(list.collect())),
-            ("valid", rejected.is_empty().into()),
-            ("rejected", rejections(rejected)),
-            ("prompt_template_id", self.options.request_prompt.id.clone().into()),
-            ("prompt_template_hash", self.options.request_prompt.hash().into()),
-        ];
-        self.trace("strategist_tool_request", Step::Request, own);
+        let kind = PassEventKind::ToolRequest {
+            tool_calls: tool_calls.collect(),
+            valid: rejected.is_empty(),
+            rejected: rejected.to_vec(),
+            prompt_template_id: self.options.request_prompt.id.clone(),
+            prompt_template_hash: self.options.request_prompt.hash(),
+        };
+        self.trace(PassPhase::Request, kind);
     }
 
     /// Traces the outcome of a call: a summary, never the result.
     pub(super) fn trace_result(&mut self, number: u32) {
         let Some(call) = self.calls().find(|call| call.number() == number) else { return };
         let Some((outcome, duration_ms)) = call.outcome() else { return };
-        let own = vec![
-            ("tool_name", call.view().name.clone().into()),
-            ("signature", call.view().signature.clone().into()),
-            ("duration_ms", Json::integer(duration_ms)),
-            ("status", outcome.status.name().into()),
-            ("replayed", call.is_replayed().into()),
-            ("result_summary", summary(outcome).into()),
-        ];
-        self.trace("strategist_tool_result", Step::Request, own);
+        let kind = PassEventKind::ToolResult {
+            tool_name: call.view().name.clone(),
+            signature: call.view().signature.clone(),
+            duration_ms,
+            status: outcome.status,
+            replayed: call.is_replayed(),
+            result_summary: summary(outcome),
+        };
+        self.trace(PassPhase::Request, kind);
     }
 
     /// `count` is the number of calls that a request pass requested, or that ran before a plan
-    /// pass.
+    /// pass. `ended` is the response, or why there is none.
     pub(super) fn trace_llm_call(
         &mut self,
-        step: Step,
+        step: PassPhase,
         inference: u32,
-        response: &Response,
+        ended: Result<&Response, &Failure>,
         count: u64,
     ) {
-        let finish = response.finish.as_ref();
-        let mut own = self.about_call(step, inference, count);
-        own.extend([
-            ("finish_reason", finish.map_or(Json::Null, |(reason, _)| reason.name().into())),
-            ("usage", response.usage.map_or(Json::Null, Usage::to_json)),
-        ]);
-        self.trace("llm_call", step, own);
-    }
-
-    pub(super) fn trace_failed_call(&mut self, step: Step, inference: u32, failure: &Failure) {
-        let mut own = self.about_call(step, inference, 0);
-        let code = Json::String(failure.code.clone());
-        own.extend([("finish_reason", Json::Null), ("usage", Json::Null), ("error", code)]);
-        self.trace("llm_call", step, own);
-    }
-
-    fn about_call(&self, step: Step, inference: u32, count: u64) -> Members {
         let prompt = match step {
-            Step::Request => &self.options.request_prompt,
-            Step::Plan => &self.options.plan_prompt,
+            PassPhase::Request => &self.options.request_prompt,
+            PassPhase::Plan => &self.options.plan_prompt,
         };
         let context = context_of(&self.options.input).iter().filter(|(_, value)| !value.is_null());
-        let mut flags: Vec<Json<'static>> =
-            context.take(FLAGS).map(|(key, _)| clip(key, KEY_BYTES).to_owned().into()).collect();
+        let mut context_flags: Vec<String> =
+            context.take(FLAGS).map(|(key, _)| clip(key, KEY_BYTES).to_owned()).collect();
         if self.record.sealed.is_some() {
-            flags.push("tool_results".into());
+            context_flags.push("tool_results".to_owned());
         }
-        vec![
-            ("inference", Json::integer(u64::from(inference))),
-            ("prompt_template_id", prompt.id.clone().into()),
-            ("prompt_template_hash", prompt.hash().into()),
-            ("context_flags", Json::Array(flags)),
-            ("tool_call_count", Json::integer(count)),
-        ]
+        let response = ended.ok();
+        let kind = PassEventKind::LlmCall {
+            inference,
+            prompt_template_id: prompt.id.clone(),
+            prompt_template_hash: prompt.hash(),
+            context_flags,
+            tool_call_count: count,
+            finish_reason: response.and_then(|one| Some(one.finish.as_ref()?.0)),
+            usage: response.and_then(|one| one.usage).map(TokenUsage::from),
+            error: ended.err().map(|failure| failure.code.clone().into_owned()),
+        };
+        self.trace(step, kind);
     }
 
-    fn trace(&mut self, kind: &'static str, step: Step, own: Members) {
+    fn trace(&mut self, phase: PassPhase, kind: PassEventKind) {
         if !self.options.trace {
             return;
         }
         let options = &self.options;
         let at_ms = self.elapsed();
-        let source = trace::Source {
-            request_id: &options.run_id,
+        let event = PassEvent {
+            request_id: options.run_id.clone(),
             project_id: None,
             at_ms,
-            phase: step.phase(),
-            tool_batch_id: self.record.iteration,
+            at: options.started_at.saturating_add(at_ms),
+            plan_id: options.plan_id.clone(),
+            run_id: options.run_id.clone(),
+            source: options.source.clone(),
+            details: PassPlace { phase, tool_batch_id: self.record.iteration },
+            kind,
         };
-        let mut members: Members = vec![
-            ("at", Json::integer(options.started_at.saturating_add(at_ms))),
-            ("plan_id", options.plan_id.clone().into()),
-            ("run_id", options.run_id.clone().into()),
-            ("source", options.source.clone().into()),
-        ];
-        members.extend(own);
-        let event = trace::event(kind, &source, members);
         self.effects.push_back(Effect::Trace(event));
     }
 
@@ -139,38 +125,39 @@ impl Pass {
         self.calls().filter_map(Call::outcome).map(|(_, ms)| ms).max().unwrap_or(0)
     }
 
-    fn reason(&self, call: &Call) -> Json<'static> {
+    fn reason(&self, call: &Call) -> String {
         let at = usize::try_from(call.number()).unwrap_or(usize::MAX).checked_sub(1);
         let reason = at.and_then(|at| self.record.reasons.get(at));
-        reason.cloned().unwrap_or_default().into()
+        reason.cloned().unwrap_or_default()
     }
 
-    /// The members of the result that the host receives at the end, except the plan.
-    pub(super) fn result(&self) -> Members {
+    /// What the host receives at the end, without the plan.
+    pub(super) fn result(&self) -> PassResult {
         let spoiled = !self.record.rejected.is_empty();
         let fell_back = match (self.has_result(), self.record.reasons.is_empty(), spoiled) {
-            (true, ..) => Json::Null,
-            (false, false, _) => "all_failed".into(),
-            (false, true, true) => "invalid_request".into(),
-            (false, true, false) => "no_request".into(),
+            (true, ..) => None,
+            (false, false, _) => Some(FellBack::AllFailed),
+            (false, true, true) => Some(FellBack::InvalidRequest),
+            (false, true, false) => Some(FellBack::NoRequest),
         };
-        let recorded = self.calls().filter_map(|call| self.recorded(call));
-        vec![
-            ("planId", self.options.plan_id.clone().into()),
-            ("runId", self.options.run_id.clone().into()),
-            ("toolResults", self.entries()),
-            ("calls", Json::Array(self.calls().map(|call| self.call_view(call)).collect())),
-            ("rejected", rejections(&self.record.rejected)),
-            ("fellBack", fell_back),
-            ("usage", self.record.usage.to_json()),
-            ("inferences", Json::integer(u64::from(self.record.inferences))),
-            ("recorded", Json::Array(recorded.collect())),
-        ]
+        PassResult {
+            plan_id: self.options.plan_id.clone(),
+            run_id: self.options.run_id.clone(),
+            tool_results: self.entries().collect(),
+            calls: self.calls().map(|call| self.call_view(call)).collect(),
+            rejected: self.record.rejected.clone(),
+            fell_back,
+            usage: self.record.usage.into(),
+            inferences: self.record.inferences,
+            recorded: self.calls().filter_map(|call| self.recorded(call)).collect(),
+            plan: None,
+            text: None,
+            error: None,
+        }
     }
 
-    /// A call in the form that [`Recorded`](crate::request::Recorded) reads, with additional members for
-    /// people. A call that was cancelled with the pass has no result to record.
-    fn recorded(&self, call: &Call) -> Option<Json<'static>> {
+    /// The record of a call. A call that was cancelled with the pass has no result to record.
+    fn recorded(&self, call: &Call) -> Option<Recorded> {
         let (outcome, duration_ms) = call.outcome()?;
         if call.is_replayed()
             || self.options.replay.is_some()
@@ -178,47 +165,39 @@ impl Pass {
         {
             return None;
         }
-        let text = |text: &str| Json::from(text.to_owned());
-        let mut members = vec![
-            ("signature".into(), text(&call.view().signature)),
-            ("plan_id".into(), text(&self.options.plan_id)),
-            ("tool_name".into(), text(&call.view().name)),
-            ("params".into(), call.view().args.clone()),
-            ("duration_ms".into(), Json::integer(duration_ms)),
-        ];
-        members.extend(outcome.members());
-        Some(Json::Object(members))
+        Some(Recorded {
+            signature: call.view().signature.clone(),
+            plan_id: Some(self.options.plan_id.clone()),
+            tool_name: Some(call.view().name.clone()),
+            params: Some(call.view().args.clone()),
+            duration_ms,
+            outcome: outcome.clone(),
+        })
     }
 
-    /// `{ tool_name, params, reason, signature, status, refusal, duration_ms, replayed }`.
-    fn call_view(&self, call: &Call) -> Json<'static> {
-        let refusal = self.options.refusal(call);
-        Json::object([
-            ("tool_name", call.view().name.clone().into()),
-            ("params", call.view().args.clone()),
-            ("reason", self.reason(call)),
-            ("signature", call.view().signature.clone().into()),
-            ("status", status(call).into()),
-            ("refusal", refusal.map_or(Json::Null, |reason| reason.name().into())),
-            ("duration_ms", call.outcome().map_or(Json::Null, |(_, ms)| Json::integer(ms))),
-            ("replayed", call.is_replayed().into()),
-        ])
+    fn call_view(&self, call: &Call) -> PassCall {
+        PassCall {
+            tool_name: call.view().name.clone(),
+            params: call.view().args.clone(),
+            reason: self.reason(call),
+            signature: call.view().signature.clone(),
+            status: status(call),
+            refusal: self.options.refusal(call),
+            duration_ms: call.outcome().map(|(_, ms)| ms),
+            replayed: call.is_replayed(),
+        }
     }
 }
 
-/// The name of a call's status in results: `blocked` for a call that was not allowed to run,
-/// `skipped` for a duplicate.
-fn status(call: &Call) -> &'static str {
+/// A call's status in results: `blocked` for a call that was not allowed to run, `skipped` for a
+/// duplicate.
+fn status(call: &Call) -> Status {
     match (call.outcome(), call.fate()) {
-        (Some((outcome, _)), _) => outcome.status.name(),
-        (None, Fate::Refused(Refusal::Duplicate)) => Status::Skipped.name(),
-        (None, Fate::Refused(_)) => Status::Blocked.name(),
-        (None, _) => Status::Cancelled.name(),
+        (Some((outcome, _)), _) => outcome.status,
+        (None, Fate::Refused(Refusal::Duplicate)) => Status::Skipped,
+        (None, Fate::Refused(_)) => Status::Blocked,
+        (None, _) => Status::Cancelled,
     }
-}
-
-fn rejections(rejected: &[Rejected]) -> Json<'static> {
-    Json::Array(rejected.iter().map(Rejected::to_json).collect())
 }
 
 fn params(call: &Call) -> Json<'static> {

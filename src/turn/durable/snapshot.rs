@@ -54,7 +54,7 @@ pub(super) fn text(turn: &Machine, journal: &Journal, epoch: u64) -> String {
     ]);
     Json::object([
         ("v", Json::integer(FORMAT)),
-        ("status", end.map_or("running", End::status).into()),
+        ("status", end.map_or("running", |end| end.status().name()).into()),
         ("reason", reason),
         ("point", point.into()),
         ("epoch", Json::integer(epoch)),

@@ -141,7 +141,7 @@ impl Calling {
         let views: Vec<_> = self.listed().map(|call| call.view().clone()).collect();
         if !views.is_empty() {
             record.progress.batch += 1;
-            record.emit(EventKind::ToolCalls(views));
+            record.emit(EventKind::ToolCalls { calls: views });
         }
         self.place.id = record.progress.batch;
         let refused = self.batch.refused();
@@ -255,7 +255,7 @@ impl Calling {
             for (call, outcome, duration_ms) in self.settled() {
                 record.trace_tool_result(call, outcome, duration_ms);
             }
-            record.emit(EventKind::ToolResults(results));
+            record.emit(EventKind::ToolResults { results });
         }
     }
 

@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::super::event::{Event, EventKind, PhaseName};
+use super::super::event::{Event, EventKind, PhaseName, ResumePoint};
 use super::super::progress::End;
 use super::super::protocol::Effect;
+use super::super::result::TurnResult;
+use super::super::trace::{TraceEvent, TraceEventKind, TracePlace, TracedCall};
 use super::{Calling, Record};
-use crate::json::Json;
-use crate::stream::{Response, Usage};
-use crate::tool::{Call, Outcome, Refusal, Status};
-use crate::trace::{self, Members};
+use crate::stream::{Response, TokenUsage};
+use crate::tool::{Call, CallView, Outcome, Refusal, Status};
 
 impl Record {
     pub(crate) fn push(&mut self, effect: Effect) {
@@ -43,18 +43,18 @@ impl Record {
     }
 
     pub(crate) fn phase_started(&mut self, resumed: bool) {
-        self.trace("orchestration_phase_start", vec![]);
+        self.trace(TraceEventKind::PhaseStart {});
         self.emit(EventKind::PhaseStart { resumed });
     }
 
     pub(crate) fn phase_ended(&mut self) {
-        self.trace("orchestration_phase_end", vec![]);
-        self.emit(EventKind::PhaseEnd);
+        self.trace(TraceEventKind::PhaseEnd {});
+        self.emit(EventKind::PhaseEnd {});
     }
 
     pub(super) fn trace_tools(&mut self) {
-        let names = self.options.tools.all().iter().map(|tool| tool.name.clone().into()).collect();
-        self.trace("tool_registration", vec![("tools", Json::Array(names))]);
+        let tools = self.options.tools.all().iter().map(|tool| tool.name.clone()).collect();
+        self.trace(TraceEventKind::ToolRegistration { tools });
     }
 
     /// `prompt`: the id and hash of the instruction, if there was one. `flags`: the context that
@@ -65,26 +65,20 @@ impl Record {
         prompt: Option<(&'static str, String)>,
         flags: Vec<&'static str>,
     ) {
-        let (id, hash) = prompt.unzip();
-        let flags = flags.into_iter().map(Json::from).collect();
-        let calls = u64::try_from(response.calls.len()).unwrap_or(u64::MAX);
-        let finish = response.finish.as_ref().map(|(reason, _)| reason.name().into());
-        self.trace(
-            "llm_call",
-            vec![
-                ("inference", Json::integer(u64::from(self.progress.inferences))),
-                ("prompt_template_id", id.map_or(Json::Null, Json::from)),
-                ("prompt_template_hash", hash.map_or(Json::Null, Json::from)),
-                ("context_flags", Json::Array(flags)),
-                ("tool_call_count", Json::integer(calls)),
-                ("finish_reason", finish.unwrap_or(Json::Null)),
-                ("usage", response.usage.map_or(Json::Null, Usage::to_json)),
-            ],
-        );
+        let (prompt_template_id, prompt_template_hash) = prompt.unzip();
+        self.trace(TraceEventKind::LlmCall {
+            inference: self.progress.inferences,
+            prompt_template_id,
+            prompt_template_hash,
+            context_flags: flags,
+            tool_call_count: response.calls.len(),
+            finish_reason: response.finish.as_ref().map(|(reason, _)| *reason),
+            usage: response.usage.map(TokenUsage::from),
+        });
     }
 
     pub(super) fn trace_tool_call(&mut self, call: &Call) {
-        self.trace("tool_call", members(call));
+        self.trace(TraceEventKind::ToolCall { call: traced(call) });
     }
 
     pub(super) fn trace_tool_result(&mut self, call: &Call, outcome: &Outcome, duration_ms: u64) {
@@ -92,81 +86,85 @@ impl Record {
         if matches!(outcome.status, Status::Blocked | Status::Skipped) {
             return;
         }
-        let mut own = members(call);
-        own.push(("status", outcome.status.name().into()));
-        own.push(("duration_ms", Json::integer(duration_ms)));
-        own.push(("replayed", call.is_replayed().into()));
-        own.push(("truncated", outcome.truncated.into()));
-        self.trace("tool_result", own);
+        self.trace(TraceEventKind::ToolResult {
+            call: traced(call),
+            status: outcome.status,
+            duration_ms,
+            replayed: call.is_replayed(),
+            truncated: outcome.truncated,
+        });
         if call.is_replayed() {
-            self.trace("duplicate_tool_call", members(call));
+            self.trace(TraceEventKind::DuplicateToolCall { call: traced(call) });
         }
     }
 
     pub(super) fn trace_refused(&mut self, reason: Refusal, calls: &[&Call]) {
         for call in calls.iter().filter(|_| reason == Refusal::Duplicate) {
-            self.trace("duplicate_tool_call", members(call));
+            self.trace(TraceEventKind::DuplicateToolCall { call: traced(call) });
         }
     }
 
     pub(crate) fn emit_complete(&mut self, composed: bool) {
         self.emit(EventKind::Complete {
             full_content: self.progress.shown.clone(),
-            usage: self.progress.usage,
+            usage: self.progress.usage.into(),
             blocked: self.blocked.clone(),
             composed,
         });
     }
 
+    pub(crate) fn emit_paused(&mut self, approvals: Vec<CallView>) {
+        let request_id = Arc::clone(&self.options.request_id);
+        let resume = ResumePoint { request_id, tool_batch_id: self.progress.batch };
+        self.emit(EventKind::Paused { resume, approvals });
+    }
+
     /// Emits the last event of a turn that was cancelled or has failed, and the result.
     pub(crate) fn ended(&mut self, end: &End) {
         match end {
-            End::Cancelled(reason) => self.emit(EventKind::Cancelled { reason: reason.clone() }),
-            End::Failed(failure) => self.emit(EventKind::Error(failure.clone())),
+            End::Cancelled(reason) => self.emit(EventKind::cancelled(reason)),
+            End::Failed(failure) => self.emit(EventKind::error(failure.clone())),
             End::Complete | End::Paused(_) => {}
         }
-        let blocked = self.blocked.iter().map(|one| one.clone().into()).collect();
-        let results = self.closed.iter().flat_map(Calling::results);
-        let results = results.map(|result| result.to_json()).collect();
-        let mut members = vec![
-            ("requestId".into(), self.options.request_id.to_string().into()),
-            ("status".into(), end.status().into()),
-            ("text".into(), self.progress.phase.text().to_owned().into()),
-            ("fullContent".into(), self.progress.shown.clone().into()),
-            ("toolResults".into(), Json::Array(results)),
-            ("blockedSignatures".into(), Json::Array(blocked)),
-            ("usage".into(), self.progress.usage.to_json()),
-            ("inferences".into(), Json::integer(u64::from(self.progress.inferences))),
-            ("repairs".into(), self.conversation.repairs()),
-        ];
-        if let End::Failed(failure) = end {
-            members.push(("error".into(), failure.to_json()));
-        }
-        self.push(Effect::Done { result: Json::Object(members) });
+        let result = TurnResult {
+            request_id: Arc::clone(&self.options.request_id),
+            status: end.status(),
+            text: self.progress.phase.text().to_owned(),
+            full_content: self.progress.shown.clone(),
+            tool_results: self.closed.iter().flat_map(Calling::results).collect(),
+            blocked_signatures: self.blocked.clone(),
+            usage: self.progress.usage.into(),
+            inferences: self.progress.inferences,
+            repairs: self.conversation.repairs().to_vec(),
+            error: match end {
+                End::Failed(failure) => Some(failure.clone()),
+                End::Cancelled(_) | End::Complete | End::Paused(_) => None,
+            },
+        };
+        self.push(Effect::Done { result });
     }
 
     /// Emits a trace event. Trace events contain names and numbers, but no text, arguments or
     /// results, so they need no redaction.
-    fn trace(&mut self, kind: &'static str, own: Members) {
+    fn trace(&mut self, kind: TraceEventKind) {
         if !self.options.trace {
             return;
         }
-        let source = trace::Source {
-            request_id: &self.options.request_id,
-            project_id: self.options.project_id.as_deref(),
+        let event = TraceEvent {
+            request_id: Arc::clone(&self.options.request_id),
+            project_id: self.options.project_id.clone(),
             at_ms: self.now.saturating_sub(self.started),
-            phase: self.progress.phase.name().name(),
-            tool_batch_id: u64::from(self.progress.batch),
+            details: TracePlace {
+                phase: self.progress.phase.name(),
+                tool_batch_id: self.progress.batch,
+            },
+            kind,
         };
-        let event = trace::event(kind, &source, own);
         self.push(Effect::Trace(event));
     }
 }
 
-fn members(call: &Call) -> Members {
-    vec![
-        ("tool_name", call.view().name.clone().into()),
-        ("tool_call_id", call.view().id.clone().into()),
-        ("signature", call.view().signature.clone().into()),
-    ]
+fn traced(call: &Call) -> TracedCall {
+    let CallView { name, id, signature, .. } = call.view().clone();
+    TracedCall { tool_name: name, tool_call_id: id, signature }
 }

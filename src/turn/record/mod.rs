@@ -154,7 +154,7 @@ impl Record {
     /// Shows a part of a response, if the phase allows it.
     pub(super) fn show(&mut self, delta: Delta) {
         let Some(kind) = self.progress.phase.show(delta) else { return };
-        if let EventKind::Text(chunk) = &kind {
+        if let EventKind::Text { chunk } = &kind {
             self.progress.shown.push_str(chunk);
         }
         self.emit(kind);
@@ -164,7 +164,7 @@ impl Record {
     pub(super) fn answer(&mut self, text: String) {
         self.progress.phase.answer(&text);
         self.progress.shown.push_str(&text);
-        self.emit(EventKind::Text(text));
+        self.emit(EventKind::Text { chunk: text });
     }
 
     /// Returns to the last event that was shown, without the last bytes of text.

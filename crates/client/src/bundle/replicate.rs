@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::strict::strict_text;
 use crate::error::Error;
 use crate::platform::{Dyn, Signal};
-use crate::result::TokenUsage;
 use turnlock::bundle::Tokens;
+use turnlock::stream::TokenUsage;
 
 /// What a replicate is told.
 #[derive(Clone)]

@@ -12,13 +12,13 @@ use crate::error::Error;
 use crate::json::to_json;
 use crate::model::Model;
 use crate::platform::{Dyn, MaybeSend, MaybeSync};
-use crate::result::{TurnResult, TurnStatus};
 use crate::tool::Tool;
 use crate::turn::{TurnOptions, run_turn};
 use turnlock::json::Json;
 use turnlock::json::shell::is_space;
 use turnlock::limits;
 use turnlock::turn::{Mode, Policy};
+use turnlock::turn::{TurnResult, TurnStatus};
 
 /// How an answer is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

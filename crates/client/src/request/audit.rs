@@ -1,14 +1,14 @@
 //! Who wants to know later: which tool was used for a plan, when, why and with what.
 
 use serde::Serialize;
-use serde_json::Value;
 
 use super::super::error::Error;
-use super::super::result::TokenUsage;
 use super::super::tool::Tool;
-use super::event::{PassEvent, PassEventKind, PassPhase};
-use super::result::RejectedView;
-use turnlock::request::{Inventory, Reason, inventory};
+use turnlock::json::Json;
+use turnlock::request::{
+    Inventory, PassEvent, PassEventKind, PassPhase, Reason, Rejected, inventory,
+};
+use turnlock::stream::TokenUsage;
 
 /// What was done for one plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,7 +23,7 @@ pub struct PlanAudit {
     /// Every requested call, in order.
     pub calls: Vec<AuditedCall>,
     /// What spoiled requests.
-    pub rejected: Vec<RejectedView>,
+    pub rejected: Vec<Rejected>,
     /// With which prompt, with what in the context, at what cost.
     pub inferences: Vec<AuditedInference>,
 }
@@ -36,7 +36,7 @@ pub struct AuditedCall {
     /// Why, in the model's words.
     pub reason: String,
     /// With what.
-    pub params: Value,
+    pub params: Json<'static>,
     /// The signature of the call.
     pub signature: String,
     /// When it was requested, in milliseconds since 1970.
@@ -104,7 +104,7 @@ pub fn audit_tool_use<'a>(
 impl PlanAudit {
     fn take(&mut self, event: &PassEvent) {
         match &event.kind {
-            PassEventKind::StrategistToolRequest { tool_calls, rejected, .. } => {
+            PassEventKind::ToolRequest { tool_calls, rejected, .. } => {
                 self.rejected.extend_from_slice(rejected);
                 self.calls.extend(tool_calls.iter().map(|asked| AuditedCall {
                     tool_name: asked.tool_name.clone(),
@@ -124,7 +124,7 @@ impl PlanAudit {
                     result_summary: None,
                 }));
             }
-            PassEventKind::StrategistToolResult {
+            PassEventKind::ToolResult {
                 signature,
                 duration_ms,
                 status,
@@ -158,6 +158,8 @@ impl PlanAudit {
                 usage: *usage,
                 error: error.clone(),
             }),
+            // Every event of this version is above.
+            _ => {}
         }
     }
 }

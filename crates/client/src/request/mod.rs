@@ -1,8 +1,8 @@
 //! The tool-request pass.
 
 mod audit;
-mod event;
 mod options;
+mod redact;
 mod result;
 
 use std::any::Any;
@@ -20,20 +20,15 @@ use crate::feed::Feed;
 use crate::guard::{called, guarded};
 use crate::platform::MaybeSend;
 use crate::running::{Running, stream_of_events};
-use event::Redact;
 use options::OnRecord;
+use redact::Redact;
 use result::{Ended, ended};
-use turnlock::json::Json;
-use turnlock::request::Pass;
+use turnlock::request::{Pass, PassEvent};
 use turnlock::turn::Input;
 
 pub use audit::{AuditedCall, AuditedInference, PlanAudit, audit_tool_use, inventory_tools};
-pub use event::{AskedCall, PassEvent, PassEventKind, PassPhase, PassPlace};
 pub use options::PassOptions;
-pub use result::{
-    FellBack, PassCall, PassError, PassErrorDetails, PassOutcome, PassResult, PassToolResult,
-    RecordedCall, RejectedView,
-};
+pub use result::{PassError, Planned};
 
 /// Asks a planner in two passes: what read-only data it needs, then, with the results, for the
 /// plan. Whatever goes wrong before the plan pass, a tool, a request, the model itself, is recorded,
@@ -62,7 +57,7 @@ pub use result::{
 ///     println!("{} ms: {:?}", event.at_ms, event.kind);
 /// }
 /// let planned = pass.result_as::<Plan>().await?;
-/// println!("{}, after {} calls", planned.plan.action, planned.calls.len());
+/// println!("{}, after {} calls", planned.plan.action, planned.pass.calls.len());
 /// # Ok(())
 /// # }
 /// ```
@@ -93,29 +88,31 @@ pub fn run_with_tool_requests(options: PassOptions) -> Result<RunningPass, Error
         // Behind whatever the host has said by now: a pass that is cancelled at once asks nobody.
         inputs.tell(Input::Start);
         let done = drive(begun.machine, asked, inputs).await;
-        let mut ended = ended(&done, begun.input);
+        let mut ended = ended(done, begun.input);
         keep(&mut ended, begun.on_record.as_ref(), begun.in_result);
         let _ = settle.send(ended);
     });
     Ok(RunningPass { running, result })
 }
 
-fn show(events: Feed<PassEvent>, redact: Option<Redact>) -> OnTrace {
-    Arc::new(move |event: &Json<'static>| {
-        // The core writes what `PassEvent` reads.
-        let Ok(event) = event.to::<PassEvent>() else { return };
-        events.push(match &redact {
-            Some(redact) => event.redacted(redact),
-            None => event,
-        });
+fn show(events: Feed<PassEvent>, redact: Option<Redact>) -> OnTrace<PassEvent> {
+    Arc::new(move |event: &PassEvent| {
+        let mut event = event.clone();
+        if let Some(redact) = &redact {
+            redact::redact(&mut event, redact);
+        }
+        events.push(event);
     })
 }
 
 /// Hands the recorded results to whoever asked for them.
 fn keep(ended: &mut Ended, on_record: Option<&OnRecord>, in_result: bool) {
     let recorded = match ended {
-        Ok(result) => &mut result.recorded,
-        Err(error) => &mut error.details.recorded,
+        Ok(planned) => &mut planned.pass.recorded,
+        Err(error) => match &mut error.pass {
+            Some(pass) => &mut pass.recorded,
+            None => return,
+        },
     };
     for call in recorded.iter().filter(|_| on_record.is_some()) {
         let call = call.clone();
@@ -163,7 +160,7 @@ impl RunningPass {
     /// # Errors
     /// `model.*` where the plan pass failed; `plan.missing` where the model gave none;
     /// `request.cancelled`.
-    pub async fn result(self) -> Result<PassResult, PassError> {
+    pub async fn result(self) -> Result<Planned, PassError> {
         self.result_as().await
     }
 
@@ -172,7 +169,7 @@ impl RunningPass {
     ///
     /// # Errors
     /// Those of [`RunningPass::result`]; `plan.invalid` for a plan of another form.
-    pub async fn result_as<T: DeserializeOwned>(self) -> Result<PassResult<T>, PassError> {
+    pub async fn result_as<T: DeserializeOwned>(self) -> Result<Planned<T>, PassError> {
         let ended = self.ended().await?;
         let read = guarded(|| ended.plan.to::<T>().map_err(|error| error.to_string()));
         match read.unwrap_or_else(Err) {
@@ -187,7 +184,7 @@ impl RunningPass {
     /// # Errors
     /// Those of [`RunningPass::result`]; `plan.invalid` where `parse_plan` fails or panics. An
     /// [`Error`] or a [`PassError`] that it fails with is given back as it is.
-    pub async fn result_with<T, E, F, Fut>(self, parse_plan: F) -> Result<PassResult<T>, PassError>
+    pub async fn result_with<T, E, F, Fut>(self, parse_plan: F) -> Result<Planned<T>, PassError>
     where
         T: 'static,
         E: Display + 'static,
@@ -195,7 +192,7 @@ impl RunningPass {
         Fut: Future<Output = Result<T, E>> + MaybeSend + 'static,
     {
         let ended = self.ended().await?;
-        let text = ended.text.clone();
+        let text = ended.pass.text.clone().unwrap_or_default();
         match called(|| parse_plan(text)).await {
             Ok(Ok(plan)) => Ok(ended.with_plan(plan)),
             Ok(Err(error)) => Err(own_error(&error).unwrap_or_else(|| {

@@ -5,37 +5,31 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::event::Redact;
-use super::result::RecordedCall;
+use super::redact::Redact;
 use crate::clock;
 use crate::error::Error;
 use crate::json::to_json;
-use crate::launch::of_model;
+use crate::launch::registry;
 use crate::model::Model;
 use crate::platform::{Dyn, MaybeSend, MaybeSync};
 use crate::tool::Tool;
 use turnlock::json::Json;
-use turnlock::request::{Pass, Policy, Template};
+use turnlock::request::{self, Pass, Policy, Recorded, Template};
 
 /// Gets what came of a call.
-pub(super) type OnRecord = Arc<Dyn![Fn(RecordedCall)]>;
+pub(super) type OnRecord = Arc<Dyn![Fn(Recorded)]>;
 
 /// What [`run_with_tool_requests`](super::run_with_tool_requests) takes.
 #[derive(Clone)]
 pub struct PassOptions {
     model: Model,
+    /// With an input that is not set yet.
+    pass: request::PassOptions,
     input: Result<Json<'static>, Error>,
     tools: Vec<Tool>,
-    policy: Policy,
-    plan_id: Option<String>,
-    run_id: Option<String>,
-    source: Option<String>,
-    request_prompt: Option<Template>,
-    plan_prompt: Option<Template>,
     on_record: Option<OnRecord>,
     in_result: bool,
-    replay: Option<Vec<RecordedCall>>,
-    started_at: Option<u64>,
+    started: bool,
     redact: Option<Redact>,
 }
 
@@ -49,20 +43,15 @@ impl PassOptions {
     /// A plan of a model over an input, a JSON object. What the tools bring goes to its
     /// `global_context.tool_results`; anything that stands there already is not sent.
     pub fn new(model: Model, input: impl Serialize) -> Self {
+        let pass = request::PassOptions::new(model.dialect, Json::Null);
         Self {
+            pass: pass.max_retries(u64::from(model.max_retries)).trace(true),
             model,
             input: to_json(&input),
             tools: Vec::new(),
-            policy: Policy::default(),
-            plan_id: None,
-            run_id: None,
-            source: None,
-            request_prompt: None,
-            plan_prompt: None,
             on_record: None,
             in_result: false,
-            replay: None,
-            started_at: None,
+            started: false,
             redact: None,
         }
     }
@@ -84,28 +73,28 @@ impl PassOptions {
     /// Limits.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
-        self.policy = policy;
+        self.pass.policy = policy;
         self
     }
 
     /// Names the plan in every event. Default random; of the input when replaying.
     #[must_use]
     pub fn plan_id(mut self, id: impl Into<String>) -> Self {
-        self.plan_id = Some(id.into());
+        self.pass.plan_id = id.into();
         self
     }
 
     /// Names the run that the plan belongs to. Default random; of the input when replaying.
     #[must_use]
     pub fn run_id(mut self, id: impl Into<String>) -> Self {
-        self.run_id = Some(id.into());
+        self.pass.run_id = id.into();
         self
     }
 
     /// What asked for the plan. Default `live`; `paper` when recording, `backtest` when replaying.
     #[must_use]
     pub fn source(mut self, source: impl Into<String>) -> Self {
-        self.source = Some(source.into());
+        self.pass.source = source.into();
         self
     }
 
@@ -113,29 +102,26 @@ impl PassOptions {
     /// See [`lint_prompt`](turnlock::request::lint_prompt).
     #[must_use]
     pub fn request_prompt(mut self, prompt: impl Into<Template>) -> Self {
-        self.request_prompt = Some(prompt.into());
+        self.pass.request_prompt = prompt.into();
         self
     }
 
     /// In place of the shipped prompt of the plan pass.
     #[must_use]
     pub fn plan_prompt(mut self, prompt: impl Into<Template>) -> Self {
-        self.plan_prompt = Some(prompt.into());
+        self.pass.plan_prompt = prompt.into();
         self
     }
 
     /// Gets every result when the pass ends, also when it fails, for a later
     /// [`replay`](Self::replay). Not redacted. Its panic is ignored.
     #[must_use]
-    pub fn record(
-        mut self,
-        record: impl Fn(RecordedCall) + MaybeSend + MaybeSync + 'static,
-    ) -> Self {
+    pub fn record(mut self, record: impl Fn(Recorded) + MaybeSend + MaybeSync + 'static) -> Self {
         self.on_record = Some(Arc::new(record));
         self
     }
 
-    /// As [`record`](Self::record), into [`PassResult::recorded`](super::PassResult::recorded).
+    /// As [`record`](Self::record), into [`PassResult::recorded`](request::PassResult::recorded).
     #[must_use]
     pub fn record_in_result(mut self) -> Self {
         self.in_result = true;
@@ -145,15 +131,16 @@ impl PassOptions {
     /// Recorded results, by signature. No tool runs: a call without a record gets the error
     /// `replay.miss`. The same input gives the same requests, result and events, byte for byte.
     #[must_use]
-    pub fn replay(mut self, recorded: impl IntoIterator<Item = RecordedCall>) -> Self {
-        self.replay = Some(recorded.into_iter().collect());
+    pub fn replay(mut self, recorded: impl IntoIterator<Item = Recorded>) -> Self {
+        self.pass.replay = Some(recorded.into_iter().collect());
         self
     }
 
     /// Milliseconds since 1970 that the start counts as in events. Default now; 0 when replaying.
     #[must_use]
     pub fn started_at(mut self, ms: u64) -> Self {
-        self.started_at = Some(ms);
+        self.pass.started_at = ms;
+        self.started = true;
         self
     }
 
@@ -172,41 +159,34 @@ impl PassOptions {
     pub(super) fn begin(self) -> Result<Begun, Error> {
         self.model.checked()?;
         let recording = self.on_record.is_some() || self.in_result;
-        let replaying = self.replay.is_some();
-        if recording && replaying {
+        let mut pass = self.pass;
+        if pass.replay.is_none() {
+            let missing =
+                [(&mut pass.plan_id, clock::random_id()), (&mut pass.run_id, clock::random_id())];
+            for (id, random) in missing {
+                if id.is_empty() {
+                    *id = random;
+                }
+            }
+            pass.secret = clock::random_hex(32).into();
+            if !self.started {
+                pass.started_at = clock::whole(clock::unix_ms());
+            }
+        } else if recording {
             return Err(Error::option("record", "none when replaying"));
         }
+        if recording && pass.source.is_empty() {
+            pass.source = "paper".to_owned();
+        }
         let input = self.input?;
-        let tools: Result<Vec<_>, _> = self.tools.iter().map(Tool::wire).collect();
-        // When replaying, what is left out is made from the input.
-        let random = |make: fn() -> String| (!replaying).then(make);
-        let run_id = self.run_id.or_else(|| random(clock::random_id));
-        let source = self.source.or_else(|| recording.then(|| "paper".to_owned()));
-        let now = || if replaying { 0 } else { clock::whole(clock::unix_ms()) };
-        let text = |text: Option<String>| text.map_or(Json::Null, Json::from);
-        let prompt = |prompt: Option<Template>| prompt.map_or(Json::Null, |one| one.to_json());
-        let mut members = vec![
-            ("input", input.clone()),
-            ("tools", Json::Array(tools?)),
-            ("policy", self.policy.to_json()),
-            ("planId", text(self.plan_id.or_else(|| random(clock::random_id)))),
-            ("runId", text(run_id.clone())),
-            ("secret", text(random(|| clock::random_hex(32)))),
-            ("source", text(source)),
-            ("requestPrompt", prompt(self.request_prompt)),
-            ("planPrompt", prompt(self.plan_prompt)),
-            ("replay", self.replay.map_or(Ok(Json::Null), |all| to_json(&all))?),
-            ("startedAt", Json::integer(self.started_at.unwrap_or_else(now))),
-            ("trace", true.into()),
-        ];
-        members.extend(of_model(&self.model));
-        let members = members.into_iter().map(|(key, value)| (key.into(), value)).collect();
+        let pass = pass.tools(registry(&self.tools)?).input(input.clone());
+        let run_id = pass.run_id.clone();
         Ok(Begun {
-            machine: Pass::new(turnlock::request::PassOptions::from_json(Json::Object(members))?)?,
+            machine: Pass::new(pass)?,
             input,
             model: self.model,
             tools: self.tools,
-            run_id: run_id.unwrap_or_default(),
+            run_id,
             on_record: self.on_record,
             in_result: self.in_result,
             redact: self.redact,

@@ -141,13 +141,12 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ("../models/model.js", &["Fetch", "Model"]),
     ("../options.js", &["Method"]),
     ("../redact.js", &["Redact"]),
-    ("../request/types.js", &["PassTraceEvent", "RecordedCall"]),
+    ("../request/types.js", &["CallRefusal"]),
     ("../resume.js", &["Approval"]),
     ("../server/options.js", &["PerRequest", "Session"]),
     ("../server/two-stage.js", &["Environment", "TwoStageCallback"]),
     ("../stores/store.js", &["Store"]),
     ("../tools.js", &["Args", "JsonSchema", "StandardSchema", "Tool", "ToolContext"]),
-    ("../types.js", &["TraceEvent"]),
 ];
 
 /// All declarations, those of the core first.

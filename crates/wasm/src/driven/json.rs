@@ -157,8 +157,11 @@ fn usage(json: &Json<'_>) -> Usage {
     }
 }
 
+/// An effect with its result and trace event as JSON.
+type Written = Effect<Json<'static>, Json<'static>>;
+
 /// A JSON array of effects, in which a text event is an array; empty when there are none.
-pub(super) fn effects(effects: impl Iterator<Item = Effect>) -> String {
+pub(super) fn effects(effects: impl Iterator<Item = Written>) -> String {
     let mut out = String::new();
     for one in effects {
         out.push(if out.is_empty() { '[' } else { ',' });
@@ -170,11 +173,17 @@ pub(super) fn effects(effects: impl Iterator<Item = Effect>) -> String {
     out
 }
 
-fn effect(effect: Effect, out: &mut String) {
+fn effect(effect: Written, out: &mut String) {
     let number = |n: u32| Json::integer(u64::from(n));
     let (kind, members) = match effect {
         // Text comes by the thousand: `[phase, toolBatchId, seq, chunk]`, the rest is known.
-        Effect::Emit(Event { phase, tool_batch_id, seq, kind: EventKind::Text(chunk), .. }) => {
+        Effect::Emit(Event {
+            phase,
+            tool_batch_id,
+            seq,
+            kind: EventKind::Text { chunk, .. },
+            ..
+        }) => {
             let phase = phase.name();
             out.push_str(&format!("[\"{phase}\",{tool_batch_id},{seq},"));
             write_string(&chunk, out);

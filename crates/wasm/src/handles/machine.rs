@@ -1,6 +1,7 @@
 //! A machine of one grammar, so that one driver drives them all.
 
 use turnlock::Next;
+use turnlock::json::Json;
 #[cfg(feature = "planning")]
 use turnlock::request::Pass;
 #[cfg(feature = "durable")]
@@ -38,17 +39,14 @@ macro_rules! kinds {
                 }
             }
 
-            pub(crate) fn poll(&mut self) -> Option<Effect> {
-                let next = match &mut self.kind {
-                    $($(#[$when])* Kind::$name(machine) => machine.poll(),)*
-                };
-                match next {
-                    Next::Effect(effect) => Some(effect),
-                    Next::Wait { until } => {
-                        self.until = until;
-                        None
-                    }
+            pub(crate) fn poll(&mut self) -> Option<Effect<Json<'static>, Json<'static>>> {
+                match &mut self.kind {
+                    $($(#[$when])* Kind::$name(machine) => match machine.poll() {
+                        Next::Effect(effect) => return Some(effect.map(Json::from, Json::from)),
+                        Next::Wait { until } => self.until = until,
+                    },)*
                 }
+                None
             }
 
             pub(crate) fn until(&self) -> Option<u64> {
