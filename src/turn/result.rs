@@ -10,7 +10,7 @@ use crate::stream::TokenUsage;
 
 names! {
     /// How a turn ended.
-    pub enum TurnStatus as "TurnStatus", "a status of a turn", non_exhaustive {
+    pub enum TurnStatus as "TurnStatus", "a status of a turn" {
         /// It has answered.
         Complete "complete",
         /// It waits to be resumed.

@@ -2,7 +2,9 @@
 
 use futures::{FutureExt, StreamExt, stream};
 use serde_json::{Value, json};
+use turnlock::json::Json;
 use turnlock::stream::Delta;
+use turnlock::tool::Status;
 use turnlock::turn::EventKind;
 use turnlock::turn::Policy;
 use turnlock_client::store::MemoryStore;
@@ -58,10 +60,15 @@ pub async fn late(tool: impl Fn() -> Tool, started: impl Fn() -> bool) -> TurnRe
     }
 }
 
+/// What the only call returned.
+pub fn returned(result: &TurnResult) -> Value {
+    serde_json::to_value(&result.tool_results[0].outcome.result).unwrap()
+}
+
 pub fn assert_error(result: &TurnResult, code: &str, words: &str) {
     assert_eq!((result.status, result.text.as_str()), (TurnStatus::Complete, "done"));
     let [only] = result.tool_results.as_slice() else { panic!("{result:?}") };
-    let error = only.error.as_ref().unwrap();
+    let error = only.outcome.error.as_ref().unwrap();
     assert_eq!(error.code, code);
     assert!(error.message.contains(words), "{error:?}");
 }
@@ -145,7 +152,7 @@ async fn panics_elsewhere_end_there() {
         })
     };
     let result = late(dropped, || started.get()).await;
-    assert_eq!(result.tool_results[0].status, "timeout");
+    assert_eq!(result.tool_results[0].outcome.status, Status::Timeout);
 }
 
 #[test]
@@ -154,7 +161,7 @@ async fn errors_of_tools_are_told() {
     assert_error(&outcome(words).await, "tool.threw", "disk on fire");
     let null = Tool::new("tool", "", any(), |_: Value, _| async { Ok::<_, String>(()) });
     let null = outcome(null).await;
-    assert_eq!(null.tool_results[0].result, Some(Value::Null));
+    assert_eq!(null.tool_results[0].outcome.result, Some(Json::Null));
     assert_eq!(
         serde_json::to_value(&null).unwrap()["toolResults"][0].get("result"),
         Some(&Value::Null)
@@ -171,8 +178,8 @@ async fn errors_of_tools_are_told() {
         ]))
     });
     let result = outcome(told).await;
-    let said = result.tool_results[0].result.clone().unwrap();
-    assert_eq!(said, json!([result.request_id, 1, "c1", true, true]));
+    let said = returned(&result);
+    assert_eq!(said, json!([&*result.request_id, 1, "c1", true, true]));
 }
 
 #[test]
@@ -200,7 +207,7 @@ pub async fn progresses(tool: Tool) {
         .collect()
         .await;
     assert_eq!(said, ["{\"done\":1}"]);
-    assert_eq!(turn.result().await.tool_results[0].result, Some(json!(2)));
+    assert_eq!(returned(&turn.result().await), 2);
 }
 
 /// Sets its flag when it is dropped.
@@ -251,7 +258,7 @@ async fn leaving_cancels_what_is_under_way() {
 pub async fn in_tool(tool: Tool, started: &Seen<bool>) -> RunningTurn {
     let mut turn = run_turn(TurnOptions::new(calls_once("tool"), go()).tool(tool)).unwrap();
     while let Some(event) = turn.next().await {
-        if matches!(event.kind, EventKind::ToolCalls(_)) {
+        if matches!(event.kind, EventKind::ToolCalls { .. }) {
             site::until("the tool runs", async || started.get()).await;
             return turn;
         }
@@ -268,7 +275,7 @@ async fn whoever_waits_for_the_result_alone_gets_it() {
         .unwrap();
     let result = turn.result().await;
     assert_eq!(result.status, TurnStatus::Complete);
-    assert_eq!(result.tool_results[0].result, Some(json!(["a.txt"])));
+    assert_eq!(returned(&result), json!(["a.txt"]));
     assert!(result.text.contains("a.txt"), "{}", result.text);
     // And dropping that wait cancels.
     let session = "rust-left-result";

@@ -307,7 +307,11 @@ async fn one_that_takes_too_long_is_dropped_while_others_run() {
 
 #[test]
 async fn a_ceiling_of_tokens_holds_while_a_replicate_runs() {
-    let total = |total_tokens| TokenUsage { total_tokens, ..TokenUsage::default() };
+    let total = |total_tokens| {
+        let mut usage = TokenUsage::default();
+        usage.total_tokens = total_tokens;
+        usage
+    };
     let options = BundleOptions::new("t", move |context: ReplicateContext| async move {
         if context.id != "r1" {
             return Ok::<_, ReplicateError>(Replicate::new(1).usage(total(5)));

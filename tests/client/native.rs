@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use serde_json::{Value, json};
+use turnlock::tool::Status;
 use turnlock_client::{Model, Tool, TurnOptions, TurnStatus, run_turn};
 
-use crate::callbacks::{any, go, hangs, in_tool, outcome};
+use crate::callbacks::{any, go, hangs, in_tool, outcome, returned};
 use crate::platform::{Seen, test};
 use crate::{chains, requests, site, turns};
 
@@ -33,7 +34,7 @@ async fn a_turn_moves_between_threads() {
     });
     let result = read.await.unwrap();
     assert_eq!(result.status, TurnStatus::Complete);
-    assert_eq!(result.tool_results[0].result, Some(json!(["a.txt"])));
+    assert_eq!(returned(&result), json!(["a.txt"]));
 }
 
 #[test]
@@ -66,7 +67,7 @@ async fn time_limits_are_those_of_tokios_clock() {
     let began = tokio::time::Instant::now();
     let (started, gone) = (Seen::new(false), Seen::new(false));
     let result = outcome(hangs(&started, &gone).timeout_ms(25_000)).await;
-    assert_eq!(result.tool_results[0].status, "timeout");
+    assert_eq!(result.tool_results[0].outcome.status, Status::Timeout);
     assert!(gone.get());
     let took = began.elapsed();
     assert!(took >= Duration::from_secs(25) && took < Duration::from_secs(26), "{took:?}");

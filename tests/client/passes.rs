@@ -6,10 +6,12 @@ use futures::StreamExt;
 use futures::future::pending;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use turnlock::request::{Channel, Policy, Template, plan_prompt};
+use turnlock::json::Json;
+use turnlock::request::{
+    Channel, PassEventKind, PassOutcome, Policy, Recorded, Template, plan_prompt,
+};
 use turnlock::stream::Delta;
 use turnlock::tool::Status;
-use turnlock_client::request::{PassEventKind, PassOutcome, RecordedCall};
 use turnlock_client::{
     Error, Model, PassError, PassEvent, PassOptions, Tool, run_with_tool_requests,
 };
@@ -112,7 +114,7 @@ async fn a_pass_is_cancelled_before_it_asks() {
     let pass = run_with_tool_requests(options).unwrap();
     pass.control().cancel("enough");
     let error = pass.result().await.unwrap_err();
-    assert_eq!((&*error.code, &*error.message), ("request.cancelled", "enough"));
+    assert_eq!(error.to_string(), "request.cancelled: enough");
     assert_eq!(asked.lock().len(), 0);
 }
 
@@ -136,15 +138,16 @@ async fn a_tool_that_panics_is_a_result_and_the_plan_is_made() {
     let policy = Policy::default().max_tool_calls(3);
     let result = run_with_tool_requests(options.policy(policy)).unwrap().result().await.unwrap();
     assert_eq!(result.plan, json!({ "plan": 1 }));
-    let statuses: Vec<_> = result.calls.iter().map(|call| call.status).collect();
+    let statuses: Vec<_> = result.pass.calls.iter().map(|call| call.status).collect();
     assert_eq!(statuses, [Status::Error, Status::Error, Status::Ok]);
-    for one in &result.tool_results[..2] {
+    for one in &result.pass.tool_results[..2] {
         let PassOutcome::Error(error) = &one.outcome else { panic!("{one:?}") };
         assert_eq!((&*error.code, &*error.message), ("tool.threw", "it panicked"));
     }
-    assert_eq!(result.tool_results[2].outcome, PassOutcome::Result(Value::Null));
-    let given = &result.input["global_context"];
-    assert_eq!(given["tool_results"], serde_json::to_value(&result.tool_results).unwrap());
+    let results = &result.pass.tool_results;
+    assert_eq!(results[2].outcome, PassOutcome::Result(Json::Null));
+    let given: Value = result.input.get("global_context").unwrap().to().unwrap();
+    assert_eq!(given["tool_results"], serde_json::to_value(results).unwrap());
     assert_eq!(given["tool_results"][2].get("result"), Some(&Value::Null));
     assert_eq!(given["regime"], "calm");
     assert_eq!(asked.lock().len(), 2);
@@ -172,9 +175,8 @@ async fn misuse_is_an_error_and_nothing_is_asked() {
     let error = wrong(input(), &|options| options.record_in_result().replay([]));
     assert_eq!(error.code, "options.invalid");
     let broken = r#"{"signature":"x","status":"ok","result":1,"duration_ms":1,"truncated":false}"#;
-    let broken: RecordedCall = serde_json::from_str(broken).unwrap();
-    let error = wrong(input(), &|options| options.replay([broken.clone()]));
-    assert!(error.message.contains("replay[0]"), "{error}");
+    let error = serde_json::from_str::<Recorded>(broken).unwrap_err();
+    assert!(error.to_string().contains("a recorded call"), "{error}");
     let no_json = PassOptions::new(
         model.clone(),
         [(vec![0_u8], 1)].into_iter().collect::<std::collections::BTreeMap<_, _>>(),
@@ -193,7 +195,7 @@ async fn prompts_of_the_host_are_used_and_traced() {
     assert!(systems[0].starts_with("Ask.\n\nLimit: 2 calls. Tools:\n[]"), "{}", systems[0]);
     assert_eq!(systems[1].trim(), "Plan.");
     let used = |event: &PassEvent| match &event.kind {
-        PassEventKind::StrategistToolRequest { prompt_template_id: id, .. }
+        PassEventKind::ToolRequest { prompt_template_id: id, .. }
         | PassEventKind::LlmCall { prompt_template_id: id, .. } => id.clone(),
         other => panic!("{other:?}"),
     };
@@ -232,18 +234,20 @@ async fn planned(answer: &str) -> turnlock_client::RunningPass {
 
 /// What every refused plan has beside the reason.
 fn refused(error: &PassError, why: &str) {
-    assert_eq!(error.code, "plan.invalid");
-    assert!(error.message.contains(why), "{error}");
-    assert_eq!(error.details.text.as_deref(), Some("{\"size\": 1}"));
-    assert_eq!(error.details.tool_results[0].outcome, PassOutcome::Result(json!(42)));
-    assert_eq!((error.details.calls.len(), error.details.recorded.len()), (1, 1));
+    assert_eq!(error.failure.code, "plan.invalid");
+    assert!(error.failure.message.contains(why), "{error}");
+    let pass = error.pass.as_ref().unwrap();
+    assert_eq!(pass.text.as_deref(), Some("{\"size\": 1}"));
+    assert_eq!(pass.tool_results[0].outcome, PassOutcome::Result(Json::integer(42)));
+    assert_eq!((pass.calls.len(), pass.recorded.len()), (1, 1));
 }
 
 #[test]
 async fn plans_of_the_hosts_own() {
     let result = planned(FENCED).await.result_as::<Sized>().await.unwrap();
-    assert_eq!((result.plan, &*result.text), (Sized { size: 1 }, "{\"size\": 1}"));
-    assert_eq!(result.recorded.len(), 1);
+    assert_eq!(result.plan, Sized { size: 1 });
+    assert_eq!(result.pass.text.as_deref(), Some("{\"size\": 1}"));
+    assert_eq!(result.pass.recorded.len(), 1);
     let parse = |text: String| async move {
         sleep(1).await;
         serde_json::from_str::<Sized>(&text)
@@ -266,10 +270,7 @@ async fn plans_of_the_hosts_own() {
     let own =
         |_| async { Err::<(), _>(Error { code: "mine.refused".into(), message: "no".to_owned() }) };
     let error = planned(FENCED).await.result_with(own).await.unwrap_err();
-    assert_eq!(
-        (&*error.code, &*error.message, error.details.calls.len()),
-        ("mine.refused", "no", 0)
-    );
+    assert_eq!((error.to_string().as_str(), error.pass), ("mine.refused: no", None));
 }
 
 /// Reads anything, and panics.
@@ -293,6 +294,6 @@ async fn a_failed_plan_pass_says_what_it_had() {
     let model = site::model(session, "server-error", "openai-chat");
     let pass = run_with_tool_requests(PassOptions::new(model, input())).unwrap();
     let error = pass.result().await.unwrap_err();
-    assert_eq!((&*error.code, error.details.status), ("model.status", Some(500)));
+    assert_eq!((&*error.failure.code, error.failure.status()), ("model.status", Some(500)));
     assert_eq!(site::requests(session).await.len(), 2, "one for the request, one for the plan");
 }

@@ -6,8 +6,7 @@ use futures::StreamExt;
 use serde_json::{Value, json};
 use turnlock::Signature;
 use turnlock::json::Json;
-use turnlock::request::Policy;
-use turnlock_client::request::RecordedCall;
+use turnlock::request::{Policy, Recorded};
 use turnlock_client::{PassOptions, run_with_tool_requests};
 
 use crate::pass_lines::{calls, rejected, results, trace};
@@ -47,7 +46,7 @@ struct Played {
     events: Vec<Value>,
     executed: Vec<String>,
     requests: Vec<Value>,
-    recorded: Vec<RecordedCall>,
+    recorded: Vec<Recorded>,
 }
 
 /// As the table says; then what was recorded is replayed, twice.
@@ -79,7 +78,7 @@ async fn play(scenario: &Arc<Value>, dialect: &str, session: &str) -> Result<(),
 }
 
 /// A recording as a table writes it, with signatures instead of calls.
-fn recorded_call(entry: &Value) -> RecordedCall {
+fn recorded_call(entry: &Value) -> Recorded {
     let params = entry["params"].to_string();
     let tool = entry["tool_name"].as_str().unwrap();
     let signature = Signature::of_text(tool, None, params.as_bytes(), None).unwrap();
@@ -108,7 +107,7 @@ async fn pass(
     scenario: &Arc<Value>,
     dialect: &str,
     session: &str,
-    replay: Option<Vec<RecordedCall>>,
+    replay: Option<Vec<Recorded>>,
 ) -> Result<Played, String> {
     let script = format!("scenario:{}", scenario["name"].as_str().unwrap());
     let retries = scenario["maxRetries"].as_u64().unwrap_or(0);
@@ -149,17 +148,17 @@ async fn pass(
         events.push(event);
     }
     let (result, recorded) = match pass.result().await {
-        Ok(mut result) => {
-            let recorded = std::mem::take(&mut result.recorded);
-            (serde_json::to_value(result).unwrap(), recorded)
+        Ok(mut planned) => {
+            let recorded = std::mem::take(&mut planned.pass.recorded);
+            (serde_json::to_value(planned).unwrap(), recorded)
         }
         Err(error) => {
-            let details = *error.details;
+            let pass = *error.pass.unwrap();
             let result = json!({
-                "error": error.code, "plan": null, "calls": details.calls,
-                "toolResults": details.tool_results, "rejected": details.rejected,
+                "error": error.failure.code, "plan": null, "calls": pass.calls,
+                "toolResults": pass.tool_results, "rejected": pass.rejected,
             });
-            (result, details.recorded)
+            (result, pass.recorded)
         }
     };
     let executed = executed.lock().clone();

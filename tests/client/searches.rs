@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use futures::StreamExt;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use turnlock::request::{Policy, Reason};
+use turnlock::json::Json;
+use turnlock::request::{PassOutcome, Policy, Reason, Recorded};
 use turnlock::tool::Status;
-use turnlock_client::request::{PassOutcome, RecordedCall, audit_tool_use, inventory_tools};
-use turnlock_client::{PassEvent, PassOptions, PassResult, Tool, run_with_tool_requests};
+use turnlock_client::request::{audit_tool_use, inventory_tools};
+use turnlock_client::{PassEvent, PassOptions, Planned, Tool, run_with_tool_requests};
 
 use crate::platform::{Seen, test};
 use crate::site;
@@ -83,7 +84,7 @@ fn same<T: PartialEq + std::fmt::Debug>(got: T, wanted: T, what: &str) -> Result
 
 #[derive(PartialEq, Debug)]
 struct Passed {
-    result: PassResult<Plan>,
+    result: Planned<Plan>,
     events: Vec<PassEvent>,
     bodies: Vec<Value>,
 }
@@ -149,33 +150,41 @@ impl Player<'_> {
         for request in &requests {
             site::acceptable(&request["body"], self.dialect)?;
         }
-        same(result.fell_back, None, "fellBack")?;
+        same(result.pass.fell_back, None, "fellBack")?;
         let Plan { action, because } = &result.plan;
         same((action.as_str(), because[0].as_str()), ("act", title), "the plan")?;
-        let said: Vec<_> =
-            result.calls.iter().map(|one| (&*one.tool_name, one.status, one.refusal)).collect();
+        let said: Vec<_> = result
+            .pass
+            .calls
+            .iter()
+            .map(|one| (&*one.tool_name, one.status, one.refusal))
+            .collect();
         let wanted = vec![
             ("search", Status::Ok, None),
             ("place_order", Status::Blocked, Some(Reason::NotReadOnly)),
             ("search", Status::Skipped, Some(Reason::Duplicate)),
         ];
         same(said, wanted, "calls")?;
-        let PassOutcome::Result(hits) = &result.tool_results[0].outcome else {
-            return Err(format!("{:?}", result.tool_results));
+        let PassOutcome::Result(hits) = &result.pass.tool_results[0].outcome else {
+            return Err(format!("{:?}", result.pass.tool_results));
         };
-        let read = hits.as_array().unwrap().iter().map(|hit| hit["title"].as_str().unwrap());
+        let read = hits
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|hit| hit.get("title").and_then(Json::as_str).unwrap());
         let read: Vec<_> = read.map(str::to_owned).collect();
         same(&read, because, "what the model read")?;
-        let audit = audit_tool_use(&events, &result.plan_id);
+        let audit = audit_tool_use(&events, &result.pass.plan_id);
         let used: Vec<_> = audit
             .calls
             .iter()
             .filter(|call| call.duration_ms.is_some())
-            .map(|call| (&*call.tool_name, &call.params["query"], &*call.reason, call.status))
+            .map(|call| (&*call.tool_name, call.params.get("query"), &*call.reason, call.status))
             .collect();
-        let question = Value::from(question);
+        let question = question.into();
         let reason = "The input does not answer the question.";
-        same(used, vec![("search", &question, reason, "ok")], "the audit")?;
+        same(used, vec![("search", Some(&question), reason, "ok")], "the audit")?;
         let bodies = requests.iter().map(|one| one["body"].clone()).collect();
         Ok(Passed { result, events, bodies })
     }
@@ -195,11 +204,11 @@ async fn play(search: &Value, dialect: &str, session: &str) -> Result<(), String
     let got = (paper.events[0].source.as_str(), recording.lock().len(), searched());
     same(got, ("paper", 1, 2), "the recording")?;
     let kept = serde_json::to_string(&*recording.lock()).unwrap();
-    let kept: Vec<RecordedCall> = serde_json::from_str(&kept).unwrap();
+    let kept: Vec<Recorded> = serde_json::from_str(&kept).unwrap();
     let one = player.pass("one", |options| options.replay(kept.clone())).await?;
     let two = player.pass("two", |options| options.replay(kept)).await?;
     same(searched(), 2, "searches: a replay runs no tool")?;
     same(&one, &two, "two replays")?;
-    same(&one.result.tool_results, &paper.result.tool_results, "what was recorded")?;
+    same(&one.result.pass.tool_results, &paper.result.pass.tool_results, "what was recorded")?;
     same(player.ordered.lock().len(), 0, "orders")
 }

@@ -1,7 +1,9 @@
 //! What there is on the web alone: tools in JavaScript, signals, a `fetch` of the host's, and drivers
 //! that a runtime no longer wakes.
 
-use serde_json::{Value, json};
+use serde_json::json;
+use turnlock::json::Json;
+use turnlock::tool::Status;
 use turnlock_client::bundle::{
     BundleOptions, Replicate, ReplicateContext, ReplicateError, run_bundle,
 };
@@ -10,7 +12,7 @@ use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 
 use crate::callbacks::{
-    any, assert_error, calls_once, go, hangs, in_tool, late, outcome, progresses,
+    any, assert_error, calls_once, go, hangs, in_tool, late, outcome, progresses, returned,
 };
 use crate::platform::{Seen, test};
 use crate::site;
@@ -32,7 +34,7 @@ async fn errors_of_javascript_are_told() {
         assert_error(&outcome(thrown).await, "tool.threw", "");
     }
     let null = outcome(Tool::js("tool", "", any(), function("return null"))).await;
-    assert_eq!(null.tool_results[0].result, Some(Value::Null));
+    assert_eq!(null.tool_results[0].outcome.result, Some(Json::Null));
     let told = Tool::js(
         "tool",
         "",
@@ -42,8 +44,8 @@ async fn errors_of_javascript_are_told() {
         ),
     );
     let result = outcome(told).await;
-    let said = result.tool_results[0].result.clone().unwrap();
-    assert_eq!(said["requestId"], result.request_id);
+    let said = returned(&result);
+    assert_eq!(said["requestId"], *result.request_id);
     let fields = ["toolBatchId", "toolCallId", "projectId", "signal", "report"];
     let fields: Vec<_> = fields.iter().map(|field| said[*field].clone()).collect();
     assert_eq!(json!(fields), json!([1, "c1", null, false, "function"]));
@@ -107,7 +109,7 @@ async fn a_tool_is_told_why_it_ends() {
     let function = make.call1(&JsValue::UNDEFINED, tell.as_ref()).unwrap();
     let slow = || Tool::js("tool", "", any(), function.clone().unchecked_into());
     let result = late(slow, || !said.lock().is_empty()).await;
-    assert_eq!(result.tool_results[0].status, "timeout");
+    assert_eq!(result.tool_results[0].outcome.status, Status::Timeout);
     assert_eq!(*said.lock(), "AbortError timeout");
 }
 

@@ -217,6 +217,7 @@ impl<'a> Sim<'a> {
     }
 
     fn trace(&mut self, event: &PassEvent) {
+        assert_eq!(PassEvent::from_json(event.to_json()).as_ref(), Ok(event));
         let event: Value = serde_json::from_str(&event.to_json().to_text()).unwrap();
         if self.scenario["cancel"] == event["type"] {
             self.urgent.push_back(Input::Cancel { reason: "user".to_owned() });

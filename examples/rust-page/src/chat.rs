@@ -126,13 +126,12 @@ impl Chat {
 
     fn add(&self, event: &Event, bubble: &HtmlElement) {
         match &event.kind {
-            EventKind::Text(chunk) => dom::follow(&self.messages, || {
+            EventKind::Text { chunk, .. } => dom::follow(&self.messages, || {
                 bubble.set_hidden(false);
                 dom::append_text(bubble, chunk);
             }),
-            EventKind::Error(failure) => {
-                let words = format!("{}: {}", failure.code, failure.message);
-                self.add_message("failed", &words);
+            EventKind::Error { failure, .. } => {
+                self.add_message("failed", &failure.to_string());
             }
             _ => {}
         }

@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 
-use turnlock_client::ToolResult;
 use turnlock_client::turnlock::tool::Status;
 use turnlock_client::turnlock::turn::{CallView, Event, EventKind, PhaseName, ResultView};
 use web_sys::HtmlElement;
@@ -43,10 +42,10 @@ impl Timeline {
     /// Shows an event.
     pub fn add(&self, event: &Event) {
         match &event.kind {
-            EventKind::Text(chunk) => return self.say("Text: ", chunk),
-            EventKind::Reasoning(chunk) => return self.say("Reasoning: ", chunk),
+            EventKind::Text { chunk, .. } => return self.say("Text: ", chunk),
+            EventKind::Reasoning { chunk, .. } => return self.say("Reasoning: ", chunk),
             EventKind::PhaseStart { .. } => self.row("phase", phase_name(event.phase), &[]),
-            EventKind::ToolCalls(calls) => {
+            EventKind::ToolCalls { calls, .. } => {
                 for call in calls {
                     self.row("call", "Call ", &[&code(call)]);
                 }
@@ -58,7 +57,9 @@ impl Timeline {
                     &[&dom::element("code", "", &data.to_text())],
                 );
             }
-            EventKind::ToolResults(results) => results.iter().for_each(|one| self.result(one)),
+            EventKind::ToolResults { results, .. } => {
+                results.iter().for_each(|one| self.result(one));
+            }
             EventKind::Refused { calls, reason, notice, .. } => {
                 for call in calls {
                     let strong = format!("Refused ({}): ", reason.name());
@@ -75,11 +76,11 @@ impl Timeline {
                 let how = if *composed { ": composed from the results" } else { "" };
                 self.row("end", &format!("Complete{how}"), &[]);
             }
-            EventKind::Cancelled { reason } => {
+            EventKind::Cancelled { reason, .. } => {
                 self.row("bad", &format!("Cancelled: {reason}"), &[])
             }
-            EventKind::Error(failure) => {
-                self.row("bad", &format!("Error {}: {}", failure.code, failure.message), &[]);
+            EventKind::Error { failure, .. } => {
+                self.row("bad", &format!("Error {failure}"), &[]);
             }
             // The end of a phase. Turns of this page are not kept, so nothing waits for an approval.
             _ => {}
@@ -88,7 +89,7 @@ impl Timeline {
     }
 
     /// The numbers of a turn that has ended.
-    pub fn end(&self, inferences: u32, results: &[ToolResult]) {
+    pub fn end(&self, inferences: u32, results: &[ResultView]) {
         let replayed = results.iter().filter(|one| one.replayed).count();
         for (name, count) in [
             ("Model calls", inferences as usize),
@@ -137,7 +138,6 @@ fn phase_name(phase: PhaseName) -> &'static str {
         PhaseName::Action => "Action phase: the answer",
         PhaseName::Unified => "Unified loop",
         PhaseName::Complete => "Complete",
-        other => other.name(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::super::error::Error;
@@ -10,7 +11,7 @@ use turnlock::json::Json;
 use turnlock::request::{PassResult, PassToolResult, planned_input};
 
 /// A plan, and how it was made.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Planned<Plan = Value> {
     /// The plan: by default the JSON of the model's answer, or its text if it is not JSON.
     pub plan: Plan,
@@ -18,6 +19,7 @@ pub struct Planned<Plan = Value> {
     pub input: Json<'static>,
     /// What the pass came to: its calls, their results, its text. `recorded` is empty unless
     /// [`record_in_result`](super::PassOptions::record_in_result) was set; `plan` is not here.
+    #[serde(flatten)]
     pub pass: PassResult,
 }
 
