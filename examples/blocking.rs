@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use std::{env, error::Error, fs, path::Path, process::ExitCode, thread};
 
 use turnlock::json::Json;
+use turnlock::provider::Request;
 use turnlock::tool::{Registry, ToolSpec};
 use turnlock::turn::{Effect, Input, Settled, Turn, TurnOptions};
 use turnlock::{Dialect, Next};
@@ -20,8 +21,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let [id, one, two] = [1, 2, 3].map(|n| format!("{:016x}", RandomState::new().hash_one(n)));
     let message = Json::object([("role", "user".into()), ("content", question.into())]);
     let tool = ToolSpec::new("read_file").description("Reads a file: { path }.".into());
-    let options = TurnOptions::new(Dialect::OpenAiChat, id, one + &two, vec![message]);
-    let mut turn = Turn::new(options.tools(Registry::new(vec![tool.read_only(true)])?))?;
+    let options = TurnOptions::new(Dialect::OpenAiChat, id, one + &two, vec![message])
+        .model(Some(env::var("MODEL")?))
+        .tools(Registry::new(vec![tool.read_only(true)])?);
+    let mut turn = Turn::new(options)?;
     let clock = Instant::now();
     let now = || u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (mut reading, mut bytes) = (None, [0; 8192]);
@@ -29,7 +32,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     loop {
         // Perform every effect first. Wait for the next input only when no effect is left.
         let fact = match turn.poll() {
-            Next::Effect(Effect::Fetch { inference, attempt, body }) => match ask(body) {
+            Next::Effect(Effect::Fetch { inference, attempt, request }) => match ask(request) {
                 Ok((status, said, body)) => {
                     reading = Some((inference, attempt, body));
                     let (retry_after_ms, body) = (None, said);
@@ -86,17 +89,15 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 }
 
 /// The status of a response, with the words of a refusal, and its body.
-fn ask(mut body: Json<'static>) -> Result<(u16, String, impl Read), Box<dyn Error>> {
-    if let Json::Object(members) = &mut body {
-        let model = env::var("MODEL")?.into();
-        members.extend([("model".into(), model), ("stream".into(), true.into())]);
-    }
+fn ask(request: Request<'_>) -> Result<(u16, String, impl Read), Box<dyn Error>> {
     // One thread cannot wait for bytes and for a deadline: the client's own time-out ends a read.
     let agent = ureq::Agent::config_builder().timeout_per_read(Some(Duration::from_secs(60)));
     let agent = agent.http_status_as_error(false).build().new_agent();
-    let post = agent.post(env::var("BASE_URL")? + "/chat/completions");
+    let post = agent.post(env::var("BASE_URL")? + &request.path);
     let post = post.header("authorization", format!("Bearer {}", env::var("API_KEY")?));
-    let mut response = post.content_type("application/json").send(body.to_text())?;
+    let headers = request.headers.into_iter();
+    let post = headers.fold(post, |post, (name, value)| post.header(name, value));
+    let mut response = post.send(request.body.to_text())?;
     let refusal = (!response.status().is_success()).then(|| response.body_mut().read_to_string());
     let (status, words) = (response.status().as_u16(), refusal.transpose()?.unwrap_or_default());
     Ok((status, words, response.into_body().into_reader()))

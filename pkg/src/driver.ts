@@ -7,7 +7,7 @@
 import { encode } from './core.js'
 import { isTurnlockError, TurnlockError } from './errors.js'
 import { Loop } from './loop.js'
-import type { Model, ModelRequest } from './models/model.js'
+import type { Model, ModelRequest, Sending } from './models/model.js'
 import { describe, serialize, threw, type SettledInput } from './serialize.js'
 import type { Commit, Store } from './stores/store.js'
 import type { Tool, ToolContext } from './tools.js'
@@ -35,7 +35,7 @@ export interface Host<Result, Trace> {
 }
 
 type Effect<Result, Trace> =
-  | { type: 'fetch'; inference: number; attempt: number; body: ModelRequest }
+  | { type: 'fetch'; inference: number; attempt: number; request: WholeRequest }
   | { type: 'abort'; inference: number }
   | { type: 'check'; call: number; name: string; args: unknown }
   | { type: 'commit'; attempt: number; commit: Commit }
@@ -45,6 +45,11 @@ type Effect<Result, Trace> =
   | { type: 'emit'; event: TurnEvent }
   | { type: 'trace'; event: Trace }
   | { type: 'done'; result: Result }
+
+/** A request, except for the address and the key. */
+interface WholeRequest extends Omit<Sending, 'signal'> {
+  body: ModelRequest
+}
 
 /** A text event without the members that the driver adds: phase, toolBatchId, seq, chunk. */
 type Text = [phase: PhaseName, toolBatchId: number, seq: number, chunk: string]
@@ -128,7 +133,7 @@ export class Driver<Result = TurnResult, Trace = TraceEvent> {
         this.#projectId = effect.event.projectId
         return this.#host.onEvent(effect.event)
       case 'fetch':
-        return void this.#fetch(effect.inference, effect.attempt, effect.body)
+        return void this.#fetch(effect.inference, effect.attempt, effect.request)
       case 'abort':
         this.#requests.get(effect.inference)?.abort()
         return void this.#requests.delete(effect.inference)
@@ -156,7 +161,7 @@ export class Driver<Result = TurnResult, Trace = TraceEvent> {
     }
   }
 
-  async #fetch(inference: number, attempt: number, body: ModelRequest): Promise<void> {
+  async #fetch(inference: number, attempt: number, request: WholeRequest): Promise<void> {
     const controller = new AbortController()
     this.#requests.set(inference, controller)
     // Bytes of an abandoned attempt must not reach the one that replaced it.
@@ -167,7 +172,8 @@ export class Driver<Result = TurnResult, Trace = TraceEvent> {
     let generated = false
     try {
       if (!this.#host.model) throw new Error('no model')
-      const opened = this.#host.model.open(body, { signal: controller.signal })
+      const { body, ...where } = request
+      const opened = this.#host.model.open(body, { ...where, signal: controller.signal })
       generated = Symbol.asyncIterator in opened
       if (Symbol.asyncIterator in opened) {
         await this.#readDeltas(opened, inference, attempt, current, say)

@@ -4,6 +4,7 @@ import { isTurnlockError, TurnlockError } from './errors.js'
 import { CANCEL_TURN_OPTIONS, RESUME_TURN_OPTIONS } from './generated/rows.js'
 import type { CancelTurnOptions, ResumeTurnOptions } from './generated/turn.js'
 import { eventsBehind, inTime, keepOptions, stateOf, turnKey } from './kept.js'
+import { modelOptions } from './models/model.js'
 import { checkOptions } from './options.js'
 import { checkStore, type Kept, type Store } from './stores/store.js'
 import { checkModel, RunningTurn, tracer, wireTools, type CoreOptions, type Turn } from './turn.js'
@@ -42,7 +43,8 @@ export function resumeTurn(options: ResumeTurnOptions): Turn {
   })
   const wire = wireTools(tools)
   void restore(turn, store, turnKey(tenant, requestId), (kept, events) => ({
-    ...{ dialect: model.dialect, maxRetries: model.maxRetries, requestId, tools: wire },
+    ...modelOptions(model),
+    ...{ requestId, tools: wire },
     keep: keepOptions(tenant),
     resume: { kept, events, toolBatchId, approvals },
   }))

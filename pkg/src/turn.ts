@@ -7,7 +7,7 @@ import type { ToolSpec } from './generated/common.js'
 import { RUN_TURN_OPTIONS } from './generated/rows.js'
 import type { RunTurnOptions, TurnOptions } from './generated/turn.js'
 import { keepOptions, turnKey } from './kept.js'
-import type { Model } from './models/model.js'
+import { modelOptions, type Model } from './models/model.js'
 import { checkOptions } from './options.js'
 import { randomHex, randomId } from './random.js'
 import { checkStore, type Store } from './stores/store.js'
@@ -60,7 +60,8 @@ export function runTurn(options: RunTurnOptions): Turn {
     ...{ model, tools, requestId, projectId, store, tenant, signal, onTrace },
   })
   turn.begin(false, {
-    ...{ dialect: model.dialect, maxRetries: model.maxRetries, mode, policy, messages },
+    ...modelOptions(model),
+    ...{ mode, policy, messages },
     ...{ requestId, projectId: projectId ?? undefined, conversationId },
     tools: wireTools(tools),
     ...(store && { keep: keepOptions(tenant, keep) }),

@@ -450,6 +450,43 @@ test('a hundred turns at once, and nothing stays behind', async () => {
   await until(() => core().glue.live_handles() <= 1)
 })
 
+test("bodies are the model, the host's members and what the core decides, in this order", async () => {
+  const sent = async (make, own) => {
+    let init
+    const fetch = async (url, given) => (
+      (init = { url, ...given }),
+      new Response('', { status: 400 })
+    )
+    const model = make({ baseURL: 'http://x/v1/', model: 'm', apiKey: 'k', fetch, ...own })
+    await runTurn({ model, messages: user }).result
+    return init
+  }
+  const messages = '"messages":[{"role":"user","content":"go"}]}'
+  const usage = '"stream_options":{"include_usage":true}'
+  for (const dialect of ['openai-chat', 'deepseek', 'groq', 'xai', 'chat-template']) {
+    const { body } = await sent(openaiChat, { dialect })
+    assert.equal(body, `{"model":"m","stream":true,${usage},${messages}`, dialect)
+  }
+  const { url, headers, body } = await sent(openaiChat, {
+    ...{ dialect: 'mistral', headers: { accept: '*/*', 'x-own': '1' } },
+    body: { temperature: 0.5, stream: null, model: 'n', messages: 'no' },
+  })
+  assert.equal(url, 'http://x/v1/chat/completions')
+  assert.deepEqual(headers, {
+    ...{ 'content-type': 'application/json', accept: '*/*' },
+    ...{ authorization: 'Bearer k', 'x-own': '1' },
+  })
+  assert.equal(body, `{"model":"n","stream":null,"temperature":0.5,${messages}`)
+
+  const claude = await sent(anthropic, { maxTokens: 5, body: { top_k: 2 } })
+  assert.equal(claude.url, 'http://x/v1/messages')
+  assert.equal(claude.headers['anthropic-version'], '2023-06-01')
+  assert.ok(
+    claude.body.startsWith('{"model":"m","max_tokens":5,"stream":true,"top_k":2,'),
+    claude.body,
+  )
+})
+
 test('a server that speaks something else is a typed failure', async () => {
   const server = createServer((_, response) => response.end('<html>login</html>'))
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))

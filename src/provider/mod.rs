@@ -35,7 +35,7 @@ mod stream;
 
 pub(crate) use content::{Attachment, Members, Message, Out, Reasoning, ResultOut, Role, joined};
 pub(crate) use prompt::{
-    AnsweredCall, Context, Exchange, Prompt, Structured, elements, members, structured,
+    AnsweredCall, Context, Exchange, Prompt, Structured, elements, request, structured,
 };
 pub use request::{Choice, Request, RequestParts, ToolDeclaration};
 pub(crate) use rules::{

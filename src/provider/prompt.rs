@@ -1,7 +1,8 @@
 //! The contents of a request, and how a provider writes them.
 
 use super::content::Members;
-use super::{Choice, Dialect, ToolDeclaration, requests};
+use super::request::post;
+use super::{Choice, Dialect, Request, ToolDeclaration, requests};
 use crate::json::Json;
 use crate::stream;
 
@@ -24,9 +25,11 @@ pub(super) enum Post {
         path: &'static str,
         /// The provider's own headers, beside those of every JSON request.
         headers: &'static [(&'static str, &'static str)],
-        /// Makes the first members of the body from the name of the model and whether the response
-        /// is a stream. Members of the host replace them.
-        first: fn(String, bool) -> Members<'static>,
+        /// The limit of tokens, for a provider that requires one. Members of the host replace it,
+        /// and those of the model and the stream.
+        max_tokens: Option<u64>,
+        /// Whether a stream reports its tokens only if the request asks for that.
+        asks_usage: bool,
     },
     None,
 }
@@ -114,9 +117,20 @@ pub(crate) fn elements(dialect: Dialect, context: &Context<'_>) -> Vec<Json<'sta
     }
 }
 
-/// Returns the members of a request's body that the core decides.
-pub(crate) fn members<'a>(dialect: Dialect, prompt: Prompt<'_, 'a>) -> Json<'a> {
-    Json::Object((requests(dialect).members)(prompt))
+/// Returns a streamed request. `extra` are members of the host, and `member` is one more of the
+/// members that the core decides. Without a `model`, nothing is said of the model and the stream.
+pub(crate) fn request(
+    dialect: Dialect,
+    (model, extra): (Option<&String>, &Json<'static>),
+    prompt: Prompt<'_, 'static>,
+    member: Option<(&'static str, Json<'static>)>,
+) -> Request<'static> {
+    let mut decided = (requests(dialect).members)(prompt);
+    if let Some((name, value)) = member {
+        decided.push((name.into(), value));
+    }
+    let extra = extra.as_object().unwrap_or_default().to_vec();
+    post(dialect, model.cloned(), extra, true, decided)
 }
 
 /// How the model is told to answer with JSON of a schema.

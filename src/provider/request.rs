@@ -10,7 +10,7 @@ use crate::json::Json;
 
 /// A request, without what the host alone knows: the address of the provider and its key.
 ///
-/// Created by [`Dialect::request`].
+/// Created by [`Dialect::request`], and by turns and passes.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Request<'a> {
@@ -126,9 +126,9 @@ impl Dialect {
     /// messages.
     pub fn request<'a>(self, parts: RequestParts<'a>) -> Result<Request<'a>, Error> {
         let requests = requests(self);
-        let Post::Json { path, headers: own, first } = requests.post else {
+        if matches!(requests.post, Post::None) {
             return Err(Error::Dialect { name: self.name().to_owned(), known: true });
-        };
+        }
         let RequestParts { model, messages, system, added_system, tools, choice, stream, extra } =
             parts;
         let outside = system.is_some() || !added_system.is_empty();
@@ -138,17 +138,51 @@ impl Dialect {
         }
         let added: Vec<&str> = added_system.iter().map(String::as_str).collect();
         let prompt = Prompt { messages, system, added_system: &added, tools: &tools, choice };
-        let mut body: Members<'a> = first(model, stream);
-        let extra = extra.into_iter().map(|(key, value)| (Cow::Owned(key), value));
-        for (key, value) in extra.chain((requests.members)(prompt)) {
-            match body.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, known)) => *known = value,
-                None => body.push((key, value)),
+        let extra = extra.into_iter().map(|(key, value)| (key.into(), value)).collect();
+        Ok(post(self, Some(model), extra, stream, (requests.members)(prompt)))
+    }
+}
+
+/// A request of the members that the core decides, behind those for the model and the stream, if
+/// the model is named, and behind `extra`.
+pub(crate) fn post<'a>(
+    dialect: Dialect,
+    model: Option<String>,
+    extra: Members<'a>,
+    stream: bool,
+    decided: Members<'a>,
+) -> Request<'a> {
+    let accept = if stream { "text/event-stream" } else { "application/json" };
+    let mut headers = vec![("content-type", "application/json"), ("accept", accept)];
+    let (mut body, mut to) = (Members::new(), "");
+    if let Post::Json { path, headers: own, max_tokens, asks_usage } = requests(dialect).post {
+        to = path;
+        headers.extend_from_slice(own);
+        if let Some(model) = model {
+            put(&mut body, "model".into(), model.into());
+            if let Some(most) = max_tokens {
+                put(&mut body, "max_tokens".into(), Json::integer(most));
+            }
+            if stream {
+                put(&mut body, "stream".into(), true.into());
+            }
+            if stream && asks_usage {
+                let usage = Json::object([("include_usage", true.into())]);
+                put(&mut body, "stream_options".into(), usage);
             }
         }
-        let accept = if stream { "text/event-stream" } else { "application/json" };
-        let mut headers = vec![("content-type", "application/json"), ("accept", accept)];
-        headers.extend(own);
-        Ok(Request { path: path.into(), headers, body: Json::Object(body) })
+    }
+    for members in [extra, decided] {
+        members.into_iter().for_each(|(key, value)| put(&mut body, key, value));
+    }
+    Request { path: to.into(), headers, body: Json::Object(body) }
+}
+
+/// Adds a member, or replaces its value.
+#[inline(never)]
+fn put<'a>(body: &mut Members<'a>, key: Cow<'a, str>, value: Json<'a>) {
+    match body.iter_mut().find(|(known, _)| *known == key) {
+        Some((_, known)) => *known = value,
+        None => body.push((key, value)),
     }
 }

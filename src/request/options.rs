@@ -68,6 +68,12 @@ options! {
     pub struct PassOptions as "PassOptions" {
         /// The wire format of the model.
         dialect "dialect": Dialect | required = Dialect::OpenAiChat;
+        /// The provider's name of the model. Without it, requests have only what the core decides,
+        /// and the host adds the model and the stream.
+        model "model": Option<String>;
+        /// Members of every request's body, such as `temperature`: an object. They replace those
+        /// for the model and the stream, and are replaced by those for messages and tools.
+        body "body": Json<'static> = Json::Null;
         /// The planning input, an object. The pass sets its `global_context.tool_results` itself.
         input "input": Json<'static> | required;
         /// The tools. Duplicate calls are always collapsed, whatever their `dedupe`.
@@ -130,6 +136,9 @@ impl PassOptions {
     /// recorded results, the same input gives the same pass, byte for byte.
     pub(super) fn resolved(mut self) -> Result<Self, Error> {
         self.check(&At::ROOT)?;
+        if !matches!(self.body, Json::Null | Json::Object(_)) {
+            return Err(Error::option("body", "an object"));
+        }
         self.input = input(self.input)?;
         if self.replay.is_some() {
             let digest = hex(&Sha256::digest(self.input.to_canonical().as_bytes()));

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::json::Json;
 use crate::json::table::{names, options};
 use crate::message;
-use crate::provider::{self, Choice, Prompt, Structured, ToolDeclaration};
+use crate::provider::{self, Choice, Prompt, Request, Structured, ToolDeclaration};
 use crate::signature::hex;
 use crate::tool::ToolSpec;
 
@@ -115,10 +115,10 @@ pub(super) struct Offer<'a> {
     pub(super) limit: u64,
 }
 
-/// Builds the body of a request: the prompt, the input, and the results in a box after it. Results
+/// Builds a request: the prompt, the input, and the results in a box after it. Results
 /// are put in the user's message, not in the system prompt, so they have no more authority than the
 /// input.
-pub(super) fn body(options: &PassOptions, asked: &Asked<'_>) -> Result<Json<'static>, Error> {
+pub(super) fn ask(options: &PassOptions, asked: &Asked<'_>) -> Result<Request<'static>, Error> {
     let mut system = match &asked.offer {
         Some(_) => options.request_prompt.text.clone(),
         None => options.plan_prompt.text.clone(),
@@ -164,16 +164,12 @@ pub(super) fn body(options: &PassOptions, asked: &Asked<'_>) -> Result<Json<'sta
     let message::Normalized { messages, system, .. } = history;
     let (added_system, tools, choice) = (&[], tool.as_slice(), Choice::Auto);
     let prompt = Prompt { messages, system, added_system, tools, choice };
-    let mut body = provider::members(dialect, prompt);
     let member = match structured {
         Structured::Member(member) => Some(member(REQUEST_TOOL, schema())),
         Structured::Tool(member) => Some(member(REQUEST_TOOL)),
         Structured::Unsupported => None,
     };
-    if let (Some((key, value)), Json::Object(members)) = (member, &mut body) {
-        members.push((key.into(), value));
-    }
-    Ok(body)
+    Ok(provider::request(dialect, (options.model.as_ref(), &options.body), prompt, member))
 }
 
 fn request_tool() -> ToolSpec {

@@ -48,8 +48,8 @@
 //!             Next::Wait { until } => break until,
 //!         };
 //!         match effect {
-//!             Effect::Fetch { inference, attempt, body } => {
-//!                 assert!(body.get("messages").is_some());
+//!             Effect::Fetch { inference, attempt, request } => {
+//!                 assert!(request.body.get("messages").is_some());
 //!                 let deltas = if inference == 1 { call() } else { answer() };
 //!                 facts.push_back(Input::Deltas { inference, attempt, deltas });
 //!                 facts.push_back(Input::ResponseEnded { inference, attempt });

@@ -74,6 +74,12 @@ options! {
     pub struct TurnOptions as "TurnOptions" {
         /// The wire format of the model.
         dialect "dialect": Dialect | required = Dialect::OpenAiChat;
+        /// The provider's name of the model. Without it, requests have only what the core decides,
+        /// and the host adds the model and the stream.
+        model "model": Option<String>;
+        /// Members of every request's body, such as `temperature`: an object. They replace those
+        /// for the model and the stream, and are replaced by those for messages and tools.
+        body "body": Json<'static> = Json::Null;
         /// Two phases, or the plain loop.
         mode "mode": Mode = Mode::TwoStage;
         /// Limits and switches.
@@ -137,6 +143,9 @@ impl TurnOptions {
     /// turn needs no messages, and its policy may name tools that no longer exist.
     pub(super) fn check(&self, resumed: bool) -> Result<(), Error> {
         Read::check(self, &At::ROOT)?;
+        if !matches!(self.body, Json::Null | Json::Object(_)) {
+            return Err(Error::option("body", "an object"));
+        }
         if self.messages.is_empty() && !resumed {
             return Err(Error::option("messages", "at least one message"));
         }
@@ -191,7 +200,9 @@ impl TurnOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::next::Next;
     use crate::tool::{Dedupe, ToolSpec};
+    use crate::turn::{Effect, Input, Turn};
 
     const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
@@ -210,6 +221,30 @@ mod tests {
         let tools = parse(r#","tools":[{"name":"a","readOnly":true},{"name":"b"}]"#).unwrap().tools;
         let dedupe: Vec<_> = tools.all().iter().map(ToolSpec::dedupes).collect();
         assert_eq!(dedupe, [Dedupe::Replay, Dedupe::Block]);
+    }
+
+    #[test]
+    fn requests_have_the_model_and_the_members_of_the_host() {
+        let sent = |extra: &str| {
+            let extra = format!(r#"{extra},"messages":[{{"role":"user","content":"go"}}]"#);
+            let mut turn = Turn::new(parse(&extra).unwrap()).unwrap();
+            turn.handle(0, Input::Start);
+            loop {
+                match turn.poll() {
+                    Next::Effect(Effect::Fetch { request, .. }) => break request.body.to_text(),
+                    Next::Effect(_) => {}
+                    Next::Wait { .. } => panic!("no request"),
+                }
+            }
+        };
+        let messages = r#""messages":[{"role":"user","content":"go"}]}"#;
+        assert_eq!(sent(""), format!("{{{messages}"));
+        assert_eq!(sent(r#","body":{"seed":1}"#), format!(r#"{{"seed":1,{messages}"#));
+        let usage = r#""stream_options":{"include_usage":true}"#;
+        let whole = format!(r#"{{"model":"m","stream":true,{usage},"seed":1,{messages}"#);
+        assert_eq!(sent(r#","model":"m","body":{"seed":1}"#), whole);
+        let wrong = Turn::new(parse(r#","body":[]"#).unwrap()).unwrap_err();
+        assert!(wrong.to_string().starts_with("`body`"), "{wrong}");
     }
 
     #[test]

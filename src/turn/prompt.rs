@@ -10,7 +10,7 @@ use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::json::Json;
 use crate::message;
-use crate::provider::{self, AnsweredCall, Choice, Prompt, ToolDeclaration};
+use crate::provider::{self, AnsweredCall, Choice, Prompt, Request, ToolDeclaration};
 use crate::signature::hex;
 use crate::stream::Reasoning;
 use crate::tool::CallView;
@@ -125,9 +125,9 @@ impl Conversation {
         self.context.push(Context::Exchange(exchange));
     }
 
-    /// Returns the members of the next request: `messages`, and `system`, `tools` and `tool_choice`
-    /// if the dialect has them and they are not empty.
-    pub(super) fn request_body(&mut self, options: &TurnOptions, phase: &Phase) -> Json<'static> {
+    /// Returns the next request. Of its body, `messages` come from here, and `system`, `tools` and
+    /// `tool_choice` if the dialect has them and they are not empty.
+    pub(super) fn request(&mut self, options: &TurnOptions, phase: &Phase) -> Request<'static> {
         let instruction = instruction(phase, &options.policy).map(|(text, _)| text);
         let normalized = self.history_with(instruction);
         let system = self.context.iter().filter_map(|one| match one {
@@ -140,7 +140,7 @@ impl Conversation {
         let message::Normalized { messages, system: given, .. } = normalized;
         let prompt =
             Prompt { messages, system: given, added_system: &system, tools: &tools, choice };
-        provider::members(self.dialect, prompt)
+        provider::request(self.dialect, (options.model.as_ref(), &options.body), prompt, None)
     }
 
     /// Returns the history with the context, and with an instruction for this request only.

@@ -7,6 +7,7 @@ use super::result::TurnResult;
 use super::trace::TraceEvent;
 use crate::inference::Part;
 use crate::json::Json;
+use crate::provider::Request;
 use crate::store::{Answer, Commit};
 use crate::stream::Delta;
 use crate::tool::{Settled, Verdict};
@@ -157,9 +158,10 @@ pub enum Effect<R = TurnResult, T = TraceEvent> {
         inference: u32,
         /// The number of the attempt, from 1. Inputs of an earlier attempt are ignored.
         attempt: u32,
-        /// The members of the request that the core decides, in the dialect's wire format:
-        /// `messages`, and `system`, `tools` and `tool_choice` if present.
-        body: Json<'static>,
+        /// The request. The host adds the address and the key. Without the option `model`, its
+        /// body has only the members that the core decides: `messages`, and `system`, `tools` and
+        /// `tool_choice` if present.
+        request: Request<'static>,
     },
     /// Stop reading a response and close its connection.
     Abort {
@@ -260,7 +262,9 @@ impl<R, T> Effect<R, T> {
         trace: impl FnOnce(T) -> T2,
     ) -> Effect<R2, T2> {
         match self {
-            Self::Fetch { inference, attempt, body } => Effect::Fetch { inference, attempt, body },
+            Self::Fetch { inference, attempt, request } => {
+                Effect::Fetch { inference, attempt, request }
+            }
             Self::Abort { inference } => Effect::Abort { inference },
             Self::Check { call, name, args } => Effect::Check { call, name, args },
             Self::Recall { call, key } => Effect::Recall { call, key },

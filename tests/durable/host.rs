@@ -95,8 +95,8 @@ impl World {
 
     fn perform(&mut self, leg: usize, effect: Effect) {
         match effect {
-            Effect::Fetch { inference, attempt, body } => {
-                self.fetch(leg, inference, attempt, &body)
+            Effect::Fetch { inference, attempt, request } => {
+                self.fetch(leg, inference, attempt, &request.body)
             }
             Effect::Abort { inference } => {
                 if let Some(lane) = self.legs[leg].inference.remove(&inference) {

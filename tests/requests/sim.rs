@@ -166,7 +166,9 @@ impl<'a> Sim<'a> {
 
     fn perform(&mut self, effect: PassEffect) {
         match effect {
-            Effect::Fetch { inference, attempt, body } => self.fetch(inference, attempt, &body),
+            Effect::Fetch { inference, attempt, request } => {
+                self.fetch(inference, attempt, &request.body)
+            }
             Effect::Abort { inference } => {
                 let of = |lane: &VecDeque<Input>| lane.front().and_then(facts::inference);
                 self.lanes.retain(|lane| of(lane) != Some(inference));

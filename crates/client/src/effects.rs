@@ -18,6 +18,7 @@ use crate::tool::{Tool, ToolContext, failed};
 use turnlock::Next;
 use turnlock::json::Json;
 use turnlock::limits;
+use turnlock::provider::Request;
 use turnlock::request::{Pass, PassEvent, PassResult};
 use turnlock::store::{Answer, Commit};
 use turnlock::turn::{Effect, Event, Input, Settled, TraceEvent, Turn, TurnResult, Verdict};
@@ -108,8 +109,8 @@ impl<M: Asks> Perform<M> for Asked<M> {
     fn perform(&mut self, effect: M::Effect, tasks: &Tasks) -> Option<M::Result> {
         match effect {
             Effect::Emit(event) => self.show(event),
-            Effect::Fetch { inference, attempt, body } => {
-                let handle = tasks.start(self.ask(inference, attempt, body));
+            Effect::Fetch { inference, attempt, request } => {
+                let handle = tasks.start(self.ask(inference, attempt, request));
                 self.under_way.requests.insert(inference, handle);
             }
             Effect::Abort { inference } => {
@@ -190,9 +191,9 @@ impl<M: Asks> Asked<M> {
         &self,
         inference: u32,
         attempt: u32,
-        body: Json<'static>,
+        request: Request<'static>,
     ) -> impl Future<Output = ()> + MaybeSend + use<M> {
-        let opened = self.model.as_ref().map(|model| model.open(body));
+        let opened = self.model.as_ref().map(|model| model.open(request));
         let asking = Asking { inputs: self.inputs.clone(), events: self.events.clone() };
         async move {
             let ended = match opened {

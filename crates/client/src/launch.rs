@@ -38,8 +38,11 @@ pub(crate) fn registry(tools: &[Tool]) -> Result<Registry, Error> {
 }
 
 /// The members that a model decides.
-pub(crate) fn of_model(model: &Model) -> [(&'static str, Json<'static>); 2] {
+pub(crate) fn of_model(model: &Model) -> [(&'static str, Json<'static>); 4] {
+    let (name, body) = model.parameters();
     [
+        ("model", name.map_or(Json::Null, Json::from)),
+        ("body", body),
         ("dialect", model.dialect.name().into()),
         ("maxRetries", Json::integer(u64::from(model.max_retries))),
     ]

@@ -1,5 +1,6 @@
 //! Models: where requests go, and how their answers are read.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use crate::json::to_json;
 use crate::platform::{BoxStream, Client, Dyn, MaybeSend, MaybeSync};
 use turnlock::dialect::Dialect;
 use turnlock::json::Json;
+use turnlock::provider::Request;
 use turnlock::stream::Delta;
 
 /// A model behind HTTP, or one of the host's own.
@@ -43,11 +45,13 @@ type Custom = Arc<Dyn![Fn(Json<'static>) -> BoxStream<'static, Result<Delta, Str
 #[derive(Clone)]
 struct Http {
     base_url: String,
-    path: &'static str,
+    /// The host's own.
     headers: Vec<(String, String)>,
     client: Client,
-    /// Members of every request; those that the core decides come last.
-    body: Vec<(String, Json<'static>)>,
+    /// The provider's name of the model.
+    model: String,
+    /// Members of every request's body.
+    body: Vec<(Cow<'static, str>, Json<'static>)>,
 }
 
 /// What a model answers with.
@@ -67,22 +71,14 @@ impl Model {
     /// A model behind `POST {base_url}/chat/completions`: OpenAI, DeepSeek, Mistral, Groq,
     /// OpenRouter, vLLM, Ollama's `/v1` and others. `base_url` goes up to the version.
     pub fn openai_chat(base_url: impl Into<String>, model: impl Into<String>) -> Self {
-        let body =
-            vec![("model".to_owned(), model.into().into()), ("stream".to_owned(), true.into())];
-        Self::http(Dialect::OpenAiChat, base_url.into(), "/chat/completions", vec![], body)
+        Self::http(Dialect::OpenAiChat, base_url.into(), model.into())
     }
 
     /// Anthropic Messages, `https://api.anthropic.com/v1` unless [`Model::base_url`] says otherwise;
     /// 4096 tokens a response unless `body("max_tokens", …)` does.
     pub fn anthropic(model: impl Into<String>) -> Self {
-        let own = vec![("anthropic-version".to_owned(), "2023-06-01".to_owned())];
-        let body = vec![
-            ("model".to_owned(), model.into().into()),
-            ("max_tokens".to_owned(), Json::integer(4096)),
-            ("stream".to_owned(), true.into()),
-        ];
         let base_url = "https://api.anthropic.com/v1".to_owned();
-        Self::http(Dialect::Anthropic, base_url, "/messages", own, body)
+        Self::http(Dialect::Anthropic, base_url, model.into())
     }
 
     /// A model without HTTP: in the browser, or behind another SDK. It gets `messages`, `tools` and
@@ -100,21 +96,10 @@ impl Model {
         Self { dialect: Dialect::OpenAiChat, max_retries: 0, source, wrong: None }
     }
 
-    fn http(
-        dialect: Dialect,
-        base_url: String,
-        path: &'static str,
-        own: Vec<(String, String)>,
-        body: Vec<(String, Json<'static>)>,
-    ) -> Self {
-        let mut headers = vec![
-            ("content-type".to_owned(), "application/json".to_owned()),
-            ("accept".to_owned(), "text/event-stream".to_owned()),
-        ];
-        headers.extend(own);
-        let client = Client::default();
-        let source = Source::Http(Http { base_url, path, headers, client, body });
-        Self { dialect, max_retries: 2, source, wrong: None }
+    fn http(dialect: Dialect, base_url: String, model: String) -> Self {
+        let (headers, body) = (Vec::new(), Vec::new());
+        let http = Http { base_url, headers, client: Client::default(), model, body };
+        Self { dialect, max_retries: 2, source: Source::Http(http), wrong: None }
     }
 
     fn change(mut self, change: impl FnOnce(&mut Http)) -> Self {
@@ -161,7 +146,7 @@ impl Model {
         match to_json(&value) {
             Ok(value) => self.change(|http| {
                 http.body.retain(|(one, _)| *one != name);
-                http.body.push((name, value));
+                http.body.push((name.into(), value));
             }),
             Err(error) => {
                 self.wrong = Some(error);
@@ -222,33 +207,31 @@ impl Model {
         }
     }
 
-    /// Sends a request: `request` holds the members that the core decides.
-    pub(crate) fn open(&self, request: Json<'static>) -> Result<Opened, String> {
+    /// The name and the members that the core writes into every body. A model without HTTP gets
+    /// only what the core decides.
+    pub(crate) fn parameters(&self) -> (Option<String>, Json<'static>) {
+        match &self.source {
+            Source::Custom(_) => (None, Json::Null),
+            Source::Http(http) => (Some(http.model.clone()), Json::Object(http.body.clone())),
+        }
+    }
+
+    /// Sends a request.
+    pub(crate) fn open(&self, request: Request<'static>) -> Result<Opened, String> {
         let http = match &self.source {
             Source::Custom(generate) => {
-                return guarded(|| generate(request)).map(Opened::Deltas);
+                return guarded(|| generate(request.body)).map(Opened::Deltas);
             }
             Source::Http(http) => http,
         };
-        let Json::Object(decided) = request else { return Err("no request".to_owned()) };
-        let mut body: Vec<_> = http
-            .body
-            .iter()
-            .filter(|(name, _)| decided.iter().all(|(one, _)| one != name))
-            .map(|(name, value)| (name.clone().into(), value.clone()))
-            .collect();
-        // Mistral refuses members that it does not know.
-        let asks_usage = matches!(self.dialect, Dialect::OpenAiChat | Dialect::DeepSeek);
-        if asks_usage && http.body.iter().all(|(name, _)| name != "stream_options") {
-            let usage = Json::object([("include_usage", true.into())]);
-            body.push(("stream_options".into(), usage));
-        }
-        body.extend(decided);
+        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let mut headers: Vec<_> = request.headers.into_iter().map(owned).collect();
+        headers.extend(http.headers.iter().cloned());
         Ok(Opened::Http(Post {
             client: http.client.clone(),
-            url: format!("{}{}", http.base_url.trim_end_matches('/'), http.path),
-            headers: http.headers.clone(),
-            body: Json::Object(body).to_text(),
+            url: format!("{}{}", http.base_url.trim_end_matches('/'), request.path),
+            headers,
+            body: request.body.to_text(),
         }))
     }
 }

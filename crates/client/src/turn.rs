@@ -176,8 +176,11 @@ pub fn run_turn(options: TurnOptions) -> Result<RunningTurn, Error> {
         return Err(Error::option("messages", "an array"));
     };
     turn.keep = host.store.is_some().then(|| owned(&host.tenant, turn.keep.unwrap_or_default()));
+    let (name, body) = model.parameters();
     let owner = turn.keep.as_ref().map(|keep| keep.owner.clone());
     let turn = turn
+        .model(name)
+        .body(body)
         .messages(messages)
         .max_retries(model.max_retries)
         .tools(registry(&host.tools)?)

@@ -2,7 +2,7 @@
 import { TurnlockError } from '../errors.js'
 import type { ModelReplicateOptions, TurnReplicateOptions } from '../generated/bundle.js'
 import { MODEL_REPLICATE_OPTIONS, TURN_REPLICATE_OPTIONS } from '../generated/rows.js'
-import type { Model } from '../models/model.js'
+import { modelOptions, type Model } from '../models/model.js'
 import { checkOptions } from '../options.js'
 import { canonicalize } from '../pure.js'
 import { runTurn } from '../turn.js'
@@ -73,7 +73,7 @@ function seeded(model: Model, seed: number): Model {
   const field = { 'openai-chat': 'seed', mistral: 'random_seed' }[model.dialect as string]
   if (!field) return model
   return {
-    ...{ dialect: model.dialect, maxRetries: model.maxRetries },
+    ...(modelOptions(model) as Model),
     open: (request, options) => model.open({ ...request, [field]: seed }, options),
   }
 }

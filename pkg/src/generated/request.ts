@@ -17,6 +17,16 @@ import type {
 export interface PassOptions {
   /** The wire format of the model. */
   dialect: Dialect
+  /**
+   * The provider's name of the model. Without it, requests have only what the core decides, and the
+   * host adds the model and the stream.
+   */
+  model?: string | undefined
+  /**
+   * Members of every request's body, such as `temperature`: an object. They replace those for the
+   * model and the stream, and are replaced by those for messages and tools.
+   */
+  body?: unknown
   /** The planning input, an object. The pass sets its `global_context.tool_results` itself. */
   input: unknown
   /** The tools. Duplicate calls are always collapsed, whatever their `dedupe`. @defaultValue [] */

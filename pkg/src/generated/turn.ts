@@ -20,6 +20,16 @@ import type {
 export interface TurnOptions {
   /** The wire format of the model. */
   dialect: Dialect
+  /**
+   * The provider's name of the model. Without it, requests have only what the core decides, and the
+   * host adds the model and the stream.
+   */
+  model?: string | undefined
+  /**
+   * Members of every request's body, such as `temperature`: an object. They replace those for the
+   * model and the stream, and are replaced by those for messages and tools.
+   */
+  body?: unknown
   /** Two phases, or the plain loop. @defaultValue "two_stage" */
   mode?: Mode | undefined
   /** Limits and switches. */

@@ -2,7 +2,7 @@
 import type { AnthropicOptions } from '../generated/models.js'
 import { ANTHROPIC_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
-import { post, trimSlash, type Model } from './model.js'
+import { post, type Model } from './model.js'
 
 export type { AnthropicOptions }
 
@@ -14,20 +14,15 @@ export type { AnthropicOptions }
 export function anthropic(options: AnthropicOptions): Model {
   checkOptions(options, ANTHROPIC_OPTIONS)
   const { model, apiKey, maxRetries = 2, maxTokens = 4096, body } = options
-  const url = `${trimSlash(options.baseURL ?? 'https://api.anthropic.com/v1')}/messages`
-  const own: Record<string, string> = { 'anthropic-version': '2023-06-01' }
+  const { baseURL = 'https://api.anthropic.com/v1' } = options
+  const own: Record<string, string> = {}
   if (apiKey) own['x-api-key'] = apiKey
   if (options.dangerouslyAllowBrowser) own['anthropic-dangerous-direct-browser-access'] = 'true'
   return {
     dialect: 'anthropic',
     maxRetries,
-    open: (request, { signal }) =>
-      post(
-        options,
-        url,
-        own,
-        { model, max_tokens: maxTokens, stream: true, ...body, ...request },
-        signal,
-      ),
+    model,
+    body: { max_tokens: maxTokens, ...body },
+    open: (request, sending) => post(options, baseURL, own, request, sending),
   }
 }

@@ -10,5 +10,6 @@ import type { Model, ModelRequest } from './model.js'
 export function customModel(
   generate: (request: ModelRequest, options: { signal: AbortSignal }) => AsyncIterable<Delta>,
 ): Model {
-  return { dialect: 'openai-chat', maxRetries: 0, open: generate }
+  const open: Model['open'] = (request, { signal }) => generate(request, { signal })
+  return { dialect: 'openai-chat', maxRetries: 0, open }
 }

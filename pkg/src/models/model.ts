@@ -2,7 +2,10 @@
 import type { HttpModelOptions } from '../generated/models.js'
 import type { Delta, Dialect } from '../types.js'
 
-/** The members of a request that the core sets, in the dialect's wire format. */
+/**
+ * The body of a request, in the dialect's wire format: the members that the core decides, and if the
+ * model has a name, its own.
+ */
 export interface ModelRequest {
   messages: unknown[]
   system?: unknown
@@ -12,44 +15,54 @@ export interface ModelRequest {
   response_format?: unknown
 }
 
+/** Where and how a body is sent. */
+export interface Sending {
+  signal: AbortSignal
+  /** The path behind the base address. */
+  path: string
+  /** The headers that the provider needs, except the key. */
+  headers: Record<string, string>
+}
+
 /** A model, as created by `openaiChat`, `anthropic` and `customModel`. */
 export interface Model {
   /** The wire format of requests and responses. */
   readonly dialect: Dialect
   /** Maximum retries of a request that failed before any part of its response arrived. */
   readonly maxRetries: number
+  /** The provider's name of the model. Without it, a body has only what the core decides. */
+  readonly model?: string
+  /** Added to every body. */
+  readonly body?: Record<string, unknown> | undefined
   /** Sends a request. Returns a response whose body is the stream, or deltas. */
-  open(
-    request: ModelRequest,
-    options: { signal: AbortSignal },
-  ): Promise<Response> | AsyncIterable<Delta>
+  open(request: ModelRequest, options: Sending): Promise<Response> | AsyncIterable<Delta>
 }
+
+/** What a machine of the core is told of a model. */
+export const modelOptions = ({ dialect, maxRetries, model, body }: Model) => ({
+  ...{ dialect, maxRetries, model, body },
+})
 
 /** A host's `fetch`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
-/** Posts JSON. Error messages never contain the URL or a header. */
+/** Posts a request. Error messages never contain the URL or a header. */
 export function post(
   { fetch: given, headers }: HttpModelOptions,
-  url: string,
+  baseURL: string,
   own: Record<string, string>,
-  body: unknown,
-  signal: AbortSignal,
+  body: ModelRequest,
+  sending: Sending,
 ): Promise<Response> {
   // Called without a receiver, because browsers throw if `fetch` has another `this`.
   const send: Fetch = given ?? ((address, init) => fetch(address, init))
-  return send(url, {
+  return send(trimSlash(baseURL) + sending.path, {
     method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'text/event-stream',
-      ...own,
-      ...headers,
-    },
+    headers: { ...sending.headers, ...own, ...headers },
     body: JSON.stringify(body),
-    signal,
+    signal: sending.signal,
   })
 }
 
 /** Removes trailing slashes from a URL. */
-export const trimSlash = (url: string): string => url.replace(/\/+$/, '')
+const trimSlash = (url: string): string => url.replace(/\/+$/, '')

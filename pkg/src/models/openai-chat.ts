@@ -3,7 +3,7 @@ import { TurnlockError } from '../errors.js'
 import type { OpenAIChatOptions } from '../generated/models.js'
 import { OPEN_AI_CHAT_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
-import { post, trimSlash, type Model } from './model.js'
+import { post, type Model } from './model.js'
 
 export type { OpenAIChatOptions }
 
@@ -15,21 +15,14 @@ export type { OpenAIChatOptions }
  */
 export function openaiChat(options: OpenAIChatOptions): Model {
   checkOptions(options, OPEN_AI_CHAT_OPTIONS)
-  if (!options.baseURL) throw new TurnlockError('options.invalid', '`baseURL`: expected an address')
-  const { model, apiKey, maxRetries = 2, dialect = 'openai-chat', body } = options
-  const url = `${trimSlash(options.baseURL)}/chat/completions`
-  // Mistral rejects unknown members.
-  const usage = dialect === 'mistral' ? {} : { stream_options: { include_usage: true } }
+  const { model, baseURL, apiKey, maxRetries = 2, dialect = 'openai-chat', body } = options
+  if (!baseURL) throw new TurnlockError('options.invalid', '`baseURL`: expected an address')
+  const own: Record<string, string> = apiKey ? { authorization: `Bearer ${apiKey}` } : {}
   return {
     dialect,
     maxRetries,
-    open: (request, { signal }) =>
-      post(
-        options,
-        url,
-        apiKey ? { authorization: `Bearer ${apiKey}` } : {},
-        { model, stream: true, ...usage, ...body, ...request },
-        signal,
-      ),
+    model,
+    body,
+    open: (request, sending) => post(options, baseURL, own, request, sending),
   }
 }

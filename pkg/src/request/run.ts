@@ -10,6 +10,7 @@ import type {
   ToolRequestOptions,
 } from '../generated/request.js'
 import { TOOL_REQUEST_OPTIONS } from '../generated/rows.js'
+import { modelOptions } from '../models/model.js'
 import { checkOptions, present } from '../options.js'
 import { stringify } from '../pure.js'
 import { randomHex, randomId } from '../random.js'
@@ -85,7 +86,8 @@ function drive(options: AnyOptions): Promise<PassResult> {
   const machine: PassOptions = {
     ...own,
     ...present({ planId: options.planId, runId: options.runId }),
-    ...{ dialect: model.dialect, maxRetries: model.maxRetries, tools: wireTools(tools) },
+    ...modelOptions(model),
+    tools: wireTools(tools),
     ...{ input, policy, replay: replay && [...replay] },
     source: options.source ?? (recording ? 'paper' : undefined),
     requestPrompt: template(options.prompts?.request),

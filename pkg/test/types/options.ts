@@ -71,6 +71,8 @@ import type {
 } from '../../dist/generated/turn.js'
 
 export const TURN_OPTIONS: Partial<TurnOptions> = {
+  model: undefined,
+  body: undefined,
   mode: undefined,
   policy: undefined,
   messages: undefined,
@@ -124,6 +126,8 @@ export const STORED_AS: Partial<StoredAs> = {
 }
 
 export const PASS_OPTIONS: Partial<PassOptions> = {
+  model: undefined,
+  body: undefined,
   tools: undefined,
   policy: undefined,
   planId: undefined,

@@ -11,18 +11,13 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
     exchange,
     members,
     structured: Structured::Tool(forced),
-    post: Post::Json { path: "/messages", headers: &[("anthropic-version", "2023-06-01")], first },
+    post: Post::Json {
+        path: "/messages",
+        headers: &[("anthropic-version", "2023-06-01")],
+        max_tokens: Some(4096),
+        asks_usage: false,
+    },
 };
-
-/// The limit of tokens is required.
-fn first(model: String, stream: bool) -> Members<'static> {
-    let mut members: Members<'_> =
-        vec![("model".into(), model.into()), ("max_tokens".into(), Json::integer(4096))];
-    if stream {
-        members.push(("stream".into(), true.into()));
-    }
-    members
-}
 
 fn text_block(text: &str) -> Json<'static> {
     Json::object([("type", "text".into()), ("text", text.to_owned().into())])

@@ -6,7 +6,7 @@ mod request;
 mod stream;
 
 pub(super) use message::{Silence, Style, address, payload, write};
-pub(super) use request::{FOR_HOSTS, REQUESTS, model, post};
+pub(super) use request::{FOR_HOSTS, REQUESTS, post};
 
 use super::rules::{ResultParts, Rules, Write};
 use super::shapes::Marks;

@@ -11,7 +11,7 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
     exchange,
     members,
     structured: Structured::Member(json_schema),
-    post: post(with_usage),
+    post: post(true),
 };
 
 /// For a provider whose requests this version does not write. A host that sends them itself gets
@@ -19,28 +19,9 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
 pub(in crate::provider) const FOR_HOSTS: Requests =
     Requests { structured: Structured::Unsupported, post: Post::None, ..REQUESTS };
 
-/// Whole requests, whose body begins with the members that `first` makes.
-pub(in crate::provider) const fn post(first: fn(String, bool) -> Members<'static>) -> Post {
-    Post::Json { path: "/chat/completions", headers: &[], first }
-}
-
-/// The model and the stream.
-pub(in crate::provider) fn model(model: String, stream: bool) -> Members<'static> {
-    let mut members: Members<'_> = vec![("model".into(), model.into())];
-    if stream {
-        members.push(("stream".into(), true.into()));
-    }
-    members
-}
-
-/// As [`model`]; the stream ends with the number of tokens, which is sent on request only.
-fn with_usage(name: String, stream: bool) -> Members<'static> {
-    let mut members = model(name, stream);
-    if stream {
-        let usage = Json::object([("include_usage", true.into())]);
-        members.push(("stream_options".into(), usage));
-    }
-    members
+/// Whole requests. `asks_usage`: a stream reports its tokens on request only.
+pub(in crate::provider) const fn post(asks_usage: bool) -> Post {
+    Post::Json { path: "/chat/completions", headers: &[], max_tokens: None, asks_usage }
 }
 
 /// Converts calls and their answers. The rules of histories decide whether to keep the reasoning.

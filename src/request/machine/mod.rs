@@ -260,11 +260,11 @@ impl Pass {
         });
         let sealed = self.record.sealed.as_deref();
         let asked = Asked { sealed, offer, again: self.record.again };
-        match prompt::body(&self.options, &asked) {
-            Ok(body) => {
+        match prompt::ask(&self.options, &asked) {
+            Ok(request) => {
                 let State::Asking(_, inference) = &self.state else { return };
                 let (inference, attempt) = (inference.number(), inference.attempt());
-                self.effects.push_back(Effect::Fetch { inference, attempt, body });
+                self.effects.push_back(Effect::Fetch { inference, attempt, request });
             }
             Err(error) => {
                 self.fail(Failure::new(error.code(), error.to_string()));

@@ -146,9 +146,9 @@ impl Record {
 
     /// Sends the request of an inference.
     pub(super) fn send(&mut self, inference: &Inference) {
-        let body = self.conversation.request_body(&self.options, &self.progress.phase);
+        let request = self.conversation.request(&self.options, &self.progress.phase);
         let (inference, attempt) = (inference.number(), inference.attempt());
-        self.push(Effect::Fetch { inference, attempt, body });
+        self.push(Effect::Fetch { inference, attempt, request });
     }
 
     /// Shows a part of a response, if the phase allows it.

@@ -179,7 +179,8 @@ impl PassOptions {
             pass.source = "paper".to_owned();
         }
         let input = self.input?;
-        let pass = pass.tools(registry(&self.tools)?).input(input.clone());
+        let (name, body) = self.model.parameters();
+        let pass = pass.model(name).body(body).tools(registry(&self.tools)?).input(input.clone());
         let run_id = pass.run_id.clone();
         Ok(Begun {
             machine: Pass::new(pass)?,

@@ -3,6 +3,7 @@
 use super::super::wire::bad;
 use turnlock::error::Error;
 use turnlock::json::{Json, write_string};
+use turnlock::provider::Request;
 use turnlock::store::Answer;
 use turnlock::stream::{Delta, ErrorClass, FinishReason, StreamError, Usage};
 use turnlock::turn::{Effect, Event, EventKind, Input, Settled, Verdict};
@@ -196,10 +197,21 @@ fn effect(effect: Written, out: &mut String) {
             out.push('}');
             return;
         }
-        Effect::Fetch { inference, attempt, body } => (
-            "fetch",
-            vec![("inference", number(inference)), ("attempt", number(attempt)), ("body", body)],
-        ),
+        Effect::Fetch { inference, attempt, request } => {
+            let Request { path, headers, body, .. } = request;
+            out.push_str(&format!(
+                "{{\"type\":\"fetch\",\"inference\":{inference},\"attempt\":{attempt},\
+                 \"request\":{{\"path\":\"{path}\",\"headers\":{{"
+            ));
+            for (index, (name, value)) in headers.iter().enumerate() {
+                let comma = if index == 0 { "" } else { "," };
+                out.push_str(&format!("{comma}\"{name}\":\"{value}\""));
+            }
+            out.push_str("},\"body\":");
+            body.write(out);
+            out.push_str("}}");
+            return;
+        }
         Effect::Abort { inference } => ("abort", vec![("inference", number(inference))]),
         Effect::Check { call, name, args } => {
             ("check", vec![("call", number(call)), ("name", name.into()), ("args", args)])
