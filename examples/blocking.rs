@@ -33,47 +33,46 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         // Perform every effect first. Wait for the next input only when no effect is left.
         let fact = match turn.poll() {
             Next::Effect(Effect::Fetch { inference, attempt, request }) => match ask(request) {
-                Ok((status, said, body)) => {
-                    reading = Some((inference, attempt, body));
-                    let (retry_after_ms, body) = (None, said);
-                    Input::ResponseHead { inference, attempt, status, retry_after_ms, body }
+                Ok((status, body, stream)) => {
+                    reading = Some((inference, attempt, stream));
+                    Input::ResponseHead { inference, attempt, status, retry_after_ms: None, body }
                 }
-                Err(error) => {
-                    Input::ResponseFailed { inference, attempt, message: error.to_string() }
-                }
+                Err(why) => Input::ResponseFailed { inference, attempt, message: why.to_string() },
             },
-            Next::Effect(Effect::Abort { .. }) => {
-                reading = None; // Closes the connection.
-                continue;
-            }
             Next::Effect(Effect::RunTool { call, name, args, .. }) => {
                 eprintln!("{name} {}", args.to_text());
                 Input::ToolSettled { call, settled: read_file(&args) }
             }
-            Next::Effect(Effect::Emit(event)) => {
-                print!("{}", event.chunk().unwrap_or_default());
+            Next::Effect(Effect::Done { result }) => {
+                println!();
+                let failed = result.error.inspect(|error| eprintln!("{}", error.to_json()));
+                return Ok(ExitCode::from(u8::from(failed.is_some())));
+            }
+            Next::Effect(effect) => {
+                match effect {
+                    Effect::Abort { .. } => reading = None, // Closes the connection.
+                    Effect::Emit(event) => print!("{}", event.chunk().unwrap_or_default()),
+                    // The turn waits for the tool, which has settled when it would be cancelled.
+                    Effect::CancelTool { .. } => {}
+                    _ => {} // These options ask for no checks, store or traces.
+                }
                 stdout().flush()?;
                 continue;
             }
-            Next::Effect(Effect::Done { result }) => {
-                println!();
-                let failed = result.error.inspect(|error| eprintln!("{error}"));
-                return Ok(ExitCode::from(u8::from(failed.is_some())));
-            }
-            // The tool runs while the turn waits for it, so it has settled when it would be cancelled.
-            Next::Effect(Effect::CancelTool { .. }) => continue,
-            Next::Effect(_) => continue, // These options ask for no checks, store or traces.
             Next::Wait { until } => {
-                match reading.as_mut().map(|(n, m, body)| (*n, *m, body.read(&mut bytes))) {
-                    Some((inference, attempt, Ok(length))) if length > 0 => {
+                let read = reading.as_mut().map(|(n, m, body)| (*n, *m, body.read(&mut bytes)));
+                reading = reading.filter(|_| matches!(read, Some((.., Ok(1..)))));
+                match read {
+                    Some((inference, attempt, Ok(length @ 1..))) => {
                         let bytes = bytes.get(..length).unwrap_or_default().to_vec();
                         Input::ResponseBytes { inference, attempt, bytes }
                     }
-                    Some((inference, attempt, ended)) => {
-                        reading = None;
+                    Some((inference, attempt, Ok(_))) => {
+                        Input::ResponseEnded { inference, attempt }
+                    }
+                    Some((inference, attempt, Err(_))) => {
                         let message = "the connection broke".to_owned();
-                        let broken = Input::ResponseFailed { inference, attempt, message };
-                        ended.map_or(broken, |_| Input::ResponseEnded { inference, attempt })
+                        Input::ResponseFailed { inference, attempt, message }
                     }
                     None => {
                         // To ask once more.
@@ -93,10 +92,11 @@ fn ask(request: Request<'_>) -> Result<(u16, String, impl Read), Box<dyn Error>>
     // One thread cannot wait for bytes and for a deadline: the client's own time-out ends a read.
     let agent = ureq::Agent::config_builder().timeout_per_read(Some(Duration::from_secs(60)));
     let agent = agent.http_status_as_error(false).build().new_agent();
-    let post = agent.post(env::var("BASE_URL")? + &request.path);
+    let mut post = agent.post(env::var("BASE_URL")? + &request.path);
+    for (name, value) in request.headers {
+        post = post.header(name, value);
+    }
     let post = post.header("authorization", format!("Bearer {}", env::var("API_KEY")?));
-    let headers = request.headers.into_iter();
-    let post = headers.fold(post, |post, (name, value)| post.header(name, value));
     let mut response = post.send(request.body.to_text())?;
     let refusal = (!response.status().is_success()).then(|| response.body_mut().read_to_string());
     let (status, words) = (response.status().as_u16(), refusal.transpose()?.unwrap_or_default());
