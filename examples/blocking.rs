@@ -8,11 +8,9 @@ use std::io::{Read, Write, stdout};
 use std::time::{Duration, Instant};
 use std::{env, error::Error, fs, path::Path, process::ExitCode, thread};
 
-use turnlock::json::Json;
-use turnlock::provider::Request;
 use turnlock::tool::{Registry, ToolSpec};
 use turnlock::turn::{Effect, Input, Settled, Turn, TurnOptions};
-use turnlock::{Dialect, Next};
+use turnlock::{Dialect, Next, json::Json, provider::Request};
 
 #[expect(clippy::disallowed_methods, reason = "the clock is the host's")]
 fn main() -> Result<ExitCode, Box<dyn Error>> {

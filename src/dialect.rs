@@ -18,7 +18,7 @@ pub use crate::provider::Dialect;
 
 use crate::error::Error;
 use crate::json::Json;
-use crate::json::table::{At, Definition, Describe, Read, Shape, Write};
+use crate::json::table::{At, Definition, Describe, Item, Read, Shape, Write};
 
 impl fmt::Display for Dialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -49,6 +49,12 @@ impl Read for Dialect {
 
     fn expected(&self) -> &'static str {
         "a dialect"
+    }
+}
+
+impl Item for Dialect {
+    fn item() -> Self {
+        Self::OpenAiChat
     }
 }
 

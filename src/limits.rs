@@ -24,7 +24,7 @@ pub const JSON_BYTES: usize = 16 * 1024 * 1024;
 /// tenth of an isolate's memory.
 pub const HISTORY_BYTES: usize = 64 * 1024 * 1024;
 
-/// Bytes of the input of [`Turn::restore`](crate::turn::Turn::restore): 256 MiB. It holds the
+/// Bytes of the input of [`RestoreOptions::parse`](crate::turn::RestoreOptions::parse): 256 MiB. It holds the
 /// original options as a JSON string, where escapes take twice the space, and the turn's batches,
 /// outcomes and events.
 pub const KEPT_BYTES: usize = 4 * HISTORY_BYTES;

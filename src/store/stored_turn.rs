@@ -1,6 +1,8 @@
 //! The stored form of a turn, as a store returns it.
 
+use crate::error::Error;
 use crate::json::Json;
+use crate::json::table::{At, Describe, Item, Read, Shape, Write};
 
 /// The stored form of a turn, without its events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -61,6 +63,36 @@ impl Kept {
     #[must_use]
     pub fn record(&self, name: &str) -> Option<&str> {
         self.records.iter().find(|(one, _)| one == name).map(|(_, text)| text.as_str())
+    }
+}
+
+impl Read for Kept {
+    /// What is not readable becomes a turn without a state, which counts as unknown.
+    fn read(&mut self, json: Json<'static>, _: &At<'_>) -> Result<(), Error> {
+        *self = Self::read(&json).unwrap_or_default();
+        Ok(())
+    }
+
+    fn expected(&self) -> &'static str {
+        "a stored turn"
+    }
+}
+
+impl Item for Kept {
+    fn item() -> Self {
+        Self::default()
+    }
+}
+
+impl Write for Kept {
+    fn write(&self) -> Json<'static> {
+        self.to_json()
+    }
+}
+
+impl Describe for Kept {
+    fn shape() -> Shape {
+        Shape::Written("Kept")
     }
 }
 

@@ -86,6 +86,7 @@ mod progress;
 mod prompt;
 mod protocol;
 mod record;
+mod restore;
 mod result;
 mod trace;
 
@@ -100,12 +101,11 @@ pub use event::{Event, EventKind, PhaseName, ResultView, ResumePoint};
 pub use options::{Keep, Mode, TurnOptions};
 pub use policy::{Freeze, Policy, ResultsAs};
 pub use protocol::{CancelReason, Effect, Input};
+pub use restore::{Approval, RestoreOptions, Resume};
 pub use result::{TurnResult, TurnStatus};
 pub use trace::{TraceEvent, TraceEventKind, TracePlace, TracedCall};
 
 use crate::error::Error;
-use crate::json::Json;
-use crate::limits;
 use crate::next::Next;
 use durable::Durable;
 use machine::Machine;
@@ -135,30 +135,13 @@ impl Turn {
         }))
     }
 
-    /// Makes a turn from its stored form:
-    /// `{ dialect?, tools?, requestId, secret, maxRetries?, trace?, keep, resume }` with
-    /// `resume: { kept, events?, toolBatchId?, approvals?, cancel? }`.
-    ///
-    /// - `kept`: the input of [`Kept::read`](crate::store::Kept::read), or `null` for a turn that
-    ///   the store does not know;
-    /// - `events`: the JSON texts of the groups of events that were stored after the state;
-    /// - `approvals`: `[{ signature, approved }]`;
-    /// - `cancel`: the reason, to cancel the turn instead of resuming it.
-    ///
-    /// A turn that cannot be resumed ends when it is started, with `turn.not_found`,
-    /// `turn.conflict`, `turn.cancelled` or `store.version`.
+    /// Makes a turn from its stored form. It continues when it is started. A turn that cannot be
+    /// resumed then ends, with `turn.not_found`, `turn.conflict`, `turn.cancelled` or
+    /// `store.version`.
     ///
     /// # Errors
-    /// Those of [`TurnOptions::parse`].
-    pub fn restore(text: &[u8]) -> Result<Self, Error> {
-        Self::restore_json(Json::parse_lossy(text, limits::KEPT_BYTES)?.into_owned())
-    }
-
-    /// As [`Turn::restore`], for JSON that is already parsed.
-    ///
-    /// # Errors
-    /// Those of [`Turn::restore`], except `json.*`.
-    pub fn restore_json(options: Json<'static>) -> Result<Self, Error> {
+    /// Those of [`TurnOptions::parse`], except `json.*`.
+    pub fn restore(options: RestoreOptions) -> Result<Self, Error> {
         Ok(Self(Kind::Durable(Box::new(Durable::restore(options)?))))
     }
 

@@ -366,7 +366,7 @@ async fn misuse_is_told_at_once() {
     assert_eq!(code(TurnOptions::new(fine(), go()).tool(schema)), "tool.invalid_schema");
     let resume = |options: ResumeOptions| resume_turn(options).unwrap_err().code;
     let kept = || ResumeOptions::new("r", MemoryStore::new(), fine());
-    let wrong = Approval { signature: "c1".to_owned(), approved: true };
+    let wrong = Approval::new("c1", true);
     assert_eq!(resume(kept().approvals([wrong])), "options.invalid");
     assert_eq!(resume(kept().tools([tool("a"), tool("A")])), "tool.invalid_name");
     assert_eq!(resume(ResumeOptions::new("", MemoryStore::new(), fine())), "options.invalid");

@@ -80,9 +80,8 @@ impl Legs<'_> {
             if let Some(id) = leg["resume"]["toolBatchId"].as_u64() {
                 options = options.tool_batch_id(u32::try_from(id).unwrap());
             }
-            let approval = |(id, approved): (&String, &Value)| Approval {
-                signature: self.waits.get(id).cloned().unwrap_or_default(),
-                approved: approved == true,
+            let approval = |(id, approved): (&String, &Value)| {
+                Approval::new(self.waits.get(id).cloned().unwrap_or_default(), approved == true)
             };
             let approvals = leg["resume"]["approvals"].as_object().into_iter().flatten();
             resume_turn(options.approvals(approvals.map(approval)))

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 use turnlock::Next;
-use turnlock::turn::{Input, Turn, TurnOptions};
+use turnlock::turn::{Input, RestoreOptions, Turn, TurnOptions};
 
 /// An input, for people.
 pub fn describe(input: &Input) -> String {
@@ -130,7 +130,7 @@ impl Leg {
         let made = if self.wish == Wish::Run {
             TurnOptions::parse(bytes).and_then(Turn::new)
         } else {
-            Turn::restore(bytes)
+            RestoreOptions::parse(bytes).and_then(Turn::restore)
         };
         let mut turn = made.map_err(|error| error.to_string())?;
         let mut effects = Vec::new();

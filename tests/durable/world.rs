@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use turnlock::store::{Commit, turn_key};
-use turnlock::turn::{Input, Turn, TurnOptions};
+use turnlock::turn::{Input, RestoreOptions, Turn, TurnOptions};
 
 use crate::common::Random;
 use crate::leg::{Leg, Wish};
@@ -305,7 +305,7 @@ impl World {
         let restores = resume.is_some();
         let options = self.plan.options(one.turn, one.dialect, (&one.owner, &one.secret), resume);
         let made = if restores {
-            Turn::restore(options.as_bytes())
+            RestoreOptions::parse(options.as_bytes()).and_then(Turn::restore)
         } else {
             TurnOptions::parse(options.as_bytes()).and_then(Turn::new)
         };

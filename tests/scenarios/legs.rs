@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use turnlock::store::turn_key;
-use turnlock::turn::{Turn, TurnOptions};
+use turnlock::turn::{RestoreOptions, Turn, TurnOptions};
 
 use crate::common::Random;
 use crate::lines::Reduction;
@@ -106,7 +106,7 @@ impl Legs<'_> {
         let made = if leg.get("run").is_some() {
             TurnOptions::parse(text.as_bytes()).and_then(Turn::new)
         } else {
-            Turn::restore(text.as_bytes())
+            RestoreOptions::parse(text.as_bytes()).and_then(Turn::restore)
         };
         let random = self.seed.map(|seed| Random(seed + self.count));
         let mut sim = Sim::with(made.unwrap(), text, &scenario, self.dialect, random);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::{Value, json};
 use turnlock::Next;
 use turnlock::json::Json;
-use turnlock::turn::{Effect, Input, Turn, TurnOptions, Verdict};
+use turnlock::turn::{Effect, Input, RestoreOptions, Turn, TurnOptions, Verdict};
 
 use crate::common::Random;
 use crate::common::facts::{self, accepted, cut, late, misfit, response, settled};
@@ -296,7 +296,7 @@ impl<'a> Sim<'a> {
         let bytes = self.options.as_bytes();
         let restored = self.options.contains("\"resume\":{");
         let mut turn = if restored {
-            Turn::restore(bytes)
+            RestoreOptions::parse(bytes).and_then(Turn::restore)
         } else {
             TurnOptions::parse(bytes).and_then(Turn::new)
         }

@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::durable::Durable;
 use super::machine::Machine;
 use super::progress::End;
-use super::{Effect, Failure, Input, Settled, Turn, TurnOptions, Verdict};
+use super::{
+    Approval, Effect, Failure, Input, RestoreOptions, Settled, Turn, TurnOptions, Verdict,
+};
 use crate::json::Json;
 use crate::next::Next;
 use crate::store::{Answer, Commit, Kept};
@@ -259,7 +261,7 @@ impl Walk {
 }
 
 /// A stored turn, as it is after some inputs: the options of a turn that resumes it.
-fn stored(host: &mut Host) -> String {
+fn stored(host: &mut Host) -> RestoreOptions {
     let options = options(&mut host.random);
     let mut turn = TurnOptions::parse(options.as_bytes()).and_then(Turn::new).unwrap();
     let (mut kept, mut events) = (Kept { open: true, ..Kept::default() }, Vec::new());
@@ -267,7 +269,7 @@ fn stored(host: &mut Host) -> String {
         (kept.revision, kept.open) = (commit.revision, commit.open);
         kept.state = commit.state.clone().unwrap_or_else(|| kept.state.clone());
         kept.records.extend(commit.records.iter().cloned());
-        events.extend(commit.events.iter().map(|(_, text)| text.clone().into()));
+        events.extend(commit.events.iter().map(|(_, text)| text.clone()));
     };
     host.coming.push_back(Input::Start);
     for _ in 0..host.random.below(30) {
@@ -283,23 +285,22 @@ fn stored(host: &mut Host) -> String {
         }
     }
     host.coming.clear();
-    let mut resume = vec![("kept".into(), kept.to_json()), ("events".into(), Json::Array(events))];
-    if host.random.one(6) {
-        resume.push(("cancel".into(), "user".into()));
-    }
+    let given = TurnOptions::parse(options.as_bytes()).unwrap();
     let waits = kept.record("batch/1").and_then(|text| Json::parse_str(text).ok());
     let approve = |call: &Json<'_>| {
         let args = call.get("args").unwrap();
         let name = call.get("name").and_then(Json::as_str).unwrap();
         let signature = crate::Signature::new(name, None, args, None);
-        let approved = ("approved", Json::from(host.now.is_multiple_of(2)));
-        Json::object([("signature", signature.as_str().to_owned().into()), approved])
+        Approval::new(signature.as_str(), host.now.is_multiple_of(2))
     };
     let waits = waits.as_ref().and_then(|batch| batch.get("awaiting")?.as_array());
     let approvals = waits.into_iter().flatten().map(approve).collect();
-    resume.push(("approvals".into(), Json::Array(approvals)));
-    let resume = Json::Object(resume).to_text();
-    format!("{},\"resume\":{resume}}}", options.strip_suffix('}').unwrap())
+    let cancel = host.random.one(6).then(|| "user".to_owned());
+    let keep = given.keep.unwrap();
+    let mut restored =
+        RestoreOptions::new(given.request_id, given.secret, keep, Some(kept.clone()));
+    restored.resume = restored.resume.events(events).approvals(approvals).cancel(cancel);
+    restored.tools(given.tools).max_retries(given.max_retries).trace(given.trace)
 }
 
 fn walk(seed: u64, cells: Table) -> Table {
@@ -310,8 +311,7 @@ fn walk(seed: u64, cells: Table) -> Table {
         walk.play();
         return walk.cells;
     }
-    let options = Json::parse_str(&stored(&mut host)).unwrap().into_owned();
-    let (machine, entry) = Durable::restore(options).unwrap().into_parts();
+    let (machine, entry) = Durable::restore(stored(&mut host)).unwrap().into_parts();
     let mut walk = Walk { host, machine, cells };
     walk.step("resume", |machine| machine.resume(entry.unwrap()));
     for effect in walk.machine.record_mut().drain() {

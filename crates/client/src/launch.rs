@@ -16,7 +16,6 @@ use crate::running::Running;
 use crate::store::{Changed, Store};
 use crate::tool::Tool;
 use crate::turn::RunningTurn;
-use turnlock::json::Json;
 use turnlock::store::turn_key;
 use turnlock::tool::Registry;
 use turnlock::turn::{Event, EventKind, Failure, Input, Keep, PhaseName, Turn, TurnResult};
@@ -37,39 +36,9 @@ pub(crate) fn registry(tools: &[Tool]) -> Result<Registry, Error> {
     Ok(Registry::new(tools.iter().map(Tool::declared).collect::<Result<_, _>>()?)?)
 }
 
-/// The members that a model decides.
-pub(crate) fn of_model(model: &Model) -> [(&'static str, Json<'static>); 4] {
-    let (name, body) = model.parameters();
-    [
-        ("model", name.map_or(Json::Null, Json::from)),
-        ("body", body),
-        ("dialect", model.dialect.name().into()),
-        ("maxRetries", Json::integer(u64::from(model.max_retries))),
-    ]
-}
-
 /// What is kept, by a new owner of a turn.
 pub(crate) fn owned(tenant: &str, keep: Keep) -> Keep {
     keep.owner(clock::random_hex(16)).tenant(tenant.to_owned())
-}
-
-/// The options of the core: `own`, and what every turn has.
-pub(crate) fn wire(
-    host: &TurnHost,
-    keep: Json<'static>,
-    own: Vec<(&'static str, Json<'static>)>,
-) -> Result<Json<'static>, Error> {
-    let tools: Result<Vec<_>, _> = host.tools.iter().map(Tool::wire).collect();
-    let mut members = own;
-    members.extend([
-        ("tools", Json::Array(tools?)),
-        ("requestId", host.request_id.clone().into()),
-        ("projectId", host.project_id.clone().map_or(Json::Null, Json::from)),
-        ("secret", clock::random_hex(32).into()),
-        ("trace", host.on_trace.is_some().into()),
-        ("keep", keep),
-    ]);
-    Ok(Json::Object(members.into_iter().map(|(key, value)| (key.into(), value)).collect()))
 }
 
 /// A turn that is about to run.

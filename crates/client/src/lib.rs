@@ -149,7 +149,7 @@ pub use platform::{BoxFuture, MaybeSend, MaybeSync};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use request::{PassError, PassOptions, Planned, RunningPass, run_with_tool_requests};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-pub use resume::{Approval, ResumeOptions, cancel_turn, resume_turn};
+pub use resume::{ResumeOptions, cancel_turn, resume_turn};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use tool::{Tool, ToolContext};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
@@ -157,4 +157,4 @@ pub use turn::{Control, RunningTurn, TurnOptions, run_turn};
 pub use turnlock::error::Failure;
 pub use turnlock::request::{PassEvent, PassResult};
 pub use turnlock::stream::TokenUsage;
-pub use turnlock::turn::{ResultView, TraceEvent, TurnResult, TurnStatus};
+pub use turnlock::turn::{Approval, ResultView, TraceEvent, TurnResult, TurnStatus};

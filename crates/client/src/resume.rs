@@ -11,31 +11,20 @@ use serde::Deserialize;
 use crate::clock;
 use crate::error::Error;
 use crate::guard::called;
-use crate::launch::{Launch, TurnHost, of_model, owned, registry, wire};
+use crate::launch::{Launch, TurnHost, owned, registry};
 use crate::model::Model;
 use crate::platform::{MaybeSend, MaybeSync};
 use crate::store::{Store, StoreError};
 use crate::tool::Tool;
 use crate::turn::RunningTurn;
-use turnlock::json::Json;
 use turnlock::store::{Kept, turn_key};
-use turnlock::turn::{Keep, TraceEvent, Turn, TurnStatus};
+use turnlock::turn::{Approval, Keep, RestoreOptions, Resume, TraceEvent, Turn, TurnStatus};
 
 /// Milliseconds for which a store is waited for, to be read. Longer than any of ours waits itself.
 const READ_MS: f64 = 20_000.0;
 
 /// Groups of events that are read at once.
 const MOST_GROUPS: u32 = 1024;
-
-/// What the user said of a call that waited. It binds to the signature: other arguments need
-/// another.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Approval {
-    /// The signature of the call, of the `approval_required` event.
-    pub signature: String,
-    /// Whether it may run.
-    pub approved: bool,
-}
 
 /// What [`resume_turn`] takes. Mode, policy and history are those that the turn began with.
 #[derive(Clone)]
@@ -129,29 +118,21 @@ pub fn resume_turn(options: ResumeOptions) -> Result<RunningTurn, Error> {
     // Misuse is told now, not behind the store.
     registry(&host.tools)?;
     // An approval that cannot be read would be one that was not given.
-    if !approvals.iter().all(Approval::is_readable) {
+    if !approvals.iter().all(is_readable) {
         return Err(Error::option("approvals", "signatures of calls"));
     }
-    let approvals = Json::Array(approvals.iter().map(Approval::wire).collect());
-    let batch = tool_batch_id.map_or(Json::Null, |id| Json::integer(u64::from(id)));
-    let own = vec![("toolBatchId", batch), ("approvals", approvals)];
+    let wish = move |kept: &mut Resume| {
+        kept.tool_batch_id = tool_batch_id.map(u64::from);
+        kept.approvals = approvals;
+    };
     let (launch, mut turn) = Launch::new(&host);
-    turn.running.spawn(restore(launch, Some(model), host, own).map(drop));
+    turn.running.spawn(restore(launch, Some(model), host, wish).map(drop));
     Ok(turn)
 }
 
-impl Approval {
-    fn is_readable(&self) -> bool {
-        let hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        self.signature.len() == 64 && self.signature.bytes().all(hex)
-    }
-
-    fn wire(&self) -> Json<'static> {
-        Json::object([
-            ("signature", self.signature.clone().into()),
-            ("approved", self.approved.into()),
-        ])
-    }
+fn is_readable(approval: &Approval) -> bool {
+    let hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    approval.signature.len() == 64 && approval.signature.bytes().all(hex)
 }
 
 fn check(host: &TurnHost) -> Result<(), Error> {
@@ -188,8 +169,9 @@ pub async fn cancel_turn(
     let mut attempt = 1;
     loop {
         let (launch, turn) = Launch::new(&host);
-        let own = vec![("cancel", reason.clone().into())];
-        let kept = restore(launch, None, host.clone(), own).await;
+        let reason = reason.clone();
+        let wish = move |kept: &mut Resume| kept.cancel = Some(reason);
+        let kept = restore(launch, None, host.clone(), wish).await;
         let result = turn.result().await;
         let status = kept.as_ref().and_then(state_of).map(|state| state.status);
         if result.status == TurnStatus::Cancelled || status.as_deref() == Some("cancelled") {
@@ -218,25 +200,27 @@ async fn restore(
     launch: Launch,
     model: Option<Model>,
     host: TurnHost,
-    own: Vec<(&'static str, Json<'static>)>,
+    wish: impl FnOnce(&mut Resume),
 ) -> Option<Kept> {
     let read = async {
         let (kept, events) = match &host.store {
             Some(store) => read(store, &turn_key(&host.tenant, &host.request_id)).await?,
             None => (None, Vec::new()),
         };
+        // How much is kept was said when the turn began.
         let keep = owned(&host.tenant, Keep::default());
         let owner = keep.owner.clone();
-        let mut resume = own;
-        resume.push(("kept", kept.as_ref().map_or(Json::Null, Kept::to_json)));
-        resume.push(("events", Json::Array(events.into_iter().map(Json::from).collect())));
-        let resume = resume.into_iter().map(|(key, value)| (key.into(), value)).collect();
-        let mut members = vec![("resume", Json::Object(resume))];
-        members.extend(model.as_ref().map(of_model).into_iter().flatten());
-        // How much is kept was said when the turn began.
-        let keep = Json::object([("owner", keep.owner.into()), ("tenant", keep.tenant.into())]);
-        let machine = Turn::restore_json(wire(&host, keep, members)?)?;
-        Ok::<_, Error>((machine, kept, owner))
+        let (id, secret) = (host.request_id.as_str(), clock::random_hex(32));
+        let mut options = RestoreOptions::new(id, secret, keep, kept.clone());
+        options.resume.events = events;
+        wish(&mut options.resume);
+        if let Some(model) = &model {
+            let (name, body) = model.parameters();
+            options = options.dialect(Some(model.dialect)).max_retries(model.max_retries);
+            options = options.model(name).body(body);
+        }
+        let options = options.tools(registry(&host.tools)?).trace(host.on_trace.is_some());
+        Ok::<_, Error>((Turn::restore(options)?, kept, owner))
     };
     match read.await {
         Ok((machine, kept, owner)) => {

@@ -5,10 +5,10 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use super::driven::made;
 use turnlock::turn::TurnOptions;
 
-#[cfg(feature = "durable")]
-use turnlock::turn::Turn;
 #[cfg(not(feature = "durable"))]
 use turnlock::turn::shell::Unkept as Turn;
+#[cfg(feature = "durable")]
+use turnlock::turn::{RestoreOptions, Turn};
 
 /// A turn from its options, as its number.
 #[wasm_bindgen]
@@ -22,5 +22,5 @@ pub fn turn_new(options: &[u8]) -> String {
 #[wasm_bindgen]
 #[must_use]
 pub fn turn_restore(options: &[u8]) -> String {
-    made(Turn::restore(options))
+    made(RestoreOptions::parse(options).and_then(Turn::restore))
 }

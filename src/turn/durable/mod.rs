@@ -16,8 +16,8 @@ use super::options::TurnOptions;
 use super::progress::End;
 use super::protocol::{Effect, Input};
 use super::record::reuse_key;
+use super::restore::RestoreOptions;
 use crate::error::Error;
-use crate::json::Json;
 use crate::store::Answer;
 use crate::tool::{Fate, Status};
 use journal::Journal;
@@ -75,7 +75,7 @@ impl Durable {
     }
 
     /// Makes a turn from its stored form.
-    pub(super) fn restore(options: Json<'static>) -> Result<Self, Error> {
+    pub(super) fn restore(options: RestoreOptions) -> Result<Self, Error> {
         resume::restore(options)
     }
 

@@ -72,10 +72,10 @@ pub fn run(given: JsValue) -> Result<Promise, JsValue> {
 #[wasm_bindgen(js_name = resumeTurn)]
 pub fn resume(given: JsValue) -> Result<Promise, JsValue> {
     let given: Given = serde_wasm_bindgen::from_value(given)?;
-    let approvals = given.approvals.iter().map(|GivenApproval { signature, approved }| Approval {
-        signature: signature.clone(),
-        approved: *approved,
-    });
+    let approvals = given
+        .approvals
+        .iter()
+        .map(|GivenApproval { signature, approved }| Approval::new(signature.as_str(), *approved));
     let options = ResumeOptions::new(&given.request_id, store(&given.name), given.model())
         .tools(given.tools())
         .approvals(approvals)
