@@ -1,5 +1,7 @@
 /** Runs a turn in a page or a worker. */
-import { Driver } from './driver.js'
+import type { DurableGlue, TurnGlue } from './core/glue.js'
+import { LazyPart } from './core/instance.js'
+import { Driver, type Kind } from './driver.js'
 import { TurnlockError } from './errors.js'
 import { eventResponse, readable } from './events.js'
 import { Feed } from './feed.js'
@@ -82,13 +84,28 @@ export function tracer(options: Pick<RunTurnOptions, 'onTrace'>): RunTurnOptions
 /** The core's options of a turn, but for those that all turns have. */
 export type CoreOptions = Partial<TurnOptions> & { resume?: unknown }
 
+const unkept = new LazyPart<TurnGlue>(async () => (await import('./core/parts/turn.js')).turn)
+const kept = new LazyPart<DurableGlue>(
+  async () => (await import('./core/parts/durable.js')).durable,
+)
+
+/** A turn without a store. */
+const PLAIN: Kind<TurnGlue> = { part: unkept, make: (glue, options) => glue.turn_new(options) }
+/** A turn that is kept in a store. */
+const KEPT: Kind<DurableGlue> = { part: kept, make: (glue, options) => glue.turn_new(options) }
+/** A turn that a store has. */
+const RESTORED: Kind<DurableGlue> = {
+  part: kept,
+  make: (glue, options) => glue.turn_restore(options),
+}
+
 /** A turn that may still wait for its driver. */
 export class RunningTurn implements Turn {
   readonly requestId: string
   readonly result: Promise<TurnResult>
   readonly #host: TurnHost
   readonly #feed = new Feed<TurnEvent>()
-  #driver: Driver | undefined
+  #driver: Pick<Driver, 'send'> | undefined
   #over = false
   /** Inputs that arrived before there was a driver. */
   #early: Record<string, unknown>[] = []
@@ -111,9 +128,7 @@ export class RunningTurn implements Turn {
   }
 
   /**
-   * Makes the core's turn and starts it.
-   *
-   * @throws TurnlockError for options that the core rejects
+   * Makes the core's turn and starts it. What the core refuses is the turn's terminal event.
    */
   begin(restored: boolean, options: CoreOptions): void {
     const { model, tools = {}, store, tenant = '', signal, onTrace } = this.#host
@@ -128,7 +143,7 @@ export class RunningTurn implements Turn {
         onDone: (result) => this.#finish(result),
         onFault: (error) => this.fail(error),
       },
-      restored,
+      restored ? RESTORED : store ? KEPT : PLAIN,
       { ...options, secret: randomHex(32), trace: onTrace !== undefined },
     )
     this.#driver = driver

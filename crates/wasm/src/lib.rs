@@ -21,7 +21,7 @@ mod handles;
 pub mod history;
 #[cfg(feature = "planning")]
 pub mod planning;
-#[cfg(feature = "signature")]
+#[cfg(any(feature = "signature", feature = "evidence"))]
 pub mod signature;
 #[cfg(feature = "stream")]
 pub mod stream;

@@ -1,5 +1,6 @@
 /** Bundles: k replicates of one task, evidence computed from them, and one atomic result. */
-import { answer, call, core, encode } from '../core.js'
+import { answer, encode } from '../core/instance.js'
+import { evidence as part } from '../core/parts/evidence.js'
 import { TurnlockError } from '../errors.js'
 import { Feed } from '../feed.js'
 import type { BundleSettings, ReplayBundleOptions, RunBundleOptions } from '../generated/bundle.js'
@@ -153,14 +154,14 @@ export function replayBundle(
   if (version !== 1 || typeof text !== 'string' || !Array.isArray(facts)) {
     throw new TurnlockError('options.invalid', '`recording`: expected one of version 1')
   }
-  const on = core()
+  const on = part.core()
   const made = encode(text)
-  const handle = Number(answer(call(on, (glue) => glue.bundle_new(made))))
+  const handle = Number(answer(part.callOn(on, (glue) => glue.bundle_new(made))))
   const events: BundleEvent[] = []
   try {
     for (const [at, input, data] of facts) {
       const [bytes, own] = [encode(input), encode(data ?? '')]
-      const said = answer(call(on, (glue) => glue.bundle_handle(handle, at, bytes, own)))
+      const said = answer(part.callOn(on, (glue) => glue.bundle_handle(handle, at, bytes, own)))
       const effects =
         said === '' ? [] : (JSON.parse(said) as { type: string; event: BundleEvent }[])
       for (const { type, event } of effects) {
@@ -168,7 +169,7 @@ export function replayBundle(
       }
     }
   } finally {
-    call(on, (glue) => glue.bundle_free(handle))
+    part.callOn(on, (glue) => glue.bundle_free(handle))
   }
   const last = events.at(-1)
   if (last?.type !== 'bundle_ready') {

@@ -1,12 +1,14 @@
 /** Runs a tool-request pass in a page or a worker. */
-import { Driver } from '../driver.js'
+import type { PlanningGlue } from '../core/glue.js'
+import { LazyPart } from '../core/instance.js'
+import { Driver, type Kind } from '../driver.js'
 import { isTurnlockError, TurnlockError } from '../errors.js'
 import type { PassOptions, PromptTemplate, ToolRequestOptions } from '../generated/request.js'
 import { TOOL_REQUEST_OPTIONS } from '../generated/rows.js'
 import { checkOptions, present } from '../options.js'
-import { stringify } from '../pure.js'
 import { randomHex, randomId } from '../random.js'
 import { describe } from '../serialize.js'
+import { stringify } from '../text.js'
 import { abortReason, checkModel, wireTools } from '../turn.js'
 import type { TraceEvent, Usage } from '../types.js'
 import { redacted } from './redact.js'
@@ -34,6 +36,11 @@ export interface ToolRequestResult<Plan = unknown> {
   usage: Usage
   /** Requests to the model, not counting retries. */
   inferences: number
+}
+
+const PASS: Kind<PlanningGlue> = {
+  part: new LazyPart(async () => (await import('../core/parts/planning.js')).planning),
+  make: (glue, options) => glue.request_new(options),
 }
 
 /** All options except `parsePlan`. */
@@ -121,7 +128,7 @@ function drive(options: AnyOptions): Promise<Done> {
     }
     const driver = new Driver(
       {
-        ...{ machine: 'request', model, tools: tools ?? {}, projectId: null },
+        ...{ model, tools: tools ?? {}, projectId: null },
         requestId: options.runId ?? (own.runId as string | undefined) ?? '',
         onEvent: () => {},
         room: () => undefined,
@@ -129,7 +136,7 @@ function drive(options: AnyOptions): Promise<Done> {
         onDone: (result) => (over(), resolve(result as unknown as Done)),
         onFault: (error) => (over(), reject(error)),
       },
-      false,
+      PASS,
       machine,
     )
     const onAbort = () => driver.send({ type: 'cancel', reason: abortReason(signal) })

@@ -1,0 +1,6 @@
+import { compile } from '../compile.js'
+import type { Glue, ChainGlue } from '../glue.js'
+import { Part } from '../instance.js'
+import * as embedded from '../../wasm/chain.js'
+
+export const chain = new Part<ChainGlue & Glue>(embedded, compile)
