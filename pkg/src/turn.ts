@@ -1,11 +1,13 @@
 /** Runs a turn in a page or a worker. */
 import type { DurableGlue, TurnGlue } from './core/glue.js'
 import { LazyPart } from './core/instance.js'
+import { checkValues, wrong } from './checks.js'
 import { Driver, type Kind } from './driver.js'
 import { TurnlockError } from './errors.js'
 import { eventResponse, readable } from './events.js'
 import { Feed } from './feed.js'
 import type { ToolSpec } from './generated/common.js'
+import { TURN_OPTIONS } from './generated/checks.js'
 import { RUN_TURN_OPTIONS } from './generated/rows.js'
 import type { RunTurnOptions, TurnOptions } from './generated/turn.js'
 import { keepOptions, turnKey } from './kept.js'
@@ -61,13 +63,30 @@ export function runTurn(options: RunTurnOptions): Turn {
   const turn = new RunningTurn({
     ...{ model, tools, requestId, projectId, store, tenant, signal, onTrace },
   })
-  turn.begin(false, {
+  const own: CoreOptions = {
     ...{ dialect: model.dialect, maxRetries: model.maxRetries, mode, policy, messages },
     ...{ requestId, projectId: projectId ?? undefined, conversationId },
     tools: wireTools(tools),
     ...(store && { keep: keepOptions(tenant, keep) }),
-  })
+  }
+  checkTurn(own)
+  turn.begin(false, own)
   return turn
+}
+
+/** Throws for what the core would refuse of a turn's options, except a history that it cannot read. */
+function checkTurn(options: CoreOptions): void {
+  checkValues(options, TURN_OPTIONS)
+  const { messages, requestId, policy, keep, tools = [] } = options
+  if (!messages?.length) throw wrong('messages', 'at least one message')
+  if (requestId === '') throw wrong('requestId', 'a string that is not empty')
+  const known = new Set(tools.map(({ name }) => name))
+  if (policy?.actionTools?.some((name) => !known.has(name))) {
+    throw wrong('policy.actionTools', 'names of tools of this turn')
+  }
+  // A live owner commits three times per lease. Its claims must not expire between commits.
+  const { ttlMs = 86_400_000, leaseMs = 15_000 } = keep ?? {}
+  if (ttlMs < leaseMs) throw wrong('keep.ttlMs', 'at least as long as keep.leaseMs')
 }
 
 /** The common options of all ways to run a turn. */
@@ -224,7 +243,10 @@ export function wireTools(tools: Record<string, Tool> = {}): ToolSpec[] {
   if (typeof tools !== 'object' || tools === null) {
     throw new TurnlockError('options.invalid', '`tools`: expected an object of tools by name')
   }
-  return Object.entries(tools).map(([name, tool]) => {
+  const names = new Set<string>()
+  if (Object.keys(tools).length > 1024) throw wrong('tools', 'at most 1024 tools')
+  return Object.entries(tools).map(([name, tool], index) => {
+    checkName(name, names)
     if (typeof tool?.check !== 'function') {
       throw new TurnlockError(
         'options.invalid',
@@ -233,11 +255,23 @@ export function wireTools(tools: Record<string, Tool> = {}): ToolSpec[] {
     }
     const { description, inputSchema, readOnly, idempotent, dedupe, reuseMs } = tool
     const { timeoutMs, maxResultBytes } = tool
+    if (reuseMs !== undefined && !readOnly) {
+      throw wrong(`tools[${index}].reuseMs`, 'a tool that is readOnly')
+    }
     return {
       ...{ name, description, inputSchema, readOnly, idempotent, dedupe, reuseMs },
       ...{ timeoutMs, maxResultBytes, checks: true },
     }
   })
+}
+
+/** Providers refuse other names, and a model could confuse two that differ only in case. */
+function checkName(name: string, names: Set<string>): void {
+  const no = (reason: string) => new TurnlockError('tool.invalid_name', `tool \`${name}\`: ${reason}`)
+  if (!/^[\w-]{1,64}$/.test(name)) throw no('expected 1 to 64 of A-Z, a-z, 0-9, _ and -')
+  const plain = name.toLowerCase()
+  if (names.has(plain)) throw no('another tool has this name, but for upper and lower case')
+  names.add(plain)
 }
 
 /** The reason of an aborted signal, as text. */

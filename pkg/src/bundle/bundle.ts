@@ -7,6 +7,8 @@ import type { BundleSettings, ReplayBundleOptions, RunBundleOptions } from '../g
 import { REPLAY_BUNDLE_OPTIONS, RUN_BUNDLE_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
 import type { JsonSchema } from '../tools.js'
+import { checkValues, wrong } from '../checks.js'
+import { CORE_BUNDLE_OPTIONS } from '../generated/checks.js'
 import { BundleDriver, type Fact } from './driver.js'
 import { normalized, quietly } from './events.js'
 import { strictJson } from './json.js'
@@ -50,11 +52,44 @@ export function runBundle(options: RunBundleOptions): RunningBundle {
 function coreOptions(options: BundleSettings, schema: JsonSchema | undefined): string {
   const { replicate, signal, record, redact, eventManager, jsonSchema, ...own } =
     options as RunBundleOptions
+  let text: string
   try {
-    return strictJson({ ...own, schema })
+    text = strictJson({ ...own, schema })
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new TurnlockError('options.invalid', `\`options\`: ${why}`)
+  }
+  checkValues({ ...own, schema }, CORE_BUNDLE_OPTIONS)
+  checkBundle(own)
+  return text
+}
+
+/** Throws for what the core would refuse, except a schema in which nothing has weight. */
+function checkBundle(own: BundleSettings): void {
+  const { task, k = 3, seeds = [], weights, prices, perReplicate, budget } = own
+  if (task === '') throw wrong('task', 'a string that is not empty')
+  for (const [path, seconds] of [
+    ['perReplicate.seconds', perReplicate?.seconds],
+    ['budget.seconds', budget?.seconds],
+  ] as const) {
+    if (typeof seconds === 'number' && !(seconds > 0 && seconds < 1e9)) {
+      throw wrong(path, 'seconds above 0')
+    }
+  }
+  for (const name of ['must_agree', 'fields'] as const) {
+    if (!(own[name] ?? []).every((path) => /^(\/([^~]|~[01])*)?$/.test(path))) {
+      throw wrong(name, 'JSON Pointers, such as "/label"')
+    }
+  }
+  if (weights && (weights.length !== k || weights.every((weight) => weight === 0))) {
+    throw wrong('weights', 'a weight for each replicate, not all of them 0')
+  }
+  if (typeof budget?.cost === 'number' && !Object.keys(prices ?? {}).length) {
+    throw wrong('budget.cost', '`prices` beside it')
+  }
+  const whole = seeds.every((seed) => Number.isSafeInteger(seed))
+  if (!whole || new Set(seeds).size < seeds.length) {
+    throw wrong('seeds', 'whole numbers, all different')
   }
 }
 

@@ -60,7 +60,7 @@ export function replicateByTurn(options: TurnReplicateOptions): RunReplicate {
       throw new TurnlockError(code, error?.message ?? `the turn ended as ${status}`, { usage })
     }
     try {
-      return { data: read === 'text' ? text : parse(text, read), usage }
+      return { data: read === 'text' ? text : await parse(text, read), usage }
     } catch (error) {
       const { code, message } = error as TurnlockError
       throw new TurnlockError(code, `the answer is no JSON: ${message}`, { usage })

@@ -1,9 +1,11 @@
 /** Runs a tool-request pass in a page or a worker. */
 import type { PlanningGlue } from '../core/glue.js'
 import { LazyPart } from '../core/instance.js'
+import { checkValues, wrong } from '../checks.js'
 import { Driver, type Kind } from '../driver.js'
 import { isTurnlockError, TurnlockError } from '../errors.js'
 import type { PassOptions, PromptTemplate, ToolRequestOptions } from '../generated/request.js'
+import { PASS_OPTIONS } from '../generated/checks.js'
 import { TOOL_REQUEST_OPTIONS } from '../generated/rows.js'
 import { checkOptions, present } from '../options.js'
 import { randomHex, randomId } from '../random.js'
@@ -120,6 +122,7 @@ function drive(options: AnyOptions): Promise<Done> {
     startedAt: options.startedAt ?? (replay ? 0 : Date.now()),
     trace: onTrace !== undefined,
   }
+  checkPass(machine)
   return new Promise<Done>((resolve, reject) => {
     const over = () => signal?.removeEventListener('abort', onAbort)
     const trace = (event: TraceEvent) => {
@@ -155,6 +158,25 @@ function checkRecording({ record, replay }: AnyOptions): void {
   if (replay === undefined) return
   if (!Array.isArray(replay)) throw invalid('replay', 'a list of recorded calls')
   if (record !== undefined) throw invalid('record', 'none when replaying')
+}
+
+/** Throws for what the core would refuse of a pass's options. */
+function checkPass(options: PassOptions): void {
+  checkValues(options, PASS_OPTIONS)
+  const { input, planId, runId, replay, tools = [] } = options
+  const isObject = (value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (!isObject(input)) throw wrong('input', 'an object')
+  const context = (input as Record<string, unknown>)['global_context']
+  if (!isObject(context ?? {})) throw wrong('input.global_context', 'an object')
+  for (const [name, id] of Object.entries({ planId, runId })) {
+    if (!id && !replay) throw wrong(name, 'a string that is not empty')
+  }
+  const taken = tools.find(({ name }) => name.toLowerCase() === 'request_tools')
+  if (taken) {
+    const message = `tool \`${taken.name}\`: the pass has a tool of this name`
+    throw new TurnlockError('tool.invalid_name', message)
+  }
 }
 
 const template = (prompt: string | PromptTemplate | undefined): PromptTemplate | undefined =>
