@@ -148,7 +148,10 @@ async function buildCore(what, part, features, to) {
     const glued = join(out, part)
     await glue('no-modules', built, glued)
     const [wasm, script] = ['.wasm', '.js'].map((end) =>
-      join(glued, readdirSync(glued).find((file) => file.endsWith(end))),
+      join(
+        glued,
+        readdirSync(glued).find((file) => file.endsWith(end)),
+      ),
     )
     // -O3 on top of opt-level "z" buys speed for little size (see BENCHMARKS.md).
     await optimize('-O3', wasm, join(out, `${part}.wasm`))
@@ -203,7 +206,9 @@ function writeCores(from, dist) {
 /** The package again, without the embedded cores: for hosts that load the whole one themselves. */
 function writeSlim(dist) {
   const slim = join(dist, 'slim')
-  for (const file of readdirSync(dist, { recursive: true }).filter((file) => file.endsWith('.js'))) {
+  for (const file of readdirSync(dist, { recursive: true }).filter((file) =>
+    file.endsWith('.js'),
+  )) {
     if (file.startsWith('slim') || file.startsWith('wasm')) continue
     const part = /^core[\\/]parts[\\/](\w+)\.js$/.exec(file)?.[1]
     const text = part

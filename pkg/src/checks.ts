@@ -54,7 +54,10 @@ function members(given: unknown, rows: Checks, at: string): void {
     if (typeof row !== 'object' || !('required' in row)) continue
     const value: unknown = given[name]
     if (value !== undefined && value !== null) continue
-    throw wrong(at ? `${at}.${name}` : name, row.expected ?? (row.check === 'text' ? 'a string' : 'a value'))
+    throw wrong(
+      at ? `${at}.${name}` : name,
+      row.expected ?? (row.check === 'text' ? 'a string' : 'a value'),
+    )
   }
 }
 

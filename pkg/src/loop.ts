@@ -153,6 +153,4 @@ export class Loop<E, G> {
 }
 
 const typed = (error: unknown): TurnlockError =>
-  isTurnlockError(error)
-    ? error
-    : new TurnlockError('core.fault', String(error), undefined, error)
+  isTurnlockError(error) ? error : new TurnlockError('core.fault', String(error), undefined, error)

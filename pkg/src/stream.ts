@@ -24,7 +24,8 @@ export function decodeStream(dialect: Dialect): DeltaDecoder {
   let ended = false
   const free = () => part.callOn(on, (glue) => glue.stream_free(handle))
   const decoder: DeltaDecoder = {
-    feed: (bytes) => (ended ? [] : deltas(part.callOn(on, (glue) => glue.stream_feed(handle, bytes)))),
+    feed: (bytes) =>
+      ended ? [] : deltas(part.callOn(on, (glue) => glue.stream_feed(handle, bytes))),
     end() {
       if (ended) return []
       ended = true

@@ -267,7 +267,8 @@ export function wireTools(tools: Record<string, Tool> = {}): ToolSpec[] {
 
 /** Providers refuse other names, and a model could confuse two that differ only in case. */
 function checkName(name: string, names: Set<string>): void {
-  const no = (reason: string) => new TurnlockError('tool.invalid_name', `tool \`${name}\`: ${reason}`)
+  const no = (reason: string) =>
+    new TurnlockError('tool.invalid_name', `tool \`${name}\`: ${reason}`)
   if (!/^[\w-]{1,64}$/.test(name)) throw no('expected 1 to 64 of A-Z, a-z, 0-9, _ and -')
   const plain = name.toLowerCase()
   if (names.has(plain)) throw no('another tool has this name, but for upper and lower case')
