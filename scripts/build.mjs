@@ -21,7 +21,6 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { deflateRawSync } from 'node:zlib'
 import {
   browser,
   cargoEnv,
@@ -128,7 +127,8 @@ export const glue = async (kind, wasm, folder, ...flags) =>
 
 /** The cores: one a capability, and the one with all of them. */
 const PARTS = [
-  ...['signature', 'stream', 'history', 'turn', 'durable', 'planning', 'evidence', 'chain'],
+  ...['signature', 'stream', 'history', 'turn', 'durable', 'requests', 'planning'],
+  ...['evidence', 'plans', 'chain'],
   'whole',
 ]
 
@@ -155,6 +155,9 @@ async function buildCore(what, part, features, to) {
     )
     // -O3 on top of opt-level "z" buys speed for little size (see BENCHMARKS.md).
     await optimize('-O3', wasm, join(out, `${part}.wasm`))
+    await command(await bindgen(), [
+      ...['deflate', join(out, `${part}.wasm`), join(out, `${part}.deflated`)],
+    ])
     writeFileSync(join(out, `${part}.js`), factory(readFileSync(script, 'utf8')))
     rmSync(glued, { recursive: true })
     rmSync(built)
@@ -189,7 +192,7 @@ async function buildPage() {
 /** A core as a module: its glue, and its wasm as base64 of deflated bytes. */
 const embed = (folder, part) =>
   `${readFileSync(join(root, folder, `${part}.js`), 'utf8')}
-export const bytes = "${deflateRawSync(readFileSync(join(root, folder, `${part}.wasm`)), { level: 9 }).toString('base64')}"
+export const bytes = "${readFileSync(join(root, folder, `${part}.deflated`)).toString('base64')}"
 `
 
 /** Writes the modules of the cores, and those that stand for them in `slim/`. */

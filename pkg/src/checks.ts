@@ -11,7 +11,7 @@ export type Check =
   | 'text'
   | 'flag'
   | 'number'
-  /** A whole number from … to …; without an end, from 0 to 2^53. */
+  /** A whole number from … to …; without an end, below 2^64. */
   | { readonly whole: readonly [least: number, most?: number] }
   | { readonly real: readonly [least: number, most?: number] }
   /** One of these names. */
@@ -68,7 +68,7 @@ function checkValue(value: unknown, row: Check, path: string): void {
   if (row === 'number') return expect(Number.isFinite(value), path, 'a number')
   if ('whole' in row) {
     const [least, most] = row.whole
-    const fits = Number.isInteger(value) && isWithin(value as number, least, most)
+    const fits = Number.isInteger(value) && isWithin(value as number, least, most ?? LARGEST)
     return expect(fits, path, `a whole number ${range(least, most)}`)
   }
   if ('real' in row) {
@@ -106,6 +106,9 @@ function checkItem(item: unknown, row: Check, path: string): void {
 function expect(fits: boolean, path: string, expected: string): void {
   if (!fits) throw wrong(path, expected)
 }
+
+/** Below 2^64, which doubles do not tell from 2^64 - 1. */
+const LARGEST = 2 ** 64 - 2 ** 11
 
 const isWithin = (value: number, least: number, most = Infinity) => value >= least && value <= most
 

@@ -1,6 +1,6 @@
 /** Effectiveness of each pattern of chains, from user feedback. */
 import { answer, encode } from '../core/instance.js'
-import { chain as part } from '../core/parts/chain.js'
+import { plans as part } from '../core/parts/plans.js'
 import type { PatternState, PatternStatsOptions } from '../generated/chain.js'
 import { PATTERN_STATS_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'

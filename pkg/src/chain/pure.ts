@@ -1,6 +1,6 @@
 /** The synchronous operations of chains. */
 import { answer, encode } from '../core/instance.js'
-import { chain as part } from '../core/parts/chain.js'
+import { plans as part } from '../core/parts/plans.js'
 import { TurnlockError } from '../errors.js'
 import type { Classification, ClassifierOptions, Plan, PlanLimits } from './types.js'
 

@@ -37,6 +37,10 @@ export interface DurableGlue extends TurnGlue {
 
 export interface PlanningGlue extends DrivenGlue {
   request_new(options: Uint8Array): string
+}
+
+/** What tool requests need without a pass. */
+export interface RequestsGlue {
   request_parse(given: Uint8Array): string
   request_lint(given: Uint8Array): string
   request_inventory(tools: Uint8Array): string
@@ -65,14 +69,18 @@ export interface EvidenceGlue {
   bundle_free(handle: number): void
 }
 
-export interface ChainGlue {
+/** What queries and plans need without a chain. */
+export interface PlansGlue {
   classify_query(query: Uint8Array, options: Uint8Array): string
   parse_plan(text: Uint8Array, limits: Uint8Array): string
+  chain_learn(request: Uint8Array): string
+}
+
+export interface ChainGlue {
   chain_new(options: Uint8Array): string
   chain_handle(handle: number, nowMs: number, input: Uint8Array): string
   chain_deadline(handle: number): number
   chain_free(handle: number): void
-  chain_learn(request: Uint8Array): string
 }
 
 /** Of every part. */

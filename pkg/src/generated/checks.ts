@@ -110,9 +110,9 @@ export const PRICE: Checks = {
 }
 
 export const BUNDLE_LIMITS: Checks = {
-  max_fields: { whole: [0] },
-  max_diffs: { whole: [0] },
-  max_bytes: { whole: [0] },
+  max_fields: { whole: [0, 4294967295] },
+  max_diffs: { whole: [0, 4294967295] },
+  max_bytes: { whole: [0, 4294967295] },
 }
 
 export const CORE_BUNDLE_OPTIONS: Checks = {
