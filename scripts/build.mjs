@@ -206,6 +206,9 @@ function writeCores(from, dist) {
   cpSync(join(root, from, 'whole.wasm'), join(dist, 'turnlock.wasm'))
 }
 
+/** To the folder above, in the text of a module. */
+const UP = `${'..'}/`
+
 /** The package again, without the embedded cores: for hosts that load the whole one themselves. */
 function writeSlim(dist) {
   const slim = join(dist, 'slim')
@@ -215,8 +218,8 @@ function writeSlim(dist) {
     if (file.startsWith('slim') || file.startsWith('wasm')) continue
     const part = /^core[\\/]parts[\\/](\w+)\.js$/.exec(file)?.[1]
     const text = part
-      ? `import { Part } from '../instance.js'\nexport const ${part} = new Part()\n`
-      : readFileSync(join(dist, file), 'utf8').replace("'./turnlock.wasm'", "'../turnlock.wasm'")
+      ? `import { Part } from '${UP}instance.js'\nexport const ${part} = new Part()\n`
+      : readFileSync(join(dist, file), 'utf8').replace("'./turnlock.wasm'", `'${UP}turnlock.wasm'`)
     mkdirSync(join(slim, file, '..'), { recursive: true })
     writeFileSync(join(slim, file), text)
   }

@@ -36,7 +36,7 @@ const PEERS = {
     "import { chat, toolDefinition } from '@tanstack/ai'; import { openaiText } from '@tanstack/ai-openai'; globalThis.x = [chat, toolDefinition, openaiText]",
 }
 
-const RUST = { page: 250, worker: 261 }
+const RUST = { page: 256, worker: 268 }
 
 const gzip = (bytes) => gzipSync(bytes, { level: 9 }).length
 const kb = (bytes) => (bytes / KB).toFixed(1)

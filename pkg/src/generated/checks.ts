@@ -127,10 +127,7 @@ export const CORE_BUNDLE_OPTIONS: Checks = {
   schemaVersion: 'text',
   perReplicate: { rows: REPLICATE_LIMITS },
   budget: { rows: BUNDLE_BUDGET },
-  prices: {
-    check: { map: { rows: PRICE } },
-    expected: '{ [model]: { input, cached_input?, output } } in micro-dollars for a million tokens',
-  },
+  prices: { check: { map: { rows: PRICE } }, expected: '{ [model]: { input, cached_input?, output } } in micro-dollars for a million tokens' },
   model: 'text',
   source: 'text',
   epsilon: { real: [0, 1] },
