@@ -120,6 +120,7 @@ pub mod signature;
 pub mod stats;
 pub mod store;
 pub mod stream;
+mod text;
 pub mod tool;
 pub mod trace;
 pub mod turn;

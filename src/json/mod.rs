@@ -28,6 +28,7 @@ mod decimal;
 mod error;
 mod host;
 mod number;
+mod order;
 mod read;
 #[cfg(feature = "serde")]
 mod serde;
@@ -39,6 +40,7 @@ mod write;
 
 pub use error::JsonError;
 pub(crate) use host::{Host, Joined, is_space};
+pub(crate) use order::order;
 pub(crate) use read::{Kind, Reader};
 pub use value::Json;
 pub use write::write_string;

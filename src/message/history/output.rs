@@ -7,8 +7,8 @@ use super::super::options::{Strategy, ThoughtSignatures};
 use super::super::report::{Action, Finding, Repair, Violation};
 use super::super::{ids, thread, thread_id};
 use super::{History, OMITTED};
-use crate::json::Json;
 use crate::json::table::borrowed;
+use crate::json::{Json, order};
 use crate::provider::{System, UndeclaredTools};
 
 borrowed! {
@@ -169,8 +169,10 @@ impl<'a> History<'a> {
         found.retain(|finding| self.concerns(finding));
         found.extend(self.at_end());
         found.extend(tail);
-        found.sort_by_key(|finding| finding.index);
-        found
+        let index = |place: usize| found.get(place).map(|finding| finding.index);
+        let sorted = order(found.len(), &mut |a, b| index(a).cmp(&index(b)));
+        let mut found: Vec<_> = found.into_iter().map(Some).collect();
+        sorted.into_iter().filter_map(|place| found.get_mut(place)?.take()).collect()
     }
 
     /// Findings about the history as a whole, so far.

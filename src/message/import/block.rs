@@ -6,6 +6,10 @@ use super::super::model::{Args, Call, Content, Part, Piece, Text};
 use super::{Fields, call};
 use crate::json::Json;
 use crate::provider::{Attachment, Marks, Members, Reasoning};
+use crate::text::{find, holds};
+
+/// What stands between the type and the data of a data URL.
+const BASE64: &str = ";base64,";
 
 /// A parsed block of a content list.
 pub(super) enum Block<'a> {
@@ -336,12 +340,15 @@ pub(in crate::message) fn media<'a>(block: &Json<'a>) -> Option<Attachment<'a>> 
 }
 
 fn located<'a>(data: Cow<'a, str>, mime: String, name: Option<Cow<'a, str>>) -> Attachment<'a> {
-    let split = data.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    let split = data.strip_prefix("data:").and_then(|rest| {
+        let at = find(rest, BASE64)?;
+        Some((rest.get(..at)?, rest.get(at + BASE64.len()..)?))
+    });
     if let Some((inner, payload)) = split {
         let mime = if inner.is_empty() { mime } else { inner.to_owned() };
         return Attachment { mime, data: Cow::Owned(payload.to_owned()), is_url: false, name };
     }
-    let is_url = data.contains("://");
+    let is_url = holds(&data, "://");
     Attachment { mime, data, is_url, name }
 }
 

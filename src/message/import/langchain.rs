@@ -6,6 +6,7 @@ use super::super::model::{Entry, Piece, Speaker};
 use super::{Fields, message};
 use crate::json::Json;
 use crate::provider::Marks;
+use crate::text::holds;
 
 const TYPES: [&str; 9] =
     ["human", "ai", "system", "developer", "tool", "function", "remove", "chat", "generic"];
@@ -16,7 +17,7 @@ pub(super) fn is(fields: &Fields<'_>) -> bool {
     if fields.has("role") && kind != "chat" {
         return false;
     }
-    (TYPES.contains(&kind.as_ref()) || kind.contains("Message"))
+    (TYPES.contains(&kind.as_ref()) || holds(&kind, "Message"))
         && (fields.has("content")
             || fields.has("data")
             || fields.has("kwargs")
