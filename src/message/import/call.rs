@@ -68,6 +68,7 @@ pub(super) fn args_of(args: Option<Json<'_>>) -> Args<'_> {
     }
 }
 
+#[inline(never)]
 pub(super) fn empty<'a>(index: usize) -> Call<'a> {
     Call {
         id: Cow::Borrowed(""),
@@ -115,6 +116,7 @@ pub(super) fn content<'a>(value: Option<Json<'a>>, marks: &mut Marks) -> Content
     }
 }
 
+#[inline(never)]
 pub(super) fn result<'a>(content: Content<'a>, error: bool, index: usize) -> ToolResult<'a> {
     ToolResult {
         content,
