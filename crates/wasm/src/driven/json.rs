@@ -251,40 +251,53 @@ pub(super) fn effects(effects: impl Iterator<Item = Effect>) -> String {
 }
 
 fn effect(effect: Effect, out: &mut String) {
-    let number = |n: u32| Json::integer(u64::from(n));
-    let (kind, members) = match effect {
+    match effect {
         // Text comes by the thousand: `[phase, toolBatchId, seq, chunk]`, the rest is known.
         Effect::Emit(Event { phase, tool_batch_id, seq, kind: EventKind::Text(chunk), .. }) => {
-            let phase = phase.name();
-            out.push_str(&format!("[\"{phase}\",{tool_batch_id},{seq},"));
+            out.push_str("[\"");
+            out.push_str(phase.name());
+            out.push_str("\",");
+            whole(u64::from(tool_batch_id), out);
+            out.push(',');
+            whole(seq, out);
+            out.push(',');
             write_string(&chunk, out);
             out.push(']');
             return;
         }
         Effect::Emit(event) => {
-            out.push_str("{\"type\":\"emit\",\"event\":");
+            begin("emit", out);
+            key("event", out);
             event.write_json(out);
-            out.push('}');
-            return;
         }
-        Effect::Fetch { inference, attempt, body } => (
-            "fetch",
-            vec![("inference", number(inference)), ("attempt", number(attempt)), ("body", body)],
-        ),
-        Effect::Abort { inference } => ("abort", vec![("inference", number(inference))]),
+        Effect::Fetch { inference, attempt, body } => {
+            begin("fetch", out);
+            number("inference", inference, out);
+            number("attempt", attempt, out);
+            value("body", &body, out);
+        }
+        Effect::Abort { inference } => {
+            begin("abort", out);
+            number("inference", inference, out);
+        }
         Effect::Check { call, name, args } => {
-            ("check", vec![("call", number(call)), ("name", name.into()), ("args", args)])
+            begin("check", out);
+            number("call", call, out);
+            text("name", &name, out);
+            value("args", &args, out);
         }
         #[cfg(feature = "durable")]
         Effect::Commit { attempt, commit } => {
-            out.push_str(&format!("{{\"type\":\"commit\",\"attempt\":{attempt},\"commit\":"));
+            begin("commit", out);
+            number("attempt", attempt, out);
+            key("commit", out);
             commit.write_json(out);
-            out.push('}');
-            return;
         }
         #[cfg(feature = "durable")]
         Effect::Recall { call, key } => {
-            ("recall", vec![("call", number(call)), ("key", key.into())])
+            begin("recall", out);
+            number("call", call, out);
+            text("key", &key, out);
         }
         Effect::RunTool {
             call,
@@ -294,27 +307,66 @@ fn effect(effect: Effect, out: &mut String) {
             idempotency_key,
             max_result_bytes,
             args,
-        } => (
-            "run_tool",
-            vec![
-                ("call", number(call)),
-                ("name", name.into()),
-                ("toolCallId", tool_call_id.into()),
-                ("toolBatchId", number(tool_batch_id)),
-                ("idempotencyKey", idempotency_key.into()),
-                ("maxResultBytes", Json::integer(max_result_bytes)),
-                ("args", args),
-            ],
-        ),
-        Effect::CancelTool { call, reason } => {
-            ("cancel_tool", vec![("call", number(call)), ("reason", reason.name().into())])
+        } => {
+            begin("run_tool", out);
+            number("call", call, out);
+            text("name", &name, out);
+            text("toolCallId", &tool_call_id, out);
+            number("toolBatchId", tool_batch_id, out);
+            text("idempotencyKey", &idempotency_key, out);
+            key("maxResultBytes", out);
+            whole(max_result_bytes, out);
+            value("args", &args, out);
         }
-        Effect::Trace(event) => ("trace", vec![("event", event)]),
-        Effect::Done { result } => ("done", vec![("result", result)]),
+        Effect::CancelTool { call, reason } => {
+            begin("cancel_tool", out);
+            number("call", call, out);
+            text("reason", reason.name(), out);
+        }
+        Effect::Trace(event) => {
+            begin("trace", out);
+            value("event", &event, out);
+        }
+        Effect::Done { result } => {
+            begin("done", out);
+            value("result", &result, out);
+        }
         // Every effect of this version is above; those of stores are there where stores are.
-        _ => ("unknown", Vec::new()),
-    };
-    let mut all = vec![("type".into(), kind.into())];
-    all.extend(members.into_iter().map(|(key, value)| (key.into(), value)));
-    Json::Object(all).write(out);
+        _ => begin("unknown", out),
+    }
+    out.push('}');
+}
+
+fn begin(kind: &str, out: &mut String) {
+    out.push_str("{\"type\":\"");
+    out.push_str(kind);
+    out.push('"');
+}
+
+fn key(name: &str, out: &mut String) {
+    out.push_str(",\"");
+    out.push_str(name);
+    out.push_str("\":");
+}
+
+fn whole(number: u64, out: &mut String) {
+    out.push_str(&number.to_string());
+}
+
+#[inline(never)]
+fn number(name: &str, number: u32, out: &mut String) {
+    key(name, out);
+    whole(u64::from(number), out);
+}
+
+#[inline(never)]
+fn text(name: &str, text: &str, out: &mut String) {
+    key(name, out);
+    write_string(text, out);
+}
+
+#[inline(never)]
+fn value(name: &str, value: &Json<'_>, out: &mut String) {
+    key(name, out);
+    value.write(out);
 }
