@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::super::model::{Call, Entry, Part, Piece, Speaker, Text};
+use super::super::model::{Entry, Part, Piece, Speaker, Text};
 use super::{Fields, call};
 use crate::json::Json;
 use crate::provider::{Marks, Reasoning};
@@ -113,12 +113,7 @@ fn start<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     if id.is_empty() && name.is_none() {
         return None;
     }
-    let call = Call {
-        id,
-        name: name.unwrap_or_default(),
-        args: call::args_of(args),
-        ..call::empty(index)
-    };
+    let call = call::made(id, name.unwrap_or_default(), call::args_of(args), Vec::new(), index);
     Some(vec![Piece::Call { call, marks: Marks::EVENT }])
 }
 
@@ -157,10 +152,8 @@ fn result<'a>(mut fields: Fields<'a>, failed: bool, index: usize) -> Option<Vec<
         || value.is_none() && error.is_some()
         || status.as_deref() == Some("error");
     let content = call::content(value.or(error), &mut Marks::default());
-    let mut result = call::result(content, wrong, index);
-    result.name = name.unwrap_or_default();
-    result.marks = Marks::EVENT;
-    Some(vec![Piece::Result { id, result }])
+    let called = (id, name.unwrap_or_default());
+    Some(vec![call::answer(called, (content, wrong), (Marks::EVENT, Vec::new()), index)])
 }
 
 fn text_start<'a>(fields: &Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
@@ -223,10 +216,9 @@ fn turn_results<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a
         let told = || (status != "ok").then(|| Json::String(status.clone()));
         let value = given.take("result").or(message).or_else(told);
         let content = call::content(value, &mut Marks::default());
-        let mut result = call::result(content, status != "ok", index);
-        result.name = given.take_text("name").unwrap_or_default();
-        result.marks = Marks::EVENT;
-        pieces.push(Piece::Result { id, result });
+        let called = (id, given.take_text("name").unwrap_or_default());
+        let content = (content, status != "ok");
+        pieces.push(call::answer(called, content, (Marks::EVENT, Vec::new()), index));
     }
     Some(pieces)
 }

@@ -2,7 +2,7 @@
 //!
 //! <https://platform.openai.com/docs/api-reference/responses/create#responses-create-input>
 
-use super::super::model::{Call, Entry, Part, Piece, Speaker};
+use super::super::model::{Entry, Part, Piece, Speaker};
 use super::{Fields, call, message};
 use crate::provider::{Marks, Reasoning};
 
@@ -34,26 +34,24 @@ pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece
             pieces
         }
         "function_call" => {
-            let call = Call {
-                id: fields.take_text("call_id").unwrap_or_default(),
-                name: fields.take_text("name")?,
-                args: call::args_of(fields.take("arguments")),
-                ..call::empty(index)
-            };
+            let id = fields.take_text("call_id").unwrap_or_default();
+            let name = fields.take_text("name")?;
+            let args = call::args_of(fields.take("arguments"));
             fields.take("type");
-            vec![Piece::Call { call: Call { extra: fields.rest(), ..call }, marks }]
+            vec![Piece::Call { call: call::made(id, name, args, fields.rest(), index), marks }]
         }
         "function_call_output" => {
             let item = Some(Box::new(fields.clone().into_json()));
             let id = fields.take_text("call_id")?;
             let mut inner = Marks::NONE;
             let content = call::content(fields.take("output"), &mut inner);
-            let mut result = call::result(content, false, index);
             fields.take("type");
-            result.marks = marks;
-            result.item = item;
-            result.extra = fields.rest();
-            vec![Piece::Result { id, result }]
+            let extra = fields.rest();
+            let mut piece = call::answer((id, "".into()), (content, false), (marks, extra), index);
+            if let Piece::Result { result, .. } = &mut piece {
+                result.item = item;
+            }
+            vec![piece]
         }
         // A reasoning item, as opposed to a host's own event of that name.
         "reasoning"

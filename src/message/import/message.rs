@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::super::code::Code;
 use super::super::index::Index;
-use super::super::model::{Call, Content, Entry, Part, Piece, Speaker, Text};
+use super::super::model::{Content, Entry, Part, Piece, Speaker, Text};
 use super::{Fields, block, call};
 use crate::json::Json;
 use crate::provider::{Marks, Reasoning};
@@ -179,11 +179,9 @@ fn calls<'a>(
     if let Some(legacy) = fields.take("function_call").and_then(Fields::of) {
         entry.marks.add(Marks::CHAT);
         let mut legacy = legacy;
-        entry.parts.push(Part::call(Call {
-            name: legacy.take_text("name").unwrap_or_default(),
-            args: call::args_of(legacy.take("arguments")),
-            ..call::empty(index)
-        }));
+        let name = legacy.take_text("name").unwrap_or_default();
+        let args = call::args_of(legacy.take("arguments"));
+        entry.parts.push(Part::call(call::made("".into(), name, args, Vec::new(), index)));
     }
     if let Some(text) = fields.take("refusal") {
         let block = Json::object([("type", "refusal".into()), ("refusal", text)]);
@@ -269,9 +267,7 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
         content => content,
     };
     fields.forget(&["artifact", "type", "result"]);
-    let mut result = call::result(content, error, index);
-    result.name = name.unwrap_or_default();
-    result.marks = if camel { marks } else { marks.and(Marks::CHAT) };
-    result.extra = fields.rest();
-    Some(vec![Piece::Result { id: id.unwrap_or_default(), result }])
+    let called = (id.unwrap_or_default(), name.unwrap_or_default());
+    let marks = if camel { marks } else { marks.and(Marks::CHAT) };
+    Some(vec![call::answer(called, (content, error), (marks, fields.rest()), index)])
 }
