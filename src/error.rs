@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::chain::PlanError;
-use crate::json::{Json, JsonError};
+use crate::json::{Add, Json, JsonError, members, object};
 
 /// An error of any module of this crate.
 ///
@@ -128,13 +128,13 @@ impl Failure {
     /// Returns `{ code, message, details? }`.
     #[must_use]
     pub fn to_json(&self) -> Json<'static> {
-        let mut members = vec![
-            ("code".into(), Json::String(self.code.clone())),
-            ("message".into(), Json::string(self.message.clone())),
-        ];
+        let mut members = members! {
+            "code": Json::String(self.code.clone()),
+            "message": Json::string(self.message.clone()),
+        };
         if let Some(status) = self.status {
-            let details = Json::object([("status", Json::integer(u64::from(status)))]);
-            members.push(("details".into(), details));
+            let details = object! { "status": Json::integer(u64::from(status)) };
+            members.add("details", details);
         }
         Json::Object(members)
     }

@@ -7,7 +7,7 @@
 //!
 //! [RFC 6902]: https://www.rfc-editor.org/rfc/rfc6902
 
-use crate::json::{Json, push_token};
+use crate::json::{Json, members, push_token};
 use crate::stats::sort_by;
 
 /// Returns the patch that turns `base` into `target`, as a JSON array.
@@ -37,7 +37,7 @@ struct Writer {
 
 impl Writer {
     fn op(&mut self, op: &'static str, value: Option<&Json<'_>>) {
-        let mut members = vec![("op".into(), op.into()), ("path".into(), self.path.clone().into())];
+        let mut members = members! { "op": Json::from(op), "path": Json::from(self.path.clone()) };
         members.extend(value.map(|value| ("value".into(), value.clone().into_owned())));
         self.ops.push(Json::Object(members));
     }

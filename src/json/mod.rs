@@ -28,6 +28,7 @@ mod decimal;
 mod error;
 mod host;
 mod number;
+mod object;
 mod order;
 mod read;
 #[cfg(feature = "serde")]
@@ -40,6 +41,7 @@ mod write;
 
 pub use error::JsonError;
 pub(crate) use host::{Host, Joined, is_space};
+pub(crate) use object::{Add, members, object};
 pub(crate) use order::order;
 pub(crate) use read::{Kind, Reader};
 pub use value::Json;

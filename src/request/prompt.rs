@@ -5,8 +5,8 @@ use sha2::{Digest, Sha256};
 use super::options::PassOptions;
 use super::parse::REQUEST_TOOL;
 use crate::error::Error;
-use crate::json::Json;
 use crate::json::table::{names, options};
+use crate::json::{Add, Json, object};
 use crate::message;
 use crate::provider::{self, Choice, Prompt, Structured, ToolDeclaration};
 use crate::signature::hex;
@@ -125,11 +125,11 @@ pub(super) fn body(options: &PassOptions, asked: &Asked<'_>) -> Result<Json<'sta
     };
     if let Some(offer) = &asked.offer {
         let list = offer.tools.iter().map(|tool| {
-            Json::object([
-                ("tool_name", tool.name.clone().into()),
-                ("description", tool.description.clone().into()),
-                ("params", tool.input_schema.clone()),
-            ])
+            object! {
+                "tool_name": Json::from(tool.name.clone()),
+                "description": Json::from(tool.description.clone()),
+                "params": tool.input_schema.clone(),
+            }
         });
         let list = Json::Array(list.collect()).to_text();
         system.push_str(&format!("\n\nLimit: {} calls. Tools:\n{list}", offer.limit));
@@ -144,7 +144,7 @@ pub(super) fn body(options: &PassOptions, asked: &Asked<'_>) -> Result<Json<'sta
         system.push_str(NO_TOOLS);
     }
     let message =
-        |role, text: String| Json::object([("role", Json::string(role)), ("content", text.into())]);
+        |role, text: String| object! { "role": Json::string(role), "content": Json::from(text) };
     let messages = vec![message("system", system), message("user", user)];
     let dialect = options.dialect;
     let history = message::normalize(messages, &message::HistoryOptions::new(dialect))?;
@@ -171,7 +171,7 @@ pub(super) fn body(options: &PassOptions, asked: &Asked<'_>) -> Result<Json<'sta
         Structured::Unsupported => None,
     };
     if let (Some((key, value)), Json::Object(members)) = (member, &mut body) {
-        members.push((key.into(), value));
+        members.add(key, value);
     }
     Ok(body)
 }
@@ -186,23 +186,23 @@ fn request_tool() -> ToolSpec {
 
 /// JSON Schema of a request.
 fn schema() -> Json<'static> {
-    let typed = |kind: &'static str| Json::object([("type", kind.into())]);
+    let typed = |kind: &'static str| object! { "type": kind };
     let closed = |properties: Json<'static>, required: Vec<Json<'static>>| {
-        Json::object([
-            ("type", "object".into()),
-            ("properties", properties),
-            ("required", Json::Array(required)),
-            ("additionalProperties", false.into()),
-        ])
+        object! {
+            "type": "object",
+            "properties": properties,
+            "required": Json::Array(required),
+            "additionalProperties": Json::Bool(false),
+        }
     };
     let call = closed(
-        Json::object([
-            ("tool_name", typed("string")),
-            ("params", typed("object")),
-            ("reason", typed("string")),
-        ]),
+        object! {
+            "tool_name": typed("string"),
+            "params": typed("object"),
+            "reason": typed("string"),
+        },
         vec!["tool_name".into(), "params".into(), "reason".into()],
     );
-    let calls = Json::object([("type", "array".into()), ("items", call)]);
-    closed(Json::object([("tool_calls", calls)]), vec!["tool_calls".into()])
+    let calls = object! { "type": "array", "items": call };
+    closed(object! { "tool_calls": calls }, vec!["tool_calls".into()])
 }

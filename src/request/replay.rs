@@ -1,8 +1,8 @@
 //! Tool results that are recorded in one run and replayed in another.
 
 use crate::error::Error;
-use crate::json::Json;
 use crate::json::table::{At, Describe, Item, Member, Read, Shape, Write};
+use crate::json::{Json, members};
 use crate::tool::{Outcome, Status};
 
 /// The recorded result of one call.
@@ -58,11 +58,11 @@ impl Item for Recorded {
 
 impl Write for Recorded {
     fn write(&self) -> Json<'static> {
-        let mut members: Vec<Member> = vec![
-            ("signature".into(), self.signature.clone().into()),
-            ("plan_id".into(), self.plan_id.clone().into()),
-            ("duration_ms".into(), Json::integer(self.duration_ms)),
-        ];
+        let mut members: Vec<Member> = members! {
+            "signature": Json::from(self.signature.clone()),
+            "plan_id": Json::from(self.plan_id.clone()),
+            "duration_ms": Json::integer(self.duration_ms),
+        };
         members.extend(self.outcome.members());
         Json::Object(members)
     }

@@ -1,7 +1,7 @@
 //! The increments of a provider's stream, in a common vocabulary.
 
 use crate::json::table::names;
-use crate::json::{Json, write_string};
+use crate::json::{Add, Json, write_string};
 
 /// One increment of a model's response.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,7 +163,7 @@ impl Usage {
         let mut members = Vec::new();
         let mut put = |key: &'static str, value: Option<u64>| {
             if let Some(value) = value {
-                members.push((key.into(), Json::integer(value)));
+                members.add(key, Json::integer(value));
             }
         };
         let (input, output) = (self.input_tokens, self.output_tokens);

@@ -6,7 +6,7 @@
 //! names, numbers and hashes. Those of a turn contain no text, arguments or results; those of a pass
 //! contain the requested arguments and reasons, which a host can redact.
 
-use crate::json::Json;
+use crate::json::{Json, object};
 
 /// The members of a trace event, in order.
 pub(crate) type Members = Vec<(&'static str, Json<'static>)>;
@@ -24,10 +24,10 @@ pub(crate) struct Source<'a> {
 
 /// Builds a trace event.
 pub(crate) fn event(kind: &'static str, source: &Source<'_>, own: Members) -> Json<'static> {
-    let details = Json::object([
-        ("phase", source.phase.into()),
-        ("toolBatchId", Json::integer(source.tool_batch_id)),
-    ]);
+    let details = object! {
+        "phase": Json::from(source.phase),
+        "toolBatchId": Json::integer(source.tool_batch_id),
+    };
     let mut members = vec![
         ("type", kind.into()),
         ("requestId", source.request_id.to_owned().into()),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::super::model::{Content, Part, Piece, Text};
 use super::{Fields, call};
-use crate::json::Json;
+use crate::json::{Json, members};
 use crate::provider::{Attachment, Marks, Members, Reasoning};
 use crate::text::{find, holds};
 
@@ -209,7 +209,7 @@ fn thinking<'a>(mut fields: Fields<'a>, kind: &str) -> Reasoning<'a> {
     match fields.take("thinking") {
         // Mistral's chunk holds a list of texts.
         Some(chunks @ Json::Array(_)) => {
-            let mut block = vec![("type".into(), "thinking".into()), ("thinking".into(), chunks)];
+            let mut block = members! { "type": "thinking", "thinking": chunks };
             block.extend(fields.take("closed").map(|closed| ("closed".into(), closed)));
             Reasoning::Native { marks: Marks::CHAT, block: Json::Object(block) }
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::super::model::{Args, Call, Content, Piece, ToolResult};
 use super::{Fields, block};
-use crate::json::Json;
+use crate::json::{Json, object};
 use crate::provider::{Marks, Members};
 
 /// Parses a call: `{ id, function: { name, arguments } }`, `{ toolCallId, toolName, args }`,
@@ -19,7 +19,7 @@ pub(super) fn call<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opti
         // OpenAI's custom tools take a text; for other providers it becomes the argument `input`.
         marks.add(Marks::CHAT);
         let input = custom.take("input").unwrap_or_else(|| Json::string(""));
-        let args = Args::Value(Json::object([("input", input)]));
+        let args = Args::Value(object! { "input": input });
         let (id, name) = (id.unwrap_or_default(), custom.take_text("name")?);
         return Some(made(id, name, args, fields.rest(), index));
     }

@@ -5,7 +5,7 @@
 use super::super::model::{Call, Content, Entry, Part, Piece, Speaker, Text};
 use super::block::media;
 use super::{Fields, call};
-use crate::json::Json;
+use crate::json::{Add, Json};
 use crate::provider::{Marks, Reasoning};
 
 /// Whether the parts are Gemini's: they have no type.
@@ -43,7 +43,7 @@ pub(super) fn content<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         } else if part.get("thought").and_then(Json::as_bool) == Some(true) {
             let mut block = part.into_json();
             if let (Json::Object(members), Some(signature)) = (&mut block, signature) {
-                members.push(("thoughtSignature".into(), signature));
+                members.add("thoughtSignature", signature);
             }
             let thought = Reasoning::Native { marks: Marks::GEMINI, block };
             entry.parts.push(Part::Reasoning(thought));

@@ -7,7 +7,7 @@ use super::super::code::Code;
 use super::super::index::Index;
 use super::super::model::{Content, Entry, Part, Piece, Speaker, Text};
 use super::{Fields, block, call};
-use crate::json::Json;
+use crate::json::{Json, members, object};
 use crate::provider::{Marks, Reasoning};
 
 pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
@@ -58,7 +58,7 @@ pub(super) fn said<'a>(
         if image.is_text() {
             // Ollama: base64 beside the text.
             entry.marks.add(Marks::OLLAMA);
-            let block = Json::object([("type", "image".into()), ("image", image)]);
+            let block = object! { "type": "image", "image": image };
             entry.parts.push(Part::Media { marks: Marks::OLLAMA, block });
         } else {
             entry.parts.extend(block::part(image, &mut entry.marks));
@@ -67,7 +67,7 @@ pub(super) fn said<'a>(
     for item in fields.take_list("experimental_attachments").unwrap_or_default() {
         // AI SDK 4: `{ url, contentType?, name? }`.
         let mut given = Fields::of(item)?;
-        let mut block = vec![("type".into(), "file".into())];
+        let mut block = members! { "type": "file" };
         for (theirs, ours) in [("url", "url"), ("contentType", "mediaType"), ("name", "filename")] {
             block.extend(given.take(theirs).map(|value| (ours.into(), value)));
         }
@@ -184,13 +184,19 @@ fn calls<'a>(
         entry.parts.push(Part::call(call::made("".into(), name, args, Vec::new(), index)));
     }
     if let Some(text) = fields.take("refusal") {
-        let block = Json::object([("type", "refusal".into()), ("refusal", text)]);
+        let block = object! { "type": "refusal", "refusal": text };
         entry.parts.push(Part::Native { marks: Marks::CHAT, block });
     }
     if let Some(text) = fields.take("tool_plan") {
-        entry
-            .parts
-            .insert(0, Part::Text(Text { text, extra: vec![("tool_plan".into(), true.into())] }));
+        entry.parts.insert(
+            0,
+            Part::Text(Text {
+                text,
+                extra: members! {
+                    "tool_plan": Json::Bool(true),
+                },
+            }),
+        );
     }
     if let Some(items) = fields.take_list("toolInvocations") {
         entry.marks.add(Marks::AI_SDK);

@@ -7,7 +7,7 @@ use super::super::parse::RequestedCall;
 use super::super::rejected::Reason;
 use super::super::replay;
 use super::{Pass, State, Step};
-use crate::json::Json;
+use crate::json::{Json, object};
 use crate::limits;
 use crate::signature::hex;
 use crate::tool::{
@@ -68,10 +68,10 @@ fn entry(call: &Call) -> Option<Json<'static>> {
         (None, error) => {
             let error = error.as_ref();
             let text = |text: Option<&String>| Json::from(text.cloned().unwrap_or_default());
-            let error = Json::object([
-                ("code", text(error.map(|error| &error.code))),
-                ("message", text(error.map(|error| &error.message))),
-            ]);
+            let error = object! {
+                "code": text(error.map(|error| &error.code)),
+                "message": text(error.map(|error| &error.message)),
+            };
             ("error", error)
         }
     };
@@ -234,8 +234,8 @@ impl Pass {
         }
         self.record.tools_ms += batch.elapsed_ms(self.now);
         if self.has_result() {
-            let results = Json::object([("tool_results", self.entries())]);
-            let payload = Json::object([("global_context", results)]);
+            let results = object! { "tool_results": self.entries() };
+            let payload = object! { "global_context": results };
             self.record.sealed = Some(self.record.boxes.seal(&payload));
         }
         self.go_on();

@@ -17,7 +17,7 @@ use super::records;
 use super::snapshot::KeptState;
 use crate::error::Error;
 use crate::error::Failure;
-use crate::json::Json;
+use crate::json::{Add, Json};
 use crate::store::Kept;
 use crate::tool::Call;
 
@@ -76,7 +76,7 @@ fn merge(mut members: Vec<Member>, given: Vec<Member>) -> Vec<Member> {
     }
     if !members.iter().any(|(key, value)| key == "dialect" && !value.is_null()) {
         // No request is sent: the turn is unknown or ends at once. Parsing needs a dialect.
-        members.push(("dialect".into(), "openai-chat".into()));
+        members.add("dialect", "openai-chat");
     }
     members
 }
