@@ -157,22 +157,22 @@ impl Finding {
         text
     }
 
-    pub(super) fn repair(self) -> Repair {
+    pub(super) fn repair(&self) -> Repair {
         Repair {
             code: self.code,
             action: self.action,
             index: self.index,
             detail: self.told(),
-            tool_call_id: self.id,
+            tool_call_id: self.id.clone(),
         }
     }
 
-    pub(super) fn violation(self) -> Violation {
+    pub(super) fn violation(&self) -> Violation {
         Violation {
             code: self.code,
             index: self.index,
             message: self.sentence(),
-            tool_call_id: self.id,
+            tool_call_id: self.id.clone(),
         }
     }
 }
