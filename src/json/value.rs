@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Host, JsonError, Kind, Reader, decimal, order, write};
+use super::{Host, JsonError, Kind, Reader, decimal, write};
 use crate::limits;
+use crate::order::order;
 
 /// A JSON value. Object members keep their order; numbers keep their canonical text.
 ///

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::{Host, Json, order};
+use super::{Host, Json};
+use crate::order::order;
 
 /// Appends `value`; `canonical` sorts the members.
 pub(super) fn write(value: &Json<'_>, out: &mut String, canonical: bool) {

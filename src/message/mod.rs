@@ -42,7 +42,6 @@ mod explain;
 mod history;
 mod ids;
 mod import;
-mod index;
 mod model;
 mod options;
 mod pair;

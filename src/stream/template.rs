@@ -13,8 +13,6 @@ use crate::text::{find, holds};
 /// The number of templates learned in a row without being used, after which learning stops: some
 /// providers pad each event with noise.
 const PATIENCE: u32 = 4;
-/// The longest text of which a template is learned, in bytes with its quotes: it is searched for.
-const LONGEST: usize = 1024;
 /// The text that a template is tested with.
 const PROBE: &str = "a text that no provider sends";
 
@@ -59,9 +57,6 @@ impl Template {
         self.prefix.clear();
         let mut written = String::new();
         write_string(text, &mut written);
-        if written.len() > LONGEST {
-            return;
-        }
         let Some(at) = find(data, &written) else { return };
         let (head, tail) = (data.get(..=at), data.get(at + written.len() - 1..));
         let (Some(head), Some(tail)) = (head, tail) else { return };

@@ -12,12 +12,12 @@ use super::arrange::Arranger;
 use super::code::Code;
 use super::ids::{IdMap, NameMap};
 use super::import::element;
-use super::index::Index;
 use super::model::Entry;
 use super::options::HistoryOptions;
 use super::pair::Pairs;
 use super::report::{Action, Finding};
 use crate::error::Error;
+use crate::index::Index;
 use crate::json::{Json, Kind, Reader};
 use crate::provider::{Marks, Rules, rules};
 

@@ -7,8 +7,9 @@ use super::super::options::{Strategy, ThoughtSignatures};
 use super::super::report::{Action, Finding, Repair, Violation};
 use super::super::{ids, thread, thread_id};
 use super::{History, OMITTED};
+use crate::json::Json;
 use crate::json::table::borrowed;
-use crate::json::{Json, order};
+use crate::order::order;
 use crate::provider::{System, UndeclaredTools};
 
 borrowed! {

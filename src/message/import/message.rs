@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 
 use super::super::code::Code;
-use super::super::index::Index;
 use super::super::model::{Content, Entry, Part, Piece, Speaker, Text};
 use super::{Fields, block, call};
+use crate::index::Index;
 use crate::json::{Json, members, object};
 use crate::provider::{Marks, Reasoning};
 

@@ -9,7 +9,7 @@ const RUN: usize = 256;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Index {
     /// By number.
-    texts: Vec<Box<str>>,
+    texts: Vec<Box<[u8]>>,
     /// Numbers in the order of their texts; no run is empty.
     runs: Vec<Vec<usize>>,
 }
@@ -17,6 +17,11 @@ pub(crate) struct Index {
 impl Index {
     /// Returns the number of a text; a new text gets the next number.
     pub(crate) fn number(&mut self, text: &str) -> usize {
+        self.number_of(text.as_bytes())
+    }
+
+    /// As [`Index::number`], for bytes.
+    pub(crate) fn number_of(&mut self, text: &[u8]) -> usize {
         let (run, place) = match self.place(text) {
             Ok(number) => return number,
             Err(place) => place,
@@ -37,12 +42,18 @@ impl Index {
     }
 
     pub(crate) fn find(&self, text: &str) -> Option<usize> {
+        self.find_bytes(text.as_bytes())
+    }
+
+    /// As [`Index::find`], for bytes.
+    pub(crate) fn find_bytes(&self, text: &[u8]) -> Option<usize> {
         self.place(text).ok()
     }
 
     /// The number of a text, or the run and the place in it where its number belongs.
-    fn place(&self, text: &str) -> Result<usize, (usize, usize)> {
-        let order = |number: &usize| self.texts.get(*number).map_or("", |other| other).cmp(text);
+    fn place(&self, text: &[u8]) -> Result<usize, (usize, usize)> {
+        let order =
+            |number: &usize| self.texts.get(*number).map_or(&[][..], |other| other).cmp(text);
         let starts = self.runs.partition_point(|run| run.first().is_some_and(|n| order(n).is_le()));
         let run = starts.saturating_sub(1);
         let numbers = self.runs.get(run).map_or(&[][..], Vec::as_slice);
