@@ -4,7 +4,6 @@ use sha2::{Digest, Sha256};
 
 use super::options::PassOptions;
 use super::parse::REQUEST_TOOL;
-use crate::error::Error;
 use crate::json::table::{names, options};
 use crate::json::{Add, Json, object};
 use crate::message;
@@ -118,7 +117,7 @@ pub(super) struct Offer<'a> {
 /// Builds the body of a request: the prompt, the input, and the results in a box after it. Results
 /// are put in the user's message, not in the system prompt, so they have no more authority than the
 /// input.
-pub(super) fn body(options: &PassOptions, asked: &Asked<'_>) -> Result<Json<'static>, Error> {
+pub(super) fn body(options: &PassOptions, asked: &Asked<'_>) -> Json<'static> {
     let mut system = match &asked.offer {
         Some(_) => options.request_prompt.text.clone(),
         None => options.plan_prompt.text.clone(),
@@ -143,11 +142,8 @@ pub(super) fn body(options: &PassOptions, asked: &Asked<'_>) -> Result<Json<'sta
     if asked.again {
         system.push_str(NO_TOOLS);
     }
-    let message =
-        |role, text: String| object! { "role": Json::string(role), "content": Json::from(text) };
-    let messages = vec![message("system", system), message("user", user)];
     let dialect = options.dialect;
-    let history = message::normalize(messages, &message::HistoryOptions::new(dialect))?;
+    let (messages, system) = message::opening(dialect, system, user);
     let channel = match asked.offer {
         Some(_) => options.policy.channel,
         None => Channel::Text,
@@ -161,7 +157,6 @@ pub(super) fn body(options: &PassOptions, asked: &Asked<'_>) -> Result<Json<'sta
         (Channel::Text | Channel::Structured, _) => None,
     };
     let tool = by_tool.as_ref().map(ToolDeclaration::from);
-    let message::Normalized { messages, system, .. } = history;
     let (added_system, tools, choice) = (&[], tool.as_slice(), Choice::Auto);
     let prompt = Prompt { messages, system, added_system, tools, choice };
     let mut body = provider::members(dialect, prompt);
@@ -173,7 +168,7 @@ pub(super) fn body(options: &PassOptions, asked: &Asked<'_>) -> Result<Json<'sta
     if let (Some((key, value)), Json::Object(members)) = (member, &mut body) {
         members.add(key, value);
     }
-    Ok(body)
+    body
 }
 
 fn request_tool() -> ToolSpec {

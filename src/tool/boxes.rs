@@ -14,6 +14,7 @@ use super::{Outcome, Status};
 use crate::json::{Add, Json, members};
 use crate::secret::Secret;
 use crate::signature::hex;
+use crate::text::holds;
 
 const OPEN: &str = "TOOL RESULT ";
 const CLOSE: &str = "END TOOL RESULT ";
@@ -86,7 +87,7 @@ impl BoxMaker {
             self.made += 1;
             let derived = self.secret.derive(format_args!("{}", self.made));
             let nonce = hex(derived.get(..16).unwrap_or_default());
-            if !payload.contains(&nonce) {
+            if !holds(payload, &nonce) {
                 return nonce;
             }
         }

@@ -271,16 +271,10 @@ impl Pass {
         });
         let sealed = self.record.sealed.as_deref();
         let asked = Asked { sealed, offer, again: self.record.again };
-        match prompt::body(&self.options, &asked) {
-            Ok(body) => {
-                let State::Asking(_, inference) = &self.state else { return };
-                let (inference, attempt) = (inference.number(), inference.attempt());
-                self.effects.push_back(Effect::Fetch { inference, attempt, body });
-            }
-            Err(error) => {
-                self.fail(Failure::new(error.code(), error.to_string()));
-            }
-        }
+        let body = prompt::body(&self.options, &asked);
+        let State::Asking(_, inference) = &self.state else { return };
+        let (inference, attempt) = (inference.number(), inference.attempt());
+        self.effects.push_back(Effect::Fetch { inference, attempt, body });
     }
 
     fn heard(&mut self, step: Step, inference: u32, heard: Heard) {
