@@ -273,8 +273,8 @@ fn keys(items: &[Value], key: &str) -> Option<Vec<(u64, u32, usize)>> {
 /// A number and the text of its equality class: the exact 64-bit integer, or the double.
 fn number(text: &str) -> (Number, std::borrow::Cow<'_, str>) {
     let double = Json::Number(text.into()).as_f64().unwrap_or(0.0);
-    let integer: Option<i128> = text.parse().ok();
-    let integer = integer.filter(|n| (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(n));
+    let positive = text.parse::<u64>().ok().map(i128::from);
+    let integer = positive.or_else(|| text.parse::<i64>().ok().map(i128::from));
     if integer.is_some() {
         return (Number { double, integer }, text.into());
     }

@@ -3,7 +3,7 @@
 //! <https://python.langchain.com/docs/concepts/messages/>
 
 use super::super::model::{Entry, Piece, Speaker};
-use super::{Fields, message};
+use super::{Fields, message, one};
 use crate::json::Json;
 use crate::provider::Marks;
 use crate::text::holds;
@@ -63,7 +63,7 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         }
         "remove" => {
             let id = id?;
-            return Some(vec![Piece::Remove((id != "__remove_all__").then_some(id))]);
+            return one(Piece::Remove((id != "__remove_all__").then_some(id)));
         }
         _ => return None,
     };

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::super::code::Code;
 use super::super::model::{Content, Entry, Part, Piece, Speaker, Text};
-use super::{Fields, block, call};
+use super::{Fields, block, call, one};
 use crate::index::Index;
 use crate::json::{Json, members, object};
 use crate::provider::{Marks, Reasoning};
@@ -20,7 +20,7 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         "tool" | "function" => return tool(fields, index),
         // Roles of AG-UI and the AI SDK, whose content is for the page only.
         "activity" | "reasoning" | "data" => {
-            return Some(vec![Piece::Drop { code: Code::RoleUnsupported, id: None }]);
+            return one(Piece::Drop { code: Code::RoleUnsupported, id: None });
         }
         _ => return None,
     };
@@ -275,5 +275,5 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     fields.forget(&["artifact", "type", "result"]);
     let called = (id.unwrap_or_default(), name.unwrap_or_default());
     let marks = if camel { marks } else { marks.and(Marks::CHAT) };
-    Some(vec![call::answer(called, (content, error), (marks, fields.rest()), index)])
+    one(call::answer(called, (content, error), (marks, fields.rest()), index))
 }
