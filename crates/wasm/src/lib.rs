@@ -62,7 +62,12 @@ fn failure(error: &Error) -> String {
     let mut text = String::from("!{\"code\":");
     write_string(error.code(), &mut text);
     text.push_str(",\"message\":");
-    write_string(&error.to_string(), &mut text);
+    match error {
+        // The words for plans are in the core of chains alone.
+        #[cfg(not(feature = "chain"))]
+        Error::Plan(_) => text.push_str("\"\""),
+        error => write_string(&error.to_string(), &mut text),
+    }
     if let Error::MessageShape { index } = error {
         text.push_str(&format!(",\"details\":{{\"index\":{index}}}"));
     }
