@@ -67,8 +67,8 @@ fn failure(error: &Error) -> String {
     write_string(error.code(), &mut text);
     text.push_str(",\"message\":");
     match error {
-        // The words for plans are in the core of chains alone.
-        #[cfg(not(feature = "chain"))]
+        // The words for plans are in the cores that read plans.
+        #[cfg(not(any(feature = "plans", feature = "chain")))]
         Error::Plan(_) => text.push_str("\"\""),
         error => write_string(&error.to_string(), &mut text),
     }
