@@ -55,7 +55,8 @@ function importedFunctions(section) {
     if (kind === 1 || kind === 3) read.byte()
     if (kind === 4) read.byte()
     if (kind === 0 || kind === 4) read.number()
-    if (kind === 1 || kind === 2) for (let flags = read.byte() & 1; flags >= 0; flags -= 1) read.number()
+    if (kind === 1 || kind === 2)
+      for (let flags = read.byte() & 1; flags >= 0; flags -= 1) read.number()
     if (kind === 3) read.byte()
   }
   return functions
@@ -86,7 +87,10 @@ const shortened = (name) => name.replace(/::h[0-9a-f]{16}$/, '').replace(/\[[0-9
 function moduleOf(name, depth) {
   const own = /turnlock(_\w+)?::[\w:]*/.exec(name)?.[0]
   const path = own ?? name.replace(/ multivalue shim$/, '').replace(/^<+[&*]*(mut )?/, '')
-  const parts = path.replace(/[<{ ].*/, '').split('::').filter(Boolean)
+  const parts = path
+    .replace(/[<{ ].*/, '')
+    .split('::')
+    .filter(Boolean)
   const std = ['core', 'alloc', 'std'].includes(parts[0])
   return parts.slice(0, std ? 2 : Math.max(1, Math.min(depth, parts.length - 1))).join('::')
 }
@@ -109,9 +113,11 @@ export function weigh(wasm) {
     const name = names.get(index) ?? `function ${index}`
     functions.push({ name, bytes, deflated: share(code.start + read.at() - length, length) })
   }
-  const rows = found.filter(({ id }) => id !== 10).map(({ id, start, body }) => ({
-    ...{ name: SECTIONS[id], bytes: body.length, deflated: share(start, body.length) },
-  }))
+  const rows = found
+    .filter(({ id }) => id !== 10)
+    .map(({ id, start, body }) => ({
+      ...{ name: SECTIONS[id], bytes: body.length, deflated: share(start, body.length) },
+    }))
   return { sections: rows, functions }
 }
 
@@ -135,7 +141,13 @@ export function report(wasm, depth = 2, top = 40) {
     `${wasm.length} bytes, ${gzipSync(wasm, { level: 9 }).length} gzip`,
     ...['', 'sections besides the code', ...summed(sections, ({ name }) => name).map(line)],
     ...['', 'code by module', ...summed(functions, ({ name }) => moduleOf(name, depth)).map(line)],
-    ...['', 'functions', ...summed(functions, ({ name }) => name).slice(0, top).map(line)],
+    ...[
+      '',
+      'functions',
+      ...summed(functions, ({ name }) => name)
+        .slice(0, top)
+        .map(line),
+    ],
   ].join('\n')
 }
 

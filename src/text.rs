@@ -44,7 +44,7 @@ mod tests {
         let letters = |mut n: usize, len: usize| {
             let mut text = String::new();
             for _ in 0..len {
-                text.push(if n % 2 == 0 { 'a' } else { 'é' });
+                text.push(if n & 1 == 0 { 'a' } else { 'é' });
                 n /= 2;
             }
             text
