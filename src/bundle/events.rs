@@ -6,8 +6,8 @@ use super::protocol::CancelReason;
 use super::rendered::Rendered;
 use super::results::{BundleSummary, EvidenceBundle, Quality, ReplicateStatus};
 use super::usage::Tokens;
-use crate::json::Json;
 use crate::json::table::{Member, Write, cases, names, record};
+use crate::json::{Json, members};
 
 /// An event of a bundle.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,7 +67,7 @@ impl Event {
     /// Returns the JSON form.
     #[must_use]
     pub fn to_json(&self) -> Json<'static> {
-        let mut members = vec![("type".into(), self.kind.name().into())];
+        let mut members = members! { "type": Json::from(self.kind.name()) };
         members.extend(self.envelope());
         members.extend(self.kind.members());
         Json::Object(members)

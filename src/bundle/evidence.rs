@@ -4,7 +4,8 @@ use super::options::SummaryOptions;
 use crate::error::Error;
 use crate::json::{Json, push_token};
 use crate::limits;
-use crate::stats::{Comparer, NodeId, Value, sort_by};
+use crate::order::sort_by;
+use crate::stats::{Comparer, NodeId, Value};
 
 /// The replicates by index, with the distance matrix.
 #[derive(Debug, Clone)]

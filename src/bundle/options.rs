@@ -8,7 +8,8 @@ use crate::error::Error;
 use crate::json::Json;
 use crate::json::table::{At, names, options, read};
 use crate::limits;
-use crate::stats::{compared, sort_by};
+use crate::order::sort_by;
+use crate::stats::compared;
 
 names! {
     /// When a bundle has enough replicates.

@@ -7,8 +7,8 @@
 //!
 //! [RFC 6902]: https://www.rfc-editor.org/rfc/rfc6902
 
-use crate::json::{Json, push_token};
-use crate::stats::sort_by;
+use crate::json::{Json, members, push_token, unescaped};
+use crate::order::sort_by;
 
 /// Returns the patch that turns `base` into `target`, as a JSON array.
 ///
@@ -37,7 +37,7 @@ struct Writer {
 
 impl Writer {
     fn op(&mut self, op: &'static str, value: Option<&Json<'_>>) {
-        let mut members = vec![("op".into(), op.into()), ("path".into(), self.path.clone().into())];
+        let mut members = members! { "op": Json::from(op), "path": Json::from(self.path.clone()) };
         members.extend(value.map(|value| ("value".into(), value.clone().into_owned())));
         self.ops.push(Json::Object(members));
     }
@@ -121,7 +121,7 @@ pub fn apply(base: &Json<'_>, patch: &Json<'_>) -> Option<Json<'static>> {
             made = value().filter(|_| path.is_empty())?;
             continue;
         };
-        let token = token.replace("~1", "/").replace("~0", "~");
+        let token = unescaped(token);
         change(at(&mut made, parent)?, &token, op.get("op")?.as_str()?, value())?;
     }
     Some(made)
@@ -130,7 +130,7 @@ pub fn apply(base: &Json<'_>, patch: &Json<'_>) -> Option<Json<'static>> {
 fn at<'a>(root: &'a mut Json<'static>, pointer: &str) -> Option<&'a mut Json<'static>> {
     let mut place = root;
     for token in pointer.split('/').skip(1) {
-        let token = token.replace("~1", "/").replace("~0", "~");
+        let token = unescaped(token);
         place = match place {
             Json::Array(items) => items.get_mut(token.parse::<usize>().ok()?)?,
             Json::Object(members) => {

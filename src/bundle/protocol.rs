@@ -3,8 +3,8 @@
 use super::events::Event;
 use super::usage::Tokens;
 use crate::error::Error;
-use crate::json::Json;
 use crate::json::table::{Write, names};
+use crate::json::{Json, members, object};
 
 /// An input to a bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,18 +83,18 @@ impl Input {
     #[must_use]
     pub fn to_json(&self) -> Json<'static> {
         let of = |kind: &'static str, replicate: usize, attempt: u32, tokens: Option<Tokens>| {
-            vec![
-                ("type".into(), kind.into()),
-                ("replicate".into(), replicate.write()),
-                ("attempt".into(), attempt.write()),
-                ("usage".into(), tokens.write()),
-            ]
+            members! {
+                "type": kind,
+                "replicate": replicate.write(),
+                "attempt": attempt.write(),
+                "usage": tokens.write(),
+            }
         };
         match self {
-            Self::Start => Json::object([("type", "start".into())]),
-            Self::Timer => Json::object([("type", "timer".into())]),
+            Self::Start => object! { "type": "start" },
+            Self::Timer => object! { "type": "timer" },
             Self::Cancel { reason } => {
-                Json::object([("type", "cancel".into()), ("reason", reason.clone().into())])
+                object! { "type": "cancel", "reason": Json::from(reason.clone()) }
             }
             Self::Usage { replicate, attempt, tokens } => {
                 Json::Object(of("usage", *replicate, *attempt, Some(*tokens)))

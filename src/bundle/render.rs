@@ -117,9 +117,12 @@ impl Evidence {
                         out.push_str(if at > 0 { ",{\"value\":" } else { "{\"value\":" });
                         write_cut(said.value.unwrap_or(&Json::Null), most, out);
                         out.push_str(if said.value.is_none() { ",\"missing\":true" } else { "" });
-                        out.push_str(
-                            &format!(",\"replicates\":{:?}", said.replicates).replace(' ', ""),
-                        );
+                        out.push_str(",\"replicates\":[");
+                        for (at, place) in said.replicates.iter().enumerate() {
+                            out.push_str(if at > 0 { "," } else { "" });
+                            out.push_str(&place.to_string());
+                        }
+                        out.push(']');
                         out.push_str(if said.invalid { ",\"invalid\":true}" } else { "}" });
                     }
                     out.push_str("]}");

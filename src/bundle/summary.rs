@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use super::evidence::{Evidence, Held, Leaf};
 use super::results::SupportMethod;
 use crate::json::{Json, number_text};
-use crate::stats::{self, Agreement, Kind, Level, Numeric, Value, sort_by};
+use crate::order::{sort_by, sort_numbers};
+use crate::stats::{self, Agreement, Kind, Level, Numeric, Value};
 
 /// Distance up to which numbers have a consensus without a majority. It includes the stop rule's
 /// tolerance for rounding errors, so that 0.21 and 0.26 are near.
@@ -339,7 +340,7 @@ impl Evidence {
             .collect();
         let Some(rows) = rows.filter(|rows| rows.len() >= 2) else { return Vec::new() };
         let mut units: Vec<u32> = rows.iter().flatten().map(|(key, _)| *key).collect();
-        units.sort_unstable();
+        sort_numbers(&mut units);
         units.dedup();
         let mut all = Vec::new();
         for (member, node) in self.comparer.item_members(leaf.node) {

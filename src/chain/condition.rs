@@ -21,6 +21,7 @@ use super::reference;
 use super::results::items;
 use crate::json::Json;
 use crate::limits;
+use crate::text::holds;
 
 /// A condition that can be evaluated.
 #[derive(Debug, Clone, PartialEq)]
@@ -144,7 +145,7 @@ fn compare(a: &Json<'_>, operator: Operator, b: &Json<'_>) -> bool {
 fn contains(a: &Json<'_>, b: &Json<'_>) -> bool {
     match (a, b) {
         (Json::String(a), Json::String(b)) => {
-            a.to_ascii_lowercase().contains(&b.to_ascii_lowercase())
+            holds(&a.to_ascii_lowercase(), &b.to_ascii_lowercase())
         }
         (Json::Array(items), b) => {
             items.iter().any(|item| item.to_canonical() == b.to_canonical() || contains(item, b))

@@ -5,7 +5,7 @@
 //! dollar sign before anything else stays a dollar sign: `$1,000` and `$2.50` are amounts.
 
 use super::plan::PlanStep;
-use crate::json::Json;
+use crate::json::{Json, unescaped};
 use crate::limits;
 
 /// A placeholder in a text.
@@ -99,7 +99,7 @@ pub(super) fn resolve(name: &str, steps: &[PlanStep]) -> Option<usize> {
 pub(super) fn pointed<'v>(value: &'v Json<'static>, pointer: &str) -> Option<&'v Json<'static>> {
     let mut value = value;
     for part in pointer.split('/').skip(1) {
-        let part = part.replace("~1", "/").replace("~0", "~");
+        let part = unescaped(part);
         value = match value {
             Json::Array(items) => items.get(part.parse::<usize>().ok()?)?,
             other => other.get(&part)?,

@@ -10,7 +10,7 @@ use super::reference;
 use super::results;
 use super::run::{Run, Status};
 use super::stop::{SLACK, Stop, complete, diminishing};
-use crate::json::Json;
+use crate::json::{Json, object};
 
 impl Chain {
     /// Makes decisions until only a new input can change anything.
@@ -259,13 +259,13 @@ impl Chain {
         let query = reference::fill(&step.query, self.steps(), &result);
         let hash = |need: usize| result(need).map(|value| results::hash(value).into());
         let inputs = self.needs(at).into_iter().filter_map(hash).collect();
-        let key = Json::object([
-            ("type", step.kind.name().into()),
-            ("query", query.clone().into()),
-            ("focus", step.focus.clone().into()),
-            ("inputs", Json::Array(inputs)),
-            ("model", self.options.model.clone().into()),
-        ])
+        let key = object! {
+            "type": Json::from(step.kind.name()),
+            "query": Json::from(query.clone()),
+            "focus": Json::from(step.focus.clone()),
+            "inputs": Json::Array(inputs),
+            "model": Json::from(self.options.model.clone()),
+        }
         .to_canonical();
         if let Some(run) = self.runs.get_mut(at) {
             (run.query, run.key) = (query, key);

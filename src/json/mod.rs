@@ -28,6 +28,7 @@ mod decimal;
 mod error;
 mod host;
 mod number;
+mod object;
 mod read;
 #[cfg(feature = "serde")]
 mod serde;
@@ -41,6 +42,7 @@ mod write;
 
 pub use error::JsonError;
 pub(crate) use host::{Host, Joined, is_space};
+pub(crate) use object::{Add, members, object};
 pub(crate) use read::{Kind, Reader};
 pub use value::Json;
 pub use write::write_string;
@@ -70,13 +72,31 @@ pub fn pointer<'a, 'j>(root: &'a Json<'j>, pointer: &str) -> Option<&'a Json<'j>
     }
     let mut at = root;
     for token in pointer.strip_prefix('/')?.split('/') {
-        let token = token.replace("~1", "/").replace("~0", "~");
+        let token = unescaped(token);
         at = match at {
             Json::Array(items) => items.get(token.parse::<usize>().ok()?)?,
             other => other.get(&token)?,
         };
     }
     Some(at)
+}
+
+/// Returns the name that a token of an RFC 6901 pointer stands for.
+pub(crate) fn unescaped(token: &str) -> String {
+    let mut name = String::with_capacity(token.len());
+    let mut rest = token.chars();
+    while let Some(c) = rest.next() {
+        let (made, escaped) = match rest.as_str().as_bytes().first() {
+            Some(b'0') if c == '~' => ('~', true),
+            Some(b'1') if c == '~' => ('/', true),
+            _ => (c, false),
+        };
+        name.push(made);
+        if escaped {
+            rest.next();
+        }
+    }
+    name
 }
 
 /// Appends `/` and `name` as a token of an RFC 6901 pointer.

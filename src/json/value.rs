@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use super::{Host, JsonError, Kind, Reader, decimal, write};
 use crate::limits;
+use crate::order::order;
 
 /// A JSON value. Object members keep their order; numbers keep their canonical text.
 ///
@@ -92,7 +93,7 @@ impl<'a> Json<'a> {
                     if !reader.is_lossy() {
                         return Err(JsonError::DuplicateKey { offset: reader.offset() });
                     }
-                    keep_last(&mut members);
+                    members = keep_last(members);
                 }
                 Self::Object(members)
             }
@@ -352,12 +353,17 @@ impl fmt::Display for Json<'_> {
     }
 }
 
-/// Keeps the last of several equal keys, as `JSON.parse` does.
-fn keep_last(members: &mut Vec<(Cow<'_, str>, Json<'_>)>) {
-    members.reverse();
-    // The sort is stable: the last of several equal keys now comes first, and `dedup_by` keeps it.
-    members.sort_by(|(a, _), (b, _)| a.cmp(b));
-    members.dedup_by(|(later, _), (kept, _)| later == kept);
+/// Keeps the last of several equal keys, as `JSON.parse` does. The members are then in their order.
+fn keep_last<'a>(mut members: Vec<(Cow<'a, str>, Json<'a>)>) -> Vec<(Cow<'a, str>, Json<'a>)> {
+    let mut kept: Vec<(Cow<'a, str>, Json<'a>)> = Vec::new();
+    for place in by_key(&members) {
+        let Some(member) = members.get_mut(place).map(std::mem::take) else { continue };
+        match kept.last_mut() {
+            Some(last) if last.0 == member.0 => *last = member,
+            _ => kept.push(member),
+        }
+    }
+    kept
 }
 
 /// Whether two members have the same key.
@@ -365,13 +371,24 @@ fn keep_last(members: &mut Vec<(Cow<'_, str>, Json<'_>)>) {
 /// Comparing all pairs is fastest for small objects. It takes quadratic time, so the keys of
 /// larger objects, which may come from an attacker, are sorted instead.
 fn has_duplicate(members: &[(Cow<'_, str>, Json<'_>)]) -> bool {
+    let same = |(a, _): &(Cow<'_, str>, Json<'_>), (b, _): &(Cow<'_, str>, Json<'_>)| a == b;
     if members.len() <= 16 {
-        return members
-            .iter()
-            .enumerate()
-            .any(|(i, (key, _))| members.iter().skip(i + 1).any(|(other, _)| other == key));
+        let mut rest = members;
+        while let [member, behind @ ..] = rest {
+            if behind.iter().any(|other| same(member, other)) {
+                return true;
+            }
+            rest = behind;
+        }
+        return false;
     }
-    let mut keys: Vec<&str> = members.iter().map(|(key, _)| key.as_ref()).collect();
-    keys.sort_unstable();
-    keys.windows(2).any(|pair| matches!(pair, [a, b] if a == b))
+    let sorted = by_key(members);
+    let mut pairs = sorted.iter().zip(sorted.iter().skip(1));
+    pairs.any(|(a, b)| members.get(*a).zip(members.get(*b)).is_some_and(|(a, b)| same(a, b)))
+}
+
+/// The places of members, in the order of their keys.
+fn by_key(members: &[(Cow<'_, str>, Json<'_>)]) -> Vec<usize> {
+    let key = |place: usize| members.get(place).map(|(key, _)| key);
+    order(members.len(), &mut |a, b| key(a).cmp(&key(b)))
 }

@@ -1,6 +1,9 @@
 //! Writes values as JSON text: RFC 8785 §3.2.
 
+use std::borrow::Cow;
+
 use super::{Host, Json};
+use crate::order::order;
 
 /// Appends `value`; `canonical` sorts the members.
 pub(super) fn write(value: &Json<'_>, out: &mut String, canonical: bool) {
@@ -28,14 +31,11 @@ pub(super) fn write(value: &Json<'_>, out: &mut String, canonical: bool) {
             out.push(']');
         }
         Json::Object(members) => {
-            let mut order: Vec<&(_, _)> = members.iter().collect();
-            if canonical {
-                // RFC 8785 §3.2.3: sort by UTF-16 code units. UTF-8 order differs above U+FFFF:
-                // U+1F600 sorts before U+FB33 here.
-                order.sort_unstable_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
-            }
             out.push('{');
-            for (i, (key, item)) in order.into_iter().enumerate() {
+            let sorted = if canonical { by_units(members) } else { Vec::new() };
+            for i in 0..members.len() {
+                let place = sorted.get(i).copied().unwrap_or(i);
+                let Some((key, item)) = members.get(place) else { continue };
                 if i > 0 {
                     out.push(',');
                 }
@@ -46,6 +46,19 @@ pub(super) fn write(value: &Json<'_>, out: &mut String, canonical: bool) {
             out.push('}');
         }
     }
+}
+
+/// The places of members, in the order of RFC 8785 §3.2.3: by UTF-16 code units. UTF-8 order differs
+/// above U+FFFF: U+1F600 sorts before U+FB33 here, because its first unit is a surrogate.
+fn by_units(members: &[(Cow<'_, str>, Json<'_>)]) -> Vec<usize> {
+    let units = |place: usize| {
+        let key = members.get(place).map_or("", |(key, _)| key);
+        key.chars().map(|c| match u32::from(c) {
+            behind @ 0xE000..0x10000 => behind + 0x0010_0000,
+            code => code,
+        })
+    };
+    order(members.len(), &mut |a, b| units(a).cmp(units(b)))
 }
 
 /// Appends `text` as a JSON string: RFC 8785 §3.2.2.2, which is the form of `JSON.stringify`.

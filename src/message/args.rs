@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::code::Code;
 use super::model::Args;
-use crate::json::{Host, Json, JsonError, Kind, Reader};
+use crate::json::{Host, Json, JsonError, Kind, Reader, object};
 use crate::limits;
 use crate::provider::Arguments;
 
@@ -35,7 +35,7 @@ fn object(value: Json<'_>) -> (Json<'_>, Option<Code>) {
     match value {
         Json::Object(_) | Json::Host(Host::Object(_)) => (value, None),
         Json::Null => (Json::Object(Vec::new()), Some(Code::ToolArgsEmpty)),
-        other => (Json::object([("_value", other)]), Some(Code::ToolArgsNotObject)),
+        other => (object! { "_value": other }, Some(Code::ToolArgsNotObject)),
     }
 }
 
@@ -52,7 +52,7 @@ fn parsed<'a>(text: &Json<'a>) -> (Json<'a>, Option<Code>) {
             let (value, code) = object(value);
             (value, code.or(halved))
         }
-        None => (Json::object([("_invalid_json", text.clone())]), Some(Code::ToolArgsInvalidJson)),
+        None => (object! { "_invalid_json": text.clone() }, Some(Code::ToolArgsInvalidJson)),
     }
 }
 

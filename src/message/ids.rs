@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::index::Index;
+use crate::index::Index;
 use crate::provider::{Ids, Names};
 
 /// Assigns every call a valid and unique id: its own where possible.

@@ -42,7 +42,6 @@ mod explain;
 mod history;
 mod ids;
 mod import;
-mod index;
 mod model;
 mod options;
 mod pair;
@@ -60,6 +59,7 @@ pub use thread::thread_id;
 use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::json::Json;
+use model::Speaker;
 
 /// Converts a history into the provider's wire format.
 ///
@@ -85,6 +85,20 @@ pub fn normalize<'a>(
     let mut all = History::new(options.clone());
     all.append(history)?;
     Ok(all.into_normalized())
+}
+
+/// Returns the messages, and the system prompt if it is apart, of a conversation that consists of a
+/// system text and a text of the user. It reads no shapes: a program that calls nothing else of this
+/// module does not hold their readers.
+pub(crate) fn opening(
+    dialect: Dialect,
+    system: String,
+    user: String,
+) -> (Vec<Json<'static>>, Option<Json<'static>>) {
+    let mut history = History::new(HistoryOptions::new(dialect));
+    history.tell(Speaker::System, system);
+    history.tell(Speaker::User, user);
+    history.messages()
 }
 
 /// Returns what the provider would refuse in these messages as they are; empty if it accepts them.

@@ -43,6 +43,7 @@ pub(super) struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
+    #[inline(never)]
     pub(super) fn new(speaker: Speaker, index: usize) -> Self {
         Self {
             speaker,
@@ -99,6 +100,7 @@ pub(super) enum Part<'a> {
 }
 
 impl<'a> Part<'a> {
+    #[inline(never)]
     pub(super) fn call(call: Call<'a>) -> Self {
         Self::Call(Box::new(call))
     }

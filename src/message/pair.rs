@@ -5,8 +5,6 @@
 //! turn, or else in the latest entry that has one. Without such a call, it is a second result of
 //! the call that was answered last. If no call with its id was answered, it waits for one.
 
-use std::collections::VecDeque;
-
 use super::model::ToolResult;
 
 /// The place of a call: its entry and its part.
@@ -24,8 +22,9 @@ pub(super) struct Pairs<'a> {
 /// The calls and results of one id.
 #[derive(Debug, Clone, Default)]
 struct Id {
-    /// The unanswered calls, in order.
-    open: VecDeque<Place>,
+    /// The unanswered calls, in order, behind `gone` others.
+    open: Vec<Place>,
+    gone: usize,
     answered: Option<Place>,
     /// The waiting results, by their place in `early`; the first is at `next`.
     waiting: Vec<usize>,
@@ -60,7 +59,7 @@ impl<'a> Pairs<'a> {
     pub(super) fn call(&mut self, id: usize, place: Place) -> Option<ToolResult<'a>> {
         let known = self.id(id);
         let Some(early) = known.waiting.get(known.next).copied() else {
-            known.open.push_back(place);
+            known.open.push(place);
             return None;
         };
         known.next += 1;
@@ -71,8 +70,8 @@ impl<'a> Pairs<'a> {
     /// Marks a call as answered: it came with its result, or it was matched by its place.
     pub(super) fn settled(&mut self, id: usize, place: Place) {
         let known = self.id(id);
-        if let Ok(at) = known.open.binary_search(&place) {
-            known.open.remove(at);
+        if let Ok(at) = known.open().binary_search(&place) {
+            known.remove(at);
         }
         known.answered = Some(place);
     }
@@ -92,7 +91,7 @@ impl<'a> Pairs<'a> {
     /// The last call with this id.
     pub(super) fn last_of(&self, id: usize) -> Option<Place> {
         let known = self.ids.get(id)?;
-        known.open.back().copied().max(known.answered)
+        known.open().last().copied().max(known.answered)
     }
 
     /// Stores a result whose call may still arrive.
@@ -117,11 +116,25 @@ impl Id {
     /// Removes and returns the first unanswered call of the current turn, or else of the last entry
     /// that has one, so that a result does not answer a call abandoned in an earlier turn.
     fn first(&mut self, turn: usize) -> Option<Place> {
-        let mut at = self.open.partition_point(|place| place.0 < turn);
-        if at == self.open.len() {
-            let entry = self.open.back()?.0;
-            at = self.open.partition_point(|place| place.0 < entry);
+        let open = self.open();
+        let last = open.last()?.0;
+        let at = open.partition_point(|place| place.0 < turn.min(last));
+        self.remove(at)
+    }
+
+    fn open(&self) -> &[Place] {
+        self.open.get(self.gone..).unwrap_or_default()
+    }
+
+    /// Removes and returns the unanswered call at `at`. The first one is removed without moving the
+    /// others: a history may have many calls of one id.
+    fn remove(&mut self, at: usize) -> Option<Place> {
+        let place = self.open().get(at).copied()?;
+        if at == 0 {
+            self.gone += 1;
+        } else {
+            self.open.remove(self.gone + at);
         }
-        self.open.remove(at)
+        Some(place)
     }
 }

@@ -89,6 +89,7 @@ impl Weight {
 }
 
 impl Finding {
+    #[inline(never)]
     pub(super) fn new(code: Code, action: Action, index: usize) -> Self {
         Self {
             code,
@@ -101,16 +102,19 @@ impl Finding {
         }
     }
 
+    #[inline(never)]
     pub(super) fn call(mut self, id: &str) -> Self {
         self.id = (!id.is_empty()).then(|| id.to_owned());
         self
     }
 
+    #[inline(never)]
     pub(super) fn more(mut self, more: impl Into<Cow<'static, str>>) -> Self {
         self.more = more.into();
         self
     }
 
+    #[inline(never)]
     pub(super) fn done(mut self, done: impl Into<Cow<'static, str>>) -> Self {
         self.done = done.into();
         self
@@ -121,6 +125,7 @@ impl Finding {
         self
     }
 
+    #[inline(never)]
     pub(super) fn risk_if(mut self, risk: bool) -> Self {
         self.weight = Weight::risk_if(risk);
         self
@@ -152,22 +157,22 @@ impl Finding {
         text
     }
 
-    pub(super) fn repair(self) -> Repair {
+    pub(super) fn repair(&self) -> Repair {
         Repair {
             code: self.code,
             action: self.action,
             index: self.index,
             detail: self.told(),
-            tool_call_id: self.id,
+            tool_call_id: self.id.clone(),
         }
     }
 
-    pub(super) fn violation(self) -> Violation {
+    pub(super) fn violation(&self) -> Violation {
         Violation {
             code: self.code,
             index: self.index,
             message: self.sentence(),
-            tool_call_id: self.id,
+            tool_call_id: self.id.clone(),
         }
     }
 }

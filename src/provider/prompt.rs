@@ -3,7 +3,7 @@
 use super::content::Members;
 use super::request::post;
 use super::{Choice, Dialect, Request, ToolDeclaration, requests};
-use crate::json::Json;
+use crate::json::{Json, object};
 use crate::stream;
 
 /// How the requests of a provider are written.
@@ -111,7 +111,7 @@ pub(crate) fn elements(dialect: Dialect, context: &Context<'_>) -> Vec<Json<'sta
         (Context::System(_), AddedSystem::InSystem) => Vec::new(),
         (Context::System(text), AddedSystem::InHistory) => {
             let text = Json::string((*text).to_owned());
-            vec![Json::object([("role", "system".into()), ("content", text)])]
+            vec![object! { "role": "system", "content": text }]
         }
         (Context::Exchange(exchange), _) => (requests.exchange)(exchange),
     }

@@ -2,6 +2,7 @@
 //! and refer the model to no file.
 
 use crate::json::table::{names, record};
+use crate::text::holds;
 
 names! {
     /// What is wrong with a prompt.
@@ -99,7 +100,7 @@ pub fn lint_prompt(template: &str) -> Vec<Lint> {
         }
         paragraph.push_str(&lower);
         paragraph.push(' ');
-        if lower.contains("tool_results") || lower.contains("tool results") {
+        if holds(&lower, "tool_results") || holds(&lower, "tool results") {
             mention.get_or_insert((line, text));
             mentioned_here = true;
         }
@@ -126,7 +127,7 @@ pub fn lint_prompt(template: &str) -> Vec<Lint> {
 }
 
 fn says_optional(paragraph: &str) -> bool {
-    OPTIONAL.iter().any(|words| paragraph.contains(words))
+    OPTIONAL.iter().any(|words| holds(paragraph, words))
 }
 
 /// Finds a draft label: the word in capitals anywhere, or in any case in a heading, in brackets or
@@ -137,7 +138,7 @@ fn draft(line: &str) -> Option<&str> {
     let lower = line.to_ascii_lowercase();
     let text = lower.trim().trim_start_matches(['*', '_', '>', ' ']);
     let heading = text.starts_with('#') && words().any(|word| word.eq_ignore_ascii_case("draft"));
-    let bracket = lower.contains("[draft") || lower.contains("(draft)") || lower.contains("<draft");
+    let bracket = ["[draft", "(draft)", "<draft"].iter().any(|label| holds(&lower, label));
     let colon =
         text.split_once(':').is_some_and(|(label, _)| label.trim_end_matches('*') == "draft");
     (capital || heading || bracket || colon).then(|| line.trim())

@@ -6,8 +6,8 @@ use super::prompt::{self, Channel, Template};
 use super::replay::Recorded;
 use crate::dialect::Dialect;
 use crate::error::Error;
-use crate::json::Json;
 use crate::json::table::{At, Member, Read, options, read};
+use crate::json::{Add, Json, object};
 use crate::limits;
 use crate::secret::Secret;
 use crate::signature::hex;
@@ -205,13 +205,13 @@ pub fn planned_input(input: Json<'static>, results: Option<Json<'static>>) -> Js
         }
         if let Some(results) = results {
             if let Json::Object(context) = context {
-                context.push(("tool_results".into(), results));
+                context.add("tool_results", results);
             } else {
-                *context = Json::object([("tool_results", results)]);
+                *context = object! { "tool_results": results };
             }
         }
     } else if let Some(results) = results {
-        members.push(("global_context".into(), Json::object([("tool_results", results)])));
+        members.add("global_context", object! { "tool_results": results });
     }
     Json::Object(members)
 }

@@ -4,9 +4,8 @@ use sha2::{Digest, Sha256};
 
 use super::options::PassOptions;
 use super::parse::REQUEST_TOOL;
-use crate::error::Error;
-use crate::json::Json;
 use crate::json::table::{names, options};
+use crate::json::{Json, object};
 use crate::message;
 use crate::provider::{self, Choice, Prompt, Request, Structured, ToolDeclaration};
 use crate::signature::hex;
@@ -118,18 +117,18 @@ pub(super) struct Offer<'a> {
 /// Builds a request: the prompt, the input, and the results in a box after it. Results
 /// are put in the user's message, not in the system prompt, so they have no more authority than the
 /// input.
-pub(super) fn ask(options: &PassOptions, asked: &Asked<'_>) -> Result<Request<'static>, Error> {
+pub(super) fn ask(options: &PassOptions, asked: &Asked<'_>) -> Request<'static> {
     let mut system = match &asked.offer {
         Some(_) => options.request_prompt.text.clone(),
         None => options.plan_prompt.text.clone(),
     };
     if let Some(offer) = &asked.offer {
         let list = offer.tools.iter().map(|tool| {
-            Json::object([
-                ("tool_name", tool.name.clone().into()),
-                ("description", tool.description.clone().into()),
-                ("params", tool.input_schema.clone()),
-            ])
+            object! {
+                "tool_name": Json::from(tool.name.clone()),
+                "description": Json::from(tool.description.clone()),
+                "params": tool.input_schema.clone(),
+            }
         });
         let list = Json::Array(list.collect()).to_text();
         system.push_str(&format!("\n\nLimit: {} calls. Tools:\n{list}", offer.limit));
@@ -143,11 +142,8 @@ pub(super) fn ask(options: &PassOptions, asked: &Asked<'_>) -> Result<Request<'s
     if asked.again {
         system.push_str(NO_TOOLS);
     }
-    let message =
-        |role, text: String| Json::object([("role", Json::string(role)), ("content", text.into())]);
-    let messages = vec![message("system", system), message("user", user)];
     let dialect = options.dialect;
-    let history = message::normalize(messages, &message::HistoryOptions::new(dialect))?;
+    let (messages, system) = message::opening(dialect, system, user);
     let channel = match asked.offer {
         Some(_) => options.policy.channel,
         None => Channel::Text,
@@ -161,7 +157,6 @@ pub(super) fn ask(options: &PassOptions, asked: &Asked<'_>) -> Result<Request<'s
         (Channel::Text | Channel::Structured, _) => None,
     };
     let tool = by_tool.as_ref().map(ToolDeclaration::from);
-    let message::Normalized { messages, system, .. } = history;
     let (added_system, tools, choice) = (&[], tool.as_slice(), Choice::Auto);
     let prompt = Prompt { messages, system, added_system, tools, choice };
     let member = match structured {
@@ -169,7 +164,7 @@ pub(super) fn ask(options: &PassOptions, asked: &Asked<'_>) -> Result<Request<'s
         Structured::Tool(member) => Some(member(REQUEST_TOOL)),
         Structured::Unsupported => None,
     };
-    Ok(provider::request(dialect, (options.model.as_ref(), &options.body), prompt, member))
+    provider::request(dialect, (options.model.as_ref(), &options.body), prompt, member)
 }
 
 fn request_tool() -> ToolSpec {
@@ -182,23 +177,23 @@ fn request_tool() -> ToolSpec {
 
 /// JSON Schema of a request.
 fn schema() -> Json<'static> {
-    let typed = |kind: &'static str| Json::object([("type", kind.into())]);
+    let typed = |kind: &'static str| object! { "type": kind };
     let closed = |properties: Json<'static>, required: Vec<Json<'static>>| {
-        Json::object([
-            ("type", "object".into()),
-            ("properties", properties),
-            ("required", Json::Array(required)),
-            ("additionalProperties", false.into()),
-        ])
+        object! {
+            "type": "object",
+            "properties": properties,
+            "required": Json::Array(required),
+            "additionalProperties": Json::Bool(false),
+        }
     };
     let call = closed(
-        Json::object([
-            ("tool_name", typed("string")),
-            ("params", typed("object")),
-            ("reason", typed("string")),
-        ]),
+        object! {
+            "tool_name": typed("string"),
+            "params": typed("object"),
+            "reason": typed("string"),
+        },
         vec!["tool_name".into(), "params".into(), "reason".into()],
     );
-    let calls = Json::object([("type", "array".into()), ("items", call)]);
-    closed(Json::object([("tool_calls", calls)]), vec!["tool_calls".into()])
+    let calls = object! { "type": "array", "items": call };
+    closed(object! { "tool_calls": calls }, vec!["tool_calls".into()])
 }

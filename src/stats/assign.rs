@@ -1,6 +1,6 @@
 //! The cheapest one-to-one matching: the Hungarian method with potentials, O(n²m).
 
-use super::order::sort_by;
+use crate::order::sort_by;
 
 /// The minimum total cost of assigning a different column to every row.
 ///

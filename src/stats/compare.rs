@@ -6,8 +6,8 @@ use super::lcs::common_length;
 use super::schema::{Kind, Node, NodeId, Schema, rank};
 use super::value::{Array, Body, Member, Number, Reading, Value, by_content};
 use crate::error::Error;
-use crate::json::Json;
 use crate::json::table::{At, read};
+use crate::json::{Json, unescaped};
 use crate::limits;
 
 /// Declares options with the rows of every comparison behind their own ones.
@@ -122,7 +122,7 @@ impl Comparer {
     pub(crate) fn vote(&self, value: &Value, pointer: &str) -> Option<u32> {
         let mut at = value;
         for token in pointer.split('/').skip(1) {
-            let token = token.replace("~1", "/").replace("~0", "~");
+            let token = unescaped(token);
             at = match &at.body {
                 Body::Array(array) => array.items.get(token.parse::<usize>().ok()?)?,
                 _ => at.member(&token)?,

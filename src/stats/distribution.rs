@@ -1,7 +1,7 @@
 //! Mean, spread and median of numbers (§2.9).
 
 use super::compare::count;
-use super::order::sort_by;
+use crate::order::sort_by;
 
 /// Statistics of several numbers. They are never infinite: where the arithmetic would overflow,
 /// the numbers are scaled first.

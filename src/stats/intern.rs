@@ -1,11 +1,11 @@
 //! Interning: equal texts and lists get equal numbers, so that later comparisons are cheap.
 
-use std::collections::BTreeMap;
+use crate::index::Index;
 
 /// Numbers for texts and lists, in the order in which they were first seen.
 ///
-/// A hash table with bounded probing. Texts that find no free slot near their hash go into a
-/// tree, so no choice of texts makes it slow. Equality is decided by the bytes.
+/// A hash table with bounded probing. Texts that find no free slot near their hash go into an
+/// index, so no choice of texts makes it slow. Equality is decided by the bytes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Interner {
     /// All texts, concatenated.
@@ -15,7 +15,9 @@ pub(super) struct Interner {
     /// Numbers plus one, by hash; 0 is a free slot. The length is a power of two; at most half
     /// of the slots are used.
     slots: Vec<u32>,
-    crowded: BTreeMap<Box<[u8]>, u32>,
+    crowded: Index,
+    /// The numbers of the texts that are crowded out.
+    crowded_ids: Vec<u32>,
     scratch: Vec<u8>,
 }
 
@@ -55,7 +57,10 @@ impl Interner {
                 return id;
             }
         }
-        if let (None, Some(id)) = (free, self.crowded.get(self.scratch.as_slice())) {
+        if free.is_none()
+            && let Some(at) = self.crowded.find_bytes(&self.scratch)
+            && let Some(id) = self.crowded_ids.get(at)
+        {
             return *id;
         }
         let id = u32::try_from(self.known.len()).unwrap_or(u32::MAX);
@@ -89,12 +94,14 @@ impl Interner {
         }
         let span = usize::try_from(id).ok().and_then(|id| self.known.get(id));
         let text = span.and_then(|(_, start, end)| self.bytes.get(*start..*end));
-        self.crowded.insert(text.unwrap_or_default().into(), id);
+        self.crowded.number_of(text.unwrap_or_default());
+        self.crowded_ids.push(id);
     }
 
     fn grow(&mut self) {
         self.slots = vec![0; (4 * self.known.len()).next_power_of_two().max(64)];
-        self.crowded.clear();
+        self.crowded = Index::default();
+        self.crowded_ids.clear();
         for (id, hash) in self.known.iter().map(|(hash, ..)| *hash).enumerate().collect::<Vec<_>>()
         {
             self.put(u32::try_from(id).unwrap_or(u32::MAX), hash);
@@ -122,6 +129,8 @@ impl Hash {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]
@@ -151,7 +160,7 @@ mod tests {
         let first = interner.text(b'x', "first");
         interner.slots = vec![first + 1; 8_192];
         let ids: Vec<u32> = (0..2_000).map(|n| interner.text(b'x', &n.to_string())).collect();
-        assert_eq!(interner.crowded.len(), 2_000);
+        assert_eq!(interner.crowded_ids.len(), 2_000);
         let again: Vec<u32> = (0..2_000).map(|n| interner.text(b'x', &n.to_string())).collect();
         assert_eq!(again, ids);
         assert_eq!(interner.text(b'x', "first"), first);

@@ -1,6 +1,6 @@
 //! The length of the longest common subsequence, 64 cells at a time.
 
-use super::order::sort_by;
+use crate::order::sort_by;
 
 /// Hyyrö 2004, "Bit-parallel LCS-length computation revisited": O(n·m / 64).
 pub(super) fn common_length(a: &[u32], b: &[u32]) -> usize {

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use super::order::sort_by;
+use crate::order::sort_by;
 
 static PACKED: &[u8] = include_bytes!("nfc.bin");
 static TABLES: OnceLock<Tables> = OnceLock::new();

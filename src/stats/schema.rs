@@ -6,10 +6,10 @@
 //! other schema is read as that other schema.
 
 use super::intern::Interner;
-use super::order::sort_by;
 use super::value::{Type, Value, plain};
 use crate::error::Error;
 use crate::json::Json;
+use crate::order::sort_by;
 
 /// How two values of a field are compared (§2.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use super::intern::{Hash, Interner};
 use super::nfc::nfc;
-use super::order::sort_by;
 use super::schema::{Kind, NodeId, Schema};
 use crate::json::Json;
+use crate::order::{sort_by, sort_numbers};
 
 /// A value prepared for comparison. It does not contain the JSON it was made from.
 #[derive(Debug, Clone)]
@@ -179,7 +179,7 @@ impl Reading<'_> {
         if !words.is_empty() {
             value.vote = self.interner.list(b't', words.iter().copied());
         }
-        words.sort_unstable();
+        sort_numbers(&mut words);
         words.dedup();
         value.body = Body::Text(words);
         value
@@ -191,7 +191,7 @@ impl Reading<'_> {
         let class = self.interner.list(b'[', items.iter().map(|item| item.class));
         let hash = items.iter().fold(Hash::EMPTY.bytes(b"["), |hash, item| hash.with(item.hash));
         let mut members: Vec<u32> = items.iter().map(|item| item.class).collect();
-        members.sort_unstable();
+        sort_numbers(&mut members);
         let nested = items.iter().any(|item| item.kind() >= Type::Array);
         let numbers = items.iter().all(|item| item.kind() == Type::Number);
         let schema = self.schema.node(node);
@@ -273,8 +273,8 @@ fn keys(items: &[Value], key: &str) -> Option<Vec<(u64, u32, usize)>> {
 /// A number and the text of its equality class: the exact 64-bit integer, or the double.
 fn number(text: &str) -> (Number, std::borrow::Cow<'_, str>) {
     let double = Json::Number(text.into()).as_f64().unwrap_or(0.0);
-    let integer: Option<i128> = text.parse().ok();
-    let integer = integer.filter(|n| (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(n));
+    let positive = text.parse::<u64>().ok().map(i128::from);
+    let integer = positive.or_else(|| text.parse::<i64>().ok().map(i128::from));
     if integer.is_some() {
         return (Number { double, integer }, text.into());
     }

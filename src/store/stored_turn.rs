@@ -1,8 +1,8 @@
 //! The stored form of a turn, as a store returns it.
 
 use crate::error::Error;
-use crate::json::Json;
 use crate::json::table::{At, Describe, Item, Read, Shape, Write};
+use crate::json::{Json, object};
 
 /// The stored form of a turn, without its events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -50,13 +50,13 @@ impl Kept {
         let record = |(name, text): &(String, String)| {
             Json::Array(vec![name.clone().into(), text.clone().into()])
         };
-        Json::object([
-            ("revision", Json::integer(self.revision)),
-            ("open", self.open.into()),
-            ("idleMs", self.idle_ms.map_or(Json::Null, Json::integer)),
-            ("state", self.state.clone().into()),
-            ("records", Json::Array(self.records.iter().map(record).collect())),
-        ])
+        object! {
+            "revision": Json::integer(self.revision),
+            "open": Json::from(self.open),
+            "idleMs": self.idle_ms.map_or(Json::Null, Json::integer),
+            "state": Json::from(self.state.clone()),
+            "records": Json::Array(self.records.iter().map(record).collect()),
+        }
     }
 
     /// Returns the text of the record with this name.

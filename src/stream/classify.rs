@@ -2,6 +2,7 @@
 
 use super::delta::{ErrorClass, StreamError};
 use crate::json::{Json, write_string};
+use crate::text::holds;
 
 /// The failure that `error` describes: an object with `message`, `type`, `code` or `status`,
 /// or a bare sentence.
@@ -9,8 +10,12 @@ pub(crate) fn failure(error: &Json<'_>, raw: &str) -> StreamError {
     let text = |key: &str| error.get(key).and_then(Json::as_str).unwrap_or_default();
     let message = error.as_str().unwrap_or_else(|| text("message"));
     let status = ["code", "status"].iter().find_map(|key| error.get(key)?.as_u64());
-    let words =
-        [text("type"), text("code"), text("status"), message].join(" ").to_ascii_lowercase();
+    let mut words = String::new();
+    for part in [text("type"), text("code"), text("status"), message] {
+        words.push_str(part);
+        words.push(' ');
+    }
+    words.make_ascii_lowercase();
     StreamError {
         class: status.and_then(of_status).unwrap_or_else(|| of_words(&words)),
         message: if message.is_empty() { "the provider reports an error" } else { message }
@@ -61,9 +66,8 @@ fn of_words(words: &str) -> ErrorClass {
         ),
         (&[], ErrorClass::Server),
     ];
-    let matches = |needles: &[&str]| {
-        needles.is_empty() || needles.iter().any(|needle| words.contains(needle))
-    };
+    let matches =
+        |needles: &[&str]| needles.is_empty() || needles.iter().any(|needle| holds(words, needle));
     TABLE
         .iter()
         .find_map(|(needles, class)| matches(needles).then_some(*class))

@@ -140,7 +140,7 @@ impl SseDecoder {
         if fits { Ok(()) } else { Err(EventTooLarge { limit: self.limit }) }
     }
 
-    fn end_line(&mut self, line: &[u8], dispatch: &mut impl FnMut(&SseEvent<'_>)) {
+    fn end_line(&mut self, line: &[u8], dispatch: &mut dyn FnMut(&SseEvent<'_>)) {
         // "One leading U+FEFF BYTE ORDER MARK character must be ignored if any are present."
         let line = if std::mem::take(&mut self.first_line) {
             line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line)

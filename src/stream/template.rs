@@ -8,6 +8,7 @@
 
 use super::delta::Delta;
 use crate::json::{Reader, write_string};
+use crate::text::{find, holds};
 
 /// The number of templates learned in a row without being used, after which learning stops: some
 /// providers pad each event with noise.
@@ -56,10 +57,12 @@ impl Template {
         self.prefix.clear();
         let mut written = String::new();
         write_string(text, &mut written);
-        let mut places = data.match_indices(&written);
-        let (Some((at, _)), None) = (places.next(), places.next()) else { return };
+        let Some(at) = find(data, &written) else { return };
         let (head, tail) = (data.get(..=at), data.get(at + written.len() - 1..));
         let (Some(head), Some(tail)) = (head, tail) else { return };
+        if tail.get(1..).is_none_or(|behind| holds(behind, &written)) {
+            return;
+        }
 
         let tried = read(&[head, PROBE, tail].concat());
         if matches!(&tried[..], [Delta::Text(text)] if text == PROBE) {

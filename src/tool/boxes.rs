@@ -11,9 +11,10 @@
 //! The enforced rules are outside of the prompt (budgets, allowlists, phases).
 
 use super::{Outcome, Status};
-use crate::json::Json;
+use crate::json::{Add, Json, members};
 use crate::secret::Secret;
 use crate::signature::hex;
+use crate::text::holds;
 
 const OPEN: &str = "TOOL RESULT ";
 const CLOSE: &str = "END TOOL RESULT ";
@@ -54,21 +55,21 @@ impl BoxMaker {
         outcome: &Outcome,
         read_only: bool,
     ) -> String {
-        let mut members = vec![
-            ("tool".into(), tool.to_owned().into()),
-            ("args".into(), args.clone()),
-            ("status".into(), outcome.status.name().into()),
-        ];
+        let mut members = members! {
+            "tool": Json::from(tool.to_owned()),
+            "args": args.clone(),
+            "status": Json::from(outcome.status.name()),
+        };
         if let Some(result) = &outcome.result {
-            members.push(("result".into(), result.clone()));
+            members.add("result", result.clone());
         }
         if let Some(error) = &outcome.error {
-            members.push(("error".into(), error.message.clone().into()));
+            members.add("error", Json::from(error.message.clone()));
         }
         let open_ended = matches!(outcome.status, Status::Timeout | Status::Unknown);
         if open_ended && !read_only {
             let note = "whether the tool had its effect is not known";
-            members.push(("note".into(), note.into()));
+            members.add("note", Json::from(note));
         }
         self.seal(&Json::Object(members))
     }
@@ -86,7 +87,7 @@ impl BoxMaker {
             self.made += 1;
             let derived = self.secret.derive(format_args!("{}", self.made));
             let nonce = hex(derived.get(..16).unwrap_or_default());
-            if !payload.contains(&nonce) {
+            if !holds(payload, &nonce) {
                 return nonce;
             }
         }

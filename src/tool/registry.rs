@@ -1,8 +1,8 @@
 //! The tools of a turn.
 
 use crate::error::Error;
-use crate::json::Json;
 use crate::json::table::{At, Describe, Read, Shape, Write, names, options};
+use crate::json::{Json, object};
 use crate::limits;
 use crate::provider::ToolDeclaration;
 
@@ -34,7 +34,7 @@ options! {
         /// The description for the model.
         description "description": String;
         /// JSON Schema of the arguments, for the model.
-        input_schema "inputSchema": Json<'static> = Json::object([("type", "object".into())]);
+        input_schema "inputSchema": Json<'static> = object! { "type": "object" };
         /// Whether the tool has no side effects.
         read_only "readOnly": bool = false;
         /// Whether a call may be executed twice with the same idempotency key.

@@ -129,7 +129,7 @@ impl Conversation {
     /// `tool_choice` if the dialect has them and they are not empty.
     pub(super) fn request(&mut self, options: &TurnOptions, phase: &Phase) -> Request<'static> {
         let instruction = instruction(phase, &options.policy).map(|(text, _)| text);
-        let normalized = self.history_with(instruction);
+        let (messages, given) = self.history_with(instruction);
         let system = self.context.iter().filter_map(|one| match one {
             Context::System(text) => Some(text.as_str()),
             Context::Exchange(_) => None,
@@ -137,14 +137,16 @@ impl Conversation {
         let system: Vec<_> = system.chain(instruction).collect();
         let (tools, choice) = offer(options, phase);
         let tools: Vec<_> = tools.into_iter().map(ToolDeclaration::from).collect();
-        let message::Normalized { messages, system: given, .. } = normalized;
         let prompt =
             Prompt { messages, system: given, added_system: &system, tools: &tools, choice };
         provider::request(self.dialect, (options.model.as_ref(), &options.body), prompt, None)
     }
 
     /// Returns the history with the context, and with an instruction for this request only.
-    fn history_with(&mut self, instruction: Option<&str>) -> message::Normalized<'static> {
+    fn history_with(
+        &mut self,
+        instruction: Option<&str>,
+    ) -> (Vec<Json<'static>>, Option<Json<'static>>) {
         let new: Vec<_> = self.context.iter().skip(self.learned).collect();
         let new: Vec<_> = new.into_iter().map(|one| one.elements(self.dialect)).collect();
         self.learned = self.context.len();
@@ -155,11 +157,11 @@ impl Conversation {
         let once = instruction.map(|one| one.elements(self.dialect)).unwrap_or_default();
         let retract = !once.is_empty();
         self.append(once);
-        let normalized = self.history.normalized();
+        let messages = self.history.messages();
         if retract {
             self.history.retract();
         }
-        normalized
+        messages
     }
 
     fn append(&mut self, elements: Vec<Json<'static>>) {

@@ -40,6 +40,11 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use turnlock::error::Error;
 use turnlock::json::{JsonError, write_string};
 
+/// Smaller and faster than the standard library's allocator. An instance has one thread.
+#[cfg(target_arch = "wasm32")]
+#[global_allocator]
+static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
+
 /// Objects that were made and not forgotten.
 #[wasm_bindgen]
 #[must_use]
@@ -61,7 +66,12 @@ fn failure(error: &Error) -> String {
     let mut text = String::from("!{\"code\":");
     write_string(error.code(), &mut text);
     text.push_str(",\"message\":");
-    write_string(&error.to_string(), &mut text);
+    match error {
+        // The words for plans are in the cores that read plans.
+        #[cfg(not(any(feature = "plans", feature = "chain")))]
+        Error::Plan(_) => text.push_str("\"\""),
+        error => write_string(&error.to_string(), &mut text),
+    }
     if let Error::MessageShape { index } = error {
         text.push_str(&format!(",\"details\":{{\"index\":{index}}}"));
     }

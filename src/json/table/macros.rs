@@ -291,6 +291,7 @@ macro_rules! names {
         impl $name {
             /// All of them, in the order of the documentation.
             pub const ALL: &'static [Self] = &[$(Self::$case),*];
+            const NAMES: &'static [&'static str] = &[$($json),*];
 
             /// Returns the name in JSON.
             #[must_use]
@@ -303,7 +304,8 @@ macro_rules! names {
             /// Returns the value with this name.
             #[must_use]
             pub fn parse(name: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|one| one.name() == name)
+                let place = $crate::json::table::place(Self::NAMES, name)?;
+                Self::ALL.get(place).copied()
             }
         }
 
@@ -339,7 +341,10 @@ macro_rules! names {
                 json: $crate::json::Json<'static>,
                 at: &$crate::json::table::At<'_>,
             ) -> Result<(), $crate::error::Error> {
-                *self = json.as_str().and_then(Self::parse).ok_or_else(|| at.wrong($expected))?;
+                let place = $crate::json::table::named(Self::NAMES, json, at, $expected)?;
+                if let Some(one) = Self::ALL.get(place) {
+                    *self = *one;
+                }
                 Ok(())
             }
 

@@ -160,6 +160,22 @@ pub(crate) fn check(rows: &[Row], values: &[&dyn Read], at: &At<'_>) -> Result<(
     pairs.try_for_each(|(row, value)| value.check(&at.member(row.name, row.range)))
 }
 
+/// The place of a name.
+pub(crate) fn place(names: &[&str], name: &str) -> Option<usize> {
+    names.iter().position(|one| *one == name)
+}
+
+/// The place of the name that a host has given.
+#[inline(never)]
+pub(crate) fn named(
+    names: &[&str],
+    json: Json<'static>,
+    at: &At<'_>,
+    expected: &'static str,
+) -> Result<usize, Error> {
+    json.as_str().and_then(|name| place(names, name)).ok_or_else(|| at.wrong(expected))
+}
+
 /// Returns the members of a record in JSON, in the order of the rows.
 pub(crate) fn members(rows: &[Row], values: &[&dyn Write]) -> Vec<Member> {
     let mut members = Vec::with_capacity(rows.len());

@@ -12,12 +12,12 @@ use super::arrange::Arranger;
 use super::code::Code;
 use super::ids::{IdMap, NameMap};
 use super::import::element;
-use super::index::Index;
-use super::model::Entry;
+use super::model::{Entry, Part, Speaker, Text};
 use super::options::HistoryOptions;
 use super::pair::Pairs;
 use super::report::{Action, Finding};
 use crate::error::Error;
+use crate::index::Index;
 use crate::json::{Json, Kind, Reader};
 use crate::provider::{Marks, Rules, rules};
 
@@ -150,6 +150,15 @@ impl<'a> History<'a> {
             self.read.truncate(before);
         }
         taken
+    }
+
+    /// Appends a plain text.
+    pub(in crate::message) fn tell(&mut self, speaker: Speaker, text: String) {
+        let mut entry = Entry::new(speaker, self.elements);
+        entry.marks = Marks::PLAIN;
+        entry.parts.push(Part::Text(Text::new(text.into())));
+        self.say(entry);
+        self.elements += 1;
     }
 
     /// Removes the last element, which must be one message without calls.

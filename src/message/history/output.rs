@@ -9,6 +9,7 @@ use super::super::{ids, thread, thread_id};
 use super::{History, OMITTED};
 use crate::json::Json;
 use crate::json::table::borrowed;
+use crate::order::order;
 use crate::provider::{System, UndeclaredTools};
 
 borrowed! {
@@ -58,14 +59,27 @@ impl<'a> History<'a> {
     pub fn normalized(&mut self) -> Normalized<'a> {
         let tail = self.arrange();
         let messages = self.arranger.written.clone();
-        self.with(messages, self.found(), tail)
+        self.with(messages, tail)
+    }
+
+    /// As [`History::normalized`], but only the messages and the system prompt.
+    pub(crate) fn messages(&mut self) -> (Vec<Json<'a>>, Option<Json<'a>>) {
+        let tail = self.arrange();
+        let mut messages = self.arranger.written.clone();
+        messages.extend(tail.messages);
+        (messages, self.system())
     }
 
     /// Returns the repairs so far.
     pub fn repairs(&mut self) -> Vec<Repair> {
         let tail = self.arrange();
-        let found = self.sorted(self.found(), tail.findings);
-        found.into_iter().filter(Finding::is_repair).map(Finding::repair).collect()
+        self.made(&tail)
+    }
+
+    fn made(&self, tail: &Tail<'a>) -> Vec<Repair> {
+        let end = self.at_end();
+        let all = self.sorted(&end, tail).into_iter();
+        all.filter(|one| one.is_repair()).map(Finding::repair).collect()
     }
 
     /// As [`History::normalized`], for a history that is complete.
@@ -73,25 +87,18 @@ impl<'a> History<'a> {
     pub fn into_normalized(mut self) -> Normalized<'a> {
         let tail = self.arrange();
         let messages = std::mem::take(&mut self.arranger.written);
-        let mut found = std::mem::take(&mut self.read);
-        found.append(&mut self.arranger.findings);
-        self.with(messages, found, tail)
+        self.with(messages, tail)
     }
 
-    fn with(
-        &self,
-        mut messages: Vec<Json<'a>>,
-        found: Vec<Finding>,
-        tail: Tail<'a>,
-    ) -> Normalized<'a> {
+    fn with(&self, mut messages: Vec<Json<'a>>, tail: Tail<'a>) -> Normalized<'a> {
+        let repairs = self.made(&tail);
         messages.extend(tail.messages);
-        let repairs = self.sorted(found, tail.findings).into_iter().filter(Finding::is_repair);
         Normalized {
             messages,
             system: self.system(),
             tool_config: self.tool_config(),
             thread_id: self.thread_id(),
-            repairs: repairs.map(Finding::repair).collect(),
+            repairs,
         }
     }
 
@@ -103,7 +110,7 @@ impl<'a> History<'a> {
             self.arranger.written.iter().skip(keep).cloned().collect();
         messages.extend(tail.messages);
         let repairs = |all: &[Finding]| -> Vec<Repair> {
-            all.iter().filter(|one| one.is_repair()).cloned().map(Finding::repair).collect()
+            all.iter().filter(|one| one.is_repair()).map(Finding::repair).collect()
         };
         let mut new = self.read.get(self.told..).unwrap_or_default().to_vec();
         new.retain(|finding| self.concerns(finding));
@@ -129,8 +136,9 @@ impl<'a> History<'a> {
     #[must_use]
     pub fn violations(&mut self) -> Vec<Violation> {
         let tail = self.arrange();
-        let found = self.sorted(self.found(), tail.findings);
-        found.into_iter().filter(Finding::is_violation).map(Finding::violation).collect()
+        let end = self.at_end();
+        let all = self.sorted(&end, &tail).into_iter();
+        all.filter(|one| one.is_violation()).map(Finding::violation).collect()
     }
 
     fn arrange(&mut self) -> Tail<'a> {
@@ -152,10 +160,6 @@ impl<'a> History<'a> {
         self.arranger.tail(&context)
     }
 
-    fn found(&self) -> Vec<Finding> {
-        [self.read.as_slice(), &self.arranger.findings].concat()
-    }
-
     /// Whether a finding concerns what is sent. A strategy that omits calls and results reports
     /// only the omission.
     fn concerns(&self, finding: &Finding) -> bool {
@@ -165,12 +169,13 @@ impl<'a> History<'a> {
     }
 
     /// All findings, in the order of the elements.
-    fn sorted(&self, mut found: Vec<Finding>, tail: Vec<Finding>) -> Vec<Finding> {
-        found.retain(|finding| self.concerns(finding));
-        found.extend(self.at_end());
-        found.extend(tail);
-        found.sort_by_key(|finding| finding.index);
-        found
+    fn sorted<'f>(&'f self, end: &'f [Finding], tail: &'f Tail<'a>) -> Vec<&'f Finding> {
+        let found = self.read.iter().chain(&self.arranger.findings);
+        let mut all: Vec<&Finding> = found.filter(|finding| self.concerns(finding)).collect();
+        all.extend(end.iter().chain(&tail.findings));
+        let index = |place: usize| all.get(place).map(|finding| finding.index);
+        let sorted = order(all.len(), &mut |a, b| index(a).cmp(&index(b)));
+        sorted.into_iter().filter_map(|place| all.get(place).copied()).collect()
     }
 
     /// Findings about the history as a whole, so far.
@@ -187,7 +192,8 @@ impl<'a> History<'a> {
                 if id.starts_with('\0') { finding } else { finding.call(id) }
             }));
         }
-        if self.tool_config().is_some() {
+        if self.stubs().is_some() && self.entries.iter().any(|entry| entry.calls().next().is_some())
+        {
             let index =
                 self.called.and_then(|at| self.entries.get(at)).map_or(0, |entry| entry.index);
             let finding = Finding::new(Code::ToolsRequiredByHistory, Action::Synthesized, index);
@@ -202,15 +208,18 @@ impl<'a> History<'a> {
         (!texts.is_empty()).then(|| write(texts.clone()))
     }
 
-    /// Stub declarations, if the history has calls, the request declares no tools, and the provider
-    /// refuses that.
-    fn tool_config(&self) -> Option<Json<'a>> {
+    /// How tools are declared that a request does not declare, if the provider refuses calls of such
+    /// tools.
+    fn stubs(&self) -> Option<fn(Vec<String>) -> Json<'static>> {
         let UndeclaredTools::Refused { stubs } = self.rules.undeclared_tools else { return None };
-        if self.options.strategy != Strategy::Reconstruct
-            || !self.options.tools.as_ref().is_some_and(Vec::is_empty)
-        {
-            return None;
-        }
+        let undeclared = self.options.strategy == Strategy::Reconstruct
+            && self.options.tools.as_ref().is_some_and(Vec::is_empty);
+        undeclared.then_some(stubs)
+    }
+
+    /// Stub declarations, if the history has calls.
+    fn tool_config(&self) -> Option<Json<'a>> {
+        let stubs = self.stubs()?;
         let mut names: Vec<String> = Vec::new();
         for call in self.entries.iter().flat_map(Entry::calls) {
             let made = ids::name(&call.name, self.rules.names);

@@ -7,10 +7,11 @@ use super::super::pair::{Answers, Place, by_name};
 use super::super::report::{Action, Finding};
 use super::calls::key;
 use super::{History, INTERRUPTED};
+use crate::json::Json;
 use crate::provider::{Elements, Ids, Marks, Results};
 
 impl<'a> History<'a> {
-    pub(super) fn result(&mut self, id: &str, result: ToolResult<'a>) {
+    pub(super) fn result(&mut self, id: &str, mut result: ToolResult<'a>) {
         self.shape(result.marks, result.index);
         if result.behind && self.rules.results == Results::WithUser {
             let finding = Finding::new(Code::ToolResultTextFirst, Action::Moved, result.index);
@@ -34,9 +35,10 @@ impl<'a> History<'a> {
             Answers::Call(place) => self.answer(place, result),
             Answers::Again(place) => self.again(place, result),
             Answers::Nothing if self.elsewhere(&result) => {
-                let kept = Some(self.entries.len());
-                self.pairs.wait(number, key, ToolResult { kept, ..result.clone() });
-                self.keep(result);
+                result.kept = Some(self.entries.len());
+                let (index, item) = (result.index, result.item.take());
+                self.pairs.wait(number, key, result);
+                self.keep(index, item);
             }
             // It cannot wait for a call: without an id, it would match the next call of its tool.
             Answers::Nothing if id.is_empty() => self.pairs.orphan(result),
@@ -54,11 +56,11 @@ impl<'a> History<'a> {
             && (self.references || self.called.is_none())
     }
 
-    fn keep(&mut self, result: ToolResult<'a>) {
-        let mut entry = Entry::new(Speaker::Assistant, result.index);
+    fn keep(&mut self, index: usize, item: Option<Box<Json<'a>>>) {
+        let mut entry = Entry::new(Speaker::Assistant, index);
         let marks = Marks::RESPONSES;
         entry.marks = marks;
-        if let Some(block) = result.item {
+        if let Some(block) = item {
             entry.parts.push(Part::Native { marks, block: *block });
         }
         self.say(entry);

@@ -2,10 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::super::model::{Args, Call, Content, Part, Piece, Text};
+use super::super::model::{Content, Part, Piece, Text};
 use super::{Fields, call};
-use crate::json::Json;
+use crate::json::{Json, members};
 use crate::provider::{Attachment, Marks, Members, Reasoning};
+use crate::text::{find, holds};
+
+/// What stands between the type and the data of a data URL.
+const BASE64: &str = ";base64,";
 
 /// A parsed block of a content list.
 pub(super) enum Block<'a> {
@@ -50,10 +54,8 @@ pub(super) fn block<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opt
             let mut inner = Marks::NONE;
             let content = call::block_content(fields.take("content"), &mut inner);
             fields.forget(&["type"]);
-            let mut result = call::result(content, error, index);
-            result.extra = fields.rest();
-            result.marks = Marks::ANTHROPIC;
-            Block::Result(Box::new(Piece::Result { id, result }))
+            let origin = (Marks::ANTHROPIC, fields.rest());
+            answered(call::answer((id, "".into()), (content, error), origin, index))
         }
         "tool-call" | "tool_call" | "toolCall" => {
             let one = call::call(fields.into_json(), index, &mut Marks::default());
@@ -137,13 +139,10 @@ fn untyped<'a>(fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block<'a>
         return Block::Part(Part::Native { marks: Marks::BEDROCK, block: fields.into_json() });
     }
     if let Some(mut call) = fields.get("toolUse").cloned().and_then(Fields::of) {
-        return Block::Part(Part::call(Call {
-            id: call.take_text("toolUseId").unwrap_or_default(),
-            name: call.take_text("name").unwrap_or_default(),
-            args: call::args_of(call.take("input")),
-            extra: call.rest(),
-            ..call::empty(index)
-        }));
+        let id = call.take_text("toolUseId").unwrap_or_default();
+        let name = call.take_text("name").unwrap_or_default();
+        let args = call::args_of(call.take("input"));
+        return Block::Part(Part::call(call::made(id, name, args, call.rest(), index)));
     }
     if let Some(mut given) = fields.get("toolResult").cloned().and_then(Fields::of) {
         let id = given.take_text("toolUseId").unwrap_or_default();
@@ -152,10 +151,8 @@ fn untyped<'a>(fields: Fields<'a>, index: usize, marks: &mut Marks) -> Block<'a>
             given.take("status");
         }
         let content = call::block_content(given.take("content"), &mut Marks::default());
-        let mut result = call::result(content, error, index);
-        result.extra = given.rest();
-        result.marks = Marks::BEDROCK;
-        return Block::Result(Box::new(Piece::Result { id, result }));
+        let origin = (Marks::BEDROCK, given.rest());
+        return answered(call::answer((id, "".into()), (content, error), origin, index));
     }
     if let Some(mut given) = fields.get("reasoningContent").cloned().and_then(Fields::of) {
         let text = given
@@ -181,18 +178,11 @@ fn text(mut fields: Fields<'_>) -> Text<'_> {
 
 fn tool_use<'a>(mut fields: Fields<'a>, index: usize) -> Part<'a> {
     fields.forget(&["type", "index"]);
-    Part::call(Call {
-        id: fields.take_text("id").unwrap_or_default(),
-        name: fields.take_text("name").unwrap_or_default(),
-        args: match fields.take("input") {
-            // LangChain streams put the text of the arguments here.
-            Some(text) if text.is_text() => Args::Text(text),
-            Some(value) => Args::Value(value),
-            None => Args::Text(Json::string("")),
-        },
-        extra: fields.rest(),
-        ..call::empty(index)
-    })
+    let id = fields.take_text("id").unwrap_or_default();
+    let name = fields.take_text("name").unwrap_or_default();
+    // LangChain streams put the text of the arguments here.
+    let args = call::args_of(fields.take("input"));
+    Part::call(call::made(id, name, args, fields.rest(), index))
 }
 
 fn tool_result<'a>(mut fields: Fields<'a>, index: usize) -> Block<'a> {
@@ -204,9 +194,12 @@ fn tool_result<'a>(mut fields: Fields<'a>, index: usize) -> Block<'a> {
         Some(output) => call::output(output, &mut inner),
         None => (call::content(fields.take("result"), &mut inner), false),
     };
-    let mut result = call::result(content, error || flagged, index);
-    result.name = name;
-    Block::Result(Box::new(Piece::Result { id, result }))
+    let origin = (Marks::NONE, Vec::new());
+    answered(call::answer((id, name), (content, error || flagged), origin, index))
+}
+
+fn answered(piece: Piece<'_>) -> Block<'_> {
+    Block::Result(Box::new(piece))
 }
 
 fn thinking<'a>(mut fields: Fields<'a>, kind: &str) -> Reasoning<'a> {
@@ -216,7 +209,7 @@ fn thinking<'a>(mut fields: Fields<'a>, kind: &str) -> Reasoning<'a> {
     match fields.take("thinking") {
         // Mistral's chunk holds a list of texts.
         Some(chunks @ Json::Array(_)) => {
-            let mut block = vec![("type".into(), "thinking".into()), ("thinking".into(), chunks)];
+            let mut block = members! { "type": "thinking", "thinking": chunks };
             block.extend(fields.take("closed").map(|closed| ("closed".into(), closed)));
             Reasoning::Native { marks: Marks::CHAT, block: Json::Object(block) }
         }
@@ -336,12 +329,15 @@ pub(in crate::message) fn media<'a>(block: &Json<'a>) -> Option<Attachment<'a>> 
 }
 
 fn located<'a>(data: Cow<'a, str>, mime: String, name: Option<Cow<'a, str>>) -> Attachment<'a> {
-    let split = data.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    let split = data.strip_prefix("data:").and_then(|rest| {
+        let at = find(rest, BASE64)?;
+        Some((rest.get(..at)?, rest.get(at + BASE64.len()..)?))
+    });
     if let Some((inner, payload)) = split {
         let mime = if inner.is_empty() { mime } else { inner.to_owned() };
         return Attachment { mime, data: Cow::Owned(payload.to_owned()), is_url: false, name };
     }
-    let is_url = data.contains("://");
+    let is_url = holds(&data, "://");
     Attachment { mime, data, is_url, name }
 }
 

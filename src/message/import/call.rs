@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::super::model::{Args, Call, Content, ToolResult};
+use super::super::model::{Args, Call, Content, Piece, ToolResult};
 use super::{Fields, block};
-use crate::json::Json;
-use crate::provider::Marks;
+use crate::json::{Json, object};
+use crate::provider::{Marks, Members};
 
 /// Parses a call: `{ id, function: { name, arguments } }`, `{ toolCallId, toolName, args }`,
 /// `{ id, name, args }`, `{ id, name, input }` and mixed forms.
@@ -19,13 +19,9 @@ pub(super) fn call<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opti
         // OpenAI's custom tools take a text; for other providers it becomes the argument `input`.
         marks.add(Marks::CHAT);
         let input = custom.take("input").unwrap_or_else(|| Json::string(""));
-        return Some(Call {
-            id: id.unwrap_or_default(),
-            name: custom.take_text("name")?,
-            args: Args::Value(Json::object([("input", input)])),
-            extra: fields.rest(),
-            ..empty(index)
-        });
+        let args = Args::Value(object! { "input": input });
+        let (id, name) = (id.unwrap_or_default(), custom.take_text("name")?);
+        return Some(made(id, name, args, fields.rest(), index));
     }
     let function = fields.take("function").and_then(Fields::of);
     let nested = function.is_some();
@@ -42,14 +38,9 @@ pub(super) fn call<'a>(value: Json<'a>, index: usize, marks: &mut Marks) -> Opti
     });
     let thought_signature =
         fields.take_any(&["thoughtSignature", "thought_signature"]).or_else(|| google(&fields));
-    Some(Call {
-        id: id.unwrap_or_default(),
-        name: name?,
-        args: args_of(args),
-        thought_signature,
-        extra: if camel { Vec::new() } else { fields.rest() },
-        ..empty(index)
-    })
+    let extra = if camel { Vec::new() } else { fields.rest() };
+    let call = made(id.unwrap_or_default(), name?, args_of(args), extra, index);
+    Some(Call { thought_signature, ..call })
 }
 
 /// Reads Gemini's signature from the member that OpenAI-compatible gateways use.
@@ -68,15 +59,22 @@ pub(super) fn args_of(args: Option<Json<'_>>) -> Args<'_> {
     }
 }
 
-pub(super) fn empty<'a>(index: usize) -> Call<'a> {
+#[inline(never)]
+pub(super) fn made<'a>(
+    id: Cow<'a, str>,
+    name: Cow<'a, str>,
+    args: Args<'a>,
+    extra: Members<'a>,
+    index: usize,
+) -> Call<'a> {
     Call {
-        id: Cow::Borrowed(""),
+        id,
         wire_id: Cow::Borrowed(""),
-        name: Cow::Borrowed(""),
+        name,
         wire_name: None,
-        args: Args::Value(Json::Object(Vec::new())),
+        args,
         index,
-        extra: Vec::new(),
+        extra,
         thought_signature: None,
         result: None,
     }
@@ -115,6 +113,7 @@ pub(super) fn content<'a>(value: Option<Json<'a>>, marks: &mut Marks) -> Content
     }
 }
 
+#[inline(never)]
 pub(super) fn result<'a>(content: Content<'a>, error: bool, index: usize) -> ToolResult<'a> {
     ToolResult {
         content,
@@ -127,6 +126,18 @@ pub(super) fn result<'a>(content: Content<'a>, error: bool, index: usize) -> Too
         item: None,
         kept: None,
     }
+}
+
+/// A result that is an element or a block of its own.
+#[inline(never)]
+pub(super) fn answer<'a>(
+    (id, name): (Cow<'a, str>, Cow<'a, str>),
+    (content, error): (Content<'a>, bool),
+    (marks, extra): (Marks, Members<'a>),
+    index: usize,
+) -> Piece<'a> {
+    let result = ToolResult { name, marks, extra, ..result(content, error, index) };
+    Piece::Result { id, result }
 }
 
 /// AI SDK `output`: `{ type: "text" | "json" | "content" | "error-text" | "error-json" |

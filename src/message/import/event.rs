@@ -4,8 +4,8 @@
 
 use std::borrow::Cow;
 
-use super::super::model::{Call, Entry, Part, Piece, Speaker, Text};
-use super::{Fields, call};
+use super::super::model::{Entry, Part, Piece, Speaker, Text};
+use super::{Fields, call, one};
 use crate::json::Json;
 use crate::provider::{Marks, Reasoning};
 
@@ -43,7 +43,7 @@ pub(super) fn event<'a>(
         "text_message_content" => text_delta(fields),
         "text_message_chunk" => text_delta(fields),
         "messages_snapshot" => match fields.get("messages") {
-            Some(Json::Array(items)) => Some(vec![Piece::Replace(items.clone())]),
+            Some(Json::Array(items)) => one(Piece::Replace(items.clone())),
             _ => None,
         },
         // A reasoning item of the Responses API has a summary or encrypted content.
@@ -55,7 +55,7 @@ pub(super) fn event<'a>(
             let mut entry = entry(Speaker::Assistant, index);
             entry.parts.push(Part::Reasoning(Reasoning::Plain));
             entry.open = true;
-            Some(vec![Piece::Say(entry)])
+            one(Piece::Say(entry))
         }
         "tool_calls" => turn_calls(fields.clone(), index),
         "tool_results" => turn_results(fields.clone(), index),
@@ -97,7 +97,7 @@ fn said<'a>(fields: &Fields<'a>, speaker: Speaker, index: usize) -> Option<Vec<P
     entry.parts = parts;
     // A call that follows its text is part of the same message.
     entry.open = speaker == Speaker::Assistant;
-    Some(vec![Piece::Say(entry)])
+    one(Piece::Say(entry))
 }
 
 const ID: [&str; 4] = ["toolCallId", "tool_call_id", "callId", "id"];
@@ -113,20 +113,15 @@ fn start<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     if id.is_empty() && name.is_none() {
         return None;
     }
-    let call = Call {
-        id,
-        name: name.unwrap_or_default(),
-        args: call::args_of(args),
-        ..call::empty(index)
-    };
-    Some(vec![Piece::Call { call, marks: Marks::EVENT }])
+    let call = call::made(id, name.unwrap_or_default(), call::args_of(args), Vec::new(), index);
+    one(Piece::Call { call, marks: Marks::EVENT })
 }
 
 fn delta<'a>(fields: &Fields<'a>) -> Option<Vec<Piece<'a>>> {
     // A chunk without an id continues the call before it.
     let id = ID.iter().find_map(|key| fields.text(key)).unwrap_or_default();
     let delta = ["delta", "argsTextDelta", "args"].iter().find_map(|key| fields.text(key))?;
-    Some(vec![Piece::ArgsDelta { id, delta }])
+    one(Piece::ArgsDelta { id, delta })
 }
 
 fn chunk<'a>(fields: &Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
@@ -157,10 +152,8 @@ fn result<'a>(mut fields: Fields<'a>, failed: bool, index: usize) -> Option<Vec<
         || value.is_none() && error.is_some()
         || status.as_deref() == Some("error");
     let content = call::content(value.or(error), &mut Marks::default());
-    let mut result = call::result(content, wrong, index);
-    result.name = name.unwrap_or_default();
-    result.marks = Marks::EVENT;
-    Some(vec![Piece::Result { id, result }])
+    let called = (id, name.unwrap_or_default());
+    one(call::answer(called, (content, wrong), (Marks::EVENT, Vec::new()), index))
 }
 
 fn text_start<'a>(fields: &Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
@@ -169,13 +162,13 @@ fn text_start<'a>(fields: &Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     entry.id = Some(fields.text("messageId")?);
     entry.parts.push(Part::Text(Text::new(Json::string(""))));
     entry.open = speaker == Speaker::Assistant;
-    Some(vec![Piece::Say(entry)])
+    one(Piece::Say(entry))
 }
 
 fn text_delta<'a>(fields: &Fields<'a>) -> Option<Vec<Piece<'a>>> {
     let id = fields.text("messageId").unwrap_or_default();
     let delta = fields.text("delta")?;
-    Some(vec![Piece::TextDelta { id, delta, speaker: speaker(fields) }])
+    one(Piece::TextDelta { id, delta, speaker: speaker(fields) })
 }
 
 fn speaker(fields: &Fields<'_>) -> Speaker {
@@ -197,7 +190,7 @@ fn turn_text<'a>(fields: &Fields<'a>) -> Option<Vec<Piece<'a>>> {
         id.push('/');
     }
     let (id, delta) = (Cow::Owned(id), fields.text("chunk")?);
-    Some(vec![Piece::TextDelta { id, delta, speaker: Speaker::Assistant }])
+    one(Piece::TextDelta { id, delta, speaker: Speaker::Assistant })
 }
 
 fn turn_calls<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
@@ -223,10 +216,9 @@ fn turn_results<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a
         let told = || (status != "ok").then(|| Json::String(status.clone()));
         let value = given.take("result").or(message).or_else(told);
         let content = call::content(value, &mut Marks::default());
-        let mut result = call::result(content, status != "ok", index);
-        result.name = given.take_text("name").unwrap_or_default();
-        result.marks = Marks::EVENT;
-        pieces.push(Piece::Result { id, result });
+        let called = (id, given.take_text("name").unwrap_or_default());
+        let content = (content, status != "ok");
+        pieces.push(call::answer(called, content, (Marks::EVENT, Vec::new()), index));
     }
     Some(pieces)
 }

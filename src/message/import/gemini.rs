@@ -5,7 +5,7 @@
 use super::super::model::{Call, Content, Entry, Part, Piece, Speaker, Text};
 use super::block::media;
 use super::{Fields, call};
-use crate::json::Json;
+use crate::json::{Add, Json};
 use crate::provider::{Marks, Reasoning};
 
 /// Whether the parts are Gemini's: they have no type.
@@ -33,22 +33,17 @@ pub(super) fn content<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         let signature = part.take_any(&["thoughtSignature", "thought_signature"]);
         if let Some(given) = part.take_any(&["functionCall", "function_call"]) {
             let mut given = Fields::of(given)?;
-            entry.parts.push(Part::call(Call {
-                id: given.take_text("id").unwrap_or_default(),
-                name: given.take_text("name").unwrap_or_default(),
-                args: call::args_of(Some(
-                    given.take("args").unwrap_or_else(|| Json::Object(Vec::new())),
-                )),
-                thought_signature: signature,
-                extra: given.rest(),
-                ..call::empty(index)
-            }));
+            let id = given.take_text("id").unwrap_or_default();
+            let name = given.take_text("name").unwrap_or_default();
+            let args = given.take("args").unwrap_or_else(|| Json::Object(Vec::new()));
+            let call = call::made(id, name, call::args_of(Some(args)), given.rest(), index);
+            entry.parts.push(Part::call(Call { thought_signature: signature, ..call }));
         } else if let Some(given) = part.take_any(&["functionResponse", "function_response"]) {
             pieces.push(response(Fields::of(given)?, index));
         } else if part.get("thought").and_then(Json::as_bool) == Some(true) {
             let mut block = part.into_json();
             if let (Json::Object(members), Some(signature)) = (&mut block, signature) {
-                members.push(("thoughtSignature".into(), signature));
+                members.add("thoughtSignature", signature);
             }
             let thought = Reasoning::Native { marks: Marks::GEMINI, block };
             entry.parts.push(Part::Reasoning(thought));
@@ -92,9 +87,5 @@ fn response<'a>(mut given: Fields<'a>, index: usize) -> Piece<'a> {
         }
         value => Content::Value(value),
     };
-    let mut result = call::result(content, error, index);
-    result.name = name;
-    result.marks = Marks::GEMINI;
-    result.extra = given.rest();
-    Piece::Result { id, result }
+    call::answer((id, name), (content, error), (Marks::GEMINI, given.rest()), index)
 }

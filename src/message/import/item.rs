@@ -2,8 +2,8 @@
 //!
 //! <https://platform.openai.com/docs/api-reference/responses/create#responses-create-input>
 
-use super::super::model::{Call, Entry, Part, Piece, Speaker};
-use super::{Fields, call, message};
+use super::super::model::{Entry, Part, Piece, Speaker};
+use super::{Fields, call, message, one};
 use crate::provider::{Marks, Reasoning};
 
 pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
@@ -11,7 +11,7 @@ pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece
     let kind = fields.text("type").unwrap_or(std::borrow::Cow::Borrowed("item_reference"));
     let kind = kind.into_owned();
     let marks = Marks::RESPONSES;
-    Some(match kind.as_str() {
+    match kind.as_str() {
         "message" => {
             let kind = fields.take("type");
             let speaker = match fields.take_text("role")?.as_ref() {
@@ -31,36 +31,34 @@ pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece
                     entry.extra.extend(own.clone().map(|id| ("id".into(), id)));
                 }
             }
-            pieces
+            Some(pieces)
         }
         "function_call" => {
-            let call = Call {
-                id: fields.take_text("call_id").unwrap_or_default(),
-                name: fields.take_text("name")?,
-                args: call::args_of(fields.take("arguments")),
-                ..call::empty(index)
-            };
+            let id = fields.take_text("call_id").unwrap_or_default();
+            let name = fields.take_text("name")?;
+            let args = call::args_of(fields.take("arguments"));
             fields.take("type");
-            vec![Piece::Call { call: Call { extra: fields.rest(), ..call }, marks }]
+            one(Piece::Call { call: call::made(id, name, args, fields.rest(), index), marks })
         }
         "function_call_output" => {
             let item = Some(Box::new(fields.clone().into_json()));
             let id = fields.take_text("call_id")?;
             let mut inner = Marks::NONE;
             let content = call::content(fields.take("output"), &mut inner);
-            let mut result = call::result(content, false, index);
             fields.take("type");
-            result.marks = marks;
-            result.item = item;
-            result.extra = fields.rest();
-            vec![Piece::Result { id, result }]
+            let extra = fields.rest();
+            let mut piece = call::answer((id, "".into()), (content, false), (marks, extra), index);
+            if let Piece::Result { result, .. } = &mut piece {
+                result.item = item;
+            }
+            one(piece)
         }
         // A reasoning item, as opposed to a host's own event of that name.
         "reasoning"
             if fields.has("summary") || fields.has("encrypted_content") || fields.has("id") =>
         {
             let block = fields.into_json();
-            vec![own(Part::Reasoning(Reasoning::Native { marks, block }), index)]
+            own(Part::Reasoning(Reasoning::Native { marks, block }), index)
         }
         "item_reference"
         | "program"
@@ -70,12 +68,10 @@ pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece
         | "custom_tool_call_output"
         | "tool_search_call"
         | "tool_search_output"
-        | "additional_tools" => {
-            vec![own(Part::Native { marks, block: fields.into_json() }, index)]
-        }
-        _ if hosted(&kind) => vec![own(Part::Native { marks, block: fields.into_json() }, index)],
-        _ => return None,
-    })
+        | "additional_tools" => own(Part::Native { marks, block: fields.into_json() }, index),
+        _ if hosted(&kind) => own(Part::Native { marks, block: fields.into_json() }, index),
+        _ => None,
+    }
 }
 
 /// Whether the item is a call that the provider runs itself, or its result.
@@ -86,10 +82,10 @@ fn hosted(kind: &str) -> bool {
     start.iter().chain(&local).any(|prefix| kind.starts_with(prefix))
 }
 
-fn own<'a>(part: Part<'a>, index: usize) -> Piece<'a> {
+fn own<'a>(part: Part<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let mut entry = Entry::new(Speaker::Assistant, index);
     entry.marks.add(Marks::RESPONSES);
     entry.open = true;
     entry.parts.push(part);
-    Piece::Say(entry)
+    one(Piece::Say(entry))
 }

@@ -3,9 +3,10 @@
 //! <https://python.langchain.com/docs/concepts/messages/>
 
 use super::super::model::{Entry, Piece, Speaker};
-use super::{Fields, message};
+use super::{Fields, message, one};
 use crate::json::Json;
 use crate::provider::Marks;
+use crate::text::holds;
 
 const TYPES: [&str; 9] =
     ["human", "ai", "system", "developer", "tool", "function", "remove", "chat", "generic"];
@@ -16,7 +17,7 @@ pub(super) fn is(fields: &Fields<'_>) -> bool {
     if fields.has("role") && kind != "chat" {
         return false;
     }
-    (TYPES.contains(&kind.as_ref()) || kind.contains("Message"))
+    (TYPES.contains(&kind.as_ref()) || holds(&kind, "Message"))
         && (fields.has("content")
             || fields.has("data")
             || fields.has("kwargs")
@@ -62,7 +63,7 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         }
         "remove" => {
             let id = id?;
-            return Some(vec![Piece::Remove((id != "__remove_all__").then_some(id))]);
+            return one(Piece::Remove((id != "__remove_all__").then_some(id)));
         }
         _ => return None,
     };

@@ -4,10 +4,10 @@
 use std::borrow::Cow;
 
 use super::super::code::Code;
-use super::super::index::Index;
-use super::super::model::{Call, Content, Entry, Part, Piece, Speaker, Text};
-use super::{Fields, block, call};
-use crate::json::Json;
+use super::super::model::{Content, Entry, Part, Piece, Speaker, Text};
+use super::{Fields, block, call, one};
+use crate::index::Index;
+use crate::json::{Json, members, object};
 use crate::provider::{Marks, Reasoning};
 
 pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
@@ -20,7 +20,7 @@ pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Pi
         "tool" | "function" => return tool(fields, index),
         // Roles of AG-UI and the AI SDK, whose content is for the page only.
         "activity" | "reasoning" | "data" => {
-            return Some(vec![Piece::Drop { code: Code::RoleUnsupported, id: None }]);
+            return one(Piece::Drop { code: Code::RoleUnsupported, id: None });
         }
         _ => return None,
     };
@@ -58,7 +58,7 @@ pub(super) fn said<'a>(
         if image.is_text() {
             // Ollama: base64 beside the text.
             entry.marks.add(Marks::OLLAMA);
-            let block = Json::object([("type", "image".into()), ("image", image)]);
+            let block = object! { "type": "image", "image": image };
             entry.parts.push(Part::Media { marks: Marks::OLLAMA, block });
         } else {
             entry.parts.extend(block::part(image, &mut entry.marks));
@@ -67,7 +67,7 @@ pub(super) fn said<'a>(
     for item in fields.take_list("experimental_attachments").unwrap_or_default() {
         // AI SDK 4: `{ url, contentType?, name? }`.
         let mut given = Fields::of(item)?;
-        let mut block = vec![("type".into(), "file".into())];
+        let mut block = members! { "type": "file" };
         for (theirs, ours) in [("url", "url"), ("contentType", "mediaType"), ("name", "filename")] {
             block.extend(given.take(theirs).map(|value| (ours.into(), value)));
         }
@@ -179,20 +179,24 @@ fn calls<'a>(
     if let Some(legacy) = fields.take("function_call").and_then(Fields::of) {
         entry.marks.add(Marks::CHAT);
         let mut legacy = legacy;
-        entry.parts.push(Part::call(Call {
-            name: legacy.take_text("name").unwrap_or_default(),
-            args: call::args_of(legacy.take("arguments")),
-            ..call::empty(index)
-        }));
+        let name = legacy.take_text("name").unwrap_or_default();
+        let args = call::args_of(legacy.take("arguments"));
+        entry.parts.push(Part::call(call::made("".into(), name, args, Vec::new(), index)));
     }
     if let Some(text) = fields.take("refusal") {
-        let block = Json::object([("type", "refusal".into()), ("refusal", text)]);
+        let block = object! { "type": "refusal", "refusal": text };
         entry.parts.push(Part::Native { marks: Marks::CHAT, block });
     }
     if let Some(text) = fields.take("tool_plan") {
-        entry
-            .parts
-            .insert(0, Part::Text(Text { text, extra: vec![("tool_plan".into(), true.into())] }));
+        entry.parts.insert(
+            0,
+            Part::Text(Text {
+                text,
+                extra: members! {
+                    "tool_plan": Json::Bool(true),
+                },
+            }),
+        );
     }
     if let Some(items) = fields.take_list("toolInvocations") {
         entry.marks.add(Marks::AI_SDK);
@@ -269,9 +273,7 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
         content => content,
     };
     fields.forget(&["artifact", "type", "result"]);
-    let mut result = call::result(content, error, index);
-    result.name = name.unwrap_or_default();
-    result.marks = if camel { marks } else { marks.and(Marks::CHAT) };
-    result.extra = fields.rest();
-    Some(vec![Piece::Result { id: id.unwrap_or_default(), result }])
+    let called = (id.unwrap_or_default(), name.unwrap_or_default());
+    let marks = if camel { marks } else { marks.and(Marks::CHAT) };
+    one(call::answer(called, (content, error), (marks, fields.rest()), index))
 }

@@ -57,3 +57,9 @@ fn shaped(value: Json<'_>, index: usize) -> Option<Vec<Piece<'_>>> {
     }
     message::message(fields, index)
 }
+
+/// The pieces of an element that is one piece.
+#[inline(never)]
+fn one(piece: Piece<'_>) -> Option<Vec<Piece<'_>>> {
+    Some(vec![piece])
+}

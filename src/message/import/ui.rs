@@ -98,12 +98,10 @@ fn tool<'a>(item: Json<'a>, name: &str, index: usize) -> Option<Result<Call<'a>,
     };
     let own = fields.take("callProviderMetadata").and_then(Fields::of);
     let google = own.and_then(|mut own| Fields::of(own.take("google")?));
+    let name = named.unwrap_or_else(|| name.to_owned().into());
     Some(Ok(Call {
-        id,
-        name: named.unwrap_or_else(|| name.to_owned().into()),
-        args: call::args_of(input),
         thought_signature: google.and_then(|mut google| google.take("thoughtSignature")),
         result: result.map(|(content, error)| call::result(content, error, index)),
-        ..call::empty(index)
+        ..call::made(id, name, call::args_of(input), Vec::new(), index)
     }))
 }

@@ -1,6 +1,6 @@
 //! Requests: <https://docs.anthropic.com/en/api/messages>.
 
-use crate::json::Json;
+use crate::json::{Add, Json, object};
 use crate::provider::content::Members;
 use crate::provider::prompt::{AddedSystem, Exchange, Post, Prompt, Requests, Structured};
 use crate::provider::request::Choice;
@@ -20,7 +20,7 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
 };
 
 fn text_block(text: &str) -> Json<'static> {
-    Json::object([("type", "text".into()), ("text", text.to_owned().into())])
+    object! { "type": "text", "text": Json::from(text.to_owned()) }
 }
 
 /// Converts calls and their answers. All results are in one user message after the calls.
@@ -30,34 +30,34 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
     // With thinking enabled, an assistant message with calls must begin with its signed thinking.
     let signed = reasoning.iter().filter_map(|block| {
         let signature = block.signature.as_deref()?;
-        Some(Json::object([
-            ("type", "thinking".into()),
-            ("thinking", owned(&block.text)),
-            ("signature", owned(signature)),
-        ]))
+        Some(object! {
+            "type": "thinking",
+            "thinking": owned(&block.text),
+            "signature": owned(signature),
+        })
     });
     let mut said: Vec<_> = signed.collect();
     if !text.trim().is_empty() {
         said.push(text_block(text));
     }
     said.extend(calls.iter().map(|call| {
-        Json::object([
-            ("type", "tool_use".into()),
-            ("id", owned(call.id)),
-            ("name", owned(call.name)),
-            ("input", call.arguments()),
-        ])
+        object! {
+            "type": "tool_use",
+            "id": owned(call.id),
+            "name": owned(call.name),
+            "input": call.arguments(),
+        }
     }));
     let results = calls.iter().map(|call| {
-        Json::object([
-            ("type", "tool_result".into()),
-            ("tool_use_id", owned(call.id)),
-            ("content", owned(call.answer)),
-        ])
+        object! {
+            "type": "tool_result",
+            "tool_use_id": owned(call.id),
+            "content": owned(call.answer),
+        }
     });
     let results = Json::Array(results.collect());
     [("assistant", Json::Array(said)), ("user", results)]
-        .map(|(role, content)| Json::object([("role", role.into()), ("content", content)]))
+        .map(|(role, content)| object! { "role": role, "content": content })
         .into()
 }
 
@@ -69,25 +69,25 @@ fn members<'a>(prompt: Prompt<'_, 'a>) -> Members<'a> {
     system.extend(prompt.added_system.iter().map(|text| text_block(text)));
     let mut members: Members<'a> = Vec::new();
     if !system.is_empty() {
-        members.push(("system".into(), Json::Array(system)));
+        members.add("system", Json::Array(system));
     }
-    members.push(("messages".into(), Json::Array(prompt.messages)));
+    members.add("messages", Json::Array(prompt.messages));
     if !prompt.tools.is_empty() {
         let wire = prompt.tools.iter().map(|tool| {
-            Json::object([
-                ("name", tool.name.to_owned().into()),
-                ("description", tool.description.to_owned().into()),
-                ("input_schema", tool.input_schema.clone()),
-            ])
+            object! {
+                "name": Json::from(tool.name.to_owned()),
+                "description": Json::from(tool.description.to_owned()),
+                "input_schema": tool.input_schema.clone(),
+            }
         });
-        members.push(("tools".into(), Json::Array(wire.collect())));
+        members.add("tools", Json::Array(wire.collect()));
         if prompt.choice == Choice::None {
-            members.push(("tool_choice".into(), Json::object([("type", "none".into())])));
+            members.add("tool_choice", object! { "type": "none" });
         }
     }
     members
 }
 
 fn forced(tool: &'static str) -> (&'static str, Json<'static>) {
-    ("tool_choice", Json::object([("type", "tool".into()), ("name", tool.into())]))
+    ("tool_choice", object! { "type": "tool", "name": Json::from(tool) })
 }

@@ -1,6 +1,6 @@
 //! Messages.
 
-use crate::json::Json;
+use crate::json::{Add, Json, members, object};
 use crate::provider::content::{
     Attachment, Members, Message, Out, Reasoning, ResultOut, Role, blocks,
 };
@@ -8,41 +8,41 @@ use crate::provider::content::{
 pub(super) fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
     let role = if message.role == Role::Assistant { "assistant" } else { "user" };
     let content = blocks(message.parts, block);
-    out.push(Json::object([("role", role.into()), ("content", Json::Array(content))]));
+    out.push(object! { "role": role, "content": Json::Array(content) });
 }
 
 pub(super) fn block(part: Out<'_>) -> Option<Json<'_>> {
     Some(match part {
-        Out::Text { text, .. } => Json::object([("text", text)]),
+        Out::Text { text, .. } => object! { "text": text },
         Out::Native(block) => block,
         Out::Media(seen) => media(seen),
         Out::Reasoning(Reasoning::Signed { text, signature, .. }) => {
-            let text = Json::object([("text", text), ("signature", signature)]);
-            let content = Json::object([("reasoningText", text)]);
-            Json::object([("reasoningContent", content)])
+            let text = object! { "text": text, "signature": signature };
+            let content = object! { "reasoningText": text };
+            object! { "reasoningContent": content }
         }
-        Out::Reasoning(Reasoning::Redacted(data)) => {
-            Json::object([("reasoningContent", Json::object([("redactedContent", data)]))])
-        }
+        Out::Reasoning(Reasoning::Redacted(data)) => object! {
+            "reasoningContent": object! { "redactedContent": data },
+        },
         Out::Reasoning(_) => return None,
         Out::Call { id, name, arguments, .. } => {
-            let call = Json::object([("toolUseId", id), ("name", name), ("input", arguments)]);
-            Json::object([("toolUse", call)])
+            let call = object! { "toolUseId": id, "name": name, "input": arguments };
+            object! { "toolUse": call }
         }
         Out::Result { id, content, error, extra, .. } => {
             let content = match content {
                 ResultOut::Text(text) | ResultOut::Native(text) => {
-                    vec![Json::object([("text", text)])]
+                    vec![object! { "text": text }]
                 }
                 ResultOut::Parts(parts) => blocks(parts, block),
             };
             let mut members: Members<'_> =
-                vec![("toolUseId".into(), id), ("content".into(), Json::Array(content))];
+                members! { "toolUseId": id, "content": Json::Array(content) };
             if error {
-                members.push(("status".into(), "error".into()));
+                members.add("status", "error");
             }
             members.extend(extra);
-            Json::object([("toolResult", Json::Object(members))])
+            object! { "toolResult": Json::Object(members) }
         }
     })
 }
@@ -50,11 +50,11 @@ pub(super) fn block(part: Out<'_>) -> Option<Json<'_>> {
 fn media(seen: Attachment<'_>) -> Json<'_> {
     let (kind, format) = seen.mime.split_once('/').unwrap_or(("", "png"));
     let format = Json::string(if format == "*" { "png".to_owned() } else { format.to_owned() });
-    let source = Json::object([("bytes", Json::String(seen.data))]);
+    let source = object! { "bytes": Json::String(seen.data) };
     if kind == "image" {
-        return Json::object([("image", Json::object([("format", format), ("source", source)]))]);
+        return object! { "image": object! { "format": format, "source": source } };
     }
     let name = seen.name.unwrap_or_else(|| "file".into());
     let document = [("format", format), ("name", Json::String(name)), ("source", source)];
-    Json::object([("document", Json::object(document))])
+    object! { "document": Json::object(document) }
 }

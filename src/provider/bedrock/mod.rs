@@ -11,7 +11,7 @@ use super::rules::{
 };
 use super::shapes::Marks;
 use super::stream::Stream;
-use crate::json::Json;
+use crate::json::{Json, object};
 use message::{block, write};
 
 const OWN: Marks = Marks::BEDROCK;
@@ -43,13 +43,13 @@ pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;
 /// Declares tools that cannot be called.
 fn stubs(names: Vec<String>) -> Json<'static> {
     let tools = names.into_iter().map(|name| {
-        let schema = Json::object([("json", Json::object([("type", "object".into())]))]);
+        let schema = object! { "json": object! { "type": "object" } };
         let spec = [
             ("name", name.into()),
             ("description", "Not available.".into()),
             ("inputSchema", schema),
         ];
-        Json::object([("toolSpec", Json::object(spec))])
+        object! { "toolSpec": Json::object(spec) }
     });
-    Json::object([("tools", Json::Array(tools.collect()))])
+    object! { "tools": Json::Array(tools.collect()) }
 }

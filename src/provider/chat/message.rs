@@ -1,6 +1,6 @@
 //! Messages, as compatible providers take them.
 
-use crate::json::{Joined, Json};
+use crate::json::{Add, Joined, Json, members, object};
 use crate::provider::content::{
     Attachment, Members, Message, Out, Reasoning, ResultOut, Role, blocks, joined,
 };
@@ -40,24 +40,24 @@ pub(in crate::provider) fn write<'a>(message: Message<'a>, style: Style, out: &m
             return;
         }
     };
-    let mut members: Members<'a> = vec![("role".into(), role.into())];
+    let mut members: Members<'a> = members! { "role": role };
     let (mut said, mut calls, mut beside) = (Vec::new(), Vec::new(), Vec::new());
     for part in message.parts {
         match part {
             Out::Call { .. } => calls.extend(call(part, style)),
             Out::Reasoning(Reasoning::Content(text)) => {
-                beside.push(("reasoning_content".into(), text));
+                beside.add("reasoning_content", text);
             }
             Out::Reasoning(Reasoning::Details(details)) => {
-                beside.push(("reasoning_details".into(), details));
+                beside.add("reasoning_details", details);
             }
-            Out::Reasoning(Reasoning::Thinking(text)) => beside.push(("thinking".into(), text)),
+            Out::Reasoning(Reasoning::Thinking(text)) => beside.add("thinking", text),
             Out::Reasoning(Reasoning::Native { block, .. }) => said.push(Out::Native(block)),
             Out::Text { text, extra, .. } if style.plan && !extra.is_empty() => {
-                beside.push(("tool_plan".into(), text));
+                beside.add("tool_plan", text);
             }
             Out::Native(block) if block.get("refusal").is_some() && !message.listed => {
-                beside.push(("refusal".into(), block.get("refusal").cloned().unwrap_or_default()));
+                beside.add("refusal", block.get("refusal").cloned().unwrap_or_default());
             }
             part => said.push(part),
         }
@@ -65,19 +65,19 @@ pub(in crate::provider) fn write<'a>(message: Message<'a>, style: Style, out: &m
     let silent = said.is_empty();
     let content = content(said, message.role, message.listed, style);
     match content {
-        Some(content) => members.push(("content".into(), content)),
+        Some(content) => members.add("content", content),
         None if silent && style.silence == Silence::Empty => {
-            members.push(("content".into(), "".into()));
+            members.add("content", "");
         }
         None if silent && style.silence == Silence::Null => {
-            members.push(("content".into(), Json::Null));
+            members.add("content", Json::Null);
         }
         None => {}
     }
     members.extend(beside);
     members.extend(message.extra);
     if !calls.is_empty() {
-        members.push(("tool_calls".into(), Json::Array(calls)));
+        members.add("tool_calls", Json::Array(calls));
     }
     out.push(Json::Object(members));
 }
@@ -112,8 +112,7 @@ fn content<'a>(said: Vec<Out<'a>>, role: Role, listed: bool, style: Style) -> Op
 fn block(part: Out<'_>) -> Option<Json<'_>> {
     Some(match part {
         Out::Text { text, extra, .. } => {
-            let mut members: Members<'_> =
-                vec![("type".into(), "text".into()), ("text".into(), text)];
+            let mut members: Members<'_> = members! { "type": "text", "text": text };
             members.extend(extra);
             Json::Object(members)
         }
@@ -127,12 +126,12 @@ fn media(seen: Attachment<'_>) -> Json<'_> {
     let image = seen.mime.starts_with("image/");
     let url = address(&seen);
     if image {
-        let url = Json::object([("url", url)]);
-        return Json::object([("type", "image_url".into()), ("image_url", url)]);
+        let url = object! { "url": url };
+        return object! { "type": "image_url", "image_url": url };
     }
     let name = seen.name.unwrap_or_else(|| "file".into());
-    let file = Json::object([("filename", Json::String(name)), ("file_data", url)]);
-    Json::object([("type", "file".into()), ("file", file)])
+    let file = object! { "filename": Json::String(name), "file_data": url };
+    object! { "type": "file", "file": file }
 }
 
 /// The URL of the media; a data URL if only the bytes are given.
@@ -148,32 +147,32 @@ fn call<'a>(part: Out<'a>, style: Style) -> Option<Json<'a>> {
     let Out::Call { id, name, arguments, extra, .. } = part else { return None };
     let mut members: Members<'a> = Vec::new();
     if !id.is_null() {
-        members.push(("id".into(), id));
+        members.add("id", id);
     }
     if extra.iter().any(|(key, _)| key == "custom") {
-        members.push(("type".into(), "custom".into()));
+        members.add("type", "custom");
         members.extend(extra);
         return Some(Json::Object(members));
     }
     if style.typed {
-        members.push(("type".into(), "function".into()));
+        members.add("type", "function");
     }
-    let function = Json::object([("name", name), ("arguments", arguments)]);
-    members.push(("function".into(), function));
+    let function = object! { "name": name, "arguments": arguments };
+    members.add("function", function);
     members.extend(extra);
     Some(Json::Object(members))
 }
 
 fn result<'a>(part: Out<'a>, style: Style) -> Option<Json<'a>> {
     let Out::Result { id, name, content, extra, .. } = part else { return None };
-    let mut members: Members<'a> = vec![("role".into(), "tool".into())];
+    let mut members: Members<'a> = members! { "role": "tool" };
     if let Some(key) = style.result_name {
-        members.push((key.into(), name));
+        members.add(key, name);
     }
     if !id.is_null() {
-        members.push(("tool_call_id".into(), id));
+        members.add("tool_call_id", id);
     }
-    members.push(("content".into(), payload(content)));
+    members.add("content", payload(content));
     members.extend(extra.into_iter().filter(|(key, _)| Some(key.as_ref()) != style.result_name));
     Some(Json::Object(members))
 }

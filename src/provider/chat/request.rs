@@ -1,6 +1,6 @@
 //! Requests: <https://platform.openai.com/docs/api-reference/chat/create>.
 
-use crate::json::Json;
+use crate::json::{Add, Json, members, object};
 use crate::provider::content::Members;
 use crate::provider::prompt::{AddedSystem, Exchange, Post, Prompt, Requests, Structured};
 use crate::provider::request::Choice;
@@ -29,47 +29,43 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
     let Exchange { reasoning, text, calls } = exchange;
     let owned = |text: &str| Json::string(text.to_owned());
     let wire = calls.iter().map(|call| {
-        let function = Json::object([
-            ("name", owned(call.name)),
-            ("arguments", call.arguments().to_text().into()),
-        ]);
-        Json::object([("id", owned(call.id)), ("type", "function".into()), ("function", function)])
+        let function = object! {
+            "name": owned(call.name),
+            "arguments": Json::from(call.arguments().to_text()),
+        };
+        object! { "id": owned(call.id), "type": "function", "function": function }
     });
-    let mut said = vec![
-        ("role".into(), "assistant".into()),
-        ("content".into(), owned(text)),
-        ("tool_calls".into(), Json::Array(wire.collect())),
-    ];
+    let mut said = members! {
+        "role": "assistant",
+        "content": owned(text),
+        "tool_calls": Json::Array(wire.collect()),
+    };
     if !reasoning.is_empty() {
         let text: String = reasoning.iter().map(|block| block.text.as_str()).collect();
-        said.push(("reasoning_content".into(), text.into()));
+        said.add("reasoning_content", Json::from(text));
     }
     let mut messages = vec![Json::Object(said)];
     messages.extend(calls.iter().map(|call| {
-        Json::object([
-            ("role", "tool".into()),
-            ("tool_call_id", owned(call.id)),
-            ("content", owned(call.answer)),
-        ])
+        object! { "role": "tool", "tool_call_id": owned(call.id), "content": owned(call.answer) }
     }));
     messages
 }
 
 fn members<'a>(prompt: Prompt<'_, 'a>) -> Members<'a> {
-    let mut members: Members<'a> = vec![("messages".into(), Json::Array(prompt.messages))];
+    let mut members: Members<'a> = members! { "messages": Json::Array(prompt.messages) };
     if !prompt.tools.is_empty() {
         let wire = prompt.tools.iter().map(|tool| {
-            let function = Json::object([
-                ("name", tool.name.to_owned().into()),
-                ("description", tool.description.to_owned().into()),
-                ("parameters", tool.input_schema.clone()),
-            ]);
-            Json::object([("type", "function".into()), ("function", function)])
+            let function = object! {
+                "name": Json::from(tool.name.to_owned()),
+                "description": Json::from(tool.description.to_owned()),
+                "parameters": tool.input_schema.clone(),
+            };
+            object! { "type": "function", "function": function }
         });
-        members.push(("tools".into(), Json::Array(wire.collect())));
+        members.add("tools", Json::Array(wire.collect()));
         // `tool_choice` is allowed only together with `tools`.
         if prompt.choice == Choice::None {
-            members.push(("tool_choice".into(), "none".into()));
+            members.add("tool_choice", "none");
         }
     }
     members
@@ -78,7 +74,7 @@ fn members<'a>(prompt: Prompt<'_, 'a>) -> Members<'a> {
 /// <https://platform.openai.com/docs/guides/structured-outputs>. Not `strict`: a strict schema
 /// cannot express an object with any members.
 fn json_schema(name: &'static str, schema: Json<'static>) -> (&'static str, Json<'static>) {
-    let named = Json::object([("name", name.into()), ("schema", schema)]);
+    let named = object! { "name": Json::from(name), "schema": schema };
     let format = [("type", "json_schema".into()), ("json_schema", named)];
     ("response_format", Json::object(format))
 }

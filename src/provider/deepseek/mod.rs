@@ -6,7 +6,7 @@ use super::prompt::{Requests, Structured};
 use super::rules::{Fields, Last, Media, Replay, ResultParts, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
-use crate::json::Json;
+use crate::json::{Json, object};
 
 const OWN: Marks = Marks::CHAT.and(Marks::PLAIN);
 
@@ -32,5 +32,5 @@ pub(super) const REQUESTS: Requests =
 
 /// <https://api-docs.deepseek.com/guides/json_mode>: objects, but no schema.
 fn json_object(_: &'static str, _: Json<'static>) -> (&'static str, Json<'static>) {
-    ("response_format", Json::object([("type", "json_object".into())]))
+    ("response_format", object! { "type": "json_object" })
 }

@@ -1,6 +1,6 @@
 //! Messages.
 
-use crate::json::Json;
+use crate::json::{Add, Json, members, object};
 use crate::provider::content::{
     Attachment, Members, Message, Out, Reasoning, ResultOut, Role, blocks,
 };
@@ -8,13 +8,13 @@ use crate::provider::content::{
 pub(super) fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
     let role = if message.role == Role::Assistant { "model" } else { "user" };
     let parts = blocks(message.parts, part);
-    out.push(Json::object([("role", role.into()), ("parts", Json::Array(parts))]));
+    out.push(object! { "role": role, "parts": Json::Array(parts) });
 }
 
 pub(super) fn part(part: Out<'_>) -> Option<Json<'_>> {
     Some(match part {
         Out::Text { text, extra, .. } => {
-            let mut members: Members<'_> = vec![("text".into(), text)];
+            let mut members: Members<'_> = members! { "text": text };
             members.extend(extra);
             Json::Object(members)
         }
@@ -23,9 +23,9 @@ pub(super) fn part(part: Out<'_>) -> Option<Json<'_>> {
         Out::Media(seen) => media(seen),
         Out::Call { id, name, arguments, thought_signature, .. } => {
             let call = named(id, name, ("args", arguments), Vec::new());
-            let mut members: Members<'_> = vec![("functionCall".into(), call)];
+            let mut members: Members<'_> = members! { "functionCall": call };
             if let Some(signature) = thought_signature {
-                members.push(("thoughtSignature".into(), signature));
+                members.add("thoughtSignature", signature);
             }
             Json::Object(members)
         }
@@ -36,7 +36,7 @@ pub(super) fn part(part: Out<'_>) -> Option<Json<'_>> {
                 ResultOut::Native(value) | ResultOut::Text(value) => Json::object([(key, value)]),
                 ResultOut::Parts(_) => Json::Object(Vec::new()),
             };
-            Json::object([("functionResponse", named(id, name, ("response", response), extra))])
+            object! { "functionResponse": named(id, name, ("response", response), extra) }
         }
     })
 }
@@ -49,10 +49,10 @@ fn named<'a>(
 ) -> Json<'a> {
     let mut members: Members<'a> = Vec::new();
     if !id.is_null() {
-        members.push(("id".into(), id));
+        members.add("id", id);
     }
-    members.push(("name".into(), name));
-    members.push((key.into(), value));
+    members.add("name", name);
+    members.add(key, value);
     members.extend(extra);
     Json::Object(members)
 }
@@ -62,7 +62,7 @@ fn media(seen: Attachment<'_>) -> Json<'_> {
     let mime = ("mimeType", Json::from(mime));
     if seen.is_url {
         let file = Json::object([mime, ("fileUri", Json::String(seen.data))]);
-        return Json::object([("fileData", file)]);
+        return object! { "fileData": file };
     }
-    Json::object([("inlineData", Json::object([mime, ("data", Json::String(seen.data))]))])
+    object! { "inlineData": Json::object([mime, ("data", Json::String(seen.data))]) }
 }

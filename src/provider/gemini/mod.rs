@@ -11,7 +11,7 @@ use super::rules::{
 };
 use super::shapes::Marks;
 use super::stream::Stream;
-use crate::json::Json;
+use crate::json::{Json, object};
 use message::{part, write};
 
 const OWN: Marks = Marks::GEMINI;
@@ -20,7 +20,7 @@ pub(super) const RULES: Rules = Rules {
     system: System::Apart {
         write: |texts| {
             let parts = blocks(texts, part);
-            Json::object([("parts", Json::Array(parts))])
+            object! { "parts": Json::Array(parts) }
         },
     },
     first_user: true,

@@ -6,7 +6,7 @@ use super::prompt::Requests;
 use super::rules::{Arguments, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
-use crate::json::Json;
+use crate::json::{Add, Json, members, object};
 
 const OWN: Marks = Marks::LANGCHAIN.and(Marks::CHAT).and(Marks::PLAIN).and(Marks::TYPED);
 
@@ -35,12 +35,12 @@ fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
     let mut said = Message { parts: Vec::new(), listed: false, ..message };
     for part in message.parts {
         match part {
-            Out::Call { id, name, arguments, .. } => calls.push(Json::object([
-                ("id", id),
-                ("name", name),
-                ("args", arguments),
-                ("type", "tool_call".into()),
-            ])),
+            Out::Call { id, name, arguments, .. } => calls.push(object! {
+                "id": id,
+                "name": name,
+                "args": arguments,
+                "type": "tool_call",
+            }),
             part => said.parts.push(part),
         }
     }
@@ -48,24 +48,24 @@ fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
     let mut written = Vec::new();
     chat::write(said, STYLE, &mut written);
     let content = written.pop().and_then(|message| message.get("content").cloned());
-    let mut members: Members<'a> = vec![("type".into(), kind.into())];
-    members.push(("content".into(), content.unwrap_or_else(|| "".into())));
+    let mut members: Members<'a> = members! { "type": kind };
+    members.add("content", content.unwrap_or_else(|| "".into()));
     if !calls.is_empty() {
-        members.push(("tool_calls".into(), Json::Array(calls)));
+        members.add("tool_calls", Json::Array(calls));
     }
     out.push(Json::Object(members));
 }
 
 fn result(part: Out<'_>) -> Option<Json<'_>> {
     let Out::Result { id, name, content, error, .. } = part else { return None };
-    let mut members: Members<'_> = vec![
-        ("type".into(), "tool".into()),
-        ("tool_call_id".into(), id),
-        ("name".into(), name),
-        ("content".into(), chat::payload(content)),
-    ];
+    let mut members: Members<'_> = members! {
+        "type": "tool",
+        "tool_call_id": id,
+        "name": name,
+        "content": chat::payload(content),
+    };
     if error {
-        members.push(("status".into(), "error".into()));
+        members.add("status", "error");
     }
     Some(Json::Object(members))
 }

@@ -7,7 +7,7 @@ use super::prompt::Requests;
 use super::rules::{Arguments, Media, Replay, ResultParts, Rules, SentIds};
 use super::shapes::Marks;
 use super::stream::Stream;
-use crate::json::Json;
+use crate::json::{Add, Json};
 
 const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::OLLAMA);
 
@@ -49,7 +49,7 @@ fn write<'a>(mut message: Message<'a>, out: &mut Vec<Json<'a>>) {
         _ => true,
     });
     if !images.is_empty() {
-        message.extra.push(("images".into(), Json::Array(images)));
+        message.extra.add("images", Json::Array(images));
     }
     chat::write(message, STYLE, out);
 }

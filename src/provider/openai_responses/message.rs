@@ -1,6 +1,6 @@
 //! Messages.
 
-use crate::json::Json;
+use crate::json::{Add, Json, members, object};
 use crate::provider::chat;
 use crate::provider::content::{
     Attachment, Members, Message, Out, Reasoning, ResultOut, Role, blocks, joined,
@@ -19,21 +19,21 @@ pub(super) fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
         match part {
             Out::Call { id, name, arguments, extra, .. } => {
                 speak(role, &mut said, &mut own, listed, out);
-                let mut members: Members<'a> = vec![
-                    ("type".into(), "function_call".into()),
-                    ("call_id".into(), id),
-                    ("name".into(), name),
-                    ("arguments".into(), arguments),
-                ];
+                let mut members: Members<'a> = members! {
+                    "type": "function_call",
+                    "call_id": id,
+                    "name": name,
+                    "arguments": arguments,
+                };
                 members.extend(extra);
                 out.push(Json::Object(members));
             }
             Out::Result { id, content, extra, .. } => {
-                let mut members: Members<'a> = vec![
-                    ("type".into(), "function_call_output".into()),
-                    ("call_id".into(), id),
-                    ("output".into(), payload(content)),
-                ];
+                let mut members: Members<'a> = members! {
+                    "type": "function_call_output",
+                    "call_id": id,
+                    "output": payload(content),
+                };
                 members.extend(extra);
                 out.push(Json::Object(members));
             }
@@ -75,7 +75,7 @@ fn speak<'a>(
         let block = if role == "assistant" { assistant } else { |part| block(part, "user") };
         Json::Array(blocks(said, block))
     };
-    let mut members: Members<'a> = vec![("role".into(), role.into()), ("content".into(), content)];
+    let mut members: Members<'a> = members! { "role": role, "content": content };
     // `append` empties `extra`: an id belongs to one item only.
     members.append(extra);
     out.push(Json::Object(members));
@@ -85,8 +85,7 @@ fn block<'a>(part: Out<'a>, role: &str) -> Option<Json<'a>> {
     Some(match part {
         Out::Text { text, extra, .. } => {
             let kind = if role == "assistant" { "output_text" } else { "input_text" };
-            let mut members: Members<'a> =
-                vec![("type".into(), kind.into()), ("text".into(), text)];
+            let mut members: Members<'a> = members! { "type": kind, "text": text };
             members.extend(extra);
             Json::Object(members)
         }
@@ -105,12 +104,12 @@ fn is_part(block: &Json<'_>) -> bool {
 fn media(seen: Attachment<'_>) -> Json<'_> {
     let url = chat::address(&seen);
     if seen.mime.starts_with("image/") {
-        return Json::object([("type", "input_image".into()), ("image_url", url)]);
+        return object! { "type": "input_image", "image_url": url };
     }
     let key = if seen.is_url { "file_url" } else { "file_data" };
     let mut members: Members<'_> = vec![("type".into(), "input_file".into()), (key.into(), url)];
     if let Some(name) = seen.name {
-        members.push(("filename".into(), Json::String(name)));
+        members.add("filename", Json::String(name));
     }
     Json::Object(members)
 }

@@ -9,7 +9,7 @@ use super::super::replay;
 use super::super::result::{PassOutcome, PassToolResult};
 use super::super::trace::PassPhase;
 use super::{Pass, State};
-use crate::json::Json;
+use crate::json::{Json, object};
 use crate::limits;
 use crate::signature::hex;
 use crate::tool::{
@@ -230,8 +230,8 @@ impl Pass {
         self.record.tools_ms += batch.elapsed_ms(self.now);
         if self.has_result() {
             let entries = Json::Array(self.entries().map(Json::from).collect());
-            let results = Json::object([("tool_results", entries)]);
-            let payload = Json::object([("global_context", results)]);
+            let results = object! { "tool_results": entries };
+            let payload = object! { "global_context": results };
             self.record.sealed = Some(self.record.boxes.seal(&payload));
         }
         self.go_on();

@@ -260,16 +260,10 @@ impl Pass {
         });
         let sealed = self.record.sealed.as_deref();
         let asked = Asked { sealed, offer, again: self.record.again };
-        match prompt::ask(&self.options, &asked) {
-            Ok(request) => {
-                let State::Asking(_, inference) = &self.state else { return };
-                let (inference, attempt) = (inference.number(), inference.attempt());
-                self.effects.push_back(Effect::Fetch { inference, attempt, request });
-            }
-            Err(error) => {
-                self.fail(Failure::new(error.code(), error.to_string()));
-            }
-        }
+        let request = prompt::ask(&self.options, &asked);
+        let State::Asking(_, inference) = &self.state else { return };
+        let (inference, attempt) = (inference.number(), inference.attempt());
+        self.effects.push_back(Effect::Fetch { inference, attempt, request });
     }
 
     fn heard(&mut self, step: PassPhase, inference: u32, heard: Heard) {

@@ -12,7 +12,7 @@ use super::super::prompt::Exchange;
 use super::super::record::{Calling, Place};
 use super::snapshot::KeptState;
 use crate::error::Failure;
-use crate::json::Json;
+use crate::json::{Add, Json, members, object};
 use crate::store::FORMAT;
 use crate::stream::Reasoning;
 use crate::tool::CallView;
@@ -44,13 +44,13 @@ pub(super) fn stop_reason(state: &str) -> Option<String> {
 }
 
 pub(super) fn claim(key: &str) -> String {
-    Json::object([("v", Json::integer(FORMAT)), ("key", key.to_owned().into())]).to_text()
+    object! { "v": Json::integer(FORMAT), "key": Json::from(key.to_owned()) }.to_text()
 }
 
 pub(super) fn outcome(outcome: &Outcome, duration_ms: u64) -> String {
-    let mut members = vec![("v".into(), Json::integer(FORMAT))];
+    let mut members = members! { "v": Json::integer(FORMAT) };
     members.extend(outcome.members());
-    members.push(("durationMs".into(), Json::integer(duration_ms)));
+    members.add("durationMs", Json::integer(duration_ms));
     Json::Object(members).to_text()
 }
 
@@ -64,54 +64,54 @@ pub(super) fn read_outcome(text: &str) -> Option<(Outcome, u64)> {
 pub(super) fn batch(calling: &Calling) -> String {
     let number = |n: u32| Json::integer(u64::from(n));
     let call = |one: &Call| {
-        let mut members = vec![
-            ("call".into(), number(one.number())),
-            ("view".into(), one.view().to_json()),
-            ("readOnly".into(), one.is_read_only().into()),
-            ("again".into(), one.may_run_again().into()),
-        ];
+        let mut members = members! {
+            "call": number(one.number()),
+            "view": one.view().to_json(),
+            "readOnly": Json::from(one.is_read_only()),
+            "again": Json::from(one.may_run_again()),
+        };
         let kind = match one.fate() {
             Fate::Run(_) => "run",
             Fate::Recall => "recalled",
             Fate::Refused(refusal) => {
-                members.push(("reason".into(), refusal.name().into()));
+                members.add("reason", Json::from(refusal.name()));
                 "told"
             }
             Fate::Replay | Fate::Unjudged(_) | Fate::Waiting => "replay",
         };
-        members.push(("kind".into(), kind.into()));
+        members.add("kind", kind);
         Json::Object(members)
     };
     let refused = |(reason, calls): (Refusal, Vec<&Call>)| {
         let views = calls.into_iter().map(|call| call.view().to_json()).collect();
-        Json::object([("reason", reason.name().into()), ("calls", Json::Array(views))])
+        object! { "reason": Json::from(reason.name()), "calls": Json::Array(views) }
     };
     let waiting = |one: &Call| {
-        Json::object([
-            ("call", number(one.number())),
-            ("id", one.view().id.clone().into()),
-            ("name", one.view().name.clone().into()),
-            ("args", one.view().args.clone()),
-            ("action", one.action().map_or(Json::Null, |action| action.to_owned().into())),
-        ])
+        object! {
+            "call": number(one.number()),
+            "id": Json::from(one.view().id.clone()),
+            "name": Json::from(one.view().name.clone()),
+            "args": one.view().args.clone(),
+            "action": one.action().map_or(Json::Null, |action| action.to_owned().into()),
+        }
     };
     let reasoning = |one: &Reasoning| {
         let signature = one.signature.clone().map_or(Json::Null, Json::from);
-        Json::object([("text", one.text.clone().into()), ("signature", signature)])
+        object! { "text": Json::from(one.text.clone()), "signature": signature }
     };
     let (exchange, place) = (calling.exchange(), calling.place());
-    Json::object([
-        ("v", Json::integer(FORMAT)),
-        ("phase", place.phase.name().into()),
-        ("cycle", number(place.cycle)),
-        ("approved", place.is_approved.into()),
-        ("elsewhere", place.elsewhere.into()),
-        ("text", exchange.text.clone().into()),
-        ("reasoning", Json::Array(exchange.reasoning.iter().map(reasoning).collect())),
-        ("calls", Json::Array(calling.listed().map(call).collect())),
-        ("refused", Json::Array(calling.batch().refused().into_iter().map(refused).collect())),
-        ("awaiting", Json::Array(calling.waiting().map(waiting).collect())),
-    ])
+    object! {
+        "v": Json::integer(FORMAT),
+        "phase": Json::from(place.phase.name()),
+        "cycle": number(place.cycle),
+        "approved": Json::from(place.is_approved),
+        "elsewhere": Json::from(place.elsewhere),
+        "text": Json::from(exchange.text.clone()),
+        "reasoning": Json::Array(exchange.reasoning.iter().map(reasoning).collect()),
+        "calls": Json::Array(calling.listed().map(call).collect()),
+        "refused": Json::Array(calling.batch().refused().into_iter().map(refused).collect()),
+        "awaiting": Json::Array(calling.waiting().map(waiting).collect()),
+    }
     .to_text()
 }
 

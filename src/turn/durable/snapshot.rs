@@ -7,7 +7,7 @@ use super::super::machine::Machine;
 use super::super::phase::Phase;
 use super::super::progress::{End, Point, Progress};
 use super::journal::Journal;
-use crate::json::Json;
+use crate::json::{Json, object};
 use crate::store::FORMAT;
 use crate::stream::Usage;
 
@@ -44,35 +44,35 @@ pub(super) fn text(turn: &Machine, journal: &Journal, epoch: u64) -> String {
         _ => Json::Null,
     };
     let (events, bytes) = journal.size();
-    let phase = Json::object([
-        ("name", phase.name().name().into()),
-        ("inferences", number(phase.inferences())),
-        ("executed", number(phase.executed())),
-        ("lastChance", phase.is_last_chance().into()),
-        ("text", phase.settled_text().to_owned().into()),
-        ("whole", phase.text().to_owned().into()),
-    ]);
-    Json::object([
-        ("v", Json::integer(FORMAT)),
-        ("status", end.map_or("running", |end| end.status().name()).into()),
-        ("reason", reason),
-        ("point", point.into()),
-        ("epoch", Json::integer(epoch)),
-        ("leaseMs", Json::integer(journal.keep().lease_ms)),
-        ("keepsText", (journal.keep().events > 0).into()),
-        ("seq", Json::integer(progress.seq)),
-        ("toolBatchId", number(progress.batch)),
-        ("decided", number(progress.judged)),
-        ("keptEvents", Json::integer(events)),
-        ("keptBytes", Json::integer(bytes)),
-        ("cycle", number(progress.cycle)),
-        ("inferences", number(progress.inferences)),
-        ("calls", number(progress.calls)),
-        ("toolsMs", Json::integer(progress.tools_ms)),
-        ("shown", progress.shown.clone().into()),
-        ("usage", progress.usage.to_json()),
-        ("phase", phase),
-    ])
+    let phase = object! {
+        "name": Json::from(phase.name().name()),
+        "inferences": number(phase.inferences()),
+        "executed": number(phase.executed()),
+        "lastChance": Json::from(phase.is_last_chance()),
+        "text": Json::from(phase.settled_text().to_owned()),
+        "whole": Json::from(phase.text().to_owned()),
+    };
+    object! {
+        "v": Json::integer(FORMAT),
+        "status": Json::from(end.map_or("running", |end| end.status().name())),
+        "reason": reason,
+        "point": Json::from(point),
+        "epoch": Json::integer(epoch),
+        "leaseMs": Json::integer(journal.keep().lease_ms),
+        "keepsText": Json::from(journal.keep().events > 0),
+        "seq": Json::integer(progress.seq),
+        "toolBatchId": number(progress.batch),
+        "decided": number(progress.judged),
+        "keptEvents": Json::integer(events),
+        "keptBytes": Json::integer(bytes),
+        "cycle": number(progress.cycle),
+        "inferences": number(progress.inferences),
+        "calls": number(progress.calls),
+        "toolsMs": Json::integer(progress.tools_ms),
+        "shown": Json::from(progress.shown.clone()),
+        "usage": progress.usage.to_json(),
+        "phase": phase,
+    }
     .to_text()
 }
 

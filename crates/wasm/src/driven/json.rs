@@ -1,151 +1,231 @@
 //! The JSON of inputs and effects between the shell and `pkg/src/driver.ts`.
 
+use std::cell::Cell;
+
 use super::super::wire::bad;
 use turnlock::error::Error;
 use turnlock::json::{Json, write_string};
 use turnlock::provider::Request;
+#[cfg(feature = "durable")]
 use turnlock::store::Answer;
 use turnlock::stream::{Delta, ErrorClass, FinishReason, StreamError, Usage};
 use turnlock::turn::{Effect, Event, EventKind, Input, Settled, Verdict};
 
+/// The members of an input. The first one that is missing or wrong is kept, and a blank value is
+/// returned for it: that needs less code than to stop at once.
+struct Given<'a> {
+    json: &'a Json<'a>,
+    wrong: Cell<Option<(&'static str, &'static str)>>,
+}
+
+impl<'a> Given<'a> {
+    fn new(json: &'a Json<'a>) -> Self {
+        Self { json, wrong: Cell::new(None) }
+    }
+
+    fn wrong(&self, key: &'static str, expected: &'static str) {
+        self.wrong.set(self.wrong.take().or(Some((key, expected))));
+    }
+
+    fn bool(&self, key: &'static str) -> Option<bool> {
+        self.json.get(key)?.as_bool()
+    }
+
+    fn count(&self, key: &'static str) -> Option<u64> {
+        self.json.get(key)?.as_u64()
+    }
+
+    fn told(&self, key: &'static str) -> Option<&'a str> {
+        self.json.get(key)?.as_str()
+    }
+
+    fn given(&self, key: &'static str) -> Option<String> {
+        self.told(key).map(str::to_owned)
+    }
+
+    #[inline(never)]
+    fn text(&self, key: &'static str) -> String {
+        self.given(key).unwrap_or_else(|| {
+            self.wrong(key, "a string");
+            String::new()
+        })
+    }
+
+    #[inline(never)]
+    fn number(&self, key: &'static str) -> u32 {
+        self.count(key).and_then(|n| u32::try_from(n).ok()).unwrap_or_else(|| {
+            self.wrong(key, "a whole number");
+            0
+        })
+    }
+}
+
 /// One of the inputs that `driver.ts` sends.
 pub(super) fn input(json: &Json<'_>) -> Result<Input, Error> {
-    let text = |key: &'static str| {
-        let text = json.get(key).and_then(Json::as_str).map(str::to_owned);
-        text.ok_or_else(|| bad(key, "a string"))
-    };
-    let number = |key: &'static str| {
-        let found = json.get(key).and_then(Json::as_u64).and_then(|n| u32::try_from(n).ok());
-        found.ok_or_else(|| bad(key, "a whole number"))
-    };
-    Ok(match &*text("type")? {
+    let given = Given::new(json);
+    let input = read(&given);
+    match given.wrong.into_inner() {
+        Some((key, expected)) => Err(bad(key, expected)),
+        None => Ok(input),
+    }
+}
+
+fn read(given: &Given<'_>) -> Input {
+    let call = || given.number("call");
+    let (inference, attempt) = (|| given.number("inference"), || given.number("attempt"));
+    match given.told("type").unwrap_or_default() {
         "start" => Input::Start,
         "timer" => Input::Timer,
         "pause" => Input::Pause,
         "verify" => Input::Verify,
-        "cancel" => Input::Cancel { reason: text("reason")? },
+        "cancel" => Input::Cancel { reason: given.text("reason") },
         "response_head" => Input::ResponseHead {
-            inference: number("inference")?,
-            attempt: number("attempt")?,
-            status: u16::try_from(number("status")?).map_err(|_| bad("status", "a status"))?,
-            retry_after_ms: json.get("retryAfterMs").and_then(Json::as_u64),
-            body: text("body")?,
+            inference: inference(),
+            attempt: attempt(),
+            status: u16::try_from(given.number("status")).unwrap_or_else(|_| {
+                given.wrong("status", "a status");
+                0
+            }),
+            retry_after_ms: given.count("retryAfterMs"),
+            body: given.text("body"),
         },
-        "response_end" => {
-            Input::ResponseEnded { inference: number("inference")?, attempt: number("attempt")? }
-        }
-        "held_back" => {
-            Input::HeldBack { inference: number("inference")?, attempt: number("attempt")? }
-        }
+        "response_end" => Input::ResponseEnded { inference: inference(), attempt: attempt() },
+        "held_back" => Input::HeldBack { inference: inference(), attempt: attempt() },
         "response_failed" => Input::ResponseFailed {
-            inference: number("inference")?,
-            attempt: number("attempt")?,
-            message: text("message")?,
+            inference: inference(),
+            attempt: attempt(),
+            message: given.text("message"),
         },
         "deltas" => Input::Deltas {
-            inference: number("inference")?,
-            attempt: number("attempt")?,
-            deltas: json
-                .get("deltas")
-                .and_then(Json::as_array)
-                .ok_or_else(|| bad("deltas", "an array"))?
-                .iter()
-                .map(delta)
-                .collect(),
+            inference: inference(),
+            attempt: attempt(),
+            deltas: match given.json.get("deltas").and_then(Json::as_array) {
+                Some(deltas) => deltas.iter().map(delta).collect(),
+                None => {
+                    given.wrong("deltas", "an array");
+                    Vec::new()
+                }
+            },
         },
         "checked" => {
-            let action = json.get("action").and_then(Json::as_str).map(str::to_owned);
-            let valid = json.get("valid").and_then(Json::as_bool);
-            let verdict = match valid.ok_or_else(|| bad("valid", "true or false"))? {
-                true => Verdict::Valid {
-                    action,
-                    approval: json.get("approval").and_then(Json::as_bool).unwrap_or(false),
+            let verdict = match given.bool("valid") {
+                Some(true) => Verdict::Valid {
+                    action: given.given("action"),
+                    approval: given.bool("approval").unwrap_or(false),
                 },
-                false => Verdict::Invalid { errors: text("errors")? },
+                Some(false) => Verdict::Invalid { errors: given.text("errors") },
+                None => {
+                    given.wrong("valid", "true or false");
+                    Verdict::Invalid { errors: String::new() }
+                }
             };
-            Input::Checked { call: number("call")?, verdict }
+            Input::Checked { call: call(), verdict }
         }
+        #[cfg(feature = "durable")]
         "recalled" => {
-            let age = json.get("ageMs").and_then(Json::as_u64);
-            let text = json.get("text").and_then(Json::as_str).map(str::to_owned);
-            let found = text.zip(age);
-            Input::Recalled { call: number("call")?, found }
+            let found = given.given("text").zip(given.count("ageMs"));
+            Input::Recalled { call: call(), found }
         }
+        #[cfg(feature = "durable")]
         "stored" => Input::Stored {
-            revision: json.get("revision").and_then(Json::as_u64).unwrap_or(0),
-            attempt: number("attempt")?,
-            answer: answer(json)?,
+            revision: given.count("revision").unwrap_or(0),
+            attempt: attempt(),
+            answer: answer(given),
         },
         "tool_settled" => {
-            let settled = match &*text("status")? {
+            let settled = match given.text("status").as_str() {
                 "ok" => Settled::Ok {
-                    text: text("text")?,
-                    bytes: json.get("bytes").and_then(Json::as_u64).unwrap_or(0),
+                    text: given.text("text"),
+                    bytes: given.count("bytes").unwrap_or(0),
                 },
-                _ => Settled::Error { code: text("code")?, message: text("message")? },
+                _ => Settled::Error { code: given.text("code"), message: given.text("message") },
             };
-            Input::ToolSettled { call: number("call")?, settled }
+            Input::ToolSettled { call: call(), settled }
         }
         "tool_progress" => Input::ToolProgress {
-            call: number("call")?,
-            data: json.get("data").cloned().unwrap_or_default().into_owned(),
+            call: call(),
+            data: given.json.get("data").cloned().unwrap_or_default().into_owned(),
         },
-        _ => return Err(bad("type", "an input that exists")),
-    })
+        _ => {
+            given.wrong("type", "an input that exists");
+            Input::Timer
+        }
+    }
 }
 
-fn answer(json: &Json<'_>) -> Result<Answer, Error> {
-    let text = |key: &str| json.get(key).and_then(Json::as_str).map(str::to_owned);
-    if let Some(code) = text("code") {
-        return Ok(Answer::Failed { code, message: text("message").unwrap_or_default() });
+#[cfg(feature = "durable")]
+fn answer(given: &Given<'_>) -> Answer {
+    if let Some(code) = given.given("code") {
+        return Answer::Failed { code, message: given.given("message").unwrap_or_default() };
     }
-    match json.get("ok").and_then(Json::as_bool) {
-        Some(true) => Ok(Answer::Kept),
-        Some(false) => Ok(Answer::Refused { state: text("state") }),
-        None => Err(bad("ok", "true or false")),
+    match given.bool("ok") {
+        Some(true) => Answer::Kept,
+        Some(false) => Answer::Refused { state: given.given("state") },
+        None => {
+            given.wrong("ok", "true or false");
+            Answer::Kept
+        }
     }
 }
 
 /// A delta that a host's model yields; what is none is a stream that cannot be read.
 fn delta(json: &Json<'_>) -> Delta {
-    let text = |key: &str| json.get(key).and_then(Json::as_str).map(str::to_owned);
-    let index = || json.get("index").and_then(Json::as_u64).and_then(|n| u32::try_from(n).ok());
-    let read = || {
-        Some(match json.get("type")?.as_str()? {
-            "text" => Delta::Text(text("text")?),
-            "reasoning" => Delta::Reasoning { text: text("text")?, signature: text("signature") },
-            "tool_call_start" => {
-                Delta::ToolCallStart { index: index()?, id: text("id")?, name: text("name")? }
-            }
-            "tool_call_arguments" => {
-                Delta::ToolCallArguments { index: index()?, text: text("text")? }
-            }
-            "tool_call_end" => Delta::ToolCallEnd { index: index()? },
-            "usage" => Delta::Usage(usage(json.get("usage")?)),
-            "finish" => Delta::Finish {
-                reason: FinishReason::parse(json.get("reason")?.as_str()?)
-                    .unwrap_or(FinishReason::Other),
-                raw: text("raw").or_else(|| text("reason")).unwrap_or_default(),
-            },
-            "error" => Delta::Error(StreamError {
-                class: json
-                    .get("class")
-                    .and_then(|class| ErrorClass::parse(class.as_str()?))
-                    .unwrap_or(ErrorClass::Server),
-                message: text("message").unwrap_or_default(),
-                raw: json.get("raw").map_or_else(|| "null".to_owned(), Json::to_text),
-            }),
-            "other" => Delta::Other { raw: json.get("raw")?.to_text() },
-            _ => return None,
-        })
-    };
-    read().unwrap_or_else(|| {
-        Delta::Error(StreamError {
-            class: ErrorClass::Malformed,
-            message: "the model yielded something that is no delta".to_owned(),
-            raw: json.to_text(),
-        })
+    let given = Given::new(json);
+    let delta = read_delta(&given);
+    if given.wrong.take().is_none() {
+        return delta;
+    }
+    Delta::Error(StreamError {
+        class: ErrorClass::Malformed,
+        message: "the model yielded something that is no delta".to_owned(),
+        raw: json.to_text(),
     })
+}
+
+fn read_delta(given: &Given<'_>) -> Delta {
+    let index = || given.number("index");
+    match given.told("type").unwrap_or_default() {
+        "text" => Delta::Text(given.text("text")),
+        "reasoning" => {
+            Delta::Reasoning { text: given.text("text"), signature: given.given("signature") }
+        }
+        "tool_call_start" => {
+            Delta::ToolCallStart { index: index(), id: given.text("id"), name: given.text("name") }
+        }
+        "tool_call_arguments" => {
+            Delta::ToolCallArguments { index: index(), text: given.text("text") }
+        }
+        "tool_call_end" => Delta::ToolCallEnd { index: index() },
+        "usage" => match given.json.get("usage") {
+            Some(json) => Delta::Usage(usage(json)),
+            None => {
+                given.wrong("usage", "an object");
+                Delta::Usage(Usage::default())
+            }
+        },
+        "finish" => {
+            let reason = given.text("reason");
+            Delta::Finish {
+                reason: FinishReason::parse(&reason).unwrap_or(FinishReason::Other),
+                raw: given.given("raw").unwrap_or(reason),
+            }
+        }
+        "error" => Delta::Error(StreamError {
+            class: given.told("class").and_then(ErrorClass::parse).unwrap_or(ErrorClass::Server),
+            message: given.given("message").unwrap_or_default(),
+            raw: given.json.get("raw").unwrap_or(&Json::Null).to_text(),
+        }),
+        "other" => {
+            if given.json.get("raw").is_none() {
+                given.wrong("raw", "a value");
+            }
+            Delta::Other { raw: given.json.get("raw").unwrap_or(&Json::Null).to_text() }
+        }
+        _ => {
+            given.wrong("type", "a delta that exists");
+            Delta::Other { raw: String::new() }
+        }
+    }
 }
 
 fn usage(json: &Json<'_>) -> Usage {
@@ -175,8 +255,7 @@ pub(super) fn effects(effects: impl Iterator<Item = Written>) -> String {
 }
 
 fn effect(effect: Written, out: &mut String) {
-    let number = |n: u32| Json::integer(u64::from(n));
-    let (kind, members) = match effect {
+    match effect {
         // Text comes by the thousand: `[phase, toolBatchId, seq, chunk]`, the rest is known.
         Effect::Emit(Event {
             phase,
@@ -185,45 +264,64 @@ fn effect(effect: Written, out: &mut String) {
             kind: EventKind::Text { chunk, .. },
             ..
         }) => {
-            let phase = phase.name();
-            out.push_str(&format!("[\"{phase}\",{tool_batch_id},{seq},"));
+            out.push_str("[\"");
+            out.push_str(phase.name());
+            out.push_str("\",");
+            whole(u64::from(tool_batch_id), out);
+            out.push(',');
+            whole(seq, out);
+            out.push(',');
             write_string(&chunk, out);
             out.push(']');
             return;
         }
         Effect::Emit(event) => {
-            out.push_str("{\"type\":\"emit\",\"event\":");
+            begin("emit", out);
+            key("event", out);
             event.write_json(out);
-            out.push('}');
-            return;
         }
         Effect::Fetch { inference, attempt, request } => {
             let Request { path, headers, body, .. } = request;
-            out.push_str(&format!(
-                "{{\"type\":\"fetch\",\"inference\":{inference},\"attempt\":{attempt},\
-                 \"request\":{{\"path\":\"{path}\",\"headers\":{{"
-            ));
+            begin("fetch", out);
+            number("inference", inference, out);
+            number("attempt", attempt, out);
+            out.push_str(",\"request\":{\"path\":");
+            write_string(&path, out);
+            out.push_str(",\"headers\":{");
             for (index, (name, value)) in headers.iter().enumerate() {
-                let comma = if index == 0 { "" } else { "," };
-                out.push_str(&format!("{comma}\"{name}\":\"{value}\""));
+                if index > 0 {
+                    out.push(',');
+                }
+                write_string(name, out);
+                out.push(':');
+                write_string(value, out);
             }
-            out.push_str("},\"body\":");
-            body.write(out);
-            out.push_str("}}");
-            return;
-        }
-        Effect::Abort { inference } => ("abort", vec![("inference", number(inference))]),
-        Effect::Check { call, name, args } => {
-            ("check", vec![("call", number(call)), ("name", name.into()), ("args", args)])
-        }
-        Effect::Commit { attempt, commit } => {
-            out.push_str(&format!("{{\"type\":\"commit\",\"attempt\":{attempt},\"commit\":"));
-            commit.write_json(out);
             out.push('}');
-            return;
+            value("body", &body, out);
+            out.push('}');
         }
+        Effect::Abort { inference } => {
+            begin("abort", out);
+            number("inference", inference, out);
+        }
+        Effect::Check { call, name, args } => {
+            begin("check", out);
+            number("call", call, out);
+            text("name", &name, out);
+            value("args", &args, out);
+        }
+        #[cfg(feature = "durable")]
+        Effect::Commit { attempt, commit } => {
+            begin("commit", out);
+            number("attempt", attempt, out);
+            key("commit", out);
+            commit.write_json(out);
+        }
+        #[cfg(feature = "durable")]
         Effect::Recall { call, key } => {
-            ("recall", vec![("call", number(call)), ("key", key.into())])
+            begin("recall", out);
+            number("call", call, out);
+            text("key", &key, out);
         }
         Effect::RunTool {
             call,
@@ -233,27 +331,66 @@ fn effect(effect: Written, out: &mut String) {
             idempotency_key,
             max_result_bytes,
             args,
-        } => (
-            "run_tool",
-            vec![
-                ("call", number(call)),
-                ("name", name.into()),
-                ("toolCallId", tool_call_id.into()),
-                ("toolBatchId", number(tool_batch_id)),
-                ("idempotencyKey", idempotency_key.into()),
-                ("maxResultBytes", Json::integer(max_result_bytes)),
-                ("args", args),
-            ],
-        ),
-        Effect::CancelTool { call, reason } => {
-            ("cancel_tool", vec![("call", number(call)), ("reason", reason.name().into())])
+        } => {
+            begin("run_tool", out);
+            number("call", call, out);
+            text("name", &name, out);
+            text("toolCallId", &tool_call_id, out);
+            number("toolBatchId", tool_batch_id, out);
+            text("idempotencyKey", &idempotency_key, out);
+            key("maxResultBytes", out);
+            whole(max_result_bytes, out);
+            value("args", &args, out);
         }
-        Effect::Trace(event) => ("trace", vec![("event", event)]),
-        Effect::Done { result } => ("done", vec![("result", result)]),
-        // Every effect of this version is above.
-        _ => ("unknown", Vec::new()),
-    };
-    let mut all = vec![("type".into(), kind.into())];
-    all.extend(members.into_iter().map(|(key, value)| (key.into(), value)));
-    Json::Object(all).write(out);
+        Effect::CancelTool { call, reason } => {
+            begin("cancel_tool", out);
+            number("call", call, out);
+            text("reason", reason.name(), out);
+        }
+        Effect::Trace(event) => {
+            begin("trace", out);
+            value("event", &event, out);
+        }
+        Effect::Done { result } => {
+            begin("done", out);
+            value("result", &result, out);
+        }
+        // Every effect of this version is above; those of stores are there where stores are.
+        _ => begin("unknown", out),
+    }
+    out.push('}');
+}
+
+fn begin(kind: &str, out: &mut String) {
+    out.push_str("{\"type\":\"");
+    out.push_str(kind);
+    out.push('"');
+}
+
+fn key(name: &str, out: &mut String) {
+    out.push_str(",\"");
+    out.push_str(name);
+    out.push_str("\":");
+}
+
+fn whole(number: u64, out: &mut String) {
+    out.push_str(&number.to_string());
+}
+
+#[inline(never)]
+fn number(name: &str, number: u32, out: &mut String) {
+    key(name, out);
+    whole(u64::from(number), out);
+}
+
+#[inline(never)]
+fn text(name: &str, text: &str, out: &mut String) {
+    key(name, out);
+    write_string(text, out);
+}
+
+#[inline(never)]
+fn value(name: &str, value: &Json<'_>, out: &mut String) {
+    key(name, out);
+    value.write(out);
 }
