@@ -136,7 +136,7 @@ impl Tool {
             })
         });
         // The schema's words are better than serde's: they come first.
-        Self::of(name.into(), description.into(), &schema, run).takes::<A>()
+        Self::of(name.into(), description.into(), &schema, run).takes(readable::<A>)
     }
 
     pub(crate) fn of(name: String, description: String, schema: &impl Serialize, run: Run) -> Self {
@@ -243,10 +243,9 @@ impl Tool {
         self
     }
 
-    /// Arguments that `A` cannot be read from are refused.
-    pub(crate) fn takes<A: DeserializeOwned>(mut self) -> Self {
-        self.checks
-            .push(Arc::new(|args| args.to::<A>().map(drop).map_err(|error| error.to_string())));
+    /// Arguments for which `readable` fails are refused.
+    pub(crate) fn takes(mut self, readable: fn(&Json<'static>) -> Result<(), String>) -> Self {
+        self.checks.push(Arc::new(readable));
         self
     }
 
@@ -300,6 +299,14 @@ impl Tool {
     ) -> BoxFuture<'static, Settled> {
         (self.run)(args, context)
     }
+}
+
+/// Whether a value can be read as `A`.
+///
+/// # Errors
+/// The error of serde.
+pub(crate) fn readable<A: DeserializeOwned>(args: &Json<'static>) -> Result<(), String> {
+    args.to::<A>().map(drop).map_err(|error| error.to_string())
 }
 
 /// Says at most five things, as the npm package does.
