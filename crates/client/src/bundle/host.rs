@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use futures::future::AbortHandle;
 
+use super::options::{Check, Replicates};
 use super::record::{BundleRecording, Fact};
 use super::redact::redacted;
 use super::replicate::{Replicate, ReplicateContext, ReplicateError, tokens};
-use super::replicates::{Check, Replicates};
 use super::run::{BundleControl, RunningBundle};
 use crate::clock;
 use crate::drive::{Inputs, Machine, Perform, Tasks};

@@ -1,7 +1,7 @@
 //! K replicates of one task, computed evidence, one atomic result.
 
-mod by_turn;
 mod host;
+mod options;
 mod record;
 mod redact;
 mod replicate;
@@ -10,12 +10,12 @@ mod run;
 mod strict;
 mod tool;
 
-pub use by_turn::{ModelReplicateOptions, ReadAnswer, replicate_by_model, replicate_by_turn};
+pub use options::Replicates;
 pub use record::{
     BundleRecording, ReplayedBundle, expand_bundle, replay_bundle, replay_bundle_redacted,
 };
 pub use replicate::{Replicate, ReplicateContext, ReplicateError};
-pub use replicates::Replicates;
+pub use replicates::{ModelReplicateOptions, ReadAnswer, replicate_by_model, replicate_by_turn};
 pub use run::{BundleControl, RunningBundle, run_bundle};
 pub use tool::{BUNDLE_HINT, bundle_tool};
 pub use turnlock::bundle::{

@@ -1,135 +1,273 @@
-//! What the host brings to a bundle beside its options: what makes replicates, how they are checked,
-//! what of them may be seen.
+//! Replicates that a model, or a whole turn with tools, makes.
 
-use std::fmt;
-use std::future::Future;
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
+use serde::Serialize;
 
-use super::redact::Redact;
+use super::options::{Attempt, attempt};
 use super::replicate::{Replicate, ReplicateContext, ReplicateError};
-use crate::guard::{called, guarded};
-use crate::platform::{BoxFuture, Dyn, MaybeSend, MaybeSync};
-use crate::tool::readable;
+use super::strict::strict_text;
+use crate::clock;
+use crate::error::Error;
+use crate::json::to_json;
+use crate::model::Model;
+use crate::platform::{MaybeSend, MaybeSync};
+use crate::result::{TurnResult, TurnStatus};
+use crate::turn::{TurnOptions, run_turn};
 use turnlock::json::Json;
+use turnlock::json::shell::is_space;
+use turnlock::limits;
 
-/// What an attempt comes to; the host's code is guarded in it.
-pub(super) type Attempt = BoxFuture<'static, Result<Replicate, ReplicateError>>;
-pub(super) type Run = Arc<Dyn![Fn(ReplicateContext) -> Attempt]>;
-/// Returns the errors of a replicate's data.
-pub(super) type Check = Arc<Dyn![Fn(&Json<'static>) -> Vec<String>]>;
-
-/// What makes the replicates of a bundle, how their data is checked, and what of it may be seen.
-#[derive(Clone)]
-pub struct Replicates {
-    pub(super) run: Run,
-    /// Checks the arguments of a [`bundle_tool`](super::bundle_tool).
-    pub(super) takes: fn(&Json<'static>) -> Result<(), String>,
-    pub(super) checks: Vec<Check>,
-    pub(super) redact: Option<Redact>,
-    pub(super) record: bool,
+/// How an answer is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReadAnswer {
+    /// As JSON where it is JSON (a code fence around it is taken off), else as text. What begins as
+    /// an object or a list was meant as one.
+    #[default]
+    Auto,
+    /// As JSON.
+    Json,
+    /// As text.
+    Text,
 }
 
-impl fmt::Debug for Replicates {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Replicates")
-    }
+/// What [`replicate_by_model`] takes.
+#[derive(Debug, Clone)]
+pub struct ModelReplicateOptions {
+    model: Model,
+    prompt: String,
+    system: Option<String>,
+    input: Result<Json<'static>, Error>,
+    read: ReadAnswer,
 }
 
-impl Replicates {
-    /// Replicates that are each run by an async closure. An error of the closure, a panic, and data
-    /// without a JSON form are evidence: an invalid replicate. The future is dropped when its
-    /// replicate is cancelled.
-    pub fn new<F, Fut, E>(replicate: F) -> Self
-    where
-        F: Fn(ReplicateContext) -> Fut + MaybeSend + MaybeSync + 'static,
-        Fut: Future<Output = Result<Replicate, E>> + MaybeSend + 'static,
-        E: Into<ReplicateError> + 'static,
-    {
-        let replicate = Arc::new(replicate);
-        let run: Run = Arc::new(move |context| {
-            let replicate = replicate.clone();
-            attempt(move || replicate(context))
-        });
-        let (takes, checks) = (readable::<serde::de::IgnoredAny>, Vec::new());
-        Self { run, takes, checks, redact: None, record: false }
-    }
-
-    /// As [`Replicates::new`], for a [`bundle_tool`](super::bundle_tool): the closure also gets the
-    /// arguments of the call. The tool refuses arguments that cannot be read as `A`.
-    pub fn with_args<A, F, Fut, E>(replicate: F) -> Self
-    where
-        A: DeserializeOwned + 'static,
-        F: Fn(A, ReplicateContext) -> Fut + MaybeSend + MaybeSync + 'static,
-        Fut: Future<Output = Result<Replicate, E>> + MaybeSend + 'static,
-        E: Into<ReplicateError> + 'static,
-    {
-        let replicate = Arc::new(replicate);
-        let of_context = move |context: ReplicateContext| {
-            let replicate = replicate.clone();
-            async move {
-                let args: A = context.args.to().map_err(ReplicateError::from)?;
-                replicate(args, context).await.map_err(Into::into)
-            }
-        };
-        Self { takes: readable::<A>, ..Self::new::<_, _, ReplicateError>(of_context) }
-    }
-
-    /// Replicates whose data cannot be read as `T` are invalid.
-    #[must_use]
-    pub fn typed<T: DeserializeOwned>(self) -> Self {
-        self.check(|_: T| Ok(()))
-    }
-
-    /// A check of a replicate's data. An error of it, a panic, and data that cannot be read as `T`
-    /// make the replicate invalid.
-    #[must_use]
-    pub fn check<T: DeserializeOwned>(
-        mut self,
-        check: impl Fn(T) -> Result<(), String> + MaybeSend + MaybeSync + 'static,
-    ) -> Self {
-        self.checks.push(Arc::new(move |data| {
-            let read = || check(data.to::<T>().map_err(|error| error.to_string())?);
-            guarded(read).unwrap_or_else(Err).err().into_iter().collect()
-        }));
-        self
-    }
-
-    /// Called with every text of replicates before an event or the bundle leaves, names of members
-    /// included; returns what may be shown. Where it panics, the text is replaced.
-    #[must_use]
-    pub fn redact(
-        mut self,
-        redact: impl Fn(&str) -> String + MaybeSend + MaybeSync + 'static,
-    ) -> Self {
-        self.redact = Some(Arc::new(redact));
-        self
-    }
-
-    /// Keeps what [`replay_bundle`](super::replay_bundle) needs; see
-    /// [`BundleControl::recording`](super::BundleControl::recording). It holds the data before
-    /// redaction.
-    #[must_use]
-    pub fn record(mut self) -> Self {
-        self.record = true;
-        self
-    }
-}
-
-/// An attempt of the host's: its panics, in making it, in running it and in wording its error, are
-/// its errors.
-pub(super) fn attempt<F, Fut, E>(make: F) -> Attempt
-where
-    F: FnOnce() -> Fut + MaybeSend + 'static,
-    Fut: Future<Output = Result<Replicate, E>> + MaybeSend + 'static,
-    E: Into<ReplicateError> + 'static,
-{
-    Box::pin(async move {
-        match called(make).await {
-            Ok(Ok(replicate)) => Ok(replicate),
-            Ok(Err(error)) => Err(guarded(|| error.into()).unwrap_or_else(ReplicateError::new)),
-            Err(panicked) => Err(ReplicateError::new(panicked)),
+impl ModelReplicateOptions {
+    /// A model, and the user's message; `{{name}}` in it stands for that member of the input.
+    pub fn new(model: Model, prompt: impl Into<String>) -> Self {
+        Self {
+            model,
+            prompt: prompt.into(),
+            system: None,
+            input: Ok(Json::Null),
+            read: ReadAnswer::Auto,
         }
-    })
+    }
+
+    /// The system message, with the same placeholders.
+    #[must_use]
+    pub fn system(mut self, system: impl Into<String>) -> Self {
+        self.system = Some(system.into());
+        self
+    }
+
+    /// What the placeholders stand for: an object. Texts as they are, anything else as JSON.
+    #[must_use]
+    pub fn input(mut self, input: impl Serialize) -> Self {
+        self.input = to_json(&input);
+        self
+    }
+
+    /// How the answer is read. Default [`ReadAnswer::Auto`].
+    #[must_use]
+    pub fn read(mut self, read: ReadAnswer) -> Self {
+        self.read = read;
+        self
+    }
+}
+
+/// Replicates from one model call each. The seed goes along where the wire has a field for it
+/// (`seed` for OpenAI Chat and what speaks it, `random_seed` for Mistral, and to custom models);
+/// elsewhere it does nothing. Providers promise best effort only.
+///
+/// # Errors
+/// `options.invalid` for a placeholder that the input does not have, and for a model without an
+/// address.
+pub fn replicate_by_model(
+    options: ModelReplicateOptions,
+) -> Result<impl Fn(ReplicateContext) -> Attempt + MaybeSend + MaybeSync + Clone + 'static, Error> {
+    let ModelReplicateOptions { model, prompt, system, input, read } = options;
+    model.checked()?;
+    let input = input?;
+    let message = |role: &'static str, text: &str| {
+        let content = fill(text, &input)?;
+        Ok::<_, Error>(Json::object([("role", role.into()), ("content", content.into())]))
+    };
+    let system = system.map(|system| message("system", &system)).transpose()?;
+    let messages = system.into_iter().chain([message("user", &prompt)?]).collect();
+    let options = TurnOptions::new(model, Json::Array(messages));
+    // Each turn has an id of its own.
+    let each = move |_: &ReplicateContext| options.clone().request_id(clock::random_id());
+    Ok(replicate_by_turn(each, read))
+}
+
+/// Replicates from a whole turn each, with tools if it has any. `each` makes the options of a
+/// replicate's turn; seeds as in [`replicate_by_model`].
+///
+/// ```no_run
+/// # use serde_json::json;
+/// # use turnlock_client::{Model, Tool, TurnOptions};
+/// # use turnlock_client::bundle::{ReadAnswer, Replicates, replicate_by_turn};
+/// # fn of(model: Model, search: Tool) -> Replicates {
+/// let each = move |_: &_| {
+///     let messages = json!([{ "role": "user", "content": "Is the Ashby lighthouse lit?" }]);
+///     TurnOptions::new(model.clone(), messages).tool(search.clone())
+/// };
+/// Replicates::new(replicate_by_turn(each, ReadAnswer::Auto))
+/// # }
+/// ```
+pub fn replicate_by_turn(
+    each: impl Fn(&ReplicateContext) -> TurnOptions + MaybeSend + MaybeSync + 'static,
+    read: ReadAnswer,
+) -> impl Fn(ReplicateContext) -> Attempt + MaybeSend + MaybeSync + Clone + 'static {
+    let each = Arc::new(each);
+    move |context| {
+        let each = each.clone();
+        attempt(move || async move {
+            let options = each(&context).seeded(context.seed);
+            let turn = run_turn(options).map_err(ReplicateError::from)?;
+            settled(turn.result().await, read)
+        })
+    }
+}
+
+fn settled(result: TurnResult, read: ReadAnswer) -> Result<Replicate, ReplicateError> {
+    let TurnResult { status, text, usage, error, .. } = result;
+    let failed = |why: String| ReplicateError::new(why).usage(usage);
+    if status != TurnStatus::Complete {
+        return Err(failed(error.map_or_else(
+            || {
+                let status = serde_json::to_value(status).unwrap_or_default();
+                let status = status.as_str().unwrap_or_default();
+                format!("turn.{status}: the turn ended as {status}")
+            },
+            |error| format!("{}: {}", error.code, error.message),
+        )));
+    }
+    let data = match parsed(&text, read) {
+        Ok(Some(json)) => Ok(json),
+        Ok(None) => strict_text(&text),
+        Err(error) => {
+            let code = error.code();
+            return Err(failed(format!("{code}: the answer is no JSON: {error}")));
+        }
+    };
+    Ok(Replicate::of(data).usage(usage))
+}
+
+/// The JSON of an answer; `None` for a text.
+fn parsed(answer: &str, read: ReadAnswer) -> Result<Option<String>, turnlock::json::JsonError> {
+    if read == ReadAnswer::Text {
+        return Ok(None);
+    }
+    let text = unfenced(answer);
+    match Json::parse(text.as_bytes(), limits::JSON_BYTES) {
+        Ok(json) => Ok(Some(json.to_text())),
+        Err(error) if read == ReadAnswer::Json => Err(error),
+        // What begins as an object or a list was meant as one.
+        Err(error) if text.trim_start_matches(is_space).starts_with(['{', '[']) => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
+/// What stands in a code fence that is around everything; else all of it.
+fn unfenced(answer: &str) -> &str {
+    let inside = || {
+        let opened = answer.trim_start_matches(is_space).strip_prefix("```")?;
+        let behind = opened.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let blank = behind.len() - behind.trim_start_matches(is_space).len();
+        let first = behind.get(..blank)?.rfind('\n')? + 1;
+        let closed = behind.get(first..)?.trim_end_matches(is_space).strip_suffix("```")?;
+        Some(closed.strip_suffix('\n').unwrap_or(closed))
+    };
+    inside().unwrap_or(answer)
+}
+
+/// Puts members of `input` in the place of `{{name}}`.
+fn fill(text: &str, input: &Json<'static>) -> Result<String, Error> {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once("{{") {
+        filled.push_str(before);
+        let Some((name, after)) = placeholder(behind) else {
+            // The second bracket may begin one: `{{{name}}`.
+            filled.push('{');
+            rest = rest.get(before.len() + 1..).unwrap_or_default();
+            continue;
+        };
+        match input.get(name) {
+            Some(Json::String(text)) => filled.push_str(text),
+            Some(value) => value.write(&mut filled),
+            None => {
+                let why = format!("`input`: expected a member `{name}`");
+                return Err(Error::new("options.invalid", why));
+            }
+        }
+        rest = after;
+    }
+    filled.push_str(rest);
+    Ok(filled)
+}
+
+/// The name behind `{{`, and what follows its `}}`.
+fn placeholder(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start_matches(is_space);
+    let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+    let behind = text.trim_start_matches(named);
+    let name = text.get(..text.len() - behind.len()).filter(|name| !name.is_empty())?;
+    Some((name, behind.trim_start_matches(is_space).strip_prefix("}}")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_in_fences() {
+        for (answer, inside) in [
+            ("```json\n{\"a\":1}\n```", "{\"a\":1}"),
+            ("  ```\n1\n```\n ", "1"),
+            ("```json  \n\n  [1,\n2]```", "  [1,\n2]"),
+            ("```\n```", ""),
+            ("```\n````", "`"),
+            ("```json {\"a\":1}```", "```json {\"a\":1}```"),
+            ("so: ```\n1\n```", "so: ```\n1\n```"),
+            ("```\n1\n``` so", "```\n1\n``` so"),
+            ("```c++\n1\n```", "```c++\n1\n```"),
+            ("```", "```"),
+        ] {
+            assert_eq!(unfenced(answer), inside, "{answer}");
+        }
+    }
+
+    #[test]
+    fn answers_are_read_as_they_were_meant() {
+        use ReadAnswer::{Auto, Json, Text};
+        let json = |text: &str| Ok(Some(text.to_owned()));
+        assert_eq!(parsed(" {\"a\": 1.0} ", Auto), json("{\"a\":1}"));
+        assert_eq!(parsed("Paris", Auto), Ok(None));
+        assert_eq!(parsed("{\"a\":1}", Text), Ok(None));
+        for (answer, read, code) in [
+            ("{\"a\":1,\"a\":2}", Auto, "json.duplicate_key"),
+            (" [1", Auto, "json.syntax"),
+            ("Paris", Json, "json.syntax"),
+        ] {
+            assert_eq!(parsed(answer, read).unwrap_err().code(), code, "{answer}");
+        }
+    }
+
+    #[test]
+    fn placeholders() {
+        let input = Json::parse_str(r#"{"text":"it","rules":[1],"a.b-c":null}"#).unwrap();
+        let input = input.into_owned();
+        for (text, filled) in [
+            ("Judge {{text}} by {{ rules }}.", "Judge it by [1]."),
+            ("{{a.b-c}}{{{text}}}", "null{it}"),
+            ("{{}} {{a b}} {{text", "{{}} {{a b}} {{text"),
+        ] {
+            assert_eq!(fill(text, &input).unwrap(), filled);
+        }
+        let missing = fill("{{gone}}", &input).unwrap_err();
+        assert_eq!(missing.to_string(), "options.invalid: `input`: expected a member `gone`");
+        assert!(fill("{{gone}}", &Json::Null).is_err());
+    }
 }

@@ -5,8 +5,8 @@ use std::ops::Deref;
 use futures::channel::oneshot;
 
 use super::host::{Tape, Told, launch};
+use super::options::Replicates;
 use super::record::BundleRecording;
-use super::replicates::Replicates;
 use crate::drive::{Inputs, Machine};
 use crate::error::Error;
 use crate::running::{Running, stream_of_events};

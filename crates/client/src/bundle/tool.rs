@@ -6,7 +6,7 @@ use futures::StreamExt;
 use serde::Serialize;
 
 use super::host::{launch, prepared};
-use super::replicates::Replicates;
+use super::options::Replicates;
 use super::run::RunningBundle;
 use crate::error::Error;
 use crate::tool::{Run, Tool, ToolContext, failed, text_of};
