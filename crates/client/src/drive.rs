@@ -108,12 +108,14 @@ pub(crate) async fn drive<M: Machine, P: Perform<M>>(
                 Next::Wait { until } => break until,
             }
         };
+        // Without a waker: a task that tells something would wake the driver, which is awake.
+        if let Ok(input) = told.try_recv() {
+            machine.handle(clock::whole_now(), input);
+            continue;
+        }
         timer.set(until);
         let input = poll_fn(|cx| {
             // Inputs first, then the time: what has come in time counts.
-            if let Poll::Ready(Some(input)) = told.poll_next_unpin(cx) {
-                return Poll::Ready(input);
-            }
             while let Poll::Ready(Some(_)) = tasks.0.poll_next_unpin(cx) {}
             if let Poll::Ready(Some(input)) = told.poll_next_unpin(cx) {
                 return Poll::Ready(input);
