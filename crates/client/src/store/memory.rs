@@ -317,125 +317,33 @@ mod tests {
 
     use super::*;
 
-    const HOUR: u64 = 3_600_000;
-
-    fn commit_of(revision: u64) -> Commit {
-        Commit {
-            owner: "o".to_owned(),
-            revision,
-            open: true,
-            state: Some("state".to_owned()),
-            ttl_ms: HOUR,
-            ..Commit::default()
-        }
-    }
-
-    fn store(max_turns: usize, max_reusable: usize) -> (MemoryStore, Arc<Lock<f64>>) {
-        let time = Arc::new(Lock::new(0.0));
-        let clock = Arc::clone(&time);
-        let options = MemoryStoreOptions {
-            max_turns: max_turns.try_into().unwrap(),
-            max_reusable: max_reusable.try_into().unwrap(),
-            now: Arc::new(move || *clock.lock()),
-        };
-        (MemoryStore::with_options(options), time)
-    }
-
-    fn commit(store: &MemoryStore, turn: &str, commit: Commit) -> Result<Answer, StoreError> {
-        store.commit(turn, Arc::new(commit)).now_or_never().unwrap()
-    }
-
-    fn read(store: &MemoryStore, turn: &str) -> Option<StoredTurn> {
-        store.read(turn).now_or_never().unwrap().unwrap()
-    }
-
-    fn recall(store: &MemoryStore, key: &str) -> Option<Recalled> {
-        store.recall(key).now_or_never().unwrap().unwrap()
-    }
-
-    fn full(answer: Result<Answer, StoreError>) {
-        assert_eq!(answer.unwrap_err().code, "store.full");
-    }
-
-    #[test]
-    fn what_was_over_first_makes_room() {
-        let (store, _) = store(3, 9);
-        for turn in ["a", "b", "c"] {
-            assert_eq!(commit(&store, turn, commit_of(1)), Ok(Answer::Kept));
-        }
-        full(commit(&store, "d", commit_of(1)));
-        assert_eq!(read(&store, "d"), None);
-        for turn in ["c", "b"] {
-            let over = Commit { open: false, ..commit_of(2) };
-            assert_eq!(commit(&store, turn, over), Ok(Answer::Kept));
-        }
-        assert_eq!(commit(&store, "d", commit_of(1)), Ok(Answer::Kept));
-        assert_eq!(read(&store, "c"), None);
-        assert!(!read(&store, "b").unwrap().open);
-        assert_eq!(commit(&store, "e", commit_of(1)), Ok(Answer::Kept));
-        assert_eq!(read(&store, "b"), None);
-        for turn in ["a", "d", "e"] {
-            assert!(read(&store, turn).unwrap().open, "{turn}");
-        }
-        full(commit(&store, "f", commit_of(1)));
-    }
-
-    #[test]
-    fn what_has_expired_makes_room_wherever_it_is() {
-        let (store, time) = store(100, 9);
-        for n in 0..100 {
-            let ttl_ms = if n == 77 { 10 } else { HOUR };
-            commit(&store, &format!("t{n}"), Commit { ttl_ms, ..commit_of(1) }).unwrap();
-        }
-        full(commit(&store, "new", commit_of(1)));
-        *time.lock() = 9.7;
-        assert_eq!(read(&store, "t77").unwrap().idle_ms, Some(9));
-        full(commit(&store, "new", commit_of(1)));
-        *time.lock() = 10.0;
-        assert_eq!(commit(&store, "new", commit_of(1)), Ok(Answer::Kept));
-        assert_eq!(read(&store, "t77"), None);
-    }
-
-    #[test]
-    fn the_oldest_outcome_makes_room() {
-        let (store, time) = store(9, 2);
-        let reusable = |keys: [&str; 2]| {
-            keys.map(|key| (key.to_owned(), key.to_owned(), HOUR)).into_iter().collect()
-        };
-        let with = |revision, keys| Commit { reusable: reusable(keys), ..commit_of(revision) };
-        commit(&store, "t", with(1, ["a", "b"])).unwrap();
-        commit(&store, "t", with(2, ["a", "c"])).unwrap();
-        assert_eq!(recall(&store, "b"), None);
-        *time.lock() = 1.2;
-        assert_eq!(recall(&store, "a").unwrap(), Recalled { text: "a".to_owned(), age_ms: 2 });
-        assert_eq!(recall(&store, "c").unwrap().text, "c");
-    }
-
     #[test]
     fn memory_is_flat() {
-        let (store, time) = store(200, 200);
+        let time = Arc::new(Lock::new(0.0));
+        let clock = Arc::clone(&time);
+        let most = 200.try_into().unwrap();
+        let now = Arc::new(move || *clock.lock());
+        let store = MemoryStore::with_options(MemoryStoreOptions {
+            max_turns: most,
+            max_reusable: most,
+            now,
+        });
         for n in 0..20_000_u32 {
             *time.lock() = f64::from(n);
             let ttl_ms = if n % 3 == 0 { 30 } else { 90 };
             let turn = format!("t{n}");
-            commit(&store, &turn, Commit { ttl_ms, ..commit_of(1) }).unwrap();
             let reusable = vec![(format!("k{n}"), "x".to_owned(), ttl_ms)];
-            let open = n % 5 == 0;
-            commit(&store, &turn, Commit { ttl_ms, reusable, open, ..commit_of(2) }).unwrap();
+            let first = Commit { revision: 1, open: true, ttl_ms, ..Commit::default() };
+            let second = Commit { revision: 2, reusable, open: n % 5 == 0, ..first.clone() };
+            for commit in [first, second] {
+                let answer = store.commit(&turn, Arc::new(commit)).now_or_never();
+                assert_eq!(answer, Some(Ok(Answer::Kept)));
+            }
             let kept = store.0.kept.lock();
             let (turns, reusable) = (&kept.turns, &kept.reusable);
             assert!(turns.entries.len() <= 200 && reusable.entries.len() <= 200);
             let over = turns.entries.values().filter(|turn| !turn.value.standing.open).count();
             assert_eq!((turns.spare.len(), reusable.spare.len()), (over, reusable.entries.len()));
         }
-        assert!(!read(&store, "t19999").unwrap().open);
-    }
-
-    #[test]
-    fn clones_are_one_store() {
-        let (store, _) = store(9, 9);
-        commit(&store.clone(), "t", commit_of(1)).unwrap();
-        assert_eq!(read(&store, "t").unwrap().revision, 1);
-        assert_eq!(format!("{store:?}"), "MemoryStore { .. }");
     }
 }
