@@ -202,9 +202,14 @@ impl Host {
             return Text::stream(stream::iter([Err::<String, _>(why.to_owned())]));
         }
         if let Some(pieces) = script.as_array().cloned() {
+            // Who cancels at the first piece may be on another thread: no other one comes.
+            let cancelled = self.scenario["cancelOn"] == "text";
             return Text::stream(stream::unfold(0, move |at| {
                 let piece = pieces.get(at).map(|piece| piece.as_str().unwrap().to_owned());
                 async move {
+                    if at > 0 && cancelled {
+                        futures::future::pending::<()>().await;
+                    }
                     if at > 0 {
                         sleep(0).await;
                     }
