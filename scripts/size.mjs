@@ -1,43 +1,106 @@
-// What the package weighs: the wasm, and everything that `import … from "turnlock"` pulls in.
-// Beside it the examples in Rust, once they have been built.
+// What a page pays: pages that import a part of the package, built by esbuild with splitting on,
+// minified, gzip -9. `first` is what is there when the page starts, `run` what its run has loaded
+// (a turn without a store). Beside them the same pages with peers, and the examples in Rust.
+//
+//   node scripts/size.mjs [--check] [--peers] [--why [part]]
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { root } from './setup.mjs'
 
-/**
- * Bytes after gzip. The turn and histories were 160 and 225 KiB; what came since is in
- * BENCHMARKS.md, part by part. All of it is one module: see DESIGN.md §4.35. Typed events and
- * results, and the names that options are checked against, cost about 13 KiB of
- * wasm, and more of the whole import: to be won back.
- */
-const LIMITS = {
-  ...{ wasm: 322 * 1024, 'whole import, minified': 440 * 1024 },
-  ...{ 'example page in Rust, wasm': 250 * 1024, 'example worker in Rust, wasm': 261 * 1024 },
+const KB = 1000
+
+/** `parts`: those of the core that the page's run loads. Limits in KB. */
+const PAGES = {
+  'runTurn, openaiChat, defineTool': { parts: ['turn'], first: 20, run: 165 },
+  'normalize, diagnose': { run: 112 },
+  runBundle: { parts: ['evidence'], first: 15, run: 130 },
+  'signature, canonicalize': { run: 35 },
+  decodeStream: { run: 60 },
+  'every asynchronous operation': {
+    names: [
+      ...['runTurn', 'resumeTurn', 'cancelTurn', 'followTurn', 'runBundle', 'runChain'],
+      ...['runWithToolRequests', 'openaiChat', 'anthropic', 'customModel', 'defineTool'],
+      ...['memoryStore', 'bundleTool', 'replicateByModel', 'replicateByTurn'],
+    ],
+    first: 35,
+  },
+  everything: { all: true, parts: ['turn'], run: 740 },
 }
 
-const bundle = await build({
-  stdin: { contents: "export * from 'turnlock'", resolveDir: root },
-  bundle: true,
-  minify: true,
-  format: 'esm',
-  platform: 'browser',
-  target: 'es2022',
-  write: false,
-})
-const parts = {
-  wasm: readFileSync(join(root, 'pkg/dist/turnlock.wasm')),
-  'whole import, minified': bundle.outputFiles[0].contents,
+const PEERS = {
+  '`ai` `streamText`, `@ai-sdk/openai-compatible`':
+    "import { streamText, tool } from 'ai'; import { createOpenAICompatible } from '@ai-sdk/openai-compatible'; globalThis.x = [streamText, tool, createOpenAICompatible]",
+  '`@tanstack/ai` `chat`, `@tanstack/ai-openai`':
+    "import { chat, toolDefinition } from '@tanstack/ai'; import { openaiText } from '@tanstack/ai-openai'; globalThis.x = [chat, toolDefinition, openaiText]",
 }
-for (const name of ['page', 'worker']) {
-  const wasm = join(root, `examples/rust-${name}/dist/rust_${name}_bg.wasm`)
-  if (existsSync(wasm)) parts[`example ${name} in Rust, wasm`] = readFileSync(wasm)
+
+const RUST = { page: 256, worker: 268 }
+
+const gzip = (bytes) => gzipSync(bytes, { level: 9 }).length
+const kb = (bytes) => (bytes / KB).toFixed(1)
+
+async function bundled(contents, resolveDir = root) {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents, resolveDir },
+    ...{ bundle: true, splitting: true, minify: true, write: false, metafile: true },
+    ...{ format: 'esm', platform: 'browser', target: 'es2022', outdir: join(root, '.cache/size') },
+    ...{ absWorkingDir: root, logLevel: 'error' },
+  })
+  const weights = new Map(outputFiles.map(({ path, contents }) => [path, gzip(contents)]))
+  const outputs = Object.entries(metafile.outputs)
+  const name = (path) => resolve(root, path)
+  const chunks = new Map(outputs.map(([path, output]) => [name(path), output]))
+  /** A chunk, and what it imports. */
+  const closure = (path, seen = new Set()) => {
+    if (seen.has(path) || !chunks.has(path)) return seen
+    seen.add(path)
+    for (const { path: next, kind } of chunks.get(path).imports) {
+      if (kind === 'import-statement') closure(name(next), seen)
+    }
+    return seen
+  }
+  const weigh = (paths) => [...paths].reduce((sum, path) => sum + weights.get(path), 0)
+  const entry = name(outputs.find(([, { entryPoint }]) => entryPoint === '<stdin>')[0])
+  const holding = (part) =>
+    outputs.find(([, { entryPoint }]) => entryPoint?.endsWith(`dist/core/parts/${part}.js`))?.[0]
+  const first = closure(entry)
+  return {
+    first: weigh(first),
+    run: (parts) => {
+      const loaded = new Set(first)
+      for (const part of parts) closure(name(holding(part)), loaded)
+      return weigh(loaded)
+    },
+    reachable: weigh(weights.keys()),
+  }
 }
+
 let over = false
-for (const [name, bytes] of Object.entries(parts)) {
-  const gzip = gzipSync(bytes, { level: 9 }).length
-  over ||= gzip > LIMITS[name]
-  console.log(`${name}: ${bytes.length} bytes, ${gzip} gzip (at most ${LIMITS[name]})`)
+const within = (bytes, limit) => {
+  if (limit === undefined) return `${kb(bytes)}`
+  over ||= bytes > limit * KB
+  return `${kb(bytes)} of ${limit}${bytes > limit * KB ? ' OVER' : ''}`
+}
+
+console.log('KB, gzip -9 | first | run | every chunk')
+for (const [title, { names, all, parts = [], first, run }] of Object.entries(PAGES)) {
+  const list = (names ?? title.split(', ')).join(', ')
+  const text = `import { ${list} } from 'turnlock'; globalThis.page = [${list}]`
+  const page = await bundled(all ? "export * from 'turnlock'" : text)
+  const weights = [within(page.first, first), within(page.run(parts), run), kb(page.reachable)]
+  console.log([title, ...weights].join(' | '))
+}
+for (const [name, limit] of Object.entries(RUST)) {
+  const wasm = join(root, `examples/rust-${name}/dist/rust_${name}_bg.wasm`)
+  if (!existsSync(wasm)) continue
+  console.log(`example ${name} in Rust, wasm | ${within(gzip(readFileSync(wasm)), limit)}`)
+}
+if (process.argv.includes('--peers')) {
+  for (const [title, text] of Object.entries(PEERS)) {
+    const page = await bundled(text, join(root, 'tests'))
+    console.log([title, kb(page.first), kb(page.first), kb(page.reachable)].join(' | '))
+  }
 }
 if (process.argv.includes('--check') && over) process.exit(1)

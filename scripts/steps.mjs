@@ -30,8 +30,12 @@ const strict = ['--', '-D', 'warnings']
 const powerset = [
   ...['hack', 'clippy', '--workspace', '--lib', locked],
   ...['--exclude', 'turnlock-bindgen', '--exclude', 'turnlock-codegen'],
+  // Its features are the parts of the core, which are never combined: a step of its own.
+  ...['--exclude', 'turnlock-wasm'],
   ...['--feature-powerset', '--exclude-features', 'default'],
 ]
+/** Each part of the shell alone. */
+const shell = ['hack', 'clippy', '--package', 'turnlock-wasm', '--lib', '--each-feature', locked]
 /** What `cargo fmt` does not find: packages of their own, and modules that a macro declares. */
 const UNFOUND = [
   ...['page', 'worker'].map((name) => `examples/rust-${name}/src/lib.rs`),
@@ -103,6 +107,7 @@ export const PARTS = {
     ]),
     hack('features (native)', [...powerset, ...strict]),
     hack('features (wasm)', [...powerset, ...wasm, ...strict]),
+    hack('features (shell)', [...shell, ...wasm, ...strict]),
     doc('documentation', [...own, '--document-private-items', '--all-features']),
     doc('documentation (wasm)', [...own, '--document-private-items', '--all-features', ...wasm]),
     doc('documentation (published)', []),
@@ -120,6 +125,7 @@ export const PARTS = {
   package: [
     tests('package (Node)', testsIn('pkg/test'), { ...built, needs: [browser], alone: true }),
     tests('provider', testsIn('tests/provider'), { alone: true }),
+    tests('bundlers', testsIn('tests/bundlers'), { needs: [browser] }),
   ],
   players: [
     ...players('scenarios', 'scenarios'),

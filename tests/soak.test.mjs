@@ -29,7 +29,9 @@ for (const [name, turns, open] of [
     // largest; a leak takes many.
     await soak({ turns: 300, samples: 1, lanes: 30, ...kept })
     const seen = await soak({ turns, samples: 3, lanes: 20, ...kept })
-    for (const { handles, instances } of seen) assert.deepEqual([handles, instances], [0, 1])
+    // Turns with a store run on another part of the core than those before them.
+    const parts = store ? 2 : 1
+    for (const { handles, instances } of seen) assert.deepEqual([handles, instances], [0, parts])
     const [early, ...later] = seen.map(({ pages }) => pages)
     for (const pages of later) assert.ok(pages <= early + 1, `${early} pages, then ${pages}`)
   })

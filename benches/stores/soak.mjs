@@ -1,7 +1,7 @@
 // Many turns through a store, and what of the memory they leave behind.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { core } from '../../pkg/dist/core.js'
+import { partsOf } from '../../pkg/test/parts.mjs'
 import { runTurns } from './turns.mjs'
 
 // Every memory of wasm that is made from here on; the core is instantiated at its first use.
@@ -14,6 +14,7 @@ WebAssembly.Instance = class extends Instance {
   }
 }
 
+const { live } = await partsOf('../dist')
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc')
 
@@ -24,7 +25,7 @@ function look() {
   const bytes = memories.reduce((sum, { buffer }) => sum + buffer.byteLength, 0)
   return {
     ...{ heap: heapUsed + external - bytes, rss, pages: bytes / 65536 },
-    ...{ instances: memories.length, handles: core().glue.live_handles() },
+    ...{ instances: memories.length, handles: live() },
   }
 }
 

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { encode } from './core.js'
+import type { DrivenGlue } from './core/glue.js'
+import { encode, type LazyPart } from './core/instance.js'
 import { isTurnlockError, TurnlockError } from './errors.js'
 import { Loop } from './loop.js'
 import type { Model, ModelRequest } from './models/model.js'
@@ -15,8 +16,6 @@ import type { Delta, PhaseName, TraceEvent, TurnEvent, TurnResult } from './type
 
 /** The parts of a turn, and the receivers of its events. */
 export interface Host {
-  /** The machine to drive. @defaultValue "turn" */
-  machine?: 'turn' | 'request'
   /** `undefined` if no model request will be sent. */
   model: Model | undefined
   tools: Record<string, Tool>
@@ -30,7 +29,7 @@ export interface Host {
   room(): Promise<void> | undefined
   onTrace: ((event: TraceEvent) => void) | undefined
   onDone(result: TurnResult): void
-  /** The core trapped; no event follows. */
+  /** The core could not be loaded, refused the options, or trapped; no event follows. */
   onFault(error: TurnlockError): void
 }
 
@@ -69,9 +68,15 @@ const FAILURE_BODY = 8192
 /** Maximum bytes of one progress report of a tool. */
 const PROGRESS = 65_536
 
-export class Driver {
+/** How a machine is made, and the part of the core that has it. */
+export interface Kind<G extends DrivenGlue> {
+  readonly part: LazyPart<G>
+  make(glue: G, options: Uint8Array): string
+}
+
+export class Driver<G extends DrivenGlue = DrivenGlue> {
   readonly #host: Host
-  readonly #loop: Loop<Effect | Text>
+  readonly #loop: Loop<Effect | Text, G>
   readonly #requests = new Map<number, AbortController>()
   readonly #tools = new Map<number, AbortController>()
   /** The arguments of each call, as transformed by its validator. */
@@ -80,17 +85,14 @@ export class Driver {
   /** The projectId of the turn itself. A host that resumes the turn need not know it. */
   #projectId: string | null
 
-  /** @throws TurnlockError for options that the core rejects */
-  constructor(host: Host, restored: boolean, options: object) {
+  constructor(host: Host, kind: Kind<G>, options: object) {
     this.#host = host
     this.#projectId = host.projectId
     const bytes = encode(JSON.stringify(options))
     this.#loop = new Loop(
+      kind.part,
       {
-        make: (glue) => {
-          if (host.machine === 'request') return glue.request_new(bytes)
-          return restored ? glue.turn_restore(bytes) : glue.turn_new(bytes)
-        },
+        make: (glue) => kind.make(glue, bytes),
         deadline: (glue, handle) => glue.turn_deadline(handle),
         free: (glue, handle) => glue.turn_free(handle),
       },

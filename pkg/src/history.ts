@@ -1,5 +1,7 @@
 /** Histories: converts messages of any shape into the provider's own message list. */
-import { answer, call, core, encode, type Core } from './core.js'
+import type { HistoryGlue } from './core/glue.js'
+import { answer, encode } from './core/instance.js'
+import { history as part } from './core/parts/history.js'
 import { TurnlockError } from './errors.js'
 import type {
   HistoryOptions,
@@ -8,8 +10,9 @@ import type {
   Repair,
   Violation,
 } from './generated/history.js'
-import { onceFreed, stringify } from './pure.js'
+import { onceFreed } from './finalize.js'
 import { readTape, writeTape, type Kept, type Tape } from './tape.js'
+import { stringify } from './text.js'
 
 export type { HistoryOptions, NormalizedHistory }
 
@@ -44,7 +47,7 @@ function ask(
   const kept: Kept = []
   const { numbers, text } = tape(history, kept, options)
   return told(
-    call(core(), (glue) => glue[what](given, numbers, encode(text))),
+    part.call((glue) => glue[what](given, numbers, encode(text))),
     kept,
   )
 }
@@ -79,9 +82,9 @@ export interface GrowingHistory {
  * @throws TurnlockError `dialect.unknown`, `options.invalid`
  */
 export function openHistory(options: HistoryOptions): GrowingHistory {
-  const on: Core = core()
+  const on = part.core()
   const given = encode(stringify(asked(options)))
-  const handle = Number(answer(call(on, (glue) => glue.history_new(given))))
+  const handle = Number(answer(part.callOn(on, (glue) => glue.history_new(given))))
   const thread =
     options.strategy === 'thread' ? { threadId: threadId(options.conversationId ?? '') } : {}
   const messages: unknown[] = []
@@ -90,12 +93,12 @@ export function openHistory(options: HistoryOptions): GrowingHistory {
   let live = true
   const free = () => {
     live = false
-    call(on, (glue) => glue.history_free(handle))
+    part.callOn(on, (glue) => glue.history_free(handle))
   }
   const kept: Kept = []
-  const use = <T>(work: (glue: Core['glue']) => T): T => {
+  const use = <T>(work: (glue: HistoryGlue) => T): T => {
     if (!live) throw new TurnlockError('core.stale_handle', 'the history was freed')
-    return call(on, work)
+    return part.callOn(on, work)
   }
   const history: GrowingHistory = {
     append(...elements) {
@@ -124,7 +127,7 @@ export function openHistory(options: HistoryOptions): GrowingHistory {
     },
     free,
   }
-  onceFreed(history, () => call(on, (glue) => glue.history_free(handle)))
+  onceFreed(history, () => part.callOn(on, (glue) => glue.history_free(handle)))
   return history
 }
 
@@ -143,7 +146,7 @@ function replace(all: unknown[], from: number, items: readonly unknown[]): void 
  */
 export function threadId(conversationId: string, namespace = ''): string {
   const [id, space] = [encode(String(conversationId)), encode(String(namespace))]
-  return answer(call(core(), (glue) => glue.thread_id(id, space)))
+  return answer(part.call((glue) => glue.thread_id(id, space)))
 }
 
 /**
@@ -152,7 +155,7 @@ export function threadId(conversationId: string, namespace = ''): string {
  */
 export function explainRefusal(refusal: string): string[] {
   const bytes = encode(String(refusal))
-  return JSON.parse(answer(call(core(), (glue) => glue.explain_refusal(bytes)))) as string[]
+  return JSON.parse(answer(part.call((glue) => glue.explain_refusal(bytes)))) as string[]
 }
 
 function asked(options: HistoryOptions): HistoryOptions {

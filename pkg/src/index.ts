@@ -1,15 +1,63 @@
 /**
  * Turnlock: bounded tools, valid histories, computed evidence.
  *
- * The core is embedded, and compiled lazily and synchronously at its first use, so neither an init
- * call nor a bundler plug-in is needed. `turnlock/slim` is the same without the embedded core.
+ * The core is embedded in parts, one a capability. Asynchronous operations load theirs when it is
+ * first needed, from a chunk of its own; synchronous ones carry theirs and compile it at the first
+ * call. So neither an init call nor a bundler plug-in is needed, and a page carries what it
+ * imports. `turnlock/slim` is the same without the embedded core.
  *
  * @module
  */
-import { decodeBase64 } from './base64.js'
-import bytes from './bytes.js'
-import { provide } from './core.js'
-
-provide(() => new WebAssembly.Module(decodeBase64(bytes)))
-
-export * from './slim.js'
+export * from './bundle/index.js'
+export { runChain, type Chain, type RunChainOptions } from './chain/chain.js'
+export {
+  patternStats,
+  type PatternEffectiveness,
+  type PatternState,
+  type PatternStats,
+  type PatternStatsOptions,
+} from './chain/learn.js'
+export { classifyQuery, parsePlan } from './chain/pure.js'
+export type * from './chain/types.js'
+export { init, type ModuleSource } from './core/instance.js'
+export { isTurnlockError, TurnlockError } from './errors.js'
+export {
+  diagnose,
+  explainRefusal,
+  normalize,
+  openHistory,
+  threadId,
+  type GrowingHistory,
+  type HistoryOptions,
+  type NormalizedHistory,
+} from './history.js'
+export { anthropic, type AnthropicOptions } from './models/anthropic.js'
+export { customModel } from './models/custom.js'
+export type { Model, ModelRequest } from './models/model.js'
+export { openaiChat, type OpenAIChatOptions } from './models/openai-chat.js'
+export { canonicalize, signature } from './signature.js'
+export { decodeStream, type DeltaDecoder } from './stream.js'
+export { memoryStore, type MemoryStoreOptions } from './stores/memory.js'
+export {
+  checkStore,
+  type Answer,
+  type Commit,
+  type EventGroup,
+  type Kept,
+  type Recalled,
+  type Store,
+} from './stores/store.js'
+export { defineTool, type Tool, type ToolContext, type ToolOptions } from './tools.js'
+export { followTurn, type FollowedTurn, type FollowTurnOptions } from './follow.js'
+export type { Keep } from './kept.js'
+export {
+  cancelTurn,
+  resumeTurn,
+  type Approval,
+  type CancelTurnOptions,
+  type ResumeTurnOptions,
+} from './resume.js'
+export * from './request/index.js'
+export type * from './stores/store.js'
+export { runTurn, type RunTurnOptions, type Turn } from './turn.js'
+export type * from './types.js'

@@ -1,7 +1,4 @@
 /** As `index.ts`, for Cloudflare's workerd, which compiles wasm at build time only. */
-import module from './turnlock.wasm'
-import { provide } from './core.js'
+import './workerd.js'
 
-provide(() => module)
-
-export * from './slim.js'
+export * from './index.js'

@@ -4,15 +4,14 @@
  *
  * @module
  */
-import { answer, call, core, type Core } from './core.js'
-import type { TurnlockError } from './errors.js'
-import type { Glue } from './glue.js'
+import { answer, type Core, type LazyPart, type Part } from './core/instance.js'
+import { isTurnlockError, TurnlockError } from './errors.js'
 
 /** The functions of one kind of machine. */
-export interface Machine {
-  make(glue: Glue): string
-  deadline(glue: Glue, handle: number): number
-  free(glue: Glue, handle: number): void
+export interface Machine<G> {
+  make(glue: G): string
+  deadline(glue: G, handle: number): number
+  free(glue: G, handle: number): void
 }
 
 /** The callbacks of a driver. */
@@ -22,31 +21,55 @@ export interface Hooks<E> {
   now?(): number
   /** The deadline has passed. */
   due(): void
-  /** The core trapped; no effect follows. */
+  /** The part could not be loaded, refused the options, or trapped; no effect follows. */
   fault(error: TurnlockError): void
 }
 
 /** The longest timer; longer ones would fire at once. */
 const LONGEST_TIMER = 2 ** 31 - 1
 
-export class Loop<E> {
-  readonly #machine: Machine
+/** A machine, and the instance that has it. */
+interface Live<G> {
+  readonly part: Part<G>
+  readonly core: Core<G>
+  readonly handle: number
+}
+
+export class Loop<E, G> {
+  readonly #machine: Machine<G>
   readonly #hooks: Hooks<E>
-  readonly #core: Core
-  readonly #handle: number
+  #live: Live<G> | undefined
+  /** Inputs that came while the part was loaded. */
+  #early: ((glue: G, handle: number) => string)[] = []
   readonly #queue: E[] = []
   #draining = false
   #over = false
   #timer: ReturnType<typeof setTimeout> | undefined
   #timerDue = Infinity
 
-  /** @throws TurnlockError for options that the core rejects */
-  constructor(machine: Machine, hooks: Hooks<E>) {
+  constructor(part: LazyPart<G>, machine: Machine<G>, hooks: Hooks<E>) {
     this.#machine = machine
     this.#hooks = hooks
-    this.#core = core()
-    this.#handle = Number(answer(call(this.#core, (glue) => machine.make(glue))))
-    this.#core.onFault.add(this.#fault)
+    void this.#open(part)
+  }
+
+  async #open(lazy: LazyPart<G>): Promise<void> {
+    try {
+      const part = lazy.ready ?? (await lazy.load())
+      // The host may have called after the constructor.
+      await null
+      if (this.#over) return
+      const core = part.core()
+      const handle = Number(answer(part.callOn(core, (glue) => this.#machine.make(glue))))
+      this.#live = { part, core, handle }
+      core.onFault.add(this.#fault)
+    } catch (error) {
+      if (!this.#over) this.#fault(typed(error))
+      return
+    }
+    const early = this.#early
+    this.#early = []
+    for (const work of early) this.tell(work)
   }
 
   get isOver(): boolean {
@@ -58,11 +81,13 @@ export class Loop<E> {
   }
 
   /** Sends an input and performs the resulting effects. */
-  tell(work: (glue: Glue, handle: number) => string): void {
+  tell(work: (glue: G, handle: number) => string): void {
     if (this.#over) return
+    if (!this.#live) return void this.#early.push(work)
+    const { part, core, handle } = this.#live
     let text: string
     try {
-      text = answer(call(this.#core, (glue) => work(glue, this.#handle)))
+      text = answer(part.callOn(core, (glue) => work(glue, handle)))
     } catch {
       return // A trap; `#fault` has notified the driver.
     }
@@ -83,9 +108,11 @@ export class Loop<E> {
 
   /** Sets one timer for all deadlines. An early timer costs less than a reset for each chunk. */
   #schedule(): void {
+    if (!this.#live) return
+    const { part, core, handle } = this.#live
     let due: number
     try {
-      due = call(this.#core, (glue) => this.#machine.deadline(glue, this.#handle))
+      due = part.callOn(core, (glue) => this.#machine.deadline(glue, handle))
     } catch {
       return // A trap; `#fault` has notified the driver.
     }
@@ -108,16 +135,22 @@ export class Loop<E> {
   close(): void {
     this.#over = true
     this.#queue.length = 0
-    this.#core.onFault.delete(this.#fault)
+    this.#early.length = 0
+    this.#live?.core.onFault.delete(this.#fault)
     clearTimeout(this.#timer)
   }
 
   /** Frees the machine. */
   free(): void {
+    if (!this.#live) return
+    const { part, core, handle } = this.#live
     try {
-      call(this.#core, (glue) => this.#machine.free(glue, this.#handle))
+      part.callOn(core, (glue) => this.#machine.free(glue, handle))
     } catch {
       // A trap; this machine has ended already, and `call` notifies the others.
     }
   }
 }
+
+const typed = (error: unknown): TurnlockError =>
+  isTurnlockError(error) ? error : new TurnlockError('core.fault', String(error), undefined, error)

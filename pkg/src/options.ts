@@ -46,13 +46,17 @@ export function checkOptions(given: unknown, rows: Rows, at = ''): void {
     const path = at ? `${at}.${name}` : name
     if (inner) checkOptions(values[name], inner, path)
     else if (inner === undefined && values[name] !== undefined) {
-      const near = (most: number) => Object.keys(rows).find((known) => isNear(known, name, most))
-      const meant = near(1) ?? near(Math.min(2, name.length >> 1))
-      const hint = meant ? `; did you mean \`${meant}\`?` : ''
-      const message = `\`${path}\`: expected an option that exists${hint}`
-      throw new TurnlockError('options.invalid', message)
+      throw unknownOption(path, name, rows)
     }
   }
+}
+
+/** The error of a member that is no option, with the one that may be meant. */
+export function unknownOption(path: string, name: string, rows: object): TurnlockError {
+  const near = (most: number) => Object.keys(rows).find((known) => isNear(known, name, most))
+  const meant = near(1) ?? near(Math.min(2, name.length >> 1))
+  const hint = meant ? `; did you mean \`${meant}\`?` : ''
+  return new TurnlockError('options.invalid', `\`${path}\`: expected an option that exists${hint}`)
 }
 
 function isInstance(given: object): boolean {

@@ -7,7 +7,7 @@
  * @module
  */
 import { TurnlockError } from './errors.js'
-import { isWellFormed } from './pure.js'
+import { isWellFormed } from './text.js'
 
 const TAG = 16
 const MAX_DEPTH = 128

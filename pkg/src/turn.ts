@@ -1,9 +1,13 @@
 /** Runs a turn in a page or a worker. */
-import { Driver } from './driver.js'
+import type { DurableGlue, TurnGlue } from './core/glue.js'
+import { LazyPart } from './core/instance.js'
+import { checkValues, wrong } from './checks.js'
+import { Driver, type Kind } from './driver.js'
 import { TurnlockError } from './errors.js'
 import { eventResponse, readable } from './events.js'
 import { Feed } from './feed.js'
 import type { ToolSpec } from './generated/common.js'
+import { TURN_OPTIONS } from './generated/checks.js'
 import { RUN_TURN_OPTIONS } from './generated/rows.js'
 import type { RunTurnOptions, TurnOptions } from './generated/turn.js'
 import { keepOptions, turnKey } from './kept.js'
@@ -59,13 +63,30 @@ export function runTurn(options: RunTurnOptions): Turn {
   const turn = new RunningTurn({
     ...{ model, tools, requestId, projectId, store, tenant, signal, onTrace },
   })
-  turn.begin(false, {
+  const own: CoreOptions = {
     ...{ dialect: model.dialect, maxRetries: model.maxRetries, mode, policy, messages },
     ...{ requestId, projectId: projectId ?? undefined, conversationId },
     tools: wireTools(tools),
     ...(store && { keep: keepOptions(tenant, keep) }),
-  })
+  }
+  checkTurn(own)
+  turn.begin(false, own)
   return turn
+}
+
+/** Throws for what the core would refuse of a turn's options, except a history that it cannot read. */
+function checkTurn(options: CoreOptions): void {
+  checkValues(options, TURN_OPTIONS)
+  const { messages, requestId, policy, keep, tools = [] } = options
+  if (!messages?.length) throw wrong('messages', 'at least one message')
+  if (requestId === '') throw wrong('requestId', 'a string that is not empty')
+  const known = new Set(tools.map(({ name }) => name))
+  if (policy?.actionTools?.some((name) => !known.has(name))) {
+    throw wrong('policy.actionTools', 'names of tools of this turn')
+  }
+  // A live owner commits three times per lease. Its claims must not expire between commits.
+  const { ttlMs = 86_400_000, leaseMs = 15_000 } = keep ?? {}
+  if (ttlMs < leaseMs) throw wrong('keep.ttlMs', 'at least as long as keep.leaseMs')
 }
 
 /** The common options of all ways to run a turn. */
@@ -82,13 +103,28 @@ export function tracer(options: Pick<RunTurnOptions, 'onTrace'>): RunTurnOptions
 /** The core's options of a turn, but for those that all turns have. */
 export type CoreOptions = Partial<TurnOptions> & { resume?: unknown }
 
+const unkept = new LazyPart<TurnGlue>(async () => (await import('./core/parts/turn.js')).turn)
+const kept = new LazyPart<DurableGlue>(
+  async () => (await import('./core/parts/durable.js')).durable,
+)
+
+/** A turn without a store. */
+const PLAIN: Kind<TurnGlue> = { part: unkept, make: (glue, options) => glue.turn_new(options) }
+/** A turn that is kept in a store. */
+const KEPT: Kind<DurableGlue> = { part: kept, make: (glue, options) => glue.turn_new(options) }
+/** A turn that a store has. */
+const RESTORED: Kind<DurableGlue> = {
+  part: kept,
+  make: (glue, options) => glue.turn_restore(options),
+}
+
 /** A turn that may still wait for its driver. */
 export class RunningTurn implements Turn {
   readonly requestId: string
   readonly result: Promise<TurnResult>
   readonly #host: TurnHost
   readonly #feed = new Feed<TurnEvent>()
-  #driver: Driver | undefined
+  #driver: Pick<Driver, 'send'> | undefined
   #over = false
   /** Inputs that arrived before there was a driver. */
   #early: Record<string, unknown>[] = []
@@ -111,9 +147,7 @@ export class RunningTurn implements Turn {
   }
 
   /**
-   * Makes the core's turn and starts it.
-   *
-   * @throws TurnlockError for options that the core rejects
+   * Makes the core's turn and starts it. What the core refuses is the turn's terminal event.
    */
   begin(restored: boolean, options: CoreOptions): void {
     const { model, tools = {}, store, tenant = '', signal, onTrace } = this.#host
@@ -128,7 +162,7 @@ export class RunningTurn implements Turn {
         onDone: (result) => this.#finish(result),
         onFault: (error) => this.fail(error),
       },
-      restored,
+      restored ? RESTORED : store ? KEPT : PLAIN,
       { ...options, secret: randomHex(32), trace: onTrace !== undefined },
     )
     this.#driver = driver
@@ -209,7 +243,10 @@ export function wireTools(tools: Record<string, Tool> = {}): ToolSpec[] {
   if (typeof tools !== 'object' || tools === null) {
     throw new TurnlockError('options.invalid', '`tools`: expected an object of tools by name')
   }
-  return Object.entries(tools).map(([name, tool]) => {
+  const names = new Set<string>()
+  if (Object.keys(tools).length > 1024) throw wrong('tools', 'at most 1024 tools')
+  return Object.entries(tools).map(([name, tool], index) => {
+    checkName(name, names)
     if (typeof tool?.check !== 'function') {
       throw new TurnlockError(
         'options.invalid',
@@ -218,11 +255,24 @@ export function wireTools(tools: Record<string, Tool> = {}): ToolSpec[] {
     }
     const { description, inputSchema, readOnly, idempotent, dedupe, reuseMs } = tool
     const { timeoutMs, maxResultBytes } = tool
+    if (reuseMs !== undefined && !readOnly) {
+      throw wrong(`tools[${index}].reuseMs`, 'a tool that is readOnly')
+    }
     return {
       ...{ name, description, inputSchema, readOnly, idempotent, dedupe, reuseMs },
       ...{ timeoutMs, maxResultBytes, checks: true },
     }
   })
+}
+
+/** Providers refuse other names, and a model could confuse two that differ only in case. */
+function checkName(name: string, names: Set<string>): void {
+  const no = (reason: string) =>
+    new TurnlockError('tool.invalid_name', `tool \`${name}\`: ${reason}`)
+  if (!/^[\w-]{1,64}$/.test(name)) throw no('expected 1 to 64 of A-Z, a-z, 0-9, _ and -')
+  const plain = name.toLowerCase()
+  if (names.has(plain)) throw no('another tool has this name, but for upper and lower case')
+  names.add(plain)
 }
 
 /** The reason of an aborted signal, as text. */

@@ -20,11 +20,11 @@ import {
 } from 'turnlock'
 import { z } from 'zod'
 import { data } from '../../tests/data.mjs'
-import { core } from '../dist/core.js'
+import { partsOf } from './parts.mjs'
 
 const given = data('stats/given/')
 const says = (data) => async () => ({ data })
-const live = () => core().glue.live_handles()
+const { live } = await partsOf('../dist')
 const all = async (iterable) => {
   const items = []
   for await (const item of iterable) items.push(item)
@@ -99,7 +99,7 @@ test('NFC as the engine has it, for every code point and for strings of marks', 
   fc.assert(property, { numRuns: 3000 })
 })
 
-test('misuse is told before any replicate starts', () => {
+test('misuse is told before any replicate starts', async () => {
   let started = 0
   const replicate = async () => ({ data: started++ })
   const before = live()
@@ -112,9 +112,6 @@ test('misuse is told before any replicate starts', () => {
     [{ seeds: [1, 1, 2] }, 'seeds'],
     [{ schema: 7 }, 'schema'],
     [{ schema: { type: 'nonsense' } }, 'schema'],
-    [{ schema: { properties: { a: { 'x-weight': 0 } } } }, 'schema'],
-    [{ schema: { properties: { a: { 'x-weight': -1 } } } }, 'schema.properties.a.x-weight'],
-    [{ schema: { 'x-compare': 'roughly' } }, 'schema.x-compare'],
     [{ must_agree: ['label'] }, 'must_agree'],
     [{ budget: { cost: 5 } }, 'budget.cost'],
     [{ limits: { max_bytes: -1 } }, 'limits.max_bytes'],
@@ -130,6 +127,18 @@ test('misuse is told before any replicate starts', () => {
   }
   assert.throws(() => bundleTool({ name: 'x', replicate, k: 0 }), { code: 'options.invalid' })
   assert.throws(() => bundleTool({ name: '', replicate }), { code: 'options.invalid' })
+  // What only the core reads.
+  for (const [schema, option] of [
+    [{ properties: { a: { 'x-weight': 0 } } }, 'schema'],
+    [{ properties: { a: { 'x-weight': -1 } } }, 'schema.properties.a.x-weight'],
+    [{ 'x-compare': 'roughly' }, 'schema.x-compare'],
+  ]) {
+    await assert.rejects(
+      runBundle({ task: 't', replicate, schema }).result,
+      (error) => error.code === 'options.invalid' && error.message.includes(option),
+      option,
+    )
+  }
   assert.equal(started, 0)
   assert.equal(live(), before)
 })

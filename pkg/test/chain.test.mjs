@@ -2,7 +2,7 @@
 // chain decides is in tests/chain. Needs the test build (`node scripts/build.mjs --trap`).
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { call, core } from '../../.cache/trap/dist/core.js'
+import { partsOf } from './parts.mjs'
 import {
   classifyQuery,
   isTurnlockError,
@@ -29,7 +29,7 @@ const host = (own) => ({
   synthesize: ({ results }) => results.map(({ result }) => result[0]).join(' and '),
   ...own,
 })
-const live = () => call(core(), (glue) => glue.live_handles())
+const { parts, live } = await partsOf('../../.cache/trap/dist')
 
 test('classifyQuery: the same every time, with its reasons, and options', () => {
   const query = 'Compare the causes of the 1929 and 2008 crises in London and New York.'
@@ -137,7 +137,7 @@ test('a core that traps ends the chain with core.fault, and the next one works',
     for await (const event of chain) {
       events.push(event)
       if (event.type === 'step_started' && event.id === 2) {
-        assert.throws(() => call(core(), (glue) => glue.trap()), { code: 'core.fault' })
+        assert.throws(() => parts.chain.call((glue) => glue.trap()), { code: 'core.fault' })
       }
     }
   })()

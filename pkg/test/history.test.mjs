@@ -243,7 +243,8 @@ for (const dialect of TURNS) {
         })
         const asked = async () => {
           const given = { model: { ...model, dialect }, messages: elements, mode: 'unified' }
-          const { repairs } = await runTurn(given).result
+          const { repairs, error } = await runTurn(given).result
+          if (error) throw error
           return { ...request, repairs }
         }
         const got = await asked().catch(({ code }) => ({ code }))

@@ -13,13 +13,14 @@ import {
   toolRequestPrompts,
 } from 'turnlock'
 import { scriptedModel } from 'turnlock/testing'
-import { core } from '../dist/core.js'
+import { partsOf } from './parts.mjs'
 
+const { live } = await partsOf('../dist')
 const unhandled = []
 process.on('unhandledRejection', (error) => unhandled.push(error))
 after(() => {
   assert.deepEqual(unhandled, [])
-  assert.equal(core().glue.live_handles(), 0, 'every pass is forgotten')
+  assert.equal(live(), 0, 'every pass is forgotten')
 })
 
 const input = { symbol: 'BTC', global_context: { regime: 'calm' } }

@@ -2,7 +2,7 @@
 // (`node scripts/build.mjs --trap`), a copy of the package whose core can be told to trap.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { core, call } from '../../.cache/trap/dist/core.js'
+import { partsOf } from './parts.mjs'
 import {
   canonicalize,
   customModel,
@@ -26,7 +26,9 @@ const answering = customModel(async function* () {
 const shown = async (turn) => {
   for await (const event of turn) if (event.type === 'text') return turn
 }
-const trap = () => assert.throws(() => call(core(), (glue) => glue.trap()), { code: 'core.fault' })
+const { parts } = await partsOf('../../.cache/trap/dist')
+const trap = (name = 'turn') =>
+  assert.throws(() => parts[name].call((glue) => glue.trap()), { code: 'core.fault' })
 
 test('every turn of the instance settles with core.fault, and the next one works', async () => {
   const turns = [1, 2, 3].map(() => runTurn({ model: stalling, messages: user, requestId: 'r' }))
@@ -71,7 +73,7 @@ test('requests and tools of the lost turns are told', async () => {
     wait: defineTool({ description: '', inputSchema: { type: 'object' }, execute: waits }),
   }
   const turn = runTurn({ model: calls, messages: user, tools })
-  for await (const event of turn) if (event.type === 'tool_calls') setTimeout(trap)
+  for await (const event of turn) if (event.type === 'tool_calls') setTimeout(() => trap())
   await turn.result
   assert.equal(told, 1)
 })
@@ -95,7 +97,7 @@ test('a kept turn goes on behind a trap, and its tool is not started again', asy
   const keep = { leaseMs: 100 }
   const options = { model, tools, store, requestId: 'r' }
   const turn = runTurn({ ...options, messages: user, keep })
-  for await (const event of turn) if (event.type === 'text') setTimeout(trap)
+  for await (const event of turn) if (event.type === 'text') setTimeout(() => trap('durable'))
   assert.equal((await turn.result).error.code, 'core.fault')
   let result
   do {
@@ -119,7 +121,7 @@ test('an instance is replaced as often as needed', async () => {
 
 test('a decoder of a lost instance says so', async () => {
   const decoder = decodeStream('openai-chat')
-  trap()
+  trap('stream')
   // Its instance is poisoned, not the package.
   assert.equal(canonicalize('1.0'), '1')
   assert.ok(await shown(runTurn({ model: answering, messages: user })))
@@ -136,7 +138,7 @@ test('a bundle of a lost instance ends with core.fault, and the next one works',
   const running = runBundle({ task: 't', replicate, eventManager })
   const events = running[Symbol.asyncIterator]()
   for (let n = 0; n < 2; n++) assert.equal((await events.next()).value.type, 'replicate_started')
-  trap()
+  trap('evidence')
   await assert.rejects(running.result, { code: 'core.fault' })
   await assert.rejects(events.next(), { code: 'core.fault' })
   assert.deepEqual([told, errors], [2, ['core.fault']])
@@ -152,7 +154,7 @@ test('a pass on the lost instance rejects with core.fault, and its tools are tol
       execute: (_, { signal }) =>
         new Promise(() => {
           signal.addEventListener('abort', () => (told = true))
-          queueMicrotask(trap)
+          queueMicrotask(() => trap('planning'))
         }),
     }),
   }

@@ -12,7 +12,7 @@ import {
   runTurn,
 } from 'turnlock'
 import { z } from 'zod'
-import { core } from '../dist/core.js'
+import { partsOf } from './parts.mjs'
 import { until } from '../../tests/patience.mjs'
 import { createProvider } from '../../tests/provider/server.mjs'
 
@@ -240,19 +240,28 @@ test('a schema that is none is refused at once', () => {
   }
 })
 
-test('misuse throws at the call', () => {
+test('misuse throws at the call', async () => {
   const model = customModel(async function* () {})
   const wrong = [
     [{ model, messages: [] }, 'options.invalid'],
     [{ messages: user }, 'options.invalid'],
     [{ model, messages: user, policy: { maxCycles: 3 } }, 'options.invalid'],
     [{ model, messages: user, policy: { maxTool: 3 } }, 'options.invalid'],
-    [{ model, messages: [{ hello: 1 }] }, 'message.unknown_shape'],
     [{ model, messages: user, tools: { 'a b': list() } }, 'tool.invalid_name'],
     [{ model, messages: user, tools: { a: list(), A: list() } }, 'tool.invalid_name'],
     [{ model, messages: user, tools: { a: {} } }, 'options.invalid'],
   ]
   for (const [options, code] of wrong) assert.throws(() => runTurn(options), { code })
+  // What only the core reads is the terminal event.
+  const turn = runTurn({ model, messages: [{ hello: 1 }] })
+  const events = []
+  for await (const event of turn) events.push(event)
+  assert.deepEqual(
+    events.map(({ type, code, seq }) => [type, code, seq]),
+    [['error', 'message.unknown_shape', 1]],
+  )
+  const { status, error } = await turn.result
+  assert.deepEqual([status, error.code], ['failed', 'message.unknown_shape'])
 })
 
 test('an unreachable model is a typed failure without address or key', async () => {
@@ -447,7 +456,8 @@ test('a hundred turns at once, and nothing stays behind', async () => {
     return runTurn({ model, messages: user, tools: { list_files: list() } }).result
   })
   for (const result of await Promise.all(turns)) assert.equal(result.status, 'complete')
-  await until(() => core().glue.live_handles() <= 1)
+  const { live } = await partsOf('../dist')
+  await until(() => live() <= 1)
 })
 
 test('a server that speaks something else is a typed failure', async () => {

@@ -28,12 +28,12 @@ options! {
     /// Caps on the output. They never change a number.
     pub struct BundleLimits as "BundleLimits" {
         /// Maximum entries of `consensus`, and of `distributions`.
-        max_fields "max_fields?": Option<usize>;
+        max_fields "max_fields?": Option<usize>, whole 0..=u32::MAX as u64;
         /// Maximum entries of `disagreements`.
-        max_diffs "max_diffs?": Option<usize>;
+        max_diffs "max_diffs?": Option<usize>, whole 0..=u32::MAX as u64;
         /// Maximum bytes of the JSON. Metadata, matrix, confidence and counts are never cut, so the
         /// text exceeds a very small cap.
-        max_bytes "max_bytes?": Option<usize>;
+        max_bytes "max_bytes?": Option<usize>, whole 0..=u32::MAX as u64;
     }
 }
 

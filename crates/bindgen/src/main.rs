@@ -3,16 +3,24 @@
 //!
 //! The command itself compiles a web driver and a test runner beside what it is needed for, which
 //! takes some minutes; this crate takes a fraction of that.
+//!
+//! `bindgen deflate <file> <out>`: compresses a file (RFC 1951) as far as the format allows, which
+//! is worth its seconds: a page loads the result.
 
 use std::process::ExitCode;
 
 use wasm_bindgen_cli_support::Bindgen;
 
-const USAGE: &str = "usage: bindgen <web|no-modules> <file.wasm> <folder> [--keep-names]";
+const USAGE: &str = "usage: bindgen <web|no-modules> <file.wasm> <folder> [--keep-names], \
+                     or: bindgen deflate <file> <out>";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    match generate(&args) {
+    let done = match args.as_slice() {
+        [command, input, out] if command == "deflate" => deflate(input, out),
+        args => generate(args),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("bindgen: {why}");
@@ -44,4 +52,17 @@ fn generate(args: &[String]) -> Result<(), String> {
             .generate(folder)
     })
     .map_err(|error| format!("{error:?}"))
+}
+
+fn deflate(input: &str, out: &str) -> Result<(), String> {
+    let bytes = std::fs::read(input).map_err(|error| format!("{input}: {error}"))?;
+    let mut deflated = Vec::new();
+    zopfli::compress(
+        zopfli::Options::default(),
+        zopfli::Format::Deflate,
+        bytes.as_slice(),
+        &mut deflated,
+    )
+    .and_then(|()| std::fs::write(out, deflated))
+    .map_err(|error| format!("{out}: {error}"))
 }

@@ -8,9 +8,11 @@
 //! |---|---|
 //! | `pkg/src/generated/<room>.ts` | the declarations |
 //! | `pkg/src/generated/rows.ts` | the names of options, for the checks at run time |
+//! | `pkg/src/generated/checks.ts` | the values of the core's options, for the checks at run time |
 //! | `pkg/test/types/options.ts` | a check by the compiler: `undefined` is a value of each option |
 //! | `docs/options.md` | the options of each operation |
 
+mod checks;
 mod core_rows;
 mod files;
 mod host;
@@ -69,6 +71,8 @@ fn generated(model: &Model) -> Result<Files, String> {
         files.insert(path, typescript::declarations(model, room)?);
     }
     files.insert(format!("{}/rows.ts", files::GENERATED), names::rows(model)?);
+    let checks = checks::checks(&turnlock::declared())?;
+    files.insert(format!("{}/checks.ts", files::GENERATED), checks);
     files.insert("pkg/test/types/options.ts".to_owned(), type_test::options(model)?);
     files.insert("docs/options.md".to_owned(), markdown::options(model)?);
     Ok(files)

@@ -21,7 +21,11 @@ mod handles;
 pub mod history;
 #[cfg(feature = "planning")]
 pub mod planning;
-#[cfg(feature = "signature")]
+#[cfg(feature = "plans")]
+pub mod plans;
+#[cfg(feature = "requests")]
+pub mod requests;
+#[cfg(any(feature = "signature", feature = "evidence"))]
 pub mod signature;
 #[cfg(feature = "stream")]
 pub mod stream;

@@ -17,6 +17,7 @@ pub fn canonicalize(json: &[u8]) -> String {
 }
 
 /// Signature of `{ tool, action, args, projectId }`.
+#[cfg(feature = "signature")]
 #[wasm_bindgen]
 #[must_use]
 pub fn signature(call: &[u8]) -> String {

@@ -1,11 +1,12 @@
 /** Bundles: k replicates of one task, evidence computed from them, and one atomic result. */
-import { answer, call, core, encode } from '../core.js'
 import { TurnlockError } from '../errors.js'
 import { Feed } from '../feed.js'
-import type { BundleSettings, ReplayBundleOptions, RunBundleOptions } from '../generated/bundle.js'
-import { REPLAY_BUNDLE_OPTIONS, RUN_BUNDLE_OPTIONS } from '../generated/rows.js'
+import type { BundleSettings, RunBundleOptions } from '../generated/bundle.js'
+import { RUN_BUNDLE_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
 import type { JsonSchema } from '../tools.js'
+import { checkValues, wrong } from '../checks.js'
+import { CORE_BUNDLE_OPTIONS } from '../generated/checks.js'
 import { BundleDriver, type Fact } from './driver.js'
 import { normalized, quietly } from './events.js'
 import { strictJson } from './json.js'
@@ -13,7 +14,7 @@ import { redactEvent } from './redact.js'
 import { replicateSchema } from './schema.js'
 import type { BundleEvent, EvidenceBundle } from './types.js'
 
-export type { BundleSettings, ReplayBundleOptions, RunBundleOptions }
+export type { BundleSettings, RunBundleOptions }
 
 /** All inputs to the core. Contains data before redaction. */
 export interface BundleRecording {
@@ -24,7 +25,8 @@ export interface BundleRecording {
 
 /** A running bundle. Iterate over its events, or await its result, or both. */
 export interface RunningBundle extends AsyncIterable<BundleEvent> {
-  /** Resolves with the bundle, even if replicates fail. Rejects only with `core.fault`. */
+  /** Resolves with the bundle, even if replicates fail. Rejects with `core.*`, or with
+   * `options.invalid` for a schema that the core refuses; nothing is started then. */
   readonly result: Promise<EvidenceBundle>
   /** Ends the bundle with the results so far and aborts the signals of running replicates. */
   cancel(reason?: string): void
@@ -35,8 +37,8 @@ export interface RunningBundle extends AsyncIterable<BundleEvent> {
 /**
  * Runs replicates until they agree, all have run, or a budget is spent.
  *
- * Two start at once; a third runs only if they differ (or one is invalid). Iteration throws only
- * `core.fault`. Leaving it with `break` cancels the bundle.
+ * Two start at once; a third runs only if they differ (or one is invalid). Iteration throws only what
+ * `result` rejects with. Leaving it with `break` cancels the bundle.
  *
  * @throws TurnlockError `options.invalid` with the option in its message, before anything is
  * started; `core.load`
@@ -49,11 +51,44 @@ export function runBundle(options: RunBundleOptions): RunningBundle {
 function coreOptions(options: BundleSettings, schema: JsonSchema | undefined): string {
   const { replicate, signal, record, redact, eventManager, jsonSchema, ...own } =
     options as RunBundleOptions
+  let text: string
   try {
-    return strictJson({ ...own, schema })
+    text = strictJson({ ...own, schema })
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new TurnlockError('options.invalid', `\`options\`: ${why}`)
+  }
+  checkValues({ ...own, schema }, CORE_BUNDLE_OPTIONS)
+  checkBundle(own)
+  return text
+}
+
+/** Throws for what the core would refuse, except a schema in which nothing has weight. */
+function checkBundle(own: BundleSettings): void {
+  const { task, k = 3, seeds = [], weights, prices, perReplicate, budget } = own
+  if (task === '') throw wrong('task', 'a string that is not empty')
+  for (const [path, seconds] of [
+    ['perReplicate.seconds', perReplicate?.seconds],
+    ['budget.seconds', budget?.seconds],
+  ] as const) {
+    if (typeof seconds === 'number' && !(seconds > 0 && seconds < 1e9)) {
+      throw wrong(path, 'seconds above 0')
+    }
+  }
+  for (const name of ['must_agree', 'fields'] as const) {
+    if (!(own[name] ?? []).every((path) => /^(\/([^~]|~[01])*)?$/.test(path))) {
+      throw wrong(name, 'JSON Pointers, such as "/label"')
+    }
+  }
+  if (weights && (weights.length !== k || weights.every((weight) => weight === 0))) {
+    throw wrong('weights', 'a weight for each replicate, not all of them 0')
+  }
+  if (typeof budget?.cost === 'number' && !Object.keys(prices ?? {}).length) {
+    throw wrong('budget.cost', '`prices` beside it')
+  }
+  const whole = seeds.every((seed) => Number.isSafeInteger(seed))
+  if (!whole || new Set(seeds).size < seeds.length) {
+    throw wrong('seeds', 'whole numbers, all different')
   }
 }
 
@@ -135,44 +170,4 @@ function abortReason(signal: AbortSignal | undefined): string {
   const reason: unknown = signal?.reason
   if (typeof reason === 'string') return reason
   return reason instanceof Error && reason.message ? reason.message : 'aborted'
-}
-
-/**
- * Replays a recorded bundle without running replicates. The events and the bundle are the same,
- * byte for byte.
- *
- * @param options the `redact` of the recorded run, to get the same output
- * @throws TurnlockError `options.invalid` if `recording` is not a recording
- */
-export function replayBundle(
-  recording: BundleRecording,
-  options: ReplayBundleOptions = {},
-): { events: BundleEvent[]; result: EvidenceBundle } {
-  checkOptions(options, REPLAY_BUNDLE_OPTIONS)
-  const { version, options: text, facts } = recording ?? {}
-  if (version !== 1 || typeof text !== 'string' || !Array.isArray(facts)) {
-    throw new TurnlockError('options.invalid', '`recording`: expected one of version 1')
-  }
-  const on = core()
-  const made = encode(text)
-  const handle = Number(answer(call(on, (glue) => glue.bundle_new(made))))
-  const events: BundleEvent[] = []
-  try {
-    for (const [at, input, data] of facts) {
-      const [bytes, own] = [encode(input), encode(data ?? '')]
-      const said = answer(call(on, (glue) => glue.bundle_handle(handle, at, bytes, own)))
-      const effects =
-        said === '' ? [] : (JSON.parse(said) as { type: string; event: BundleEvent }[])
-      for (const { type, event } of effects) {
-        if (type === 'emit') events.push(redactEvent(event, options.redact))
-      }
-    }
-  } finally {
-    call(on, (glue) => glue.bundle_free(handle))
-  }
-  const last = events.at(-1)
-  if (last?.type !== 'bundle_ready') {
-    throw new TurnlockError('options.invalid', '`recording`: expected one of a bundle that ended')
-  }
-  return { events, result: last.bundle }
 }

@@ -2,7 +2,8 @@
 import type { CombineOptions } from '../generated/bundle.js'
 import { COMBINE_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
-import { canonicalize } from '../pure.js'
+import { answer, encode } from '../core/instance.js'
+import { evidence as part } from '../core/parts/evidence.js'
 import { summarizeReplicates } from './pure.js'
 import type { BundleSummary } from './types.js'
 
@@ -48,7 +49,7 @@ export function combineOutputs(
 function parsed(text: string): { json: unknown } | undefined {
   if (!/^\s*[{[]/.test(text)) return undefined
   try {
-    canonicalize(text)
+    part.call((glue) => answer(glue.canonicalize(encode(text))))
     return { json: JSON.parse(text) }
   } catch {
     return undefined

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { encode } from '../core.js'
+import type { EvidenceGlue } from '../core/glue.js'
+import { answer, encode, LazyPart } from '../core/instance.js'
 import { Loop } from '../loop.js'
 import type { TurnlockError } from '../errors.js'
 import { describe } from '../serialize.js'
@@ -62,20 +63,30 @@ interface Run {
 /** An input as sent to the core: milliseconds since the start, JSON, data of a replicate. */
 export type Fact = [at: number, input: string, data: string | null]
 
+/** Rejects with the error of a text that `JSON.parse` would silently change. */
+export async function checkStrict(text: string): Promise<void> {
+  const part = lazy.ready ?? (await lazy.load())
+  answer(part.call((glue) => glue.canonicalize(encode(text))))
+}
+
+const lazy = new LazyPart<EvidenceGlue>(
+  async () => (await import('../core/parts/evidence.js')).evidence,
+)
+
 export class BundleDriver {
   readonly facts: Fact[] = []
   readonly #host: BundleHost
-  readonly #loop: Loop<Effect>
+  readonly #loop: Loop<Effect, EvidenceGlue>
   readonly #running = new Map<number, AbortController>()
   readonly #record: boolean
 
-  /** @throws TurnlockError for options that the core rejects */
   constructor(host: BundleHost, options: string, record: boolean) {
     this.#host = host
     this.#record = record
     const origin = performance.now()
     const bytes = encode(options)
     this.#loop = new Loop(
+      lazy,
       {
         make: (glue) => glue.bundle_new(bytes),
         deadline: (glue, handle) => glue.bundle_deadline(handle),

@@ -1,10 +1,8 @@
 /** Evidence bundles: the public exports. */
 export {
-  replayBundle,
   runBundle,
   type BundleRecording,
   type BundleSettings,
-  type ReplayBundleOptions,
   type RunBundleOptions,
   type RunningBundle,
 } from './bundle.js'
@@ -35,5 +33,6 @@ export {
   type ModelReplicateOptions,
   type TurnReplicateOptions,
 } from './replicates.js'
+export { replayBundle, type ReplayBundleOptions } from './replay.js'
 export { BUNDLE_HINT, bundleTool, type BundleToolOptions } from './tool.js'
 export type * from './types.js'

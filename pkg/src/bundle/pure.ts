@@ -1,5 +1,6 @@
 /** The synchronous operations on replicates. */
-import { answer, call, core, encode } from '../core.js'
+import { answer, encode } from '../core/instance.js'
+import { evidence as part } from '../core/parts/evidence.js'
 import { TurnlockError } from '../errors.js'
 import type { BundleOptions, DistanceOptions } from '../generated/bundle.js'
 import { BUNDLE_OPTIONS, DISTANCE_OPTIONS } from '../generated/rows.js'
@@ -34,7 +35,7 @@ export function distance(a: unknown, b: unknown, options: DistanceOptions = {}):
   const { schema, null_is_missing } = options
   const head = { schema: replicateSchema(schema).json, null_is_missing }
   const lines = encode([JSON.stringify(head), strictJson(a), strictJson(b)].join('\n'))
-  return Number(answer(call(core(), (glue) => glue.distance(lines))))
+  return Number(answer(part.call((glue) => glue.distance(lines))))
 }
 
 /**
@@ -76,7 +77,7 @@ export function summarizeReplicates(
     throw new TurnlockError('json.too_large', `replicates of ${text.length} characters together`)
   }
   const lines = encode(text)
-  return JSON.parse(answer(call(core(), (glue) => glue.summarize(lines)))) as BundleSummary
+  return JSON.parse(answer(part.call((glue) => glue.summarize(lines)))) as BundleSummary
 }
 
 function quality(
@@ -112,7 +113,7 @@ export function expandBundle(bundle: EvidenceBundle): EvidenceBundle {
     if (!delta) return one
     if (base?.data === undefined) return { ...one, delta }
     const [from, patch] = [encode(strictJson(base.data)), encode(strictJson(delta))]
-    const made = answer(call(core(), (glue) => glue.patch_apply(from, patch)))
+    const made = answer(part.call((glue) => glue.patch_apply(from, patch)))
     return { ...one, data: JSON.parse(made.slice(1)) as unknown }
   })
   return { ...bundle, replicates }

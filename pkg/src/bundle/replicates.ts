@@ -4,9 +4,8 @@ import type { ModelReplicateOptions, TurnReplicateOptions } from '../generated/b
 import { MODEL_REPLICATE_OPTIONS, TURN_REPLICATE_OPTIONS } from '../generated/rows.js'
 import type { Model } from '../models/model.js'
 import { checkOptions } from '../options.js'
-import { canonicalize } from '../pure.js'
 import { runTurn } from '../turn.js'
-import type { ReplicateResult, RunReplicate } from './driver.js'
+import { checkStrict, type ReplicateResult, type RunReplicate } from './driver.js'
 
 export type { ModelReplicateOptions, TurnReplicateOptions }
 
@@ -61,7 +60,7 @@ export function replicateByTurn(options: TurnReplicateOptions): RunReplicate {
       throw new TurnlockError(code, error?.message ?? `the turn ended as ${status}`, { usage })
     }
     try {
-      return { data: read === 'text' ? text : parse(text, read), usage }
+      return { data: read === 'text' ? text : await parse(text, read), usage }
     } catch (error) {
       const { code, message } = error as TurnlockError
       throw new TurnlockError(code, `the answer is no JSON: ${message}`, { usage })
@@ -78,10 +77,10 @@ function seeded(model: Model, seed: number): Model {
   }
 }
 
-function parse(answer: string, read: 'auto' | 'json'): unknown {
+async function parse(answer: string, read: 'auto' | 'json'): Promise<unknown> {
   const text = /^\s*```\w*\s*\n([\s\S]*?)\n?```\s*$/.exec(answer)?.[1] ?? answer
   try {
-    canonicalize(text) // rejects what JSON.parse silently changes: duplicate keys
+    await checkStrict(text)
     return JSON.parse(text)
   } catch (error) {
     // Text that begins like an object or a list was meant to be JSON.

@@ -4,6 +4,8 @@ import { Feed } from '../feed.js'
 import type { RunChainOptions } from '../generated/chain.js'
 import { RUN_CHAIN_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
+import { checkValues, wrong } from '../checks.js'
+import { CHAIN_OPTIONS } from '../generated/checks.js'
 import { ChainDriver, type Callback } from './driver.js'
 import type { ChainEvent, ChainResult } from './types.js'
 
@@ -60,6 +62,12 @@ class RunningChain implements Chain {
     )
     callbacks['refine'] ??= callbacks['search']
     const hooks = Object.fromEntries(HOOKS.map((name) => [name, given[name] !== undefined]))
+    const own = {
+      ...{ query, limits, costs, patterns, classifier, model, enabled },
+      hooks: { ...hooks, cache: cache !== undefined },
+      learned: options.feedback?.wire(),
+    }
+    checkChain(own)
     this.#driver = new ChainDriver(
       {
         callbacks,
@@ -68,11 +76,7 @@ class RunningChain implements Chain {
         onDone: (result) => this.#finish(result),
         onFault: ({ code, message }) => this.#fail({ code, message }),
       },
-      {
-        ...{ query, limits, costs, patterns, classifier, model, enabled },
-        hooks: { ...hooks, cache: cache !== undefined },
-        learned: options.feedback?.wire(),
-      },
+      own,
     )
     const cancel = () => this.cancel(reasonOf(signal))
     signal?.addEventListener('abort', cancel, { once: true })
@@ -118,6 +122,22 @@ class RunningChain implements Chain {
       ...outcome,
       ...{ classification: null, plan, steps: [], refinements: [], completeness: null },
     })
+  }
+}
+
+/** Throws for what the core would refuse of a chain's options. */
+function checkChain(
+  own: Pick<RunChainOptions, 'query' | 'limits' | 'costs' | 'patterns'> & object,
+): void {
+  checkValues(own, CHAIN_OPTIONS)
+  const { query, limits, costs, patterns } = own
+  if (!query.trim()) throw wrong('query', 'a text')
+  if (patterns && !patterns.length) {
+    throw wrong('patterns', 'a list of sequential, parallel and conditional')
+  }
+  const reserve = Math.max(costs?.answer ?? 0, costs?.synthesize ?? 0)
+  if ((limits?.maxCost ?? Infinity) < reserve) {
+    throw wrong('limits.maxCost', 'at least the cost of the answer')
   }
 }
 

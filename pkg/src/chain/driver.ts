@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { encode } from '../core.js'
+import type { ChainGlue } from '../core/glue.js'
+import { encode, LazyPart } from '../core/instance.js'
 import type { TurnlockError } from '../errors.js'
 import { Loop } from '../loop.js'
 import { describe } from '../serialize.js'
@@ -29,16 +30,18 @@ type Effect =
   | { type: 'emit'; event: ChainEvent }
   | { type: 'done'; result: ChainResult }
 
+const lazy = new LazyPart<ChainGlue>(async () => (await import('../core/parts/chain.js')).chain)
+
 export class ChainDriver {
   readonly #host: ChainHost
-  readonly #loop: Loop<Effect>
+  readonly #loop: Loop<Effect, ChainGlue>
   readonly #calls = new Map<number, AbortController>()
 
-  /** @throws TurnlockError for options that the core rejects */
   constructor(host: ChainHost, options: Record<string, unknown>) {
     this.#host = host
     const bytes = encode(JSON.stringify(options))
     this.#loop = new Loop(
+      lazy,
       {
         make: (glue) => glue.chain_new(bytes),
         deadline: (glue, handle) => glue.chain_deadline(handle),

@@ -1,5 +1,6 @@
 /** Effectiveness of each pattern of chains, from user feedback. */
-import { answer, call, core, encode } from '../core.js'
+import { answer, encode } from '../core/instance.js'
+import { plans as part } from '../core/parts/plans.js'
 import type { PatternState, PatternStatsOptions } from '../generated/chain.js'
 import { PATTERN_STATS_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
@@ -26,7 +27,7 @@ export function patternStats(options: PatternStatsOptions = {}): PatternStats {
   const { use = false, enough = 20 } = options
   const ask = (request: Record<string, unknown>) => {
     const bytes = encode(JSON.stringify(request))
-    const text = answer(call(core(), (glue) => glue.chain_learn(bytes))).slice(1)
+    const text = answer(part.call((glue) => glue.chain_learn(bytes))).slice(1)
     return JSON.parse(text) as { state: PatternState; choice: ChainPattern | null }
   }
   let { state } = ask({ state: options.state })

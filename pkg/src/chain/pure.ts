@@ -1,5 +1,6 @@
 /** The synchronous operations of chains. */
-import { answer, call, core, encode } from '../core.js'
+import { answer, encode } from '../core/instance.js'
+import { plans as part } from '../core/parts/plans.js'
 import { TurnlockError } from '../errors.js'
 import type { Classification, ClassifierOptions, Plan, PlanLimits } from './types.js'
 
@@ -16,7 +17,7 @@ export function classifyQuery(query: string, options?: ClassifierOptions): Class
   const given = options ? encode(JSON.stringify(options)) : NOTHING
   const bytes = encode(query)
   return JSON.parse(
-    answer(call(core(), (glue) => glue.classify_query(bytes, given))),
+    answer(part.call((glue) => glue.classify_query(bytes, given))),
   ) as Classification
 }
 
@@ -34,7 +35,7 @@ export function parsePlan(text: string, limits?: PlanLimits): Plan {
   }
   const given = limits ? encode(JSON.stringify(limits)) : NOTHING
   const bytes = encode(text)
-  return JSON.parse(answer(call(core(), (glue) => glue.parse_plan(bytes, given)))) as Plan
+  return JSON.parse(answer(part.call((glue) => glue.parse_plan(bytes, given)))) as Plan
 }
 
 const NOTHING = /* @__PURE__ */ new Uint8Array(0)

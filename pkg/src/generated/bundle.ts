@@ -120,13 +120,13 @@ export interface Price {
 
 /** Caps on the output. They never change a number. */
 export interface BundleLimits {
-  /** Maximum entries of `consensus`, and of `distributions`. */
+  /** Maximum entries of `consensus`, and of `distributions`. 0 to 4294967295. */
   max_fields?: number | undefined
-  /** Maximum entries of `disagreements`. */
+  /** Maximum entries of `disagreements`. 0 to 4294967295. */
   max_diffs?: number | undefined
   /**
    * Maximum bytes of the JSON. Metadata, matrix, confidence and counts are never cut, so the text
-   * exceeds a very small cap.
+   * exceeds a very small cap. 0 to 4294967295.
    */
   max_bytes?: number | undefined
 }

@@ -1,5 +1,7 @@
 /** The synchronous operations around a tool-request pass. */
-import { answer, call, core, encode } from '../core.js'
+import { answer, encode } from '../core/instance.js'
+import type { RequestsGlue } from '../core/glue.js'
+import { requests as part } from '../core/parts/requests.js'
 import { TurnlockError } from '../errors.js'
 import type {
   PromptLint,
@@ -7,13 +9,12 @@ import type {
   ToolInventory,
   ToolRequestPolicy,
 } from '../generated/request.js'
-import type { Glue } from '../glue.js'
-import { stringify } from '../pure.js'
+import { stringify } from '../text.js'
 import type { ParsedToolRequest } from './types.js'
 
 export type { PromptLint, PromptTemplate, ToolInventory }
 
-const ask = <T>(work: (glue: Glue) => string): T => JSON.parse(answer(call(core(), work))) as T
+const ask = <T>(work: (glue: RequestsGlue) => string): T => JSON.parse(answer(part.call(work))) as T
 
 /**
  * Reads a model's request for tools: plain JSON, or JSON in the only fenced block of the text.

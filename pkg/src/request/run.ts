@@ -1,12 +1,16 @@
 /** Runs a tool-request pass in a page or a worker. */
-import { Driver } from '../driver.js'
+import type { PlanningGlue } from '../core/glue.js'
+import { LazyPart } from '../core/instance.js'
+import { checkValues, wrong } from '../checks.js'
+import { Driver, type Kind } from '../driver.js'
 import { isTurnlockError, TurnlockError } from '../errors.js'
 import type { PassOptions, PromptTemplate, ToolRequestOptions } from '../generated/request.js'
+import { PASS_OPTIONS } from '../generated/checks.js'
 import { TOOL_REQUEST_OPTIONS } from '../generated/rows.js'
 import { checkOptions, present } from '../options.js'
-import { stringify } from '../pure.js'
 import { randomHex, randomId } from '../random.js'
 import { describe } from '../serialize.js'
+import { stringify } from '../text.js'
 import { abortReason, checkModel, wireTools } from '../turn.js'
 import type { TraceEvent, Usage } from '../types.js'
 import { redacted } from './redact.js'
@@ -34,6 +38,11 @@ export interface ToolRequestResult<Plan = unknown> {
   usage: Usage
   /** Requests to the model, not counting retries. */
   inferences: number
+}
+
+const PASS: Kind<PlanningGlue> = {
+  part: new LazyPart(async () => (await import('../core/parts/planning.js')).planning),
+  make: (glue, options) => glue.request_new(options),
 }
 
 /** All options except `parsePlan`. */
@@ -113,6 +122,7 @@ function drive(options: AnyOptions): Promise<Done> {
     startedAt: options.startedAt ?? (replay ? 0 : Date.now()),
     trace: onTrace !== undefined,
   }
+  checkPass(machine)
   return new Promise<Done>((resolve, reject) => {
     const over = () => signal?.removeEventListener('abort', onAbort)
     const trace = (event: TraceEvent) => {
@@ -121,7 +131,7 @@ function drive(options: AnyOptions): Promise<Done> {
     }
     const driver = new Driver(
       {
-        ...{ machine: 'request', model, tools: tools ?? {}, projectId: null },
+        ...{ model, tools: tools ?? {}, projectId: null },
         requestId: options.runId ?? (own.runId as string | undefined) ?? '',
         onEvent: () => {},
         room: () => undefined,
@@ -129,7 +139,7 @@ function drive(options: AnyOptions): Promise<Done> {
         onDone: (result) => (over(), resolve(result as unknown as Done)),
         onFault: (error) => (over(), reject(error)),
       },
-      false,
+      PASS,
       machine,
     )
     const onAbort = () => driver.send({ type: 'cancel', reason: abortReason(signal) })
@@ -148,6 +158,25 @@ function checkRecording({ record, replay }: AnyOptions): void {
   if (replay === undefined) return
   if (!Array.isArray(replay)) throw invalid('replay', 'a list of recorded calls')
   if (record !== undefined) throw invalid('record', 'none when replaying')
+}
+
+/** Throws for what the core would refuse of a pass's options. */
+function checkPass(options: PassOptions): void {
+  checkValues(options, PASS_OPTIONS)
+  const { input, planId, runId, replay, tools = [] } = options
+  const isObject = (value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (!isObject(input)) throw wrong('input', 'an object')
+  const context = (input as Record<string, unknown>)['global_context']
+  if (!isObject(context ?? {})) throw wrong('input.global_context', 'an object')
+  for (const [name, id] of Object.entries({ planId, runId })) {
+    if (!id && !replay) throw wrong(name, 'a string that is not empty')
+  }
+  const taken = tools.find(({ name }) => name.toLowerCase() === 'request_tools')
+  if (taken) {
+    const message = `tool \`${taken.name}\`: the pass has a tool of this name`
+    throw new TurnlockError('tool.invalid_name', message)
+  }
 }
 
 const template = (prompt: string | PromptTemplate | undefined): PromptTemplate | undefined =>

@@ -100,10 +100,8 @@ class Exchange<S extends Session> {
     const code = isTurnlockError(error) ? error.code : ''
     const known = refusalOf(code)
     if (known && known.status < 500) return known
-    // These errors concern the history, the only client input that the core parses.
-    if (isTurnlockError(error) && /^(message|json)\./.test(code)) {
-      return new Refusal(400, code, error.message)
-    }
+    const refused = isTurnlockError(error) ? historyRefusal(code, error.message) : undefined
+    if (refused) return refused
     this.#report(error)
     return known ?? new Refusal(500, 'server.failed', 'the server failed')
   }
@@ -331,7 +329,8 @@ class Exchange<S extends Session> {
     // This status tells an `EventSource` not to reconnect, because there are no more events.
     if (first?.done) return new Response(null, { status: 204, headers: named })
     if (first?.value.type === 'error') {
-      const refusal = refusalOf(first.value.code)
+      const { code, message } = first.value
+      const refusal = refusalOf(code) ?? historyRefusal(code, message)
       if (refusal) throw refusal
     }
     const report = (error: unknown) => this.#report(error)
@@ -354,6 +353,10 @@ class Exchange<S extends Session> {
     }
   }
 }
+
+/** The refusal for errors of the history, the only client input that the core parses. */
+const historyRefusal = (code: string, message: string) =>
+  /^(message|json)\./.test(code) ? new Refusal(400, code, message) : undefined
 
 const failureOf = ({ code, message, details }: TurnFailure) =>
   new TurnlockError(code, message, details && { ...details })

@@ -1,8 +1,8 @@
 /**
  * The chat routes as one function of a `Request`: Node, Deno, Bun, workerd, Hono.
  *
- * The core comes with the module that models and tools are imported from: `turnlock` or
- * `turnlock/slim`.
+ * Its turns load the core as those of `turnlock` do. A host of `turnlock/slim` imports
+ * `turnlock/slim/server`.
  *
  * @module
  */

@@ -84,6 +84,8 @@ pub struct Field {
     pub sparse: bool,
     /// Whether options must have the member.
     pub required: bool,
+    /// The one message for everything that is wrong with the value, if there is one.
+    pub expected: Option<&'static str>,
     /// The allowed numbers.
     pub range: Range,
     /// The lines of its documentation.
@@ -102,6 +104,7 @@ fn fields(rows: &[Row], described: impl Iterator<Item = Described>) -> Vec<Field
         name: row.name,
         sparse: row.sparse,
         required: row.required,
+        expected: row.expected,
         range: row.range,
         docs: docs.to_vec(),
         shape,

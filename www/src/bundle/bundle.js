@@ -80,6 +80,16 @@ async function run() {
   }
   byId('bundle-stop').disabled = false
   say('The replicates are at work…')
+  try {
+    await follow(own)
+  } catch (error) {
+    // A schema that the core refuses, or a core that cannot be loaded.
+    if (running === own) say(error.message, true)
+  }
+  if (running === own) byId('bundle-stop').disabled = true
+}
+
+async function follow(own) {
   for await (const event of own) {
     if (running !== own) return
     showInLane(event)
@@ -87,7 +97,6 @@ async function run() {
   }
   const { meta, summary } = await own.result
   if (running !== own) return
-  byId('bundle-stop').disabled = true
   showSummary(summary)
   say(`${many(meta.started, 'replicate')} of ${meta.k} ran: ${STOPPED[meta.stopped]}.`)
 }

@@ -1,18 +1,19 @@
-/** The functions of `src/wasm/mod.rs`. Returned texts that begin with `!` are errors. */
-export interface Glue {
+/** The functions of `crates/wasm`, by part. Returned texts that begin with `!` are errors. */
+
+export interface SignatureGlue {
   canonicalize(json: Uint8Array): string
   signature(call: Uint8Array): string
+}
+
+export interface StreamGlue {
   stream_new(dialect: string): string
   stream_feed(handle: number, bytes: Uint8Array): string
   stream_end(handle: number): string
   stream_free(handle: number): void
-  turn_new(options: Uint8Array): string
-  turn_restore(options: Uint8Array): string
-  request_new(options: Uint8Array): string
-  request_parse(given: Uint8Array): string
-  request_lint(given: Uint8Array): string
-  request_inventory(tools: Uint8Array): string
-  request_prompts(): string
+}
+
+/** What drives a turn or a tool-request pass. */
+export interface DrivenGlue {
   turn_handle(handle: number, nowMs: number, input: Uint8Array): string
   turn_bytes(
     handle: number,
@@ -23,6 +24,30 @@ export interface Glue {
   ): string
   turn_deadline(handle: number): number
   turn_free(handle: number): void
+}
+
+export interface TurnGlue extends DrivenGlue {
+  turn_new(options: Uint8Array): string
+}
+
+/** Turns that are kept in a store. */
+export interface DurableGlue extends TurnGlue {
+  turn_restore(options: Uint8Array): string
+}
+
+export interface PlanningGlue extends DrivenGlue {
+  request_new(options: Uint8Array): string
+}
+
+/** What tool requests need without a pass. */
+export interface RequestsGlue {
+  request_parse(given: Uint8Array): string
+  request_lint(given: Uint8Array): string
+  request_inventory(tools: Uint8Array): string
+  request_prompts(): string
+}
+
+export interface HistoryGlue {
   history_normalize(options: Uint8Array, tape: Uint32Array, text: Uint8Array): Uint8Array
   history_diagnose(options: Uint8Array, tape: Uint32Array, text: Uint8Array): Uint8Array
   history_new(options: Uint8Array): string
@@ -31,6 +56,10 @@ export interface Glue {
   history_free(handle: number): void
   thread_id(conversationId: Uint8Array, namespace: Uint8Array): string
   explain_refusal(refusal: Uint8Array): string
+}
+
+export interface EvidenceGlue {
+  canonicalize(json: Uint8Array): string
   distance(lines: Uint8Array): string
   summarize(lines: Uint8Array): string
   patch_apply(base: Uint8Array, patch: Uint8Array): string
@@ -38,17 +67,25 @@ export interface Glue {
   bundle_handle(handle: number, nowMs: number, input: Uint8Array, data: Uint8Array): string
   bundle_deadline(handle: number): number
   bundle_free(handle: number): void
+}
+
+/** What queries and plans need without a chain. */
+export interface PlansGlue {
   classify_query(query: Uint8Array, options: Uint8Array): string
   parse_plan(text: Uint8Array, limits: Uint8Array): string
+  chain_learn(request: Uint8Array): string
+}
+
+export interface ChainGlue {
   chain_new(options: Uint8Array): string
   chain_handle(handle: number, nowMs: number, input: Uint8Array): string
   chain_deadline(handle: number): number
   chain_free(handle: number): void
-  chain_learn(request: Uint8Array): string
+}
+
+/** Of every part. */
+export interface Glue {
   live_handles(): number
   /** Only in the test build. */
   trap?(): void
 }
-
-/** Creates a new instance of `module` that shares no state with others. */
-export function createInstance(module: WebAssembly.Module): Glue

@@ -1,0 +1,52 @@
+/** Recordings of bundles, computed again. */
+import { answer, encode } from '../core/instance.js'
+import { evidence as part } from '../core/parts/evidence.js'
+import { TurnlockError } from '../errors.js'
+import type { ReplayBundleOptions } from '../generated/bundle.js'
+import { REPLAY_BUNDLE_OPTIONS } from '../generated/rows.js'
+import { checkOptions } from '../options.js'
+import type { BundleRecording } from './bundle.js'
+import { redactEvent } from './redact.js'
+import type { BundleEvent, EvidenceBundle } from './types.js'
+
+export type { ReplayBundleOptions }
+
+/**
+ * Replays a recorded bundle without running replicates. The events and the bundle are the same,
+ * byte for byte.
+ *
+ * @param options the `redact` of the recorded run, to get the same output
+ * @throws TurnlockError `options.invalid` if `recording` is not a recording
+ */
+export function replayBundle(
+  recording: BundleRecording,
+  options: ReplayBundleOptions = {},
+): { events: BundleEvent[]; result: EvidenceBundle } {
+  checkOptions(options, REPLAY_BUNDLE_OPTIONS)
+  const { version, options: text, facts } = recording ?? {}
+  if (version !== 1 || typeof text !== 'string' || !Array.isArray(facts)) {
+    throw new TurnlockError('options.invalid', '`recording`: expected one of version 1')
+  }
+  const on = part.core()
+  const made = encode(text)
+  const handle = Number(answer(part.callOn(on, (glue) => glue.bundle_new(made))))
+  const events: BundleEvent[] = []
+  try {
+    for (const [at, input, data] of facts) {
+      const [bytes, own] = [encode(input), encode(data ?? '')]
+      const said = answer(part.callOn(on, (glue) => glue.bundle_handle(handle, at, bytes, own)))
+      const effects =
+        said === '' ? [] : (JSON.parse(said) as { type: string; event: BundleEvent }[])
+      for (const { type, event } of effects) {
+        if (type === 'emit') events.push(redactEvent(event, options.redact))
+      }
+    }
+  } finally {
+    part.callOn(on, (glue) => glue.bundle_free(handle))
+  }
+  const last = events.at(-1)
+  if (last?.type !== 'bundle_ready') {
+    throw new TurnlockError('options.invalid', '`recording`: expected one of a bundle that ended')
+  }
+  return { events, result: last.bundle }
+}

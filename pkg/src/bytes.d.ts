@@ -1,3 +1,0 @@
-/** The core, in base64. */
-declare const base64: string
-export default base64

@@ -1,0 +1,47 @@
+/** Decoders of provider streams. */
+import { answer } from './core/instance.js'
+import { stream as part } from './core/parts/stream.js'
+import { freed, onceFreed } from './finalize.js'
+import type { Delta, Dialect } from './types.js'
+
+/** Decodes one response. */
+export interface DeltaDecoder {
+  /** Decodes the next bytes, which may be split anywhere. */
+  feed(bytes: Uint8Array): Delta[]
+  /** Ends the stream, returns its last deltas and frees the decoder. */
+  end(): Delta[]
+}
+
+/**
+ * Decodes a provider's stream. The deltas do not depend on the chunking. Malformed input becomes
+ * a delta of type `error`; decoding never throws.
+ *
+ * @throws TurnlockError `dialect.unknown`, `dialect.no_stream`
+ */
+export function decodeStream(dialect: Dialect): DeltaDecoder {
+  const on = part.core()
+  const handle = Number(answer(part.callOn(on, (glue) => glue.stream_new(dialect))))
+  let ended = false
+  const free = () => part.callOn(on, (glue) => glue.stream_free(handle))
+  const decoder: DeltaDecoder = {
+    feed: (bytes) =>
+      ended ? [] : deltas(part.callOn(on, (glue) => glue.stream_feed(handle, bytes))),
+    end() {
+      if (ended) return []
+      ended = true
+      freed(decoder)
+      const last = deltas(part.callOn(on, (glue) => glue.stream_end(handle)))
+      free()
+      return last
+    },
+  }
+  // A decoder that is dropped before its end must not leak the core's memory.
+  onceFreed(decoder, free)
+  return decoder
+}
+
+function deltas(text: string): Delta[] {
+  if (text === '') return []
+  const items = JSON.parse(answer(text)) as (string | Delta)[]
+  return items.map((item) => (typeof item === 'string' ? { type: 'text', text: item } : item))
+}

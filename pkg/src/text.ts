@@ -1,0 +1,34 @@
+/** JSON text and its characters. */
+import { TurnlockError } from './errors.js'
+
+/** `JSON.stringify` with a typed error for values that it cannot serialize. */
+export function stringify(value: unknown): string {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new TurnlockError('json.not_serializable', `the value has no JSON: ${reason}`)
+  }
+  if (text === undefined) {
+    throw new TurnlockError('json.not_serializable', `a ${typeof value} has no JSON`)
+  }
+  return text
+}
+
+/** Refuses a text with lone surrogates. */
+export function requireWellFormed(text: string): void {
+  // TextEncoder would turn two different lone surrogates into the same replacement character.
+  const at = isWellFormed(text) ? -1 : text.search(LONE)
+  if (at >= 0) {
+    throw new TurnlockError('json.lone_surrogate', `lone surrogate at ${at}`, { offset: at })
+  }
+}
+
+const LONE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/
+
+/** Whether a text has no lone surrogates. */
+export function isWellFormed(text: string): boolean {
+  const own = text as { isWellFormed?(): boolean }
+  return own.isWellFormed ? own.isWellFormed() : !LONE.test(text)
+}

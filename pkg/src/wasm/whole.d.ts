@@ -1,0 +1,2 @@
+/** Creates a new instance of a module with all capabilities. */
+export function createInstance(module: WebAssembly.Module): unknown

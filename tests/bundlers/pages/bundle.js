@@ -1,0 +1,11 @@
+import { runBundle } from 'turnlock'
+
+export const run = async () => {
+  const replicate = async () => ({ data: { label: 'a' } })
+  try {
+    const { summary } = await runBundle({ task: 't', replicate }).result
+    return `${summary.confidence} ${summary.consensus['/label']}`
+  } catch (error) {
+    return error.code
+  }
+}
