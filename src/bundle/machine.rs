@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::emit::{id, seconds};
+use super::emit::{clip, id, seconds};
 use super::events::{BundleEvent, BundleScope, BundleWarning, ReplicateScope, ReplicateWarning};
 use super::evidence::Evidence;
 use super::options::{BundleOptions, Stop};
@@ -49,8 +49,7 @@ impl Replicate {
     }
 }
 
-/// Limits on errors: characters of one text, and texts of one replicate.
-const ERROR_CHARS: usize = 1000;
+/// Maximum errors of one replicate.
 const ERRORS: usize = 20;
 
 impl Bundle {
@@ -396,12 +395,4 @@ impl Bundle {
         self.emit(BundleEvent::BundleReady { bundle });
         self.effects.push_back(Effect::Done);
     }
-}
-
-fn clip(mut text: String) -> String {
-    if let Some((end, _)) = text.char_indices().nth(ERROR_CHARS) {
-        text.truncate(end);
-        text.push('…');
-    }
-    text
 }

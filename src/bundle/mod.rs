@@ -63,6 +63,7 @@ mod protocol;
 mod render;
 mod rendered;
 mod results;
+mod stop;
 mod summary;
 mod usage;
 mod write;

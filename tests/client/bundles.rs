@@ -9,9 +9,9 @@ use futures::StreamExt;
 use serde_json::{Value, json};
 use turnlock::json::number_text;
 use turnlock_client::bundle::{
-    BUNDLE_HINT, BundleBudget, BundleLimits, BundleOptions, Encoding, EvidenceBundle,
-    ModelReplicateOptions, Price, Replicate, ReplicateContext, ReplicateError, ReplicateLimits,
-    Stop, bundle_tool, expand_bundle, replay_bundle, replicate_by_model, run_bundle,
+    BUNDLE_HINT, BundleOptions, Encoding, EvidenceBundle, ModelReplicateOptions, Replicate,
+    ReplicateContext, ReplicateError, Replicates, bundle_tool, expand_bundle, replay_bundle,
+    replicate_by_model, run_bundle,
 };
 use turnlock_client::{BoxFuture, MaybeSend, MaybeSync, TurnOptions, TurnStatus, run_turn};
 
@@ -122,8 +122,8 @@ impl Player {
 
     async fn alone(&mut self) -> Result<EvidenceBundle, String> {
         let replicate = self.replicate();
-        let options = BundleOptions::new(self.text("name"), replicate);
-        let mut running = run_bundle(given(options, &self.scenario["options"]).record()).unwrap();
+        let options = given(BundleOptions::new(self.text("name")), &self.scenario["options"]);
+        let mut running = run_bundle(options, Replicates::new(replicate).record()).unwrap();
         let cancel = self.scenario["cancel"].clone();
         let mut events = Vec::new();
         while let Some(event) = running.next().await {
@@ -156,10 +156,10 @@ impl Player {
             "judge",
             "Judges.",
             json!({ "type": "object" }),
-            move |args: Value, context| {
+            Replicates::with_args(move |args: Value, context| {
                 assert_eq!(args, json!({ "text": "x" }), "the arguments reach the replicate");
                 replicate(context)
-            },
+            }),
             |options| given(options, &table),
         );
         let model = model(&self.session, self.text("name"), "turn");
@@ -273,46 +273,11 @@ fn check(fact: bool, what: &str) -> Result<(), String> {
     if fact { Ok(()) } else { Err(what.to_owned()) }
 }
 
-/// The options of a table, each through its own method.
-fn given(mut options: BundleOptions, table: &Value) -> BundleOptions {
-    let whole = |value: &Value| usize::try_from(value.as_u64().unwrap()).unwrap();
-    for (name, value) in table.as_object().into_iter().flatten() {
-        let number = |key: &str| value[key].as_u64();
-        let size = |key: &str| value.get(key).map(whole);
-        let seconds = value["seconds"].as_f64();
-        options = match name.as_str() {
-            "k" => options.k(whole(value)),
-            "parallel" => options.parallel(whole(value)),
-            "concurrency" => options.concurrency(whole(value)),
-            "retries" => options.retries(u32::try_from(whole(value)).unwrap()),
-            "schema" => options.schema(value),
-            "stop" => options.stop(Stop::parse(value.as_str().unwrap()).unwrap()),
-            "model" => options.model(value.as_str().unwrap()),
-            "must_agree" => {
-                options.must_agree(value.as_array().unwrap().iter().map(|f| f.as_str().unwrap()))
-            }
-            "perReplicate" => {
-                let limits = ReplicateLimits::default().tokens(number("tokens"));
-                options.per_replicate(limits.seconds(seconds))
-            }
-            "budget" => {
-                let budget = BundleBudget::default().tokens(number("tokens"));
-                options.budget(budget.seconds(seconds).cost(number("cost")))
-            }
-            "limits" => {
-                let limits = BundleLimits::default().max_fields(size("max_fields"));
-                let limits = limits.max_diffs(size("max_diffs"));
-                options.limits(limits.max_bytes(size("max_bytes")))
-            }
-            "prices" => options.prices(value.as_object().unwrap().iter().map(|(model, price)| {
-                let number = |key: &str| price[key].as_u64();
-                let own = Price::new(number("input").unwrap(), number("output").unwrap());
-                (model, own.cached_input(number("cached_input")))
-            })),
-            other => panic!("the player does not know `{other}`"),
-        };
-    }
-    options
+/// With the options of a table.
+fn given(options: BundleOptions, table: &Value) -> BundleOptions {
+    let mut all: Value = options.to_json().to().unwrap();
+    all.as_object_mut().unwrap().extend(table.as_object().cloned().unwrap_or_default());
+    BundleOptions::from_json(all.into()).unwrap()
 }
 
 /// An event as a line.

@@ -37,7 +37,7 @@ pub async fn play_tables() {
 
 async fn play(scenario: Arc<Value>) -> Vec<String> {
     let host = Host::new(scenario.clone());
-    let mut chain = match run_chain(host.options()) {
+    let mut chain = match run_chain(host.options(), host.callbacks()) {
         Ok(chain) => chain,
         Err(error) => return vec![error.to_string()],
     };

@@ -24,6 +24,7 @@ mod pass_lines;
 mod passes;
 mod passes_kept;
 mod platform;
+mod recordings;
 mod requests;
 mod searches;
 mod site;

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use turnlock::json::Json;
 use turnlock::stream::{Delta, FinishReason, Usage};
 use turnlock_client::bundle::{
-    BundleEvent, BundleLimits, BundleOptions, EvidenceBundle, ModelReplicateOptions, Replicate,
-    ReplicateContext, ReplicateError, ReplicateLimits, ReplicateStatus, Stop, Stopped,
-    TurnReplicateOptions, bundle_tool, replay_bundle_redacted, replicate_by_model,
-    replicate_by_turn, run_bundle,
+    BundleEvent, BundleLimits, BundleOptions, EvidenceBundle, ModelReplicateOptions, ReadAnswer,
+    Replicate, ReplicateContext, ReplicateError, ReplicateLimits, ReplicateStatus, Replicates,
+    Stop, Stopped, bundle_tool, replay_bundle_redacted, replicate_by_model, replicate_by_turn,
+    run_bundle,
 };
 use turnlock_client::{Model, TokenUsage, TurnOptions, run_turn};
 
@@ -20,8 +20,12 @@ use crate::bundles::model;
 use crate::platform::{Seen, sleep, test};
 use crate::site;
 
-async fn ended(options: BundleOptions) -> EvidenceBundle {
-    run_bundle(options).unwrap().result().await.unwrap()
+async fn ended(options: BundleOptions, replicates: Replicates) -> EvidenceBundle {
+    run_bundle(options, replicates).unwrap().result().await.unwrap()
+}
+
+fn options() -> BundleOptions {
+    BundleOptions::new("t")
 }
 
 fn number(context: &ReplicateContext) -> usize {
@@ -31,8 +35,8 @@ fn number(context: &ReplicateContext) -> usize {
 /// Whose connection hangs, before and behind its head.
 const HANGS: [&str; 2] = ["r2", "r3"];
 
-fn hanging(session: &'static str) -> BundleOptions {
-    BundleOptions::new("t", move |context| {
+fn hanging(session: &'static str) -> Replicates {
+    Replicates::new(move |context| {
         let model = model(
             &format!("{session}-{}", context.id),
             "the host cancels",
@@ -40,7 +44,6 @@ fn hanging(session: &'static str) -> BundleOptions {
         );
         replicate_by_model(ModelReplicateOptions::new(model, "go")).unwrap()(context)
     })
-    .stop(Stop::Never)
 }
 
 fn sessions(session: &str) -> Vec<String> {
@@ -49,7 +52,7 @@ fn sessions(session: &str) -> Vec<String> {
 
 #[test]
 async fn dropping_a_bundle_closes_every_connection() {
-    let mut running = run_bundle(hanging("rust-bundle-drop")).unwrap();
+    let mut running = run_bundle(options().stop(Stop::Never), hanging("rust-bundle-drop")).unwrap();
     assert!(running.next().await.is_some());
     for session in sessions("rust-bundle-drop") {
         site::asked(&session).await;
@@ -66,11 +69,7 @@ async fn cancelling_the_turn_closes_those_of_its_bundle() {
         "judge",
         "",
         json!({ "type": "object" }),
-        |_: Value, context: ReplicateContext| {
-            let session = format!("rust-bundle-turn-{}", context.id);
-            let model = model(&session, "the host cancels", HANGS[number(&context) % 2]);
-            replicate_by_model(ModelReplicateOptions::new(model, "go")).unwrap()(context)
-        },
+        hanging("rust-bundle-turn"),
         |bundle| bundle.stop(Stop::Never),
     );
     let own = model("rust-bundle-turn", "a tool of a turn", "turn");
@@ -114,7 +113,7 @@ async fn what_gives_no_json_is_evidence_and_the_bundle_goes_on() {
         ("json.too_large", ReplicateStatus::Invalid),
         ("refused", ReplicateStatus::Error),
     ];
-    let options = BundleOptions::new("t", |context: ReplicateContext| {
+    let replicates = Replicates::new(|context: ReplicateContext| {
         let number = number(&context);
         assert!(number != 1, "in making it");
         async move {
@@ -132,11 +131,11 @@ async fn what_gives_no_json_is_evidence_and_the_bundle_goes_on() {
             }))
         }
     });
-    let options = options.k(12).stop(Stop::Never).check(|data: Value| {
+    let replicates = replicates.check(|data: Value| {
         assert!(data["a"] != 0, "in checking it");
         Ok(())
     });
-    let bundle = ended(options).await;
+    let bundle = ended(options().k(12).stop(Stop::Never), replicates).await;
     for (at, (words, status)) in said.iter().enumerate() {
         let one = &bundle.replicates[at];
         assert!(one.quality.errors[0].starts_with(words), "{at}: {:?}", one.quality);
@@ -153,19 +152,20 @@ struct Labelled {
 
 #[test]
 async fn data_that_does_not_fit_is_kept_with_what_speaks_against_it() {
-    let options = || {
-        BundleOptions::new("t", |context: ReplicateContext| async move {
+    let replicates = || {
+        Replicates::new(|context: ReplicateContext| async move {
             let n = if context.id == "r1" { json!("one") } else { json!(1) };
             Ok::<_, ReplicateError>(Replicate::new(json!({ "n": n })))
         })
     };
     let schema = json!({ "properties": { "n": { "type": "integer" } }, "required": ["n"] });
-    for options in [
-        options().schema(schema),
-        options().typed::<Labelled>(),
-        options().check(|one: Labelled| if one.n == 1 { Ok(()) } else { Err("n".to_owned()) }),
+    let one = |one: Labelled| if one.n == 1 { Ok(()) } else { Err("n".to_owned()) };
+    for (options, replicates) in [
+        (options().schema(Some(schema.into())), replicates()),
+        (options(), replicates().typed::<Labelled>()),
+        (options(), replicates().check(one)),
     ] {
-        let EvidenceBundle { replicates, summary, .. } = ended(options).await;
+        let EvidenceBundle { replicates, summary, .. } = ended(options, replicates).await;
         assert_eq!(replicates[0].data, Some(json!({ "n": "one" }).into()));
         assert!(!replicates[0].quality.valid && !replicates[0].quality.errors.is_empty());
         assert_eq!(summary.consensus["/n"].as_u64(), Some(1));
@@ -179,35 +179,29 @@ async fn data_that_does_not_fit_is_kept_with_what_speaks_against_it() {
 
 #[test]
 async fn misuse_is_told_before_any_replicate_starts() {
-    let options =
-        || BundleOptions::new("t", |_| async { Ok::<_, ReplicateError>(Replicate::new(1)) });
+    let replicates = || Replicates::new(|_| async { Ok::<_, ReplicateError>(Replicate::new(1)) });
     for (options, option) in [
         (options().k(0), "k"),
         (options().epsilon(f64::NAN), "epsilon"),
-        (options().weights([0.0; 3]), "weights"),
-        (options().seeds([1, 1]), "seeds"),
-        (options().schema(7), "schema"),
-        (options().schema(json!({ "type": "nonsense" })), "schema"),
-        (options().must_agree(["label"]), "must_agree"),
-        (options().limits(BundleLimits::default()).task(""), "task"),
+        (options().weights(Some(vec![0.0; 3])), "weights"),
+        (options().seeds(vec![1, 1]), "seeds"),
+        (options().schema(Some(json!(7).into())), "schema"),
+        (options().schema(Some(json!({ "type": "nonsense" }).into())), "schema"),
+        (options().must_agree(vec!["label".to_owned()]), "must_agree"),
+        (options().limits(Some(BundleLimits::default())).task("".into()), "task"),
         (
-            options().per_replicate(ReplicateLimits::default().tokens(Some(0))),
+            options().per_replicate(Some(ReplicateLimits::default().tokens(Some(0)))),
             "perReplicate.tokens",
         ),
     ] {
-        let error = run_bundle(options).unwrap_err();
+        let error = run_bundle(options, replicates()).unwrap_err();
         let named = error.message.contains(&format!("`{option}`"));
         assert!(error.code == "options.invalid" && named, "{error}");
     }
     let asked = Model::openai_chat("", "m");
     assert!(replicate_by_model(ModelReplicateOptions::new(asked, "go")).is_err());
-    let tool = bundle_tool(
-        "judge",
-        "",
-        json!({ "type": "object" }),
-        |_: Value, _| async { Ok::<_, ReplicateError>(Replicate::new(1)) },
-        |bundle| bundle.k(0),
-    );
+    let tool =
+        bundle_tool("judge", "", json!({ "type": "object" }), replicates(), |bundle| bundle.k(0));
     let model = Model::openai_chat("/v1", "m");
     let error = run_turn(TurnOptions::new(model, json!([])).tool(tool)).unwrap_err();
     assert!(error.message.contains("`k`"), "{error}");
@@ -217,8 +211,8 @@ async fn misuse_is_told_before_any_replicate_starts() {
 async fn redaction_runs_before_anything_leaves() {
     let secret = |text: &str| text.contains("sk-");
     let redact = |text: &str| text.replace("sk-", "[key]");
-    let options = || {
-        BundleOptions::new("t", |context: ReplicateContext| async move {
+    let replicates = || {
+        Replicates::new(|context: ReplicateContext| async move {
             if context.id == "r3" {
                 return Err("refused sk-12345");
             }
@@ -226,7 +220,7 @@ async fn redaction_runs_before_anything_leaves() {
             Ok(Replicate::new(json!({ "sk-name": format!("sk-{id}"), "tokens": ["sk-x"], "n": 1 })))
         })
     };
-    let mut running = run_bundle(options().redact(redact).record()).unwrap();
+    let mut running = run_bundle(options(), replicates().redact(redact).record()).unwrap();
     let control = running.control();
     let mut events = Vec::new();
     while let Some(event) = running.next().await {
@@ -244,7 +238,7 @@ async fn redaction_runs_before_anything_leaves() {
     assert!(secret(&serde_json::to_string(&recording).unwrap()));
     let again = replay_bundle_redacted(&recording, redact).unwrap();
     assert_eq!((again.events, again.result), (events, bundle));
-    let failing = ended(options().redact(|_| panic!("no"))).await;
+    let failing = ended(options(), replicates().redact(|_| panic!("no"))).await;
     let text = serde_json::to_string(&failing.replicates).unwrap();
     assert!(!secret(&text) && text.contains("[redaction failed]"), "{text}");
 }
@@ -262,7 +256,7 @@ impl Drop for Dropped {
 async fn a_straggler_is_dropped() {
     let dropped = Seen::new(false);
     let gone = dropped.clone();
-    let options = BundleOptions::new("t", move |context: ReplicateContext| {
+    let replicates = Replicates::new(move |context: ReplicateContext| {
         let gone = gone.clone();
         async move {
             if context.id != "r3" {
@@ -272,7 +266,7 @@ async fn a_straggler_is_dropped() {
             pending().await
         }
     });
-    let bundle = ended(options.parallel(3)).await;
+    let bundle = ended(options().parallel(Some(3)), replicates).await;
     assert_eq!(bundle.meta.stopped, Stopped::Early);
     assert!(dropped.get(), "its future is dropped");
 }
@@ -281,7 +275,7 @@ async fn a_straggler_is_dropped() {
 async fn one_that_takes_too_long_is_dropped_while_others_run() {
     let dropped = Seen::new(false);
     let gone = dropped.clone();
-    let options = BundleOptions::new("t", move |context: ReplicateContext| {
+    let replicates = Replicates::new(move |context: ReplicateContext| {
         let gone = gone.clone();
         async move {
             match context.id.as_str() {
@@ -299,7 +293,7 @@ async fn one_that_takes_too_long_is_dropped_while_others_run() {
         }
     });
     let limits = ReplicateLimits::default().seconds(Some(2.0));
-    let bundle = ended(options.per_replicate(limits)).await;
+    let bundle = ended(options().per_replicate(Some(limits)), replicates).await;
     let status: Vec<_> = bundle.meta.per_replicate.iter().map(|one| one.status).collect();
     assert_eq!(status, [ReplicateStatus::Timeout, ReplicateStatus::Valid, ReplicateStatus::Valid]);
     assert_eq!(bundle.replicates[2].data, Some(json!(true).into()));
@@ -312,7 +306,7 @@ async fn a_ceiling_of_tokens_holds_while_a_replicate_runs() {
         usage.total_tokens = total_tokens;
         usage
     };
-    let options = BundleOptions::new("t", move |context: ReplicateContext| async move {
+    let replicates = Replicates::new(move |context: ReplicateContext| async move {
         if context.id != "r1" {
             return Ok::<_, ReplicateError>(Replicate::new(1).usage(total(5)));
         }
@@ -321,7 +315,7 @@ async fn a_ceiling_of_tokens_holds_while_a_replicate_runs() {
         pending().await
     });
     let limits = ReplicateLimits::default().tokens(Some(100));
-    let bundle = ended(options.k(2).per_replicate(limits)).await;
+    let bundle = ended(options().k(2).per_replicate(Some(limits)), replicates).await;
     let used: Vec<_> = bundle.meta.per_replicate.iter().collect();
     assert_eq!(used[0].status, ReplicateStatus::TokenLimit);
     assert_eq!(used.iter().map(|one| one.usage.unwrap().total).collect::<Vec<_>>(), [101, 5]);
@@ -343,7 +337,7 @@ async fn replicates_by_model_and_by_turn() {
         .system("You are {{who}}.")
         .input(json!({ "text": "it", "rules": [1], "who": "strict" }));
     let by_model = replicate_by_model(by_model).unwrap();
-    let bundle = ended(BundleOptions::new("t", by_model).k(2).stop(Stop::Never)).await;
+    let bundle = ended(options().k(2).stop(Stop::Never), Replicates::new(by_model)).await;
     let data: Vec<_> = bundle.replicates.iter().map(|one| one.data.clone().unwrap()).collect();
     assert_eq!(data, [json!({ "seed": 11 }), json!({ "seed": 23 })].map(Json::from));
     assert_eq!(bundle.meta.usage.total, 18);
@@ -354,12 +348,12 @@ async fn replicates_by_model_and_by_turn() {
     ]);
     assert_eq!(messages, wanted);
     let failing = Model::custom(|_| futures::stream::iter([Err("no model".to_owned())]));
-    let by_turn = TurnReplicateOptions::each(
-        failing,
-        |context| json!([{ "role": "user", "content": context.id }]),
-    );
-    let by_turn = replicate_by_turn(by_turn).unwrap();
-    let mut running = run_bundle(BundleOptions::new("t", by_turn).k(1)).unwrap();
+    let each = move |context: &ReplicateContext| {
+        let messages = json!([{ "role": "user", "content": context.id }]);
+        TurnOptions::new(failing.clone(), messages)
+    };
+    let by_turn = Replicates::new(replicate_by_turn(each, ReadAnswer::Auto));
+    let mut running = run_bundle(options().k(1), by_turn).unwrap();
     let mut why = String::new();
     while let Some(event) = running.next().await {
         if let BundleEvent::ReplicateDone { quality, .. } = event.kind {

@@ -5,7 +5,7 @@ use serde_json::json;
 use turnlock::json::Json;
 use turnlock::tool::Status;
 use turnlock_client::bundle::{
-    BundleOptions, Replicate, ReplicateContext, ReplicateError, run_bundle,
+    BundleOptions, Replicate, ReplicateContext, ReplicateError, Replicates, run_bundle,
 };
 use turnlock_client::{Tool, TurnOptions, TurnStatus, run_turn};
 use wasm_bindgen::closure::Closure;
@@ -117,7 +117,7 @@ async fn a_tool_is_told_why_it_ends() {
 async fn a_replicate_is_told_why_it_ends() {
     let signals = Seen::new(Vec::new());
     let seen = signals.clone();
-    let options = BundleOptions::new("t", move |context: ReplicateContext| {
+    let replicates = Replicates::new(move |context: ReplicateContext| {
         let seen = seen.clone();
         async move {
             if context.id != "r3" {
@@ -127,7 +127,11 @@ async fn a_replicate_is_told_why_it_ends() {
             std::future::pending().await
         }
     });
-    run_bundle(options.parallel(3)).unwrap().result().await.unwrap();
+    run_bundle(BundleOptions::new("t").parallel(Some(3)), replicates)
+        .unwrap()
+        .result()
+        .await
+        .unwrap();
     let signal = signals.lock()[0].clone();
     let message = js_sys::Error::from(signal.reason()).message();
     assert!(signal.aborted() && message == "early", "{message}");

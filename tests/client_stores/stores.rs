@@ -12,6 +12,7 @@
 )]
 #![allow(clippy::indexing_slicing, unreachable_pub)]
 
+mod bounds;
 mod conformance;
 #[cfg(target_arch = "wasm32")]
 mod database;

@@ -1,14 +1,14 @@
 //! What every driver does: it tells the machine what happened, performs what the machine asks for,
 //! in order, and waits no longer than the machine's deadline. It decides nothing.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use futures::StreamExt;
+use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures::future::{AbortHandle, Abortable};
 use futures::stream::FuturesUnordered;
 
@@ -39,18 +39,16 @@ pub(crate) trait Perform<M: Machine> {
     fn perform(&mut self, effect: M::Effect, tasks: &Tasks) -> Option<Self::End>;
 }
 
-/// Inputs on their way to the machine.
-pub(crate) struct Inputs<M: Machine>(Arc<Lock<Queue<M::Input>>>);
-
-struct Queue<I> {
-    inputs: VecDeque<I>,
-    driver: Option<Waker>,
-    over: bool,
+/// Where the inputs of a machine go. What comes behind its end is not kept.
+pub(crate) struct Inputs<M: Machine> {
+    tell: UnboundedSender<M::Input>,
+    /// Until the driver takes it.
+    told: Arc<Lock<Option<UnboundedReceiver<M::Input>>>>,
 }
 
 impl<M: Machine> Clone for Inputs<M> {
     fn clone(&self) -> Self {
-        Self(self.0.clone())
+        Self { tell: self.tell.clone(), told: self.told.clone() }
     }
 }
 
@@ -62,43 +60,14 @@ impl<M: Machine> fmt::Debug for Inputs<M> {
 
 impl<M: Machine> Inputs<M> {
     pub(crate) fn new() -> Self {
-        Self(Arc::new(Lock::new(Queue { inputs: VecDeque::new(), driver: None, over: false })))
+        let (tell, told) = unbounded();
+        Self { tell, told: Arc::new(Lock::new(Some(told))) }
     }
 
-    /// Tells the machine, as soon as it listens. Nobody listens behind the end.
+    /// Tells the machine, as soon as it listens.
     pub(crate) fn tell(&self, input: M::Input) {
-        let mut queue = self.0.lock();
-        if queue.over {
-            return;
-        }
-        queue.inputs.push_back(input);
-        let driver = queue.driver.take();
-        drop(queue);
-        if let Some(driver) = driver {
-            driver.wake();
-        }
-    }
-
-    /// What comes from now on is not kept.
-    fn close(&self) {
-        let mut queue = self.0.lock();
-        queue.over = true;
-        let rest = std::mem::take(&mut queue.inputs);
-        drop(queue);
-        drop(rest);
-    }
-
-    fn next(&self) -> Option<M::Input> {
-        self.0.lock().inputs.pop_front()
-    }
-
-    fn poll_any(&self, cx: &Context<'_>) -> Poll<()> {
-        let mut queue = self.0.lock();
-        if queue.inputs.is_empty() {
-            queue.driver = Some(cx.waker().clone());
-            return Poll::Pending;
-        }
-        Poll::Ready(())
+        // Nobody listens behind the end.
+        let _ = self.tell.unbounded_send(input);
     }
 }
 
@@ -118,22 +87,14 @@ impl Tasks {
     }
 }
 
-/// Until a driver ends, or is given up.
-struct Listening<M: Machine>(Inputs<M>);
-
-impl<M: Machine> Drop for Listening<M> {
-    fn drop(&mut self) {
-        self.0.close();
-    }
-}
-
-/// Drives a machine to its end.
+/// Drives a machine to its end; the machine hears what `inputs` are told from then on.
 pub(crate) async fn drive<M: Machine, P: Perform<M>>(
     mut machine: M,
     mut host: P,
     inputs: Inputs<M>,
 ) -> P::End {
-    let listening = Listening(inputs.clone());
+    let told = inputs.told.lock().take();
+    let mut told = told.unwrap_or_else(|| unbounded().1);
     let mut tasks = Tasks(FuturesUnordered::new());
     let mut timer = Deadline::default();
     loop {
@@ -141,29 +102,28 @@ pub(crate) async fn drive<M: Machine, P: Perform<M>>(
             match machine.poll() {
                 Next::Effect(effect) => {
                     if let Some(end) = host.perform(effect, &tasks) {
-                        drop(listening);
                         return end;
                     }
                 }
                 Next::Wait { until } => break until,
             }
         };
-        if let Some(input) = inputs.next() {
+        // Without a waker: a task that tells something would wake the driver, which is awake.
+        if let Ok(input) = told.try_recv() {
             machine.handle(clock::whole_now(), input);
             continue;
         }
         timer.set(until);
-        let is_due = poll_fn(|cx| {
+        let input = poll_fn(|cx| {
             // Inputs first, then the time: what has come in time counts.
             while let Poll::Ready(Some(_)) = tasks.0.poll_next_unpin(cx) {}
-            if inputs.poll_any(cx).is_ready() {
-                return Poll::Ready(false);
+            if let Poll::Ready(Some(input)) = told.poll_next_unpin(cx) {
+                return Poll::Ready(input);
             }
-            timer.poll(cx).map(|()| true)
+            timer.poll(cx).map(|()| M::due())
         });
-        if is_due.await {
-            machine.handle(clock::whole_now(), M::due());
-        }
+        let input = input.await;
+        machine.handle(clock::whole_now(), input);
     }
 }
 

@@ -9,7 +9,7 @@ use futures::future::{AbortHandle, select};
 use crate::clock;
 use crate::drive::{Inputs, Machine, Perform, Tasks};
 use crate::feed::Feed;
-use crate::guard::{GuardedStream, called, guarded};
+use crate::guard::{GuardedStream, Wanted, called, guarded};
 use crate::http;
 use crate::model::{Model, Opened};
 use crate::platform::{Abort, Active, Dyn, MaybeSend, Platform, Respond, Signal};
@@ -239,9 +239,9 @@ impl<M: Asks> Asked<M> {
                 return failed("tool.invalid_arguments", &format!("{words}: {errors}"));
             }
             let Some(tool) = tool else { return failed("tool.threw", "no such tool") };
-            let mut waiting = Waiting { signal: context.signal.clone(), settled: false };
+            let wanted = Wanted::new(context.signal.clone());
             let settled = tool.run(args, context).await;
-            waiting.settled = true;
+            wanted.settled();
             settled
         }
     }
@@ -284,20 +284,6 @@ impl<M: Asks> Asked<M> {
             let found = recalled.and_then(Result::ok).flatten();
             let found = found.map(|one| (one.text, one.age_ms));
             inputs.tell(Input::Recalled { call, found });
-        }
-    }
-}
-
-/// Tells a tool's `signal` when nobody waits any longer.
-struct Waiting {
-    signal: Signal,
-    settled: bool,
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        if !self.settled {
-            self.signal.abort(None);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::platform::{Active, BoxFuture, BoxStream, MaybeSend, Platform};
+use crate::platform::{Abort, Active, BoxFuture, BoxStream, MaybeSend, Platform, Signal};
 
 /// What `work`, code of the host's, returns; words where it panicked.
 pub(crate) fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, String> {
@@ -17,6 +17,27 @@ where
     F: Future + MaybeSend + 'static,
 {
     Guarded::new(make)?.await
+}
+
+/// Aborts a signal where it is dropped before its call has settled.
+pub(crate) struct Wanted(Option<Signal>);
+
+impl Wanted {
+    pub(crate) fn new(signal: Signal) -> Self {
+        Self(Some(signal))
+    }
+
+    pub(crate) fn settled(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Wanted {
+    fn drop(&mut self) {
+        if let Some(signal) = &self.0 {
+            signal.abort(None);
+        }
+    }
 }
 
 /// Something of the host's, until it is dropped or has panicked.

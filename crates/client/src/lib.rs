@@ -137,9 +137,9 @@ mod tool;
 mod turn;
 
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-pub use bundle::{BundleOptions, RunningBundle, bundle_tool, run_bundle};
+pub use bundle::{BundleOptions, Replicates, RunningBundle, bundle_tool, run_bundle};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-pub use chain::{ChainEvent, ChainOptions, ChainResult, RunningChain, run_chain};
+pub use chain::{Callbacks, ChainEvent, ChainOptions, ChainResult, RunningChain, run_chain};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use error::Error;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]

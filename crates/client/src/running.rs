@@ -3,7 +3,9 @@
 use std::fmt;
 use std::task::{Context, Poll};
 
-use crate::drive::{Inputs, Machine};
+use futures::channel::oneshot;
+
+use crate::drive::{Inputs, Machine, Perform, drive};
 use crate::feed::Feed;
 use crate::platform::{Active, MaybeSend, Platform, Task};
 
@@ -24,6 +26,27 @@ impl<M: Machine, E> fmt::Debug for Running<M, E> {
 impl<M: Machine, E> Running<M, E> {
     pub(crate) fn new() -> Self {
         Self { events: Feed::new(), inputs: Inputs::new(), task: None }
+    }
+
+    /// Drives a machine that has started to its end. Returns what is under way, and what it comes
+    /// to; `host` makes what performs the effects.
+    pub(crate) fn launch<P>(
+        machine: M,
+        host: impl FnOnce(Feed<E>, Inputs<M>) -> P,
+    ) -> (Self, oneshot::Receiver<P::End>)
+    where
+        P: Perform<M> + MaybeSend + 'static,
+        P::End: MaybeSend + 'static,
+        E: MaybeSend + 'static,
+    {
+        let mut running = Self::new();
+        let (settle, result) = oneshot::channel();
+        let host = host(running.events.clone(), running.inputs.clone());
+        let driver = drive(machine, host, running.inputs.clone());
+        running.spawn(async move {
+            let _ = settle.send(driver.await);
+        });
+        (running, result)
     }
 
     /// Runs the driver, to its end, and with it the end of the events.

@@ -46,7 +46,6 @@ pub(crate) type Run = Arc<Dyn![Fn(Json<'static>, ToolContext) -> BoxFuture<'stat
 #[derive(Clone)]
 pub struct Tool {
     spec: ToolSpec,
-    dedupe: Option<Dedupe>,
     /// What is wrong with the schema; told when the tool is used.
     wrong: Option<Error>,
     checks: Vec<Check>,
@@ -96,6 +95,18 @@ impl ToolContext {
     }
 }
 
+/// Declares methods that set a member of the core's declaration.
+macro_rules! settings {
+    ($($(#[$doc:meta])* $name:ident($($value:ident: $type:ty)?) => $set:expr;)*) => {$(
+        $(#[$doc])*
+        #[must_use]
+        pub fn $name(mut self $(, $value: $type)?) -> Self {
+            self.spec.$name = $set;
+            self
+        }
+    )*};
+}
+
 impl Tool {
     /// A tool from an async closure. `schema` is the JSON Schema of the arguments that the model is
     /// shown; with the feature `jsonschema` they are checked against it. Arguments that `A` cannot
@@ -136,15 +147,15 @@ impl Tool {
             })
         });
         // The schema's words are better than serde's: they come first.
-        Self::of(name.into(), description.into(), &schema, run).takes::<A>()
+        Self::of(name.into(), description.into(), &schema, run).takes(readable::<A>)
     }
 
     pub(crate) fn of(name: String, description: String, schema: &impl Serialize, run: Run) -> Self {
         let mut spec = ToolSpec::new(name);
         spec.description = description;
         spec.checks = true;
-        let (dedupe, wrong, checks) = (None, None, Vec::new());
-        let mut tool = Self { spec, dedupe, wrong, checks, action: None, approval: None, run };
+        let (wrong, checks) = (None, Vec::new());
+        let mut tool = Self { spec, wrong, checks, action: None, approval: None, run };
         match to_json(schema) {
             Ok(schema) => {
                 match Validator::of(&schema) {
@@ -161,48 +172,21 @@ impl Tool {
         tool
     }
 
-    /// It has no effect on the world. A repeated call gets the outcome of the first one.
-    #[must_use]
-    pub fn read_only(mut self) -> Self {
-        self.spec.read_only = true;
-        self
-    }
-
-    /// It may run twice with the same idempotency key.
-    #[must_use]
-    pub fn idempotent(mut self) -> Self {
-        self.spec.idempotent = true;
-        self
-    }
-
-    /// What to do with a repeated call. Default [`Dedupe::Block`]; [`Dedupe::Replay`] for read-only
-    /// tools.
-    #[must_use]
-    pub fn dedupe(mut self, dedupe: Dedupe) -> Self {
-        self.dedupe = Some(dedupe);
-        self
-    }
-
-    /// Milliseconds for one call. Default `policy.tool_timeout_ms`.
-    #[must_use]
-    pub fn timeout_ms(mut self, ms: u64) -> Self {
-        self.spec.timeout_ms = Some(ms);
-        self
-    }
-
-    /// Bytes of the result as JSON. Default `policy.max_tool_result_bytes`.
-    #[must_use]
-    pub fn max_result_bytes(mut self, bytes: u64) -> Self {
-        self.spec.max_result_bytes = Some(bytes);
-        self
-    }
-
-    /// Read-only tools, with a store: milliseconds for which another turn of the tenant may use an
-    /// outcome of the same signature instead of executing. Default never.
-    #[must_use]
-    pub fn reuse_ms(mut self, ms: u64) -> Self {
-        self.spec.reuse_ms = Some(ms);
-        self
+    settings! {
+        /// It has no effect on the world. A repeated call gets the outcome of the first one.
+        read_only() => true;
+        /// It may run twice with the same idempotency key.
+        idempotent() => true;
+        /// What to do with a repeated call. Default [`Dedupe::Block`]; [`Dedupe::Replay`] for
+        /// read-only tools.
+        dedupe(dedupe: Dedupe) => Some(dedupe);
+        /// Milliseconds for one call. Default `policy.tool_timeout_ms`.
+        timeout_ms(ms: u64) => Some(ms);
+        /// Bytes of the result as JSON. Default `policy.max_tool_result_bytes`.
+        max_result_bytes(bytes: u64) => Some(bytes);
+        /// Read-only tools, with a store: milliseconds for which another turn of the tenant may use
+        /// an outcome of the same signature instead of executing. Default never.
+        reuse_ms(ms: u64) => Some(ms);
     }
 
     /// Part of the signature, for tools with several actions.
@@ -243,10 +227,9 @@ impl Tool {
         self
     }
 
-    /// Arguments that `A` cannot be read from are refused.
-    pub(crate) fn takes<A: DeserializeOwned>(mut self) -> Self {
-        self.checks
-            .push(Arc::new(|args| args.to::<A>().map(drop).map_err(|error| error.to_string())));
+    /// Arguments for which `readable` fails are refused.
+    pub(crate) fn takes(mut self, readable: fn(&Json<'static>) -> Result<(), String>) -> Self {
+        self.checks.push(Arc::new(readable));
         self
     }
 
@@ -278,9 +261,7 @@ impl Tool {
     }
 
     pub(crate) fn spec(&self) -> ToolSpec {
-        let mut spec = self.spec.clone();
-        spec.dedupe = self.dedupe;
-        spec
+        self.spec.clone()
     }
 
     /// Checks arguments; what panics refuses them.
@@ -305,6 +286,14 @@ impl Tool {
     ) -> BoxFuture<'static, Settled> {
         (self.run)(args, context)
     }
+}
+
+/// Whether a value can be read as `A`.
+///
+/// # Errors
+/// The error of serde.
+pub(crate) fn readable<A: DeserializeOwned>(args: &Json<'static>) -> Result<(), String> {
+    args.to::<A>().map(drop).map_err(|error| error.to_string())
 }
 
 /// Says at most five things, as the npm package does.

@@ -48,6 +48,11 @@ impl TurnOptions {
         }
     }
 
+    /// With a seed for its model; see `Model::seeded`.
+    pub(crate) fn seeded(self, seed: i64) -> Self {
+        Self { model: self.model.seeded(seed), ..self }
+    }
+
     /// A tool that the model may call.
     #[must_use]
     pub fn tool(mut self, tool: Tool) -> Self {

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use turnlock::chain::{Costs, Failure, Limits, Stop};
 use turnlock::json::Json;
 use turnlock_client::chain::{
-    CacheEntry, ChainCache, ChainEventKind, ChainOptions, ChainPath, ChainResult, ChainStatus,
-    Classifier, Complexity, MemoryCache, StepContext, StepError, StepStatus, SynthesisContext,
-    Text, run_chain,
+    CacheEntry, Callbacks, ChainCache, ChainEventKind, ChainOptions, ChainPath, ChainResult,
+    ChainStatus, Classifier, Complexity, MemoryCache, RunningChain, StepContext, StepError,
+    StepStatus, SynthesisContext, Text, run_chain,
 };
 
 use turnlock_client::{BoxFuture, MaybeSend, MaybeSync};
@@ -104,16 +104,25 @@ impl ChainCache for TroubledCache {
     }
 }
 
+type Given = (ChainOptions, Callbacks);
+
+fn compare() -> ChainOptions {
+    ChainOptions::new("Compare the two.")
+}
+
+fn start((options, callbacks): Given) -> RunningChain {
+    run_chain(options, callbacks).unwrap()
+}
+
 /// Every callback there is; steps a, b (conditional) and c (a refinement).
-fn troubled(trouble: &Trouble) -> ChainOptions {
+fn troubled(trouble: &Trouble) -> Given {
     let said = if trouble.at == "answer" { Complexity::Simple } else { Complexity::Complex };
     let plan = json!([
         { "id": "a", "type": "search", "query": "a" },
         { "id": "b", "type": "search", "query": "b", "depends_on": ["a"], "when": "so" },
         { "id": "c", "type": "refine", "depends_on": ["a"] },
     ]);
-    ChainOptions::new(
-        "Compare the two.",
+    let callbacks = Callbacks::new(
         says("answer", trouble, "from memory"),
         says("plan", trouble, plan),
         says("search", trouble, json!(["found"])),
@@ -124,8 +133,8 @@ fn troubled(trouble: &Trouble) -> ChainOptions {
     .assess(says("assess", trouble, 0.5))
     .condition(says("condition", trouble, true))
     .replan(says("replan", trouble, None::<Value>))
-    .cache(TroubledCache(MemoryCache::new(), trouble.clone()))
-    .limits(Limits::default().retry_ms(0).diminishing(0.0))
+    .cache(TroubledCache(MemoryCache::new(), trouble.clone()));
+    (compare().limits(Limits::default().retry_ms(0).diminishing(0.0)), callbacks)
 }
 
 /// A callback that says something, behind its trouble.
@@ -154,7 +163,7 @@ async fn dropping_a_chain_drops_every_callback() {
         // A write to the cache is finished.
         for at in KINDS.into_iter().filter(|at| *at != "set") {
             let trouble = Trouble::new(at, what);
-            let mut chain = run_chain(troubled(&trouble)).unwrap();
+            let mut chain = start(troubled(&trouble));
             let reading = async {
                 while chain.next().await.is_some() {}
                 panic!("{at} did not hang");
@@ -180,8 +189,7 @@ async fn a_call_that_takes_too_long_is_dropped() {
         { "id": 1, "type": "search", "query": "slow" },
         { "id": 2, "type": "search", "query": "quick" },
     ]);
-    let options = ChainOptions::new(
-        "Compare the two.",
+    let callbacks = Callbacks::new(
         async |_| Err::<Text, _>("not asked"),
         move |_| ready(Ok::<_, StepError>(plan.clone())),
         move |context: StepContext| {
@@ -196,9 +204,9 @@ async fn a_call_that_takes_too_long_is_dropped() {
         // While the chain goes on.
         move |_| ready(Ok::<_, StepError>(format!("{} dropped", dropped.get()))),
     )
-    .classify(async |_| Ok::<_, StepError>(Complexity::Complex))
-    .limits(Limits::default().step_ms(2000).max_retries(0));
-    let result = run(options).await.result;
+    .classify(async |_| Ok::<_, StepError>(Complexity::Complex));
+    let options = compare().limits(Limits::default().step_ms(2000).max_retries(0));
+    let result = run((options, callbacks)).await.result;
     assert_eq!(result.outcome.text, "1 dropped");
     assert_eq!(failures(&result)["1"], "chain.timeout");
 }
@@ -210,8 +218,7 @@ async fn dropping_a_chain_closes_its_connections() {
         { "id": 1, "type": "search", "query": "stall" },
         { "id": 2, "type": "search", "query": "stall-head" },
     ]);
-    let options = ChainOptions::new(
-        "Compare the two.",
+    let callbacks = Callbacks::new(
         async |_| Err::<Text, _>("not asked"),
         move |_| ready(Ok::<_, StepError>(plan.clone())),
         move |context: StepContext| async move {
@@ -223,7 +230,7 @@ async fn dropping_a_chain_closes_its_connections() {
         async |_| Err::<Text, _>("not asked"),
     )
     .classify(async |_| Ok::<_, StepError>(Complexity::Complex));
-    let chain = run_chain(options).unwrap();
+    let chain = start((compare(), callbacks));
     site::until("two requests", async || site::requests(session).await.len() == 2).await;
     let closed = async || {
         let requests = site::requests(session).await;
@@ -239,8 +246,8 @@ struct Ended {
     classifier: Option<Classifier>,
 }
 
-async fn run(options: ChainOptions) -> Ended {
-    let mut chain = run_chain(options).unwrap();
+async fn run(given: Given) -> Ended {
+    let mut chain = start(given);
     let (mut classifier, mut ends) = (None, 0);
     while let Some(event) = chain.next().await {
         match event.kind {
@@ -306,15 +313,14 @@ async fn a_panic_is_the_failure_of_its_call() {
 fn searching<R, E, S, W>(
     search: impl Fn(StepContext) -> S + MaybeSend + MaybeSync + 'static,
     synthesize: impl Fn(SynthesisContext) -> W + MaybeSend + MaybeSync + 'static,
-) -> ChainOptions
+) -> Given
 where
     R: serde::Serialize + 'static,
     E: Into<StepError> + 'static,
     S: Future<Output = Result<R, E>> + MaybeSend + 'static,
     W: Future<Output = Result<Text, StepError>> + MaybeSend + 'static,
 {
-    ChainOptions::new(
-        "Compare the two.",
+    let callbacks = Callbacks::new(
         async |_| Ok::<_, StepError>("from memory"),
         async |_| {
             Ok::<_, StepError>(json!([{ "id": 1, "type": "search", "query": "Cafe\u{301}" }]))
@@ -322,8 +328,8 @@ where
         search,
         synthesize,
     )
-    .classify(async |_| Ok::<_, StepError>(Complexity::Complex))
-    .limits(Limits::default().retry_ms(0))
+    .classify(async |_| Ok::<_, StepError>(Complexity::Complex));
+    (compare().limits(Limits::default().retry_ms(0)), callbacks)
 }
 
 struct Unsayable;
@@ -409,7 +415,7 @@ async fn text_without_end() {
         async |context: StepContext| Ok::<_, StepError>([context.query.clone()]),
         async |_| Ok(Text::stream(stream::repeat("more ").map(Ok::<_, StepError>))),
     );
-    let mut chain = run_chain(options).unwrap();
+    let mut chain = start(options);
     while let Some(event) = chain.next().await {
         if event.chunk().is_some() {
             chain.cancel("enough");
@@ -430,11 +436,11 @@ async fn text_without_end() {
 #[test]
 async fn keys_are_those_of_the_npm_package() {
     let cache = MemoryCache::new();
-    let options = searching(
+    let (options, callbacks) = searching(
         async |context: StepContext| Ok::<_, StepError>([context.query.clone()]),
         async |_| Ok("x".into()),
     );
-    let result = run(options.cache(cache.clone()).model("index")).await.result;
+    let result = run((options.model("index".into()), callbacks.cache(cache.clone()))).await.result;
     assert_eq!(result.steps[0].status, StepStatus::Done);
     let keys: Vec<_> = cache.entries().into_keys().collect();
     let key = r#"{"focus":"","inputs":[],"model":"index","query":"Café","type":"search"}"#;
@@ -461,8 +467,7 @@ async fn a_search_refines_where_nothing_else_does() {
             { "id": 2, "type": "refine", "focus": "y" },
         ],
     });
-    let options = ChainOptions::new(
-        "Compare the two.",
+    let callbacks = Callbacks::new(
         async |_| Err::<Text, _>("not asked"),
         move |_| ready(Ok::<_, StepError>(plan.clone())),
         async |context: StepContext| {
@@ -471,15 +476,14 @@ async fn a_search_refines_where_nothing_else_does() {
         async |_| Ok::<_, StepError>("done"),
     )
     .classify(async |_| Ok::<_, StepError>(Complexity::Complex));
-    let result = run(options).await.result;
+    let result = run((compare(), callbacks)).await.result;
     assert_eq!(result.steps[1].result, Some("y from 1".into()));
 }
 
 #[test]
 async fn options_out_of_range_are_refused() {
-    let options = |query: &str| {
-        ChainOptions::new(
-            query,
+    let callbacks = || {
+        Callbacks::new(
             async |_| Ok::<_, StepError>("x"),
             async |_| Ok::<_, StepError>(()),
             async |_| Ok::<_, StepError>(()),
@@ -489,16 +493,16 @@ async fn options_out_of_range_are_refused() {
     let steps = Limits::default().max_steps(0);
     let cost = Costs::default().search(f64::NAN);
     let refused = [
-        (options("  "), "query"),
-        (options("x").limits(steps), "limits.maxSteps"),
-        (options("x").costs(cost), "costs.search"),
-        (options("x").patterns([]), "patterns"),
+        (ChainOptions::new("  "), "query"),
+        (compare().limits(steps), "limits.maxSteps"),
+        (compare().costs(cost), "costs.search"),
+        (compare().patterns(vec![]), "patterns"),
     ];
     for (options, named) in refused {
-        let error = run_chain(options).unwrap_err();
+        let error = run_chain(options, callbacks()).unwrap_err();
         assert_eq!(error.code, "options.invalid");
         assert!(error.message.contains(named), "{error}");
     }
-    let result = run(options("x").enabled(false)).await.result;
+    let result = run((compare().enabled(false), callbacks())).await.result;
     assert_eq!((result.outcome.path, result.classification), (ChainPath::Simple, None));
 }

@@ -9,10 +9,9 @@ use futures::channel::oneshot;
 use futures::future::Shared;
 use futures::stream;
 use serde_json::{Value, json};
-use turnlock::chain;
 use turnlock_client::chain::{
-    AnswerContext, CacheEntry, ChainOptions, Complexity, MemoryCache, StepContext, StepError,
-    StepId, SynthesisContext, Text,
+    AnswerContext, CacheEntry, Callbacks, ChainOptions, Complexity, MemoryCache, StepContext,
+    StepError, StepId, SynthesisContext, Text,
 };
 
 use crate::lines::canonical;
@@ -48,23 +47,28 @@ impl Host {
     }
 
     pub fn options(&self) -> ChainOptions {
-        let query = self.scenario["query"].as_str().unwrap_or(QUERY);
+        let mut options = json!({ "query": self.scenario["query"].as_str().unwrap_or(QUERY) });
+        let own = self.scenario["options"].as_object().cloned().unwrap_or_default();
+        options.as_object_mut().unwrap().extend(own);
+        ChainOptions::from_json(options.into()).unwrap()
+    }
+
+    pub fn callbacks(&self) -> Callbacks {
         let [answer, plan, search, synthesize, refine] = std::array::from_fn(|_| self.clone());
-        let mut options = ChainOptions::new(
-            query,
+        let mut callbacks = Callbacks::new(
             move |context: AnswerContext| ready(answer.answer(&context)),
             move |_| plan.clone().plan(),
             move |context: StepContext| search.clone().searched("search", context),
             move |context: SynthesisContext| synthesize.clone().synthesize(context),
         );
-        options =
-            options.refine(move |context: StepContext| refine.clone().searched("refine", context));
+        callbacks = callbacks
+            .refine(move |context: StepContext| refine.clone().searched("refine", context));
         if let Some(cache) = &self.cache {
-            options = options.cache(cache.clone());
+            callbacks = callbacks.cache(cache.clone());
         }
         if self.scenario.get("classify").is_none_or(|given| !given.is_null()) {
             let host = self.clone();
-            options = options.classify(move |_| {
+            callbacks = callbacks.classify(move |_| {
                 host.next("classify");
                 ready(Ok::<_, StepError>(match host.scenario["classify"].as_str() {
                     Some("simple") => Complexity::Simple,
@@ -75,27 +79,27 @@ impl Host {
         }
         if let Some(said) = self.scenario["assess"].as_array().cloned() {
             let host = self.clone();
-            options = options.assess(move |_| {
+            callbacks = callbacks.assess(move |_| {
                 let at = host.next("assess").min(said.len() - 1);
                 ready(Ok::<_, StepError>(said[at].as_f64().unwrap()))
             });
         }
         if let Some(said) = self.scenario["replan"].as_array().cloned() {
             let host = self.clone();
-            options = options.replan(move |_| {
+            callbacks = callbacks.replan(move |_| {
                 let steps = said.get(host.next("replan")).cloned();
                 ready(Ok::<_, StepError>(steps.filter(|steps| !steps.is_null())))
             });
         }
         if self.scenario["condition"].is_object() {
             let host = self.clone();
-            options = options.condition(move |context| {
+            callbacks = callbacks.condition(move |context| {
                 host.next("condition");
                 let decided = &host.scenario["condition"][context.step.id.to_string()];
                 ready(Ok::<_, StepError>(decided.as_bool().unwrap()))
             });
         }
-        given(options, &self.scenario["options"])
+        callbacks
     }
 
     /// Keys that should be in the cache and are not.
@@ -198,9 +202,14 @@ impl Host {
             return Text::stream(stream::iter([Err::<String, _>(why.to_owned())]));
         }
         if let Some(pieces) = script.as_array().cloned() {
+            // Who cancels at the first piece may be on another thread: no other one comes.
+            let cancelled = self.scenario["cancelOn"] == "text";
             return Text::stream(stream::unfold(0, move |at| {
                 let piece = pieces.get(at).map(|piece| piece.as_str().unwrap().to_owned());
                 async move {
+                    if at > 0 && cancelled {
+                        futures::future::pending::<()>().await;
+                    }
                     if at > 0 {
                         sleep(0).await;
                     }
@@ -216,15 +225,4 @@ impl Host {
         };
         format!("from {}{without}", ids(results)).into()
     }
-}
-
-/// Options of a table.
-fn given(options: ChainOptions, table: &Value) -> ChainOptions {
-    let mut own = json!({ "query": QUERY });
-    for (key, value) in table.as_object().into_iter().flatten() {
-        own[key] = value.clone();
-    }
-    let own = chain::ChainOptions::parse(own.to_string().as_bytes()).unwrap();
-    let options = options.limits(own.limits).costs(own.costs).patterns(own.patterns);
-    options.classifier(own.classifier).model(own.model).enabled(own.enabled)
 }

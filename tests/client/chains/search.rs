@@ -7,9 +7,9 @@ use futures::{StreamExt, future, stream};
 use serde_json::{Value, json};
 use turnlock::chain::{Pattern, Stop};
 use turnlock_client::chain::{
-    AnswerContext, ChainOptions, ChainPath, ChainResult, ChainStatus, Complexity, MemoryCache,
-    PatternStats, PlanContext, StepContext, StepError, StepStatus, SynthesisContext, Text,
-    run_chain,
+    AnswerContext, Callbacks, ChainOptions, ChainPath, ChainResult, ChainStatus, Complexity,
+    MemoryCache, PatternStats, PlanContext, StepContext, StepError, StepStatus, SynthesisContext,
+    Text, run_chain,
 };
 
 use super::invariants;
@@ -84,10 +84,9 @@ fn refined(context: &StepContext) -> String {
 type Searched = Seen<Vec<String>>;
 
 /// Models behind the provider, a search over the library; `searched` is filled.
-fn host(query: &str, session: &'static str, searched: &Searched) -> ChainOptions {
+fn host(query: &str, session: &'static str, searched: &Searched) -> (ChainOptions, Callbacks) {
     let searched = searched.clone();
-    ChainOptions::new(
-        query,
+    let callbacks = Callbacks::new(
         move |context: AnswerContext| async move {
             written(session, &context.query, signal!(context)).await
         },
@@ -103,7 +102,8 @@ fn host(query: &str, session: &'static str, searched: &Searched) -> ChainOptions
             written(session, &report(&context), signal!(context)).await
         },
     )
-    .refine(async |context: StepContext| Ok::<_, StepError>(refined(&context)))
+    .refine(async |context: StepContext| Ok::<_, StepError>(refined(&context)));
+    (ChainOptions::new(query), callbacks)
 }
 
 struct Ran {
@@ -111,8 +111,8 @@ struct Ran {
     result: ChainResult,
 }
 
-async fn run(options: ChainOptions) -> Ran {
-    let mut chain = run_chain(options).unwrap();
+async fn run((options, callbacks): (ChainOptions, Callbacks)) -> Ran {
+    let mut chain = run_chain(options, callbacks).unwrap();
     let mut events = Vec::new();
     while let Some(event) = chain.next().await {
         events.push(serde_json::to_value(&event).unwrap());
@@ -184,8 +184,8 @@ async fn what_was_searched_is_not_searched_again() {
     let (session, cache) = ("rust-chain-cache", MemoryCache::new());
     let play = async || {
         let searched = Searched::default();
-        let options = host(COMPARE, session, &searched).cache(cache.clone());
-        let Ran { result, .. } = run(options).await;
+        let (options, callbacks) = host(COMPARE, session, &searched);
+        let Ran { result, .. } = run((options, callbacks.cache(cache.clone()))).await;
         let count = searched.lock().len();
         (result, count)
     };
@@ -217,8 +217,7 @@ async fn cancelled_in_the_middle() {
     let control = Seen::new(None::<turnlock_client::chain::ChainControl>);
     let cancels = control.clone();
     let session = "rust-chain-cancel";
-    let options = ChainOptions::new(
-        COMPARE,
+    let callbacks = Callbacks::new(
         async |_| Err::<Text, _>("not asked"),
         move |context: PlanContext| async move {
             let pieces = ask(session, "planner", &context.prompt, signal!(context)).await;
@@ -235,7 +234,7 @@ async fn cancelled_in_the_middle() {
         },
         async |_| Err::<Text, _>("not asked"),
     );
-    let chain = run_chain(options).unwrap();
+    let chain = run_chain(ChainOptions::new(COMPARE), callbacks).unwrap();
     control.set(Some(chain.control()));
     let result = chain.result().await;
     assert_eq!(
@@ -256,8 +255,7 @@ async fn feedback_is_counted_by_pattern() {
             { "id": 2, "type": "search", "query": "y" },
         ],
     });
-    let options = ChainOptions::new(
-        COMPARE,
+    let callbacks = Callbacks::new(
         async |_| Ok::<_, StepError>("x"),
         move |_| ready(Ok::<_, StepError>(plan.clone())),
         async |context: StepContext| Ok::<_, StepError>([context.query.clone()]),
@@ -269,7 +267,7 @@ async fn feedback_is_counted_by_pattern() {
     )
     .classify(async |_| Ok::<_, StepError>(Complexity::Complex))
     .feedback(stats.clone());
-    let chain = run_chain(options).unwrap();
+    let chain = run_chain(ChainOptions::new(COMPARE), callbacks).unwrap();
     let control = chain.control();
     control.feedback(true).await;
     drop(chain);

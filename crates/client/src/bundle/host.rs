@@ -1,34 +1,37 @@
-//! Does what the machine of a bundle asks for: runs replicates, cancels them, waits. Decides
-//! nothing.
+//! Performs the effects of a bundle: runs replicates and cancels them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use futures::channel::oneshot;
 use futures::future::AbortHandle;
 
-use super::options::{Check, Prepared, Run};
+use super::options::{Check, Replicates};
 use super::record::{BundleRecording, Fact};
-use super::redact::{Redact, redacted};
+use super::redact::redacted;
 use super::replicate::{Replicate, ReplicateContext, ReplicateError, tokens};
-use super::run::RunningBundle;
+use super::run::{BundleControl, RunningBundle};
 use crate::clock;
-use crate::drive::{Inputs, Machine, Perform, Tasks, drive};
+use crate::drive::{Inputs, Machine, Perform, Tasks};
+use crate::error::Error;
 use crate::feed::Feed;
 use crate::lock::Lock;
 use crate::platform::{Abort, MaybeSend, Signal};
 use crate::running::Running;
+use crate::schema::Validator;
 use turnlock::Next;
 use turnlock::bundle::{
-    Bundle, BundleEvent, Effect, Event, EvidenceBundle, Input, Outcome, Rendered,
+    Bundle, BundleEvent, BundleOptions, Effect, Event, EvidenceBundle, Input, Outcome, Rendered,
 };
 use turnlock::json::Json;
 use turnlock::limits;
 
-/// What was told, if it is recorded.
+/// Errors of a schema that are reported for one replicate; the core's own cap.
+const ERRORS: usize = 20;
+
+/// The inputs so far, if they are recorded.
 pub(super) type Tape = Option<Arc<Lock<BundleRecording>>>;
 
-/// The core's machine, on a clock that begins with it: a recording says exactly what it was told.
+/// The core's machine, on a clock that begins with it, as in its recording.
 pub(super) struct Told {
     bundle: Bundle,
     origin: u64,
@@ -66,50 +69,73 @@ impl Machine for Told {
     }
 }
 
-/// Runs a bundle.
-pub(super) fn launch(prepared: Prepared) -> RunningBundle {
-    let Prepared { text, bundle, run, checks, redact, record } = prepared;
-    let (settle, result) = oneshot::channel();
-    let tape = record.then(|| Arc::new(Lock::new(BundleRecording::new(text))));
-    let mut running = Running::new();
-    let inputs = running.inputs.clone();
-    let replicates = Replicates {
-        run,
-        checks,
-        redact,
-        events: running.events.clone(),
-        inputs: inputs.clone(),
-        running: BTreeMap::new(),
-        ready: None,
-    };
-    let mut machine = Told { bundle, origin: clock::whole_now(), tape: tape.clone() };
-    running.spawn(async move {
-        machine.handle(clock::whole_now(), Input::Start);
-        if let Some(bundle) = drive(machine, replicates, inputs).await {
-            let _ = settle.send(bundle);
-        }
-    });
-    RunningBundle { running, tape, result }
+/// The machine, and every check of data.
+///
+/// # Errors
+/// `options.invalid` with the option in its message.
+pub(super) fn prepared(
+    options: BundleOptions,
+    replicates: &Replicates,
+) -> Result<(Bundle, Arc<[Check]>), Error> {
+    let validator = options.schema.as_ref().map_or(Ok(None), Validator::of);
+    let bundle = Bundle::new(options)?;
+    let wrong = |why: String| Error::new("options.invalid", format!("`schema`: {why}"));
+    let by_schema =
+        |schema: Validator| -> Check { Arc::new(move |data| schema.errors(data, ERRORS)) };
+    // The schema's words are better than serde's: they come first.
+    let first = validator.map_err(wrong)?.map(by_schema);
+    Ok((bundle, first.into_iter().chain(replicates.checks.iter().cloned()).collect()))
 }
 
-struct Replicates {
-    run: Run,
+/// Runs a bundle. `args` are those of a [`bundle_tool`](super::bundle_tool)'s call.
+pub(super) fn launch(
+    options: BundleOptions,
+    replicates: Replicates,
+    args: Json<'static>,
+) -> Result<RunningBundle, Error> {
+    let recorded = || Arc::new(Lock::new(BundleRecording::new(options.to_json().to_text())));
+    let tape = replicates.record.then(recorded);
+    let (bundle, checks) = prepared(options, &replicates)?;
+    let origin = clock::whole_now();
+    let mut machine = Told { bundle, origin, tape: tape.clone() };
+    machine.handle(origin, Input::Start);
+    let (running, result) = Running::launch(machine, |events, inputs| Host {
+        replicates,
+        args: Arc::new(args),
+        checks,
+        events,
+        inputs,
+        running: BTreeMap::new(),
+        ready: None,
+    });
+    let control = BundleControl { inputs: running.inputs.clone(), tape };
+    Ok(RunningBundle { running, control, result })
+}
+
+struct Host {
+    replicates: Replicates,
+    args: Arc<Json<'static>>,
     checks: Arc<[Check]>,
-    redact: Option<Redact>,
     events: Feed<Event>,
     inputs: Inputs<Told>,
     running: BTreeMap<usize, (AbortHandle, Signal)>,
-    /// The bundle, as its event brought it.
+    /// The bundle of the last event.
     ready: Option<Rendered<EvidenceBundle>>,
 }
 
-impl Perform<Told> for Replicates {
+impl Perform<Told> for Host {
     /// The bundle.
     type End = Option<Rendered<EvidenceBundle>>;
 
     fn perform(&mut self, effect: Effect, tasks: &Tasks) -> Option<Self::End> {
         match effect {
-            Effect::Emit(event) => self.show(event),
+            Effect::Emit(event) => {
+                let event = redacted(event, self.replicates.redact.as_ref());
+                if let BundleEvent::BundleReady { bundle, .. } = &event.kind {
+                    self.ready = Some(bundle.clone());
+                }
+                self.events.push(event);
+            }
             Effect::Run { replicate, seed, attempt } => {
                 let signal = Signal::default();
                 let attempt = self.attempt(replicate, seed, attempt, signal.clone());
@@ -127,16 +153,8 @@ impl Perform<Told> for Replicates {
     }
 }
 
-impl Replicates {
-    fn show(&mut self, event: Event) {
-        let event = redacted(event, self.redact.as_ref());
-        if let BundleEvent::BundleReady { bundle, .. } = &event.kind {
-            self.ready = Some(bundle.clone());
-        }
-        self.events.push(event);
-    }
-
-    /// One attempt at a replicate, and what it comes to.
+impl Host {
+    /// Runs one attempt at a replicate, and tells its outcome.
     fn attempt(
         &self,
         replicate: usize,
@@ -150,56 +168,34 @@ impl Replicates {
             seed,
             attempt,
             signal,
+            args: self.args.clone(),
             report: Arc::new(move |usage| {
                 report.tell(Input::Usage { replicate, attempt, tokens: tokens(usage) });
             }),
         };
-        let (run, checks, inputs) = (self.run.clone(), self.checks.clone(), self.inputs.clone());
+        let (run, checks) = (self.replicates.run.clone(), self.checks.clone());
+        let inputs = self.inputs.clone();
         async move {
-            let settled = Settled::of(run(context).await, &checks);
-            inputs.tell(settled.input(replicate, attempt));
+            let ended = run(context).await;
+            let (data, usage, model) = match ended {
+                Ok(Replicate { data, usage, model }) => {
+                    (data.map_err(|error| error.to_string()), usage, model)
+                }
+                Err(ReplicateError { message, usage }) => (Err(message), usage, None),
+            };
+            let outcome = match data {
+                Ok(text) => {
+                    Outcome::Data { errors: checked(&text, &checks), json: text.into_bytes() }
+                }
+                Err(message) => Outcome::Failed { message },
+            };
+            let tokens = usage.map(tokens);
+            inputs.tell(Input::Settled { replicate, attempt, outcome, tokens, model });
         }
     }
 }
 
-/// What an attempt came to, with its words.
-struct Settled {
-    data: Result<(String, Vec<String>), String>,
-    usage: Option<turnlock::bundle::Tokens>,
-    model: Option<String>,
-}
-
-impl Settled {
-    fn of(ended: Result<Replicate, ReplicateError>, checks: &[Check]) -> Self {
-        match ended {
-            Ok(Replicate { data, usage, model }) => Self {
-                data: match data {
-                    Ok(text) => {
-                        let errors = checked(&text, checks);
-                        Ok((text, errors))
-                    }
-                    Err(error) => Err(error.to_string()),
-                },
-                usage: usage.map(tokens),
-                model,
-            },
-            Err(ReplicateError { message, usage }) => {
-                Self { data: Err(message), usage: usage.map(tokens), model: None }
-            }
-        }
-    }
-
-    fn input(self, replicate: usize, attempt: u32) -> Input {
-        let outcome = match self.data {
-            Ok((text, errors)) => Outcome::Data { json: text.into_bytes(), errors },
-            Err(message) => Outcome::Failed { message },
-        };
-        let (tokens, model) = (self.usage, self.model);
-        Input::Settled { replicate, attempt, outcome, tokens, model }
-    }
-}
-
-/// What the checks say against a text; of one that the core refuses, the core says why.
+/// The errors of the checks for a text. Of a text that the core refuses, the core says why.
 fn checked(text: &str, checks: &[Check]) -> Vec<String> {
     if checks.is_empty() {
         return Vec::new();

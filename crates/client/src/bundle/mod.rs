@@ -10,22 +10,20 @@ mod run;
 mod strict;
 mod tool;
 
-pub use options::BundleOptions;
+pub use options::Replicates;
 pub use record::{
     BundleRecording, ReplayedBundle, expand_bundle, replay_bundle, replay_bundle_redacted,
 };
 pub use replicate::{Replicate, ReplicateContext, ReplicateError};
-pub use replicates::{
-    ModelReplicateOptions, ReadAnswer, TurnReplicateOptions, replicate_by_model, replicate_by_turn,
-};
+pub use replicates::{ModelReplicateOptions, ReadAnswer, replicate_by_model, replicate_by_turn};
 pub use run::{BundleControl, RunningBundle, run_bundle};
 pub use tool::{BUNDLE_HINT, bundle_tool};
 pub use turnlock::bundle::{
-    BundleBudget, BundleCounts, BundleEvent, BundleLimits, BundleMeta, BundleReplicate,
-    BundleScope, BundleSource, BundleSummary, BundleWarning, CancelReason, ConfidenceReason,
-    DisagreeingValue, Disagreement, Distribution, Encoding, Envelope, Event, EvidenceBundle,
-    InvalidReplicate, ItemAgreement, NumberDistribution, PatchKind, PatchOperation, Price, Quality,
-    Rendered, ReplicateLimits, ReplicateMeta, ReplicateScope, ReplicateStatus, ReplicateWarning,
-    SchemaName, Shown, Stop, Stopped, Support, SupportMethod, Tokens, ValueCount,
+    BundleBudget, BundleCounts, BundleEvent, BundleLimits, BundleMeta, BundleOptions,
+    BundleReplicate, BundleScope, BundleSource, BundleSummary, BundleWarning, CancelReason,
+    ConfidenceReason, DisagreeingValue, Disagreement, Distribution, Encoding, Envelope, Event,
+    EvidenceBundle, InvalidReplicate, ItemAgreement, NumberDistribution, PatchKind, PatchOperation,
+    Price, Quality, Rendered, ReplicateLimits, ReplicateMeta, ReplicateScope, ReplicateStatus,
+    ReplicateWarning, SchemaName, Shown, Stop, Stopped, Support, SupportMethod, Tokens, ValueCount,
     ValueDistribution,
 };

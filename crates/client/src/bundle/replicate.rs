@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::platform::{Dyn, Signal};
 use turnlock::bundle::Tokens;
 use turnlock::stream::TokenUsage;
+use turnlock::json::Json;
 
 /// What a replicate is told.
 #[derive(Clone)]
@@ -22,6 +23,8 @@ pub struct ReplicateContext {
     pub attempt: u32,
     #[cfg_attr(not(target_arch = "wasm32"), expect(dead_code, reason = "the web's"))]
     pub(crate) signal: Signal,
+    /// Those of a `bundle_tool`'s call.
+    pub(super) args: Arc<Json<'static>>,
     pub(super) report: Arc<Dyn![Fn(TokenUsage)]>,
 }
 

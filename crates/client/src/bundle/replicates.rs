@@ -1,6 +1,5 @@
 //! Replicates that a model, or a whole turn with tools, makes.
 
-use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -8,16 +7,15 @@ use serde::Serialize;
 use super::options::{Attempt, attempt};
 use super::replicate::{Replicate, ReplicateContext, ReplicateError};
 use super::strict::strict_text;
+use crate::clock;
 use crate::error::Error;
 use crate::json::to_json;
 use crate::model::Model;
-use crate::platform::{Dyn, MaybeSend, MaybeSync};
-use crate::tool::Tool;
+use crate::platform::{MaybeSend, MaybeSync};
 use crate::turn::{TurnOptions, run_turn};
 use turnlock::json::Json;
 use turnlock::json::shell::is_space;
 use turnlock::limits;
-use turnlock::turn::{Mode, Policy};
 use turnlock::turn::{TurnResult, TurnStatus};
 
 /// How an answer is read.
@@ -77,89 +75,6 @@ impl ModelReplicateOptions {
     }
 }
 
-/// Makes the history of a replicate.
-type Messages = Arc<Dyn![Fn(&ReplicateContext) -> Result<Json<'static>, Error>]>;
-
-/// What [`replicate_by_turn`] takes.
-#[derive(Clone)]
-pub struct TurnReplicateOptions {
-    model: Model,
-    messages: Messages,
-    tools: Vec<Tool>,
-    mode: Option<Mode>,
-    policy: Option<Policy>,
-    read: ReadAnswer,
-}
-
-impl fmt::Debug for TurnReplicateOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TurnReplicateOptions").field("model", &self.model).finish_non_exhaustive()
-    }
-}
-
-impl TurnReplicateOptions {
-    /// A model, and the history as in [`TurnOptions::new`].
-    pub fn new(model: Model, messages: impl Serialize) -> Self {
-        let messages = to_json(&messages);
-        Self::of(model, Arc::new(move |_| messages.clone()))
-    }
-
-    /// A model, and what makes the history for a replicate.
-    pub fn each<M: Serialize>(
-        model: Model,
-        messages: impl Fn(&ReplicateContext) -> M + MaybeSend + MaybeSync + 'static,
-    ) -> Self {
-        Self::of(model, Arc::new(move |context| to_json(&messages(context))))
-    }
-
-    fn of(model: Model, messages: Messages) -> Self {
-        let (mode, policy, read) = (None, None, ReadAnswer::Auto);
-        Self { model, messages, tools: Vec::new(), mode, policy, read }
-    }
-
-    /// Tools that the model may call.
-    #[must_use]
-    pub fn tools(mut self, tools: impl IntoIterator<Item = Tool>) -> Self {
-        self.tools.extend(tools);
-        self
-    }
-
-    /// Two phases (the default), or the plain loop.
-    #[must_use]
-    pub fn mode(mut self, mode: Mode) -> Self {
-        self.mode = Some(mode);
-        self
-    }
-
-    /// Limits and switches.
-    #[must_use]
-    pub fn policy(mut self, policy: Policy) -> Self {
-        self.policy = Some(policy);
-        self
-    }
-
-    /// How the answer is read. Default [`ReadAnswer::Auto`].
-    #[must_use]
-    pub fn read(mut self, read: ReadAnswer) -> Self {
-        self.read = read;
-        self
-    }
-
-    async fn run(self, context: ReplicateContext) -> Result<Replicate, ReplicateError> {
-        let messages = (self.messages)(&context).map_err(ReplicateError::from)?;
-        let mut options =
-            TurnOptions::new(self.model.seeded(context.seed), messages).tools(self.tools);
-        if let Some(mode) = self.mode {
-            options = options.mode(mode);
-        }
-        if let Some(policy) = self.policy {
-            options = options.policy(policy);
-        }
-        let turn = run_turn(options).map_err(ReplicateError::from)?;
-        settled(turn.result().await, self.read)
-    }
-}
-
 /// Replicates from one model call each. The seed goes along where the wire has a field for it
 /// (`seed` for OpenAI Chat and what speaks it, `random_seed` for Mistral, and to custom models);
 /// elsewhere it does nothing. Providers promise best effort only.
@@ -171,31 +86,48 @@ pub fn replicate_by_model(
     options: ModelReplicateOptions,
 ) -> Result<impl Fn(ReplicateContext) -> Attempt + MaybeSend + MaybeSync + Clone + 'static, Error> {
     let ModelReplicateOptions { model, prompt, system, input, read } = options;
+    model.checked()?;
     let input = input?;
     let message = |role: &'static str, text: &str| {
-        Ok::<_, Error>(Json::object([
-            ("role", role.into()),
-            ("content", fill(text, &input)?.into()),
-        ]))
+        let content = fill(text, &input)?;
+        Ok::<_, Error>(Json::object([("role", role.into()), ("content", content.into())]))
     };
     let system = system.map(|system| message("system", &system)).transpose()?;
     let messages = system.into_iter().chain([message("user", &prompt)?]).collect();
-    replicate_by_turn(TurnReplicateOptions::new(model, Json::Array(messages)).read(read))
+    let options = TurnOptions::new(model, Json::Array(messages));
+    // Each turn has an id of its own.
+    let each = move |_: &ReplicateContext| options.clone().request_id(clock::random_id());
+    Ok(replicate_by_turn(each, read))
 }
 
-/// Replicates from a whole turn each, with tools if it has any. Seeds as in
-/// [`replicate_by_model`].
+/// Replicates from a whole turn each, with tools if it has any. `each` makes the options of a
+/// replicate's turn; seeds as in [`replicate_by_model`].
 ///
-/// # Errors
-/// `options.invalid` for a model without an address.
+/// ```no_run
+/// # use serde_json::json;
+/// # use turnlock_client::{Model, Tool, TurnOptions};
+/// # use turnlock_client::bundle::{ReadAnswer, Replicates, replicate_by_turn};
+/// # fn of(model: Model, search: Tool) -> Replicates {
+/// let each = move |_: &_| {
+///     let messages = json!([{ "role": "user", "content": "Is the Ashby lighthouse lit?" }]);
+///     TurnOptions::new(model.clone(), messages).tool(search.clone())
+/// };
+/// Replicates::new(replicate_by_turn(each, ReadAnswer::Auto))
+/// # }
+/// ```
 pub fn replicate_by_turn(
-    options: TurnReplicateOptions,
-) -> Result<impl Fn(ReplicateContext) -> Attempt + MaybeSend + MaybeSync + Clone + 'static, Error> {
-    options.model.checked()?;
-    Ok(move |context| {
-        let options = options.clone();
-        attempt(move || options.run(context))
-    })
+    each: impl Fn(&ReplicateContext) -> TurnOptions + MaybeSend + MaybeSync + 'static,
+    read: ReadAnswer,
+) -> impl Fn(ReplicateContext) -> Attempt + MaybeSend + MaybeSync + Clone + 'static {
+    let each = Arc::new(each);
+    move |context| {
+        let each = each.clone();
+        attempt(move || async move {
+            let options = each(&context).seeded(context.seed);
+            let turn = run_turn(options).map_err(ReplicateError::from)?;
+            settled(turn.result().await, read)
+        })
+    }
 }
 
 fn settled(result: TurnResult, read: ReadAnswer) -> Result<Replicate, ReplicateError> {

@@ -1,25 +1,29 @@
 //! A bundle under way.
 
+use std::ops::Deref;
+
 use futures::channel::oneshot;
 
 use super::host::{Tape, Told, launch};
-use super::options::BundleOptions;
+use super::options::Replicates;
 use super::record::BundleRecording;
 use crate::drive::{Inputs, Machine};
 use crate::error::Error;
 use crate::running::{Running, stream_of_events};
-use turnlock::bundle::{Event, EvidenceBundle, Rendered};
+use turnlock::bundle::{BundleOptions, Event, EvidenceBundle, Rendered};
+use turnlock::json::Json;
 
 /// Runs replicates until they agree, all have run, or a budget is spent.
 ///
 /// Two start at once; a third runs only when they differ (or one is invalid). They run side by
-/// side; reading the events is optional. Dropping it cancels it.
+/// side; reading the events is optional. Dropping it cancels it. With the feature `jsonschema`,
+/// replicates are also checked against the `schema` of the options.
 ///
 /// ```no_run
 /// use futures::StreamExt;
 /// use serde_json::json;
 /// use turnlock_client::bundle::{
-///     BundleOptions, ModelReplicateOptions, replicate_by_model, run_bundle,
+///     BundleOptions, ModelReplicateOptions, Replicates, replicate_by_model, run_bundle,
 /// };
 /// use turnlock_client::{Error, Model};
 ///
@@ -27,8 +31,8 @@ use turnlock::bundle::{Event, EvidenceBundle, Rendered};
 /// let model = Model::openai_chat("/api/v1", "gpt-5-mini");
 /// let judge = ModelReplicateOptions::new(model, "Is this spam? Answer as {\"spam\": …}: {{text}}")
 ///     .input(json!({ "text": "You have won a causeway." }));
-/// let options = BundleOptions::new("spam", replicate_by_model(judge)?).must_agree(["/spam"]);
-/// let mut running = run_bundle(options)?;
+/// let options = BundleOptions::new("spam").k(5).must_agree(vec!["/spam".to_owned()]);
+/// let mut running = run_bundle(options, Replicates::new(replicate_by_model(judge)?))?;
 /// while let Some(event) = running.next().await {
 ///     println!("{:?}", event.kind);
 /// }
@@ -43,25 +47,26 @@ use turnlock::bundle::{Event, EvidenceBundle, Rendered};
 ///
 /// # Panics
 /// Natively, outside of a tokio runtime.
-pub fn run_bundle(options: BundleOptions) -> Result<RunningBundle, Error> {
-    Ok(launch(options.prepare()?))
+pub fn run_bundle(options: BundleOptions, replicates: Replicates) -> Result<RunningBundle, Error> {
+    launch(options, replicates, Json::Null)
 }
 
-/// A bundle under way: a stream of its events, `bundle_ready` the last. Dropping it before its end
-/// cancels it: the replicates are dropped, and their connections close.
+/// A bundle under way: a stream of its events, `bundle_ready` the last. It derefs to its
+/// [`BundleControl`]. Dropping it before its end cancels it: the replicates are dropped, and their
+/// connections close.
 #[derive(Debug)]
 pub struct RunningBundle {
     /// The events, redacted.
     pub(super) running: Running<Told, Event>,
-    pub(super) tape: Tape,
-    pub(super) result: oneshot::Receiver<Rendered<EvidenceBundle>>,
+    pub(super) control: BundleControl,
+    pub(super) result: oneshot::Receiver<Option<Rendered<EvidenceBundle>>>,
 }
 
 /// Stops a bundle from elsewhere. It does not keep the bundle alive.
 #[derive(Debug, Clone)]
 pub struct BundleControl {
-    inputs: Inputs<Told>,
-    tape: Tape,
+    pub(super) inputs: Inputs<Told>,
+    pub(super) tape: Tape,
 }
 
 impl BundleControl {
@@ -70,29 +75,26 @@ impl BundleControl {
         self.inputs.tell(Told::cancel(reason.into()));
     }
 
-    /// With [`BundleOptions::record`]: what was told so far; complete when the bundle is over.
+    /// With [`Replicates::record`]: what was told so far; complete when the bundle is over.
     #[must_use]
     pub fn recording(&self) -> Option<BundleRecording> {
         self.tape.as_ref().map(|tape| tape.lock().clone())
     }
 }
 
-impl RunningBundle {
-    /// Ends the bundle with what there is; running replicates are dropped.
-    pub fn cancel(&self, reason: impl Into<String>) {
-        self.running.cancel(reason);
-    }
+impl Deref for RunningBundle {
+    type Target = BundleControl;
 
-    /// For whoever stops the bundle while another reads it.
+    fn deref(&self) -> &BundleControl {
+        &self.control
+    }
+}
+
+impl RunningBundle {
+    /// For a task that stops the bundle while another reads it.
     #[must_use]
     pub fn control(&self) -> BundleControl {
-        BundleControl { inputs: self.running.inputs.clone(), tape: self.tape.clone() }
-    }
-
-    /// With [`BundleOptions::record`]: what was told so far; complete when the bundle is over.
-    #[must_use]
-    pub fn recording(&self) -> Option<BundleRecording> {
-        self.control().recording()
+        self.control.clone()
     }
 
     /// The bundle, whatever became of the replicates. Events that were not read are dropped.
@@ -109,7 +111,7 @@ impl RunningBundle {
         self.running.events.leave();
         let bundle = (&mut self.result).await;
         // Only a runtime that is being torn down drops a driver.
-        bundle.map_err(|_| Error::new("core.fault", "no answer"))
+        bundle.ok().flatten().ok_or_else(|| Error::new("core.fault", "no answer"))
     }
 }
 

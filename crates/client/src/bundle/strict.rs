@@ -1,99 +1,71 @@
 //! Host values as strict JSON: what serde_json would quietly change is refused.
 
-use std::fmt;
-
-use serde::ser::{self, Serialize, Serializer};
+use serde::ser::{self, Error as _, Serialize, Serializer};
 
 use crate::error::Error;
 
 /// The JSON text of a value.
 ///
 /// # Errors
-/// `json.not_serializable`: NaN and infinities, which serde_json makes `null` of; keys that are no
-/// texts; what the value itself refuses.
+/// `json.not_serializable`: NaN and infinities, of which serde_json makes `null`; keys that are no
+/// strings; errors of the value itself.
 pub(super) fn strict_text(value: &(impl Serialize + ?Sized)) -> Result<String, Error> {
-    let wrong =
-        |why: String| Error::new("json.not_serializable", format!("the value has no JSON: {why}"));
-    value.serialize(Finite).map_err(|NotFinite(why)| wrong(why))?;
-    serde_json::to_string(value).map_err(|error| wrong(error.to_string()))
+    let text = value.serialize(Finite).and_then(|()| serde_json::to_string(value));
+    text.map_err(|why| Error::new("json.not_serializable", format!("the value has no JSON: {why}")))
 }
 
-/// Walks a value, looks at its numbers, and writes nothing.
+/// Checks the numbers of a value, and writes nothing.
 #[derive(Clone, Copy)]
 struct Finite;
 
-#[derive(Debug)]
-struct NotFinite(String);
-
-impl fmt::Display for NotFinite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NotFinite {}
-
-impl ser::Error for NotFinite {
-    fn custom<T: fmt::Display>(words: T) -> Self {
-        Self(words.to_string())
-    }
-}
-
-type Walked = Result<(), NotFinite>;
-type Inside = Result<Finite, NotFinite>;
+type Walked = Result<(), serde_json::Error>;
 
 macro_rules! leaves {
-    ($($name:ident($($arg:ty),*);)*) => {
+    ($($name:ident($($arg:ty),*))*) => {
         $(fn $name(self, $(_: $arg),*) -> Walked { Ok(()) })*
     };
 }
 
+macro_rules! wrappers {
+    ($($name:ident($($arg:ty),*))*) => {
+        $(fn $name<T: Serialize + ?Sized>(self, $(_: $arg,)* value: &T) -> Walked {
+            value.serialize(self)
+        })*
+    };
+}
+
+/// What opens a value with others inside, and the trait by which these are walked.
 macro_rules! inside {
-    ($($name:ident($($arg:ty),*);)*) => {
-        $(fn $name(self, $(_: $arg),*) -> Inside { Ok(self) })*
+    ($($name:ident($($arg:ty),*) -> $kind:ident;)*) => {
+        $(type $kind = Self; fn $name(self, $(_: $arg),*) -> Result<Self, Self::Error> { Ok(self) })*
     };
 }
 
 impl Serializer for Finite {
     type Ok = ();
-    type Error = NotFinite;
-    type SerializeSeq = Self;
-    type SerializeTuple = Self;
-    type SerializeTupleStruct = Self;
-    type SerializeTupleVariant = Self;
-    type SerializeMap = Self;
-    type SerializeStruct = Self;
-    type SerializeStructVariant = Self;
+    type Error = serde_json::Error;
 
     leaves! {
-        serialize_bool(bool);
-        serialize_i8(i8);
-        serialize_i16(i16);
-        serialize_i32(i32);
-        serialize_i64(i64);
-        serialize_i128(i128);
-        serialize_u8(u8);
-        serialize_u16(u16);
-        serialize_u32(u32);
-        serialize_u64(u64);
-        serialize_u128(u128);
-        serialize_char(char);
-        serialize_str(&str);
-        serialize_bytes(&[u8]);
-        serialize_none();
-        serialize_unit();
-        serialize_unit_struct(&'static str);
-        serialize_unit_variant(&'static str, u32, &'static str);
+        serialize_bool(bool) serialize_char(char) serialize_str(&str) serialize_bytes(&[u8])
+        serialize_i8(i8) serialize_i16(i16) serialize_i32(i32) serialize_i64(i64)
+        serialize_u8(u8) serialize_u16(u16) serialize_u32(u32) serialize_u64(u64)
+        serialize_i128(i128) serialize_u128(u128) serialize_none() serialize_unit()
+        serialize_unit_struct(&'static str) serialize_unit_variant(&'static str, u32, &'static str)
+    }
+
+    wrappers! {
+        serialize_some() serialize_newtype_struct(&'static str)
+        serialize_newtype_variant(&'static str, u32, &'static str)
     }
 
     inside! {
-        serialize_seq(Option<usize>);
-        serialize_tuple(usize);
-        serialize_tuple_struct(&'static str, usize);
-        serialize_tuple_variant(&'static str, u32, &'static str, usize);
-        serialize_map(Option<usize>);
-        serialize_struct(&'static str, usize);
-        serialize_struct_variant(&'static str, u32, &'static str, usize);
+        serialize_seq(Option<usize>) -> SerializeSeq;
+        serialize_tuple(usize) -> SerializeTuple;
+        serialize_tuple_struct(&'static str, usize) -> SerializeTupleStruct;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> SerializeTupleVariant;
+        serialize_map(Option<usize>) -> SerializeMap;
+        serialize_struct(&'static str, usize) -> SerializeStruct;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> SerializeStructVariant;
     }
 
     fn serialize_f32(self, number: f32) -> Walked {
@@ -101,37 +73,20 @@ impl Serializer for Finite {
     }
 
     fn serialize_f64(self, number: f64) -> Walked {
-        if number.is_finite() { Ok(()) } else { Err(NotFinite(format!("{number} is no number"))) }
-    }
-
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Walked {
-        value.serialize(self)
-    }
-
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Walked {
-        value.serialize(self)
-    }
-
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        value: &T,
-    ) -> Walked {
-        value.serialize(self)
+        let wrong = || Self::Error::custom(format!("{number} is no number"));
+        number.is_finite().then_some(()).ok_or_else(wrong)
     }
 }
 
 macro_rules! items {
-    ($($kind:ident::$one:ident($($name:ty)?);)*) => {
+    ($($kind:ident { $($one:ident($($name:ty)?))* })*) => {
         $(impl ser::$kind for Finite {
             type Ok = ();
-            type Error = NotFinite;
+            type Error = serde_json::Error;
 
-            fn $one<T: Serialize + ?Sized>(&mut self, $(_: $name,)? value: &T) -> Walked {
+            $(fn $one<T: Serialize + ?Sized>(&mut self, $(_: $name,)? value: &T) -> Walked {
                 value.serialize(*self)
-            }
+            })*
 
             fn end(self) -> Walked {
                 Ok(())
@@ -141,29 +96,13 @@ macro_rules! items {
 }
 
 items! {
-    SerializeSeq::serialize_element();
-    SerializeTuple::serialize_element();
-    SerializeTupleStruct::serialize_field();
-    SerializeTupleVariant::serialize_field();
-    SerializeStruct::serialize_field(&'static str);
-    SerializeStructVariant::serialize_field(&'static str);
-}
-
-impl ser::SerializeMap for Finite {
-    type Ok = ();
-    type Error = NotFinite;
-
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Walked {
-        key.serialize(*self)
-    }
-
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Walked {
-        value.serialize(*self)
-    }
-
-    fn end(self) -> Walked {
-        Ok(())
-    }
+    SerializeSeq { serialize_element() }
+    SerializeTuple { serialize_element() }
+    SerializeTupleStruct { serialize_field() }
+    SerializeTupleVariant { serialize_field() }
+    SerializeMap { serialize_key() serialize_value() }
+    SerializeStruct { serialize_field(&'static str) }
+    SerializeStructVariant { serialize_field(&'static str) }
 }
 
 #[cfg(test)]

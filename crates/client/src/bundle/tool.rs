@@ -1,18 +1,16 @@
 //! A bundle as a tool: the orchestrating model calls it, and reads all of the evidence at once.
 
-use std::future::Future;
 use std::sync::Arc;
 
 use futures::StreamExt;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-use super::host::launch;
-use super::options::{BundleOptions, Run, attempt};
-use super::replicate::{Replicate, ReplicateContext, ReplicateError};
-use crate::platform::{MaybeSend, MaybeSync};
-use crate::tool::{Tool, ToolContext, failed, text_of};
-use turnlock::bundle::{BundleEvent, BundleLimits, Event};
+use super::host::{launch, prepared};
+use super::options::Replicates;
+use super::run::RunningBundle;
+use crate::error::Error;
+use crate::tool::{Run, Tool, ToolContext, failed, text_of};
+use turnlock::bundle::{BundleEvent, BundleLimits, BundleOptions, Event};
 use turnlock::json::Json;
 use turnlock::turn::Settled;
 
@@ -40,59 +38,48 @@ const RESULT_BYTES: usize = 65_536;
 /// seconds unless `budget` says otherwise). While it runs, its events are `tool_progress` events of
 /// the turn; the model sees none of them.
 ///
-/// `schema` is that of the arguments, which every replicate gets; the hint is added to the
-/// `description`. `settings` are those of the bundle, whose task and source are the tool's name.
-/// The tool has five seconds more than the bundle, unless [`Tool::timeout_ms`] says otherwise.
-/// Misuse is told when a turn begins with it: `options.invalid`, `tool.invalid_schema`.
+/// `schema` is that of the arguments; the hint is added to the `description`. `settings` are those
+/// of the bundle, whose task and source are the tool's name. The tool has five seconds more than
+/// the bundle, unless [`Tool::timeout_ms`] says otherwise. Misuse is told when a turn begins with
+/// it: `options.invalid`, `tool.invalid_schema`.
 ///
 /// ```no_run
 /// use serde::Deserialize;
 /// use serde_json::json;
-/// use turnlock_client::bundle::{Replicate, ReplicateError, bundle_tool};
+/// use turnlock_client::bundle::{Replicate, ReplicateError, Replicates, bundle_tool};
 ///
 /// #[derive(Deserialize)]
 /// struct Text { text: String }
 ///
 /// let schema = json!({ "type": "object", "properties": { "text": { "type": "string" } } });
-/// let judge = bundle_tool(
-///     "judge",
-///     "Judges a text.",
-///     schema,
-///     |Text { text }, context| async move {
-///         let length = text.len() as i64 % context.seed;
-///         Ok::<_, ReplicateError>(Replicate::new(json!({ "length": length })))
-///     },
-///     |bundle| bundle.k(5).must_agree(["/length"]),
-/// );
+/// let replicates = Replicates::with_args(|Text { text }, context| async move {
+///     let length = text.len() as i64 % context.seed;
+///     Ok::<_, ReplicateError>(Replicate::new(json!({ "length": length })))
+/// });
+/// let judge = bundle_tool("judge", "Judges a text.", schema, replicates, |bundle| bundle.k(5));
 /// ```
-pub fn bundle_tool<A, F, Fut, E>(
+pub fn bundle_tool(
     name: impl Into<String>,
     description: impl Into<String>,
     schema: impl Serialize,
-    replicate: F,
+    replicates: Replicates,
     settings: impl FnOnce(BundleOptions) -> BundleOptions,
-) -> Tool
-where
-    A: DeserializeOwned + 'static,
-    F: Fn(A, ReplicateContext) -> Fut + MaybeSend + MaybeSync + 'static,
-    Fut: Future<Output = Result<Replicate, E>> + MaybeSend + 'static,
-    E: Into<ReplicateError> + 'static,
-{
+) -> Tool {
     let (name, description) = (name.into(), description.into());
-    let idle = BundleOptions::of(name.clone(), |_| Box::pin(futures::future::pending()));
-    let options = settings(idle.compact(true)).source(name.clone());
-    let (limits, budget) = (options.own.limits.clone(), options.own.budget.clone());
-    let limits = shown(limits.unwrap_or_default());
-    let budget = budget.unwrap_or_default();
+    let options = settings(BundleOptions::new(name.as_str()).compact(true));
+    let limits = shown(options.limits.clone().unwrap_or_default());
+    let budget = options.budget.clone().unwrap_or_default();
     let seconds = budget.seconds.unwrap_or(SECONDS);
     let most = limits.max_bytes.unwrap_or(MAX_BYTES);
-    let options = options.limits(limits).budget(budget.seconds(Some(seconds)));
+    let options = options
+        .source(Some(name.as_str().into()))
+        .limits(Some(limits))
+        .budget(Some(budget.seconds(Some(seconds))));
     // Misuse is told before a turn begins, not in the middle of it.
-    let wrong = options.clone().prepare().err();
-    let replicate = Arc::new(replicate);
-    let run: crate::tool::Run = Arc::new(move |args, context| {
-        let options = options.clone().running(replicates(args, replicate.clone()));
-        Box::pin(played(options, context))
+    let wrong = prepared(options.clone(), &replicates).err();
+    let takes = replicates.takes;
+    let run: Run = Arc::new(move |args, context| {
+        Box::pin(played(launch(options.clone(), replicates.clone(), args), context))
     });
     let described = if description.is_empty() {
         BUNDLE_HINT.to_owned()
@@ -100,7 +87,7 @@ where
         format!("{description}\n\n{BUNDLE_HINT}")
     };
     let tool = Tool::of(name, described, &schema, run)
-        .takes::<A>()
+        .takes(takes)
         .timeout_ms(millis(seconds))
         .max_result_bytes(
             u64::try_from(RESULT_BYTES.max(most.saturating_mul(4))).unwrap_or(u64::MAX),
@@ -111,33 +98,15 @@ where
     }
 }
 
-/// Every replicate gets the arguments of the call.
-fn replicates<A, F, Fut, E>(args: Json<'static>, replicate: Arc<F>) -> Run
-where
-    A: DeserializeOwned + 'static,
-    F: Fn(A, ReplicateContext) -> Fut + MaybeSend + MaybeSync + 'static,
-    Fut: Future<Output = Result<Replicate, E>> + MaybeSend + 'static,
-    E: Into<ReplicateError> + 'static,
-{
-    let args = Arc::new(args);
-    Arc::new(move |context| {
-        let (args, replicate) = (args.clone(), replicate.clone());
-        attempt(move || async move {
-            let args: A = args.to().map_err(ReplicateError::from)?;
-            replicate(args, context).await.map_err(Into::into)
-        })
-    })
-}
-
-async fn played(options: BundleOptions, context: ToolContext) -> Settled {
-    let mut running = match options.prepare() {
-        Ok(prepared) => launch(prepared),
-        Err(error) => return failed(&error.code, &error.message),
+async fn played(launched: Result<RunningBundle, Error>, context: ToolContext) -> Settled {
+    let play = async {
+        let mut running = launched?;
+        while let Some(event) = running.next().await {
+            (context.report)(progress(&event));
+        }
+        running.rendered().await
     };
-    while let Some(event) = running.next().await {
-        (context.report)(progress(&event));
-    }
-    match running.rendered().await {
+    match play.await {
         Ok(bundle) => text_of(bundle.into_json()),
         Err(error) => failed(&error.code, &error.message),
     }

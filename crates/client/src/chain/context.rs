@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::lock::Lock;
-use crate::platform::{Abort, Signal};
+use crate::platform::Signal;
 use turnlock::chain::{
     AnswerCall, AssessCall, ClassifyCall, ConditionCall, PlanCall, ReplanCall, StepCall,
     SynthesisCall,
@@ -74,10 +74,6 @@ impl Call {
     /// What it has said that it cost.
     pub(super) fn cost(&self) -> Option<f64> {
         *self.cost.lock()
-    }
-
-    pub(super) fn abort(&self) {
-        self.signal.abort(None);
     }
 }
 

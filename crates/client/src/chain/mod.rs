@@ -1,13 +1,14 @@
 //! A chain of steps for a complex query.
 
 mod cache;
+mod callbacks;
 mod calls;
 mod context;
 mod learn;
-mod options;
 mod text;
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,46 +17,46 @@ use futures::channel::oneshot;
 use futures::future::Shared;
 
 use crate::clock;
-use crate::drive::{Inputs, Machine, drive};
+use crate::drive::{Inputs, Machine};
 use crate::error::Error;
 use crate::running::{Running, stream_of_events};
 use calls::Calls;
-use options::Parts;
 use turnlock::chain::{Chain, Failure, Input};
 
 pub use cache::{CacheEntry, ChainCache, MemoryCache};
+pub use callbacks::Callbacks;
 pub use context::{
     AnswerContext, AssessContext, CallContext, ClassifyContext, ConditionContext, PlanContext,
     ReplanContext, StepContext, SynthesisContext,
 };
 pub use learn::PatternStats;
-pub use options::ChainOptions;
 pub use text::{StepError, Text};
 pub use turnlock::chain::{
-    Budget, ChainEvent, ChainEventKind, ChainOutcome, ChainPath, ChainResult, ChainStatus,
-    Classification, Classifier, ClassifierOptions, Complexity, Costs, Limits, MissingStep, Pattern,
-    Plan, PlanRepair, PlanStep, Progress, Refinement, SkipReason, StepId, StepKind, StepOutcome,
-    StepResult, StepStatus, Stop,
+    Budget, ChainEvent, ChainEventKind, ChainOptions, ChainOutcome, ChainPath, ChainResult,
+    ChainStatus, Classification, Classifier, ClassifierOptions, Complexity, Costs, Limits,
+    MissingStep, Pattern, Plan, PlanRepair, PlanStep, Progress, Refinement, SkipReason, StepId,
+    StepKind, StepOutcome, StepResult, StepStatus, Stop,
 };
 
 /// Answers a query: a simple one in one call, a complex one by a plan of steps.
 ///
-/// It runs by itself; reading its events is optional. Dropping it
-/// cancels it.
+/// It runs by itself; reading its events is optional. Dropping it cancels it. `hooks` and `learned`
+/// of the options are those of the callbacks.
 ///
 /// ```no_run
 /// use futures::StreamExt;
 /// use turnlock_client::Error;
 /// use turnlock_client::chain::{
-///     AnswerContext, ChainOptions, Limits, MemoryCache, PlanContext, StepContext, StepError,
-///     SynthesisContext, run_chain,
+///     AnswerContext, Callbacks, ChainOptions, Limits, MemoryCache, PlanContext, StepContext,
+///     StepError, SynthesisContext, run_chain,
 /// };
 ///
 /// # async fn ask(prompt: &str) -> Result<String, StepError> { Ok(prompt.to_owned()) }
 /// # async fn look_up(words: &str) -> Result<Vec<String>, StepError> { Ok(vec![words.to_owned()]) }
 /// # async fn page() -> Result<(), Error> {
-/// let options = ChainOptions::new(
-///     "Compare the Ashby lighthouse and the Corran lighthouse: which one is older?",
+/// let query = "Compare the Ashby lighthouse and the Corran lighthouse: which one is older?";
+/// let options = ChainOptions::new(query).limits(Limits::default().max_cost(Some(2.0)));
+/// let callbacks = Callbacks::new(
 ///     async |context: AnswerContext| ask(&context.query).await,
 ///     async |context: PlanContext| ask(&context.prompt).await,
 ///     async |context: StepContext| look_up(&context.query).await,
@@ -65,9 +66,8 @@ pub use turnlock::chain::{
 ///         ask(&format!("{}\n{}", context.query, found.join("\n"))).await
 ///     },
 /// )
-/// .limits(Limits::default().max_cost(Some(2.0)))
 /// .cache(MemoryCache::new());
-/// let mut chain = run_chain(options)?;
+/// let mut chain = run_chain(options, callbacks)?;
 /// while let Some(event) = chain.next().await {
 ///     if let Some(chunk) = event.chunk() {
 ///         print!("{chunk}");
@@ -83,37 +83,29 @@ pub use turnlock::chain::{
 ///
 /// # Panics
 /// Natively, outside of a tokio runtime.
-pub fn run_chain(options: ChainOptions) -> Result<RunningChain, Error> {
-    let Parts { core, callbacks, cache, feedback } = options.parts();
-    let mut machine = Chain::new(core)?;
-    let (settle, result) = oneshot::channel();
-    let mut running = Running::new();
-    let inputs = running.inputs.clone();
-    let calls = Calls {
+pub fn run_chain(options: ChainOptions, callbacks: Callbacks) -> Result<RunningChain, Error> {
+    let mut machine = Chain::new(callbacks.told(options))?;
+    machine.handle(clock::whole_now(), Input::Start);
+    let feedback = callbacks.feedback.clone();
+    let callbacks = Arc::new(callbacks);
+    let (running, result) = Running::launch(machine, |events, inputs| Calls {
         callbacks,
-        cache,
-        events: running.events.clone(),
-        inputs: inputs.clone(),
+        events,
+        inputs,
         under_way: BTreeMap::new(),
-    };
-    let control = ChainControl {
-        inputs: inputs.clone(),
-        result: result.shared(),
-        feedback,
-        rated: Arc::default(),
-    };
-    running.spawn(async move {
-        machine.handle(clock::whole_now(), Input::Start);
-        let result = drive(machine, calls, inputs).await;
-        let _ = settle.send(Arc::new(result));
     });
-    Ok(RunningChain { running, control })
+    let (inputs, result) = (running.inputs.clone(), result.shared());
+    Ok(RunningChain {
+        running,
+        control: ChainControl { inputs, result, feedback, rated: Arc::default() },
+    })
 }
 
-type Ended = Shared<oneshot::Receiver<Arc<ChainResult>>>;
+type Ended = Shared<oneshot::Receiver<ChainResult>>;
 
-/// A chain under way: a stream of its events, exactly one of them `complete`, the last. Dropping it
-/// before its end cancels the chain: every callback's future is dropped.
+/// A chain under way: a stream of its events, exactly one of them `complete`, the last. It derefs to
+/// its [`ChainControl`]. Dropping it before its end cancels the chain: every callback's future is
+/// dropped.
 #[derive(Debug)]
 pub struct RunningChain {
     running: Running<Chain, ChainEvent>,
@@ -148,17 +140,15 @@ impl ChainControl {
     }
 }
 
+impl Deref for RunningChain {
+    type Target = ChainControl;
+
+    fn deref(&self) -> &ChainControl {
+        &self.control
+    }
+}
+
 impl RunningChain {
-    /// Ends the chain: every callback's future is dropped.
-    pub fn cancel(&self, reason: impl Into<String>) {
-        self.control.cancel(reason);
-    }
-
-    /// As [`ChainControl::feedback`].
-    pub async fn feedback(&self, satisfied: bool) {
-        self.control.feedback(satisfied).await;
-    }
-
     /// For whoever ends the chain, or rates it, while another reads it.
     #[must_use]
     pub fn control(&self) -> ChainControl {
@@ -169,12 +159,9 @@ impl RunningChain {
     pub async fn result(self) -> ChainResult {
         self.running.events.leave();
         // Only a runtime that is being torn down drops a driver.
-        self.control.result.clone().await.map_or_else(|_| gone(), Arc::unwrap_or_clone)
+        let gone = |_| ChainResult::failed(Failure::new("core.fault", "no answer"));
+        self.control.result.clone().await.unwrap_or_else(gone)
     }
-}
-
-fn gone() -> ChainResult {
-    ChainResult::failed(Failure::new("core.fault", "no answer"))
 }
 
 stream_of_events!(RunningChain, ChainEvent);

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsCast;
-use wasm_bindgen::closure::Closure;
 use web_sys::{BroadcastChannel, MessageEvent};
+
+use super::listener::Listener;
 
 /// A commit was applied.
 #[derive(Serialize, Deserialize)]
@@ -18,21 +19,21 @@ pub(super) struct News {
 /// Open until it is dropped.
 pub(super) struct Channel {
     channel: BroadcastChannel,
-    _heard: Closure<dyn FnMut(MessageEvent)>,
+    _listener: Listener,
 }
 
 impl Channel {
     /// `None` where there are no channels.
     pub(super) fn open(name: &str, heard: impl Fn(News) + 'static) -> Option<Self> {
         let channel = BroadcastChannel::new(name).ok()?;
-        let heard = Closure::new(move |message: MessageEvent| {
+        let listener = Listener::new(&channel, "message", move |event| {
+            let message: &MessageEvent = event.unchecked_ref();
             // What cannot be read is not from a store.
             if let Ok(news) = serde_wasm_bindgen::from_value(message.data()) {
                 heard(news);
             }
         });
-        channel.set_onmessage(Some(heard.as_ref().unchecked_ref()));
-        Some(Self { channel, _heard: heard })
+        Some(Self { channel, _listener: listener })
     }
 
     pub(super) fn post(&self, news: &News) {
@@ -45,7 +46,6 @@ impl Channel {
 
 impl Drop for Channel {
     fn drop(&mut self) {
-        self.channel.set_onmessage(None);
         self.channel.close();
     }
 }

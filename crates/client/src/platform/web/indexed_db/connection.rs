@@ -7,28 +7,27 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::channel::oneshot;
 use futures::future::{Either, LocalBoxFuture, Shared, select};
-use idb::event::VersionChangeEvent;
-use idb::{
-    Database, DatabaseEvent, Error, Event, Factory, IndexParams, KeyPath, ObjectStoreParams,
-    Request,
-};
-use js_sys::Array;
+use js_sys::{Array, Reflect};
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::spawn_local;
-use web_sys::{IdbDatabase, IdbTransaction};
+use web_sys::{
+    IdbDatabase, IdbFactory, IdbIndexParameters, IdbObjectStoreParameters, IdbOpenDbRequest,
+    IdbTransaction,
+};
 
-use super::failure::{closed, denied, failure, thrown};
+use super::failure::{closed, denied, thrown};
+use super::listener::Listener;
 use super::rows::{EventRow, RecordRow, Reusable, Row, Turn};
-use super::transaction::Transaction;
+use super::transaction::{Transaction, answer};
 use crate::clock;
 use crate::store::StoreError;
 
 const VERSION: u32 = 1;
 const STORES: [&str; 4] = [Turn::STORE, RecordRow::STORE, EventRow::STORE, Reusable::STORE];
 
-// Neither idb nor the stable part of web-sys knows of durability.
+// The stable part of web-sys does not know of durability.
 #[wasm_bindgen]
 extern "C" {
     type Begins;
@@ -50,12 +49,7 @@ struct TransactionOptions {
 #[derive(Clone, Copy)]
 pub(super) enum Mode {
     Read,
-    Write(Durability),
-}
-
-#[derive(Clone, Copy)]
-pub(super) enum Durability {
-    /// On the disk before it is complete.
+    /// Its writes are on the disk before it is complete.
     Strict,
     Relaxed,
 }
@@ -73,14 +67,12 @@ type Opening = Shared<LocalBoxFuture<'static, Result<Rc<Open>, StoreError>>>;
 /// An open database, until it is dropped.
 struct Open {
     raw: IdbDatabase,
-    /// Holds what hears that the database is wanted elsewhere, or was taken away.
-    _handlers: Database,
+    /// Hear that the database is wanted elsewhere, or was taken away.
+    _listeners: [Listener; 2],
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.raw.set_onclose(None);
-        self.raw.set_onversionchange(None);
         // Behind the transactions that are under way.
         self.raw.close();
     }
@@ -97,7 +89,7 @@ impl Connection {
         }
         // Closed since it was opened: once more on a connection of now.
         self.opened.take();
-        self.ready().await?.transaction(mode).map_err(|cause| thrown(&cause))
+        self.ready().await?.transaction(mode).map_err(thrown)
     }
 
     /// The database; several that wait for it open it once.
@@ -122,14 +114,11 @@ impl Connection {
 
 impl Open {
     fn transaction(&self, mode: Mode) -> Result<Transaction, JsValue> {
-        let (mode, durability) = match mode {
-            Mode::Read => ("readonly", None),
-            Mode::Write(Durability::Strict) => ("readwrite", Some("strict")),
-            Mode::Write(Durability::Relaxed) => ("readwrite", Some("relaxed")),
-        };
-        let options = match durability {
-            Some(durability) => serde_wasm_bindgen::to_value(&TransactionOptions { durability })?,
-            None => JsValue::UNDEFINED,
+        let options = |durability| serde_wasm_bindgen::to_value(&TransactionOptions { durability });
+        let (mode, options) = match mode {
+            Mode::Read => ("readonly", JsValue::UNDEFINED),
+            Mode::Strict => ("readwrite", options("strict")?),
+            Mode::Relaxed => ("readwrite", options("relaxed")?),
         };
         let stores: Array = STORES.into_iter().map(JsValue::from).collect();
         let begins: &Begins = self.raw.unchecked_ref();
@@ -138,42 +127,43 @@ impl Open {
 }
 
 async fn open(name: String, timeout: Duration, slot: Slot) -> Result<Rc<Open>, StoreError> {
-    let raw: IdbDatabase = request(&name, timeout).await?.into();
-    let mut handlers = Database::from(raw.clone());
-    // Not held: the slot holds this database.
-    let slot = Rc::downgrade(&slot);
-    let forget = move || slot.upgrade().and_then(|slot| slot.take());
-    let (forget_closed, closing) = (forget.clone(), raw.clone());
-    // Another page wants to upgrade or delete the database, and waits for this one.
-    handlers.on_version_change(move |_| {
-        closing.close();
-        forget();
+    let raw = request(&name, timeout).await?;
+    let listeners = ["versionchange", "close"].map(|kind| {
+        // Not held: the slot holds this database.
+        let (slot, closing) = (Rc::downgrade(&slot), raw.clone());
+        Listener::new(&raw, kind, move |_| {
+            // Another page may want to upgrade or delete the database, and wait for this one.
+            closing.close();
+            drop(slot.upgrade().and_then(|slot| slot.take()));
+        })
     });
-    handlers.on_close(move |_| {
-        forget_closed();
-    });
-    Ok(Rc::new(Open { raw, _handlers: handlers }))
+    Ok(Rc::new(Open { raw, _listeners: listeners }))
 }
 
-async fn request(name: &str, timeout: Duration) -> Result<Database, StoreError> {
-    let factory = Factory::new().map_err(|error| no_factory(&error))?;
-    let mut request = factory.open(name, Some(VERSION)).map_err(|error| failure(&error))?;
-    request.on_upgrade_needed(|event| {
-        if create(&event).is_err() {
-            abort(&event);
+async fn request(name: &str, timeout: Duration) -> Result<IdbDatabase, StoreError> {
+    let request = factory()?.open_with_u32(name, VERSION).map_err(thrown)?;
+    let upgraded = request.clone();
+    let upgrade = Listener::new(&request, "upgradeneeded", move |_| {
+        if create(&upgraded).is_err()
+            && let Some(upgrade) = upgraded.transaction()
+        {
+            // No half of it stays, and whoever opens is told. It may have ended by itself.
+            let _ = upgrade.abort();
         }
     });
     let (tell, told) = oneshot::channel();
     spawn_local(async move {
+        let opened = answer(Ok(request.clone())).await.map(JsCast::unchecked_into::<IdbDatabase>);
+        let opened = opened.map_err(|error| refusal(&request).unwrap_or(error));
+        drop(upgrade);
         // Nobody waits any more.
-        if let Err(Ok(late)) = tell.send(request.await) {
+        if let Err(Ok(late)) = tell.send(opened) {
             late.close();
         }
     });
     // Not the `blocked` event: it tells nothing of a deletion that is held up before this one.
     match select(told, clock::sleep(timeout.as_secs_f64() * 1000.0)).await {
-        Either::Left((Ok(opened), _)) => opened.map_err(|error| refusal(&error)),
-        Either::Left((Err(_), _)) => Err(closed()),
+        Either::Left((opened, _)) => opened.unwrap_or_else(|_| Err(closed())),
         Either::Right(_) => {
             let message = "another page holds the database back; close the other tabs of this site";
             Err(StoreError::new("store.blocked", message))
@@ -181,48 +171,38 @@ async fn request(name: &str, timeout: Duration) -> Result<Database, StoreError> 
     }
 }
 
-fn no_factory(error: &Error) -> StoreError {
-    match error {
-        // Merely looking at it throws in a sandboxed frame.
-        Error::IndexedDbNotFound(cause) if cause.is_instance_of::<js_sys::Error>() => thrown(cause),
-        _ => StoreError::new("store.denied", "there is no IndexedDB here"),
-    }
+/// Firefox answers so in a private window of old, and for a profile that it cannot write.
+fn refusal(request: &IdbOpenDbRequest) -> Option<StoreError> {
+    let error = request.error().ok()??;
+    (error.name() == "InvalidStateError").then(denied)
 }
 
-fn refusal(error: &Error) -> StoreError {
-    match error {
-        // Firefox answers so in a private window of old, and for a profile that it cannot write.
-        Error::DomException(cause) if cause.name() == "InvalidStateError" => denied(),
-        _ => failure(error),
-    }
+fn factory() -> Result<IdbFactory, StoreError> {
+    // Merely looking at it throws in a sandboxed frame.
+    let found = Reflect::get(&js_sys::global(), &"indexedDB".into()).map_err(thrown)?;
+    let missing = |_| StoreError::new("store.denied", "there is no IndexedDB here");
+    found.dyn_into().map_err(missing)
 }
 
-fn create(event: &VersionChangeEvent) -> Result<(), Error> {
-    let db = event.database()?;
-    let store = |name: &str, key: KeyPath| {
-        let mut params = ObjectStoreParams::new();
-        params.key_path(Some(key));
-        db.create_object_store(name, params)
+fn create(request: &IdbOpenDbRequest) -> Result<(), JsValue> {
+    let db: IdbDatabase = request.result()?.unchecked_into();
+    let store = |name: &str, key: &JsValue| {
+        let params = IdbObjectStoreParameters::new();
+        params.set_key_path(key);
+        db.create_object_store_with_optional_parameters(name, &params)
     };
-    let single = KeyPath::new_single;
-    store(Turn::STORE, single("turn"))?.create_index("expires", single("expires"), None)?;
-    let mut unique = IndexParams::new();
-    unique.unique(true);
-    store(RecordRow::STORE, KeyPath::new_array(["turn", "n"]))?.create_index(
-        "name",
-        KeyPath::new_array(["turn", "name"]),
-        Some(unique),
-    )?;
-    store(EventRow::STORE, KeyPath::new_array(["turn", "last"]))?;
-    store(Reusable::STORE, single("key"))?.create_index("expires", single("expires"), None)?;
+    let keys =
+        |keys: [&str; 2]| JsValue::from(keys.into_iter().map(JsValue::from).collect::<Array>());
+    store(Turn::STORE, &"turn".into())?.create_index_with_str("expires", "expires")?;
+    let unique = IdbIndexParameters::new();
+    unique.set_unique(true);
+    store(RecordRow::STORE, &keys(["turn", "n"]))?
+        .create_index_with_str_sequence_and_optional_parameters(
+            "name",
+            &keys(["turn", "name"]),
+            &unique,
+        )?;
+    store(EventRow::STORE, &keys(["turn", "last"]))?;
+    store(Reusable::STORE, &"key".into())?.create_index_with_str("expires", "expires")?;
     Ok(())
-}
-
-/// Gives an upgrade up, so that no half of it stays; whoever opens is told.
-fn abort(event: &VersionChangeEvent) {
-    let upgrade = event.target().ok().and_then(|request| request.transaction());
-    if let Some(upgrade) = upgrade {
-        // It has ended by itself otherwise.
-        let _ = upgrade.abort();
-    }
 }

@@ -1,10 +1,11 @@
 //! Turns in the browser's IndexedDB: they survive a reload, a closed tab and a crash.
 
 mod channel;
+mod commit;
 mod connection;
 mod failure;
+mod listener;
 mod locks;
-mod page;
 mod rows;
 mod transaction;
 
@@ -16,20 +17,20 @@ use std::time::Duration;
 
 use futures::channel::oneshot;
 use futures::future::{LocalBoxFuture, join};
-use wasm_bindgen::JsValue;
+use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::spawn_local;
+use web_sys::{EventTarget, PageTransitionEvent};
 
 use self::channel::{Channel, News};
-use self::connection::{Connection, Durability, Mode};
+use self::commit::{attempt, current};
+use self::connection::{Connection, Mode};
+use self::listener::Listener;
 use self::locks::OwnerLocks;
-use self::page::{Page, PageEvent};
 use self::rows::{EventRow, RecordRow, Reusable, Row, Turn};
-use self::transaction::Transaction;
 use crate::clock::{self, whole};
-use crate::store::memory::milliseconds;
 use crate::store::watchers::Watchers;
-use crate::store::{Changed, EventGroup, Recalled, Store, StoreError, Watch, repeated_name};
-use turnlock::store::{Answer, Commit, Judgement, Kept, judge};
+use crate::store::{Changed, EventGroup, Recalled, Store, StoreError, Watch};
+use turnlock::store::{Answer, Commit, Judgement, Kept};
 
 /// How many expired turns, and outcomes, are cleared away at a time.
 const SWEPT: u32 = 100;
@@ -81,8 +82,8 @@ struct Inner {
     watchers: Watchers,
     channel: RefCell<Option<Channel>>,
     sweeping: Cell<bool>,
-    /// Tells when the page goes to sleep and comes back.
-    _page: Option<Page>,
+    /// Hear when the page goes to sleep and comes back.
+    _page: Option<[Listener; 2]>,
     this: Weak<Self>,
 }
 
@@ -98,11 +99,16 @@ impl IndexedDbStore {
     pub fn with_options(options: IndexedDbStoreOptions) -> Self {
         let IndexedDbStoreOptions { name, open_timeout } = options;
         Self(Rc::new_cyclic(|this: &Weak<Inner>| {
-            let told = Weak::clone(this);
-            let page = Page::listen(move |event| {
-                if let Some(store) = told.upgrade() {
-                    store.page_event(event);
-                }
+            let page: Result<EventTarget, _> = js_sys::global().dyn_into();
+            let page = page.ok().map(|page| {
+                ["pagehide", "pageshow"].map(|kind| {
+                    let told = Weak::clone(this);
+                    Listener::new(&page, kind, move |event| {
+                        if let Some(store) = told.upgrade() {
+                            store.page_event(event.unchecked_ref());
+                        }
+                    })
+                })
             });
             Inner {
                 connection: Connection::new(&name, open_timeout),
@@ -190,22 +196,11 @@ impl Store for IndexedDbStore {
     }
 }
 
-/// What came of a commit.
-enum Written {
-    Applied,
-    /// It was applied before.
-    Before,
-    Refused {
-        owner: Option<String>,
-        state: Option<String>,
-    },
-}
-
 impl Inner {
     async fn read(&self, turn: &str) -> Result<Option<Kept>, StoreError> {
         let tx = self.connection.transaction(Mode::Read).await?;
         // Both are waited for, whatever becomes of the first: each has its handlers.
-        let rows = tx.all::<RecordRow>(rows::under(turn, None)?, None);
+        let rows = tx.all::<RecordRow>(rows::under(turn, None)?, 0);
         let (kept, rows) = join(current(&tx, turn), rows).await;
         let (Some(kept), rows) = (kept?, rows?) else { return Ok(None) };
         // Asked after reading: an owner that came since is not taken for gone.
@@ -223,18 +218,18 @@ impl Inner {
         let owner = &commit.owner;
         // Held before the first commit can be seen.
         let fresh = commit.open && self.locks.acquire(turn, owner).await;
-        let written = self.attempt(turn, commit).await;
+        let written = attempt(&self.connection, &self.locks, turn, commit).await;
         if fresh && written.is_err() {
             self.locks.release(owner);
         }
         match written? {
-            Written::Applied => {}
-            Written::Before => return Ok(Answer::Kept),
-            Written::Refused { owner: stands, state } => {
-                if stands.as_ref() != Some(owner) {
+            (Judgement::Apply, _) => {}
+            (Judgement::Repeated, _) => return Ok(Answer::Kept),
+            (Judgement::Refuse, stands) => {
+                if stands.as_ref().is_none_or(|stands| stands.owner != *owner) {
                     self.locks.release(owner);
                 }
-                return Ok(Answer::Refused { state });
+                return Ok(Answer::Refused { state: stands.map(|stands| stands.state) });
             }
         }
         let news = News { turn: turn.to_owned(), owner: owner.clone(), open: commit.open };
@@ -251,95 +246,6 @@ impl Inner {
         Ok(Answer::Kept)
     }
 
-    /// Judges and writes in one transaction. It ends by itself when nothing is asked of it, so
-    /// nothing but its own requests is waited for in here.
-    async fn attempt(&self, turn: &str, commit: &Commit) -> Result<Written, StoreError> {
-        let strict = !commit.records.is_empty() || commit.state.is_some();
-        let durability = if strict { Durability::Strict } else { Durability::Relaxed };
-        let tx = self.connection.transaction(Mode::Write(durability)).await?;
-        match self.judge_and_write(&tx, turn, commit).await {
-            Ok(Written::Applied) => tx.finish().await.map(|()| Written::Applied),
-            Ok(written) => Ok(written),
-            Err(error) => Err(tx.give_up(error)),
-        }
-    }
-
-    async fn judge_and_write(
-        &self,
-        tx: &Transaction,
-        turn: &str,
-        commit: &Commit,
-    ) -> Result<Written, StoreError> {
-        let before = current(tx, turn).await?;
-        match judge(before.as_ref().map(Turn::standing).as_ref(), commit) {
-            Judgement::Apply => {}
-            Judgement::Repeated => return Ok(Written::Before),
-            Judgement::Refuse => {
-                let stands = before.map(|kept| (kept.owner, kept.state));
-                let (owner, state) = stands.unzip();
-                return Ok(Written::Refused { owner, state });
-            }
-        }
-        if let Some(name) = repeated_name(&commit.records) {
-            return Err(StoreError::record_exists(name));
-        }
-        if before.is_some() {
-            for (name, _) in &commit.records {
-                if tx.has_record(turn, name).await? {
-                    return Err(StoreError::record_exists(name));
-                }
-            }
-        }
-        self.write(tx, turn, commit, before)?;
-        Ok(Written::Applied)
-    }
-
-    fn write(
-        &self,
-        tx: &Transaction,
-        turn: &str,
-        commit: &Commit,
-        before: Option<Turn>,
-    ) -> Result<(), StoreError> {
-        let at = clock::unix_ms();
-        if before.is_none() {
-            tx.drop_turn(turn)?;
-        }
-        let (mut records, state) =
-            before.map_or_else(Default::default, |kept| (kept.records, kept.state));
-        for (name, text) in &commit.records {
-            tx.add(&RecordRow {
-                turn: turn.to_owned(),
-                n: records,
-                name: name.clone(),
-                text: text.clone(),
-            })?;
-            records += 1;
-        }
-        tx.put(&Turn {
-            turn: turn.to_owned(),
-            owner: commit.owner.clone(),
-            revision: commit.revision,
-            open: commit.open,
-            state: commit.state.clone().unwrap_or(state),
-            records,
-            locked: self.locks.has(&commit.owner),
-            at,
-            expires: at + milliseconds(commit.ttl_ms),
-        })?;
-        if let Some((last, text)) = &commit.events {
-            tx.put(&EventRow { turn: turn.to_owned(), last: *last, text: text.clone() })?;
-        }
-        if commit.forget > 0 {
-            tx.delete(EventRow::STORE, rows::up_to(turn, commit.forget)?)?;
-        }
-        for (key, text, ttl_ms) in &commit.reusable {
-            let expires = at + milliseconds(*ttl_ms);
-            tx.put(&Reusable { key: key.clone(), text: text.clone(), at, expires })?;
-        }
-        Ok(())
-    }
-
     async fn events(
         &self,
         turn: &str,
@@ -351,7 +257,7 @@ impl Inner {
             return Ok(Vec::new());
         }
         let tx = self.connection.transaction(Mode::Read).await?;
-        let rows = tx.all::<EventRow>(rows::under(turn, Some(after))?, Some(most));
+        let rows = tx.all::<EventRow>(rows::under(turn, Some(after))?, most);
         let (kept, rows) = join(current(&tx, turn), rows).await;
         let (Some(_), rows) = (kept?, rows?) else { return Ok(Vec::new()) };
         Ok(rows.into_iter().map(|row| EventGroup { last: row.last, text: row.text }).collect())
@@ -376,7 +282,7 @@ impl Inner {
     }
 
     async fn clear_expired(&self) -> Result<(), StoreError> {
-        let tx = self.connection.transaction(Mode::Write(Durability::Relaxed)).await?;
+        let tx = self.connection.transaction(Mode::Relaxed).await?;
         let now = clock::unix_ms();
         let turns = tx.expired(Turn::STORE, now, SWEPT);
         let outcomes = tx.expired(Reusable::STORE, now, SWEPT);
@@ -410,24 +316,17 @@ impl Inner {
         });
     }
 
-    fn page_event(&self, event: PageEvent) {
-        match event {
-            // A page with locks or an open channel may be kept out of the back/forward cache.
-            PageEvent::Hidden => {
-                self.locks.suspend();
-                self.channel.take();
-            }
-            PageEvent::Back => {
-                self.locks.resume();
-                self.listen();
-                // What happened meanwhile was not heard.
-                self.watchers.tell_all();
-            }
+    /// The back/forward cache, which a page enters and leaves whole.
+    fn page_event(&self, event: &PageTransitionEvent) {
+        if event.type_() == "pagehide" {
+            // A page with locks or an open channel may be kept out of the cache.
+            self.locks.suspend();
+            self.channel.take();
+        } else if event.persisted() {
+            self.locks.resume();
+            self.listen();
+            // What happened meanwhile was not heard.
+            self.watchers.tell_all();
         }
     }
-}
-
-async fn current(tx: &Transaction, turn: &str) -> Result<Option<Turn>, StoreError> {
-    let kept: Option<Turn> = tx.get(turn).await?;
-    Ok(kept.filter(|kept| kept.expires > clock::unix_ms()))
 }

@@ -1,13 +1,13 @@
 //! What stands in the database: objects of the same members as the npm package's, under the same
 //! keys.
 
-use idb::KeyRange;
 use js_sys::Array;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsValue;
+use web_sys::IdbKeyRange;
 
-use super::failure::failure;
+use super::failure::thrown;
 use crate::store::StoreError;
 use crate::store::memory::milliseconds;
 use turnlock::store::Standing;
@@ -18,60 +18,52 @@ pub(super) trait Row: Serialize + DeserializeOwned {
     const STORE: &'static str;
 }
 
-#[derive(Serialize, Deserialize)]
-pub(super) struct Turn {
-    pub(super) turn: String,
-    pub(super) owner: String,
-    pub(super) revision: u64,
-    pub(super) open: bool,
-    pub(super) state: String,
-    /// How many records there are: the number of the next one.
-    pub(super) records: u64,
-    /// The owner held a lock while it wrote, so that a missing lock says that it is gone.
-    pub(super) locked: bool,
-    /// Milliseconds since 1970, as in all rows.
-    pub(super) at: f64,
-    pub(super) expires: f64,
+macro_rules! rows {
+    ($($name:ident in $store:literal { $($(#[$doc:meta])* $field:ident: $type:ty,)* })*) => {$(
+        #[derive(Serialize, Deserialize)]
+        pub(super) struct $name {
+            $($(#[$doc])* pub(super) $field: $type,)*
+        }
+
+        impl Row for $name {
+            const STORE: &'static str = $store;
+        }
+    )*};
 }
 
-#[derive(Serialize, Deserialize)]
-pub(super) struct RecordRow {
-    pub(super) turn: String,
-    /// Its place among the turn's, from 0.
-    pub(super) n: u64,
-    pub(super) name: String,
-    pub(super) text: String,
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct EventRow {
-    pub(super) turn: String,
-    pub(super) last: u64,
-    pub(super) text: String,
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct Reusable {
-    pub(super) key: String,
-    pub(super) text: String,
-    pub(super) at: f64,
-    pub(super) expires: f64,
-}
-
-impl Row for Turn {
-    const STORE: &'static str = "turns";
-}
-
-impl Row for RecordRow {
-    const STORE: &'static str = "records";
-}
-
-impl Row for EventRow {
-    const STORE: &'static str = "events";
-}
-
-impl Row for Reusable {
-    const STORE: &'static str = "reusable";
+// Times are in milliseconds since 1970.
+rows! {
+    Turn in "turns" {
+        turn: String,
+        owner: String,
+        revision: u64,
+        open: bool,
+        state: String,
+        /// How many records there are: the number of the next one.
+        records: u64,
+        /// The owner held a lock while it wrote, so that a missing lock says that it is gone.
+        locked: bool,
+        at: f64,
+        expires: f64,
+    }
+    RecordRow in "records" {
+        turn: String,
+        /// Its place among the turn's, from 0.
+        n: u64,
+        name: String,
+        text: String,
+    }
+    EventRow in "events" {
+        turn: String,
+        last: u64,
+        text: String,
+    }
+    Reusable in "reusable" {
+        key: String,
+        text: String,
+        at: f64,
+        expires: f64,
+    }
 }
 
 impl Turn {
@@ -82,19 +74,16 @@ impl Turn {
 
 /// Everything under a turn, or all of it behind a number: arrays sort behind every number and
 /// string.
-pub(super) fn under(turn: &str, after: Option<u64>) -> Result<KeyRange, StoreError> {
-    let lower = match after {
-        None => Array::of1(&turn.into()),
-        Some(after) => numbered(turn, after),
-    };
+pub(super) fn under(turn: &str, after: Option<u64>) -> Result<IdbKeyRange, StoreError> {
+    let lower = after.map_or_else(|| Array::of1(&turn.into()), |after| numbered(turn, after));
     let upper = Array::of2(&turn.into(), &Array::new());
-    KeyRange::bound(&lower, &upper, Some(true), Some(false)).map_err(|error| failure(&error))
+    let bound = IdbKeyRange::bound_with_lower_open_and_upper_open;
+    bound(&lower, &upper, true, false).map_err(thrown)
 }
 
 /// Everything under a turn up to a number.
-pub(super) fn up_to(turn: &str, last: u64) -> Result<KeyRange, StoreError> {
-    let lower = Array::of1(&turn.into());
-    KeyRange::bound(&lower, &numbered(turn, last), None, None).map_err(|error| failure(&error))
+pub(super) fn up_to(turn: &str, last: u64) -> Result<IdbKeyRange, StoreError> {
+    IdbKeyRange::bound(&Array::of1(&turn.into()), &numbered(turn, last)).map_err(thrown)
 }
 
 fn numbered(turn: &str, number: u64) -> Array {

@@ -1,65 +1,34 @@
 //! One transaction over all of the database. It ends by itself when nothing is asked of it.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
-use futures::channel::oneshot;
-use idb::{ObjectStore, Query};
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
 use js_sys::Array;
-use wasm_bindgen::JsValue;
-use web_sys::IdbTransaction;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{IdbKeyRange, IdbObjectStore, IdbRequest, IdbTransaction};
 
-use super::failure::{closed, failure, named};
+use super::failure::{closed, thrown};
+use super::listener::first;
 use super::rows::{EventRow, RecordRow, Row, Turn, under};
 use crate::store::StoreError;
 
 /// Reads in the order of asking; what is written is there for all that is asked behind it.
 pub(super) struct Transaction {
     raw: IdbTransaction,
-    /// Holds what hears of the end.
-    handle: idb::Transaction,
-    ended: oneshot::Receiver<End>,
-}
-
-#[derive(PartialEq)]
-enum End {
-    Complete,
-    Aborted,
-}
-
-impl Drop for Transaction {
-    fn drop(&mut self) {
-        // Their closures go, and the end may be to come.
-        self.raw.set_oncomplete(None);
-        self.raw.set_onabort(None);
-    }
+    ended: LocalBoxFuture<'static, Option<&'static str>>,
 }
 
 impl Transaction {
     pub(super) fn new(raw: IdbTransaction) -> Self {
-        // Not idb's own future of a transaction: it ends with the first request that fails, when
-        // nobody knows yet what the transaction fails with.
-        let mut handle = idb::Transaction::from(raw.clone());
-        let (tell, ended) = oneshot::channel();
-        let tell = Rc::new(RefCell::new(Some(tell)));
-        let end = move |end| {
-            if let Some(tell) = tell.take() {
-                // Nobody waits any more.
-                let _ = tell.send(end);
-            }
-        };
-        let abort = end.clone();
-        handle.on_complete(move |_| end(End::Complete));
-        handle.on_abort(move |_| abort(End::Aborted));
-        Self { raw, handle, ended }
+        let ended = first(&raw, ["complete", "abort"]).boxed_local();
+        Self { raw, ended }
     }
 
     /// Resolves when everything is written.
     pub(super) async fn finish(mut self) -> Result<(), StoreError> {
         match (&mut self.ended).await {
-            Ok(End::Complete) => Ok(()),
+            Some("complete") => Ok(()),
             // Without an error, the connection was taken away: the user cleared the site's data.
-            Ok(End::Aborted) | Err(_) => Err(self.error().unwrap_or_else(closed)),
+            _ => Err(self.error().unwrap_or_else(closed)),
         }
     }
 
@@ -72,26 +41,23 @@ impl Transaction {
     }
 
     fn error(&self) -> Option<StoreError> {
-        self.raw.error().map(|error| named(&error.name(), &error.message()))
+        self.raw.error().map(thrown)
     }
 
     pub(super) async fn get<T: Row>(&self, key: &str) -> Result<Option<T>, StoreError> {
-        let request =
-            self.store(T::STORE)?.get(JsValue::from(key)).map_err(|error| failure(&error))?;
-        let found = request.await.map_err(|error| failure(&error))?;
-        found.map(read).transpose()
+        let found = answer(self.store(T::STORE)?.get(&key.into())).await?;
+        if found.is_undefined() { Ok(None) } else { read(found).map(Some) }
     }
 
-    /// At most so many objects of a range, in the order of their keys.
+    /// At most so many objects of a range, in the order of their keys; 0 is all of them.
     pub(super) async fn all<T: Row>(
         &self,
-        range: idb::KeyRange,
-        most: Option<u32>,
+        range: IdbKeyRange,
+        most: u32,
     ) -> Result<Vec<T>, StoreError> {
-        let store = self.store(T::STORE)?;
-        let request = store.get_all(Some(range.into()), most).map_err(|error| failure(&error))?;
-        let found = request.await.map_err(|error| failure(&error))?;
-        found.into_iter().map(read).collect()
+        let found = self.store(T::STORE)?.get_all_with_key_and_limit(&range, most);
+        let found: Array = answer(found).await?.unchecked_into();
+        found.iter().map(read).collect()
     }
 
     /// The keys of at most so many objects that have expired.
@@ -101,38 +67,30 @@ impl Transaction {
         now: f64,
         most: u32,
     ) -> Result<Vec<String>, StoreError> {
-        let range = idb::KeyRange::upper_bound(&JsValue::from_f64(now), None);
-        let index = self.store(store)?.index("expires");
-        let request = index
-            .and_then(|index| index.get_all_keys(Some(range?.into()), Some(most)))
-            .map_err(|error| failure(&error))?;
-        let keys = request.await.map_err(|error| failure(&error))?;
-        Ok(keys.into_iter().filter_map(|key| key.as_string()).collect())
+        let range = IdbKeyRange::upper_bound(&now.into()).map_err(thrown)?;
+        let index = self.store(store)?.index("expires").map_err(thrown)?;
+        let keys = answer(index.get_all_keys_with_key_and_limit(&range, most)).await?;
+        Ok(keys.unchecked_into::<Array>().iter().filter_map(|key| key.as_string()).collect())
     }
 
     pub(super) async fn has_record(&self, turn: &str, name: &str) -> Result<bool, StoreError> {
-        let key = JsValue::from(Array::of2(&turn.into(), &name.into()));
-        let index = self.store(RecordRow::STORE)?.index("name");
-        let request =
-            index.and_then(|index| index.get_key(key)).map_err(|error| failure(&error))?;
-        let found = request.await.map_err(|error| failure(&error))?;
-        Ok(found.is_some())
+        let index = self.store(RecordRow::STORE)?.index("name").map_err(thrown)?;
+        let found = answer(index.get_key(&Array::of2(&turn.into(), &name.into()))).await?;
+        Ok(!found.is_undefined())
     }
 
     pub(super) fn put<T: Row>(&self, row: &T) -> Result<(), StoreError> {
-        let put = self.store(T::STORE)?.put(&written(row)?, None);
-        put.map(drop).map_err(|error| failure(&error))
+        self.store(T::STORE)?.put(&written(row)?).map(drop).map_err(thrown)
     }
 
     /// As [`Self::put`], but what is there already fails the transaction.
     pub(super) fn add<T: Row>(&self, row: &T) -> Result<(), StoreError> {
-        let add = self.store(T::STORE)?.add(&written(row)?, None);
-        add.map(drop).map_err(|error| failure(&error))
+        self.store(T::STORE)?.add(&written(row)?).map(drop).map_err(thrown)
     }
 
-    pub(super) fn delete(&self, store: &str, what: impl Into<Query>) -> Result<(), StoreError> {
-        let delete = self.store(store)?.delete(what);
-        delete.map(drop).map_err(|error| failure(&error))
+    /// Deletes a key, or a range of them.
+    pub(super) fn delete(&self, store: &str, what: impl AsRef<JsValue>) -> Result<(), StoreError> {
+        self.store(store)?.delete(what.as_ref()).map(drop).map_err(thrown)
     }
 
     /// Deletes a turn and all under it.
@@ -142,8 +100,25 @@ impl Transaction {
         self.delete(EventRow::STORE, under(turn, None)?)
     }
 
-    fn store(&self, name: &str) -> Result<ObjectStore, StoreError> {
-        self.handle.object_store(name).map_err(|error| failure(&error))
+    fn store(&self, name: &str) -> Result<IdbObjectStore, StoreError> {
+        self.raw.object_store(name).map_err(thrown)
+    }
+}
+
+/// What a request comes to; `undefined` where nothing is found.
+pub(super) fn answer<R: AsRef<IdbRequest>>(
+    request: Result<R, JsValue>,
+) -> impl Future<Output = Result<JsValue, StoreError>> + use<R> {
+    // Before the first poll: the event may come until then.
+    let asked = request.map(|request| (first(request.as_ref(), ["success", "error"]), request));
+    async move {
+        let (ended, request) = asked.map_err(thrown)?;
+        ended.await;
+        let request = request.as_ref();
+        match request.error().map_err(thrown)? {
+            Some(error) => Err(thrown(error)),
+            None => request.result().map_err(thrown),
+        }
     }
 }
 

@@ -1,0 +1,54 @@
+//! The stop rules of a bundle (§2.10).
+
+use super::evidence::{Evidence, Held};
+use crate::stats;
+
+impl Evidence {
+    /// Applies the stop rule (§2.10): the mean distance is within ε, and the values of each
+    /// `must_agree` field are of one class.
+    #[must_use]
+    pub fn agrees(&self) -> bool {
+        stats::within(&self.matrix, self.options.epsilon)
+            && self.options.must_agree.iter().all(|field| self.unanimous(field))
+    }
+
+    fn unanimous(&self, field: &str) -> bool {
+        let mut votes = self.votes(field).into_iter();
+        let first = votes.next();
+        votes.all(|vote| Some(vote) == first)
+    }
+
+    /// The class of each valid replicate at a field. Objects are classified as a whole.
+    fn votes(&self, field: &str) -> Vec<Option<u32>> {
+        let valid = self.entries.iter().filter(|entry| entry.valid);
+        valid.map(|entry| self.comparer.vote(entry.value()?, field)).collect()
+    }
+
+    /// Whether `left` further replicates can no longer change the leading answer (§2.10), at every
+    /// field of `must_agree` or, if that is empty, at every field.
+    #[must_use]
+    pub fn locked(&self, left: usize) -> bool {
+        let must_agree = &self.options.must_agree;
+        let sizes = |votes: Vec<Option<u32>>| -> Vec<usize> {
+            let mut counts: Vec<(Option<u32>, usize)> = Vec::new();
+            for vote in votes {
+                match counts.iter_mut().find(|(known, _)| *known == vote) {
+                    Some((_, count)) => *count += 1,
+                    None => counts.push((vote, 1)),
+                }
+            }
+            counts.into_iter().map(|(_, count)| count).collect()
+        };
+        let locked = |votes| stats::majority_lock(&sizes(votes), left);
+        if !must_agree.is_empty() {
+            return must_agree.iter().all(|field| locked(self.votes(field)));
+        }
+        let (leaves, total) = self.leaves();
+        let vote = |held: &Option<Held<'_>>| held.map(|held| held.value.vote);
+        total > 0
+            && leaves.iter().all(|leaf| {
+                let valid = leaf.at.iter().zip(&self.entries).filter(|(_, entry)| entry.valid);
+                locked(valid.map(|(held, _)| vote(held)).collect())
+            })
+    }
+}
