@@ -9,8 +9,8 @@ use super::strict::strict_text;
 use crate::error::Error;
 use crate::platform::{Dyn, Signal};
 use turnlock::bundle::Tokens;
-use turnlock::stream::TokenUsage;
 use turnlock::json::Json;
+use turnlock::stream::TokenUsage;
 
 /// What a replicate is told.
 #[derive(Clone)]
