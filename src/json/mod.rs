@@ -32,6 +32,8 @@ mod object;
 mod read;
 #[cfg(feature = "serde")]
 mod serde;
+#[cfg(feature = "serde")]
+pub(crate) use serde::by_text;
 #[doc(hidden)]
 #[allow(rustdoc::private_intra_doc_links, reason = "its documentation is for this crate")]
 pub mod table;
