@@ -20,6 +20,9 @@ pub(crate) fn find(text: &str, needle: &str) -> Option<usize> {
         let before = borders.last().copied().unwrap_or(0);
         borders.push(if at == 0 { 0 } else { step(&borders, before, *byte) });
     }
+    if needle.is_empty() {
+        return Some(0);
+    }
     let mut matched = 0;
     for (at, byte) in text.bytes().enumerate() {
         matched = step(&borders, matched, byte);
@@ -27,7 +30,7 @@ pub(crate) fn find(text: &str, needle: &str) -> Option<usize> {
             return Some(at + 1 - matched);
         }
     }
-    needle.is_empty().then_some(0)
+    None
 }
 
 /// Whether `needle` occurs in `text`; in time as [`find`].
