@@ -386,6 +386,9 @@ export function databaseCases(kinds, named = '') {
             for (const key of ['onsuccess', 'onerror', 'onupgradeneeded', 'onblocked']) {
               Object.defineProperty(request, key, { value: null, writable: true })
             }
+            const value = (kind, heard) => void (request[`on${kind}`] = heard)
+            Object.defineProperty(request, 'addEventListener', { value })
+            Object.defineProperty(request, 'removeEventListener', { value() {} })
             Object.defineProperty(request, 'error', { value: new DOMException('refused', name) })
             setTimeout(() => request.onerror({ target: request }))
             return request
