@@ -115,5 +115,5 @@ const isWithin = (value: number, least: number, most = Infinity) => value >= lea
 const range = (least: number, most: number | undefined) =>
   most === undefined ? `of at least ${least}` : `from ${least} to ${most}`
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
+export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,7 +1,7 @@
 /** Runs a turn in a page or a worker. */
 import type { DurableGlue, TurnGlue } from './core/glue.js'
 import { LazyPart } from './core/instance.js'
-import { checkValues, wrong } from './checks.js'
+import { checkValues, isObject, wrong } from './checks.js'
 import { Driver, type Kind } from './driver.js'
 import { TurnlockError } from './errors.js'
 import { eventResponse, readable } from './events.js'
@@ -78,7 +78,8 @@ export function runTurn(options: RunTurnOptions): Turn {
 /** Throws for what the core would refuse of a turn's options, except a history that it cannot read. */
 function checkTurn(options: CoreOptions): void {
   checkValues(options, TURN_OPTIONS)
-  const { messages, requestId, policy, keep, tools = [] } = options
+  const { messages, requestId, policy, keep, body, tools = [] } = options
+  if (!isObject(body ?? {})) throw wrong('body', 'an object')
   if (!messages?.length) throw wrong('messages', 'at least one message')
   if (requestId === '') throw wrong('requestId', 'a string that is not empty')
   const known = new Set(tools.map(({ name }) => name))

@@ -51,6 +51,7 @@ const VALUES = [
 /** What only the core checks, or `runTurn` and the like by hand: values that do not fit others. */
 const BY_HAND = [
   ...['messages', 'secret', 'requestId', 'policy.actionTools', 'keep', 'keep.owner', 'keep.ttlMs'],
+  'body',
   ...[
     'tools',
     'tools[0].name',

@@ -488,6 +488,10 @@ test("bodies are the model, the host's members and what the core decides, in thi
   })
   assert.equal(body, `{"model":"n","stream":null,"temperature":0.5,${messages}`)
 
+  const list = openaiChat({ baseURL: 'http://x', model: 'm', body: [1] })
+  const wrong = { code: 'options.invalid', message: '`body`: expected an object' }
+  assert.throws(() => runTurn({ model: list, messages: user }), wrong)
+
   const claude = await sent(anthropic, { maxTokens: 5, body: { top_k: 2 } })
   assert.equal(claude.url, 'http://x/v1/messages')
   assert.equal(claude.headers['anthropic-version'], '2023-06-01')

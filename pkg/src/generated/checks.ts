@@ -77,20 +77,6 @@ export const PROMPT_TEMPLATE: Checks = {
   text: { check: 'text', required: true },
 }
 
-export const TOOL_ERROR: Checks = { code: 'text', message: 'text' }
-
-export const RECORDED_CALL: Checks = {
-  signature: 'text',
-  plan_id: 'text',
-  tool_name: 'text',
-  params: 0,
-  duration_ms: 'number',
-  status: { names: 'blocked cancelled error ok skipped timeout unknown' },
-  result: 0,
-  error: { rows: TOOL_ERROR },
-  truncated: 'flag',
-}
-
 export const PASS_OPTIONS: Checks = {
   dialect: { check: 0, required: true },
   model: 'text',
@@ -104,7 +90,7 @@ export const PASS_OPTIONS: Checks = {
   requestPrompt: { rows: PROMPT_TEMPLATE },
   planPrompt: { rows: PROMPT_TEMPLATE },
   secret: 'text',
-  replay: { list: { rows: RECORDED_CALL } },
+  replay: { list: 0 },
   startedAt: { whole: [0, 9007199254740992] },
   maxRetries: { whole: [0, 10] },
   trace: 'flag',
@@ -195,26 +181,7 @@ export const CLASSIFIER_OPTIONS: Checks = {
   indicators: { list: 'text' },
 }
 
-export const PATTERN_EFFECTIVENESS: Checks = {
-  n: 'number',
-  successes: 'number',
-  cost: 'number',
-  latencies: { list: 'number' },
-  mean: 'number',
-  lowerBound: 'number',
-  meanCost: 'number',
-  p95Ms: 'number',
-}
-
-export const PATTERN_TABLE: Checks = {
-  sequential: { rows: PATTERN_EFFECTIVENESS },
-  parallel: { rows: PATTERN_EFFECTIVENESS },
-  conditional: { rows: PATTERN_EFFECTIVENESS },
-}
-
-export const PATTERN_STATE: Checks = { version: 0, patterns: { rows: PATTERN_TABLE } }
-
-export const CHAIN_LEARNING: Checks = { state: { rows: PATTERN_STATE }, enough: 'number' }
+export const CHAIN_LEARNING: Checks = { state: 0, enough: 'number' }
 
 export const CHAIN_OPTIONS: Checks = {
   query: { check: 'text', required: true },

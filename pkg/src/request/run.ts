@@ -1,7 +1,7 @@
 /** Runs a tool-request pass in a page or a worker. */
 import type { PlanningGlue } from '../core/glue.js'
 import { LazyPart } from '../core/instance.js'
-import { checkValues, wrong } from '../checks.js'
+import { checkValues, isObject, wrong } from '../checks.js'
 import { Driver, type Kind } from '../driver.js'
 import { isTurnlockError, TurnlockError } from '../errors.js'
 import { PASS_OPTIONS } from '../generated/checks.js'
@@ -144,9 +144,8 @@ function checkRecording({ record, replay }: AnyOptions): void {
 /** Throws for what the core would refuse of a pass's options. */
 function checkPass(options: PassOptions): void {
   checkValues(options, PASS_OPTIONS)
-  const { input, planId, runId, replay, tools = [] } = options
-  const isObject = (value: unknown) =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
+  const { input, planId, runId, replay, body, tools = [] } = options
+  if (!isObject(body ?? {})) throw wrong('body', 'an object')
   if (!isObject(input)) throw wrong('input', 'an object')
   const context = (input as Record<string, unknown>)['global_context']
   if (!isObject(context ?? {})) throw wrong('input.global_context', 'an object')
