@@ -136,14 +136,16 @@ const PARTS = [
 async function buildCore(what, part, features, to) {
   const out = join(root, to)
   mkdirSync(out, { recursive: true })
+  const profile = part === 'evidence' ? 'speed' : 'release'
   await cargo(what, [
-    ...['rustc', '--release', '--package', 'turnlock-wasm', '--lib', '--crate-type', 'cdylib'],
+    ...['rustc', '--profile', profile, '--package', 'turnlock-wasm', '--lib'],
+    ...['--crate-type', 'cdylib'],
     ...['--target', 'wasm32-unknown-unknown', '--no-default-features', '--locked'],
     ...['--features', features],
   ])
   const built = join(out, `${part}.raw.wasm`)
   // The next build replaces it.
-  copyFileSync(join(target, 'wasm32-unknown-unknown/release/turnlock_wasm.wasm'), built)
+  copyFileSync(join(target, 'wasm32-unknown-unknown', profile, 'turnlock_wasm.wasm'), built)
   return async () => {
     const glued = join(out, part)
     await glue('no-modules', built, glued)
@@ -153,7 +155,7 @@ async function buildCore(what, part, features, to) {
         readdirSync(glued).find((file) => file.endsWith(end)),
       ),
     )
-    // -O3 on top of opt-level "z" buys speed for little size (see BENCHMARKS.md).
+    // -O3 on top of opt-level "z" or "s" buys speed for little size (see BENCHMARKS.md).
     await optimize('-O3', wasm, join(out, `${part}.wasm`))
     await command(await bindgen(), [
       ...['deflate', join(out, `${part}.wasm`), join(out, `${part}.deflated`)],

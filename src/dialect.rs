@@ -52,6 +52,9 @@ impl Read for Dialect {
     }
 }
 
+#[cfg(feature = "serde")]
+crate::json::by_text!(Dialect);
+
 impl Describe for Dialect {
     fn shape() -> Shape {
         Shape::Named(|| {

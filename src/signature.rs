@@ -116,6 +116,9 @@ impl Describe for Signature {
     }
 }
 
+#[cfg(feature = "serde")]
+crate::json::by_text!(Signature);
+
 /// Returns `bytes` in lower-case hex.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {

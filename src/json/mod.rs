@@ -31,6 +31,8 @@ mod number;
 mod read;
 #[cfg(feature = "serde")]
 mod serde;
+#[cfg(feature = "serde")]
+pub(crate) use serde::by_text;
 #[doc(hidden)]
 #[allow(rustdoc::private_intra_doc_links, reason = "its documentation is for this crate")]
 pub mod table;

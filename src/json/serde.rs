@@ -3,12 +3,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::Json;
-use crate::Signature;
-use crate::dialect::Dialect;
 
 impl Json<'_> {
     /// Returns the value as a type of the host (feature `serde`).
@@ -46,25 +44,25 @@ impl Serialize for Json<'_> {
     }
 }
 
-/// Types that are strings in JSON, and read what they write.
+/// Implements serde for a type that is a string in JSON and reads what it writes.
 macro_rules! by_text {
-    ($($type:ty),*) => {$(
-        impl Serialize for $type {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    ($type:ty) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
             }
         }
 
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = Cow::<'de, str>::deserialize(deserializer)?;
-                text.parse().map_err(de::Error::custom)
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
             }
         }
-    )*};
+    };
 }
 
-by_text!(Dialect, Signature);
+pub(crate) use by_text;
 
 impl From<Json<'_>> for serde_json::Value {
     fn from(json: Json<'_>) -> Self {
@@ -180,6 +178,8 @@ impl<'de> Visitor<'de> for AnyJson {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Signature;
+    use crate::dialect::Dialect;
     use crate::tool::Status;
 
     #[test]
