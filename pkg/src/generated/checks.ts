@@ -181,7 +181,26 @@ export const CLASSIFIER_OPTIONS: Checks = {
   indicators: { list: 'text' },
 }
 
-export const CHAIN_LEARNING: Checks = { state: 0, enough: 'number' }
+export const PATTERN_EFFECTIVENESS: Checks = {
+  n: 'number',
+  successes: 'number',
+  cost: 'number',
+  latencies: { list: 'number' },
+  mean: 'number',
+  lowerBound: 'number',
+  meanCost: 'number',
+  p95Ms: 'number',
+}
+
+export const PATTERN_TABLE: Checks = {
+  sequential: { rows: PATTERN_EFFECTIVENESS },
+  parallel: { rows: PATTERN_EFFECTIVENESS },
+  conditional: { rows: PATTERN_EFFECTIVENESS },
+}
+
+export const PATTERN_STATE: Checks = { version: 0, patterns: { rows: PATTERN_TABLE } }
+
+export const CHAIN_LEARNING: Checks = { state: { rows: PATTERN_STATE }, enough: 'number' }
 
 export const CHAIN_OPTIONS: Checks = {
   query: { check: 'text', required: true },
