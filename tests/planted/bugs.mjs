@@ -110,12 +110,12 @@ export const bugs = [
   ),
   bug(
     'a trace has arguments',
-    ...[EMIT, 'self.trace("tool_call", members(call));'],
-    (name) => `let mut own = members(call);
+    ...[EMIT, 'self.trace(TraceEventKind::ToolCall { call: traced(call) });'],
+    (name) => `let mut own = traced(call);
         if ${planted(name)} {
-            own.push(("args", call.view().args.clone()));
+            own.tool_name.push_str(&call.view().args.to_text());
         }
-        self.trace("tool_call", own);`,
+        self.trace(TraceEventKind::ToolCall { call: own });`,
   ),
   bug('a turn is never over', ...[DURABLE, 'self.turn.end().is_none_or(End::is_open)'], (name) =>
     or(name, 'self.turn.end().is_none_or(End::is_open)'),
