@@ -21,6 +21,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { deflateRawSync } from 'node:zlib'
 import {
   browser,
   cargoEnv,
@@ -133,7 +134,7 @@ const PARTS = [
 ]
 
 /** Builds the shell with these features: a wasm file and its glue. */
-async function buildCore(what, part, features, to) {
+async function buildCore(what, part, features, to, forTests) {
   const out = join(root, to)
   mkdirSync(out, { recursive: true })
   const profile = part === 'evidence' ? 'speed' : 'release'
@@ -155,15 +156,24 @@ async function buildCore(what, part, features, to) {
         readdirSync(glued).find((file) => file.endsWith(end)),
       ),
     )
-    // -O3 on top of opt-level "z" or "s" buys speed for little size (see BENCHMARKS.md).
-    await optimize('-O3', wasm, join(out, `${part}.wasm`))
-    await command(await bindgen(), [
-      ...['deflate', join(out, `${part}.wasm`), join(out, `${part}.deflated`)],
-    ])
+    if (forTests) {
+      // What a test traps need not be small.
+      copyFileSync(wasm, join(out, `${part}.wasm`))
+      writeFileSync(join(out, `${part}.deflated`), deflateRawSync(readFileSync(wasm)))
+    } else {
+      await shrink(wasm, join(out, part))
+    }
     writeFileSync(join(out, `${part}.js`), factory(readFileSync(script, 'utf8')))
     rmSync(glued, { recursive: true })
     rmSync(built)
   }
+}
+
+/** Optimizes and deflates. */
+async function shrink(wasm, out) {
+  // -O3 on top of opt-level "z" or "s" buys speed for little size (see BENCHMARKS.md).
+  await optimize('-O3', wasm, `${out}.wasm`)
+  await command(await bindgen(), ['deflate', `${out}.wasm`, `${out}.deflated`])
 }
 
 /** Builds the cores one after the other; what follows cargo runs beside the next. */
@@ -172,7 +182,7 @@ async function buildCores(what, to, more = []) {
   const behind = [bindgen()]
   for (const part of PARTS) {
     const features = [part === 'whole' ? 'default' : part, ...more].join()
-    const finish = await buildCore(`${what}: ${part}`, part, features, to)
+    const finish = await buildCore(`${what}: ${part}`, part, features, to, more.length > 0)
     behind.push(finish())
   }
   await Promise.all(behind)
