@@ -133,8 +133,8 @@ const PARTS = [
   'whole',
 ]
 
-/** Builds the shell with these features: a wasm file and its glue. */
-async function buildCore(what, part, features, to, forTests) {
+/** Compiles the shell with these features: a wasm file with its names. */
+export async function compileCore(what, part, features, to) {
   const out = join(root, to)
   mkdirSync(out, { recursive: true })
   const profile = part === 'evidence' ? 'speed' : 'release'
@@ -147,6 +147,13 @@ async function buildCore(what, part, features, to, forTests) {
   const built = join(out, `${part}.raw.wasm`)
   // The next build replaces it.
   copyFileSync(join(target, 'wasm32-unknown-unknown', profile, 'turnlock_wasm.wasm'), built)
+  return built
+}
+
+/** Builds the shell with these features: a wasm file and its glue. */
+async function buildCore(what, part, features, to, forTests) {
+  const out = join(root, to)
+  const built = await compileCore(what, part, features, to)
   return async () => {
     const glued = join(out, part)
     await glue('no-modules', built, glued)

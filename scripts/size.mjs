@@ -2,12 +2,16 @@
 // minified, gzip -9. `first` is what is there when the page starts, `run` what its run has loaded
 // (a turn without a store). Beside them the same pages with peers, and the examples in Rust.
 //
-//   node scripts/size.mjs [--check] [--peers] [--why [part]]
-import { existsSync, readFileSync } from 'node:fs'
+//   node scripts/size.mjs [--check] [--peers] [--why <operation or part>]
+//
+// `--why runTurn`: what the part of the core that `runTurn` loads is made of, by module and function.
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
+import { compileCore, glue } from './build.mjs'
 import { root } from './setup.mjs'
+import { report } from './weight.mjs'
 
 const KB = 1000
 
@@ -34,6 +38,14 @@ const PEERS = {
     "import { streamText, tool } from 'ai'; import { createOpenAICompatible } from '@ai-sdk/openai-compatible'; globalThis.x = [streamText, tool, createOpenAICompatible]",
   '`@tanstack/ai` `chat`, `@tanstack/ai-openai`':
     "import { chat, toolDefinition } from '@tanstack/ai'; import { openaiText } from '@tanstack/ai-openai'; globalThis.x = [chat, toolDefinition, openaiText]",
+}
+
+/** Operations, and the parts that they load or carry, where these have other names. */
+const PARTS = {
+  ...{ runTurn: 'turn', resumeTurn: 'durable', runBundle: 'evidence', runChain: 'chain' },
+  ...{ runWithToolRequests: 'planning', parseToolRequest: 'requests', parsePlan: 'plans' },
+  ...{ classifyQuery: 'plans', normalize: 'history', diagnose: 'history' },
+  ...{ canonicalize: 'signature', decodeStream: 'stream', summarizeReplicates: 'evidence' },
 }
 
 const RUST = { page: 256, worker: 268 }
@@ -75,6 +87,19 @@ async function bundled(contents, resolveDir = root) {
     },
     reachable: weigh(weights.keys()),
   }
+}
+
+const why = process.argv.indexOf('--why')
+if (why > 0) {
+  const asked = process.argv[why + 1] ?? 'runTurn'
+  const part = PARTS[asked] ?? asked
+  const built = await compileCore(`the part ${part}, with names`, part, part, '.cache/why')
+  const folder = join(root, '.cache/why', part)
+  await glue('no-modules', built, folder, '--keep-names')
+  const wasm = readdirSync(folder).find((file) => file.endsWith('.wasm'))
+  // Before wasm-opt, which drops the names and some 10 % of the bytes.
+  console.log(report(readFileSync(join(folder, wasm))))
+  process.exit(0)
 }
 
 let over = false
