@@ -51,7 +51,7 @@ impl Input {
     pub fn from_json(json: &Json<'_>, data: Vec<u8>) -> Result<Self, Error> {
         let text = |key: &str| json.get(key).and_then(Json::as_str);
         let owned = |key: &str| text(key).map(str::to_owned);
-        let wrong = |option: &str| Error::option(option, "a fact");
+        let wrong = |option: &str| Error::option(option, "an input");
         let number = |key| json.get(key).and_then(Json::as_u64).ok_or_else(|| wrong(key));
         let replicate = || usize::try_from(number("replicate")?).map_err(|_| wrong("replicate"));
         let attempt = || u32::try_from(number("attempt")?).map_err(|_| wrong("attempt"));

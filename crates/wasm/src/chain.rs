@@ -20,7 +20,7 @@ pub fn chain_new(options: &[u8]) -> String {
         .map_or_else(|error| failure(&error), |chain| CHAINS.with(|all| all.insert(chain)))
 }
 
-/// Takes a fact, as JSON; the effects that follow, as a JSON array, or nothing.
+/// Takes an input, as JSON; the effects that follow, as a JSON array, or nothing.
 #[wasm_bindgen]
 #[must_use]
 pub fn chain_handle(handle: u32, now_ms: f64, input: &[u8]) -> String {

@@ -101,7 +101,7 @@ pub fn bundle_new(options: &[u8]) -> String {
     made.map_or_else(|error| failure(&error), kept)
 }
 
-/// Takes a fact, as JSON, with the data of a replicate beside it; the effects that follow, as a
+/// Takes an input, as JSON, with the data of a replicate beside it; the effects that follow, as a
 /// JSON array, or nothing.
 #[wasm_bindgen]
 #[must_use]

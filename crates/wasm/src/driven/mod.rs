@@ -12,7 +12,7 @@ use turnlock::json::Json;
 use turnlock::limits;
 use turnlock::turn::Input;
 
-/// Takes a fact of a turn or of a pass, as JSON; the effects that follow, as a JSON array, or nothing.
+/// Takes an input of a turn or of a pass, as JSON; the effects that follow, as a JSON array, or nothing.
 #[wasm_bindgen]
 #[must_use]
 pub fn turn_handle(handle: u32, now_ms: f64, input: &[u8]) -> String {
