@@ -331,7 +331,11 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
 
   #close(): void {
     this.#loop.close()
-    this.#unwatch?.()
+    try {
+      this.#unwatch?.()
+    } catch {
+      // A store that does not end a watch must not keep a turn from ending.
+    }
     for (const controller of [...this.#requests.values(), ...this.#tools.values()]) {
       controller.abort()
     }

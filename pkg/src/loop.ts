@@ -99,8 +99,15 @@ export class Loop<E, G> {
   #drain(): void {
     if (this.#draining) return
     this.#draining = true
-    for (let effect = this.#queue.shift(); effect; effect = this.#queue.shift()) {
-      this.#hooks.perform(effect)
+    try {
+      for (let effect = this.#queue.shift(); effect; effect = this.#queue.shift()) {
+        this.#hooks.perform(effect)
+      }
+    } catch (error) {
+      // A driver performs effects without throwing; what a host's object throws must not hang it.
+      this.#draining = false
+      if (!this.#over) this.#fault(typed(error))
+      return
     }
     this.#draining = false
     if (!this.#over) this.#schedule()

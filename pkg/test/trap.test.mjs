@@ -169,3 +169,21 @@ test('a pass on the lost instance rejects with core.fault, and its tools are tol
   assert.ok(told)
   assert.equal((await runWithToolRequests({ model: answering, input: {} })).plan, 'fine')
 })
+
+test('a runtime without deflate-raw inflates by itself', async () => {
+  const { compileLater } = await import('../dist/core/module.js')
+  const { bytes } = await import('../dist/wasm/signature.js')
+  const native = globalThis.DecompressionStream
+  try {
+    globalThis.DecompressionStream = class {
+      constructor(format) {
+        throw new TypeError(`no ${format}`)
+      }
+    }
+    assert.ok((await compileLater(bytes)) instanceof WebAssembly.Module)
+    globalThis.DecompressionStream = undefined
+    assert.ok((await compileLater(bytes)) instanceof WebAssembly.Module)
+  } finally {
+    globalThis.DecompressionStream = native
+  }
+})

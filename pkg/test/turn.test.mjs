@@ -7,8 +7,10 @@ import {
   customModel,
   defineTool,
   diagnose,
+  memoryStore,
   normalize,
   openaiChat,
+  runBundle,
   runTurn,
 } from 'turnlock'
 import { z } from 'zod'
@@ -551,4 +553,32 @@ test('a reader that is left lying about does not hold the turn', async () => {
   const turn = runTurn({ model, messages: [{ role: 'user', content: 'go' }] })
   await turn[Symbol.asyncIterator]().next()
   assert.equal((await turn.result).text.length, 2000)
+})
+
+test('a store whose watch gives nothing that ends it does not keep a turn from ending', async () => {
+  const model = customModel(async function* () {
+    yield { type: 'text', text: 'done' }
+  })
+  for (const watch of [async () => () => {}, () => 5, () => () => thrown()]) {
+    const store = { ...memoryStore(), watch }
+    const { status } = await runTurn({ model, messages: user, store }).result
+    assert.equal(status, 'complete')
+  }
+})
+
+function thrown() {
+  throw new Error('unwatch')
+}
+
+test('a bundle whose redact throws by itself ends with an error', async () => {
+  let reads = 0
+  const options = {
+    ...{ task: 't', replicate: async () => ({ data: 1 }) },
+    get redact() {
+      if (++reads > 2) throw new Error('redact')
+      return undefined
+    },
+  }
+  const bundle = runBundle(options)
+  await assert.rejects(bundle.result, { code: 'core.fault' })
 })

@@ -4,10 +4,14 @@ import { decodeBase64 } from './base64.js'
 /** Inflates and compiles without blocking, where the runtime can. */
 export async function compileLater(deflated: string): Promise<WebAssembly.Module> {
   const bytes = decodeBase64(deflated)
-  if (typeof DecompressionStream === 'undefined') {
+  let inflated: BufferSource
+  try {
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'))
+    inflated = await new Response(stream).arrayBuffer()
+  } catch {
+    // A runtime without it, or without this format.
     const { inflateSync } = await import('../inflate.js')
-    return WebAssembly.compile(inflateSync(bytes))
+    inflated = inflateSync(bytes)
   }
-  const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'))
-  return WebAssembly.compile(await new Response(inflated).arrayBuffer())
+  return WebAssembly.compile(inflated)
 }
