@@ -48,7 +48,7 @@ const PARTS = {
   ...{ canonicalize: 'signature', decodeStream: 'stream', summarizeReplicates: 'evidence' },
 }
 
-const RUST = { page: 256, worker: 268 }
+const RUST = { page: 236, worker: 247 }
 
 const gzip = (bytes) => gzipSync(bytes, { level: 9 }).length
 const kb = (bytes) => (bytes / KB).toFixed(1)
