@@ -98,7 +98,10 @@ fn effects_and_inputs_of_a_turn() {
         started
             .starts_with(r#"[{"type":"emit","event":{"type":"phase_start","phase":"tool_phase","#)
     );
-    assert!(started.contains(r#"{"type":"fetch","inference":1,"attempt":1,"body":{"messages":["#));
+    let fetch =
+        r#"{"type":"fetch","inference":1,"attempt":1,"request":{"path":"/chat/completions""#;
+    assert!(started.contains(fetch), "{started}");
+    assert!(started.contains(r#","body":{"messages":["#), "{started}");
     assert!((wasm::driven::turn_deadline(turn) - 60_001.0).abs() < 1.0);
 
     let deltas = r#"{"type":"deltas","inference":1,"attempt":1,"deltas":[
