@@ -113,7 +113,9 @@ export async function optimize(level, from, to) {
 export const bindgen = once(async () => {
   const made = '.cache/tools/bindgen'
   await unlessFresh('bindgen', ['crates/bindgen', 'Cargo.lock'], [made], async () => {
-    const args = ['build', '--package', 'turnlock-bindgen', '--locked']
+    // Unoptimized, zopfli would deflate the cores for minutes. Not in Cargo.toml, which is published.
+    const fast = ['--config', 'profile.dev.package.zopfli.opt-level=3']
+    const args = ['build', '--package', 'turnlock-bindgen', '--locked', ...fast]
     await cargo('the generator of the bindings', args)
     mkdirSync(join(root, '.cache', 'tools'), { recursive: true })
     const name = process.platform === 'win32' ? 'bindgen.exe' : 'bindgen'

@@ -48,6 +48,9 @@ const PARTS = {
   ...{ canonicalize: 'signature', decodeStream: 'stream', summarizeReplicates: 'evidence' },
 }
 
+/** All capabilities in one file, for `turnlock/slim` and workerd. */
+const WHOLE = 315
+
 const RUST = { page: 236, worker: 247 }
 
 const gzip = (bytes) => gzipSync(bytes, { level: 9 }).length
@@ -117,6 +120,8 @@ for (const [title, { names, all, parts = [], first, run }] of Object.entries(PAG
   const weights = [within(page.first, first), within(page.run(parts), run), kb(page.reachable)]
   console.log([title, ...weights].join(' | '))
 }
+const whole = gzip(readFileSync(join(root, 'pkg/dist/turnlock.wasm')))
+console.log(`turnlock.wasm | ${within(whole, WHOLE)}`)
 for (const [name, limit] of Object.entries(RUST)) {
   const wasm = join(root, `examples/rust-${name}/dist/rust_${name}_bg.wasm`)
   if (!existsSync(wasm)) continue

@@ -19,8 +19,11 @@ const node = process.execPath
 const tap = ['--test', '--test-reporter=tap', '--test-timeout=1800000']
 const locked = '--locked'
 const wasm = ['--target', 'wasm32-unknown-unknown']
-/** The Rust driver, for the web or natively. */
-const client = ['--package', 'turnlock-client', '--features', 'jsonschema', locked]
+/** Tests of the Rust driver, for the web or natively. */
+const client = [
+  ...['--config', '.cargo/driver-tests.toml', '--package', 'turnlock-client'],
+  ...['--features', 'jsonschema', locked],
+]
 const native = [...client, '--features', 'tokio']
 /** The packages of the project, without those of its build and tests. */
 const own = ['turnlock', 'turnlock-client', 'turnlock-wasm'].flatMap((name) => ['--package', name])

@@ -334,7 +334,7 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
     try {
       this.#unwatch?.()
     } catch {
-      // A store that does not end a watch must not keep a turn from ending.
+      // A turn ends even if its store cannot end the watch.
     }
     for (const controller of [...this.#requests.values(), ...this.#tools.values()]) {
       controller.abort()

@@ -56,7 +56,7 @@ export class Loop<E, G> {
   async #open(lazy: LazyPart<G>): Promise<void> {
     try {
       const part = lazy.ready ?? (await lazy.load())
-      // The host may have called after the constructor.
+      // Also if the part is ready: no hook is called before the caller has its loop.
       await null
       if (this.#over) return
       const core = part.core()
@@ -104,7 +104,7 @@ export class Loop<E, G> {
         this.#hooks.perform(effect)
       }
     } catch (error) {
-      // A driver performs effects without throwing; what a host's object throws must not hang it.
+      // Drivers catch what callbacks throw; this is what members of a host's objects throw.
       this.#draining = false
       if (!this.#over) this.#fault(typed(error))
       return

@@ -53,3 +53,10 @@ function utf8Length(text: string): number {
   }
   return bytes
 }
+
+/** The reason of an aborted signal, as text. */
+export function abortReason(signal: AbortSignal | undefined): string {
+  const reason: unknown = signal?.reason
+  if (typeof reason === 'string') return reason
+  return reason instanceof Error && reason.message ? reason.message : 'aborted'
+}

@@ -14,6 +14,7 @@ import { keepOptions, turnKey } from './kept.js'
 import { modelOptions, type Model } from './models/model.js'
 import { checkOptions } from './options.js'
 import { randomHex, randomId } from './random.js'
+import { abortReason } from './serialize.js'
 import { checkStore, type Store } from './stores/store.js'
 import type { Tool } from './tools.js'
 import type { ToolResult, TraceEvent, TurnEvent, TurnResult } from './types.js'
@@ -44,8 +45,10 @@ export interface Turn extends AsyncIterable<TurnEvent> {
  * Iterating never throws and `result` never rejects: a failure is the terminal event `error`.
  * Leaving the iteration with `break` cancels the turn.
  *
- * @throws TurnlockError for misuse: `options.invalid`, `tool.invalid_name`,
- * `message.unknown_shape`, `dialect.no_stream`, `store.unsupported`, `core.load`
+ * What only the core sees is the terminal event: `message.unknown_shape`, `json.*`, `dialect.*`,
+ * and `core.load` or `core.unavailable` where the core cannot be loaded.
+ *
+ * @throws TurnlockError for misuse: `options.invalid`, `tool.invalid_name`, `store.unsupported`
  */
 export function runTurn(options: RunTurnOptions): Turn {
   checkOptions(options, RUN_TURN_OPTIONS)
@@ -76,19 +79,19 @@ export function runTurn(options: RunTurnOptions): Turn {
 }
 
 /** Throws for what the core would refuse of a turn's options, except a history that it cannot read. */
-function checkTurn(options: CoreOptions): void {
+export function checkTurn(options: CoreOptions): void {
   checkValues(options, TURN_OPTIONS)
-  const { messages, requestId, policy, keep, body, tools = [] } = options
+  const { messages, requestId, policy, keep, body, tools } = options
   if (!isObject(body ?? {})) throw wrong('body', 'an object')
   if (!messages?.length) throw wrong('messages', 'at least one message')
-  if (requestId === '') throw wrong('requestId', 'a string that is not empty')
-  const known = new Set(tools.map(({ name }) => name))
+  if (!requestId) throw wrong('requestId', 'a string that is not empty')
+  const known = new Set(tools?.map(({ name }) => name))
   if (policy?.actionTools?.some((name) => !known.has(name))) {
     throw wrong('policy.actionTools', 'names of tools of this turn')
   }
   // A live owner commits three times per lease. Its claims must not expire between commits.
-  const { ttlMs = 86_400_000, leaseMs = 15_000 } = keep ?? {}
-  if (ttlMs < leaseMs) throw wrong('keep.ttlMs', 'at least as long as keep.leaseMs')
+  if ((keep?.ttlMs ?? 86_400_000) < (keep?.leaseMs ?? 15_000))
+    throw wrong('keep.ttlMs', 'at least as long as keep.leaseMs')
 }
 
 /** The common options of all ways to run a turn. */
@@ -275,11 +278,4 @@ function checkName(name: string, names: Set<string>): void {
   const plain = name.toLowerCase()
   if (names.has(plain)) throw no('another tool has this name, but for upper and lower case')
   names.add(plain)
-}
-
-/** The reason of an aborted signal, as text. */
-export function abortReason(signal: AbortSignal | undefined): string {
-  const reason: unknown = signal?.reason
-  if (typeof reason === 'string') return reason
-  return reason instanceof Error && reason.message ? reason.message : 'aborted'
 }

@@ -20,6 +20,7 @@ import {
 } from 'turnlock'
 import { z } from 'zod'
 import { data } from '../../tests/data.mjs'
+import { strictJson } from '../dist/bundle/json.js'
 import { partsOf } from './parts.mjs'
 
 const given = data('stats/given/')
@@ -110,6 +111,7 @@ test('misuse is told before any replicate starts', async () => {
     [{ epsilon: NaN }, 'NaN'],
     [{ weights: [0, 0, 0] }, 'weights'],
     [{ seeds: [1, 1, 2] }, 'seeds'],
+    [{ seeds: null, k: 0 }, 'k'],
     [{ schema: 7 }, 'schema'],
     [{ schema: { type: 'nonsense' } }, 'schema'],
     [{ must_agree: ['label'] }, 'must_agree'],
@@ -556,3 +558,27 @@ test('any values: no input panics, and distances keep to the unit interval', () 
   })
   fc.assert(property, { numRuns: 500 })
 })
+
+test('the fast path of strict JSON refuses what the replacer refuses, and writes the same', () => {
+  const any = fc.anything({ withDate: true, withSparseArray: true, withNullPrototype: true })
+  const plain = (value) => outcomeOf(() => JSON.parse(strictJson(value)))
+  fc.assert(
+    fc.property(any, (value) => {
+      // A member with `toJSON` anywhere takes the replacer for all of the value.
+      const slowly = { value, slow: { toJSON: () => 1 } }
+      const [fast, slow] = [plain({ value }), plain(slowly)]
+      assert.deepEqual(fast.error ?? fast.value.value, slow.error ?? slow.value.value)
+    }),
+    { numRuns: 2000 },
+  )
+  const refused = [NaN, -Infinity, [, 1], [undefined], () => 1, Symbol('s'), 1n, { a: [NaN] }]
+  for (const value of refused) assert.ok(plain({ value }).error, String(value))
+})
+
+function outcomeOf(work) {
+  try {
+    return { value: work() }
+  } catch ({ code, message }) {
+    return { error: { code, message } }
+  }
+}

@@ -11,7 +11,8 @@ const env = native ? {} : await inBrowser()
 const site = await serve()
 const features = native ? 'jsonschema,tokio' : 'jsonschema'
 const args = [
-  ...['test', '--package', 'turnlock-client', '--features', features, '--test', 'client'],
+  ...['test', '--config', '.cargo/driver-tests.toml', '--package', 'turnlock-client'],
+  ...['--features', features, '--test', 'client'],
   ...(native ? [] : ['--target', 'wasm32-unknown-unknown']),
   ...['--locked', ...more],
 ]

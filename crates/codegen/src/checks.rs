@@ -75,7 +75,9 @@ fn row(
     out: &mut String,
 ) -> Result<String, String> {
     let value = check(&field.shape, field.range, seen, out)?;
-    let value = match (field.expected, field.required) {
+    let is_dialect = matches!(&field.shape, Shape::Named(make) if make().name == "Dialect");
+    let expected = field.expected.or(is_dialect.then_some("a dialect"));
+    let value = match (expected, field.required) {
         (None, false) => value,
         (None, true) => format!("{{ check: {value}, required: true }}"),
         (Some(expected), required) => {

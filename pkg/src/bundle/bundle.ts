@@ -1,12 +1,13 @@
 /** Bundles: k replicates of one task, evidence computed from them, and one atomic result. */
+import { checkValues, wrong } from '../checks.js'
 import { TurnlockError } from '../errors.js'
 import { Feed } from '../feed.js'
-import type { BundleSettings, RunBundleOptions } from '../generated/bundle.js'
+import type { BundleSettings, CoreBundleOptions, RunBundleOptions } from '../generated/bundle.js'
+import { CORE_BUNDLE_OPTIONS } from '../generated/checks.js'
 import { RUN_BUNDLE_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
+import { abortReason } from '../serialize.js'
 import type { JsonSchema } from '../tools.js'
-import { checkValues, wrong } from '../checks.js'
-import { CORE_BUNDLE_OPTIONS } from '../generated/checks.js'
 import { BundleDriver, type Fact } from './driver.js'
 import { normalized, quietly } from './events.js'
 import { strictJson } from './json.js'
@@ -25,8 +26,10 @@ export interface BundleRecording {
 
 /** A running bundle. Iterate over its events, or await its result, or both. */
 export interface RunningBundle extends AsyncIterable<BundleEvent> {
-  /** Resolves with the bundle, even if replicates fail. Rejects with `core.*`, or with
-   * `options.invalid` for a schema that the core refuses; nothing is started then. */
+  /**
+   * Resolves with the bundle, even if replicates fail. Rejects with `core.*`, or with
+   * `options.invalid` for a schema that the core refuses; nothing is started then.
+   */
   readonly result: Promise<EvidenceBundle>
   /** Ends the bundle with the results so far and aborts the signals of running replicates. */
   cancel(reason?: string): void
@@ -37,11 +40,10 @@ export interface RunningBundle extends AsyncIterable<BundleEvent> {
 /**
  * Runs replicates until they agree, all have run, or a budget is spent.
  *
- * Two start at once; a third runs only if they differ (or one is invalid). Iteration throws only what
- * `result` rejects with. Leaving it with `break` cancels the bundle.
+ * Two start at once; a third runs only if they differ (or one is invalid). If `result` rejects,
+ * iteration throws the same error. Leaving it with `break` cancels the bundle.
  *
- * @throws TurnlockError `options.invalid` with the option in its message, before anything is
- * started; `core.load`
+ * @throws TurnlockError `options.invalid` with the option in its message, before anything is started
  */
 export function runBundle(options: RunBundleOptions): RunningBundle {
   return new Running(options)
@@ -58,14 +60,14 @@ function coreOptions(options: BundleSettings, schema: JsonSchema | undefined): s
     const why = error instanceof Error ? error.message : String(error)
     throw new TurnlockError('options.invalid', `\`options\`: ${why}`)
   }
-  checkValues({ ...own, schema }, CORE_BUNDLE_OPTIONS)
-  checkBundle(own)
+  checkBundle({ ...own, schema } as CoreBundleOptions)
   return text
 }
 
-/** Throws for what the core would refuse, except a schema in which nothing has weight. */
-function checkBundle(own: BundleSettings): void {
-  const { task, k = 3, seeds = [], weights, prices, perReplicate, budget } = own
+/** Throws for what the core would refuse, except weights of a schema. */
+export function checkBundle(own: CoreBundleOptions): void {
+  checkValues(own, CORE_BUNDLE_OPTIONS)
+  const { task, weights, prices, perReplicate, budget } = own
   if (task === '') throw wrong('task', 'a string that is not empty')
   for (const [path, seconds] of [
     ['perReplicate.seconds', perReplicate?.seconds],
@@ -80,13 +82,15 @@ function checkBundle(own: BundleSettings): void {
       throw wrong(name, 'JSON Pointers, such as "/label"')
     }
   }
-  if (weights && (weights.length !== k || weights.every((weight) => weight === 0))) {
+  if (weights && (weights.length !== (own.k ?? 3) || weights.every((weight) => weight === 0))) {
     throw wrong('weights', 'a weight for each replicate, not all of them 0')
   }
   if (typeof budget?.cost === 'number' && !Object.keys(prices ?? {}).length) {
     throw wrong('budget.cost', '`prices` beside it')
   }
-  const whole = seeds.every((seed) => Number.isSafeInteger(seed))
+  const seeds = own.seeds ?? []
+  // The core has them as 64-bit integers.
+  const whole = seeds.every((seed) => Number.isInteger(seed) && Math.abs(seed) < 2 ** 63)
   if (!whole || new Set(seeds).size < seeds.length) {
     throw wrong('seeds', 'whole numbers, all different')
   }
@@ -164,10 +168,4 @@ class Running implements RunningBundle {
     this.#fail(error)
     this.#feed.end(error)
   }
-}
-
-function abortReason(signal: AbortSignal | undefined): string {
-  const reason: unknown = signal?.reason
-  if (typeof reason === 'string') return reason
-  return reason instanceof Error && reason.message ? reason.message : 'aborted'
 }

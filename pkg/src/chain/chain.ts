@@ -1,11 +1,12 @@
 /** Runs a chain of steps for a complex query, in a page or a worker. */
+import { checkValues, wrong } from '../checks.js'
 import { TurnlockError } from '../errors.js'
 import { Feed } from '../feed.js'
 import type { RunChainOptions } from '../generated/chain.js'
+import { CHAIN_OPTIONS } from '../generated/checks.js'
 import { RUN_CHAIN_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
-import { checkValues, wrong } from '../checks.js'
-import { CHAIN_OPTIONS } from '../generated/checks.js'
+import { abortReason } from '../serialize.js'
 import { ChainDriver, type Callback } from './driver.js'
 import type { ChainEvent, ChainResult } from './types.js'
 
@@ -27,7 +28,7 @@ export interface Chain extends AsyncIterable<ChainEvent> {
  * Iterating never throws and `result` never rejects. Leaving the iteration with `break` cancels
  * the chain.
  *
- * @throws TurnlockError for misuse: `options.invalid`, `core.load`
+ * @throws TurnlockError for misuse: `options.invalid`
  */
 export function runChain(options: RunChainOptions): Chain {
   return new RunningChain(options)
@@ -78,7 +79,7 @@ class RunningChain implements Chain {
       },
       own,
     )
-    const cancel = () => this.cancel(reasonOf(signal))
+    const cancel = () => this.cancel(abortReason(signal))
     signal?.addEventListener('abort', cancel, { once: true })
     this.#forget = () => signal?.removeEventListener('abort', cancel)
     this.#driver.send({ type: 'start' })
@@ -126,7 +127,7 @@ class RunningChain implements Chain {
 }
 
 /** Throws for what the core would refuse of a chain's options. */
-function checkChain(
+export function checkChain(
   own: Pick<RunChainOptions, 'query' | 'limits' | 'costs' | 'patterns'> & object,
 ): void {
   checkValues(own, CHAIN_OPTIONS)
@@ -139,10 +140,4 @@ function checkChain(
   if ((limits?.maxCost ?? Infinity) < reserve) {
     throw wrong('limits.maxCost', 'at least the cost of the answer')
   }
-}
-
-function reasonOf(signal: AbortSignal | undefined): string {
-  const reason: unknown = signal?.reason
-  if (typeof reason === 'string') return reason
-  return reason instanceof Error && reason.message ? reason.message : 'aborted'
 }

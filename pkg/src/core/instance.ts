@@ -64,8 +64,8 @@ export class Part<G = Glue> {
    */
   core(): Core<G> {
     if (!this.#live || this.#of !== whole) {
-      this.#of = whole
       this.#live = { glue: this.#instance(), onFault: new Set() }
+      this.#of = whole
     }
     return this.#live
   }

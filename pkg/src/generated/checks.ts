@@ -42,7 +42,7 @@ export const STORED_AS: Checks = {
 }
 
 export const TURN_OPTIONS: Checks = {
-  dialect: { check: 0, required: true },
+  dialect: { check: 0, expected: 'a dialect', required: true },
   model: 'text',
   body: 0,
   mode: { names: 'two_stage unified' },
@@ -78,7 +78,7 @@ export const PROMPT_TEMPLATE: Checks = {
 }
 
 export const PASS_OPTIONS: Checks = {
-  dialect: { check: 0, required: true },
+  dialect: { check: 0, expected: 'a dialect', required: true },
   model: 'text',
   body: 0,
   input: { check: 0, required: true },

@@ -17,9 +17,9 @@ import { TOOL_REQUEST_OPTIONS } from '../generated/rows.js'
 import { modelOptions } from '../models/model.js'
 import { checkOptions, present } from '../options.js'
 import { randomHex, randomId } from '../random.js'
-import { describe } from '../serialize.js'
+import { abortReason, describe } from '../serialize.js'
 import { stringify } from '../text.js'
-import { abortReason, checkModel, wireTools } from '../turn.js'
+import { checkModel, wireTools } from '../turn.js'
 import { redacted } from './redact.js'
 
 export type { ToolRequestOptions }
@@ -142,9 +142,9 @@ function checkRecording({ record, replay }: AnyOptions): void {
 }
 
 /** Throws for what the core would refuse of a pass's options. */
-function checkPass(options: PassOptions): void {
+export function checkPass(options: PassOptions): void {
   checkValues(options, PASS_OPTIONS)
-  const { input, planId, runId, replay, body, tools = [] } = options
+  const { input, planId, runId, replay, body, tools } = options
   if (!isObject(body ?? {})) throw wrong('body', 'an object')
   if (!isObject(input)) throw wrong('input', 'an object')
   const context = (input as Record<string, unknown>)['global_context']
@@ -152,7 +152,7 @@ function checkPass(options: PassOptions): void {
   for (const [name, id] of Object.entries({ planId, runId })) {
     if (!id && !replay) throw wrong(name, 'a string that is not empty')
   }
-  const taken = tools.find(({ name }) => name.toLowerCase() === 'request_tools')
+  const taken = tools?.find(({ name }) => name.toLowerCase() === 'request_tools')
   if (taken) {
     const message = `tool \`${taken.name}\`: the pass has a tool of this name`
     throw new TurnlockError('tool.invalid_name', message)
