@@ -92,8 +92,8 @@ function factory(glue) {
     body
       .replace(start, 'const wasm_bindgen = (function(exports) {')
       .replace(end, 'return Object.assign(exports, { initSync });'),
-    'wasm_bindgen.initSync({ module })',
-    'return wasm_bindgen',
+    'const { memory } = wasm_bindgen.initSync({ module })',
+    'return Object.assign(wasm_bindgen, { memory })',
     '}',
     '',
   ].join('\n')

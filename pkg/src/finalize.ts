@@ -20,6 +20,7 @@ export function onceFreed<G>(
     finalizers?.unregister(once)
     try {
       part.callOn(on, free)
+      part.retire(on)
     } catch {
       // The instance has trapped, and its memory is gone. A finalizer must not throw.
     }

@@ -157,6 +157,7 @@ export class Loop<E, G> {
     const { part, core, handle } = this.#live
     try {
       part.callOn(core, (glue) => this.#machine.free(glue, handle))
+      part.retire(core)
     } catch {
       // A trap; this machine has ended already, and `call` notifies the others.
     }

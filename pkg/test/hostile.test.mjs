@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { createServer } from 'node:http'
 import test from 'node:test'
 import {
+  canonicalize,
   customModel,
   decodeStream,
   defineTool,
@@ -18,6 +19,7 @@ import {
 import { createHandler, toNodeListener } from 'turnlock/server'
 import { redisStore } from 'turnlock/stores/redis'
 import { collectGarbage } from '../../tests/garbage.mjs'
+import { partsOf } from './parts.mjs'
 import { until } from '../../tests/patience.mjs'
 
 const unhandled = []
@@ -248,6 +250,18 @@ test('however many watch a turn in Redis, it is asked once', async () => {
   await until(() => commands.length > 0)
   assert.equal(commands.length, 1)
   for (const stop of stops) stop()
+})
+
+test('the memory of a large input is not kept', async () => {
+  const { parts } = await partsOf('../dist')
+  const size = (part) => parts[part].core().glue.memory.buffer.byteLength
+  const large = 64 * 1024 * 1024
+  canonicalize(`[${'[1,2],'.repeat(2_000_000)}1]`)
+  assert.ok(size('signature') < large)
+  const content = Array.from({ length: 150 }, () => 'x'.repeat(100_000)).join(' ')
+  const messages = Array.from({ length: 4 }, () => ({ role: 'user', content }))
+  assert.equal((await runTurn({ model: hello(), messages }).result).status, 'complete')
+  assert.ok(size('turn') < large)
 })
 
 test('decoders and histories that are dropped are collected', async () => {

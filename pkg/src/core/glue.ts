@@ -86,6 +86,8 @@ export interface ChainGlue {
 /** Of every part. */
 export interface Glue {
   live_handles(): number
+  /** The memory of the instance. */
+  readonly memory: WebAssembly.Memory
   /** Only in the test build. */
   trap?(): void
 }

@@ -32,6 +32,9 @@ export interface Embedded<G = Glue> {
   readonly bytes: string
 }
 
+/** Bytes of memory from which on an idle instance is dropped. */
+const LARGE = 64 * 1024 * 1024
+
 /** A part of the core that is at hand, so that synchronous operations can use it. */
 export class Part<G = Glue> {
   readonly #embedded: Embedded<G> | undefined
@@ -106,7 +109,17 @@ export class Part<G = Glue> {
 
   /** Calls a function of the live instance. A trap discards that instance. */
   call<T>(work: (glue: G) => T): T {
-    return this.callOn(this.core(), work)
+    const on = this.core()
+    const result = this.callOn(on, work)
+    this.retire(on)
+    return result
+  }
+
+  /** Drops an instance that is large and has no objects: the memory of an instance never shrinks. */
+  retire(on: Core<G>): void {
+    const { memory, live_handles } = on.glue as Glue
+    if (memory.buffer.byteLength < LARGE || this.#live !== on || live_handles() > 0) return
+    this.#live = undefined
   }
 
   /** As {@link Part.call}, on the instance that has what the caller made. */

@@ -1,0 +1,64 @@
+// Many turns at once: all are held open in the middle of their answer, then all finish. CPU time of
+// a turn, as a multiple of its time among 1 000, and the memory of one that is held open. Each line
+// is a process of its own. npm run bench:many
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { defineTool, openaiChat, runTurn } from 'turnlock'
+
+const LINES = [1000, 2000, 5000, 10_000]
+const encoder = new TextEncoder()
+const say = (delta, finish_reason = null) =>
+  encoder.encode(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`)
+
+if (process.argv[2]) console.log(JSON.stringify(await hold(Number(process.argv[2]))))
+else {
+  console.log('| turns | CPU ms a turn | × of 1 000 | KB a turn |\n|---|---|---|---|')
+  let first
+  for (const count of LINES) {
+    const args = ['--expose-gc', fileURLToPath(import.meta.url), String(count)]
+    const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+    if (stderr) console.error(stderr)
+    const { ms, kilobytes } = JSON.parse(stdout)
+    first ??= ms
+    const cells = [count, ms.toFixed(2), (ms / first).toFixed(2), kilobytes.toFixed(0)]
+    console.log(`| ${cells.join(' | ')} |`)
+  }
+}
+
+/** Runs so many turns at once; CPU milliseconds and kilobytes of each. */
+async function hold(count) {
+  const messages = [{ role: 'user', content: 'x'.repeat(2000) }]
+  const tools = { look: defineTool({ inputSchema: { type: 'object' }, execute: () => 1 }) }
+  const modelUntil = (gate) =>
+    openaiChat({
+      ...{ baseURL: 'http://model/v1', model: 'm' },
+      fetch: async () => {
+        const body = new ReadableStream({
+          async start(controller) {
+            controller.enqueue(say({ content: 'a' }))
+            await gate
+            for (let n = 0; n < 20; n++) controller.enqueue(say({ content: `b${n}` }))
+            controller.enqueue(say({}, 'stop'))
+            controller.close()
+          },
+        })
+        return new Response(body)
+      },
+    })
+  await runTurn({ model: modelUntil(), messages, tools }).result
+  let open
+  const model = modelUntil(new Promise((resolve) => (open = resolve)))
+  globalThis.gc()
+  const [memory, cpu] = [process.memoryUsage().rss, process.cpuUsage()]
+  const turns = Array.from({ length: count }, () => runTurn({ model, messages, tools }))
+  await new Promise((resolve) => setTimeout(resolve, 1000))
+  globalThis.gc()
+  const kilobytes = (process.memoryUsage().rss - memory) / 1024 / count
+  open()
+  for (const turn of turns) {
+    const { status } = await turn.result
+    if (status !== 'complete') throw new Error(status)
+  }
+  const { user, system } = process.cpuUsage(cpu)
+  return { ms: (user + system) / 1000 / count, kilobytes }
+}
