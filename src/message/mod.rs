@@ -52,7 +52,9 @@ mod thread;
 pub use code::Code;
 pub use explain::explain;
 pub use history::{History, Normalized, Update};
-pub use options::{HistoryOptions, ReasoningReplay, Strategy, ThoughtSignatures};
+pub use options::{
+    HistoryOptions, ReasoningReplay, Strategy, ThoughtSignatures, UnknownElements,
+};
 pub use report::{Action, Repair, Violation};
 pub use thread::thread_id;
 

@@ -157,6 +157,8 @@ pub(super) struct ToolResult<'a> {
     /// The tool's name, if the result has it.
     pub(super) name: Cow<'a, str>,
     pub(super) marks: Marks,
+    /// Whether it names its call as `toolCallId`.
+    pub(super) camel: bool,
     /// Whether other content preceded it in its message.
     pub(super) behind: bool,
     /// The original item, in case only the provider knows its call.

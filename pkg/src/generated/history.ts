@@ -13,6 +13,13 @@ export interface HistoryOptions {
    */
   conversationId?: string | undefined
   /**
+   * What becomes of an element that has a `type`, no `role`, and no known shape. One that cannot be
+   * read and has a `role`, or a `type` that names the user, is always refused: it may hold the
+   * user's words.
+   * @defaultValue "drop"
+   */
+  unknown?: UnknownElements | undefined
+  /**
    * The number of elements of the history that the thread already has.
    * @defaultValue all up to the assistant's last answer
    */
@@ -41,6 +48,14 @@ export interface HistoryOptions {
  * - `text_only`: All content except tool calls and results is sent.
  */
 export type Strategy = 'reconstruct' | 'thread' | 'text_only'
+
+/**
+ * What becomes of an element that has a `type`, no `role`, and no known shape.
+ *
+ * - `drop`: It is left out, with the repair `ELEMENT_UNKNOWN`.
+ * - `error`: The history is refused: `message.unknown_shape`.
+ */
+export type UnknownElements = 'drop' | 'error'
 
 /**
  * When reasoning text beside the content is sent back to the model.

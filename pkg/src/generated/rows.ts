@@ -5,6 +5,7 @@ export const HISTORY_OPTIONS: Rows = {
   dialect: 0,
   strategy: 0,
   conversationId: 0,
+  unknown: 0,
   seen: 0,
   tools: 0,
   prefill: 0,

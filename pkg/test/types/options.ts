@@ -159,6 +159,7 @@ export const TOOL_REQUEST_POLICY: Partial<ToolRequestPolicy> = {
 export const HISTORY_OPTIONS: Partial<HistoryOptions> = {
   strategy: undefined,
   conversationId: undefined,
+  unknown: undefined,
   seen: undefined,
   tools: undefined,
   prefill: undefined,

@@ -64,6 +64,18 @@ impl<'a> History<'a> {
     pub(super) fn settle(&mut self, place: Place, result: ToolResult<'a>) {
         if let Some(entry) = self.entries.get_mut(place.0) {
             entry.answered = entry.answered.max(Some(place.1));
+            // Core messages have `toolCallId` beside `toolCalls`; behind `tool_calls` it is a fault of
+            // whoever wrote the result. It is no violation of its own: the shape already is one.
+            let wire = entry.marks.meets(Marks::CHAT) && !entry.marks.meets(Marks::CAMEL);
+            if result.camel && wire && self.rules.own.meets(Marks::CHAT) {
+                let finding = Finding::new(Code::FieldUnknown, Action::Renamed, result.index);
+                let id = match entry.parts.get(place.1) {
+                    Some(Part::Call(call)) => call.id.to_string(),
+                    _ => String::new(),
+                };
+                let finding = finding.call(&id).more("toolCallId").done("now tool_call_id");
+                self.read.push(finding.risk_if(true));
+            }
         }
         if let Some(call) = self.call_at(place) {
             call.result = Some(result);

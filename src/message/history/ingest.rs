@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::super::code::Code;
 use super::super::import::element;
 use super::super::model::{Args, Call, Entry, Part, Piece, Speaker, Text};
+use super::super::options::UnknownElements;
 use super::super::pair::Place;
 use super::super::report::{Action, Finding};
 use super::History;
@@ -13,6 +14,16 @@ use crate::json::{Joined, Json};
 use crate::provider::Marks;
 
 impl<'a> History<'a> {
+    /// Reads one element.
+    pub(super) fn pieces(&self, value: Json<'a>, index: usize) -> Result<Vec<Piece<'a>>, Error> {
+        let unknown = |piece: &Piece<'_>| {
+            matches!(piece, Piece::Drop { code: Code::ElementUnknown, .. })
+                && self.options.unknown == UnknownElements::Error
+        };
+        let pieces = element(value, index).filter(|pieces| !pieces.iter().any(unknown));
+        pieces.ok_or(Error::MessageShape { index })
+    }
+
     /// Adds the pieces of one element.
     pub(super) fn take(&mut self, pieces: Vec<Piece<'a>>, index: usize) -> Result<(), Error> {
         let foreign = !self.marks.within(self.rules.own);
@@ -29,9 +40,8 @@ impl<'a> History<'a> {
                 }
                 Piece::Replace(elements) => {
                     // Every element is read before the history is cleared.
-                    let read = elements.into_iter().map(|value| element(value, index));
-                    let read: Option<Vec<_>> = read.collect();
-                    let read = read.ok_or(Error::MessageShape { index })?;
+                    let read = elements.into_iter().map(|value| self.pieces(value, index));
+                    let read: Vec<_> = read.collect::<Result<_, _>>()?;
                     self.clear();
                     for pieces in read {
                         self.take(pieces, index)?;

@@ -11,7 +11,6 @@ pub use output::{Normalized, Update};
 use super::arrange::Arranger;
 use super::code::Code;
 use super::ids::{IdMap, NameMap};
-use super::import::element;
 use super::model::{Entry, Part, Speaker, Text};
 use super::options::HistoryOptions;
 use super::pair::Pairs;
@@ -118,7 +117,7 @@ impl<'a> History<'a> {
     pub fn append(&mut self, elements: impl IntoIterator<Item = Json<'a>>) -> Result<(), Error> {
         for value in elements {
             let index = self.elements;
-            let pieces = element(value, index).ok_or(Error::MessageShape { index })?;
+            let pieces = self.pieces(value, index)?;
             self.take(pieces, index)?;
             self.elements += 1;
         }

@@ -122,6 +122,7 @@ pub(super) fn result<'a>(content: Content<'a>, error: bool, index: usize) -> Too
         extra: Vec::new(),
         name: Cow::Borrowed(""),
         marks: Marks::NONE,
+        camel: false,
         behind: false,
         item: None,
         kept: None,
