@@ -52,9 +52,7 @@ mod thread;
 pub use code::Code;
 pub use explain::explain;
 pub use history::{History, Normalized, Update};
-pub use options::{
-    HistoryOptions, ReasoningReplay, Strategy, ThoughtSignatures, UnknownElements,
-};
+pub use options::{HistoryOptions, ReasoningReplay, Strategy, ThoughtSignatures, UnknownElements};
 pub use report::{Action, Repair, Violation};
 pub use thread::thread_id;
 

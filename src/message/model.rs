@@ -200,6 +200,13 @@ pub(super) enum Piece<'a> {
         id: Cow<'a, str>,
         delta: Cow<'a, str>,
         speaker: Speaker,
+        /// The turn of ours that showed it, and the number of the event.
+        shown: Option<(Cow<'a, str>, u64)>,
+    },
+    /// Voids the text that this turn showed from this event on.
+    Void {
+        request: Cow<'a, str>,
+        from: u64,
     },
     /// Replaces the history with these elements.
     Replace(Vec<Json<'a>>),

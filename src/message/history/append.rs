@@ -67,13 +67,7 @@ impl<'a> History<'a> {
             self.open_from = 0;
         }
         if let Some(id) = &entry.id {
-            let number = self.index.number(&by_message(id));
-            if number >= self.named.len() {
-                self.named.resize(number + 1, None);
-            }
-            if let Some(named) = self.named.get_mut(number) {
-                *named = Some(at);
-            }
+            self.name(id, at);
         }
         self.references |= entry.parts.iter().any(|part| match part {
             Part::Native { marks, block } => {
@@ -97,6 +91,17 @@ impl<'a> History<'a> {
         self.spoke(at);
         for (part, result) in early {
             self.early(result, (at, part), index);
+        }
+    }
+
+    /// Notes the entry of the message with this id.
+    pub(super) fn name(&mut self, id: &str, at: usize) {
+        let number = self.index.number(&by_message(id));
+        if number >= self.named.len() {
+            self.named.resize(number + 1, None);
+        }
+        if let Some(named) = self.named.get_mut(number) {
+            *named = Some(at);
         }
     }
 

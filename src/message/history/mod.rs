@@ -74,10 +74,23 @@ pub struct History<'a> {
     early_args: Vec<Option<(usize, String)>>,
     /// The entry of a message, by the number of its id.
     named: Vec<Option<usize>>,
+    /// The texts that a turn of ours showed, in order, and the number of the turn's id.
+    shown: Vec<Shown>,
+    shown_by: Option<usize>,
     /// Whether a call carried a thought signature.
     signed: bool,
     /// The shapes seen so far.
     marks: Marks,
+}
+
+/// A piece of text that a turn showed.
+#[derive(Debug, Clone, Copy)]
+struct Shown {
+    /// The number of the event.
+    seq: u64,
+    /// The entry that has the text, and the length of its text before.
+    at: usize,
+    from: usize,
 }
 
 impl<'a> History<'a> {
@@ -104,6 +117,8 @@ impl<'a> History<'a> {
             names: NameMap::default(),
             early_args: Vec::new(),
             named: Vec::new(),
+            shown: Vec::new(),
+            shown_by: None,
             signed: false,
             marks: Marks::NONE,
         }

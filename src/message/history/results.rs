@@ -108,7 +108,8 @@ impl<'a> History<'a> {
             (between, Code::ToolResultNotAdjacent, rules.elements == Elements::Items),
             (after, Code::ToolResultOrder, (rules.ids != Ids::None || named) && !rules.bridge),
         ] {
-            if is {
+            // The calls of a turn settle as they do, and what was said meanwhile is shown.
+            if is && !result.marks.meets(Marks::TURN) {
                 let id = self.call_at(place).map(|call| call.id.to_string()).unwrap_or_default();
                 let finding = Finding::new(code, Action::Moved, result.index).call(&id);
                 self.read.push(finding.risk_if(free));
