@@ -110,7 +110,7 @@ pub(crate) fn opening(
 ///
 /// let said = Json::parse_str(r#"{"role":"assistant","content":"Welcome."}"#)?;
 /// assert!(diagnose([said.clone()], Dialect::OpenAiChat)?.is_empty());
-/// let refused = diagnose([said], Dialect::Anthropic)?;
+/// let refused = diagnose([said], Dialect::ChatTemplate)?;
 /// assert_eq!(refused[0].code, Code::FirstMessageRole);
 /// # Ok::<(), turnlock::Error>(())
 /// ```

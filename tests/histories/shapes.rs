@@ -101,3 +101,21 @@ fn an_unknown_element_is_left_out_or_refused() {
         assert_eq!(refused(&element, "error"), shape, "{element}");
     }
 }
+
+/// A fault is named where it is: in the result's message, not in that of its call.
+#[test]
+fn a_fault_in_a_result_has_the_index_of_the_result() {
+    let image = json!({ "type": "image_url", "image_url": { "url": "https://example.com/a.png" } });
+    let history = json!([
+        { "role": "user", "content": "u" },
+        { "role": "assistant", "content": null, "tool_calls": [
+            { "id": "a", "type": "function", "function": { "name": "f", "arguments": "{}" } },
+            { "id": "b", "type": "function", "function": { "name": "f", "arguments": "{}" } }] },
+        { "role": "tool", "tool_call_id": "a", "content": "r", "timestamp": 1, "name": "a tool" },
+        { "role": "tool", "tool_call_id": "b", "content": [image] },
+    ])
+    .to_string();
+    let named = diagnose(elements(&history), Dialect::Groq).unwrap();
+    let named: Vec<_> = named.iter().map(|one| (one.code.name(), one.index)).collect();
+    assert_eq!(named, [("FIELD_UNKNOWN", 2), ("NAME_FIELD_FORMAT", 2), ("CONTENT_SHAPE", 3)]);
+}

@@ -8,7 +8,7 @@ use super::super::report::{Action, Finding};
 use super::calls::key;
 use super::{History, INTERRUPTED};
 use crate::json::Json;
-use crate::provider::{Elements, Ids, Marks, Results};
+use crate::provider::{Bridge, Elements, Ids, Marks, Results};
 
 impl<'a> History<'a> {
     pub(super) fn result(&mut self, id: &str, mut result: ToolResult<'a>) {
@@ -106,7 +106,11 @@ impl<'a> History<'a> {
         let named = self.call_at(place).is_some_and(|call| !call.id.is_empty());
         for (is, code, free) in [
             (between, Code::ToolResultNotAdjacent, rules.elements == Elements::Items),
-            (after, Code::ToolResultOrder, (rules.ids != Ids::None || named) && !rules.bridge),
+            (
+                after,
+                Code::ToolResultOrder,
+                (rules.ids != Ids::None || named) && rules.bridge == Bridge::None,
+            ),
         ] {
             // The calls of a turn settle as they do, and what was said meanwhile is shown.
             if is && !result.marks.meets(Marks::TURN) {

@@ -60,7 +60,8 @@ fn shaped(value: Json<'_>, index: usize) -> Option<Vec<Piece<'_>>> {
         if let Some(pieces) = event::event(&kind, &fields, index) {
             return pieces;
         }
-        if !fields.has("role") || fields.is("type", "message") {
+        // An item that adds tools has the role of who declares them.
+        if !fields.has("role") || kind == "message" || kind == "additional_tools" {
             return item::item(fields, index);
         }
     }

@@ -32,8 +32,10 @@ impl<'a> Work<'_, 'a> {
             let content = ResultOut::Text(INTERRUPTED.into());
             return Out::Result { id, name, content, error: true, extra: Vec::new() };
         };
+        self.index = result.index;
         let content = self.content(call, result);
         let extra = self.fields(&result.extra, self.rules().fields.result, result.marks);
+        self.index = self.entry.index;
         Out::Result { id, name, content, error: result.error, extra }
     }
 
