@@ -39,6 +39,7 @@ mod args;
 mod arrange;
 mod code;
 mod explain;
+mod fit;
 mod history;
 mod ids;
 mod import;
@@ -51,6 +52,7 @@ mod thread;
 
 pub use code::Code;
 pub use explain::explain;
+pub use fit::{FitOptions, Fitted, fit};
 pub use history::{History, Normalized, Update};
 pub use options::{HistoryOptions, ReasoningReplay, Strategy, ThoughtSignatures, UnknownElements};
 pub use report::{Action, Repair, Violation};

@@ -139,8 +139,8 @@ pub(crate) enum Bridge {
 pub(crate) enum Blank {
     /// They are left out, although they are taken.
     Dropped,
-    /// As `Dropped`, but one that is all of a message stays, in a history in the provider's own
-    /// shape.
+    /// As `Dropped`, but an empty one that is all of a message stays, in a history in the
+    /// provider's own shape.
     Kept,
     /// They are refused in a message that says nothing else.
     RefusedAlone,

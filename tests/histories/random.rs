@@ -12,8 +12,8 @@ use crate::{elements, made, unsettled, value};
 
 /// A history, and what is known of it.
 #[derive(Default)]
-struct Made {
-    elements: Vec<Value>,
+pub(crate) struct Made {
+    pub(crate) elements: Vec<Value>,
     /// Texts of the user, in order.
     said: Vec<String>,
     /// Whether an id was used twice, so that what answers what is a matter of opinion.
@@ -213,7 +213,7 @@ impl Maker {
     }
 }
 
-fn history(seed: u64) -> Made {
+pub(crate) fn history(seed: u64) -> Made {
     let mut maker = Maker {
         random: Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
         made: Made::default(),
@@ -375,7 +375,7 @@ fn check(made: &Made, dialect: Dialect) {
     assert!(waiting.is_empty(), "unanswered at the end: {}", shown());
 }
 
-fn seeds() -> u64 {
+pub(crate) fn seeds() -> u64 {
     std::env::var("SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(1500)
 }
 

@@ -259,6 +259,8 @@ export const RUN_CHAIN_OPTIONS: Rows = {
 
 export const PATTERN_STATS_OPTIONS: Rows = { state: 0, use: 0, enough: 0 }
 
+export const FIT_OPTIONS: Rows = { dialect: 0, maxTokens: 0, maxBytes: 0, countTokens: 0, keep: 0 }
+
 export const MEMORY_STORE_OPTIONS: Rows = { maxTurns: 0, maxReusable: 0, now: 0 }
 
 export const INDEXED_DB_STORE_OPTIONS: Rows = { name: 0, indexedDB: 0, openTimeoutMs: 0 }

@@ -126,6 +126,7 @@ impl<'a> History<'a> {
             }
             return;
         };
+        self.link(place.0, index);
         if let Some(call) = self.call_at(place) {
             match &mut call.args {
                 Args::Text(Json::String(text)) => text.to_mut().push_str(delta),
@@ -168,6 +169,7 @@ impl<'a> History<'a> {
                 longer.text(delta);
                 *text = longer.into_json();
             }
+            self.link(at, index);
             self.arranger.rewind(at);
             self.spoke(at);
             return (at, before);

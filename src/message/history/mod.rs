@@ -5,6 +5,7 @@ mod calls;
 mod ingest;
 mod output;
 mod results;
+mod turns;
 
 pub use output::{Normalized, Update};
 
@@ -77,6 +78,8 @@ pub struct History<'a> {
     /// The texts that a turn of ours showed, in order, and the number of the turn's id.
     shown: Vec<Shown>,
     shown_by: Option<usize>,
+    /// Elements that belong to an earlier turn, and an element of that turn.
+    links: Vec<(usize, usize)>,
     /// Whether a call carried a thought signature.
     signed: bool,
     /// The shapes seen so far.
@@ -119,6 +122,7 @@ impl<'a> History<'a> {
             named: Vec::new(),
             shown: Vec::new(),
             shown_by: None,
+            links: Vec::new(),
             signed: false,
             marks: Marks::NONE,
         }

@@ -127,6 +127,7 @@ impl<'a> History<'a> {
     fn again(&mut self, place: Place, result: ToolResult<'a>) {
         let made_up = |result: &ToolResult<'_>| matches!(&result.content, Content::Text(text) if text.as_str() == Some(INTERRUPTED));
         let mut dropped = result.index;
+        self.link(place.0, dropped);
         let mut id = String::new();
         if let Some(call) = self.call_at(place) {
             id = call.id.to_string();

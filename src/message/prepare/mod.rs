@@ -63,8 +63,10 @@ pub(super) fn entry<'a>(
                 let signs = context.rules.thought_signatures != Signatures::None
                     && entry.marks.within(context.rules.own)
                     && text.extra.iter().any(|(key, _)| key == "thoughtSignature");
-                let stays =
-                    context.rules.blank == Blank::Kept && context.own && entry.parts.len() == 1;
+                let stays = context.rules.blank == Blank::Kept
+                    && context.own
+                    && entry.parts.len() == 1
+                    && text.text.as_str() == Some("");
                 if text.text.is_blank() && !signs && !stays {
                     blank += 1;
                     continue;
