@@ -16,6 +16,9 @@ const TOKEN_BYTES: u64 = 3;
 /// grows by such a part, and the provider's prompt cache stays valid.
 const PARTS: f64 = 4.0;
 
+/// Whether an element is pinned.
+type Keep<'f> = &'f dyn Fn(&Json<'_>, usize) -> bool;
+
 /// The bounds of [`fit`], and what must stay.
 ///
 /// ```
@@ -30,7 +33,7 @@ pub struct FitOptions<'f> {
     max_tokens: Option<u64>,
     max_bytes: Option<u64>,
     count_tokens: Option<&'f dyn Fn(&str) -> u64>,
-    keep: Option<&'f dyn Fn(&Json<'_>, usize) -> bool>,
+    keep: Option<Keep<'f>>,
 }
 
 impl fmt::Debug for FitOptions<'_> {
@@ -71,7 +74,7 @@ impl<'f> FitOptions<'f> {
 
     /// Pins elements, by their index from 0: the turn of a pinned element stays.
     #[must_use]
-    pub fn keep(self, keep: &'f dyn Fn(&Json<'_>, usize) -> bool) -> Self {
+    pub fn keep(self, keep: Keep<'f>) -> Self {
         Self { keep: Some(keep), ..self }
     }
 }
