@@ -13,6 +13,8 @@
 mod accepted;
 #[path = "common/mod.rs"]
 mod common;
+#[path = "histories/fit.rs"]
+mod fit;
 #[path = "histories/nasty.rs"]
 mod nasty;
 #[path = "histories/random.rs"]

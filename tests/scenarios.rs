@@ -5,6 +5,8 @@
 #![allow(clippy::indexing_slicing, clippy::string_slice)]
 
 mod common;
+#[path = "scenarios/history.rs"]
+mod history;
 #[path = "scenarios/legs.rs"]
 mod legs;
 #[path = "scenarios/lines.rs"]
@@ -42,6 +44,9 @@ fn play(scenario: &Value, dialect: &str, seed: Option<u64>) -> Result<(), String
     invariants(&sim);
     let mut reduction = Reduction { scenario, known: BTreeMap::new(), lines: Vec::new() };
     sim.events.iter().for_each(|event| reduction.event(event));
+    if seed.is_none() {
+        history::reads(scenario, &sim.events)?;
+    }
     let fetched = scenario["model"].as_array().unwrap().len();
     if sim.requests.len() != fetched {
         return Err(format!("{fetched} requests scripted, {} made", sim.requests.len()));

@@ -351,3 +351,36 @@ fn a_json_body_is_a_failure() {
         assert_eq!(error.class, turnlock::stream::ErrorClass::RateLimit, "{body}");
     }
 }
+
+/// An empty event keeps a connection alive. The last event counts without its blank line only if the
+/// response is complete with it.
+#[test]
+fn framing_follows_the_standard() {
+    let text = |text: &str| format!(r#"data: {{"choices":[{{"delta":{{"content":"{text}"}}}}]}}"#);
+    let stop = r#"data: {"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+    let usage = r#"data: {"choices":[],"usage":{"completion_tokens":7}}"#;
+    let read = |wire: &str| {
+        let whole = decode(Dialect::OpenAiChat, [wire.as_bytes()]);
+        for cut in 0..=wire.len() {
+            let (head, tail) = wire.as_bytes().split_at(cut);
+            assert_eq!(decode(Dialect::OpenAiChat, [head, tail]), whole, "{wire} cut at {cut}");
+        }
+        let meaning = meaning_of(&whole).0;
+        let error = whole.iter().any(|delta| matches!(delta, Delta::Error(_)));
+        (meaning.text, meaning.finish.is_some(), meaning.output_tokens, error)
+    };
+    let (a, b) = (text("a"), text("b"));
+    let all = ("ab".to_owned(), true, None, false);
+    for alive in ["data:\n\n", "data: \n\n", "data\n\n", "event: ping\ndata:\ndata:\n\n"] {
+        let wire = format!("{alive}{a}\n\n{alive}{b}\n\n{alive}{stop}\n\n{alive}data: [DONE]\n\n");
+        assert_eq!(read(&wire), all, "{alive:?}");
+    }
+    for end in ["", "\n"] {
+        let cut = read(&format!("{a}\n\n{b}{end}"));
+        assert_eq!(cut, ("a".to_owned(), false, None, false), "may be cut");
+        assert_eq!(read(&format!("{a}\n\n{b}\n\n{stop}{end}")), all);
+        assert_eq!(read(&format!("{a}\n\n{b}\n\ndata: [DONE]{end}")).0, "ab");
+        let counted = read(&format!("{a}\n\n{b}\n\n{stop}\n\n{usage}{end}"));
+        assert_eq!(counted, ("ab".to_owned(), true, Some(7), false));
+    }
+}

@@ -21,6 +21,7 @@ export { classifyQuery, parsePlan } from './chain/pure.js'
 export type * from './chain/types.js'
 export { init, type ModuleSource } from './core/instance.js'
 export { isTurnlockError, TurnlockError } from './errors.js'
+export { fit, type FitOptions, type Fitted } from './fit.js'
 export {
   diagnose,
   explainRefusal,

@@ -6,7 +6,9 @@ use super::options::{HistoryOptions, Strategy};
 use super::prepare::{self, Prepared};
 use super::report::{Action, Finding};
 use crate::json::{Joined, Json};
-use crate::provider::{Last, Merge, Message, Out, Results, Role, Rules, System, joined};
+use crate::provider::{
+    Blank, Bridge, Elements, First, Last, Merge, Message, Out, Results, Role, Rules, System, joined,
+};
 
 /// The synthesized assistant text between a tool result and a user message.
 const BRIDGE: &str = "OK.";
@@ -144,7 +146,9 @@ impl<'a> Arranger<'a> {
             {
                 if !silent {
                     let finding = Finding::new(Code::ContentEmpty, Action::Dropped, entry.index);
-                    self.findings.push(finding.risk_if(!context.rules.empty_refused));
+                    let refused =
+                        [Blank::Refused, Blank::RefusedAlone].contains(&context.rules.blank);
+                    self.findings.push(finding.risk_if(!refused));
                 }
             }
             Speaker::System | Speaker::Developer => {
@@ -262,11 +266,16 @@ impl<'a> Arranger<'a> {
             let (written, state) = (self.written.len(), self.state);
             *begin = Some(Mark { written, system, findings, state });
         }
-        if rules.first_user && !self.state.spoke && message.role == Role::Assistant {
-            self.made_up(Role::User, FIRST, (Code::FirstMessageRole, index), rules);
+        let begins = !self.state.spoke && message.role == Role::Assistant;
+        if rules.first != First::Any && begins {
+            let risk = rules.first == First::Better;
+            self.made_up(Role::User, FIRST, (Code::FirstMessageRole, index, risk), rules);
         }
-        if rules.bridge && message.role == Role::User && self.state.before == Some(Role::Tool) {
-            self.made_up(Role::Assistant, BRIDGE, (Code::AssistantBridgeRequired, index), rules);
+        let behind = message.role == Role::User && self.state.before == Some(Role::Tool);
+        if rules.bridge != Bridge::None && behind {
+            let risk = rules.bridge == Bridge::Better;
+            let why = (Code::AssistantBridgeRequired, index, risk);
+            self.made_up(Role::Assistant, BRIDGE, why, rules);
         }
         self.state.spoke |= !matches!(message.role, Role::System | Role::Developer);
         self.last = Some(message);
@@ -276,13 +285,13 @@ impl<'a> Arranger<'a> {
         &mut self,
         role: Role,
         text: &'static str,
-        (code, index): (Code, usize),
+        (code, index, risk): (Code, usize, bool),
         rules: &Rules,
     ) {
         (rules.write)(says(role, text), &mut self.written);
         self.state = State { before: Some(role), spoke: true };
         let finding = Finding::new(code, Action::Synthesized, index);
-        self.findings.push(finding.done(format!("added \"{text}\"")));
+        self.findings.push(finding.done(format!("added \"{text}\"")).risk_if(risk));
     }
 
     fn flush(&mut self, rules: &Rules) {
@@ -307,7 +316,8 @@ impl<'a> Arranger<'a> {
             return Some(message);
         }
         if system {
-            self.findings.push(Finding::new(Code::SystemMultiple, Action::Merged, index));
+            let finding = Finding::new(Code::SystemMultiple, Action::Merged, index);
+            self.findings.push(finding.risk_if(rules.merge == Merge::Neater));
         } else if !result(last.parts.last()) {
             let finding = Finding::new(Code::RoleAlternation, Action::Merged, index);
             self.findings.push(finding.risk_if(rules.merge == Merge::Neater));
@@ -346,10 +356,14 @@ impl<'a> Arranger<'a> {
         if context.options.strategy == Strategy::Thread {
             return tail;
         }
+        let instructed = !tail.messages.is_empty() || !self.written.is_empty();
         if !self.state.spoke {
             (rules.write)(says(Role::User, FIRST), &mut tail.messages);
             let finding = Finding::new(Code::MsgListEmpty, Action::Synthesized, index);
-            tail.findings.push(finding.done(format!("added \"{FIRST}\"")));
+            // An input of items may also go on from what the provider stores.
+            let items = rules.elements == Elements::Items;
+            let risk = rules.instructions_alone && (instructed || items);
+            tail.findings.push(finding.done(format!("added \"{FIRST}\"")).risk_if(risk));
         } else if ends_with_assistant && rules.last != Last::Any && !prefill {
             (rules.write)(says(Role::User, LAST), &mut tail.messages);
             let finding = Finding::new(Code::LastMessageRole, Action::Synthesized, index);

@@ -31,6 +31,7 @@ codes! {
     ContentNull "CONTENT_NULL" "content may not be null here",
     ContentShape "CONTENT_SHAPE" "the content is in a shape that this provider does not take",
     ContentWhitespace "CONTENT_WHITESPACE" "the content is only white space",
+    ElementUnknown "ELEMENT_UNKNOWN" "an element of no known shape",
     FieldUnknown "FIELD_UNKNOWN" "a field that this provider does not know",
     FirstMessageRole "FIRST_MESSAGE_ROLE" "the first message must be the user's",
     ItemIdDuplicate "ITEM_ID_DUPLICATE" "the id of this item is used twice",

@@ -39,6 +39,7 @@ mod args;
 mod arrange;
 mod code;
 mod explain;
+mod fit;
 mod history;
 mod ids;
 mod import;
@@ -51,8 +52,9 @@ mod thread;
 
 pub use code::Code;
 pub use explain::explain;
+pub use fit::{FitOptions, Fitted, fit};
 pub use history::{History, Normalized, Update};
-pub use options::{HistoryOptions, ReasoningReplay, Strategy, ThoughtSignatures};
+pub use options::{HistoryOptions, ReasoningReplay, Strategy, ThoughtSignatures, UnknownElements};
 pub use report::{Action, Repair, Violation};
 pub use thread::thread_id;
 
@@ -110,7 +112,7 @@ pub(crate) fn opening(
 ///
 /// let said = Json::parse_str(r#"{"role":"assistant","content":"Welcome."}"#)?;
 /// assert!(diagnose([said.clone()], Dialect::OpenAiChat)?.is_empty());
-/// let refused = diagnose([said], Dialect::Anthropic)?;
+/// let refused = diagnose([said], Dialect::ChatTemplate)?;
 /// assert_eq!(refused[0].code, Code::FirstMessageRole);
 /// # Ok::<(), turnlock::Error>(())
 /// ```

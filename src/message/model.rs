@@ -157,6 +157,8 @@ pub(super) struct ToolResult<'a> {
     /// The tool's name, if the result has it.
     pub(super) name: Cow<'a, str>,
     pub(super) marks: Marks,
+    /// Whether it names its call as `toolCallId`.
+    pub(super) camel: bool,
     /// Whether other content preceded it in its message.
     pub(super) behind: bool,
     /// The original item, in case only the provider knows its call.
@@ -198,6 +200,13 @@ pub(super) enum Piece<'a> {
         id: Cow<'a, str>,
         delta: Cow<'a, str>,
         speaker: Speaker,
+        /// The turn of ours that showed it, and the number of the event.
+        shown: Option<(Cow<'a, str>, u64)>,
+    },
+    /// Voids the text that this turn showed from this event on.
+    Void {
+        request: Cow<'a, str>,
+        from: u64,
     },
     /// Replaces the history with these elements.
     Replace(Vec<Json<'a>>),

@@ -20,6 +20,16 @@ names! {
 }
 
 names! {
+    /// What becomes of an element that has a `type`, no `role`, and no known shape.
+    pub enum UnknownElements as "UnknownElements", "`drop` or `error`" {
+        /// It is left out, with the repair `ELEMENT_UNKNOWN`.
+        Drop "drop",
+        /// The history is refused: `message.unknown_shape`.
+        Error "error",
+    }
+}
+
+names! {
     /// When reasoning text beside the content is sent back to the model.
     pub enum ReasoningReplay as "ReasoningReplay", "`never`, `tool_calls` or `always`" {
         /// Never, as for DeepSeek R1.
@@ -55,6 +65,10 @@ options! {
         /// The id of the conversation, never that of a run. Required for the thread strategy, which
         /// makes the id of the thread from it.
         conversation_id "conversationId": Option<String>;
+        /// What becomes of an element that has a `type`, no `role`, and no known shape. One that
+        /// cannot be read and has a `role`, or a `type` that names the user, is always refused: it
+        /// may hold the user's words.
+        unknown "unknown": UnknownElements = UnknownElements::Drop;
         /// The number of elements of the history that the thread already has. Default: all up to
         /// the assistant's last answer.
         seen "seen": Option<usize>;

@@ -39,8 +39,8 @@ pub(crate) use prompt::{
 };
 pub use request::{Choice, Request, RequestParts, ToolDeclaration};
 pub(crate) use rules::{
-    Arguments, Elements, EmptyResult, Ids, Last, Media, Merge, Names, Replay, ResultParts,
-    ResultValues, Results, Rules, SentIds, Signatures, System, UndeclaredTools,
+    Arguments, Blank, Bridge, Elements, EmptyResult, First, Ids, Last, Media, Merge, Names, Replay,
+    ResultParts, ResultValues, Results, Rules, SentIds, Signatures, System, UndeclaredTools,
 };
 pub(crate) use shapes::Marks;
 

@@ -21,13 +21,11 @@ pub(crate) struct Rules {
     pub(crate) system_after_user: bool,
     /// Whether `developer` is a role.
     pub(crate) developer: bool,
-    /// Whether the first message must be a user message.
-    pub(crate) first_user: bool,
+    pub(crate) first: First,
     pub(crate) last: Last,
     /// Whether adjacent messages of one role are merged, and whether they are refused otherwise.
     pub(crate) merge: Merge,
-    /// Whether an assistant message is required between a result and a user message.
-    pub(crate) bridge: bool,
+    pub(crate) bridge: Bridge,
     pub(crate) ids: Ids,
     pub(crate) sent_ids: SentIds,
     /// Whether content may be null beside calls.
@@ -44,8 +42,9 @@ pub(crate) struct Rules {
     pub(crate) empty_result: EmptyResult,
     pub(crate) reasoning: Replay,
     pub(crate) thought_signatures: Signatures,
-    /// Whether it refuses a request with an empty message.
-    pub(crate) empty_refused: bool,
+    pub(crate) blank: Blank,
+    /// Whether it answers a request that consists of instructions.
+    pub(crate) instructions_alone: bool,
     /// Whether it refuses a request with an unknown field.
     pub(crate) strict: bool,
     pub(crate) media: Media,
@@ -65,10 +64,10 @@ impl Rules {
             system: System::Anywhere,
             system_after_user: false,
             developer: false,
-            first_user: false,
+            first: First::Any,
             last: Last::Any,
             merge: Merge::Never,
-            bridge: false,
+            bridge: Bridge::None,
             ids: Ids::Length(40),
             sent_ids: SentIds::Always,
             null: true,
@@ -82,7 +81,8 @@ impl Rules {
             empty_result: EmptyResult::Taken,
             reasoning: Replay::Nothing,
             thought_signatures: Signatures::None,
-            empty_refused: false,
+            blank: Blank::Dropped,
+            instructions_alone: false,
             strict: false,
             media: Media::Images,
             blocks: &["image_url"],
@@ -114,6 +114,37 @@ pub(crate) enum System {
     },
     /// One message, at the beginning.
     First,
+}
+
+/// Whether the list may begin with an assistant message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum First {
+    Any,
+    /// Some of its models refuse it.
+    Better,
+    User,
+}
+
+/// Whether an assistant message is put between a result and a user message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bridge {
+    None,
+    /// It is put there, although it was not always needed.
+    Better,
+    Needed,
+}
+
+/// What becomes of blank texts, and whether they are refused. Beside a call they are always left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Blank {
+    /// They are left out, although they are taken.
+    Dropped,
+    /// As `Dropped`, but an empty one that is all of a message stays, in a history in the
+    /// provider's own shape.
+    Kept,
+    /// They are refused in a message that says nothing else.
+    RefusedAlone,
+    Refused,
 }
 
 /// Whether the list may end with an assistant message.

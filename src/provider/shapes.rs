@@ -21,6 +21,8 @@ impl Marks {
     pub(crate) const TYPED: Self = Self(1 << 10);
     pub(crate) const COHERE: Self = Self(1 << 11);
     pub(crate) const OLLAMA: Self = Self(1 << 12);
+    /// An event of a turn of ours. It is an event too, and has no name of its own.
+    pub(crate) const TURN: Self = Self(1 << 13);
 
     pub(crate) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)

@@ -72,6 +72,8 @@ impl Decoder {
             Framing::Unknown(_) => true,
             Framing::Sse(sse) => {
                 let dispatch = |event: &SseEvent<'_>| match template {
+                    // A keep-alive of some gateways.
+                    _ if event.data.trim_ascii().is_empty() => {}
                     Some(template) => with_template(template, events, failed, &event.data, out),
                     None => event_data(events, failed, &event.data, out),
                 };
@@ -98,11 +100,16 @@ impl Decoder {
         match framing {
             Framing::Unknown(_) => {}
             Framing::Sse(mut sse) => {
-                // Some servers close without the last blank line, so a complete last event counts.
-                // A truncated event is dropped, as the standard requires.
+                // The standard drops an event whose blank line never came: it may be cut. Some servers
+                // close without it, so the end of a response counts if it is complete.
                 let last = sse.end().filter(|event| is_whole(&event.data));
                 if let Some(event) = last {
-                    event_data(&mut self.events, &mut self.failed, &event.data, out);
+                    let (mut ended, mut deltas) = (self.events.clone(), Vec::new());
+                    ended.data(&event.data, &mut deltas);
+                    if ended.is_finished() {
+                        self.events = ended;
+                        out.append(&mut deltas);
+                    }
                 }
             }
             Framing::Body(body) => {

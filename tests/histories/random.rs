@@ -12,8 +12,8 @@ use crate::{elements, made, unsettled, value};
 
 /// A history, and what is known of it.
 #[derive(Default)]
-struct Made {
-    elements: Vec<Value>,
+pub(crate) struct Made {
+    pub(crate) elements: Vec<Value>,
     /// Texts of the user, in order.
     said: Vec<String>,
     /// Whether an id was used twice, so that what answers what is a matter of opinion.
@@ -167,6 +167,36 @@ impl Maker {
         }
     }
 
+    /// Events of a turn of ours: texts that may be void later, calls and results one by one.
+    fn turn(&mut self) {
+        let request = format!("r{}", self.random.below(2));
+        let mut open = Vec::new();
+        for seq in 1..2 + self.random.below(8) {
+            let phase = ["tool_phase", "action_phase"][self.random.below(2)];
+            let mut event = json!({ "phase": phase, "requestId": request,
+                "toolBatchId": self.random.below(2), "seq": seq });
+            let own = match self.random.below(6) {
+                0 => json!({ "type": "phase_start", "resumed": true,
+                    "voidFrom": 1 + self.random.below(seq) }),
+                1 => {
+                    let (id, name, args, n) = self.call();
+                    let call = json!([{ "id": id, "name": name, "args": args }]);
+                    open.push((id, name, n));
+                    json!({ "type": "tool_calls", "toolCalls": call })
+                }
+                2 if !open.is_empty() => {
+                    let (id, name, n) = open.remove(self.random.below(open.len()));
+                    json!({ "type": "tool_results", "toolResults": [{ "toolCallId": id,
+                        "name": name, "status": "ok", "result": { "r": format!("R{n}.") } }] })
+                }
+                3 => json!({ "type": "tool_progress", "toolCallId": "x", "data": 1 }),
+                _ => json!({ "type": "text", "chunk": format!("T{}.", self.texts) }),
+            };
+            event.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
+            self.made.elements.push(event);
+        }
+    }
+
     fn other(&mut self) {
         let element = match self.random.below(6) {
             0 => json!({ "role": "system", "content": "S" }),
@@ -183,7 +213,7 @@ impl Maker {
     }
 }
 
-fn history(seed: u64) -> Made {
+pub(crate) fn history(seed: u64) -> Made {
     let mut maker = Maker {
         random: Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
         made: Made::default(),
@@ -192,9 +222,10 @@ fn history(seed: u64) -> Made {
         ids: Vec::new(),
     };
     for _ in 0..maker.random.below(12) {
-        match maker.random.below(8) {
+        match maker.random.below(9) {
             0..=2 => maker.user(),
             3 => maker.assistant(),
+            6 => maker.turn(),
             4 | 5 => maker.exchange(),
             _ => maker.other(),
         }
@@ -344,7 +375,7 @@ fn check(made: &Made, dialect: Dialect) {
     assert!(waiting.is_empty(), "unanswered at the end: {}", shown());
 }
 
-fn seeds() -> u64 {
+pub(crate) fn seeds() -> u64 {
     std::env::var("SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(1500)
 }
 

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use turnlock::Dialect;
 use turnlock::json::Json;
-use turnlock::message::{HistoryOptions, diagnose};
+use turnlock::message::{HistoryOptions, diagnose, normalize};
 
 use crate::common::repo;
 use crate::{elements, made, unsettled, value};
@@ -65,4 +65,57 @@ fn no_arguments_are_lost_before_their_calls() {
         seen += 1;
     }
     assert_eq!(seen, 200);
+}
+
+/// What has a role may hold the user's words; the rest is left out unless the host forbids it.
+#[test]
+fn an_unknown_element_is_left_out_or_refused() {
+    let refused = |element: &Value, unknown: &str| {
+        let options = json!({ "dialect": "openai-chat", "unknown": unknown }).to_string();
+        let options = HistoryOptions::parse(options.as_bytes()).unwrap();
+        let text = json!([{ "role": "user", "content": "u" }, element]).to_string();
+        normalize(elements(&text), &options).err().map(|error| error.to_string())
+    };
+    let shape = Some("message 1 has no known shape".to_owned());
+    let left_out = [
+        json!({ "type": "status" }),
+        json!({ "type": "text_delta", "delta": "x" }),
+        json!({ "type": "done", "role": null }),
+        json!({ "type": "MESSAGES_SNAPSHOT", "messages": [{ "type": "status" }] }),
+    ];
+    for element in left_out {
+        assert_eq!(refused(&element, "drop"), None, "{element}");
+        assert_eq!(refused(&element, "error"), shape, "{element}");
+    }
+    let always = [
+        json!({ "type": "status", "role": "narrator" }),
+        json!({ "role": "user", "words": "hi" }),
+        json!({ "type": "user_message", "words": "hi" }),
+        json!({ "type": "human", "words": "hi" }),
+        json!({ "words": "hi" }),
+        json!({ "type": 1 }),
+        json!("hi"),
+    ];
+    for element in always {
+        assert_eq!(refused(&element, "drop"), shape, "{element}");
+        assert_eq!(refused(&element, "error"), shape, "{element}");
+    }
+}
+
+/// A fault is named where it is: in the result's message, not in that of its call.
+#[test]
+fn a_fault_in_a_result_has_the_index_of_the_result() {
+    let image = json!({ "type": "image_url", "image_url": { "url": "https://example.com/a.png" } });
+    let history = json!([
+        { "role": "user", "content": "u" },
+        { "role": "assistant", "content": null, "tool_calls": [
+            { "id": "a", "type": "function", "function": { "name": "f", "arguments": "{}" } },
+            { "id": "b", "type": "function", "function": { "name": "f", "arguments": "{}" } }] },
+        { "role": "tool", "tool_call_id": "a", "content": "r", "timestamp": 1, "name": "a tool" },
+        { "role": "tool", "tool_call_id": "b", "content": [image] },
+    ])
+    .to_string();
+    let named = diagnose(elements(&history), Dialect::Groq).unwrap();
+    let named: Vec<_> = named.iter().map(|one| (one.code.name(), one.index)).collect();
+    assert_eq!(named, [("FIELD_UNKNOWN", 2), ("NAME_FIELD_FORMAT", 2), ("CONTENT_SHAPE", 3)]);
 }

@@ -10,7 +10,7 @@ use crate::common::Random;
 use crate::lines::Reduction;
 use crate::sim::{Sim, options};
 use crate::store::Store;
-use crate::{met, unmet};
+use crate::{history, met, unmet};
 
 /// What the legs have in common.
 struct Legs<'a> {
@@ -25,6 +25,8 @@ struct Legs<'a> {
     /// Calls that wait for an approval: id → signature.
     waits: BTreeMap<String, String>,
     count: u64,
+    /// What the legs of the first request showed.
+    events: Vec<Value>,
 }
 
 /// Plays the first run and every leg of `legs`.
@@ -40,11 +42,15 @@ pub fn play(scenario: &Value, dialect: &str, seed: Option<u64>) -> Result<(), St
         known: BTreeMap::new(),
         waits: BTreeMap::new(),
         count: 0,
+        events: Vec::new(),
     };
     let first = json!({ "run": true, "facts": scenario["facts"], "expect": scenario["expect"] });
     legs.leg(&first)?;
     for (at, leg) in scenario["legs"].as_array().into_iter().flatten().enumerate() {
         legs.leg(leg).map_err(|failure| format!("leg {}: {failure}", at + 2))?;
+    }
+    if seed.is_none() {
+        history::reads(scenario, &legs.events)?;
     }
     let scripted = scenario["model"].as_array().unwrap().len();
     if legs.asked != scripted {
@@ -133,6 +139,7 @@ impl Legs<'_> {
                 self.waits.insert(call["id"].as_str().unwrap().to_owned(), signature);
             }
         }
+        self.events.extend(sim.events.iter().cloned());
         if leg.get("cancel").is_some() {
             return self.stopped(&sim, &key, &leg["expect"]);
         }

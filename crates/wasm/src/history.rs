@@ -35,6 +35,19 @@ pub fn history_diagnose(options: &[u8], tape: &[u32], text: &[u8]) -> Vec<u8> {
     })
 }
 
+/// The turn of each element, from 0 or null, as a JSON array; or an error.
+#[wasm_bindgen]
+#[must_use]
+pub fn history_turns(options: &[u8], tape: &[u32], text: &[u8]) -> String {
+    told(|| {
+        let mut all = History::new(HistoryOptions::parse(options)?);
+        read(tape, self::text(text)?, &mut |value, replaced| all.append_one(value, replaced))?;
+        let number = |turn: usize| Json::from(u64::try_from(turn).unwrap_or_default());
+        let turns = all.turns().into_iter().map(|turn| turn.map_or(Json::Null, number));
+        Ok(Json::Array(turns.collect()).to_text())
+    })
+}
+
 /// A history that grows, as its number.
 #[wasm_bindgen]
 #[must_use]

@@ -50,6 +50,7 @@ export interface RequestsGlue {
 export interface HistoryGlue {
   history_normalize(options: Uint8Array, tape: Uint32Array, text: Uint8Array): Uint8Array
   history_diagnose(options: Uint8Array, tape: Uint32Array, text: Uint8Array): Uint8Array
+  history_turns(options: Uint8Array, tape: Uint32Array, text: Uint8Array): string
   history_new(options: Uint8Array): string
   history_append(handle: number, tape: Uint32Array, text: Uint8Array): string
   history_update(handle: number): Uint8Array

@@ -121,6 +121,7 @@ export interface Repair {
  * - `CONTENT_NULL`: content may not be null here
  * - `CONTENT_SHAPE`: the content is in a shape that this provider does not take
  * - `CONTENT_WHITESPACE`: the content is only white space
+ * - `ELEMENT_UNKNOWN`: an element of no known shape
  * - `FIELD_UNKNOWN`: a field that this provider does not know
  * - `FIRST_MESSAGE_ROLE`: the first message must be the user's
  * - `ITEM_ID_DUPLICATE`: the id of this item is used twice
@@ -176,6 +177,7 @@ export type HistoryCode =
   | 'CONTENT_NULL'
   | 'CONTENT_SHAPE'
   | 'CONTENT_WHITESPACE'
+  | 'ELEMENT_UNKNOWN'
   | 'FIELD_UNKNOWN'
   | 'FIRST_MESSAGE_ROLE'
   | 'ITEM_ID_DUPLICATE'

@@ -5,6 +5,7 @@ export const HISTORY_OPTIONS: Rows = {
   dialect: 0,
   strategy: 0,
   conversationId: 0,
+  unknown: 0,
   seen: 0,
   tools: 0,
   prefill: 0,
@@ -257,6 +258,8 @@ export const RUN_CHAIN_OPTIONS: Rows = {
 }
 
 export const PATTERN_STATS_OPTIONS: Rows = { state: 0, use: 0, enough: 0 }
+
+export const FIT_OPTIONS: Rows = { dialect: 0, maxTokens: 0, maxBytes: 0, countTokens: 0, keep: 0 }
 
 export const MEMORY_STORE_OPTIONS: Rows = { maxTurns: 0, maxCharacters: 0, maxReusable: 0, now: 0 }
 

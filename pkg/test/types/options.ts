@@ -31,7 +31,7 @@ import type {
   RunChainOptions,
 } from '../../dist/generated/chain.js'
 import type { ToolSpec } from '../../dist/generated/common.js'
-import type { HistoryOptions } from '../../dist/generated/history.js'
+import type { FitOptions, HistoryOptions } from '../../dist/generated/history.js'
 import type {
   AnthropicOptions,
   HttpModelOptions,
@@ -159,6 +159,7 @@ export const TOOL_REQUEST_POLICY: Partial<ToolRequestPolicy> = {
 export const HISTORY_OPTIONS: Partial<HistoryOptions> = {
   strategy: undefined,
   conversationId: undefined,
+  unknown: undefined,
   seen: undefined,
   tools: undefined,
   prefill: undefined,
@@ -538,6 +539,13 @@ export const PATTERN_STATS_OPTIONS: Partial<PatternStatsOptions> = {
   state: undefined,
   use: undefined,
   enough: undefined,
+}
+
+export const FIT_OPTIONS: Partial<FitOptions> = {
+  maxTokens: undefined,
+  maxBytes: undefined,
+  countTokens: undefined,
+  keep: undefined,
 }
 
 export const MEMORY_STORE_OPTIONS: Partial<MemoryStoreOptions> = {

@@ -9,7 +9,7 @@ use super::super::report::{Action, Finding};
 use super::History;
 use super::ingest::by_message;
 use crate::json::Json;
-use crate::provider::{Elements, Marks, Reasoning, System};
+use crate::provider::{Elements, Marks, Merge, Reasoning, Results, System};
 
 impl<'a> History<'a> {
     pub(super) fn say(&mut self, mut entry: Entry<'a>) {
@@ -43,6 +43,9 @@ impl<'a> History<'a> {
             last.parts.append(&mut entry.parts);
             return;
         }
+        if self.one_message(&entry) {
+            return self.merge(entry);
+        }
         let at = self.entries.len();
         let index = entry.index;
         let mut early = Vec::new();
@@ -67,13 +70,7 @@ impl<'a> History<'a> {
             self.open_from = 0;
         }
         if let Some(id) = &entry.id {
-            let number = self.index.number(&by_message(id));
-            if number >= self.named.len() {
-                self.named.resize(number + 1, None);
-            }
-            if let Some(named) = self.named.get_mut(number) {
-                *named = Some(at);
-            }
+            self.name(id, at);
         }
         self.references |= entry.parts.iter().any(|part| match part {
             Part::Native { marks, block } => {
@@ -97,6 +94,56 @@ impl<'a> History<'a> {
         self.spoke(at);
         for (part, result) in early {
             self.early(result, (at, part), index);
+        }
+    }
+
+    /// Whether an entry with calls and the one before it, whose calls wait, are one message for a
+    /// provider that merges neighbours of one role: it takes their results together.
+    fn one_message(&self, entry: &Entry<'a>) -> bool {
+        let calls = |entry: &Entry<'a>| {
+            entry.speaker == Speaker::Assistant && entry.calls().next().is_some()
+        };
+        let waits = |last: &&Entry<'a>| !last.gone && last.answered.is_none() && calls(last);
+        self.rules.results != Results::Messages
+            && self.rules.merge != Merge::Never
+            && calls(entry)
+            && entry.calls().all(|call| call.result.is_none())
+            && self.entries.last().filter(waits).is_some()
+    }
+
+    /// Adds the parts of an entry to the last one.
+    fn merge(&mut self, entry: Entry<'a>) {
+        let at = self.entries.len().saturating_sub(1);
+        let finding = Finding::new(Code::RoleAlternation, Action::Merged, entry.index);
+        self.read.push(finding.risk_if(self.rules.merge == Merge::Neater));
+        if let Some(id) = &entry.id {
+            self.name(id, at);
+        }
+        if let Some(last) = self.entries.last_mut() {
+            last.marks.add(entry.marks);
+            last.listed &= entry.listed;
+            last.open = entry.open;
+            last.extra.extend(entry.extra);
+        }
+        for part in entry.parts {
+            let Part::Call(call) = part else {
+                if let Some(last) = self.entries.last_mut() {
+                    last.parts.push(part);
+                }
+                continue;
+            };
+            self.join(*call);
+        }
+    }
+
+    /// Notes the entry of the message with this id.
+    pub(super) fn name(&mut self, id: &str, at: usize) {
+        let number = self.index.number(&by_message(id));
+        if number >= self.named.len() {
+            self.named.resize(number + 1, None);
+        }
+        if let Some(named) = self.named.get_mut(number) {
+            *named = Some(at);
         }
     }
 

@@ -12,8 +12,7 @@ use crate::provider::{Elements, Ids, Marks, SentIds};
 
 impl<'a> History<'a> {
     /// Adds a call that is an element of its own; it joins the calls before it where possible.
-    pub(super) fn call(&mut self, mut call: Call<'a>, marks: Marks) {
-        let at = self.entries.len();
+    pub(super) fn call(&mut self, call: Call<'a>, marks: Marks) {
         let joins = self.entries.last().is_some_and(|last| {
             last.speaker == Speaker::Assistant
                 && (last.open
@@ -30,14 +29,22 @@ impl<'a> History<'a> {
             return self.say(entry);
         }
         self.shape(marks, call.index);
+        if let Some(last) = self.entries.last_mut() {
+            last.marks.add(marks);
+        }
+        self.join(call);
+    }
+
+    /// Adds a call to the last entry.
+    pub(super) fn join(&mut self, mut call: Call<'a>) {
         if self.rules.elements == Elements::Items && self.used_again(&call.extra, call.index) {
             call.extra.retain(|(key, _)| key != "id");
         }
         let id = self.name_call(&mut call);
         let index = call.index;
+        let at = self.entries.len().saturating_sub(1);
         let Some(last) = self.entries.last_mut() else { return };
-        let place = (at - 1, last.parts.len());
-        last.marks.add(marks);
+        let place = (at, last.parts.len());
         last.parts.push(Part::call(call));
         if self.called.replace(place.0) != Some(place.0) {
             self.open_from = 0;
@@ -64,6 +71,18 @@ impl<'a> History<'a> {
     pub(super) fn settle(&mut self, place: Place, result: ToolResult<'a>) {
         if let Some(entry) = self.entries.get_mut(place.0) {
             entry.answered = entry.answered.max(Some(place.1));
+            // Core messages have `toolCallId` beside `toolCalls`; behind `tool_calls` it is a fault of
+            // whoever wrote the result. It is no violation of its own: the shape already is one.
+            let wire = entry.marks.meets(Marks::CHAT) && !entry.marks.meets(Marks::CAMEL);
+            if result.camel && wire && self.rules.own.meets(Marks::CHAT) {
+                let finding = Finding::new(Code::FieldUnknown, Action::Renamed, result.index);
+                let id = match entry.parts.get(place.1) {
+                    Some(Part::Call(call)) => call.id.to_string(),
+                    _ => String::new(),
+                };
+                let finding = finding.call(&id).more("toolCallId").done("now tool_call_id");
+                self.read.push(finding.risk_if(true));
+            }
         }
         if let Some(call) = self.call_at(place) {
             call.result = Some(result);
@@ -112,10 +131,11 @@ impl<'a> History<'a> {
 
     /// Whether another call of the same element has the same id.
     fn twice(&self, call: &Call<'a>, id: usize) -> bool {
-        match self.pairs.last_of(id) {
-            Some((entry, _)) if entry == self.entries.len() => true,
-            Some((entry, _)) => self.entries.get(entry).is_some_and(|e| e.index == call.index),
-            None => false,
+        let Some((entry, part)) = self.pairs.last_of(id) else { return false };
+        let Some(entry) = self.entries.get(entry) else { return true };
+        match entry.parts.get(part) {
+            Some(Part::Call(other)) => other.index == call.index,
+            _ => false,
         }
     }
 }

@@ -5,14 +5,25 @@ use std::borrow::Cow;
 use super::super::code::Code;
 use super::super::import::element;
 use super::super::model::{Args, Call, Entry, Part, Piece, Speaker, Text};
+use super::super::options::UnknownElements;
 use super::super::pair::Place;
 use super::super::report::{Action, Finding};
-use super::History;
+use super::{History, Shown};
 use crate::error::Error;
 use crate::json::{Joined, Json};
 use crate::provider::Marks;
 
 impl<'a> History<'a> {
+    /// Reads one element.
+    pub(super) fn pieces(&self, value: Json<'a>, index: usize) -> Result<Vec<Piece<'a>>, Error> {
+        let unknown = |piece: &Piece<'_>| {
+            matches!(piece, Piece::Drop { code: Code::ElementUnknown, .. })
+                && self.options.unknown == UnknownElements::Error
+        };
+        let pieces = element(value, index).filter(|pieces| !pieces.iter().any(unknown));
+        pieces.ok_or(Error::MessageShape { index })
+    }
+
     /// Adds the pieces of one element.
     pub(super) fn take(&mut self, pieces: Vec<Piece<'a>>, index: usize) -> Result<(), Error> {
         let foreign = !self.marks.within(self.rules.own);
@@ -24,14 +35,19 @@ impl<'a> History<'a> {
                 Piece::Call { call, marks } => self.call(call, marks),
                 Piece::Result { id, result } => self.result(&id, result),
                 Piece::ArgsDelta { id, delta } => self.args_delta(&id, &delta, index),
-                Piece::TextDelta { id, delta, speaker } => {
-                    self.text_delta(&id, &delta, speaker, index);
+                Piece::TextDelta { id, delta, speaker, shown } => {
+                    let turn = shown.map(|(turn, seq)| (self.index.number(&by_turn(&turn)), seq));
+                    let of = turn.map(|(turn, _)| turn);
+                    let (at, from) = self.text_delta(&id, &delta, (speaker, of), index);
+                    if let Some((turn, seq)) = turn {
+                        self.show(turn, Shown { seq, at, from });
+                    }
                 }
+                Piece::Void { request, from } => self.void(&request, from),
                 Piece::Replace(elements) => {
                     // Every element is read before the history is cleared.
-                    let read = elements.into_iter().map(|value| element(value, index));
-                    let read: Option<Vec<_>> = read.collect();
-                    let read = read.ok_or(Error::MessageShape { index })?;
+                    let read = elements.into_iter().map(|value| self.pieces(value, index));
+                    let read: Vec<_> = read.collect::<Result<_, _>>()?;
                     self.clear();
                     for pieces in read {
                         self.take(pieces, index)?;
@@ -110,6 +126,7 @@ impl<'a> History<'a> {
             }
             return;
         };
+        self.link(place.0, index);
         if let Some(call) = self.call_at(place) {
             match &mut call.args {
                 Args::Text(Json::String(text)) => text.to_mut().push_str(delta),
@@ -119,17 +136,32 @@ impl<'a> History<'a> {
         }
     }
 
-    fn text_delta(&mut self, id: &str, delta: &str, speaker: Speaker, index: usize) {
+    /// Returns the entry that has the text now, and the length of its text before. `turn`: the turn
+    /// of ours that showed it.
+    fn text_delta(
+        &mut self,
+        id: &str,
+        delta: &str,
+        (speaker, turn): (Speaker, Option<usize>),
+        index: usize,
+    ) -> (usize, usize) {
         let last = self.entries.last().filter(|last| {
             id.is_empty() && last.marks.meets(Marks::EVENT) && last.speaker == speaker
         });
         // A chunk without an id continues the last entry.
         let at = last.map(|_| self.entries.len() - 1).or_else(|| self.message_of(id));
+        let at = at.or_else(|| {
+            let at = self.goes_on(turn?)?;
+            self.name(id, at);
+            Some(at)
+        });
         let known = at.and_then(|at| Some((at, self.entries.get_mut(at)?)));
         if let Some((at, entry)) = known
             && let Some(Part::Text(Text { text, .. })) = entry.parts.first_mut()
         {
+            let mut before = 0;
             if let Json::String(text) = text {
+                before = text.len();
                 text.to_mut().push_str(delta);
             } else {
                 let mut longer = Joined::default();
@@ -137,8 +169,10 @@ impl<'a> History<'a> {
                 longer.text(delta);
                 *text = longer.into_json();
             }
+            self.link(at, index);
             self.arranger.rewind(at);
-            return self.spoke(at);
+            self.spoke(at);
+            return (at, before);
         }
         let mut entry = Entry::new(speaker, index);
         entry.marks = Marks::EVENT;
@@ -146,11 +180,50 @@ impl<'a> History<'a> {
         entry.open = speaker == Speaker::Assistant;
         entry.parts.push(Part::Text(Text::new(Json::string(delta.to_owned()))));
         self.say(entry);
+        (self.entries.len().saturating_sub(1), 0)
     }
 
-    /// The entry of the message with this id.
+    /// The last entry, if it is text of this turn without calls: what the next phase says goes on
+    /// there, because two messages of the assistant in a row are refused by some providers.
+    fn goes_on(&self, turn: usize) -> Option<usize> {
+        let at = self.shown.last().filter(|_| self.shown_by == Some(turn))?.at;
+        let entry = self.entries.get(at).filter(|_| at + 1 == self.entries.len())?;
+        (!entry.gone && entry.calls().next().is_none()).then_some(at)
+    }
+
+    /// Notes where a turn's text went. Only the text of the last turn can be voided.
+    fn show(&mut self, turn: usize, shown: Shown) {
+        if self.shown_by != Some(turn) {
+            self.shown_by = Some(turn);
+            self.shown.clear();
+        }
+        self.shown.push(shown);
+    }
+
+    fn void(&mut self, request: &str, from: u64) {
+        if self.shown_by.is_none() || self.shown_by != self.index.find(&by_turn(request)) {
+            return;
+        }
+        while let Some(shown) = self.shown.pop_if(|shown| shown.seq >= from) {
+            let Some(entry) = self.entries.get_mut(shown.at) else { continue };
+            if let Some(Part::Text(Text { text: Json::String(text), .. })) = entry.parts.first_mut()
+            {
+                text.to_mut().truncate(shown.from);
+            }
+            if shown.from == 0 && entry.calls().next().is_none() {
+                // No call joins it either.
+                (entry.gone, entry.open) = (true, false);
+            }
+        }
+        // What stands before it may lead to what comes next.
+        self.undecided = Some(0);
+        self.arranger.rewind(0);
+    }
+
+    /// The entry of the message with this id, if it was not removed.
     fn message_of(&self, id: &str) -> Option<usize> {
-        *self.named.get(self.index.find(&by_message(id))?)?
+        let at = *self.named.get(self.index.find(&by_message(id))?)?;
+        at.filter(|at| self.entries.get(*at).is_some_and(|entry| !entry.gone))
     }
 
     pub(super) fn call_at(&mut self, (entry, part): Place) -> Option<&mut Call<'a>> {
@@ -159,6 +232,11 @@ impl<'a> History<'a> {
             _ => None,
         }
     }
+}
+
+/// The key of a turn in the index; no call id begins with the same character.
+fn by_turn(id: &str) -> String {
+    format!("\u{3}{id}")
 }
 
 /// The key of a message in the index; no call id begins with the same character.

@@ -5,13 +5,13 @@ mod calls;
 mod ingest;
 mod output;
 mod results;
+mod turns;
 
 pub use output::{Normalized, Update};
 
 use super::arrange::Arranger;
 use super::code::Code;
 use super::ids::{IdMap, NameMap};
-use super::import::element;
 use super::model::{Entry, Part, Speaker, Text};
 use super::options::HistoryOptions;
 use super::pair::Pairs;
@@ -75,10 +75,25 @@ pub struct History<'a> {
     early_args: Vec<Option<(usize, String)>>,
     /// The entry of a message, by the number of its id.
     named: Vec<Option<usize>>,
+    /// The texts that a turn of ours showed, in order, and the number of the turn's id.
+    shown: Vec<Shown>,
+    shown_by: Option<usize>,
+    /// Elements that belong to an earlier turn, and an element of that turn.
+    links: Vec<(usize, usize)>,
     /// Whether a call carried a thought signature.
     signed: bool,
     /// The shapes seen so far.
     marks: Marks,
+}
+
+/// A piece of text that a turn showed.
+#[derive(Debug, Clone, Copy)]
+struct Shown {
+    /// The number of the event.
+    seq: u64,
+    /// The entry that has the text, and the length of its text before.
+    at: usize,
+    from: usize,
 }
 
 impl<'a> History<'a> {
@@ -105,6 +120,9 @@ impl<'a> History<'a> {
             names: NameMap::default(),
             early_args: Vec::new(),
             named: Vec::new(),
+            shown: Vec::new(),
+            shown_by: None,
+            links: Vec::new(),
             signed: false,
             marks: Marks::NONE,
         }
@@ -118,7 +136,7 @@ impl<'a> History<'a> {
     pub fn append(&mut self, elements: impl IntoIterator<Item = Json<'a>>) -> Result<(), Error> {
         for value in elements {
             let index = self.elements;
-            let pieces = element(value, index).ok_or(Error::MessageShape { index })?;
+            let pieces = self.pieces(value, index)?;
             self.take(pieces, index)?;
             self.elements += 1;
         }

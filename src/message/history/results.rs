@@ -8,7 +8,7 @@ use super::super::report::{Action, Finding};
 use super::calls::key;
 use super::{History, INTERRUPTED};
 use crate::json::Json;
-use crate::provider::{Elements, Ids, Marks, Results};
+use crate::provider::{Bridge, Elements, Ids, Marks, Results};
 
 impl<'a> History<'a> {
     pub(super) fn result(&mut self, id: &str, mut result: ToolResult<'a>) {
@@ -106,9 +106,14 @@ impl<'a> History<'a> {
         let named = self.call_at(place).is_some_and(|call| !call.id.is_empty());
         for (is, code, free) in [
             (between, Code::ToolResultNotAdjacent, rules.elements == Elements::Items),
-            (after, Code::ToolResultOrder, (rules.ids != Ids::None || named) && !rules.bridge),
+            (
+                after,
+                Code::ToolResultOrder,
+                (rules.ids != Ids::None || named) && rules.bridge == Bridge::None,
+            ),
         ] {
-            if is {
+            // The calls of a turn settle as they do, and what was said meanwhile is shown.
+            if is && !result.marks.meets(Marks::TURN) {
                 let id = self.call_at(place).map(|call| call.id.to_string()).unwrap_or_default();
                 let finding = Finding::new(code, Action::Moved, result.index).call(&id);
                 self.read.push(finding.risk_if(free));
@@ -122,6 +127,7 @@ impl<'a> History<'a> {
     fn again(&mut self, place: Place, result: ToolResult<'a>) {
         let made_up = |result: &ToolResult<'_>| matches!(&result.content, Content::Text(text) if text.as_str() == Some(INTERRUPTED));
         let mut dropped = result.index;
+        self.link(place.0, dropped);
         let mut id = String::new();
         if let Some(call) = self.call_at(place) {
             id = call.id.to_string();

@@ -99,7 +99,7 @@ pub(super) fn content<'a>(value: Option<Json<'a>>, marks: &mut Marks) -> Content
                         || ["input_file", "search_result", "tool_reference", "media"]
                             .contains(&kind)
                 }) || (item.as_object().is_some_and(|all| all.len() == 1)
-                    && ["text", "json", "image", "document", "video", "cachePoint"]
+                    && ["text", "json", "image", "document", "video", "searchResult", "cachePoint"]
                         .iter()
                         .any(|k| known(k)))
             };
@@ -122,6 +122,7 @@ pub(super) fn result<'a>(content: Content<'a>, error: bool, index: usize) -> Too
         extra: Vec::new(),
         name: Cow::Borrowed(""),
         marks: Marks::NONE,
+        camel: false,
         behind: false,
         item: None,
         kept: None,

@@ -60,15 +60,18 @@ pub(super) fn event<'a>(
         "tool_calls" => turn_calls(fields.clone(), index),
         "tool_results" => turn_results(fields.clone(), index),
         "reasoning" if fields.has("chunk") => Some(Vec::new()),
-        // Events about the state of a turn, not about its content.
-        "refused" | "complete" | "paused" | "cancelled" | "error" if !fields.has("content") => {
+        "phase_start" => phase(fields),
+        // Events about the state of a turn, not about its content: calls that wait for an approval
+        // or are refused have not run, and the text of `complete` was shown before.
+        "refused" | "complete" | "paused" | "cancelled" | "error" | "tool_progress"
+        | "tool_arguments" | "stagnation" | "approval_required"
+            if !fields.has("content") =>
+        {
             Some(Vec::new())
         }
         "tool_call_end" | "text_message_end" | "run_started" | "run_finished" | "run_error"
         | "step_started" | "step_finished" | "state_snapshot" | "state_delta" | "raw"
-        | "custom" | "activity_snapshot" | "activity_delta" | "phase_start" | "phase_end" => {
-            Some(Vec::new())
-        }
+        | "custom" | "activity_snapshot" | "activity_delta" | "phase_end" => Some(Vec::new()),
         other if other.starts_with("thinking_") || other.starts_with("reasoning_") => {
             Some(Vec::new())
         }
@@ -168,7 +171,7 @@ fn text_start<'a>(fields: &Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
 fn text_delta<'a>(fields: &Fields<'a>) -> Option<Vec<Piece<'a>>> {
     let id = fields.text("messageId").unwrap_or_default();
     let delta = fields.text("delta")?;
-    one(Piece::TextDelta { id, delta, speaker: speaker(fields) })
+    one(Piece::TextDelta { id, delta, speaker: speaker(fields), shown: None })
 }
 
 fn speaker(fields: &Fields<'_>) -> Speaker {
@@ -190,7 +193,27 @@ fn turn_text<'a>(fields: &Fields<'a>) -> Option<Vec<Piece<'a>>> {
         id.push('/');
     }
     let (id, delta) = (Cow::Owned(id), fields.text("chunk")?);
-    one(Piece::TextDelta { id, delta, speaker: Speaker::Assistant })
+    let shown = number(fields, "seq").map(|seq| (request(fields), seq));
+    one(Piece::TextDelta { id, delta, speaker: Speaker::Assistant, shown })
+}
+
+/// `phase_start { resumed, voidFrom }` voids the text of an inference that is repeated.
+fn phase<'a>(fields: &Fields<'a>) -> Option<Vec<Piece<'a>>> {
+    match number(fields, "voidFrom") {
+        Some(from) => one(Piece::Void { request: request(fields), from }),
+        None => Some(Vec::new()),
+    }
+}
+
+fn request<'a>(fields: &Fields<'a>) -> Cow<'a, str> {
+    fields.text("requestId").unwrap_or_default()
+}
+
+fn number(fields: &Fields<'_>, key: &str) -> Option<u64> {
+    match fields.get(key) {
+        Some(Json::Number(number)) => number.parse().ok(),
+        _ => None,
+    }
 }
 
 fn turn_calls<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
@@ -211,14 +234,17 @@ fn turn_results<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a
         let mut given = Fields::of(item)?;
         let id = given.take_text("toolCallId")?;
         let status = given.take_text("status").unwrap_or(Cow::Borrowed("ok"));
-        let failed = given.take("error").and_then(Fields::of);
-        let message = failed.and_then(|mut error| error.take("message"));
+        let message = match given.take("error") {
+            Some(Json::Object(error)) => Fields::of(Json::Object(error))?.take("message"),
+            message => message,
+        };
         let told = || (status != "ok").then(|| Json::String(status.clone()));
         let value = given.take("result").or(message).or_else(told);
         let content = call::content(value, &mut Marks::default());
         let called = (id, given.take_text("name").unwrap_or_default());
         let content = (content, status != "ok");
-        pieces.push(call::answer(called, content, (Marks::EVENT, Vec::new()), index));
+        let marks = Marks::EVENT.and(Marks::TURN);
+        pieces.push(call::answer(called, content, (marks, Vec::new()), index));
     }
     Some(pieces)
 }

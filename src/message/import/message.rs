@@ -165,10 +165,10 @@ fn calls<'a>(
         for item in fields.take_list(key).unwrap_or_default() {
             let mut marks = Marks::NONE;
             let call = call::call(item, index, &mut marks)?;
-            entry.marks.add(if key == "tool_calls" && marks.meets(Marks::CHAT) {
-                Marks::CHAT
-            } else {
-                marks
+            entry.marks.add(match key {
+                "tool_calls" if marks.meets(Marks::CHAT) => Marks::CHAT,
+                "toolCalls" => marks.and(Marks::CAMEL),
+                _ => marks,
             });
             // LangChain stores Anthropic's calls twice: in the content and here.
             if in_content.find(&call.id).is_none() {
@@ -245,7 +245,8 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
         let (_, results, _) = block::content(content, index, &mut marks)?;
         return Some(results);
     }
-    let camel = fields.has("toolCallId") || fields.has("result");
+    let spelled = fields.has("toolCallId");
+    let camel = spelled || fields.has("result");
     if camel {
         marks.add(Marks::CAMEL);
     }
@@ -275,5 +276,9 @@ fn tool<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     fields.forget(&["artifact", "type", "result"]);
     let called = (id.unwrap_or_default(), name.unwrap_or_default());
     let marks = if camel { marks } else { marks.and(Marks::CHAT) };
-    one(call::answer(called, (content, error), (marks, fields.rest()), index))
+    let mut piece = call::answer(called, (content, error), (marks, fields.rest()), index);
+    if let Piece::Result { result, .. } = &mut piece {
+        result.camel = spelled;
+    }
+    one(piece)
 }

@@ -15,11 +15,30 @@ mod ui;
 pub(super) use block::media;
 pub(super) use fields::Fields;
 
+use super::code::Code;
 use super::model::{Part, Piece, Speaker};
 use crate::json::Json;
 
-/// Returns the pieces of an element; `None` if its shape is unknown.
+/// Returns the pieces of an element; `None` if its shape is unknown and it may hold the user's words.
+/// Any other element of unknown shape is one piece: [`Piece::Drop`] with [`Code::ElementUnknown`].
 pub(super) fn element(value: Json<'_>, index: usize) -> Option<Vec<Piece<'_>>> {
+    let other = strange(&value);
+    let dropped = || one(Piece::Drop { code: Code::ElementUnknown, id: None });
+    known(value, index).or_else(|| dropped().filter(|_| other))
+}
+
+/// Whether an element may be left out if its shape is unknown: it has a type, no role, and its type
+/// does not name the user.
+fn strange(value: &Json<'_>) -> bool {
+    let role = value.get("role").is_none_or(Json::is_null);
+    let kind = value.get("type").and_then(Json::as_str);
+    let names = |kind: &str, who: &str| {
+        kind.get(..who.len()).is_some_and(|start| start.eq_ignore_ascii_case(who))
+    };
+    role && kind.is_some_and(|kind| !names(kind, "user") && !names(kind, "human"))
+}
+
+fn known(value: Json<'_>, index: usize) -> Option<Vec<Piece<'_>>> {
     let pieces = shaped(value, index)?;
     // Only the assistant has calls and reasoning; in any other role the shape is unknown.
     let odd = pieces.iter().any(|piece| match piece {
@@ -41,7 +60,8 @@ fn shaped(value: Json<'_>, index: usize) -> Option<Vec<Piece<'_>>> {
         if let Some(pieces) = event::event(&kind, &fields, index) {
             return pieces;
         }
-        if !fields.has("role") || fields.is("type", "message") {
+        // An item that adds tools has the role of who declares them.
+        if !fields.has("role") || kind == "message" || kind == "additional_tools" {
             return item::item(fields, index);
         }
     }

@@ -25,7 +25,7 @@ impl<'a> Work<'_, 'a> {
         match seen {
             Some(seen) if fits => Out::Media(seen),
             seen => {
-                let finding = Finding::new(Code::ContentShape, Action::Converted, self.entry.index);
+                let finding = Finding::new(Code::ContentShape, Action::Converted, self.index);
                 self.findings.push(finding.done("an attachment became a note"));
                 let note = seen.map_or_else(
                     || "[attachment]".to_owned(),
@@ -49,7 +49,7 @@ impl<'a> Work<'_, 'a> {
             return Some(Out::Text { text: text.clone(), extra: Vec::new(), apart: true });
         }
         let kind = block.get("type").and_then(Json::as_str).unwrap_or("a block");
-        let finding = Finding::new(Code::ContentShape, Action::Converted, self.entry.index);
+        let finding = Finding::new(Code::ContentShape, Action::Converted, self.index);
         if let Some(text) = document(block) {
             self.findings.push(finding.done("its text stays"));
             return Some(Out::Text { text, extra: Vec::new(), apart: true });

@@ -15,8 +15,8 @@ use super::options::{ReasoningReplay, Strategy};
 use super::report::{Action, Finding, Weight};
 use crate::json::{Json, is_space};
 use crate::provider::{
-    Arguments, Elements, Marks, Members, Message, Names, Out, Reasoning, Replay, Rules, SentIds,
-    Signatures,
+    Arguments, Blank, Elements, Marks, Members, Message, Names, Out, Reasoning, Replay, Rules,
+    SentIds, Signatures,
 };
 
 /// The name for a call that names no tool.
@@ -49,8 +49,8 @@ pub(super) fn entry<'a>(
     };
     let Some(entry) = entries.get(at) else { return made };
     let calls = entry.calls().next().is_some();
-    let mut work =
-        Work { context, entry, findings, behind: entries.get(at + 1..).unwrap_or_default(), calls };
+    let behind = entries.get(at + 1..).unwrap_or_default();
+    let mut work = Work { context, entry, index: entry.index, findings, behind, calls };
     let before = work.findings.len();
     let calls_stay = context.options.strategy == Strategy::Reconstruct;
     let mut blank = 0_usize;
@@ -63,7 +63,11 @@ pub(super) fn entry<'a>(
                 let signs = context.rules.thought_signatures != Signatures::None
                     && entry.marks.within(context.rules.own)
                     && text.extra.iter().any(|(key, _)| key == "thoughtSignature");
-                if text.text.is_blank() && !signs {
+                let stays = context.rules.blank == Blank::Kept
+                    && context.own
+                    && entry.parts.len() == 1
+                    && text.text.as_str() == Some("");
+                if text.text.is_blank() && !signs && !stays {
                     blank += 1;
                     continue;
                 }
@@ -95,7 +99,12 @@ pub(super) fn entry<'a>(
     let thought = |part: &Out<'_>| matches!(part, Out::Reasoning(_));
     if blank > 0 && !made.parts.iter().all(thought) && !called {
         let finding = Finding::new(Code::ContentEmpty, Action::Dropped, entry.index);
-        work.findings.push(finding.risk_if(!context.rules.empty_refused));
+        let refused = match context.rules.blank {
+            Blank::Refused => true,
+            Blank::RefusedAlone => made.parts.is_empty(),
+            Blank::Dropped | Blank::Kept => false,
+        };
+        work.findings.push(finding.risk_if(!refused));
     }
     made.silent = work.findings.len() > before;
     if context.rules.calls_last {
@@ -126,6 +135,8 @@ pub(super) fn entry<'a>(
 struct Work<'w, 'a> {
     context: &'w Context<'w>,
     entry: &'w Entry<'a>,
+    /// The index of the element that is prepared: that of the entry, or of a result.
+    index: usize,
     findings: &'w mut Vec<Finding>,
     /// The entries after it.
     behind: &'w [Entry<'a>],
@@ -174,14 +185,13 @@ impl<'a> Work<'_, 'a> {
                     && key == "name"
                     && let Some(made) = ids::name(name, Names::Word(64))
                 {
-                    let finding =
-                        Finding::new(Code::NameFieldFormat, Action::Renamed, self.entry.index);
+                    let finding = Finding::new(Code::NameFieldFormat, Action::Renamed, self.index);
                     self.findings.push(finding.done(format!("now {made}")));
                     value = Json::String(made);
                 }
                 kept.push((key.clone(), value));
             } else if key != "tool_plan" {
-                let finding = Finding::new(Code::FieldUnknown, Action::Dropped, self.entry.index);
+                let finding = Finding::new(Code::FieldUnknown, Action::Dropped, self.index);
                 let risk = !self.rules().strict;
                 self.findings.push(finding.more(key.clone().into_owned()).risk_if(risk));
             }
@@ -201,10 +211,11 @@ impl<'a> Work<'_, 'a> {
             },
             (Replay::Thinking, Reasoning::Thinking(_))
             | (Replay::Details, Reasoning::Details(_)) => true,
-            (_, Reasoning::Native { marks, .. }) => {
+            (_, Reasoning::Native { marks, block }) => {
                 let own = self.own(*marks) && rules.reasoning == Replay::Native;
-                if own && rules.elements == Elements::Items && last && !self.followed() {
-                    let index = self.entry.index;
+                let apart = || !self.followed() || self.renewed(block);
+                if own && rules.elements == Elements::Items && last && apart() {
+                    let index = self.index;
                     self.findings.push(Finding::new(
                         Code::ReasoningItemUnpaired,
                         Action::Dropped,
@@ -219,7 +230,7 @@ impl<'a> Work<'_, 'a> {
         if !kept {
             // Most providers ignore reasoning beside the content; strict ones refuse it.
             let beside = !matches!(reasoning, Reasoning::Signed { .. } | Reasoning::Redacted(_));
-            let finding = Finding::new(Code::ReasoningForeign, Action::Dropped, self.entry.index);
+            let finding = Finding::new(Code::ReasoningForeign, Action::Dropped, self.index);
             self.findings.push(finding.risk_if(beside && !rules.strict));
             return None;
         }
@@ -231,6 +242,19 @@ impl<'a> Work<'_, 'a> {
         let only_text = self.context.options.strategy != Strategy::Reconstruct;
         let next = self.behind.iter().find(|next| next.says(only_text, self.rules().own));
         next.is_some_and(|next| next.speaker == Speaker::Assistant)
+    }
+
+    /// Whether reasoning that OpenAI stores (its id begins with `rs_`) stands before a message that it
+    /// does not: the item requires the one it led to, which has an id too. Recorded: 400 "Item 'rs_…'
+    /// of type 'reasoning' was provided without its required following item". Reasoning without an id,
+    /// and the ids of other hosts, are taken.
+    fn renewed(&self, block: &Json<'a>) -> bool {
+        let next = self.behind.iter().find(|next| next.says(false, self.rules().own));
+        let stored = |next: &Entry<'a>| next.extra.iter().any(|(key, _)| key == "id");
+        let speaks = |next: &Entry<'a>| matches!(next.parts.first(), Some(Part::Text(_)));
+        let id = block.get("id").and_then(Json::as_str);
+        id.is_some_and(|id| id.starts_with("rs_"))
+            && next.is_some_and(|next| speaks(next) && !stored(next))
     }
 
     fn name(&mut self, call: &Call<'a>) -> Cow<'a, str> {

@@ -32,8 +32,10 @@ impl<'a> Work<'_, 'a> {
             let content = ResultOut::Text(INTERRUPTED.into());
             return Out::Result { id, name, content, error: true, extra: Vec::new() };
         };
+        self.index = result.index;
         let content = self.content(call, result);
         let extra = self.fields(&result.extra, self.rules().fields.result, result.marks);
+        self.index = self.entry.index;
         Out::Result { id, name, content, error: result.error, extra }
     }
 
@@ -46,8 +48,12 @@ impl<'a> Work<'_, 'a> {
                 return ResultOut::Native(value.clone());
             }
             Content::Value(value) => {
-                let more = ("now JSON text".into(), Weight::risk_if(native));
-                self.note(Code::ToolResultType, Action::Converted, (result.index, &call.id), more);
+                // The results of a turn of ours are values, and sent as JSON text.
+                if !result.marks.meets(Marks::TURN) {
+                    let more = ("now JSON text".into(), Weight::risk_if(native));
+                    let place = (result.index, call.id.as_ref());
+                    self.note(Code::ToolResultType, Action::Converted, place, more);
+                }
                 value.clone().into_text()
             }
             Content::Parts(parts) => {

@@ -8,8 +8,8 @@ pub(super) use request::REQUESTS;
 
 use super::content::blocks;
 use super::rules::{
-    Arguments, EmptyResult, Fields, Ids, Last, Media, Merge, Replay, ResultParts, Results, Rules,
-    System,
+    Arguments, Blank, EmptyResult, Fields, First, Ids, Last, Media, Merge, Replay, ResultParts,
+    Results, Rules, System,
 };
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -23,7 +23,7 @@ pub(super) const RULES: Rules = Rules {
     system: System::Apart { write: |texts| Json::Array(blocks(texts, block)) },
     // https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
     system_after_user: true,
-    first_user: true,
+    first: First::Better,
     last: Last::NotAssistant,
     merge: Merge::Neater,
     ids: Ids::Word(64),
@@ -33,7 +33,7 @@ pub(super) const RULES: Rules = Rules {
     reasoning: Replay::Signed,
     empty_result: EmptyResult::RefusedOnError,
     calls_last: true,
-    empty_refused: true,
+    blank: Blank::Refused,
     strict: true,
     media: Media::Files,
     fields: Fields {

@@ -6,8 +6,8 @@ use super::chat;
 use super::content::blocks;
 use super::prompt::Requests;
 use super::rules::{
-    Arguments, EmptyResult, Fields, Ids, Last, Media, Merge, Replay, ResultParts, Results, Rules,
-    System, UndeclaredTools,
+    Arguments, Blank, EmptyResult, Fields, First, Ids, Last, Media, Merge, Replay, ResultParts,
+    Results, Rules, System, UndeclaredTools,
 };
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -18,7 +18,7 @@ const OWN: Marks = Marks::BEDROCK;
 
 pub(super) const RULES: Rules = Rules {
     system: System::Apart { write: |texts| Json::Array(blocks(texts, block)) },
-    first_user: true,
+    first: First::Better,
     last: Last::NotAssistant,
     merge: Merge::Needed,
     ids: Ids::Word(64),
@@ -28,7 +28,7 @@ pub(super) const RULES: Rules = Rules {
     reasoning: Replay::Signed,
     empty_result: EmptyResult::Refused,
     calls_last: true,
-    empty_refused: true,
+    blank: Blank::RefusedAlone,
     strict: true,
     media: Media::Bytes,
     fields: Fields { result: &["status", "type"], ..Fields::NONE },

@@ -4,7 +4,7 @@
 
 use super::chat::{self, Silence, Style};
 use super::prompt::Requests;
-use super::rules::{Arguments, Ids, Last, Merge, Rules, System};
+use super::rules::{Arguments, Bridge, First, Ids, Last, Merge, Rules, System};
 use super::shapes::Marks;
 use super::stream::Stream;
 
@@ -12,10 +12,10 @@ const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
 
 pub(super) const RULES: Rules = Rules {
     system: System::First,
-    first_user: true,
+    first: First::User,
     last: Last::NotAssistant,
     merge: Merge::Needed,
-    bridge: true,
+    bridge: Bridge::Needed,
     ids: Ids::Nine,
     null: false,
     arguments: Arguments::Text { read: true },

@@ -8,10 +8,10 @@ use super::shapes::Marks;
 use super::stream::Stream;
 use crate::json::{Json, object};
 
-const OWN: Marks = Marks::CHAT.and(Marks::PLAIN);
+// Lists of texts and null beside calls were taken, as requests to it that were recorded show.
+const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
 
 pub(super) const RULES: Rules = Rules {
-    null: false,
     // The reasoner refuses a final assistant message; the other models continue it only on request.
     last: Last::Better,
     reasoning: Replay::Content,

@@ -6,8 +6,8 @@ use super::chat;
 use super::content::blocks;
 use super::prompt::Requests;
 use super::rules::{
-    Arguments, Fields, Ids, Last, Media, Merge, Names, Replay, ResultValues, Results, Rules,
-    SentIds, Signatures, System,
+    Arguments, Blank, Fields, First, Ids, Last, Media, Merge, Names, Replay, ResultValues, Results,
+    Rules, SentIds, Signatures, System,
 };
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -23,7 +23,7 @@ pub(super) const RULES: Rules = Rules {
             object! { "parts": Json::Array(parts) }
         },
     },
-    first_user: true,
+    first: First::User,
     last: Last::NotAssistant,
     merge: Merge::Neater,
     ids: Ids::None,
@@ -35,7 +35,7 @@ pub(super) const RULES: Rules = Rules {
     reasoning: Replay::Native,
     // https://ai.google.dev/gemini-api/docs/thought-signatures
     thought_signatures: Signatures::OnParts { placeholder: "skip_thought_signature_validator" },
-    empty_refused: true,
+    blank: Blank::Kept,
     strict: true,
     media: Media::Files,
     fields: Fields {

@@ -3,7 +3,9 @@
 
 use super::chat::{self, Silence, Style};
 use super::prompt::Requests;
-use super::rules::{Arguments, Fields, Ids, Last, Merge, Replay, Rules, System};
+use super::rules::{
+    Arguments, Blank, Bridge, Fields, First, Ids, Last, Merge, Replay, Rules, System,
+};
 use super::shapes::Marks;
 use super::stream::Stream;
 
@@ -11,16 +13,16 @@ const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
 
 pub(super) const RULES: Rules = Rules {
     system: System::First,
-    first_user: true,
+    first: First::User,
     last: Last::NotAssistant,
     merge: Merge::Neater,
-    // Code 3230: "Unexpected role 'user' after role 'tool'".
-    bridge: true,
+    // Code 3230: "Unexpected role 'user' after role 'tool'". Recorded requests were taken without.
+    bridge: Bridge::Better,
     ids: Ids::Nine,
     null: false,
     arguments: Arguments::Text { read: true },
     reasoning: Replay::Native,
-    empty_refused: true,
+    blank: Blank::Refused,
     strict: true,
     fields: Fields { message: &["prefix"], result: &["name"], ..Fields::NONE },
     blocks: &["image_url", "document_url", "reference", "input_audio", "thinking"],

@@ -10,6 +10,7 @@ const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
 
 pub(super) const RULES: Rules = Rules {
     developer: true,
+    instructions_alone: true,
     media: Media::FilesAsBytes,
     fields: Fields {
         message: &["name", "audio", "annotations"],

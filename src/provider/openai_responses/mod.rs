@@ -5,7 +5,7 @@ mod message;
 
 use super::chat;
 use super::prompt::Requests;
-use super::rules::{Elements, Fields, Ids, Media, Names, Replay, ResultParts, Rules};
+use super::rules::{Blank, Elements, Fields, Ids, Media, Names, Replay, ResultParts, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
 use message::write;
@@ -15,6 +15,8 @@ const OWN: Marks = Marks::RESPONSES.and(Marks::PLAIN);
 pub(super) const RULES: Rules = Rules {
     elements: Elements::Items,
     developer: true,
+    instructions_alone: true,
+    blank: Blank::Kept,
     ids: Ids::Length(64),
     names: Names::Word(128),
     reasoning: Replay::Native,

@@ -23,6 +23,7 @@
 
 mod bundle;
 mod chain;
+mod history;
 mod models;
 mod request;
 mod server;
@@ -103,7 +104,7 @@ macro_rules! table {
 pub(crate) use {option, table};
 
 /// The host tables, by room.
-fn rooms() -> [(&'static str, Vec<Table>); 9] {
+fn rooms() -> [(&'static str, Vec<Table>); 10] {
     [
         ("turn", turn::tables()),
         ("models", models::tables()),
@@ -111,6 +112,7 @@ fn rooms() -> [(&'static str, Vec<Table>); 9] {
         ("bundle", bundle::tables()),
         ("request", request::tables()),
         ("chain", chain::tables()),
+        ("history", history::tables()),
         ("stores", stores::tables()),
         ("server", server::tables()),
         ("testing", testing::tables()),

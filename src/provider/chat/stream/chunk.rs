@@ -9,6 +9,8 @@ use crate::stream::{StreamError, Usage, failure};
 #[derive(Debug, Default)]
 pub(super) struct Chunk<'a> {
     pub(super) said: Vec<Piece<'a>>,
+    /// The texts of `reasoning_details`, which count where no other reasoning is.
+    details: Vec<Piece<'a>>,
     pub(super) calls: Vec<Fragment<'a>>,
     pub(super) finish: Option<Cow<'a, str>>,
     pub(super) usage: Option<Usage>,
@@ -82,6 +84,11 @@ impl<'a> Chunk<'a> {
         })?;
         // A second choice is an alternative answer, which was not requested.
         if first {
+            let reasons =
+                |piece: &Piece<'_>| matches!(piece, Piece::Reasoning(text) if !text.is_empty());
+            if !one.said.iter().any(reasons) {
+                self.said.append(&mut one.details);
+            }
             self.said.append(&mut one.said);
             self.calls.append(&mut one.calls);
             self.finish = one.finish.or_else(|| self.finish.take());
@@ -105,6 +112,17 @@ impl<'a> Chunk<'a> {
                 }
                 Ok(())
             }
+            // OpenRouter: <https://openrouter.ai/docs/use-cases/reasoning-tokens>
+            "reasoning_details" => list(reader, &mut |reader| {
+                object(reader, &mut |key, reader| match key {
+                    "text" | "summary" => {
+                        let text = text(reader)?.filter(|text| !text.is_empty());
+                        self.details.extend(text.map(Piece::Reasoning));
+                        Ok(())
+                    }
+                    _ => reader.skip(),
+                })
+            }),
             "tool_calls" => list(reader, &mut |reader| {
                 let mut fragment = Fragment::default();
                 object(reader, &mut |key, reader| fragment.member(key, reader))?;

@@ -1,0 +1,54 @@
+//! The events of a turn, read back as a history.
+
+use serde_json::{Value, json};
+use turnlock::Dialect;
+use turnlock::json::Json;
+use turnlock::limits;
+use turnlock::message::{Code, History, HistoryOptions, diagnose};
+
+fn json(value: &Value) -> Json<'static> {
+    let text = value.to_string();
+    Json::parse_lossy(text.as_bytes(), limits::HISTORY_BYTES).unwrap().into_owned()
+}
+
+/// Any prefix of a turn's events is a history that every provider takes, and a turn that ended is
+/// read without a repair.
+pub fn reads(scenario: &Value, events: &[Value]) -> Result<(), String> {
+    let go = json!([{ "role": "user", "content": "go" }]);
+    let before = scenario["messages"].as_array().or(go.as_array()).unwrap();
+    for dialect in Dialect::ALL {
+        let mut history = History::new(HistoryOptions::new(dialect));
+        if before.iter().any(|message| history.append([json(message)]).is_err()) {
+            return Ok(());
+        }
+        for event in events {
+            history.append([json(event)]).map_err(|error| format!("{error}: {event}"))?;
+            let messages = history.normalized().messages;
+            let text = Json::Array(messages.clone()).to_text();
+            let violations = diagnose(messages, dialect).map_err(|error| error.to_string())?;
+            if !violations.is_empty() {
+                return Err(format!("{} behind {event}: {violations:?} in {text}", dialect.name()));
+            }
+        }
+        history.append([json(&json!({ "role": "user", "content": "and now?" }))]).unwrap();
+        let ended = events.last().is_some_and(|last| last["type"] == "complete");
+        let noise = history.repairs().into_iter().filter(|repair| repair.index >= before.len());
+        let noise: Vec<_> = noise.filter(|repair| !own(repair.code)).collect();
+        if ended && !noise.is_empty() {
+            return Err(format!("{}: {noise:?}", dialect.name()));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a repair is about what the provider wants of ids and roles, or of a tool that returned
+/// nothing.
+fn own(code: Code) -> bool {
+    [
+        Code::ToolCallIdFormat,
+        Code::ToolCallIdDuplicate,
+        Code::AssistantBridgeRequired,
+        Code::ToolResultEmpty,
+    ]
+    .contains(&code)
+}
