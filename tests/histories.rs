@@ -15,6 +15,8 @@ mod accepted;
 mod common;
 #[path = "histories/nasty.rs"]
 mod nasty;
+#[path = "histories/plain.rs"]
+mod plain;
 #[path = "histories/random.rs"]
 mod random;
 #[path = "histories/refusals.rs"]

@@ -7,7 +7,7 @@ import { TurnlockError } from './errors.js'
 import { eventResponse, readable } from './events.js'
 import { Feed } from './feed.js'
 import type { ToolSpec } from './generated/common.js'
-import { TURN_OPTIONS } from './generated/checks.js'
+import { PLAIN_DIALECTS, TURN_OPTIONS } from './generated/checks.js'
 import { RUN_TURN_OPTIONS } from './generated/rows.js'
 import type { RunTurnOptions, TurnOptions } from './generated/turn.js'
 import { keepOptions, turnKey } from './kept.js'
@@ -113,15 +113,21 @@ const kept = new LazyPart<DurableGlue>(
   async () => (await import('./core/parts/durable.js')).durable,
 )
 
-/** A turn without a store. */
-const PLAIN: Kind<TurnGlue> = { part: unkept, make: (glue, options) => glue.turn_new(options) }
-/** A turn that is kept in a store. */
-const KEPT: Kind<DurableGlue> = { part: kept, make: (glue, options) => glue.turn_new(options) }
+/** Any turn. */
+const ANY: Kind<TurnGlue> = { parts: [kept], make: (glue, options) => glue.turn_new(options) }
+/** A turn that the small part probably runs; it leaves it to the other one if not. */
+const PLAIN: Kind<TurnGlue> = { ...ANY, parts: [unkept, kept] }
 /** A turn that a store has. */
 const RESTORED: Kind<DurableGlue> = {
-  part: kept,
+  parts: [kept],
   make: (glue, options) => glue.turn_restore(options),
 }
+
+/** Whether to ask the small part first. It decides itself, but a page need not load it in vain. */
+const seemsPlain = ({ keep, dialect, messages = [] }: CoreOptions): boolean =>
+  !keep &&
+  PLAIN_DIALECTS.includes(dialect ?? '') &&
+  messages.every((one) => isObject(one) && 'role' in one && !('parts' in one))
 
 /** A turn that may still wait for its driver. */
 export class RunningTurn implements Turn {
@@ -167,7 +173,7 @@ export class RunningTurn implements Turn {
         onDone: (result) => this.#finish(result),
         onFault: (error) => this.fail(error),
       },
-      restored ? RESTORED : store ? KEPT : PLAIN,
+      restored ? RESTORED : seemsPlain(options) ? PLAIN : ANY,
       { ...options, secret: randomHex(32), trace: onTrace !== undefined },
     )
     this.#driver = driver

@@ -41,7 +41,7 @@ export class ChainDriver {
     this.#host = host
     const bytes = encode(JSON.stringify(options))
     this.#loop = new Loop(
-      lazy,
+      [lazy],
       {
         make: (glue) => glue.chain_new(bytes),
         deadline: (glue, handle) => glue.chain_deadline(handle),
