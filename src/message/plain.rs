@@ -5,7 +5,8 @@
 //! { role: "system" | "user", content }
 //! { role: "assistant", content?, tool_calls: [{ id, type, function: { name, arguments } }] }
 //! { role: "assistant", content?, toolCalls: [{ id, name, args }] }
-//! { role: "tool", tool_call_id | toolCallId, content }
+//! { role: "tool", tool_call_id, content }
+//! { role: "tool", toolCallId, content, name?, isError? }
 //! ```
 //!
 //! Most turns have such a history, and its messages are written one by one. What [`History`] would
@@ -19,6 +20,7 @@ use std::borrow::Cow;
 use super::args::settle;
 use super::arrange::LAST;
 use super::ids::{IdMap, NameMap, Reasons};
+use super::import::Fields;
 use super::model::Args;
 use super::prepare::UNKNOWN_TOOL;
 use crate::index::Index;
@@ -51,26 +53,6 @@ struct Seen {
     camel: bool,
     /// What a [`History`](super::History) would repair.
     repair: bool,
-}
-
-/// The members of an element.
-#[derive(Default)]
-struct Given {
-    role: Option<Json<'static>>,
-    content: Option<Json<'static>>,
-    calls: Option<Json<'static>>,
-    answers: Option<Text>,
-    reasoning: Option<Json<'static>>,
-    camel: bool,
-}
-
-/// A call of an element.
-#[derive(Default)]
-struct GivenCall {
-    id: Option<Text>,
-    name: Option<Text>,
-    arguments: Option<Json<'static>>,
-    function: Option<Json<'static>>,
 }
 
 impl Plain {
@@ -120,34 +102,43 @@ impl Plain {
     }
 
     fn element(&mut self, element: Json<'static>) -> Option<()> {
-        let given = Given::of(element)?;
-        self.seen.camel |= given.camel;
-        let role = match given.role.as_ref()?.as_str()? {
-            "tool" => return self.result(given),
+        let mut given = Fields::of(element)?;
+        let role = given.take_text("role")?;
+        let content = given.take("content");
+        if role == "tool" {
+            let (id, camel) = self.either(&mut given, ["tool_call_id", "toolCallId"])?;
+            if camel {
+                // The wire has neither.
+                given.take("name");
+                given.take("isError");
+            }
+            return if given.is_empty() { self.result(&id, content?) } else { None };
+        }
+        let role = match role.as_ref() {
             "system" => "system",
             "developer" if self.rules.developer => "developer",
             "user" => "user",
             "assistant" => "assistant",
             _ => return None,
         };
-        // A call without a result gets one.
-        self.seen.repair |= !self.waiting.is_empty();
-        self.seen.spoken |= matches!(role, "user" | "assistant");
-        let content = match given.content {
+        let mut message: Members<'static> = members! { "role": role };
+        let (mut calls, mut reasoning) = (Vec::new(), None);
+        let content = match content {
             Some(content) => self.content(content)?,
             None => None,
         };
-        let mut message: Members<'static> = members! { "role": role };
-        let calls = if role == "assistant" {
-            self.calls(given.calls, given.camel)?
-        } else if given.calls.is_some() {
-            return None;
-        } else {
-            Vec::new()
-        };
-        if given.answers.is_some() {
+        // A call without a result gets one.
+        self.seen.repair |= !self.waiting.is_empty();
+        if role == "assistant" {
+            if let Some((list, camel)) = self.either(&mut given, ["tool_calls", "toolCalls"]) {
+                calls = self.calls(list, camel)?;
+            }
+            reasoning = given.take("reasoning_content");
+        }
+        if !given.is_empty() {
             return None;
         }
+        self.seen.spoken |= matches!(role, "user" | "assistant");
         match content {
             Some(content) => message.add("content", content),
             // A message that says nothing is not sent.
@@ -158,7 +149,7 @@ impl Plain {
             None if self.rules.null => message.add("content", Json::Null),
             None => message.add("content", ""),
         }
-        if let Some(reasoning) = given.reasoning {
+        if let Some(reasoning) = reasoning {
             self.seen.repair = true;
             if self.rules.reasoning && !calls.is_empty() {
                 message.add("reasoning_content", reasoning);
@@ -171,51 +162,63 @@ impl Plain {
         Some(())
     }
 
+    /// The member by its name on the wire or in camelCase, and whether by the latter.
+    fn either(
+        &mut self,
+        given: &mut Fields<'static>,
+        [wire, camel]: [&str; 2],
+    ) -> Option<(Json<'static>, bool)> {
+        if let Some(value) = given.take(wire) {
+            return Some((value, false));
+        }
+        self.seen.camel |= given.has(camel);
+        Some((given.take(camel)?, true))
+    }
+
     /// A content; `None` in it if it is blank.
     fn content(&mut self, content: Json<'static>) -> Option<Option<Json<'static>>> {
         match content {
             Json::Array(texts) if self.rules.lists && !texts.is_empty() => {
                 self.seen.list = true;
-                let blocks = texts.into_iter().map(|block| {
-                    let Json::Object(members) = block else { return None };
-                    let (mut typed, mut said) = (false, None);
-                    for (key, value) in members {
-                        match key.as_ref() {
-                            "type" => typed = value.as_str() == Some("text"),
-                            "text" if value.is_text() && !value.is_blank() => said = Some(value),
-                            _ => return None,
-                        }
+                let mut blocks = Vec::with_capacity(texts.len());
+                for block in texts {
+                    let mut block = Fields::of(block)?;
+                    let (typed, text) = (block.is("type", "text"), block.take("text")?);
+                    block.take("type");
+                    if !typed || text.is_blank() || !block.is_empty() {
+                        return None;
                     }
-                    typed.then_some(object! { "type": "text", "text": said? })
-                });
-                blocks.collect::<Option<_>>().map(|blocks| Some(Json::Array(blocks)))
+                    blocks.push(object! { "type": "text", "text": text });
+                }
+                Some(Some(Json::Array(blocks)))
             }
             text if text.is_text() => Some(Some(text).filter(|text| !text.is_blank())),
             _ => None,
         }
     }
 
-    fn calls(&mut self, calls: Option<Json<'static>>, camel: bool) -> Option<Vec<Json<'static>>> {
-        let calls = match calls {
-            None => return Some(Vec::new()),
-            Some(Json::Array(calls)) => calls,
-            Some(_) => return None,
-        };
+    fn calls(&mut self, calls: Json<'static>, camel: bool) -> Option<Vec<Json<'static>>> {
+        let Json::Array(calls) = calls else { return None };
         let mut written = Vec::with_capacity(calls.len());
         for call in calls {
-            let call = GivenCall::of(call)?;
-            let GivenCall { id, name, arguments, .. } = match call.function {
-                None if camel => call,
-                Some(function) if !camel && call.name.is_none() && call.arguments.is_none() => {
-                    let function = GivenCall::of(function)?;
-                    if function.id.is_some() || function.function.is_some() {
-                        return None;
-                    }
-                    GivenCall { id: call.id, ..function }
+            let mut call = Fields::of(call)?;
+            let id = call.take_text("id").unwrap_or_default();
+            if !camel {
+                let function = Fields::of(call.take("function")?)?;
+                if call.is("type", "function") {
+                    call.take("type");
                 }
-                _ => return None,
-            };
-            written.push(self.call(id.unwrap_or_default(), name.unwrap_or_default(), arguments?));
+                if !call.is_empty() {
+                    return None;
+                }
+                call = function;
+            }
+            let name = call.take_text("name").unwrap_or_default();
+            let arguments = call.take("arguments").or_else(|| call.take("args"))?;
+            if !call.is_empty() {
+                return None;
+            }
+            written.push(self.call(id, name, arguments));
         }
         self.waiting.reverse();
         Some(written)
@@ -238,72 +241,13 @@ impl Plain {
         object! { "id": Json::String(sent), "type": "function", "function": function }
     }
 
-    fn result(&mut self, given: Given) -> Option<()> {
-        let Given { content, answers, calls: None, reasoning: None, .. } = given else {
-            return None;
-        };
+    fn result(&mut self, answers: &Json<'static>, content: Json<'static>) -> Option<()> {
         let (id, sent) = self.waiting.pop()?;
-        if answers? != id {
+        if answers.as_str()? != id || !content.is_text() {
             return None;
         }
-        let (id, content) = (Json::String(sent), content.filter(Json::is_text)?);
+        let id = Json::String(sent);
         self.written.push(object! { "role": "tool", "tool_call_id": id, "content": content });
         Some(())
-    }
-}
-
-impl Given {
-    /// Reads an element; `None` if it has other members. A member that is null counts as absent.
-    fn of(element: Json<'static>) -> Option<Self> {
-        let Json::Object(members) = element else { return None };
-        let mut given = Self::default();
-        for (key, value) in members {
-            if value.is_null() {
-                continue;
-            }
-            match key.as_ref() {
-                "role" => given.role = Some(value),
-                "content" => given.content = Some(value),
-                "tool_calls" if !given.camel => given.calls = Some(value),
-                "toolCalls" if given.calls.is_none() => {
-                    given.camel = true;
-                    given.calls = Some(value);
-                }
-                "tool_call_id" if !given.camel => given.answers = Some(text(value)?),
-                "toolCallId" if given.answers.is_none() => {
-                    given.camel = true;
-                    given.answers = Some(text(value)?);
-                }
-                "reasoning_content" => given.reasoning = Some(value),
-                _ => return None,
-            }
-        }
-        Some(given)
-    }
-}
-
-impl GivenCall {
-    /// Reads a call or its function; `None` if it has other members.
-    fn of(call: Json<'static>) -> Option<Self> {
-        let Json::Object(members) = call else { return None };
-        let mut given = Self::default();
-        for (key, value) in members {
-            match key.as_ref() {
-                "type" if value.as_str() == Some("function") => {}
-                "id" => given.id = Some(text(value)?),
-                "name" => given.name = Some(text(value)?),
-                "function" => given.function = Some(value),
-                "arguments" | "args" if given.arguments.is_none() => given.arguments = Some(value),
-                _ => return None,
-            }
-        }
-        Some(given)
-    }
-}
-
-fn text(value: Json<'static>) -> Option<Text> {
-    match value {
-        Json::String(text) => Some(text),
-        _ => None,
     }
 }
