@@ -70,15 +70,15 @@ impl Face for History<'static> {
 
 impl Face for Plain {
     fn append(&mut self, elements: Vec<Json<'static>>) -> bool {
-        Plain::append(self, elements)
+        Self::append(self, elements)
     }
 
     fn messages(&mut self) -> (Vec<Json<'static>>, Option<Json<'static>>) {
-        (Plain::messages(self), None)
+        (Self::messages(self), None)
     }
 
     fn retract(&mut self) {
-        Plain::retract(self);
+        Self::retract(self);
     }
 
     fn boxed(&self) -> Box<dyn Face> {
