@@ -1,5 +1,6 @@
 //! How a turn speaks to its provider.
 
+use super::chat::Silence;
 use super::prompt::Requests;
 use super::rules::{Arguments, Elements, EmptyResult, Ids, Last, Merge, Names};
 use super::rules::{Replay, Results, Rules, SentIds, Signatures, System};
@@ -43,7 +44,7 @@ pub(crate) struct Plain {
     pub(crate) names: Names,
     /// Whether `developer` is a role.
     pub(crate) developer: bool,
-    /// Whether content may be null beside calls; else it is an empty text.
+    /// Whether content is null beside calls; else it is an empty text.
     pub(crate) null: bool,
     /// Whether content may be a list of texts.
     pub(crate) lists: bool,
@@ -59,8 +60,12 @@ pub(super) const fn row(
     stream: &'static Stream,
     requests: &'static Requests,
 ) -> Option<(Wire, Plain)> {
-    let as_chat = matches!(stream, Stream::Sse(_))
-        && rules.own.has(Marks::CHAT)
+    let (Some(style), Stream::Sse(_)) = (rules.style, stream) else { return None };
+    let as_chat = style.typed
+        && style.result_name.is_none()
+        && !style.plan
+        && !matches!(style.silence, Silence::Omitted)
+        && rules.own.has(Marks::CHAT.and(Marks::PLAIN))
         && matches!(rules.elements, Elements::Messages)
         && matches!(rules.arguments, Arguments::Text { .. })
         && matches!(rules.results, Results::Messages)
@@ -80,8 +85,8 @@ pub(super) const fn row(
         ids: rules.ids,
         names: rules.names,
         developer: rules.developer,
-        null: rules.null,
-        lists: rules.own.has(Marks::TYPED),
+        null: matches!(style.silence, Silence::Null),
+        lists: style.lists && rules.own.has(Marks::TYPED),
         ends_with_assistant: matches!(rules.last, Last::Any),
         reasoning: matches!(rules.reasoning, Replay::Content),
     };
