@@ -124,10 +124,14 @@ const RESTORED: Kind<DurableGlue> = {
 }
 
 /** Whether to ask the small part first. It decides itself, but a page need not load it in vain. */
-const seemsPlain = ({ keep, dialect, messages = [] }: CoreOptions): boolean =>
-  !keep &&
-  PLAIN_DIALECTS.includes(dialect ?? '') &&
-  messages.every((one) => isObject(one) && 'role' in one && !('parts' in one))
+function seemsPlain({ keep, dialect, messages = [] }: CoreOptions): boolean {
+  if (keep || !PLAIN_DIALECTS.includes(dialect ?? '')) return false
+  try {
+    return messages.every((one) => isObject(one) && 'role' in one && !('parts' in one))
+  } catch {
+    return false // An object that throws when it is looked at; it has no JSON either.
+  }
+}
 
 /** A turn that may still wait for its driver. */
 export class RunningTurn implements Turn {
