@@ -99,11 +99,15 @@ function factory(glue) {
   ].join('\n')
 }
 
-/** Runs wasm-opt, with the features that rustc enables by default. */
+/**
+ * Runs wasm-opt, with the features that rustc enables by default. It may assume that nothing lies at
+ * addresses below 1024: rustc puts the stack first, of which this is the end, and data behind it.
+ */
 export async function optimize(level, from, to) {
   await npm()
   await command(process.execPath, [
     ...[join(root, 'node_modules', 'binaryen', 'bin', 'wasm-opt'), from, level],
+    '--low-memory-unused',
     ...['--enable-bulk-memory', '--enable-nontrapping-float-to-int', '--enable-sign-ext'],
     ...['--enable-mutable-globals', '--enable-reference-types', '--enable-multivalue', '-o', to],
   ])

@@ -17,6 +17,8 @@ mod common;
 mod fit;
 #[path = "histories/nasty.rs"]
 mod nasty;
+#[path = "histories/plain.rs"]
+mod plain;
 #[path = "histories/random.rs"]
 mod random;
 #[path = "histories/refusals.rs"]

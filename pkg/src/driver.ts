@@ -75,9 +75,9 @@ const FAILURE_BODY = 8192
 /** Maximum bytes of one progress report of a tool. */
 const PROGRESS = 65_536
 
-/** How a machine is made, and the part of the core that has it. */
+/** How a machine is made, and the parts of the core that may have it, the smallest first. */
 export interface Kind<G extends DrivenGlue> {
-  readonly part: LazyPart<G>
+  readonly parts: readonly LazyPart<G>[]
   make(glue: G, options: Uint8Array): string
 }
 
@@ -97,7 +97,7 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
     this.#projectId = host.projectId
     const bytes = encode(stringify(options))
     this.#loop = new Loop(
-      kind.part,
+      kind.parts,
       {
         make: (glue) => kind.make(glue, bytes),
         deadline: (glue, handle) => glue.turn_deadline(handle),

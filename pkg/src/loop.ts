@@ -10,6 +10,7 @@ import { describe } from './serialize.js'
 
 /** The functions of one kind of machine. */
 export interface Machine<G> {
+  /** The machine's number; `?` where it is for the next of its parts to make. */
   make(glue: G): string
   deadline(glue: G, handle: number): number
   free(glue: G, handle: number): void
@@ -28,6 +29,9 @@ export interface Hooks<E> {
 
 /** The longest timer; longer ones would fire at once. */
 const LONGEST_TIMER = 2 ** 31 - 1
+
+/** The answer of a part that leaves a machine to the next one. */
+const NOT_HERE = '?'
 
 /** A machine, and the instance that has it. */
 interface Live<G> {
@@ -48,22 +52,27 @@ export class Loop<E, G> {
   #timer: ReturnType<typeof setTimeout> | undefined
   #timerDue = Infinity
 
-  constructor(part: LazyPart<G>, machine: Machine<G>, hooks: Hooks<E>) {
+  /** @param parts those that may have the machine: the first that makes it has it */
+  constructor(parts: readonly LazyPart<G>[], machine: Machine<G>, hooks: Hooks<E>) {
     this.#machine = machine
     this.#hooks = hooks
-    void this.#open(part)
+    void this.#open(parts)
   }
 
-  async #open(lazy: LazyPart<G>): Promise<void> {
+  async #open(parts: readonly LazyPart<G>[]): Promise<void> {
     try {
-      const part = lazy.ready ?? (await lazy.load())
-      // Also if the part is ready: no hook is called before the caller has its loop.
-      await null
-      if (this.#over) return
-      const core = part.core()
-      const handle = Number(answer(part.callOn(core, (glue) => this.#machine.make(glue))))
-      this.#live = { part, core, handle }
-      core.onFault.add(this.#fault)
+      for (const lazy of parts) {
+        const part = lazy.ready ?? (await lazy.load())
+        // Also if the part is ready: no hook is called before the caller has its loop.
+        await null
+        if (this.#over) return
+        const core = part.core()
+        const made = answer(part.callOn(core, (glue) => this.#machine.make(glue)))
+        if (made === NOT_HERE) continue
+        this.#live = { part, core, handle: Number(made) }
+        core.onFault.add(this.#fault)
+        break
+      }
     } catch (error) {
       if (!this.#over) this.#fault(typed(error))
       return

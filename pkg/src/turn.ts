@@ -7,7 +7,7 @@ import { TurnlockError } from './errors.js'
 import { eventResponse, readable } from './events.js'
 import { Feed } from './feed.js'
 import type { ToolSpec } from './generated/common.js'
-import { TURN_OPTIONS } from './generated/checks.js'
+import { PLAIN_DIALECTS, TURN_OPTIONS } from './generated/checks.js'
 import { RUN_TURN_OPTIONS } from './generated/rows.js'
 import type { RunTurnOptions, TurnOptions } from './generated/turn.js'
 import { keepOptions, turnKey } from './kept.js'
@@ -113,14 +113,24 @@ const kept = new LazyPart<DurableGlue>(
   async () => (await import('./core/parts/durable.js')).durable,
 )
 
-/** A turn without a store. */
-const PLAIN: Kind<TurnGlue> = { part: unkept, make: (glue, options) => glue.turn_new(options) }
-/** A turn that is kept in a store. */
-const KEPT: Kind<DurableGlue> = { part: kept, make: (glue, options) => glue.turn_new(options) }
+/** Any turn. */
+const ANY: Kind<TurnGlue> = { parts: [kept], make: (glue, options) => glue.turn_new(options) }
+/** A turn that the small part probably runs; it leaves it to the other one if not. */
+const PLAIN: Kind<TurnGlue> = { ...ANY, parts: [unkept, kept] }
 /** A turn that a store has. */
 const RESTORED: Kind<DurableGlue> = {
-  part: kept,
+  parts: [kept],
   make: (glue, options) => glue.turn_restore(options),
+}
+
+/** Whether to ask the small part first. It decides itself, but a page need not load it in vain. */
+function seemsPlain({ keep, dialect, messages = [] }: CoreOptions): boolean {
+  if (keep || !PLAIN_DIALECTS.includes(dialect ?? '')) return false
+  try {
+    return messages.every((one) => isObject(one) && 'role' in one && !('parts' in one))
+  } catch {
+    return false // An object that throws when it is looked at; it has no JSON either.
+  }
 }
 
 /** A turn that may still wait for its driver. */
@@ -167,7 +177,7 @@ export class RunningTurn implements Turn {
         onDone: (result) => this.#finish(result),
         onFault: (error) => this.fail(error),
       },
-      restored ? RESTORED : store ? KEPT : PLAIN,
+      restored ? RESTORED : seemsPlain(options) ? PLAIN : ANY,
       { ...options, secret: randomHex(32), trace: onTrace !== undefined },
     )
     this.#driver = driver

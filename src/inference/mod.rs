@@ -6,9 +6,9 @@
 
 mod retry;
 
-use crate::dialect::Dialect;
 use crate::error::Failure;
 use crate::limits;
+use crate::provider::Wire;
 use crate::secret::Secret;
 use crate::stream::{Decoder, Delta, Response, StreamError};
 
@@ -17,7 +17,7 @@ use crate::stream::{Decoder, Delta, Response, StreamError};
 pub(crate) struct Inference {
     number: u32,
     attempt: u32,
-    dialect: Dialect,
+    wire: Wire,
     rules: Rules,
     connection: Connection,
     /// When the current attempt was sent.
@@ -97,17 +97,17 @@ pub(crate) enum End {
 
 impl Inference {
     /// Begins a request. The caller sends it.
-    pub(crate) fn new(number: u32, dialect: Dialect, rules: Rules, now: u64) -> Self {
+    pub(crate) fn new(number: u32, wire: Wire, rules: Rules, now: u64) -> Self {
         Self {
             number,
             attempt: 1,
-            dialect,
+            wire,
             rules,
             connection: Connection::Open,
             since: now,
             heard: None,
             // A dialect without a stream has none: its deltas come from the host.
-            decoder: Decoder::new(dialect).ok(),
+            decoder: wire.decoder(),
             response: Response::default(),
             seen: false,
             from_host: false,
@@ -138,7 +138,7 @@ impl Inference {
 
     /// Begins the next attempt. The caller sends the request again.
     pub(crate) fn retry(&mut self, now: u64) {
-        let next = Self::new(self.number, self.dialect, self.rules.clone(), now);
+        let next = Self::new(self.number, self.wire, self.rules.clone(), now);
         *self = Self { attempt: self.attempt + 1, ..next };
     }
 

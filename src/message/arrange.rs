@@ -15,7 +15,7 @@ const BRIDGE: &str = "OK.";
 /// The synthesized user text if the history begins with the assistant or has only instructions.
 const FIRST: &str = "(conversation start)";
 /// The synthesized user text if the history may not end with the assistant.
-const LAST: &str = "Continue.";
+pub(super) const LAST: &str = "Continue.";
 
 /// The context in which entries are arranged.
 #[derive(Debug)]

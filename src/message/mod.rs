@@ -35,6 +35,7 @@
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 
+mod any;
 mod args;
 mod arrange;
 mod code;
@@ -46,15 +47,18 @@ mod import;
 mod model;
 mod options;
 mod pair;
+mod plain;
 mod prepare;
 mod report;
 mod thread;
 
+pub(crate) use any::AnyHistory;
 pub use code::Code;
 pub use explain::explain;
 pub use fit::{FitOptions, Fitted, fit};
 pub use history::{History, Normalized, Update};
 pub use options::{HistoryOptions, ReasoningReplay, Strategy, ThoughtSignatures, UnknownElements};
+pub(crate) use plain::Plain;
 pub use report::{Action, Repair, Violation};
 pub use thread::thread_id;
 

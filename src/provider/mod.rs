@@ -32,6 +32,7 @@ mod request;
 mod rules;
 mod shapes;
 mod stream;
+mod wire;
 
 pub(crate) use content::{Attachment, Members, Message, Out, Reasoning, ResultOut, Role, joined};
 pub(crate) use prompt::{
@@ -43,6 +44,7 @@ pub(crate) use rules::{
     ResultParts, ResultValues, Results, Rules, SentIds, Signatures, System, UndeclaredTools,
 };
 pub(crate) use shapes::Marks;
+pub(crate) use wire::{Plain, Wire};
 
 use crate::error::Error;
 use prompt::Requests;
@@ -54,7 +56,7 @@ macro_rules! by_dialect {
     ($(#[$doc:meta])* $vis:vis fn $get:ident -> $type:ty { $($variant:ident: $value:expr,)* }) => {
         $(#[$doc])*
         $vis fn $get(dialect: Dialect) -> $type {
-            match dialect { $(Dialect::$variant => $value,)* }
+            match dialect { $(Dialect::$variant => const { $value },)* }
         }
     };
 }
@@ -90,6 +92,12 @@ macro_rules! providers {
         by_dialect! {
             /// How its requests are written.
             fn requests -> &'static Requests { $($variant: &$folder::REQUESTS,)* }
+        }
+        by_dialect! {
+            /// Whether and how it takes plain histories as they are.
+            fn plain -> Option<(Wire, Plain)> {
+                $($variant: wire::row(&$folder::RULES, &$folder::STREAM, &$folder::REQUESTS),)*
+            }
         }
     };
 }

@@ -2,7 +2,7 @@
 
 use super::content::Members;
 use super::request::post;
-use super::{Choice, Dialect, Request, ToolDeclaration, requests};
+use super::{Choice, Dialect, Request, ToolDeclaration, Wire, requests};
 use crate::json::{Json, object};
 use crate::stream;
 
@@ -105,32 +105,31 @@ impl AnsweredCall<'_> {
 }
 
 /// Converts what a turn adds to elements of a history.
-pub(crate) fn elements(dialect: Dialect, context: &Context<'_>) -> Vec<Json<'static>> {
-    let requests = requests(dialect);
-    match (context, requests.added_system) {
+pub(crate) fn elements(wire: Wire, context: &Context<'_>) -> Vec<Json<'static>> {
+    match (context, wire.requests.added_system) {
         (Context::System(_), AddedSystem::InSystem) => Vec::new(),
         (Context::System(text), AddedSystem::InHistory) => {
             let text = Json::string((*text).to_owned());
             vec![object! { "role": "system", "content": text }]
         }
-        (Context::Exchange(exchange), _) => (requests.exchange)(exchange),
+        (Context::Exchange(exchange), _) => (wire.requests.exchange)(exchange),
     }
 }
 
 /// Returns a streamed request. `extra` are members of the host, and `member` is one more of the
 /// members that the core decides. Without a `model`, nothing is said of the model and the stream.
 pub(crate) fn request(
-    dialect: Dialect,
+    wire: Wire,
     (model, extra): (Option<&String>, &Json<'static>),
     prompt: Prompt<'_, 'static>,
     member: Option<(&'static str, Json<'static>)>,
 ) -> Request<'static> {
-    let mut decided = (requests(dialect).members)(prompt);
+    let mut decided = (wire.requests.members)(prompt);
     if let Some((name, value)) = member {
         decided.push((name.into(), value));
     }
     let extra = extra.as_object().unwrap_or_default().to_vec();
-    post(dialect, model.cloned(), extra, true, decided)
+    post(wire.requests, model.cloned(), extra, true, decided)
 }
 
 /// How the model is told to answer with JSON of a schema.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::content::Members;
-use super::prompt::{AddedSystem, Post, Prompt};
+use super::prompt::{AddedSystem, Post, Prompt, Requests};
 use super::{Dialect, requests};
 use crate::error::Error;
 use crate::json::Json;
@@ -139,14 +139,14 @@ impl Dialect {
         let added: Vec<&str> = added_system.iter().map(String::as_str).collect();
         let prompt = Prompt { messages, system, added_system: &added, tools: &tools, choice };
         let extra = extra.into_iter().map(|(key, value)| (key.into(), value)).collect();
-        Ok(post(self, Some(model), extra, stream, (requests.members)(prompt)))
+        Ok(post(requests, Some(model), extra, stream, (requests.members)(prompt)))
     }
 }
 
 /// A request of the members that the core decides, behind those for the model and the stream, if
 /// the model is named, and behind `extra`.
-pub(crate) fn post<'a>(
-    dialect: Dialect,
+pub(super) fn post<'a>(
+    requests: &Requests,
     model: Option<String>,
     extra: Members<'a>,
     stream: bool,
@@ -155,7 +155,7 @@ pub(crate) fn post<'a>(
     let accept = if stream { "text/event-stream" } else { "application/json" };
     let mut headers = vec![("content-type", "application/json"), ("accept", accept)];
     let (mut body, mut to) = (Members::new(), "");
-    if let Post::Json { path, headers: own, max_tokens, asks_usage } = requests(dialect).post {
+    if let Post::Json { path, headers: own, max_tokens, asks_usage } = requests.post {
         to = path;
         headers.extend_from_slice(own);
         if let Some(model) = model {

@@ -1,6 +1,7 @@
 //! The rules of a provider's histories as data. Each provider has one table; this module is
 //! independent of them.
 
+use super::chat::Style;
 use super::content::{Message, Out};
 use super::shapes::Marks;
 use crate::json::Json;
@@ -14,6 +15,8 @@ pub(crate) struct Rules {
     /// The shapes that it accepts.
     pub(crate) own: Marks,
     pub(crate) write: Write,
+    /// The style of Chat Completions, if messages are written in it and in no other way.
+    pub(super) style: Option<Style>,
     pub(crate) elements: Elements,
     pub(crate) system: System,
     /// Whether it accepts a system message after the user and before the assistant, from hosts that
@@ -60,6 +63,7 @@ impl Rules {
         Self {
             own,
             write,
+            style: None,
             elements: Elements::Messages,
             system: System::Anywhere,
             system_after_user: false,

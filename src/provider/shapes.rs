@@ -28,6 +28,11 @@ impl Marks {
         Self(self.0 | other.0)
     }
 
+    /// Whether all of `others` are among these.
+    pub(super) const fn has(self, others: Self) -> bool {
+        others.0 & !self.0 == 0
+    }
+
     /// Whether all of these are among `others`.
     pub(crate) fn within(self, others: Self) -> bool {
         self.0 & !others.0 == 0

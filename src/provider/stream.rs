@@ -13,6 +13,15 @@ pub(super) enum Stream {
     None,
 }
 
+impl Stream {
+    pub(super) fn decoder(&self) -> Option<Decoder> {
+        match self {
+            Self::Sse(events) => Some(Decoder::of(events())),
+            Self::None => None,
+        }
+    }
+}
+
 impl Decoder {
     /// Creates a decoder for the streams of `dialect`. `mistral`, `deepseek`, `groq`, `xai` and
     /// `chat-template` stream as `openai-chat`.
@@ -21,9 +30,7 @@ impl Decoder {
     /// `dialect.no_stream` for `langchain`, which has no wire format, and for the wire formats that
     /// this version does not decode.
     pub fn new(dialect: Dialect) -> Result<Self, Error> {
-        match stream(dialect) {
-            Stream::Sse(events) => Ok(Self::of(events())),
-            Stream::None => Err(Error::Dialect { name: dialect.name().to_owned(), known: true }),
-        }
+        let no_stream = || Error::Dialect { name: dialect.name().to_owned(), known: true };
+        stream(dialect).decoder().ok_or_else(no_stream)
     }
 }

@@ -7,7 +7,7 @@ use super::parse::REQUEST_TOOL;
 use crate::json::table::{names, options};
 use crate::json::{Json, object};
 use crate::message;
-use crate::provider::{self, Choice, Prompt, Request, Structured, ToolDeclaration};
+use crate::provider::{self, Choice, Prompt, Request, Structured, ToolDeclaration, Wire};
 use crate::signature::hex;
 use crate::tool::ToolSpec;
 
@@ -164,7 +164,7 @@ pub(super) fn ask(options: &PassOptions, asked: &Asked<'_>) -> Request<'static> 
         Structured::Tool(member) => Some(member(REQUEST_TOOL)),
         Structured::Unsupported => None,
     };
-    provider::request(dialect, (options.model.as_ref(), &options.body), prompt, member)
+    provider::request(Wire::of(dialect), (options.model.as_ref(), &options.body), prompt, member)
 }
 
 fn request_tool() -> ToolSpec {

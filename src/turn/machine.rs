@@ -74,7 +74,16 @@ pub(super) struct Entry {
 
 impl Machine {
     pub(super) fn new(options: TurnOptions) -> Result<Self, Error> {
-        Ok(Self { state: State::Idle, end: None, record: Record::new(options)? })
+        Record::new(options).map(Self::of)
+    }
+
+    /// As [`Machine::new`], for a plain history; `None` if it is not one.
+    pub(super) fn plain(options: TurnOptions) -> Option<Self> {
+        Record::plain(options).map(Self::of)
+    }
+
+    fn of(record: Record) -> Self {
+        Self { state: State::Idle, end: None, record }
     }
 
     /// Takes an input, and what is due by now.

@@ -175,25 +175,32 @@ pub mod shell {
     use super::machine::Machine;
     use super::options::TurnOptions;
     use super::protocol::{Effect, Input};
+    use crate::dialect::Dialect;
     use crate::error::Error;
     use crate::next::Next;
+    use crate::provider::Wire;
 
-    /// A turn that is not kept, so that a core without stores carries nothing of them.
-    #[derive(Debug)]
+    /// A turn that is not kept and whose history needs no repair, so that a core for these carries
+    /// nothing of stores, of other histories and of other wire formats.
+    #[derive(Debug, Clone)]
     pub struct Unkept(Machine);
 
     impl Unkept {
-        /// As [`Turn::new`](super::Turn::new).
+        /// As [`Turn::new`](super::Turn::new), for a turn without a store whose provider takes its
+        /// history as it is; `None` for any other turn, which [`Turn`](super::Turn) runs.
         ///
         /// # Errors
-        /// Those of [`Turn::new`](super::Turn::new), and `options.invalid` for `keep`.
-        pub fn new(options: TurnOptions) -> Result<Self, Error> {
+        /// `options.invalid`.
+        pub fn new(options: TurnOptions) -> Result<Option<Self>, Error> {
             options.check(false)?;
-            if options.keep.is_some() {
-                let expected = "none: this core has no stores".into();
-                return Err(Error::Options { option: "keep".to_owned(), expected });
-            }
-            Machine::new(options).map(Self)
+            let plain = if options.keep.is_none() { Machine::plain(options) } else { None };
+            Ok(plain.map(Self))
+        }
+
+        /// Whether [`Unkept::new`] makes turns with this provider.
+        #[must_use]
+        pub fn is_plain(dialect: Dialect) -> bool {
+            Wire::plain(dialect).is_some()
         }
 
         /// As [`Turn::handle`](super::Turn::handle).

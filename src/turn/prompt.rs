@@ -6,11 +6,10 @@ use super::event::PhaseName;
 use super::options::TurnOptions;
 use super::phase::Phase;
 use super::policy::{Policy, ResultsAs};
-use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::json::Json;
 use crate::message;
-use crate::provider::{self, AnsweredCall, Choice, Prompt, Request, ToolDeclaration};
+use crate::provider::{self, AnsweredCall, Choice, Prompt, Request, ToolDeclaration, Wire};
 use crate::signature::hex;
 use crate::stream::Reasoning;
 use crate::tool::CallView;
@@ -54,7 +53,7 @@ pub(super) struct Answered {
 }
 
 impl Context {
-    fn elements(&self, dialect: Dialect) -> Vec<Json<'static>> {
+    fn elements(&self, wire: Wire) -> Vec<Json<'static>> {
         let context = match self {
             Self::System(text) => provider::Context::System(text),
             Self::Exchange(Exchange { reasoning, text, calls }) => {
@@ -68,15 +67,15 @@ impl Context {
                 provider::Context::Exchange(provider::Exchange { reasoning, text, calls })
             }
         };
-        provider::elements(dialect, &context)
+        provider::elements(wire, &context)
     }
 }
 
 /// The given history, repaired once per turn, and what the turn adds to it.
 #[derive(Debug, Clone)]
 pub(super) struct Conversation {
-    dialect: Dialect,
-    history: message::History<'static>,
+    wire: Wire,
+    history: message::AnyHistory,
     repairs: Vec<message::Repair>,
     context: Vec<Context>,
     /// How many elements of the context were appended to the history.
@@ -91,15 +90,31 @@ impl Conversation {
         let mut history = message::History::new(message::HistoryOptions::new(options.dialect));
         // Moved, not copied: the history is held only here.
         history.append(std::mem::take(&mut options.messages))?;
-        Ok(Self {
-            dialect: options.dialect,
-            repairs: history.repairs(),
-            history,
-            context: Vec::new(),
-            learned: 0,
-            boxes: BoxMaker::new(&options.secret),
-            ids: Vec::new(),
-        })
+        let (wire, repairs) = (Wire::of(options.dialect), history.repairs());
+        Ok(Self::of(wire, repairs, message::AnyHistory::new(history), options))
+    }
+
+    /// As [`Conversation::new`], for a provider and a history that need no repairs; `None` for any
+    /// other.
+    pub(super) fn plain(options: &mut TurnOptions) -> Option<Self> {
+        let (wire, rules) = Wire::plain(options.dialect)?;
+        let history = message::Plain::of(rules, std::mem::take(&mut options.messages))?;
+        Some(Self::of(wire, Vec::new(), message::AnyHistory::new(history), options))
+    }
+
+    fn of(
+        wire: Wire,
+        repairs: Vec<message::Repair>,
+        history: message::AnyHistory,
+        options: &TurnOptions,
+    ) -> Self {
+        let (boxes, ids) = (BoxMaker::new(&options.secret), Vec::new());
+        Self { wire, history, repairs, context: Vec::new(), learned: 0, boxes, ids }
+    }
+
+    /// How the provider is spoken to.
+    pub(super) fn wire(&self) -> Wire {
+        self.wire
     }
 
     /// The changes to the given history.
@@ -139,7 +154,7 @@ impl Conversation {
         let tools: Vec<_> = tools.into_iter().map(ToolDeclaration::from).collect();
         let prompt =
             Prompt { messages, system: given, added_system: &system, tools: &tools, choice };
-        provider::request(self.dialect, (options.model.as_ref(), &options.body), prompt, None)
+        provider::request(self.wire, (options.model.as_ref(), &options.body), prompt, None)
     }
 
     /// Returns the history with the context, and with an instruction for this request only.
@@ -148,13 +163,13 @@ impl Conversation {
         instruction: Option<&str>,
     ) -> (Vec<Json<'static>>, Option<Json<'static>>) {
         let new: Vec<_> = self.context.iter().skip(self.learned).collect();
-        let new: Vec<_> = new.into_iter().map(|one| one.elements(self.dialect)).collect();
+        let new: Vec<_> = new.into_iter().map(|one| one.elements(self.wire)).collect();
         self.learned = self.context.len();
         for elements in new {
             self.append(elements);
         }
         let instruction = instruction.map(|text| Context::System(text.to_owned()));
-        let once = instruction.map(|one| one.elements(self.dialect)).unwrap_or_default();
+        let once = instruction.map(|one| one.elements(self.wire)).unwrap_or_default();
         let retract = !once.is_empty();
         self.append(once);
         let messages = self.history.messages();
@@ -167,7 +182,7 @@ impl Conversation {
     fn append(&mut self, elements: Vec<Json<'static>>) {
         // Elements of a turn have known shapes, so appending them cannot fail.
         let taken = self.history.append(elements);
-        debug_assert!(taken.is_ok(), "{taken:?}");
+        debug_assert!(taken, "an element of a turn was not read");
     }
 
     /// Returns which context the current request contains in addition to the given history.

@@ -13,6 +13,7 @@ import { BUNDLERS, PAGES } from './build.mjs'
 const EXPECTED = {
   turn: 'complete seen 1',
   kept: 'complete kept',
+  repaired: 'complete 1',
   history: '1 TOOL_RESULT_ORPHAN 0',
   bundle: '1 a',
   signature: '{"a":2,"b":1} 64',
@@ -88,7 +89,7 @@ test('behind init() nothing is loaded any more: a page that is offline goes on',
 })
 
 test('a part that cannot be loaded is core.unavailable; once it can be, a later call works', async () => {
-  for (const page of ['turn', 'kept', 'bundle', 'chain', 'request']) {
+  for (const page of ['turn', 'kept', 'repaired', 'bundle', 'chain', 'request']) {
     const { tab, close } = await open()
     // The page's own script is there; what it loads later is not.
     await tab.evaluate((path) => import(path), `/esbuild/${page}.js`)
@@ -98,6 +99,19 @@ test('a part that cannot be loaded is core.unavailable; once it can be, a later 
     assert.equal(await run(tab, `/esbuild/${page}.js`), EXPECTED[page], page)
     await close()
   }
+})
+
+test('where the small part leaves a turn to one that cannot be loaded, it is core.unavailable', async () => {
+  const { tab, close } = await open()
+  const call = (name) =>
+    tab.evaluate(async (name) => (await import('/esbuild/repaired.js'))[name](), name)
+  assert.equal(await call('plain'), 'complete 0')
+  await tab.context().setOffline(true)
+  assert.equal(await call('run'), 'core.unavailable')
+  assert.equal(await call('plain'), 'complete 0')
+  await tab.context().setOffline(false)
+  assert.equal(await call('run'), EXPECTED.repaired)
+  await close()
 })
 
 test('a page without wasm-unsafe-eval says what its policy lacks', async () => {

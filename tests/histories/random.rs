@@ -440,20 +440,7 @@ fn a_growing_history_is_what_it_would_be_at_once() {
 /// Elements with members that are missing, wrong or strange: a typed error or a valid request.
 #[test]
 fn nothing_that_is_broken_ends_it() {
-    let strange = [
-        json!(null),
-        json!(true),
-        json!(-1.5),
-        json!(""),
-        json!("x"),
-        json!([]),
-        json!([null]),
-        json!({}),
-        json!({ "type": 1 }),
-        json!({ "type": "tool_use" }),
-        json!([[["deep"]]]),
-        json!({ "text": {} }),
-    ];
+    let strange = strange();
     let mut random = Random(7);
     let (mut taken, mut refused) = (0, 0);
     for seed in 1..=seeds() {
@@ -482,7 +469,24 @@ fn nothing_that_is_broken_ends_it() {
     assert!(taken > 1000 && refused > 1000, "{taken} {refused}");
 }
 
-fn spoil(value: &mut Value, random: &mut Random, strange: &[Value]) {
+pub(crate) fn strange() -> [Value; 12] {
+    [
+        json!(null),
+        json!(true),
+        json!(-1.5),
+        json!(""),
+        json!("x"),
+        json!([]),
+        json!([null]),
+        json!({}),
+        json!({ "type": 1 }),
+        json!({ "type": "tool_use" }),
+        json!([[["deep"]]]),
+        json!({ "text": {} }),
+    ]
+}
+
+pub(crate) fn spoil(value: &mut Value, random: &mut Random, strange: &[Value]) {
     match value {
         Value::Object(members) if !members.is_empty() && random.below(5) > 0 => {
             let at = random.below(members.len());

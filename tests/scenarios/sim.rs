@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::{Value, json};
 use turnlock::Next;
 use turnlock::json::Json;
+use turnlock::turn::shell::Unkept;
 use turnlock::turn::{Effect, Input, RestoreOptions, Turn, TurnOptions, Verdict};
 
 use crate::common::Random;
@@ -312,6 +313,22 @@ impl<'a> Sim<'a> {
         for (now, fact) in &self.tape {
             turn.handle(*now, fact.clone());
             drain(&mut turn);
+        }
+        assert_eq!(effects, self.effects);
+        self.small();
+    }
+
+    /// So does the turn of the small core, where it takes the history.
+    fn small(&self) {
+        let parsed = TurnOptions::parse(self.options.as_bytes());
+        let Ok(Some(mut turn)) = parsed.and_then(Unkept::new) else { return };
+        let mut effects = Vec::new();
+        let start = (self.began, Input::Start);
+        for (now, fact) in std::iter::once(&start).chain(&self.tape) {
+            turn.handle(*now, fact.clone());
+            while let Next::Effect(effect) = turn.poll() {
+                effects.push(format!("{effect:?}"));
+            }
         }
         assert_eq!(effects, self.effects);
     }

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use turnlock::Dialect;
 use turnlock::json::table::{Definition, Field, Form, Range, Shape};
+use turnlock::turn::shell::Unkept;
 
 use crate::files::NOTICE;
 use crate::names::constant;
@@ -24,6 +26,11 @@ pub(crate) fn checks(declared: &[(&'static str, Vec<Shape>)]) -> Result<String, 
         .collect();
     let mut out = format!("// {NOTICE}\nimport type {{ Checks }} from '../checks.js'\n");
     let mut seen = BTreeSet::new();
+    let plain = Dialect::ALL.into_iter().filter(|one| Unkept::is_plain(*one));
+    let names: Vec<_> = plain.map(|one| format!("'{}'", one.name())).collect();
+    out.push_str("\n/** Dialects whose turns the part `turn` of the core runs. */\n");
+    let list = names.join(", ");
+    out.push_str(&format!("export const PLAIN_DIALECTS: readonly string[] = [{list}]\n"));
     for root in ROOTS {
         let root = roots.get(root).ok_or_else(|| format!("no declared type {root}"))?;
         table(root, &mut seen, &mut out)?;

@@ -3,14 +3,29 @@
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::driven::made;
+#[cfg(not(feature = "durable"))]
+use super::failure;
 use turnlock::turn::TurnOptions;
 
 #[cfg(not(feature = "durable"))]
-use turnlock::turn::shell::Unkept as Turn;
+use turnlock::turn::shell::Unkept;
 #[cfg(feature = "durable")]
 use turnlock::turn::{RestoreOptions, Turn};
 
+/// A turn from its options, as its number; `?` for a turn that the part `durable` runs.
+#[cfg(not(feature = "durable"))]
+#[wasm_bindgen]
+#[must_use]
+pub fn turn_new(options: &[u8]) -> String {
+    match TurnOptions::parse(options).and_then(Unkept::new) {
+        Ok(Some(turn)) => made(Ok(turn)),
+        Ok(None) => "?".to_owned(),
+        Err(error) => failure(&error),
+    }
+}
+
 /// A turn from its options, as its number.
+#[cfg(feature = "durable")]
 #[wasm_bindgen]
 #[must_use]
 pub fn turn_new(options: &[u8]) -> String {

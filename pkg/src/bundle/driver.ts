@@ -87,7 +87,7 @@ export class BundleDriver {
     const origin = performance.now()
     const bytes = encode(options)
     this.#loop = new Loop(
-      lazy,
+      [lazy],
       {
         make: (glue) => glue.bundle_new(bytes),
         deadline: (glue, handle) => glue.bundle_deadline(handle),

@@ -43,7 +43,7 @@ export class ChainDriver {
     this.#host = host
     const bytes = encode(stringify(options))
     this.#loop = new Loop(
-      lazy,
+      [lazy],
       {
         make: (glue) => glue.chain_new(bytes),
         deadline: (glue, handle) => glue.chain_deadline(handle),

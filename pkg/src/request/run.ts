@@ -37,7 +37,7 @@ export interface ToolRequestResult<Plan = unknown> extends Omit<
 }
 
 const PASS: Kind<PlanningGlue> = {
-  part: new LazyPart(async () => (await import('../core/parts/planning.js')).planning),
+  parts: [new LazyPart(async () => (await import('../core/parts/planning.js')).planning)],
   make: (glue, options) => glue.request_new(options),
 }
 

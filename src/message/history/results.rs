@@ -82,7 +82,8 @@ impl<'a> History<'a> {
             });
         let first = waiting.next();
         let named = |(_, call): &(usize, &Call<'a>)| {
-            call.name == name && (id.is_empty() || call.id.is_empty())
+            // A result that names no tool is not that of a call that names none.
+            call.name == name && !name.is_empty() && (id.is_empty() || call.id.is_empty())
         };
         let same = first.filter(named).or_else(|| waiting.find(named));
         // With an id, only a call without one matches; without an id, the first call is the

@@ -33,7 +33,7 @@ impl<'a> Fields<'a> {
         self.0.iter().any(|(name, value)| name == key && value.is_null())
     }
 
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(in crate::message) fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
@@ -41,7 +41,7 @@ impl<'a> Fields<'a> {
         self.get(key).is_some_and(Json::is_text)
     }
 
-    pub(super) fn is(&self, key: &str, text: &str) -> bool {
+    pub(in crate::message) fn is(&self, key: &str, text: &str) -> bool {
         self.get(key).and_then(Json::as_str) == Some(text)
     }
 
@@ -54,7 +54,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Removes and returns the member; null counts as absent.
-    pub(super) fn take(&mut self, key: &str) -> Option<Json<'a>> {
+    pub(in crate::message) fn take(&mut self, key: &str) -> Option<Json<'a>> {
         let at = self.at(key)?;
         let (_, value) = self.0.remove(at);
         Some(value).filter(|value| !value.is_null())
@@ -73,7 +73,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Removes and returns the member if it is a text.
-    pub(super) fn take_text(&mut self, key: &str) -> Option<Cow<'a, str>> {
+    pub(in crate::message) fn take_text(&mut self, key: &str) -> Option<Cow<'a, str>> {
         let text = self.text(key)?;
         self.take(key);
         Some(text)
@@ -97,6 +97,11 @@ impl<'a> Fields<'a> {
     /// Removes members that have no meaning for a provider.
     pub(super) fn forget(&mut self, keys: &[&str]) {
         self.0.retain(|(name, _)| !keys.contains(&name.as_ref()));
+    }
+
+    /// Whether no member is left, but for nulls.
+    pub(in crate::message) fn is_empty(&self) -> bool {
+        self.0.iter().all(|(_, value)| value.is_null())
     }
 
     pub(super) fn len(&self) -> usize {

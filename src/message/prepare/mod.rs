@@ -20,7 +20,7 @@ use crate::provider::{
 };
 
 /// The name for a call that names no tool.
-const UNKNOWN_TOOL: &str = "unknown_tool";
+pub(super) const UNKNOWN_TOOL: &str = "unknown_tool";
 
 /// An entry that is ready to be arranged.
 #[derive(Debug)]

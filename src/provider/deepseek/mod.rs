@@ -19,6 +19,7 @@ pub(super) const RULES: Rules = Rules {
     fields: Fields { message: &["name", "prefix"], result: &["name"], ..Fields::NONE },
     result_parts: ResultParts::Joined,
     blocks: &[],
+    style: Some(STYLE),
     ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))
 };
 

@@ -20,6 +20,7 @@ pub(super) const RULES: Rules = Rules {
     },
     reasoning: Replay::Details,
     blocks: &["image_url", "input_audio", "file", "refusal", "video_url"],
+    style: Some(STYLE),
     ..chat::rules(OWN, |message, out| chat::write(message, STYLE, out))
 };
 

@@ -15,6 +15,7 @@ use crate::error::{Error, Failure};
 use crate::inference::{End, Heard, Inference, Part, Rules};
 use crate::json::Json;
 use crate::next::Next;
+use crate::provider::Wire;
 use crate::stream::{Response, Usage};
 use crate::tool::{BoxMaker, Call, CallBatch, Ledger};
 use crate::turn::{CancelReason, Effect, Input};
@@ -246,7 +247,7 @@ impl Pass {
             stops_at_call: false,
         };
         let number = self.record.inferences;
-        let inference = Inference::new(number, self.options.dialect, rules, self.now);
+        let inference = Inference::new(number, Wire::of(self.options.dialect), rules, self.now);
         self.enter(State::Asking(step, Box::new(inference)));
         self.send(step);
     }

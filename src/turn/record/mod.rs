@@ -46,12 +46,23 @@ pub(super) struct Record {
 
 impl Record {
     pub(super) fn new(mut options: TurnOptions) -> Result<Self, Error> {
+        let conversation = Conversation::new(&mut options)?;
+        Ok(Self::of(options, conversation))
+    }
+
+    /// As [`Record::new`], for a plain history; `None` if it is not one.
+    pub(super) fn plain(mut options: TurnOptions) -> Option<Self> {
+        let conversation = Conversation::plain(&mut options)?;
+        Some(Self::of(options, conversation))
+    }
+
+    fn of(options: TurnOptions, conversation: Conversation) -> Self {
         let phase = match options.mode {
             Mode::TwoStage => PhaseName::Tool,
             Mode::Unified => PhaseName::Unified,
         };
-        Ok(Self {
-            conversation: Conversation::new(&mut options)?,
+        Self {
+            conversation,
             secret: options.secret.clone(),
             now: 0,
             started: 0,
@@ -62,7 +73,7 @@ impl Record {
             pause: false,
             effects: VecDeque::new(),
             options,
-        })
+        }
     }
 
     pub(super) fn options(&self) -> &TurnOptions {
@@ -141,7 +152,8 @@ impl Record {
             discards_output: false,
             stops_at_call: self.progress.phase.stops_at_call(policy),
         };
-        Inference::new(self.progress.inferences, self.options.dialect, rules, self.now)
+        let wire = self.conversation.wire();
+        Inference::new(self.progress.inferences, wire, rules, self.now)
     }
 
     /// Sends the request of an inference.

@@ -1,0 +1,87 @@
+//! A history of a turn, behind a common face.
+
+use std::fmt;
+
+use super::{History, Plain};
+use crate::json::Json;
+
+/// A [`History`] or a [`Plain`] one. A program that makes only one of them carries only that one.
+pub(crate) struct AnyHistory(Box<dyn Face>);
+
+impl AnyHistory {
+    pub(crate) fn new(history: impl Face + 'static) -> Self {
+        Self(Box::new(history))
+    }
+
+    /// Appends the next elements; `false` if one has an unknown shape.
+    pub(crate) fn append(&mut self, elements: Vec<Json<'static>>) -> bool {
+        self.0.append(elements)
+    }
+
+    /// Returns the messages in the provider's form, and the system prompt if it is apart.
+    pub(crate) fn messages(&mut self) -> (Vec<Json<'static>>, Option<Json<'static>>) {
+        self.0.messages()
+    }
+
+    /// Removes the last element, which must be one message without calls.
+    pub(crate) fn retract(&mut self) {
+        self.0.retract();
+    }
+}
+
+impl Clone for AnyHistory {
+    fn clone(&self) -> Self {
+        Self(self.0.boxed())
+    }
+}
+
+impl fmt::Debug for AnyHistory {
+    // Without the messages: their text would be part of every program that runs a turn.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AnyHistory")
+    }
+}
+
+/// What [`AnyHistory`] needs of a history.
+pub(crate) trait Face: Send + Sync {
+    fn append(&mut self, elements: Vec<Json<'static>>) -> bool;
+    fn messages(&mut self) -> (Vec<Json<'static>>, Option<Json<'static>>);
+    fn retract(&mut self);
+    fn boxed(&self) -> Box<dyn Face>;
+}
+
+impl Face for History<'static> {
+    fn append(&mut self, elements: Vec<Json<'static>>) -> bool {
+        History::append(self, elements).is_ok()
+    }
+
+    fn messages(&mut self) -> (Vec<Json<'static>>, Option<Json<'static>>) {
+        History::messages(self)
+    }
+
+    fn retract(&mut self) {
+        History::retract(self);
+    }
+
+    fn boxed(&self) -> Box<dyn Face> {
+        Box::new(self.clone())
+    }
+}
+
+impl Face for Plain {
+    fn append(&mut self, elements: Vec<Json<'static>>) -> bool {
+        Self::append(self, elements)
+    }
+
+    fn messages(&mut self) -> (Vec<Json<'static>>, Option<Json<'static>>) {
+        (Self::messages(self), None)
+    }
+
+    fn retract(&mut self) {
+        Self::retract(self);
+    }
+
+    fn boxed(&self) -> Box<dyn Face> {
+        Box::new(self.clone())
+    }
+}
