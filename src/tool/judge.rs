@@ -25,40 +25,35 @@ names! {
 }
 
 impl Refusal {
-    /// Returns the notice for the model. It redirects the model and never repeats the arguments,
-    /// because prohibitions and repeated arguments make models repeat a call more often
-    /// (MoonshotAI/kimi-code PR 1518).
+    /// Returns the notice for the model: why the calls to the tools of these names did not run, and
+    /// where to go on. It redirects the model and never repeats the arguments, because prohibitions
+    /// and repeated arguments make models repeat a call more often (MoonshotAI/kimi-code PR 1518).
+    /// It stays in later requests, so it proposes no other call. `has_results`: the turn has
+    /// results, to which the notice may point.
     #[must_use]
-    pub fn notice(self, names: &[&str]) -> String {
-        let (tools, it) = match names {
-            [one] => (format!("The call to {one}"), "it"),
-            _ => (format!("{} calls ({})", names.len(), names.join(", ")), "they"),
+    pub fn notice(self, names: &[&str], has_results: bool) -> String {
+        let mut notice = match names {
+            [one] => format!("The call to {one} did not run: "),
+            _ => format!("{} calls ({}) did not run: ", names.len(), names.join(", ")),
         };
-        match self {
-            Self::Budget => format!(
-                "{tools} did not run: the tool budget of this turn is used up. Go on with the results at hand."
-            ),
-            Self::Duplicate => format!(
-                "{tools} did not run: the result of the same call is already at hand. Use that result."
-            ),
-            Self::InvalidArguments => format!(
-                "{tools} did not run: the arguments do not fit the tool's schema. Go on without {it}, or use arguments that fit.",
-                it = if it == "it" { "it" } else { "them" }
-            ),
-            Self::NotAllowed => format!(
-                "{tools} did not run: this phase has other tools. Go on with the results at hand."
-            ),
-            Self::NotApproved => format!(
-                "{tools} did not run: the user did not approve it. Go on without {it}, and do not ask for {it} again.",
-                it = if it == "it" { "it" } else { "them" }
-            ),
-            Self::ToolsDisabled => format!(
-                "{tools} did not run: this phase is for the answer. Write the answer for the user now, from the results at hand."
-            ),
-            Self::UnknownTool => format!(
-                "{tools} did not run: there is no such tool. Go on with the tools and results at hand."
-            ),
+        notice.push_str(match self {
+            Self::Budget => "the tool budget of this turn is used up.",
+            Self::Duplicate => "the result of the same call is already at hand. Use that result.",
+            Self::InvalidArguments => "the arguments do not fit the tool's schema.",
+            Self::NotAllowed => "this phase has other tools.",
+            Self::NotApproved => {
+                "the user did not approve it. Go on without it, and do not ask for it again."
+            }
+            Self::ToolsDisabled => {
+                "this phase is for the answer. Write the answer for the user now."
+            }
+            Self::UnknownTool => "there is no such tool.",
+        });
+        let points = !matches!(self, Self::Duplicate | Self::InvalidArguments | Self::NotApproved);
+        if has_results && points {
+            notice.push_str(" Go on with the results at hand.");
         }
+        notice
     }
 }
 
@@ -182,9 +177,13 @@ mod tests {
 
     #[test]
     fn notices_name_tools_and_nothing_else() {
-        let one = Refusal::Duplicate.notice(&["read"]);
+        let one = Refusal::Duplicate.notice(&["read"], true);
         assert!(one.contains("The call to read"), "{one}");
-        let two = Refusal::InvalidArguments.notice(&["read", "list"]);
-        assert!(two.contains("2 calls (read, list)") && two.contains("without them"), "{two}");
+        let two = Refusal::InvalidArguments.notice(&["read", "list"], true);
+        assert!(two.contains("2 calls (read, list)"), "{two}");
+        for refusal in [Refusal::Budget, Refusal::ToolsDisabled, Refusal::UnknownTool] {
+            let (with, without) = (refusal.notice(&["a"], true), refusal.notice(&["a"], false));
+            assert!(with.contains("results") && !without.contains("result"), "{with} {without}");
+        }
     }
 }

@@ -8,8 +8,9 @@ use crate::limits;
 names! {
     /// When the tool phase stops reading a response.
     pub enum Freeze as "Freeze", "auto, first_call or batch" {
-        /// At the first complete call if the budget has one call left, otherwise at the end of the
-        /// response.
+        /// At its end. A call starts as soon as it is complete; once the budget is spent, the rest
+        /// is read only beside the tools: at most 8 further calls and 16 KiB, and for 250 ms after
+        /// the last tool has settled. What is cut off makes `usage.incomplete` true.
         Auto "auto",
         /// At the first complete call.
         FirstCall "first_call",

@@ -10,7 +10,7 @@ use turnlock::tool::Dedupe;
 use turnlock::turn::{Mode, Policy};
 use turnlock_client::{Control, Model, Tool, TurnOptions, TurnResult, run_turn};
 
-use crate::lines::{Reduction, canonical};
+use crate::lines::{Group, Reduction, canonical};
 use crate::platform::{Seen, test};
 use crate::{legs, site};
 
@@ -82,7 +82,8 @@ async fn play_once(scenario: &Arc<Value>, model: Model, session: &str) -> Result
     }
     let result = turn.result().await;
     invariants(scenario, &events)?;
-    let mut reduction = Reduction { scenario, known: BTreeMap::new(), lines: Vec::new() };
+    let mut reduction =
+        Reduction { scenario, known: BTreeMap::new(), lines: Vec::new(), group: Group::default() };
     events.iter().for_each(|event| reduction.event(event));
     let requests = site::requests(session).await;
     let executed = executed.lock().clone();

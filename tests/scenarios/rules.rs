@@ -166,8 +166,11 @@ pub fn rules(sim: &Sim<'_>) {
         events.flat_map(of).collect()
     };
     let calls = ids("tool_calls", "toolCalls", "id");
-    assert_eq!(calls, ids("tool_results", "toolResults", "toolCallId"));
+    let results = ids("tool_results", "toolResults", "toolCallId");
     let distinct: BTreeSet<_> = calls.iter().collect();
+    assert_eq!(distinct, results.iter().collect());
+    assert_eq!(calls.len(), results.len(), "a call with two outcomes");
+    told_one_by_one(sim);
     assert_eq!(distinct.len(), calls.len(), "two outcomes under one key");
     // What was shown is what the result holds.
     let said = |event: &Value| {
@@ -180,4 +183,21 @@ pub fn rules(sim: &Sim<'_>) {
         let answered = sim.events.iter().any(|event| event["phase"] == "action_phase");
         assert!(!answered || !result["text"].as_str().unwrap().trim().is_empty(), "no answer");
     }
+}
+
+/// Each call and each result is an event, and a call comes before its result.
+fn told_one_by_one(sim: &Sim<'_>) {
+    let mut open = BTreeSet::new();
+    for event in &sim.events {
+        let one = |list: &str, id: &str| {
+            let [one] = &event[list].as_array().unwrap()[..] else { panic!("{event}") };
+            format!("{}/{}", event["toolBatchId"], one[id])
+        };
+        match event["type"].as_str().unwrap() {
+            "tool_calls" => assert!(open.insert(one("toolCalls", "id"))),
+            "tool_results" => assert!(open.remove(&one("toolResults", "toolCallId"))),
+            _ => {}
+        }
+    }
+    assert!(open.is_empty(), "{open:?} have no result");
 }

@@ -90,6 +90,8 @@ export interface Usage {
   cachedInputTokens?: number
   /** The output tokens of the reasoning, if the provider reports them. */
   reasoningTokens?: number
+  /** Whether a response was not read to its end, so that tokens of it may be missing. */
+  incomplete?: true
 }
 
 /** More about a failure. */

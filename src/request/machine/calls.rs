@@ -13,8 +13,8 @@ use crate::json::{Json, object};
 use crate::limits;
 use crate::signature::hex;
 use crate::tool::{
-    Call, CallBatch, Fate, Need, Outcome, Refusal, Rules, Settled, Status, Terms, ToolError,
-    Verdict,
+    Call, CallBatch, Fate, Need, Outcome, Refusal, Replays, Rules, Settled, Status, Terms,
+    ToolError, Verdict,
 };
 use crate::turn::{CancelReason, Effect};
 
@@ -52,7 +52,8 @@ impl PassOptions {
             tools: &self.tools,
             rules: self.rules(budget),
             asks_user: false,
-            replays: false,
+            replays: Replays::Never,
+            further: u32::MAX,
             has_other_phase: false,
             timeout_ms: self.policy.tool_timeout_ms,
             result_bytes: self.policy.max_tool_result_bytes,
@@ -192,7 +193,7 @@ impl Pass {
     pub(super) fn calls_timed_out(&mut self) {
         let State::Calling(batch) = &mut self.state else { return };
         if !batch.is_judged() {
-            batch.stop_checks();
+            batch.time_out(self.now);
             return self.judge_when_checked();
         }
         for call in batch.time_out(self.now) {

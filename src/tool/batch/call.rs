@@ -48,6 +48,8 @@ pub(crate) struct Call {
     pub(super) fate: Fate,
     /// The outcome and its duration in milliseconds.
     pub(super) settled: Option<(Outcome, u64)>,
+    /// The outcome was shown.
+    pub(super) told: bool,
 }
 
 /// Whether the user must approve a call, or has decided on it.
@@ -130,6 +132,7 @@ impl Call {
             since: 0,
             fate,
             settled: None,
+            told: false,
         }
     }
 

@@ -60,8 +60,18 @@ pub(super) fn read_outcome(text: &str) -> Option<(Outcome, u64)> {
     Some((Outcome::read(&json)?, json.get("durationMs")?.as_u64()?))
 }
 
-/// The record of a batch, with the phase and cycle in which it was judged.
-pub(super) fn batch(calling: &Calling) -> String {
+/// The record of what is new of a batch, with the phase and cycle in which it was judged. `from`:
+/// how many of its calls are recorded already; `joins`: whether it has a record already. `None` if
+/// nothing is new.
+pub(super) fn batch(calling: &Calling, (from, joins): (usize, bool)) -> Option<String> {
+    let (opened, complete) = calling.opened();
+    let all = calling.batch().calls();
+    let new = || all.iter().take(opened).skip(from);
+    let refused_now = || if complete { calling.batch().refused() } else { Vec::new() };
+    let is_new = |call: &Call| call.has_result() || call.fate() == Fate::Waiting;
+    if joins && !new().any(is_new) && refused_now().is_empty() {
+        return None;
+    }
     let number = |n: u32| Json::integer(u64::from(n));
     let call = |one: &Call| {
         let mut members = members! {
@@ -83,9 +93,18 @@ pub(super) fn batch(calling: &Calling) -> String {
         Json::Object(members)
     };
     let refused = |(reason, calls): (Refusal, Vec<&Call>)| {
-        let views = calls.into_iter().map(|call| call.view().to_json()).collect();
+        // In the unified loop, a refused call has a result and is among the calls.
+        let views = calls.into_iter().filter(|call| !call.has_result()).map(|call| {
+            let mut view = call.view().to_json();
+            if let Json::Object(members) = &mut view {
+                members.add("call", number(call.number()));
+            }
+            view
+        });
+        let views = views.collect();
         object! { "reason": Json::from(reason.name()), "calls": Json::Array(views) }
     };
+    let is_waiting = |call: &&Call| call.fate() == Fate::Waiting;
     let waiting = |one: &Call| {
         object! {
             "call": number(one.number()),
@@ -100,24 +119,26 @@ pub(super) fn batch(calling: &Calling) -> String {
         object! { "text": Json::from(one.text.clone()), "signature": signature }
     };
     let (exchange, place) = (calling.exchange(), calling.place());
-    object! {
+    let text = object! {
         "v": Json::integer(FORMAT),
+        "joins": Json::from(joins),
         "phase": Json::from(place.phase.name()),
         "cycle": number(place.cycle),
         "approved": Json::from(place.is_approved),
         "elsewhere": Json::from(place.elsewhere),
         "text": Json::from(exchange.text.clone()),
         "reasoning": Json::Array(exchange.reasoning.iter().map(reasoning).collect()),
-        "calls": Json::Array(calling.listed().map(call).collect()),
-        "refused": Json::Array(calling.batch().refused().into_iter().map(refused).collect()),
-        "awaiting": Json::Array(calling.waiting().map(waiting).collect()),
+        "calls": Json::Array(new().filter(|call| call.has_result()).map(call).collect()),
+        "refused": Json::Array(refused_now().into_iter().map(refused).collect()),
+        "awaiting": Json::Array(new().filter(is_waiting).map(waiting).collect()),
     }
-    .to_text()
+    .to_text();
+    Some(text)
 }
 
-/// Reads the record of a batch, none of whose calls has settled. `None` if this version did not
-/// write it.
-pub(super) fn read_batch(text: &str, project: Option<&str>) -> Option<Calling> {
+/// Reads the record of a batch, none of whose calls has settled, and whether it is a later part of
+/// the batch before. `None` if this version did not write it.
+pub(super) fn read_batch(text: &str, project: Option<&str>) -> Option<(Calling, bool)> {
     let json = Json::parse_lossy(text.as_bytes(), text.len()).ok()?;
     if json.get("v")?.as_u64()? != FORMAT {
         return None;
@@ -135,8 +156,9 @@ pub(super) fn read_batch(text: &str, project: Option<&str>) -> Option<Calling> {
     for group in array("refused")? {
         let fate = Fate::Refused(Refusal::parse(group.get("reason")?.as_str()?)?);
         for view in group.get("calls")?.as_array()? {
-            let call = Call::stored(0, CallView::read(view)?, fate);
-            // In the unified loop, a refused call has a result and is in both lists.
+            let number = small(view, "call").unwrap_or(0);
+            let call = Call::stored(number, CallView::read(view)?, fate);
+            // Earlier versions put a refused call with a result into both lists.
             if !calls.iter().any(|one| one.view().id == call.view().id) {
                 calls.push(call);
             }
@@ -156,7 +178,8 @@ pub(super) fn read_batch(text: &str, project: Option<&str>) -> Option<Calling> {
         is_approved: json.get("approved")?.as_bool()?,
         elsewhere: json.get("elsewhere")?.as_bool()?,
     };
-    Some(Calling::stored(calls, exchange, place))
+    let joins = json.get("joins").and_then(Json::as_bool).unwrap_or(false);
+    Some((Calling::stored(calls, exchange, place), joins))
 }
 
 fn read_call(json: &Json<'_>) -> Option<Call> {
