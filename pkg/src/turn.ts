@@ -229,7 +229,7 @@ export class RunningTurn implements Turn {
     })
     this.#finish({
       ...{ requestId: this.requestId, status: 'failed', text: shown, fullContent: shown },
-      ...{ toolResults: events.flatMap(of), blockedSignatures: [], inferences: 0 },
+      ...{ toolResults: events.flatMap(of), blockedSignatures: [], repeats: {}, inferences: 0 },
       ...{ usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 }, repairs: [] },
       error: { code, message },
     })
