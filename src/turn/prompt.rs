@@ -129,7 +129,7 @@ impl Conversation {
 
     pub(super) fn add_result(&mut self, call: &Call, outcome: &Outcome) {
         let text =
-            self.boxes.wrap(&call.view().name, &call.view().args, outcome, call.is_read_only());
+            self.boxes.wrap(&call.view().name, call.raw_args(), outcome, call.is_read_only());
         self.context.push(Context::System(text));
     }
 

@@ -32,7 +32,7 @@ function toolOf({ defineTool, canonicalize }, name, tool, executed, die) {
   }
   return defineTool({
     description: name,
-    inputSchema: tool.schema ?? { type: 'object' },
+    inputSchema: tool.fills ? filling(tool.fills) : (tool.schema ?? { type: 'object' }),
     ...(tool.readOnly !== undefined && { readOnly: tool.readOnly }),
     ...(tool.idempotent !== undefined && { idempotent: tool.idempotent }),
     ...(tool.dedupe && { dedupe: tool.dedupe }),
@@ -51,6 +51,11 @@ function toolOf({ defineTool, canonicalize }, name, tool, executed, die) {
     },
   })
 }
+
+/** A schema of which the validator adds members that are not there. */
+const filling = (fills) => ({
+  '~standard': { version: 1, vendor: 'table', validate: (args) => ({ value: { ...fills, ...args } }) },
+})
 
 /** Events as lines. */
 class Reduction {

@@ -198,7 +198,9 @@ impl<'a> Sim<'a> {
                 self.lanes.retain(|lane| of(lane) != Some(inference));
             }
             Effect::Check { call, name, args } => self.check(call, &name, &args),
-            Effect::RunTool { call, name, args, .. } => self.run_tool(call, &name, &args),
+            Effect::RunTool { call, name, args, signed, .. } => {
+                self.run_tool(call, &name, signed.as_ref().unwrap_or(&args));
+            }
             Effect::CancelTool { call, .. } => {
                 assert!(self.open_tools.remove(&call).is_some(), "a tool that is not running");
                 self.lanes.push(VecDeque::from([late(call)]));
@@ -246,7 +248,12 @@ impl<'a> Sim<'a> {
                     other => other.to_string(),
                 });
                 self.checked_actions.extend(action.clone().map(|action| (call, action)));
-                Verdict::Valid { action, approval: tool["needsApproval"] == true }
+                let args = tool["fills"].as_object().map(|fills| {
+                    let mut filled = fills.clone();
+                    filled.extend(args.as_object().unwrap().clone());
+                    Json::parse_str(&Value::Object(filled).to_string()).unwrap().into_owned()
+                });
+                Verdict::Valid { action, args, approval: tool["needsApproval"] == true }
             }
         };
         self.lanes.push(VecDeque::from([Input::Checked { call, verdict }]));

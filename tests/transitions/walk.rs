@@ -154,7 +154,7 @@ impl Host {
     fn verdict(&mut self) -> Verdict {
         match self.random.below(4) {
             0 => Verdict::Invalid { errors: String::new() },
-            one => Verdict::Valid { action: None, approval: one == 1 },
+            one => Verdict::Valid { action: None, args: None, approval: one == 1 },
         }
     }
 

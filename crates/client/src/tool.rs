@@ -270,6 +270,7 @@ impl Tool {
             self.checks.iter().try_for_each(|check| check(args))?;
             Ok(Verdict::Valid {
                 action: self.action.as_ref().and_then(|action| action(args)),
+                args: None,
                 approval: self.approval.as_ref().is_some_and(|asks| asks(args)),
             })
         });

@@ -127,6 +127,13 @@ impl Pass {
 
     pub(super) fn checked(&mut self, number: u32, verdict: Verdict) {
         let State::Calling(batch) = &mut self.state else { return };
+        // What is recorded of a pass, and found again by its signature, is what the model wrote.
+        let verdict = match verdict {
+            Verdict::Valid { action, approval, .. } => {
+                Verdict::Valid { action, args: None, approval }
+            }
+            invalid => invalid,
+        };
         if batch.checked(number, verdict, None, |_| None).is_some() {
             self.judge_when_checked();
         }
@@ -178,6 +185,7 @@ impl Pass {
             idempotency_key: hex(&Sha256::digest(parts.to_text().as_bytes())),
             max_result_bytes: call.result_bytes(),
             args: call.view().args.clone(),
+            signed: None,
         });
     }
 

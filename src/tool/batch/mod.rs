@@ -11,6 +11,7 @@ pub(crate) use call::{Call, Fate, Need};
 pub use input::{Settled, Verdict};
 
 use super::{Dedupe, Ledger, Outcome, Refusal, Registry, Rules, Ruling, Status, ToolSpec, judge};
+use crate::signature::Signature;
 use call::{Approval, Limits};
 
 /// The calls of one response. They are judged one after the other, in the model's order, as soon as
@@ -107,9 +108,9 @@ impl CallBatch {
     ) -> Option<&Call> {
         let call = self.pending(number, Need::Verdict)?;
         match verdict {
-            Verdict::Valid { action, approval } => {
-                if action.is_some() {
-                    *call = call.clone().with_action(action, project);
+            Verdict::Valid { action, args, approval } => {
+                if action.is_some() || args.is_some() {
+                    *call = call.clone().checked(action, args, project);
                 }
                 if approval {
                     // Not recalled: an outcome of another turn was not approved for this one.
@@ -206,7 +207,7 @@ impl CallBatch {
                 Replays::IfSet => tool.is_some_and(|tool| tool.dedupe == Some(Dedupe::Replay)),
                 Replays::Usual => true,
             };
-            let ruling = judge(tool, call.valid, known, &call.signature, &rules, ledger);
+            let ruling = judge(tool, call.valid, known, seen(call, ledger), &rules, ledger);
             call.since = now;
             call.read_only = tool.is_some_and(|tool| tool.read_only);
             call.may_run_again = tool.is_some_and(ToolSpec::may_run_again);
@@ -231,14 +232,14 @@ impl CallBatch {
                 Fate::Recall => call.settled = call.recalled.take().map(|outcome| (outcome, 0)),
                 Fate::Refused(_) => {
                     let may_repeat = tool.is_some_and(|tool| {
-                        tool.dedupes() == Dedupe::Allow || ledger.call(&call.signature).is_none()
+                        tool.dedupes() == Dedupe::Allow || ledger.call(seen(call, ledger)).is_none()
                     });
                     elsewhere |= terms.has_other_phase && call.valid && may_repeat;
                 }
                 Fate::Replay | Fate::Unjudged(_) => {}
             }
             if call.is_outcome_given() {
-                ledger.accept(call.signature.clone(), call.number);
+                accept(call, ledger);
             }
             self.judged += 1;
             self.further += u32::from(spent);
@@ -267,7 +268,7 @@ impl CallBatch {
         outcome: impl Fn(&str) -> Option<(Outcome, u64)>,
     ) {
         for call in self.calls.iter_mut().filter(|call| call.is_outcome_given()) {
-            ledger.accept(call.signature.clone(), call.number);
+            accept(call, ledger);
             call.settled = outcome(&call.view.id);
         }
     }
@@ -405,12 +406,15 @@ impl CallBatch {
     pub(crate) fn settle_replays(&mut self, ledger: &mut Ledger) -> bool {
         for call in self.calls.iter().filter(|call| call.is_outcome_given()) {
             if let Some((outcome, _)) = &call.settled {
-                ledger.settle(&call.signature, call.number, outcome);
+                for signature in call.signatures() {
+                    ledger.settle(signature, call.number, outcome);
+                }
             }
         }
         let replay = |call: &&mut Call| call.fate == Fate::Replay && call.settled.is_none();
         for call in self.calls.iter_mut().filter(replay) {
-            call.settled = ledger.outcome(&call.signature).map(|outcome| (outcome.clone(), 0));
+            let outcome = ledger.outcome(seen(call, ledger));
+            call.settled = outcome.map(|outcome| (outcome.clone(), 0));
         }
         self.is_settled()
     }
@@ -514,6 +518,19 @@ impl Terms<'_> {
             error_bytes: self.error_bytes.unwrap_or(result_bytes),
         }
     }
+}
+
+/// Records that a call is executed. A later one with either of its signatures repeats it.
+fn accept(call: &Call, ledger: &mut Ledger) {
+    for signature in call.signatures() {
+        ledger.accept(signature.clone(), call.number);
+    }
+}
+
+/// The signature of a call under which the ledger has an earlier call, or else the one that is shown.
+fn seen<'a>(call: &'a Call, ledger: &Ledger) -> &'a Signature {
+    let mut known = call.signatures().filter(|one| ledger.call(one).is_some());
+    known.next().unwrap_or(&call.signature)
 }
 
 /// The outcome of a call that may or may not have run.

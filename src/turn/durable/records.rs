@@ -7,6 +7,8 @@
 //! | `claim/<toolBatchId>/<epoch>/<toolCallId>` | before a tool is started | the idempotency key |
 //! | `outcome/<toolBatchId>/<toolCallId>` | when a call has settled | its outcome |
 
+use std::borrow::Cow;
+
 use super::super::event::PhaseName;
 use super::super::prompt::Exchange;
 use super::super::record::{Calling, Place};
@@ -90,6 +92,7 @@ pub(super) fn batch(calling: &Calling, (from, joins): (usize, bool)) -> Option<S
             Fate::Replay | Fate::Unjudged(_) | Fate::Waiting => "replay",
         };
         members.add("kind", kind);
+        add_raw(&mut members, one);
         Json::Object(members)
     };
     let refused = |(reason, calls): (Refusal, Vec<&Call>)| {
@@ -106,13 +109,16 @@ pub(super) fn batch(calling: &Calling, (from, joins): (usize, bool)) -> Option<S
     };
     let is_waiting = |call: &&Call| call.fate() == Fate::Waiting;
     let waiting = |one: &Call| {
-        object! {
+        let mut members = members! {
             "call": number(one.number()),
             "id": Json::from(one.view().id.clone()),
             "name": Json::from(one.view().name.clone()),
             "args": one.view().args.clone(),
+            "signature": Json::from(one.view().signature.clone()),
             "action": one.action().map_or(Json::Null, |action| action.to_owned().into()),
-        }
+        };
+        add_raw(&mut members, one);
+        Json::Object(members)
     };
     let reasoning = |one: &Reasoning| {
         let signature = one.signature.clone().map_or(Json::Null, Json::from);
@@ -138,7 +144,7 @@ pub(super) fn batch(calling: &Calling, (from, joins): (usize, bool)) -> Option<S
 
 /// Reads the record of a batch, none of whose calls has settled, and whether it is a later part of
 /// the batch before. `None` if this version did not write it.
-pub(super) fn read_batch(text: &str, project: Option<&str>) -> Option<(Calling, bool)> {
+pub(super) fn read_batch(text: &str) -> Option<(Calling, bool)> {
     let json = Json::parse_lossy(text.as_bytes(), text.len()).ok()?;
     if json.get("v")?.as_u64()? != FORMAT {
         return None;
@@ -165,11 +171,8 @@ pub(super) fn read_batch(text: &str, project: Option<&str>) -> Option<(Calling, 
         }
     }
     for one in array("awaiting")? {
-        let args = one.get("args")?.clone().into_owned();
-        let (id, name) = (string(one, "id")?, string(one, "name")?);
-        let view = CallView { id, name, args, signature: String::new() };
-        let call = Call::stored(small(one, "call")?, view, Fate::Waiting);
-        calls.push(call.with_action(string(one, "action"), project));
+        let call = Call::stored(small(one, "call")?, CallView::read(one)?, Fate::Waiting);
+        calls.push(call.with_action(string(one, "action")).with_raw(read_raw(one)));
     }
     let place = Place {
         phase: PhaseName::parse(json.get("phase")?.as_str()?)?,
@@ -190,7 +193,20 @@ fn read_call(json: &Json<'_>) -> Option<Call> {
         _ => Fate::Refused(Refusal::parse(json.get("reason")?.as_str()?)?),
     };
     let call = Call::stored(small(json, "call")?, CallView::read(json.get("view")?)?, fate);
-    Some(call.of_tool(json.get("readOnly")?.as_bool()?, json.get("again")?.as_bool()?))
+    let call = call.of_tool(json.get("readOnly")?.as_bool()?, json.get("again")?.as_bool()?);
+    Some(call.with_raw(read_raw(json)))
+}
+
+/// Adds the model's own arguments and their signature, which a resumed turn does not recompute.
+fn add_raw(members: &mut Vec<(Cow<'static, str>, Json<'static>)>, call: &Call) {
+    if let Some((args, signature)) = call.raw() {
+        members.add("rawArgs", args.clone());
+        members.add("rawSignature", Json::from(signature.as_str().to_owned()));
+    }
+}
+
+fn read_raw(json: &Json<'_>) -> Option<(Json<'static>, String)> {
+    Some((json.get("rawArgs")?.clone().into_owned(), string(json, "rawSignature")?))
 }
 
 fn string(json: &Json<'_>, key: &str) -> Option<String> {

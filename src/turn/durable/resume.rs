@@ -65,8 +65,7 @@ impl Durable {
         let mut batches: Vec<Calling> = Vec::new();
         for number in 1..=progress.judged {
             let text = kept.record(&records::batch_name(number)).ok_or_else(foreign)?;
-            let project = record.options().project_id.as_deref();
-            let (calling, joins) = records::read_batch(text, project).ok_or_else(foreign)?;
+            let (calling, joins) = records::read_batch(text).ok_or_else(foreign)?;
             match batches.last_mut().filter(|_| joins) {
                 Some(batch) => batch.join(calling),
                 None => batches.push(calling),

@@ -372,13 +372,12 @@ impl Calling {
             } else if is_boxed {
                 record.conversation.add_notice(repeated(&call.view().name));
             }
-            answered.push(Answered { view: call.view().clone(), answer: answer(call, outcome) });
+            answered.push(Answered { view: own(call), answer: answer(call, outcome) });
         }
         if self.place.phase != PhaseName::Unified {
             for (refusal, calls) in self.batch.refused() {
                 let answer = |call: &Call| refusal.notice(&[&call.view().name], has_results);
-                let answer =
-                    |call: &Call| Answered { view: call.view().clone(), answer: answer(call) };
+                let answer = |call: &Call| Answered { view: own(call), answer: answer(call) };
                 answered.extend(calls.into_iter().map(answer));
             }
         }
@@ -461,7 +460,8 @@ impl Calling {
             tool_batch_id: self.place.id,
             idempotency_key: self.idempotency_key(place, call, &record.options),
             max_result_bytes: call.result_bytes(),
-            args: call.view().args.clone(),
+            args: call.raw_args().clone(),
+            signed: call.raw().map(|_| call.view().args.clone()),
         });
     }
 
@@ -482,6 +482,11 @@ impl Calling {
 /// Whether a call has a result of its own, or waits for the user's approval.
 fn is_accepted(call: &Call) -> bool {
     call.is_outcome_given() || matches!(call.fate(), Fate::Replay | Fate::Waiting)
+}
+
+/// A call with the model's own arguments, for its history.
+fn own(call: &Call) -> CallView {
+    CallView { args: call.raw_args().clone(), ..call.view().clone() }
 }
 
 fn view(call: &Call, outcome: &Outcome, duration_ms: u64) -> ResultView {
@@ -512,9 +517,13 @@ impl Record {
     fn count(&mut self, call: &Call) {
         let (signature, fate) = (&call.view().signature, call.fate());
         let is_blocked = matches!(fate, Fate::Refused(_) | Fate::Replay);
-        let before = self.seen.iter().find(|(one, _)| one == signature);
+        let is_same = |one: &str| call.signatures().any(|own| own.as_str() == one);
+        let before = self.seen.iter().find(|(one, _)| is_same(one));
         match before.map(|(_, number)| *number) {
-            None => self.seen.push((signature.clone(), call.number())),
+            None => {
+                let own = call.signatures().map(|own| (own.as_str().to_owned(), call.number()));
+                self.seen.extend(own);
+            }
             // A call that waited for an approval comes twice.
             Some(number) if number == call.number() || !is_blocked => {}
             Some(_) => match self.repeats.iter_mut().find(|(one, _)| one == signature) {
@@ -549,7 +558,7 @@ impl Record {
         let tool =
             self.options.tools.find(&call.view().name).filter(|_| self.options.keep.is_some());
         let reuses = tool.is_some_and(|tool| tool.reuse_ms.is_some());
-        let is_new = || self.ledger.call(call.signature()).is_none();
+        let is_new = || call.signatures().all(|one| self.ledger.call(one).is_none());
         (reuses && is_new()).then_some(Need::Outcome)
     }
 
