@@ -86,9 +86,11 @@ export function checkTurn(options: CoreOptions): void {
   if (!messages?.length) throw wrong('messages', 'at least one message')
   if (!requestId) throw wrong('requestId', 'a string that is not empty')
   const known = new Set(tools?.map(({ name }) => name))
-  if (policy?.actionTools?.some((name) => !known.has(name))) {
-    throw wrong('policy.actionTools', 'names of tools of this turn')
-  }
+  const actionTools: unknown = policy?.actionTools ?? []
+  const isKnown = Array.isArray(actionTools)
+    ? actionTools.every((name) => known.has(name as string))
+    : actionTools === 'readOnly' || actionTools === '*'
+  if (!isKnown) throw wrong('policy.actionTools', 'names of tools of this turn, readOnly or *')
   // A live owner commits three times per lease. Its claims must not expire between commits.
   if ((keep?.ttlMs ?? 86_400_000) < (keep?.leaseMs ?? 15_000))
     throw wrong('keep.ttlMs', 'at least as long as keep.leaseMs')
@@ -259,13 +261,13 @@ export function wireTools(tools: Record<string, Tool> = {}): ToolSpec[] {
       )
     }
     const { description, inputSchema, readOnly, idempotent, dedupe, reuseMs } = tool
-    const { timeoutMs, maxResultBytes } = tool
+    const { timeoutMs, maxResultBytes, maxCalls } = tool
     if (reuseMs !== undefined && !readOnly) {
       throw wrong(`tools[${index}].reuseMs`, 'a tool that is readOnly')
     }
     return {
       ...{ name, description, inputSchema, readOnly, idempotent, dedupe, reuseMs },
-      ...{ timeoutMs, maxResultBytes, checks: true },
+      ...{ timeoutMs, maxResultBytes, maxCalls, checks: true },
     }
   })
 }

@@ -64,6 +64,8 @@ pub struct Rules<'a> {
     pub tools_on: bool,
     /// The allowlist; `None` allows every tool of the registry.
     pub allow: Option<&'a [String]>,
+    /// Whether only read-only tools are allowed.
+    pub reads_only: bool,
     /// The number of executions left.
     pub budget: u32,
 }
@@ -89,7 +91,8 @@ impl Rules<'_> {
             return Some(Refusal::ToolsDisabled);
         }
         let Some(tool) = tool else { return Some(Refusal::UnknownTool) };
-        let allowed = self.allow.is_none_or(|allow| allow.contains(&tool.name));
+        let allowed = self.allow.is_none_or(|allow| allow.contains(&tool.name))
+            && (tool.read_only || !self.reads_only);
         (!allowed).then_some(Refusal::NotAllowed)
     }
 }
@@ -120,7 +123,12 @@ pub fn judge(
     if known {
         return Ruling::Recall;
     }
-    if rules.budget == 0 { Ruling::Refuse(Refusal::Budget) } else { Ruling::Execute }
+    let most = tool.and_then(|tool| tool.max_calls);
+    let is_spent = tool.zip(most).is_some_and(|(tool, most)| ledger.runs(&tool.name) >= most);
+    if rules.budget == 0 || is_spent {
+        return Ruling::Refuse(Refusal::Budget);
+    }
+    Ruling::Execute
 }
 
 #[cfg(test)]
@@ -150,13 +158,13 @@ mod tests {
             (true,  true,  None,            true,  false, 1, Ruling::Execute),
         ];
         for (tools_on, is_known, allow, valid, seen, budget, want) in rows {
-            let rules = Rules { tools_on, allow, budget };
+            let rules = Rules { tools_on, allow, reads_only: false, budget };
             let ledger = if seen { &executed } else { &fresh };
             let got = judge(is_known.then_some(&known), valid, false, &signature, &rules, ledger);
             assert_eq!(got, want);
         }
 
-        let open = Rules { tools_on: true, allow: None, budget: 1 };
+        let open = Rules { tools_on: true, allow: None, reads_only: false, budget: 1 };
         let mut replays = known.clone();
         replays.dedupe = Some(Dedupe::Replay);
         assert_eq!(
@@ -171,6 +179,17 @@ mod tests {
         assert_eq!(judge(Some(&polls), true, false, &signature, &open, &executed), Ruling::Execute);
         let recalled = judge(Some(&polls), true, true, &signature, &spent, &fresh);
         assert_eq!(recalled, Ruling::Recall, "an outcome at hand costs no budget");
+        let reads = Rules { reads_only: true, ..open };
+        let writes = judge(Some(&replays), true, false, &signature, &reads, &fresh);
+        assert_eq!(writes, Ruling::Refuse(Refusal::NotAllowed), "it is not read-only");
+        let mut twice = replays.clone();
+        twice.max_calls = Some(2);
+        let mut ran = Ledger::default();
+        ran.run("read");
+        let second = judge(Some(&twice), true, false, &signature, &open, &ran);
+        ran.run("read");
+        let third = judge(Some(&twice), true, false, &signature, &open, &ran);
+        assert_eq!((second, third), (Ruling::Execute, Ruling::Refuse(Refusal::Budget)));
         let own = judge(Some(&replays), true, true, &signature, &open, &executed);
         assert_eq!(own, Ruling::Replay(7), "this turn's outcome comes first");
     }

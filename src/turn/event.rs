@@ -49,6 +49,9 @@ cases! {
         PhaseStart "phase_start" {
             /// Whether the phase continues. Discard the text of its unfinished inference.
             resumed "resumed?": bool,
+            /// How many calls may still run in the phase: what the policy and the host grant, less
+            /// those that ran. Not in unified mode.
+            max_tools "maxTools?": Option<u32>,
         }
         /// A phase ends; another one or the end of the turn follows.
         PhaseEnd "phase_end" {}

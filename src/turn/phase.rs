@@ -1,5 +1,6 @@
 //! One phase of a turn: what it allows, what it has shown, and what follows it.
 
+use super::action_tools::ActionTools;
 use super::event::{EventKind, PhaseName};
 use super::policy::{Freeze, Policy, ResultsAs};
 use super::progress::Point;
@@ -111,12 +112,18 @@ impl Phase {
         }
     }
 
+    /// How many calls may still run. The unified loop has no such number.
+    pub(super) fn granted(&self, policy: &Policy) -> Option<u32> {
+        let granted = if self.has_tools(policy) { self.budget(policy) } else { 0 };
+        (self.name != PhaseName::Unified).then_some(granted)
+    }
+
     /// Whether the phase has tools at all.
     pub(super) fn has_tools(&self, policy: &Policy) -> bool {
         match self.name {
             PhaseName::Tool => policy.max_tools > 0,
             PhaseName::Action => {
-                !policy.action_tools.is_empty() && policy.action_max_tools > 0 && !self.last_chance
+                !policy.action_tools.is_none() && policy.action_max_tools > 0 && !self.last_chance
             }
             PhaseName::Unified | PhaseName::Complete => true,
         }
@@ -130,10 +137,15 @@ impl Phase {
     }
 
     pub(super) fn rules<'a>(&self, policy: &'a Policy) -> Rules<'a> {
-        let allow = policy.action_tools.as_slice();
+        let is_action = self.name == PhaseName::Action;
+        let allow = match &policy.action_tools {
+            ActionTools::Named(names) => Some(names.as_slice()),
+            ActionTools::ReadOnly | ActionTools::All => None,
+        };
         Rules {
             tools_on: self.has_tools(policy),
-            allow: (self.name == PhaseName::Action).then_some(allow),
+            allow: allow.filter(|_| is_action),
+            reads_only: is_action && policy.action_tools == ActionTools::ReadOnly,
             budget: self.budget(policy),
         }
     }

@@ -237,9 +237,8 @@ fn instruction(
 fn offer<'a>(options: &'a TurnOptions, phase: &Phase) -> (Vec<&'a ToolSpec>, Choice) {
     let (policy, all) = (&options.policy, options.tools.all().iter());
     if phase.offers_tools(policy) {
-        let offered = |tool: &&ToolSpec| {
-            phase.name() != PhaseName::Action || policy.action_tools.contains(&tool.name)
-        };
+        let offered =
+            |tool: &&ToolSpec| phase.name() != PhaseName::Action || policy.action_tools.has(tool);
         return (all.filter(offered).collect(), Choice::Auto);
     }
     // With native results, the tools stay in the request and are forbidden. This preserves the

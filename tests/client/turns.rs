@@ -146,6 +146,9 @@ fn tool_of(name: &str, table: &Value, executed: Executed, dead: Dead) -> Tool {
     if let Some(bytes) = whole("maxResultBytes") {
         tool = tool.max_result_bytes(bytes);
     }
+    if let Some(calls) = whole("maxCalls") {
+        tool = tool.max_calls(u32::try_from(calls).unwrap());
+    }
     if let Some(ms) = whole("reuseMs") {
         tool = tool.reuse_ms(ms);
     }

@@ -38,6 +38,7 @@ function toolOf({ defineTool, canonicalize }, name, tool, executed, die) {
     ...(tool.dedupe && { dedupe: tool.dedupe }),
     ...(tool.timeoutMs && { timeoutMs: tool.timeoutMs }),
     ...(tool.maxResultBytes && { maxResultBytes: tool.maxResultBytes }),
+    ...(tool.maxCalls && { maxCalls: tool.maxCalls }),
     ...(tool.reuseMs && { reuseMs: tool.reuseMs }),
     ...(tool.needsApproval && { needsApproval: true }),
     ...(tool.action && { action: (args) => String(args[tool.action]) }),
@@ -54,7 +55,11 @@ function toolOf({ defineTool, canonicalize }, name, tool, executed, die) {
 
 /** A schema of which the validator adds members that are not there. */
 const filling = (fills) => ({
-  '~standard': { version: 1, vendor: 'table', validate: (args) => ({ value: { ...fills, ...args } }) },
+  '~standard': {
+    version: 1,
+    vendor: 'table',
+    validate: (args) => ({ value: { ...fills, ...args } }),
+  },
 })
 
 /** Events as lines. */

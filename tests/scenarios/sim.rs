@@ -58,7 +58,7 @@ pub fn options(scenario: &Value, dialect: &str) -> Value {
             json!({ "name": name, "description": name, "inputSchema": tool["schema"],
                     "readOnly": tool["readOnly"], "idempotent": tool["idempotent"],
                     "dedupe": tool["dedupe"], "timeoutMs": tool["timeoutMs"],
-                    "maxResultBytes": tool["maxResultBytes"], "reuseMs": tool["reuseMs"],
+                    "maxResultBytes": tool["maxResultBytes"], "reuseMs": tool["reuseMs"], "maxCalls": tool["maxCalls"],
                     "checks": true })
         })
         .collect();

@@ -78,8 +78,12 @@ export interface Policy {
   maxTools?: number | undefined
   /** When the tool phase stops reading a response. @defaultValue "auto" */
   freeze?: Freeze | undefined
-  /** Names of the tools of the action phase; an empty list allows none. @defaultValue [] */
-  actionTools?: string[] | undefined
+  /**
+   * The tools of the action phase: names, `readOnly` for every read-only tool, or `*` for all. An
+   * empty list allows none.
+   * @defaultValue []
+   */
+  actionTools?: string[] | 'readOnly' | '*' | undefined
   /**
    * Maximum calls executed in the action phase of a cycle, if it has tools. 0 to 1000.
    * @defaultValue 1
@@ -200,6 +204,11 @@ export type TurnEventKind =
       type: 'phase_start'
       /** Whether the phase continues. Discard the text of its unfinished inference. */
       resumed?: true
+      /**
+       * How many calls may still run in the phase: what the policy and the host grant, less those
+       * that ran. Not in unified mode.
+       */
+      maxTools?: number
     }
   /** A phase ends; another one or the end of the turn follows. */
   | {

@@ -44,7 +44,8 @@ impl PassOptions {
 
     fn rules(&self, budget: u64) -> Rules<'_> {
         let budget = u32::try_from(budget).unwrap_or(u32::MAX);
-        Rules { tools_on: true, allow: self.policy.allow.as_deref(), budget }
+        let allow = self.policy.allow.as_deref();
+        Rules { tools_on: true, allow, reads_only: false, budget }
     }
 
     fn terms(&self, budget: u64, tools_ms: u64) -> Terms<'_> {

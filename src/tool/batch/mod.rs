@@ -525,6 +525,9 @@ fn accept(call: &Call, ledger: &mut Ledger) {
     for signature in call.signatures() {
         ledger.accept(signature.clone(), call.number);
     }
+    if matches!(call.fate, Fate::Run(_)) {
+        ledger.run(&call.view.name);
+    }
 }
 
 /// The signature of a call under which the ledger has an earlier call, or else the one that is shown.

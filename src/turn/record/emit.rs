@@ -44,7 +44,8 @@ impl Record {
 
     pub(crate) fn phase_started(&mut self, resumed: bool) {
         self.trace(TraceEventKind::PhaseStart {});
-        self.emit(EventKind::PhaseStart { resumed });
+        let max_tools = self.progress.phase.granted(&self.options.policy);
+        self.emit(EventKind::PhaseStart { resumed, max_tools });
     }
 
     pub(crate) fn phase_ended(&mut self) {
