@@ -53,6 +53,10 @@ pub(crate) const FURTHER_BYTES: usize = 16 * 1024;
 /// Milliseconds for which a response whose budget is spent is read on after the last tool settled.
 pub(crate) const FURTHER_MS: u64 = 250;
 
+/// Tool calls, or open content blocks, that a stream decoder keeps apart. One more is an error of
+/// the stream.
+pub const STREAM_CALLS: usize = 1024;
+
 /// Bytes of a planner's tool request: 64 KiB. A request for two calls has a few hundred bytes.
 pub const REQUEST_BYTES: usize = 64 * 1024;
 
