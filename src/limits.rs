@@ -44,6 +44,15 @@ pub const RESPONSE_BYTES: usize = 32 * 1024 * 1024;
 /// on tools is 128.
 pub const CALLS_PER_RESPONSE: usize = 128;
 
+/// Calls that are read of a response whose budget is spent, so that they are listed as refused.
+pub(crate) const FURTHER_CALLS: u32 = 8;
+
+/// Bytes that are read of a response whose budget is spent: 16 KiB.
+pub(crate) const FURTHER_BYTES: usize = 16 * 1024;
+
+/// Milliseconds for which a response whose budget is spent is read on after the last tool settled.
+pub(crate) const FURTHER_MS: u64 = 250;
+
 /// Tool calls, or open content blocks, that a stream decoder keeps apart. One more is an error of
 /// the stream.
 pub const STREAM_CALLS: usize = 1024;

@@ -23,7 +23,7 @@ mod store;
 use std::collections::BTreeMap;
 
 use common::Random;
-use lines::Reduction;
+use lines::{Group, Reduction};
 use rules::{invariants, random_scenario, requests, rules};
 use serde_json::{Value, json};
 use sim::{Sim, options};
@@ -42,8 +42,10 @@ fn play(scenario: &Value, dialect: &str, seed: Option<u64>) -> Result<(), String
     sim.play();
     sim.replays();
     invariants(&sim);
-    let mut reduction = Reduction { scenario, known: BTreeMap::new(), lines: Vec::new() };
+    let mut reduction =
+        Reduction { scenario, known: BTreeMap::new(), lines: Vec::new(), group: Group::default() };
     sim.events.iter().for_each(|event| reduction.event(event));
+    reduction.flush();
     if seed.is_none() {
         history::reads(scenario, &sim.events)?;
     }

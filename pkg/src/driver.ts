@@ -10,7 +10,7 @@ import { isTurnlockError, TurnlockError } from './errors.js'
 import { Loop } from './loop.js'
 import type { Model, ModelRequest, Sending } from './models/model.js'
 import { member, quietly } from './quietly.js'
-import { describe, serialize, threw, type SettledInput } from './serialize.js'
+import { describe, isPlain, isSame, serialize, threw, type SettledInput } from './serialize.js'
 import type { Commit, Store } from './stores/store.js'
 import { stringify } from './text.js'
 import type { Tool, ToolContext } from './tools.js'
@@ -64,6 +64,8 @@ interface RunTool {
   idempotencyKey: string
   maxResultBytes: number
   args: unknown
+  /** The arguments that the validator returned, if the signature is made of them. */
+  signed?: unknown
 }
 
 /** Interval in milliseconds at which the core is notified that a response is held back. */
@@ -252,7 +254,8 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
       }
       this.#checkedArgs.set(id, checked.args)
       const { action, approval } = checked
-      this.send({ type: 'checked', call: id, valid: true, action, approval })
+      const plain = isPlain(checked.args) && { args: checked.args }
+      this.send({ type: 'checked', call: id, valid: true, action, approval, ...plain })
     } catch (error) {
       this.send({ type: 'checked', call: id, valid: false, errors: describe(error) })
     }
@@ -279,6 +282,10 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
         const checked = await tool?.check(effect.args)
         if (checked?.valid) args = checked.args
         else unfit = checked?.errors ?? 'no such tool'
+        const signed = 'signed' in effect ? effect.signed : effect.args
+        if (unfit === undefined && ('signed' in effect || isPlain(args)) && !isSame(args, signed)) {
+          unfit = 'its validator makes other arguments of them'
+        }
         // The call was cancelled during the check.
         if (controller.signal.aborted) return void this.#tools.delete(id)
       }

@@ -60,3 +60,27 @@ export function abortReason(signal: AbortSignal | undefined): string {
   if (typeof reason === 'string') return reason
   return reason instanceof Error && reason.message ? reason.message : 'aborted'
 }
+
+/**
+ * Whether a value is plain JSON: nothing of it is lost or changed by `JSON.stringify`, except that
+ * members that are `undefined` count as absent.
+ */
+export function isPlain(value: unknown, depth = 0): boolean {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || depth > 128) return false
+  if (Array.isArray(value)) return Array.from(value).every((item) => isPlain(item, depth + 1))
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) return false
+  const members: unknown[] = Object.values(value)
+  return members.every((member) => member === undefined || isPlain(member, depth + 1))
+}
+
+/** Whether two values are the same JSON. */
+export function isSame(a: unknown, b: unknown): boolean {
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b
+  if (Array.isArray(a) !== Array.isArray(b)) return false
+  const named = (one: object) => Object.entries(one).filter(([, value]) => value !== undefined)
+  const [left, right] = [named(a), new Map<string, unknown>(named(b))]
+  return left.length === right.size && left.every(([key, value]) => isSame(value, right.get(key)))
+}

@@ -74,6 +74,8 @@ export interface Tool {
   readonly reuseMs?: number
   readonly timeoutMs?: number
   readonly maxResultBytes?: number
+  /** Maximum calls that are executed in one turn. */
+  readonly maxCalls?: number
   check(args: unknown): Checked | Promise<Checked>
   execute(args: unknown, context: ToolContext): unknown
 }
@@ -91,7 +93,7 @@ export function defineTool<const S extends JsonSchema | StandardSchema>(
     throw new TurnlockError('options.invalid', '`execute`: expected a function')
   }
   const { description, inputSchema, execute, action, needsApproval = false } = options
-  const { dedupe, reuseMs, timeoutMs, maxResultBytes } = options
+  const { dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls } = options
   const validate = isStandard(inputSchema) ? standard(inputSchema) : jsonSchema(inputSchema)
   const asks = (args: Args<S>) =>
     typeof needsApproval === 'function' ? Boolean(needsApproval(args)) : needsApproval
@@ -110,6 +112,7 @@ export function defineTool<const S extends JsonSchema | StandardSchema>(
     ...(reuseMs !== undefined && { reuseMs }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(maxResultBytes !== undefined && { maxResultBytes }),
+    ...(maxCalls !== undefined && { maxCalls }),
     check(args) {
       const checked = validate(args)
       return checked instanceof Promise ? checked.then(finish) : finish(checked)

@@ -86,9 +86,11 @@ export function checkTurn(options: CoreOptions): void {
   if (!messages?.length) throw wrong('messages', 'at least one message')
   if (!requestId) throw wrong('requestId', 'a string that is not empty')
   const known = new Set(tools?.map(({ name }) => name))
-  if (policy?.actionTools?.some((name) => !known.has(name))) {
-    throw wrong('policy.actionTools', 'names of tools of this turn')
-  }
+  const actionTools: unknown = policy?.actionTools ?? []
+  const isKnown = Array.isArray(actionTools)
+    ? actionTools.every((name) => known.has(name as string))
+    : actionTools === 'readOnly' || actionTools === '*'
+  if (!isKnown) throw wrong('policy.actionTools', 'names of tools of this turn, readOnly or *')
   // A live owner commits three times per lease. Its claims must not expire between commits.
   if ((keep?.ttlMs ?? 86_400_000) < (keep?.leaseMs ?? 15_000))
     throw wrong('keep.ttlMs', 'at least as long as keep.leaseMs')
@@ -239,7 +241,7 @@ export class RunningTurn implements Turn {
     })
     this.#finish({
       ...{ requestId: this.requestId, status: 'failed', text: shown, fullContent: shown },
-      ...{ toolResults: events.flatMap(of), blockedSignatures: [], inferences: 0 },
+      ...{ toolResults: events.flatMap(of), blockedSignatures: [], repeats: {}, inferences: 0 },
       ...{ usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 }, repairs: [] },
       error: { code, message },
     })
@@ -269,13 +271,13 @@ export function wireTools(tools: Record<string, Tool> = {}): ToolSpec[] {
       )
     }
     const { description, inputSchema, readOnly, idempotent, dedupe, reuseMs } = tool
-    const { timeoutMs, maxResultBytes } = tool
+    const { timeoutMs, maxResultBytes, maxCalls } = tool
     if (reuseMs !== undefined && !readOnly) {
       throw wrong(`tools[${index}].reuseMs`, 'a tool that is readOnly')
     }
     return {
       ...{ name, description, inputSchema, readOnly, idempotent, dedupe, reuseMs },
-      ...{ timeoutMs, maxResultBytes, checks: true },
+      ...{ timeoutMs, maxResultBytes, maxCalls, checks: true },
     }
   })
 }

@@ -26,6 +26,8 @@ pub(crate) struct Inference {
     heard: Option<u64>,
     decoder: Option<Decoder>,
     response: Response,
+    /// Bytes of the response's body; of deltas, those of their texts.
+    read: usize,
     /// Text, reasoning or a call was received.
     seen: bool,
     /// The host sent deltas instead of bytes.
@@ -109,6 +111,7 @@ impl Inference {
             // A dialect without a stream has none: its deltas come from the host.
             decoder: wire.decoder(),
             response: Response::default(),
+            read: 0,
             seen: false,
             from_host: false,
         }
@@ -134,6 +137,26 @@ impl Inference {
             (_, Some(heard)) => heard.saturating_add(self.rules.idle_ms),
             (_, None) => self.since.saturating_add(self.rules.first_byte_ms),
         }
+    }
+
+    /// The response, as far as it was received and until it has ended.
+    pub(crate) fn response(&self) -> &Response {
+        &self.response
+    }
+
+    /// Whether a call of the response is complete.
+    pub(crate) fn has_call(&self) -> bool {
+        self.response.calls.first().is_some_and(|call| call.ended)
+    }
+
+    /// Whether a part of the response has arrived.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.heard.is_some()
+    }
+
+    /// Bytes of the response that were read.
+    pub(crate) fn read(&self) -> usize {
+        self.read
     }
 
     /// Begins the next attempt. The caller sends the request again.
@@ -164,6 +187,7 @@ impl Inference {
             }
             Part::Bytes(bytes) => {
                 self.heard = Some(now);
+                self.read += bytes.len();
                 let mut deltas = Vec::new();
                 if let Some(decoder) = &mut self.decoder {
                     decoder.feed(&bytes, &mut deltas);
@@ -173,6 +197,7 @@ impl Inference {
             Part::Deltas(deltas) => {
                 self.heard = Some(now);
                 self.from_host = true;
+                self.read += deltas.iter().map(Delta::size).sum::<usize>();
                 self.deltas(now, deltas)
             }
             Part::HeldBack => {

@@ -2,7 +2,7 @@
 
 use super::chat::Silence;
 use super::prompt::Requests;
-use super::rules::{Arguments, Elements, EmptyResult, Ids, Last, Merge, Names};
+use super::rules::{Arguments, Bridge, Elements, EmptyResult, First, Ids, Last, Merge, Names};
 use super::rules::{Replay, Results, Rules, SentIds, Signatures, System};
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -75,8 +75,8 @@ pub(super) const fn row(
         && matches!(rules.merge, Merge::Never)
         && matches!(rules.last, Last::Any | Last::Better)
         && matches!(rules.empty_result, EmptyResult::Taken)
-        && !rules.first_user
-        && !rules.bridge
+        && matches!(rules.first, First::Any)
+        && matches!(rules.bridge, Bridge::None)
         && !rules.calls_last;
     if !as_chat || !apart {
         return None;

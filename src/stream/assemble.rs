@@ -48,7 +48,7 @@ impl Response {
     /// # Errors
     /// If the response exceeds `limits::RESPONSE_BYTES`.
     pub fn take(&mut self, delta: &Delta) -> Result<(), StreamError> {
-        self.held += size(delta);
+        self.held += delta.size();
         if self.held > limits::RESPONSE_BYTES {
             return Err(too_large());
         }
@@ -96,19 +96,21 @@ impl Response {
     }
 }
 
-/// Bytes that a delta adds; a call counts 100 bytes more than its id and its name.
-fn size(delta: &Delta) -> usize {
-    match delta {
-        Delta::Text(text) | Delta::ToolCallArguments { text, .. } => text.len(),
-        Delta::Reasoning { text, signature } => {
-            text.len() + signature.as_ref().map_or(0, String::len)
+impl Delta {
+    /// Bytes that a delta adds to a response; a call counts 100 bytes more than its id and its name.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Text(text) | Self::ToolCallArguments { text, .. } => text.len(),
+            Self::Reasoning { text, signature } => {
+                text.len() + signature.as_ref().map_or(0, String::len)
+            }
+            Self::ToolCallStart { id, name, .. } => 100 + id.len() + name.len(),
+            Self::ToolCallEnd { .. }
+            | Self::Usage(_)
+            | Self::Finish { .. }
+            | Self::Error(_)
+            | Self::Other { .. } => 0,
         }
-        Delta::ToolCallStart { id, name, .. } => 100 + id.len() + name.len(),
-        Delta::ToolCallEnd { .. }
-        | Delta::Usage(_)
-        | Delta::Finish { .. }
-        | Delta::Error(_)
-        | Delta::Other { .. } => 0,
     }
 }
 

@@ -178,6 +178,8 @@ record! {
         cached_input_tokens "cachedInputTokens?": Option<u64>;
         /// The output tokens of the reasoning, if the provider reports them.
         reasoning_tokens "reasoningTokens?": Option<u64>;
+        /// Whether a response was not read to its end, so that tokens of it may be missing.
+        incomplete "incomplete?": bool;
     }
 }
 
@@ -201,6 +203,7 @@ impl From<Usage> for TokenUsage {
             total_tokens: input_tokens.saturating_add(output_tokens),
             cached_input_tokens,
             reasoning_tokens,
+            incomplete: false,
         }
     }
 }

@@ -25,40 +25,35 @@ names! {
 }
 
 impl Refusal {
-    /// Returns the notice for the model. It redirects the model and never repeats the arguments,
-    /// because prohibitions and repeated arguments make models repeat a call more often
-    /// (MoonshotAI/kimi-code PR 1518).
+    /// Returns the notice for the model: why the calls to the tools of these names did not run, and
+    /// where to go on. It redirects the model and never repeats the arguments, because prohibitions
+    /// and repeated arguments make models repeat a call more often (MoonshotAI/kimi-code PR 1518).
+    /// It stays in later requests, so it proposes no other call. `has_results`: the turn has
+    /// results, to which the notice may point.
     #[must_use]
-    pub fn notice(self, names: &[&str]) -> String {
-        let (tools, it) = match names {
-            [one] => (format!("The call to {one}"), "it"),
-            _ => (format!("{} calls ({})", names.len(), names.join(", ")), "they"),
+    pub fn notice(self, names: &[&str], has_results: bool) -> String {
+        let mut notice = match names {
+            [one] => format!("The call to {one} did not run: "),
+            _ => format!("{} calls ({}) did not run: ", names.len(), names.join(", ")),
         };
-        match self {
-            Self::Budget => format!(
-                "{tools} did not run: the tool budget of this turn is used up. Go on with the results at hand."
-            ),
-            Self::Duplicate => format!(
-                "{tools} did not run: the result of the same call is already at hand. Use that result."
-            ),
-            Self::InvalidArguments => format!(
-                "{tools} did not run: the arguments do not fit the tool's schema. Go on without {it}, or use arguments that fit.",
-                it = if it == "it" { "it" } else { "them" }
-            ),
-            Self::NotAllowed => format!(
-                "{tools} did not run: this phase has other tools. Go on with the results at hand."
-            ),
-            Self::NotApproved => format!(
-                "{tools} did not run: the user did not approve it. Go on without {it}, and do not ask for {it} again.",
-                it = if it == "it" { "it" } else { "them" }
-            ),
-            Self::ToolsDisabled => format!(
-                "{tools} did not run: this phase is for the answer. Write the answer for the user now, from the results at hand."
-            ),
-            Self::UnknownTool => format!(
-                "{tools} did not run: there is no such tool. Go on with the tools and results at hand."
-            ),
+        notice.push_str(match self {
+            Self::Budget => "the tool budget of this turn is used up.",
+            Self::Duplicate => "the result of the same call is already at hand. Use that result.",
+            Self::InvalidArguments => "the arguments do not fit the tool's schema.",
+            Self::NotAllowed => "this phase has other tools.",
+            Self::NotApproved => {
+                "the user did not approve it. Go on without it, and do not ask for it again."
+            }
+            Self::ToolsDisabled => {
+                "this phase is for the answer. Write the answer for the user now."
+            }
+            Self::UnknownTool => "there is no such tool.",
+        });
+        let points = !matches!(self, Self::Duplicate | Self::InvalidArguments | Self::NotApproved);
+        if has_results && points {
+            notice.push_str(" Go on with the results at hand.");
         }
+        notice
     }
 }
 
@@ -69,6 +64,8 @@ pub struct Rules<'a> {
     pub tools_on: bool,
     /// The allowlist; `None` allows every tool of the registry.
     pub allow: Option<&'a [String]>,
+    /// Whether only read-only tools are allowed.
+    pub reads_only: bool,
     /// The number of executions left.
     pub budget: u32,
 }
@@ -94,7 +91,8 @@ impl Rules<'_> {
             return Some(Refusal::ToolsDisabled);
         }
         let Some(tool) = tool else { return Some(Refusal::UnknownTool) };
-        let allowed = self.allow.is_none_or(|allow| allow.contains(&tool.name));
+        let allowed = self.allow.is_none_or(|allow| allow.contains(&tool.name))
+            && (tool.read_only || !self.reads_only);
         (!allowed).then_some(Refusal::NotAllowed)
     }
 }
@@ -125,7 +123,12 @@ pub fn judge(
     if known {
         return Ruling::Recall;
     }
-    if rules.budget == 0 { Ruling::Refuse(Refusal::Budget) } else { Ruling::Execute }
+    let most = tool.and_then(|tool| tool.max_calls);
+    let is_spent = tool.zip(most).is_some_and(|(tool, most)| ledger.runs(&tool.name) >= most);
+    if rules.budget == 0 || is_spent {
+        return Ruling::Refuse(Refusal::Budget);
+    }
+    Ruling::Execute
 }
 
 #[cfg(test)]
@@ -155,13 +158,13 @@ mod tests {
             (true,  true,  None,            true,  false, 1, Ruling::Execute),
         ];
         for (tools_on, is_known, allow, valid, seen, budget, want) in rows {
-            let rules = Rules { tools_on, allow, budget };
+            let rules = Rules { tools_on, allow, reads_only: false, budget };
             let ledger = if seen { &executed } else { &fresh };
             let got = judge(is_known.then_some(&known), valid, false, &signature, &rules, ledger);
             assert_eq!(got, want);
         }
 
-        let open = Rules { tools_on: true, allow: None, budget: 1 };
+        let open = Rules { tools_on: true, allow: None, reads_only: false, budget: 1 };
         let mut replays = known.clone();
         replays.dedupe = Some(Dedupe::Replay);
         assert_eq!(
@@ -176,15 +179,30 @@ mod tests {
         assert_eq!(judge(Some(&polls), true, false, &signature, &open, &executed), Ruling::Execute);
         let recalled = judge(Some(&polls), true, true, &signature, &spent, &fresh);
         assert_eq!(recalled, Ruling::Recall, "an outcome at hand costs no budget");
+        let reads = Rules { reads_only: true, ..open };
+        let writes = judge(Some(&replays), true, false, &signature, &reads, &fresh);
+        assert_eq!(writes, Ruling::Refuse(Refusal::NotAllowed), "it is not read-only");
+        let mut twice = replays.clone();
+        twice.max_calls = Some(2);
+        let mut ran = Ledger::default();
+        ran.run("read");
+        let second = judge(Some(&twice), true, false, &signature, &open, &ran);
+        ran.run("read");
+        let third = judge(Some(&twice), true, false, &signature, &open, &ran);
+        assert_eq!((second, third), (Ruling::Execute, Ruling::Refuse(Refusal::Budget)));
         let own = judge(Some(&replays), true, true, &signature, &open, &executed);
         assert_eq!(own, Ruling::Replay(7), "this turn's outcome comes first");
     }
 
     #[test]
     fn notices_name_tools_and_nothing_else() {
-        let one = Refusal::Duplicate.notice(&["read"]);
+        let one = Refusal::Duplicate.notice(&["read"], true);
         assert!(one.contains("The call to read"), "{one}");
-        let two = Refusal::InvalidArguments.notice(&["read", "list"]);
-        assert!(two.contains("2 calls (read, list)") && two.contains("without them"), "{two}");
+        let two = Refusal::InvalidArguments.notice(&["read", "list"], true);
+        assert!(two.contains("2 calls (read, list)"), "{two}");
+        for refusal in [Refusal::Budget, Refusal::ToolsDisabled, Refusal::UnknownTool] {
+            let (with, without) = (refusal.notice(&["a"], true), refusal.notice(&["a"], false));
+            assert!(with.contains("results") && !without.contains("result"), "{with} {without}");
+        }
     }
 }

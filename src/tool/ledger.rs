@@ -18,6 +18,8 @@ struct Entry {
 pub struct Ledger {
     /// A turn executes few calls, so a map would only increase the code size.
     entries: Vec<Entry>,
+    /// How many calls of a tool ran, by its name.
+    runs: Vec<(String, u32)>,
 }
 
 impl Ledger {
@@ -38,6 +40,20 @@ impl Ledger {
     pub fn accept(&mut self, signature: Signature, call: u32) {
         self.entries.retain(|entry| entry.signature != signature);
         self.entries.push(Entry { signature, call, outcome: None });
+    }
+
+    /// Records that a call of a tool runs.
+    pub fn run(&mut self, tool: &str) {
+        match self.runs.iter_mut().find(|(name, _)| name == tool) {
+            Some((_, runs)) => *runs += 1,
+            None => self.runs.push((tool.to_owned(), 1)),
+        }
+    }
+
+    /// Returns how many calls of a tool ran.
+    #[must_use]
+    pub fn runs(&self, tool: &str) -> u32 {
+        self.runs.iter().find(|(name, _)| name == tool).map_or(0, |(_, runs)| *runs)
     }
 
     /// Records the outcome of `call`.

@@ -9,7 +9,7 @@
 //! use turnlock::tool::{Refusal, Rules, Ruling, judge};
 //!
 //! let tools = Registry::new(vec![ToolSpec::new("read_file").read_only(true)])?;
-//! let rules = Rules { tools_on: true, allow: None, budget: 1 };
+//! let rules = Rules { tools_on: true, allow: None, reads_only: false, budget: 1 };
 //! let args = Json::parse_str(r#"{"path":"notes.txt"}"#)?;
 //! let call = Signature::new("read_file", None, &args, None);
 //! let mut ledger = Ledger::default();
@@ -34,7 +34,7 @@ mod ledger;
 mod outcome;
 mod registry;
 
-pub(crate) use batch::{Call, CallBatch, Fate, Need, Terms};
+pub(crate) use batch::{Call, CallBatch, Fate, Need, Replays, Terms};
 pub use batch::{CallView, Settled, Verdict};
 pub use boxes::{BoxMaker, unwrap_box};
 pub use judge::{Refusal, Rules, Ruling, judge};

@@ -45,6 +45,9 @@ options! {
         timeout_ms "timeoutMs": Option<u64>, whole 1..=u64::MAX;
         /// Maximum bytes of a result. Default: `policy.maxToolResultBytes`.
         max_result_bytes "maxResultBytes": Option<u64>, whole 1..=u64::MAX;
+        /// Maximum calls of this tool that are executed in one turn. Default: only the budgets of
+        /// the phases.
+        max_calls "maxCalls": Option<u32>, whole 1..=1000;
         /// Whether the host checks the arguments, or derives an action from them.
         checks "checks": bool = false;
         /// Milliseconds for which other turns of the tenant may use an outcome, for read-only tools

@@ -49,6 +49,9 @@ cases! {
         PhaseStart "phase_start" {
             /// Whether the phase continues. Discard the text of its unfinished inference.
             resumed "resumed?": bool,
+            /// How many calls may still run in the phase: what the policy and the host grant, less
+            /// those that ran. Not in unified mode.
+            max_tools "maxTools?": Option<u32>,
         }
         /// A phase ends; another one or the end of the turn follows.
         PhaseEnd "phase_end" {}
@@ -62,8 +65,8 @@ cases! {
             /// The piece of text.
             chunk "chunk": String,
         }
-        /// Calls that are executed now or use another call's outcome; in unified mode, also refused
-        /// calls.
+        /// A call that is executed now or uses another call's outcome; in unified mode, also a
+        /// refused call.
         ToolCalls "tool_calls" {
             /// The calls.
             calls "toolCalls": Vec<CallView>,
@@ -77,7 +80,7 @@ cases! {
             /// The progress data.
             data "data": Json<'static>,
         }
-        /// The results of these calls, in the same order.
+        /// The result of a call, as soon as it is there.
         ToolResults "tool_results" {
             /// The results.
             results "toolResults": Vec<ResultView>,
@@ -90,7 +93,7 @@ cases! {
             reason "reason": Refusal,
             /// The notice for the model.
             notice "notice": String,
-            /// Signatures of all calls refused so far in this turn.
+            /// Signatures of all calls of this turn that were refused or replayed so far.
             blocked "blockedSignatures": Vec<String>,
         }
         /// Calls that the user must approve; the turn pauses.
@@ -111,8 +114,11 @@ cases! {
             full_content "fullContent": String,
             /// Tokens of all inferences.
             usage "usage": TokenUsage,
-            /// Signatures of all calls refused in this turn.
+            /// Signatures of all calls of this turn that were refused, or that got the outcome of an
+            /// earlier call, each once.
             blocked "blockedSignatures": Vec<String>,
+            /// How often a call of these signatures came again without being executed again.
+            repeats "repeats": Vec<(String, u32)>,
             /// Whether the answer was composed from the tool results, because the model gave none.
             composed "composed?": bool,
         }

@@ -1,28 +1,29 @@
 //! The machine of a turn: its state, and every transition between the states.
 //!
 //! The states that may follow, by their first letters; `·`: the state stays. *Waiting* is an
-//! inference that waits for its next attempt, *Checking* a batch of calls that is not judged yet.
+//! inference that waits for its next attempt, *Taking* a response that is read while its calls are
+//! checked and run, *Checking* a batch of which not all calls are judged yet.
 //!
-//! | | Idle | Asking | Waiting | Checking | Running | Over |
-//! |---|---|---|---|---|---|---|
-//! | `Start` | A | · | · | · | · | · |
-//! | `resume` | A R O |  |  |  |  |  |
-//! | `ResponseHead` | · | A W O | · | · | · | · |
-//! | `ResponseBytes` | · | A W C R O | · | · | · | · |
-//! | `Deltas` | · | A W C R O | · | · | · | · |
-//! | `HeldBack` | · | · | · | · | · | · |
-//! | `ResponseEnded` | · | A W C R O | · | · | · | · |
-//! | `ResponseFailed` | · | A W C R O | · | · | · | · |
-//! | `Checked` | · | · | · | A C R O | · | · |
-//! | `Recalled` | · | · | · | A C R O | · | · |
-//! | `ToolSettled` | · | · | · | · | A R O | · |
-//! | `ToolProgress` | · | · | · | · | · | · |
-//! | `Timer` | · | A W C R O | A W O | A C R O | A R O | · |
-//! | `Pause` | · | · | · | · | · | · |
-//! | `Cancel` | O | O | O | O | O | · |
-//! | `Stored` | · | · | · | · | · | · |
-//! | `Verify` | · | · | · | · | · | · |
-//! | `lose` |  | O | O | O | O | · |
+//! | | Idle | Asking | Waiting | Taking | Checking | Running | Over |
+//! |---|---|---|---|---|---|---|---|
+//! | `Start` | A | · | · | · | · | · | · |
+//! | `resume` | A R O |  |  |  |  |  |  |
+//! | `ResponseHead` | · | A W O | · | T C R O | · | · | · |
+//! | `ResponseBytes` | · | A W T C R O | · | T C R O | · | · | · |
+//! | `Deltas` | · | A W T C R O | · | A T C R O | · | · | · |
+//! | `HeldBack` | · | · | · | · | · | · | · |
+//! | `ResponseEnded` | · | A W C R O | · | A T C R O | · | · | · |
+//! | `ResponseFailed` | · | A W C R O | · | A C R O | · | · | · |
+//! | `Checked` | · | · | · | T O | A C R O | · | · |
+//! | `Recalled` | · | · | · | T R | A C R O | · | · |
+//! | `ToolSettled` | · | · | · | · | · | A R O | · |
+//! | `ToolProgress` | · | · | · | · | · | · | · |
+//! | `Timer` | · | A W C R O | A W O | A T R O | A C R O | A R O | · |
+//! | `Pause` | · | · | · | T R | · | · | · |
+//! | `Cancel` | O | O | O | O | O | O | · |
+//! | `Stored` | · | · | · | · | · | · | · |
+//! | `Verify` | · | · | · | · | · | · | · |
+//! | `lose` |  | O | O | O | O | O | · |
 //!
 //! `Timer` is [`Machine::expire`], which follows every input. `resume` and `lose` are calls of the
 //! [wrapper](super::durable) of turns with a store, which also takes `Stored` and `Verify`.
@@ -37,6 +38,7 @@ use super::record::{Calling, Record, compose};
 use crate::error::{Error, Failure};
 use crate::inference::{self, Heard, Inference};
 use crate::next::Next;
+use crate::stream::Response;
 use crate::tool::CallView;
 use crate::tool::Outcome;
 
@@ -55,8 +57,8 @@ enum State {
     Idle,
     /// A request is in flight, or waits for its next attempt.
     Asking(Box<Inference>),
-    /// The calls of a response are checked, or run.
-    Calling(Box<Calling>),
+    /// The calls of a response are checked, or run. The response may still be read.
+    Calling(Box<Calling>, Option<Box<Inference>>),
     /// Terminal. No input leaves this state.
     Over,
 }
@@ -128,25 +130,31 @@ impl Machine {
             State::Idle => "Idle",
             State::Asking(inference) if inference.is_waiting() => "Waiting",
             State::Asking(_) => "Asking",
-            State::Calling(calling) if calling.batch().is_judged() => "Running",
-            State::Calling(_) => "Checking",
+            State::Calling(_, Some(_)) => "Taking",
+            State::Calling(calling, None) if calling.batch().is_judged() => "Running",
+            State::Calling(..) => "Checking",
             State::Over => "Over",
         }
     }
 
-    /// The judged batches, in order.
+    /// The batches with an accepted call, or to which no more calls come, in order.
     pub(super) fn batches(&self) -> impl Iterator<Item = &Calling> {
         let current = match &self.state {
-            State::Calling(calling) if calling.batch().is_judged() => Some(&**calling),
+            State::Calling(calling, _) if calling.is_begun() => Some(&**calling),
             _ => None,
         };
         self.record.closed().iter().chain(current)
     }
 
+    /// Whether a response is read whose calls already run.
+    pub(super) fn is_taking(&self) -> bool {
+        matches!(&self.state, State::Calling(calling, Some(_)) if calling.is_begun())
+    }
+
     /// Where a turn that is restored now would continue.
     pub(super) fn point(&self) -> Point {
         match (&self.state, &self.end) {
-            (State::Calling(calling), _) if calling.batch().is_judged() => Point::Running,
+            (State::Calling(calling, _), _) if calling.is_begun() => Point::Running,
             (State::Over, Some(End::Paused(point))) => *point,
             _ => Point::Ask,
         }
@@ -157,7 +165,11 @@ impl Machine {
         let own = match &self.state {
             State::Idle | State::Over => return None,
             State::Asking(inference) => Some(inference.deadline()),
-            State::Calling(calling) => calling.batch().deadline(),
+            State::Calling(calling, reading) => {
+                let read = reading.as_ref().map(|inference| inference.deadline());
+                let own = calling.batch().deadline().into_iter().chain(read);
+                own.chain(calling.reads_until(&self.record)).min()
+            }
         };
         let end = self.record.end_of_time();
         Some(own.map_or(end, |own| own.min(end)))
@@ -171,9 +183,12 @@ impl Machine {
         let record = &mut self.record;
         let input = match input.part() {
             Ok((request, part)) => {
-                if let State::Asking(inference) = &mut self.state
-                    && let Some(heard) = inference.take(record.now(), request, part)
-                {
+                let (State::Asking(inference) | State::Calling(_, Some(inference))) =
+                    &mut self.state
+                else {
+                    return;
+                };
+                if let Some(heard) = inference.take(record.now(), request, part) {
                     self.heard(request.0, heard);
                 }
                 return;
@@ -186,18 +201,21 @@ impl Machine {
                 record.phase_started(false);
                 self.ask();
             }
-            (Input::Checked { call, verdict }, State::Calling(calling)) => {
+            (Input::Checked { call, verdict }, State::Calling(calling, _)) => {
                 calling.check(call, verdict, record);
-                self.judge();
+                self.go_on();
             }
-            (Input::ToolSettled { call, settled }, State::Calling(calling)) => {
+            (Input::ToolSettled { call, settled }, State::Calling(calling, _)) => {
                 calling.settle(call, settled, record);
-                self.settle();
+                self.go_on();
             }
-            (Input::ToolProgress { call, data }, State::Calling(calling)) => {
+            (Input::ToolProgress { call, data }, State::Calling(calling, _)) => {
                 calling.report(call, data, record);
             }
-            (Input::Pause, _) => record.pause(),
+            (Input::Pause, _) => {
+                record.pause();
+                self.go_on();
+            }
             (Input::Cancel { .. }, State::Over) => {}
             (Input::Cancel { reason }, _) => self.stop(End::Cancelled(reason)),
             // Only the time, an input of turns with a store, or one that means nothing in this state.
@@ -223,9 +241,9 @@ impl Machine {
 
     /// Takes the stored outcome of another turn, and its age in milliseconds, for a call.
     pub(super) fn recall(&mut self, call: u32, found: Option<(Outcome, u64)>) {
-        if let State::Calling(calling) = &mut self.state {
+        if let State::Calling(calling, _) = &mut self.state {
             calling.recall(call, found, &self.record);
-            self.judge();
+            self.go_on();
         }
     }
 
@@ -241,7 +259,7 @@ impl Machine {
                 Ok(_) => calling.take_over(&mut self.record),
                 Err(_) => calling.abandon(),
             }
-            self.enter(State::Calling(calling));
+            self.enter(State::Calling(calling, None));
         }
         match at {
             Err(end) => self.stop(end),
@@ -251,7 +269,7 @@ impl Machine {
             }
             Ok(Point::Ask) => self.ask_again(),
             Ok(Point::Awaiting) => self.approve(&approvals),
-            Ok(Point::Running) => self.settle(),
+            Ok(Point::Running) => self.go_on(),
             Ok(Point::Step) => self.ask(),
         }
     }
@@ -265,7 +283,7 @@ impl Machine {
         if now >= self.record.end_of_time() {
             let code = match self.state {
                 State::Asking(_) => "model.timeout",
-                State::Idle | State::Calling(_) | State::Over => "turn.timeout",
+                State::Idle | State::Calling(..) | State::Over => "turn.timeout",
             };
             let turn_ms = self.record.options().policy.turn_ms;
             let message = format!("the turn took more than {turn_ms} ms");
@@ -281,10 +299,14 @@ impl Machine {
                 let (number, heard) = (inference.number(), inference.time_out(now));
                 self.heard(number, heard);
             }
-            State::Calling(calling) => {
+            State::Calling(calling, reading) => {
                 calling.time_out(&mut self.record);
-                self.judge();
-                self.settle();
+                let silent = reading.as_mut().filter(|inference| now >= inference.deadline());
+                if let Some(inference) = silent {
+                    let (number, heard) = (inference.number(), inference.time_out(now));
+                    self.heard(number, heard);
+                }
+                self.go_on();
             }
         }
     }
@@ -305,8 +327,8 @@ impl Machine {
 impl Machine {
     /// Every change of the state.
     fn enter(&mut self, next: State) {
-        if let State::Calling(calling) = std::mem::replace(&mut self.state, next)
-            && calling.batch().is_judged()
+        if let State::Calling(calling, _) = std::mem::replace(&mut self.state, next)
+            && calling.is_begun()
         {
             self.record.archive(*calling);
         }
@@ -331,34 +353,81 @@ impl Machine {
             self.record.push(Effect::Abort { inference });
         }
         match heard.end {
-            None | Some(inference::End::Retried) => {}
-            Some(inference::End::Failed(failure)) => self.fail(failure),
-            Some(inference::End::Done(response)) => {
-                self.record.response_done(&response);
-                if response.calls.is_empty() {
-                    let step = self.record.after_text();
-                    return self.step(step);
-                }
-                let calling = Calling::new(response, &mut self.record);
-                self.enter(State::Calling(Box::new(calling)));
-                self.judge();
+            None => self.take_calls(),
+            Some(inference::End::Retried) => {}
+            Some(inference::End::Failed(failure)) => {
+                self.take_calls();
+                self.broke(failure);
             }
+            Some(inference::End::Done(response)) => self.responded(response, heard.abort),
         }
     }
 
-    /// Judges the calls once no input is missing.
-    fn judge(&mut self) {
-        if let State::Calling(calling) = &mut self.state
-            && calling.judge(&mut self.record)
+    /// Takes the calls that are complete from a response that is read on.
+    fn take_calls(&mut self) {
+        if !self.record.reads_on() {
+            return;
+        }
+        if matches!(&self.state, State::Asking(inference) if inference.has_call())
+            && let State::Asking(inference) = std::mem::replace(&mut self.state, State::Over)
         {
-            self.settle();
+            let calling = Box::new(Calling::new(&self.record));
+            self.state = State::Calling(calling, Some(inference));
+        }
+        if let State::Calling(calling, Some(inference)) = &mut self.state {
+            calling.hear(inference.response(), &mut self.record);
+            self.go_on();
         }
     }
 
-    /// Ends the batch once all its calls have settled.
-    fn settle(&mut self) {
-        let State::Calling(calling) = &mut self.state else { return };
-        if !calling.batch().is_judged() || !calling.settle_replays(&mut self.record) {
+    /// Goes on after a request that failed. Once one of its calls was accepted, the calls count.
+    fn broke(&mut self, failure: Failure) {
+        let State::Calling(calling, reading) = &mut self.state else { return self.fail(failure) };
+        let Some(inference) = reading.take() else { return };
+        self.record.response_done(inference.response(), true);
+        calling.stop_reading(inference.response(), Some(failure));
+        self.go_on();
+    }
+
+    /// Goes on after a response. `cut`: it was not read to its end.
+    fn responded(&mut self, response: Response, cut: bool) {
+        self.record.response_done(&response, cut);
+        if let State::Calling(_, reading) = &mut self.state {
+            *reading = None;
+        } else if response.calls.is_empty() {
+            let step = self.record.after_text();
+            return self.step(step);
+        } else {
+            self.enter(State::Calling(Box::new(Calling::new(&self.record)), None));
+        }
+        if let State::Calling(calling, _) = &mut self.state {
+            calling.finish(response, &mut self.record);
+        }
+        self.go_on();
+    }
+
+    /// Judges the calls for which no input is missing, stops to read a response of which enough is
+    /// known, and ends the batch once all its calls have settled.
+    fn go_on(&mut self) {
+        let State::Calling(calling, reading) = &mut self.state else { return };
+        calling.judge(&mut self.record);
+        if let Some(inference) = reading
+            && calling.has_enough(inference.read(), &self.record)
+        {
+            if inference.stop() {
+                self.record.push(Effect::Abort { inference: inference.number() });
+            }
+            self.record.response_done(inference.response(), true);
+            calling.stop_reading(inference.response(), None);
+            *reading = None;
+            calling.judge(&mut self.record);
+        }
+        if let Some(failure) = calling.failure() {
+            // Nothing of the response was told.
+            self.state = State::Over;
+            return self.fail(failure);
+        }
+        if !calling.tell(&mut self.record) {
             return;
         }
         calling.close(&mut self.record);
@@ -386,8 +455,8 @@ impl Machine {
             return self.await_approval(views);
         }
         let calling = waiting.approved(&self.record, decision);
-        self.enter(State::Calling(Box::new(calling)));
-        self.judge();
+        self.enter(State::Calling(Box::new(calling), None));
+        self.go_on();
     }
 
     fn await_approval(&mut self, views: Vec<CallView>) {
@@ -448,8 +517,17 @@ impl Machine {
                 if inference.stop() {
                     self.record.push(Effect::Abort { inference: inference.number() });
                 }
+                if inference.is_heard() {
+                    self.record.count_usage(inference.response(), true);
+                }
             }
-            State::Calling(calling) => calling.cancel(&mut self.record),
+            State::Calling(calling, reading) => {
+                if let Some(inference) = reading {
+                    self.record.push(Effect::Abort { inference: inference.number() });
+                    self.record.count_usage(inference.response(), true);
+                }
+                calling.cancel(&mut self.record);
+            }
             State::Idle | State::Over => {}
         }
     }

@@ -76,6 +76,7 @@
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 
+mod action_tools;
 mod durable;
 mod event;
 mod machine;
@@ -97,6 +98,7 @@ mod walk;
 
 pub use crate::error::Failure;
 pub use crate::tool::{CallView, Settled, Verdict};
+pub use action_tools::ActionTools;
 pub use event::{Event, EventKind, PhaseName, ResultView, ResumePoint};
 pub use options::{Keep, Mode, TurnOptions};
 pub use policy::{Freeze, Policy, ResultsAs};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::action_tools::ActionTools;
 use super::policy::Policy;
 use crate::dialect::Dialect;
 use crate::error::Error;
@@ -156,8 +157,11 @@ impl TurnOptions {
             return Err(Error::option("requestId", "a string that is not empty"));
         }
         let unknown = |name: &String| self.tools.find(name).is_none();
-        if !resumed && self.policy.action_tools.iter().any(unknown) {
-            return Err(Error::option("policy.actionTools", "names of tools of this turn"));
+        if let ActionTools::Named(names) = &self.policy.action_tools
+            && !resumed
+            && names.iter().any(unknown)
+        {
+            return Err(Error::option("policy.actionTools", ActionTools::EXPECTED));
         }
         self.keep.as_ref().map_or(Ok(()), Keep::check)
     }

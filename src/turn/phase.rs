@@ -1,5 +1,6 @@
 //! One phase of a turn: what it allows, what it has shown, and what follows it.
 
+use super::action_tools::ActionTools;
 use super::event::{EventKind, PhaseName};
 use super::policy::{Freeze, Policy, ResultsAs};
 use super::progress::Point;
@@ -111,12 +112,18 @@ impl Phase {
         }
     }
 
+    /// How many calls may still run. The unified loop has no such number.
+    pub(super) fn granted(&self, policy: &Policy) -> Option<u32> {
+        let granted = if self.has_tools(policy) { self.budget(policy) } else { 0 };
+        (self.name != PhaseName::Unified).then_some(granted)
+    }
+
     /// Whether the phase has tools at all.
     pub(super) fn has_tools(&self, policy: &Policy) -> bool {
         match self.name {
             PhaseName::Tool => policy.max_tools > 0,
             PhaseName::Action => {
-                !policy.action_tools.is_empty() && policy.action_max_tools > 0 && !self.last_chance
+                !policy.action_tools.is_none() && policy.action_max_tools > 0 && !self.last_chance
             }
             PhaseName::Unified | PhaseName::Complete => true,
         }
@@ -130,10 +137,15 @@ impl Phase {
     }
 
     pub(super) fn rules<'a>(&self, policy: &'a Policy) -> Rules<'a> {
-        let allow = policy.action_tools.as_slice();
+        let is_action = self.name == PhaseName::Action;
+        let allow = match &policy.action_tools {
+            ActionTools::Named(names) => Some(names.as_slice()),
+            ActionTools::ReadOnly | ActionTools::All => None,
+        };
         Rules {
             tools_on: self.has_tools(policy),
-            allow: (self.name == PhaseName::Action).then_some(allow),
+            allow: allow.filter(|_| is_action),
+            reads_only: is_action && policy.action_tools == ActionTools::ReadOnly,
             budget: self.budget(policy),
         }
     }
@@ -150,12 +162,12 @@ impl Phase {
 
     /// Whether a response is not read beyond its first complete call.
     pub(super) fn stops_at_call(&self, policy: &Policy) -> bool {
-        let stops = match policy.freeze {
-            Freeze::Auto => self.budget(policy) == 1,
-            Freeze::Batch => false,
-            Freeze::FirstCall => true,
-        };
-        stops && self.name == PhaseName::Tool
+        policy.freeze == Freeze::FirstCall && self.name == PhaseName::Tool
+    }
+
+    /// Whether a call starts as soon as it is complete, while the rest of its response is read.
+    pub(super) fn reads_on(&self, policy: &Policy) -> bool {
+        policy.freeze == Freeze::Auto && self.name == PhaseName::Tool && policy.max_tools > 0
     }
 
     /// Whether the current inference is the last one of the unified loop that the policy allows.
@@ -219,28 +231,41 @@ impl Phase {
             }
             PhaseName::Tool => Self::after_tools(policy, pause),
             PhaseName::Action => self.after_action(false),
-            PhaseName::Unified | PhaseName::Complete => Step::Complete,
+            PhaseName::Unified | PhaseName::Complete => self.answered(),
         }
     }
 
-    /// What follows a batch of calls. `elsewhere`: a refused call would run in a tool phase.
+    /// Ends the unified loop, with an answer in any case.
+    fn answered(&self) -> Step {
+        if self.has_text() { Step::Complete } else { Step::Compose }
+    }
+
+    /// What follows a batch of calls. `elsewhere`: a refused call would run in a tool phase;
+    /// `hopeless`: all calls were refused, for reasons that stay.
     pub(super) fn after_calls(
         &mut self,
-        (executed, elsewhere): (u32, bool),
+        (executed, elsewhere, hopeless): (u32, bool, bool),
         policy: &Policy,
         cycle: u32,
         pause: bool,
     ) -> Step {
         match self.name {
-            PhaseName::Tool if executed > 0 && self.budget(policy) > 0 && !pause => Step::Ask,
+            PhaseName::Tool if self.asks_again(policy) && !hopeless && !pause => Step::Ask,
             PhaseName::Tool => Self::after_tools(policy, pause),
             PhaseName::Action if executed > 0 => Step::Ask,
             PhaseName::Action if elsewhere && cycle < policy.max_cycles => Step::Cycle,
             PhaseName::Action => self.after_action(true),
-            PhaseName::Unified | PhaseName::Complete if self.is_last_step(policy) => Step::Complete,
+            PhaseName::Unified | PhaseName::Complete if self.is_last_step(policy) => {
+                self.answered()
+            }
             PhaseName::Unified | PhaseName::Complete if pause => Step::Pause(Point::Step),
             PhaseName::Unified | PhaseName::Complete => Step::Ask,
         }
+    }
+
+    /// Whether the tool phase has budget and inferences left.
+    fn asks_again(&self, policy: &Policy) -> bool {
+        self.budget(policy) > 0 && self.inferences <= policy.max_tools
     }
 
     /// What follows the tool phase.

@@ -1,5 +1,6 @@
 //! The limits and switches of one turn.
 
+use super::action_tools::ActionTools;
 use crate::error::Error;
 use crate::json::Json;
 use crate::json::table::{At, Read, names, options};
@@ -8,8 +9,9 @@ use crate::limits;
 names! {
     /// When the tool phase stops reading a response.
     pub enum Freeze as "Freeze", "auto, first_call or batch" {
-        /// At the first complete call if the budget has one call left, otherwise at the end of the
-        /// response.
+        /// At its end. A call starts as soon as it is complete; once the budget is spent, the rest
+        /// is read only beside the tools: at most 8 further calls and 16 KiB, and for 250 ms after
+        /// the last tool has settled. What is cut off makes `usage.incomplete` true.
         Auto "auto",
         /// At the first complete call.
         FirstCall "first_call",
@@ -37,8 +39,9 @@ options! {
         max_tools "maxTools": u32 = 1, whole 0..=1000;
         /// When the tool phase stops reading a response.
         freeze "freeze": Freeze = Freeze::Auto;
-        /// Names of the tools of the action phase; an empty list allows none.
-        action_tools "actionTools": Vec<String>;
+        /// The tools of the action phase: names, `readOnly` for every read-only tool, or `*` for all.
+        /// An empty list allows none.
+        action_tools "actionTools": ActionTools;
         /// Maximum calls executed in the action phase of a cycle, if it has tools.
         action_max_tools "actionMaxTools": u32 = 1, whole 0..=1000;
         /// Maximum cycles of tool phase and action phase: 1 or 2.

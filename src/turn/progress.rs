@@ -5,7 +5,7 @@ use super::event::PhaseName;
 use super::phase::Phase;
 use super::result::TurnStatus;
 use crate::error::Failure;
-use crate::stream::Usage;
+use crate::stream::{TokenUsage, Usage};
 
 /// The counters, the text and the phase of a turn, as they are stored with it.
 #[derive(Debug, Clone)]
@@ -14,7 +14,7 @@ pub(super) struct Progress {
     pub(super) seq: u64,
     /// `toolBatchId` of the last batch.
     pub(super) batch: u32,
-    /// Number of judged batches, including those without an accepted call.
+    /// Number of stored records of batches. A batch has one for each step of its judging.
     pub(super) judged: u32,
     /// The number of the current cycle, from 1.
     pub(super) cycle: u32,
@@ -26,6 +26,8 @@ pub(super) struct Progress {
     /// All text shown, in order.
     pub(super) shown: String,
     pub(super) usage: Usage,
+    /// A response was not read to its end, so tokens of it may be missing.
+    pub(super) is_cut: bool,
     pub(super) phase: Phase,
 }
 
@@ -41,8 +43,16 @@ impl Progress {
             tools_ms: 0,
             shown: String::new(),
             usage: Usage::default(),
+            is_cut: false,
             phase: Phase::new(phase),
         }
+    }
+
+    /// The tokens of all responses.
+    pub(super) fn usage(&self) -> TokenUsage {
+        let mut usage = TokenUsage::from(self.usage);
+        usage.incomplete = self.is_cut;
+        usage
     }
 }
 

@@ -205,9 +205,13 @@ pub enum Effect<R = TurnResult, T = TraceEvent> {
         idempotency_key: String,
         /// Limit of the result in bytes. The host need not report more.
         max_result_bytes: u64,
-        /// The arguments, an object. If the host's validator returned changed arguments, the host
-        /// uses those.
+        /// The arguments as the model wrote them, an object. If the host's validator returned
+        /// changed arguments, the host uses those.
         args: Json<'static>,
+        /// The arguments that the validator returned, if the signature is made of them. A host that
+        /// did not check this call itself checks `args`, and starts nothing
+        /// (`tool.invalid_arguments`) if other arguments come of it.
+        signed: Option<Json<'static>>,
     },
     /// Cancel a tool whose result is no longer needed.
     CancelTool {
@@ -277,6 +281,7 @@ impl<R, T> Effect<R, T> {
                 idempotency_key,
                 max_result_bytes,
                 args,
+                signed,
             } => Effect::RunTool {
                 call,
                 name,
@@ -285,6 +290,7 @@ impl<R, T> Effect<R, T> {
                 idempotency_key,
                 max_result_bytes,
                 args,
+                signed,
             },
             Self::CancelTool { call, reason } => Effect::CancelTool { call, reason },
             Self::Emit(event) => Effect::Emit(event),

@@ -35,8 +35,11 @@ record! {
         full_content "fullContent": String;
         /// The results of the calls, in order.
         tool_results "toolResults": Vec<ResultView>;
-        /// Signatures of all calls that were refused, each once.
+        /// Signatures of all calls that were refused, or that got the outcome of an earlier call of
+        /// this turn, each once.
         blocked_signatures "blockedSignatures": Vec<String>;
+        /// How often a call of these signatures came again without being executed again.
+        repeats "repeats": Vec<(String, u32)>;
         /// Tokens of all inferences.
         usage "usage": TokenUsage;
         /// Requests to the model, not counting retries.
@@ -59,6 +62,7 @@ impl TurnResult {
             full_content: String::new(),
             tool_results: Vec::new(),
             blocked_signatures: Vec::new(),
+            repeats: Vec::new(),
             usage: TokenUsage::default(),
             inferences: 0,
             repairs: Vec::new(),

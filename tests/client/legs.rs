@@ -14,7 +14,7 @@ use turnlock_client::{
     Approval, BoxFuture, Model, ResumeOptions, cancel_turn, resume_turn, run_turn,
 };
 
-use crate::lines::Reduction;
+use crate::lines::{Group, Reduction};
 use crate::platform::{self, Seen, sleep};
 use crate::site;
 use crate::turns::{Dead, Executed, TERMINAL, given, intervene, met, tools};
@@ -117,7 +117,12 @@ impl Legs<'_> {
             Some(turn.result().await)
         };
         let known = std::mem::take(&mut self.known);
-        let mut reduction = Reduction { scenario: self.scenario, known, lines: Vec::new() };
+        let mut reduction = Reduction {
+            scenario: self.scenario,
+            known,
+            lines: Vec::new(),
+            group: Group::default(),
+        };
         events.iter().for_each(|event| reduction.event(event));
         self.known = reduction.known;
         let lines = reduction.lines;

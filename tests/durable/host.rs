@@ -170,7 +170,9 @@ impl World {
         let args: Value = serde_json::from_str(&args.to_text()).expect("JSON");
         let verdict = match misfit(&tool["schema"], &args) {
             Some(errors) => Verdict::Invalid { errors },
-            None => Verdict::Valid { action: None, approval: tool["needsApproval"] == true },
+            None => {
+                Verdict::Valid { action: None, args: None, approval: tool["needsApproval"] == true }
+            }
         };
         let wait = self.latency();
         self.after(wait, What::Tell(leg, Input::Checked { call, verdict }));

@@ -288,7 +288,7 @@ impl Truth {
         let is_call = |logged: &&Logged| {
             logged.event["type"] == "tool_calls" && logged.event["toolBatchId"] == batch
         };
-        let found = life.log.iter().find(is_call).and_then(|logged| {
+        let found = life.log.iter().filter(is_call).find_map(|logged| {
             let calls = logged.event["toolCalls"].as_array()?;
             Some((logged, calls.iter().find(|call| call["id"] == id)?))
         });

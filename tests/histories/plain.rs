@@ -283,7 +283,7 @@ fn turns_with_it_go_on_alike() {
                         facts.insert(0, Input::ResponseEnded { inference, attempt });
                     }
                     Next::Effect(Effect::Check { call, .. }) => {
-                        let verdict = Verdict::Valid { action: None, approval: false };
+                        let verdict = Verdict::Valid { args: None, action: None, approval: false };
                         facts.insert(0, Input::Checked { call, verdict });
                     }
                     Next::Effect(Effect::RunTool { call, .. }) => {

@@ -65,10 +65,10 @@ export const bugs = [
   bug(
     'a resumed turn forgets what ran',
     BATCH,
-    `ledger.accept(call.signature.clone(), call.number);
+    `accept(call, ledger);
             call.settled = outcome`,
     (name) => `if call.fate == Fate::Recall || !${planted(name)} {
-                ledger.accept(call.signature.clone(), call.number);
+                accept(call, ledger);
             }
             call.settled = outcome`,
   ),
@@ -81,9 +81,10 @@ export const bugs = [
   ),
   bug(
     'a stop leaves tools running',
-    ...[MACHINE, 'State::Calling(calling) => calling.cancel(&mut self.record),'],
-    (name) => `State::Calling(_) if ${planted(name)} => {}
-            State::Calling(calling) => calling.cancel(&mut self.record),`,
+    ...[MACHINE, 'calling.cancel(&mut self.record);'],
+    (name) => `if !${planted(name)} {
+                    calling.cancel(&mut self.record);
+                }`,
   ),
   bug(
     'a stopped turn is a conflict',

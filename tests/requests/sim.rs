@@ -180,7 +180,7 @@ impl<'a> Sim<'a> {
                     Some(errors) => Verdict::Invalid { errors },
                     None => {
                         let approval = tool["needsApproval"] == true;
-                        Verdict::Valid { action: None, approval }
+                        Verdict::Valid { action: None, args: None, approval }
                     }
                 };
                 self.lanes.push(VecDeque::from([Input::Checked { call, verdict }]));

@@ -7,7 +7,7 @@ use turnlock::store::turn_key;
 use turnlock::turn::{RestoreOptions, Turn, TurnOptions};
 
 use crate::common::Random;
-use crate::lines::Reduction;
+use crate::lines::{Group, Reduction};
 use crate::sim::{Sim, options};
 use crate::store::Store;
 use crate::{history, met, unmet};
@@ -147,8 +147,10 @@ impl Legs<'_> {
             scenario: self.scenario,
             known: std::mem::take(&mut self.known),
             lines: Vec::new(),
+            group: Group::default(),
         };
         sim.events.iter().for_each(|event| reduction.event(event));
+        reduction.flush();
         let lines = reduction.lines;
         self.known = reduction.known;
         if sim.crashed != (leg["expect"]["crashed"] == true) {

@@ -16,6 +16,16 @@ pub struct Reduction<'a> {
     /// Signature → the call behind it.
     pub known: BTreeMap<String, String>,
     pub lines: Vec<String>,
+    pub group: Group,
+}
+
+/// What happens in one batch: it is told call by call, and written in the order of the calls.
+#[derive(Default)]
+pub struct Group {
+    head: String,
+    calls: Vec<(String, String)>,
+    refused: Vec<String>,
+    results: Vec<(String, String)>,
 }
 
 impl Reduction<'_> {
@@ -80,13 +90,74 @@ impl Reduction<'_> {
         all.iter().map(call).collect::<Vec<_>>().join("; ")
     }
 
+    /// Writes the lines of the batch.
+    pub fn flush(&mut self) {
+        let Group { head, calls, refused, mut results } = std::mem::take(&mut self.group);
+        let place = |id: &str| calls.iter().position(|(one, _)| one == id);
+        results.sort_by_key(|(id, _)| place(id));
+        let mut list = |kind: &str, all: Vec<&str>| {
+            if !all.is_empty() {
+                self.lines.push(format!("{head} {kind} {}", all.join("; ")));
+            }
+        };
+        list("tool_calls", calls.iter().map(|(_, line)| line.as_str()).collect());
+        refused.iter().for_each(|line| list("refused", vec![line]));
+        list("tool_results", results.iter().map(|(_, line)| line.as_str()).collect());
+    }
+
+    /// Takes an event of a batch. Returns whether it is one.
+    fn grouped(&mut self, event: &Value, head: &str) -> bool {
+        let kind = event["type"].as_str().unwrap();
+        let grouped = ["tool_calls", "refused", "tool_results"].contains(&kind);
+        if !grouped || self.group.head != head {
+            self.flush();
+            head.clone_into(&mut self.group.head);
+        }
+        match kind {
+            "tool_calls" => {
+                let [call] = &event["toolCalls"].as_array().unwrap()[..] else {
+                    panic!("each call is told by itself: {event}");
+                };
+                let line = self.call(call);
+                self.group.calls.push((call["id"].as_str().unwrap().to_owned(), line));
+            }
+            "tool_results" => {
+                let [result] = &event["toolResults"].as_array().unwrap()[..] else {
+                    panic!("each result is told by itself: {event}");
+                };
+                let id = result["toolCallId"].as_str().unwrap();
+                assert!(!self.group.results.iter().any(|(one, _)| one == id), "twice: {event}");
+                self.group.results.push((id.to_owned(), self.result(result)));
+            }
+            "refused" => {
+                let line = self.refused(event);
+                self.group.refused.push(line);
+            }
+            _ => {}
+        }
+        grouped
+    }
+
+    fn refused(&mut self, event: &Value) -> String {
+        let notice = event["notice"].as_str().unwrap();
+        assert!(!notice.is_empty());
+        let calls = self.calls(event);
+        for call in event["toolCalls"].as_array().unwrap() {
+            let args = canonical(&call["args"]);
+            assert!(args == "{}" || !notice.contains(&args), "the notice echoes");
+        }
+        self.blocked(event);
+        format!("{}: {calls}", event["reason"].as_str().unwrap())
+    }
+
     pub fn event(&mut self, event: &Value) {
         let kind = event["type"].as_str().unwrap();
-        let head = format!(
-            "{}/{} {kind}",
-            event["phase"].as_str().unwrap(),
-            event["toolBatchId"].as_u64().unwrap()
-        );
+        let (phase, batch) = (&event["phase"], &event["toolBatchId"]);
+        let head = format!("{}/{}", phase.as_str().unwrap(), batch.as_u64().unwrap());
+        if self.grouped(event, &head) {
+            return;
+        }
+        let head = format!("{head} {kind}");
         let rest = match kind {
             "text" | "reasoning" => {
                 let chunk = event["chunk"].as_str().unwrap();
@@ -103,27 +174,19 @@ impl Reduction<'_> {
             "paused" if event["approvals"].is_array() => {
                 format!("approvals: {}", self.calls(&json!({ "toolCalls": event["approvals"] })))
             }
-            "tool_calls" | "approval_required" => self.calls(event),
-            "tool_results" => {
-                let results = event["toolResults"].as_array().unwrap();
-                results.iter().map(|one| self.result(one)).collect::<Vec<_>>().join("; ")
-            }
-            "refused" => {
-                let notice = event["notice"].as_str().unwrap();
-                assert!(!notice.is_empty());
-                let calls = self.calls(event);
-                for call in event["toolCalls"].as_array().unwrap() {
-                    let args = canonical(&call["args"]);
-                    assert!(args == "{}" || !notice.contains(&args), "the notice echoes");
-                }
-                self.blocked(event);
-                format!("{}: {calls}", event["reason"].as_str().unwrap())
-            }
+            "approval_required" => self.calls(event),
             "complete" => {
                 let blocked = self.blocked(event);
                 let mut rest = event["fullContent"].to_string();
                 if !blocked.is_empty() {
                     rest += &format!(" blocked: {blocked}");
+                }
+                let repeats = event["repeats"].as_object().unwrap().iter();
+                let mut repeats: Vec<String> =
+                    repeats.map(|(one, times)| format!("{} ×{times}", self.known[one])).collect();
+                repeats.sort();
+                if !repeats.is_empty() {
+                    rest += &format!(" repeats: {}", repeats.join("; "));
                 }
                 if event["composed"] == true {
                     rest += " composed";

@@ -32,12 +32,13 @@ function toolOf({ defineTool, canonicalize }, name, tool, executed, die) {
   }
   return defineTool({
     description: name,
-    inputSchema: tool.schema ?? { type: 'object' },
+    inputSchema: tool.fills ? filling(tool.fills) : (tool.schema ?? { type: 'object' }),
     ...(tool.readOnly !== undefined && { readOnly: tool.readOnly }),
     ...(tool.idempotent !== undefined && { idempotent: tool.idempotent }),
     ...(tool.dedupe && { dedupe: tool.dedupe }),
     ...(tool.timeoutMs && { timeoutMs: tool.timeoutMs }),
     ...(tool.maxResultBytes && { maxResultBytes: tool.maxResultBytes }),
+    ...(tool.maxCalls && { maxCalls: tool.maxCalls }),
     ...(tool.reuseMs && { reuseMs: tool.reuseMs }),
     ...(tool.needsApproval && { needsApproval: true }),
     ...(tool.action && { action: (args) => String(args[tool.action]) }),
@@ -52,10 +53,21 @@ function toolOf({ defineTool, canonicalize }, name, tool, executed, die) {
   })
 }
 
+/** A schema of which the validator adds members that are not there. */
+const filling = (fills) => ({
+  '~standard': {
+    version: 1,
+    vendor: 'table',
+    validate: (args) => ({ value: { ...fills, ...args } }),
+  },
+})
+
 /** Events as lines. */
 class Reduction {
-  lines = []
+  #lines = []
   #known
+  /** What happens in one batch: it is told call by call, and written in the order of the calls. */
+  #group = { head: '', calls: [], refused: [], results: [] }
 
   /** `known`: signature → the call behind it, shared by the legs of a turn. */
   constructor(turnlock, scenario, known = new Map()) {
@@ -112,25 +124,14 @@ class Reduction {
           ? `approvals: ${event.approvals.map((call) => this.#call(call)).join('; ')}`
           : ''
       case 'approval_required':
-      case 'tool_calls':
         return event.toolCalls.map((call) => this.#call(call)).join('; ')
-      case 'tool_results':
-        return event.toolResults.map((result) => this.#result(result)).join('; ')
-      case 'refused': {
-        assert(event.notice.length > 0, 'an empty notice')
-        const calls = event.toolCalls.map((call) => this.#call(call)).join('; ')
-        for (const { args } of event.toolCalls) {
-          const text = this.canonical(args)
-          assert(text === '{}' || !event.notice.includes(text), 'the notice echoes')
-        }
-        this.#blocked(event.blockedSignatures)
-        return `${event.reason}: ${calls}`
-      }
       case 'complete': {
         assert(event.done === true, 'done')
         const blocked = this.#blocked(event.blockedSignatures).join('; ')
+        const times = ([one, times]) => `${this.#blocked([one])[0]} ×${times}`
+        const repeats = Object.entries(event.repeats).map(times).sort().join('; ')
         const rest = JSON.stringify(event.fullContent) + (blocked && ` blocked: ${blocked}`)
-        return rest + (event.composed ? ' composed' : '')
+        return rest + (repeats && ` repeats: ${repeats}`) + (event.composed ? ' composed' : '')
       }
       case 'cancelled':
         return JSON.stringify(event.reason)
@@ -141,16 +142,76 @@ class Reduction {
     }
   }
 
+  /** The lines of all events. */
+  get lines() {
+    this.#flush()
+    return this.#lines
+  }
+
+  #flush() {
+    const { head, calls, refused, results } = this.#group
+    this.#group = { head: '', calls: [], refused: [], results: [] }
+    const place = (id) => calls.findIndex(([one]) => one === id)
+    results.sort(([a], [b]) => place(a) - place(b))
+    const list = (kind, all) => {
+      if (all.length > 0) this.#lines.push(`${head} ${kind} ${all.join('; ')}`)
+    }
+    list(
+      'tool_calls',
+      calls.map(([, line]) => line),
+    )
+    for (const line of refused) list('refused', [line])
+    list(
+      'tool_results',
+      results.map(([, line]) => line),
+    )
+  }
+
+  #refused(event) {
+    assert(event.notice.length > 0, 'an empty notice')
+    const calls = event.toolCalls.map((call) => this.#call(call)).join('; ')
+    for (const { args } of event.toolCalls) {
+      const text = this.canonical(args)
+      assert(text === '{}' || !event.notice.includes(text), 'the notice echoes')
+    }
+    this.#blocked(event.blockedSignatures)
+    return `${event.reason}: ${calls}`
+  }
+
+  /** Takes an event of a batch. Returns whether it is one. */
+  #grouped(event, head) {
+    const grouped = ['tool_calls', 'refused', 'tool_results'].includes(event.type)
+    if (!grouped || this.#group.head !== head) {
+      this.#flush()
+      this.#group.head = head
+    }
+    const { calls, refused, results } = this.#group
+    if (event.type === 'refused') refused.push(this.#refused(event))
+    if (event.type === 'tool_calls') {
+      const [call, more] = event.toolCalls
+      assert(call && !more, 'each call is told by itself')
+      calls.push([call.id, this.#call(call)])
+    }
+    if (event.type === 'tool_results') {
+      const [result, more] = event.toolResults
+      assert(result && !more, 'each result is told by itself')
+      assert(!results.some(([id]) => id === result.toolCallId), 'a result twice')
+      results.push([result.toolCallId, this.#result(result)])
+    }
+    return grouped
+  }
+
   take(event) {
+    if (this.#grouped(event, `${event.phase}/${event.toolBatchId}`)) return
     const head = `${event.phase}/${event.toolBatchId} ${event.type}`
     if (event.type === 'text' || event.type === 'reasoning') {
-      const last = this.lines.at(-1)
+      const last = this.#lines.at(-1)
       const said = last?.startsWith(`${head} `)
-        ? JSON.parse(this.lines.pop().slice(head.length))
+        ? JSON.parse(this.#lines.pop().slice(head.length))
         : ''
-      this.lines.push(`${head} ${JSON.stringify(said + event.chunk)}`)
+      this.#lines.push(`${head} ${JSON.stringify(said + event.chunk)}`)
     } else {
-      this.lines.push(`${head} ${this.#rest(event)}`.trim())
+      this.#lines.push(`${head} ${this.#rest(event)}`.trim())
     }
   }
 }

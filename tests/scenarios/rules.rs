@@ -30,9 +30,18 @@ pub fn invariants(sim: &Sim<'_>) {
         last = phase;
     }
     let policy = |key: &str, default| sim.scenario["policy"][key].as_u64().unwrap_or(default);
+    for event in sim.events.iter().filter(|event| event["type"] == "phase_start") {
+        let wanted = match event["phase"].as_str().unwrap() {
+            "tool_phase" => json!(policy("maxTools", 1)),
+            "action_phase" if has_action_tools(sim) => json!(policy("actionMaxTools", 1)),
+            "action_phase" => json!(0),
+            _ => Value::Null,
+        };
+        assert_eq!(event["maxTools"], wanted, "what may still run: {event}");
+    }
     assert!(cycles <= policy("maxCycles", 1));
     if sim.scenario["mode"] != "unified" {
-        let hybrid = sim.scenario["policy"]["actionTools"].is_array();
+        let hybrid = has_action_tools(sim);
         let action = if hybrid { policy("actionMaxTools", 1) } else { 0 };
         let most = (policy("maxTools", 1) + action) * cycles;
         assert!(sim.executed.len() as u64 <= most, "more executions than the budget");
@@ -40,6 +49,13 @@ pub fn invariants(sim: &Sim<'_>) {
             let in_action = pair[1]["type"] == "tool_calls" && pair[1]["phase"] == "action_phase";
             assert!(!in_action || hybrid, "a call in a phase without tools");
         }
+    }
+}
+
+fn has_action_tools(sim: &Sim<'_>) -> bool {
+    match &sim.scenario["policy"]["actionTools"] {
+        Value::Array(names) => !names.is_empty(),
+        other => other.is_string(),
     }
 }
 
@@ -121,7 +137,7 @@ pub fn random_scenario(random: &mut Random) -> Value {
         "policy": {
             "maxTools": random.below(4), "actionMaxTools": random.below(3),
             "freeze": (["auto", "first_call", "batch"][random.below(3)]),
-            "actionTools": pick(random, &[json!([]), json!(["list"]), json!(["poll", "send"])]),
+            "actionTools": pick(random, &[json!([]), json!(["list"]), json!(["poll", "send"]), json!("readOnly"), json!("*")]),
             "maxCycles": 1 + random.below(2), "maxSteps": 1 + random.below(5),
             "pauseAfterTools": random.below(8) == 0,
             "resultsAs": (["system_box", "native"][random.below(2)]),
@@ -166,8 +182,11 @@ pub fn rules(sim: &Sim<'_>) {
         events.flat_map(of).collect()
     };
     let calls = ids("tool_calls", "toolCalls", "id");
-    assert_eq!(calls, ids("tool_results", "toolResults", "toolCallId"));
+    let results = ids("tool_results", "toolResults", "toolCallId");
     let distinct: BTreeSet<_> = calls.iter().collect();
+    assert_eq!(distinct, results.iter().collect());
+    assert_eq!(calls.len(), results.len(), "a call with two outcomes");
+    told_one_by_one(sim);
     assert_eq!(distinct.len(), calls.len(), "two outcomes under one key");
     // What was shown is what the result holds.
     let said = |event: &Value| {
@@ -180,4 +199,21 @@ pub fn rules(sim: &Sim<'_>) {
         let answered = sim.events.iter().any(|event| event["phase"] == "action_phase");
         assert!(!answered || !result["text"].as_str().unwrap().trim().is_empty(), "no answer");
     }
+}
+
+/// Each call and each result is an event, and a call comes before its result.
+fn told_one_by_one(sim: &Sim<'_>) {
+    let mut open = BTreeSet::new();
+    for event in &sim.events {
+        let one = |list: &str, id: &str| {
+            let [one] = &event[list].as_array().unwrap()[..] else { panic!("{event}") };
+            format!("{}/{}", event["toolBatchId"], one[id])
+        };
+        match event["type"].as_str().unwrap() {
+            "tool_calls" => assert!(open.insert(one("toolCalls", "id"))),
+            "tool_results" => assert!(open.remove(&one("toolResults", "toolCallId"))),
+            _ => {}
+        }
+    }
+    assert!(open.is_empty(), "{open:?} have no result");
 }

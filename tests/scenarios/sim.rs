@@ -59,7 +59,7 @@ pub fn options(scenario: &Value, dialect: &str) -> Value {
             json!({ "name": name, "description": name, "inputSchema": tool["schema"],
                     "readOnly": tool["readOnly"], "idempotent": tool["idempotent"],
                     "dedupe": tool["dedupe"], "timeoutMs": tool["timeoutMs"],
-                    "maxResultBytes": tool["maxResultBytes"], "reuseMs": tool["reuseMs"],
+                    "maxResultBytes": tool["maxResultBytes"], "reuseMs": tool["reuseMs"], "maxCalls": tool["maxCalls"],
                     "checks": true })
         })
         .collect();
@@ -199,7 +199,9 @@ impl<'a> Sim<'a> {
                 self.lanes.retain(|lane| of(lane) != Some(inference));
             }
             Effect::Check { call, name, args } => self.check(call, &name, &args),
-            Effect::RunTool { call, name, args, .. } => self.run_tool(call, &name, &args),
+            Effect::RunTool { call, name, args, signed, .. } => {
+                self.run_tool(call, &name, signed.as_ref().unwrap_or(&args));
+            }
             Effect::CancelTool { call, .. } => {
                 assert!(self.open_tools.remove(&call).is_some(), "a tool that is not running");
                 self.lanes.push(VecDeque::from([late(call)]));
@@ -247,7 +249,12 @@ impl<'a> Sim<'a> {
                     other => other.to_string(),
                 });
                 self.checked_actions.extend(action.clone().map(|action| (call, action)));
-                Verdict::Valid { action, approval: tool["needsApproval"] == true }
+                let args = tool["fills"].as_object().map(|fills| {
+                    let mut filled = fills.clone();
+                    filled.extend(args.as_object().unwrap().clone());
+                    Json::parse_str(&Value::Object(filled).to_string()).unwrap().into_owned()
+                });
+                Verdict::Valid { action, args, approval: tool["needsApproval"] == true }
             }
         };
         self.lanes.push(VecDeque::from([Input::Checked { call, verdict }]));
@@ -313,6 +320,10 @@ impl<'a> Sim<'a> {
         for (now, fact) in &self.tape {
             turn.handle(*now, fact.clone());
             drain(&mut turn);
+        }
+        if self.crashed {
+            // Nothing was polled behind the effect that killed the process.
+            effects.truncate(self.effects.len());
         }
         assert_eq!(effects, self.effects);
         self.small();

@@ -88,6 +88,7 @@ export function createApp({ env, store }) {
       },
     },
     '/values': { twoStage: { enabled: true, default: true, maxTools: 3 } },
+    '/ceiling': { policy: { maxTools: 2 } },
     '/policy': { twoStage: () => ({ maxTools: 4 }), policy: { maxTools: 2, resultsAs: 'native' } },
     '/stop': { clientGone: 'stop' },
     '/quick': { limits: { keepAliveMs: 5 } },

@@ -217,6 +217,20 @@ export const routes = {
     assert.equal(host.receiver.ran(clamped.session).length, 1, 'clamped')
   },
 
+  async 'the budget of the policy is the ceiling where twoStage names none'(host) {
+    const run = async (policy) => {
+      const client = new Client(host.url, { base: '/ceiling', script: 'list-then-read' })
+      const { events } = await client.run(policy === undefined ? {} : { policy })
+      const [{ maxTools }] = events.filter(({ type }) => type === 'phase_start')
+      return [maxTools, host.receiver.ran(client.session).length]
+    }
+    // A variable of the environment takes precedence over values in the code.
+    const most = host.maxTools > 1 ? host.maxTools : 2
+    assert.deepEqual(await run(), [2, 2])
+    assert.deepEqual(await run({ maxTools: 900 }), [most, 2])
+    assert.deepEqual(await run({ maxTools: 1 }), [1, 1])
+  },
+
   async 'the policy of the server holds: a body chooses two members and no other'(host) {
     const client = new Client(host.url, { base: '/policy', script: 'parallel' })
     await client.run({ policy: { maxTools: 9, resultsAs: 'system_box', freeze: 'first_call' } })

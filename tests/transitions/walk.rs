@@ -17,7 +17,7 @@ use crate::store::{Answer, Commit, Kept};
 use crate::stream::{Delta, ErrorClass, FinishReason, StreamError};
 use crate::tool::Outcome;
 
-const STATES: [&str; 6] = ["Idle", "Asking", "Waiting", "Checking", "Running", "Over"];
+const STATES: [&str; 7] = ["Idle", "Asking", "Waiting", "Taking", "Checking", "Running", "Over"];
 const HOSTS: u64 = 30_000;
 
 /// By input and state: the states that follow.
@@ -64,6 +64,7 @@ impl Random {
 
 fn options(random: &mut Random) -> String {
     let mode = random.pick(&["two_stage", "unified"]);
+    let freeze = random.pick(&["auto", "auto", "first_call", "batch"]);
     let (tools, steps, cycles) = (random.below(4), 1 + random.below(3), 1 + random.below(2));
     let allowed = random.pick(&["", "\"read\"", "\"read\",\"send\""]);
     let pause = random.one(6);
@@ -73,7 +74,7 @@ fn options(random: &mut Random) -> String {
     format!(
         r#"{{"dialect":"openai-chat","mode":"{mode}","requestId":"r","maxRetries":{retries},
             "secret":"00112233445566778899aabbccddeeff","messages":[{{"role":"user","content":"go"}}],
-            "policy":{{"maxTools":{tools},"maxSteps":{steps},"maxCycles":{cycles},
+            "policy":{{"freeze":"{freeze}","maxTools":{tools},"maxSteps":{steps},"maxCycles":{cycles},
                 "actionTools":[{allowed}],"pauseAfterTools":{pause}}},
             "keep":{{"owner":"0123456789abcdef"}},
             "tools":[{{"name":"read","readOnly":true{reads}}},{{"name":"send"{sends}}}]}}"#
@@ -153,7 +154,7 @@ impl Host {
     fn verdict(&mut self) -> Verdict {
         match self.random.below(4) {
             0 => Verdict::Invalid { errors: String::new() },
-            one => Verdict::Valid { action: None, approval: one == 1 },
+            one => Verdict::Valid { action: None, args: None, approval: one == 1 },
         }
     }
 
@@ -161,8 +162,10 @@ impl Host {
         match effect {
             Effect::Fetch { inference, attempt, .. } => {
                 self.inference = (inference, attempt);
-                let deltas = self.deltas();
+                let mut deltas = self.deltas();
+                let rest = deltas.split_off(self.random.below(deltas.len() + 1));
                 self.coming.push_back(Input::Deltas { inference, attempt, deltas });
+                self.coming.push_back(Input::Deltas { inference, attempt, deltas: rest });
                 self.coming.push_back(Input::ResponseEnded { inference, attempt });
             }
             Effect::Check { call, .. } => {

@@ -6,7 +6,7 @@ const PHASES = {
   action_phase: ({ actionTools, actionMaxTools }) => [
     'Action phase',
     actionTools.length
-      ? `the model answers; at most ${many(actionMaxTools, 'call')} of ${actionTools.join(', ')}`
+      ? `the model answers; at most ${many(actionMaxTools, 'call')} of ${[actionTools].flat().join(', ')}`
       : 'no tools; the model answers',
   ],
   unified: ({ maxSteps }) => [

@@ -131,6 +131,7 @@ impl<M: Asks> Perform<M> for Asked<M> {
                 idempotency_key,
                 max_result_bytes,
                 args,
+                signed,
             } => {
                 let report = self.inputs.clone();
                 let context = ToolContext {
@@ -143,7 +144,7 @@ impl<M: Asks> Perform<M> for Asked<M> {
                     report: Arc::new(move |text| progress(&report, call, &text)),
                 };
                 let signal = context.signal.clone();
-                let settling = self.settling(call, &name, args, context);
+                let settling = self.settling(call, &name, (args, signed), context);
                 let handle = tasks.start(self.settle(call, max_result_bytes, settling));
                 self.under_way.tools.insert(call, (handle, signal));
             }
@@ -227,12 +228,18 @@ impl<M: Asks> Asked<M> {
         &self,
         call: u32,
         name: &str,
-        args: Json<'static>,
+        (args, signed): (Json<'static>, Option<Json<'static>>),
         context: ToolContext,
     ) -> impl Future<Output = Settled> + MaybeSend + 'static {
         let tool = self.find(name).cloned();
         // Checked by another owner of the turn: the tool of this one may take other arguments.
         let verdict = (!self.under_way.checked.contains(&call)).then(|| self.verdict(name, &args));
+        let changed = || "its validator makes other arguments of them".to_owned();
+        let verdict = match (verdict, signed) {
+            // Its validator changed them; the checks of this driver change nothing.
+            (Some(Verdict::Valid { .. }), Some(_)) => Some(Verdict::Invalid { errors: changed() }),
+            (verdict, _) => verdict,
+        };
         async move {
             if let Some(Verdict::Invalid { errors }) = verdict {
                 let words = "the tool that the turn was resumed with does not take them";

@@ -184,6 +184,8 @@ impl Tool {
         timeout_ms(ms: u64) => Some(ms);
         /// Bytes of the result as JSON. Default `policy.max_tool_result_bytes`.
         max_result_bytes(bytes: u64) => Some(bytes);
+        /// Maximum calls that are executed in one turn. Default: the budgets of the phases.
+        max_calls(calls: u32) => Some(calls);
         /// Read-only tools, with a store: milliseconds for which another turn of the tenant may use
         /// an outcome of the same signature instead of executing. Default never.
         reuse_ms(ms: u64) => Some(ms);
@@ -270,6 +272,7 @@ impl Tool {
             self.checks.iter().try_for_each(|check| check(args))?;
             Ok(Verdict::Valid {
                 action: self.action.as_ref().and_then(|action| action(args)),
+                args: None,
                 approval: self.approval.as_ref().is_some_and(|asks| asks(args)),
             })
         });

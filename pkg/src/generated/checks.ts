@@ -7,7 +7,7 @@ export const PLAIN_DIALECTS: readonly string[] = ['openai-chat', 'deepseek', 'gr
 export const POLICY: Checks = {
   maxTools: { whole: [0, 1000] },
   freeze: { names: 'auto first_call batch' },
-  actionTools: { list: 'text' },
+  actionTools: 0,
   actionMaxTools: { whole: [0, 1000] },
   maxCycles: { whole: [1, 2] },
   pauseAfterTools: 'flag',
@@ -30,6 +30,7 @@ export const TOOL_SPEC: Checks = {
   dedupe: { names: 'block replay allow' },
   timeoutMs: { whole: [1] },
   maxResultBytes: { whole: [1] },
+  maxCalls: { whole: [1, 1000] },
   checks: 'flag',
   reuseMs: { whole: [1] },
 }

@@ -34,6 +34,11 @@ export interface ToolSpec {
   timeoutMs?: number | undefined
   /** Maximum bytes of a result. From 1. @defaultValue `policy.maxToolResultBytes` */
   maxResultBytes?: number | undefined
+  /**
+   * Maximum calls of this tool that are executed in one turn. 1 to 1000.
+   * @defaultValue only the budgets of the phases
+   */
+  maxCalls?: number | undefined
   /** Whether the host checks the arguments, or derives an action from them. @defaultValue false */
   checks?: boolean | undefined
   /**
@@ -90,6 +95,8 @@ export interface Usage {
   cachedInputTokens?: number
   /** The output tokens of the reasoning, if the provider reports them. */
   reasoningTokens?: number
+  /** Whether a response was not read to its end, so that tokens of it may be missing. */
+  incomplete?: true
 }
 
 /** More about a failure. */

@@ -86,6 +86,7 @@ export const TOOL_OPTIONS: Rows = {
   dedupe: 0,
   timeoutMs: 0,
   maxResultBytes: 0,
+  maxCalls: 0,
 }
 
 export const BUNDLE_LIMITS: Rows = { max_fields: 0, max_diffs: 0, max_bytes: 0 }

@@ -70,7 +70,11 @@ export interface TwoStageValues {
    * @defaultValue true
    */
   default?: boolean | undefined
-  /** Maximum and default of the tool calls that a request may ask for. 0 to 999. @defaultValue 1 */
+  /**
+   * Maximum and default of the tool calls that a request may ask for. Without it,
+   * `policy.maxTools`. 0 to 999.
+   * @defaultValue 1
+   */
   maxTools?: number | undefined
 }
 

@@ -43,4 +43,9 @@ export interface ToolOptions<S extends JsonSchema | StandardSchema = JsonSchema>
    * @defaultValue `policy.maxToolResultBytes`
    */
   maxResultBytes?: number | undefined
+  /**
+   * Maximum calls of this tool that are executed in one turn. 1 to 1000.
+   * @defaultValue only the budgets of the phases
+   */
+  maxCalls?: number | undefined
 }

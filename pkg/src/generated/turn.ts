@@ -78,8 +78,12 @@ export interface Policy {
   maxTools?: number | undefined
   /** When the tool phase stops reading a response. @defaultValue "auto" */
   freeze?: Freeze | undefined
-  /** Names of the tools of the action phase; an empty list allows none. @defaultValue [] */
-  actionTools?: string[] | undefined
+  /**
+   * The tools of the action phase: names, `readOnly` for every read-only tool, or `*` for all. An
+   * empty list allows none.
+   * @defaultValue []
+   */
+  actionTools?: string[] | 'readOnly' | '*' | undefined
   /**
    * Maximum calls executed in the action phase of a cycle, if it has tools. 0 to 1000.
    * @defaultValue 1
@@ -117,8 +121,9 @@ export interface Policy {
 /**
  * When the tool phase stops reading a response.
  *
- * - `auto`: At the first complete call if the budget has one call left, otherwise at the end of the
- *   response.
+ * - `auto`: At its end. A call starts as soon as it is complete; once the budget is spent, the rest
+ *   is read only beside the tools: at most 8 further calls and 16 KiB, and for 250 ms after the
+ *   last tool has settled. What is cut off makes `usage.incomplete` true.
  * - `first_call`: At the first complete call.
  * - `batch`: At the end of the response.
  */
@@ -199,6 +204,11 @@ export type TurnEventKind =
       type: 'phase_start'
       /** Whether the phase continues. Discard the text of its unfinished inference. */
       resumed?: true
+      /**
+       * How many calls may still run in the phase: what the policy and the host grant, less those
+       * that ran. Not in unified mode.
+       */
+      maxTools?: number
     }
   /** A phase ends; another one or the end of the turn follows. */
   | {
@@ -217,7 +227,8 @@ export type TurnEventKind =
       chunk: string
     }
   /**
-   * Calls that are executed now or use another call's outcome; in unified mode, also refused calls.
+   * A call that is executed now or uses another call's outcome; in unified mode, also a refused
+   * call.
    */
   | {
       type: 'tool_calls'
@@ -234,7 +245,7 @@ export type TurnEventKind =
       /** The progress data. */
       data: unknown
     }
-  /** The results of these calls, in the same order. */
+  /** The result of a call, as soon as it is there. */
   | {
       type: 'tool_results'
       /** The results. */
@@ -249,7 +260,7 @@ export type TurnEventKind =
       reason: RefusalReason
       /** The notice for the model. */
       notice: string
-      /** Signatures of all calls refused so far in this turn. */
+      /** Signatures of all calls of this turn that were refused or replayed so far. */
       blockedSignatures: string[]
     }
   /** Calls that the user must approve; the turn pauses. */
@@ -274,8 +285,13 @@ export type TurnEventKind =
       fullContent: string
       /** Tokens of all inferences. */
       usage: Usage
-      /** Signatures of all calls refused in this turn. */
+      /**
+       * Signatures of all calls of this turn that were refused, or that got the outcome of an
+       * earlier call, each once.
+       */
       blockedSignatures: string[]
+      /** How often a call of these signatures came again without being executed again. */
+      repeats: Record<string, number>
       /** Whether the answer was composed from the tool results, because the model gave none. */
       composed?: true
     }
@@ -371,8 +387,13 @@ export interface TurnResult {
   fullContent: string
   /** The results of the calls, in order. */
   toolResults: ToolResult[]
-  /** Signatures of all calls that were refused, each once. */
+  /**
+   * Signatures of all calls that were refused, or that got the outcome of an earlier call of this
+   * turn, each once.
+   */
   blockedSignatures: string[]
+  /** How often a call of these signatures came again without being executed again. */
+  repeats: Record<string, number>
   /** Tokens of all inferences. */
   usage: Usage
   /** Requests to the model, not counting retries. */

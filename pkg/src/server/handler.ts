@@ -153,7 +153,10 @@ class Exchange<S extends Session> {
   #twoStage(): Promise<TwoStage> {
     const report = (error: unknown) => this.#report(error)
     const { twoStage } = this.#settings
-    return (this.#switches ??= twoStageFor(twoStage, this.#request, this.#context.env, report))
+    return (this.#switches ??= twoStageFor(
+      ...([twoStage, this.#request, this.#context.env, report] as const),
+      this.#settings.policy?.maxTools,
+    ))
   }
 
   async #authorize(): Promise<S | Response> {

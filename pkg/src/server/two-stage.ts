@@ -36,13 +36,15 @@ const WORDS: Record<string, boolean> = {
  * callback, the environment, its values, the defaults. The environment can therefore override a
  * constant in the code without a rebuild.
  *
- * Values that cannot be read are skipped and reported to `report`.
+ * Values that cannot be read are skipped and reported to `report`. `most`: `maxTools` where nothing
+ * says it, the policy's of the host.
  */
 export async function twoStageFor(
   option: TwoStageOption,
   request: Request,
   env: Environment | undefined,
   report: (error: unknown) => void,
+  most: number = DEFAULTS.maxTools,
 ): Promise<TwoStage> {
   const called = typeof option === 'function' ? await option(request, env) : {}
   const values = typeof option === 'function' ? {} : option
@@ -67,7 +69,7 @@ export async function twoStageFor(
   return {
     enabled: first('enabled', readSwitch, DEFAULTS.enabled),
     default: first('default', readSwitch, DEFAULTS.default),
-    maxTools: first('maxTools', readCount, DEFAULTS.maxTools),
+    maxTools: first('maxTools', readCount, most),
   }
 }
 

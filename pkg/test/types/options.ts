@@ -111,6 +111,7 @@ export const TOOL_SPEC: Partial<ToolSpec> = {
   dedupe: undefined,
   timeoutMs: undefined,
   maxResultBytes: undefined,
+  maxCalls: undefined,
   checks: undefined,
   reuseMs: undefined,
 }
@@ -360,6 +361,7 @@ export const TOOL_OPTIONS: Partial<ToolOptions> = {
   dedupe: undefined,
   timeoutMs: undefined,
   maxResultBytes: undefined,
+  maxCalls: undefined,
 }
 
 export const BUNDLE_SETTINGS: Partial<BundleSettings> = {

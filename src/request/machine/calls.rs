@@ -13,8 +13,8 @@ use crate::json::{Json, object};
 use crate::limits;
 use crate::signature::hex;
 use crate::tool::{
-    Call, CallBatch, Fate, Need, Outcome, Refusal, Rules, Settled, Status, Terms, ToolError,
-    Verdict,
+    Call, CallBatch, Fate, Need, Outcome, Refusal, Replays, Rules, Settled, Status, Terms,
+    ToolError, Verdict,
 };
 use crate::turn::{CancelReason, Effect};
 
@@ -44,7 +44,8 @@ impl PassOptions {
 
     fn rules(&self, budget: u64) -> Rules<'_> {
         let budget = u32::try_from(budget).unwrap_or(u32::MAX);
-        Rules { tools_on: true, allow: self.policy.allow.as_deref(), budget }
+        let allow = self.policy.allow.as_deref();
+        Rules { tools_on: true, allow, reads_only: false, budget }
     }
 
     fn terms(&self, budget: u64, tools_ms: u64) -> Terms<'_> {
@@ -52,7 +53,8 @@ impl PassOptions {
             tools: &self.tools,
             rules: self.rules(budget),
             asks_user: false,
-            replays: false,
+            replays: Replays::Never,
+            further: u32::MAX,
             has_other_phase: false,
             timeout_ms: self.policy.tool_timeout_ms,
             result_bytes: self.policy.max_tool_result_bytes,
@@ -126,6 +128,13 @@ impl Pass {
 
     pub(super) fn checked(&mut self, number: u32, verdict: Verdict) {
         let State::Calling(batch) = &mut self.state else { return };
+        // What is recorded of a pass, and found again by its signature, is what the model wrote.
+        let verdict = match verdict {
+            Verdict::Valid { action, approval, .. } => {
+                Verdict::Valid { action, args: None, approval }
+            }
+            invalid => invalid,
+        };
         if batch.checked(number, verdict, None, |_| None).is_some() {
             self.judge_when_checked();
         }
@@ -177,6 +186,7 @@ impl Pass {
             idempotency_key: hex(&Sha256::digest(parts.to_text().as_bytes())),
             max_result_bytes: call.result_bytes(),
             args: call.view().args.clone(),
+            signed: None,
         });
     }
 
@@ -192,7 +202,7 @@ impl Pass {
     pub(super) fn calls_timed_out(&mut self) {
         let State::Calling(batch) = &mut self.state else { return };
         if !batch.is_judged() {
-            batch.stop_checks();
+            batch.time_out(self.now);
             return self.judge_when_checked();
         }
         for call in batch.time_out(self.now) {

@@ -35,6 +35,8 @@ pub(crate) struct Call {
     pub(super) number: u32,
     pub(super) view: CallView,
     pub(super) signature: Signature,
+    /// The model's own arguments and their signature, if the validator made others of them.
+    pub(super) raw: Option<(Json<'static>, Signature)>,
     /// The value of the tool's `action(args)`, which is part of the signature.
     pub(super) action: Option<String>,
     /// The arguments are valid, as far as they were checked.
@@ -48,6 +50,8 @@ pub(crate) struct Call {
     pub(super) fate: Fate,
     /// The outcome and its duration in milliseconds.
     pub(super) settled: Option<(Outcome, u64)>,
+    /// The outcome was shown.
+    pub(super) told: bool,
 }
 
 /// Whether the user must approve a call, or has decided on it.
@@ -120,6 +124,7 @@ impl Call {
         Self {
             number,
             signature: Signature::kept(&view.signature),
+            raw: None,
             view,
             action: None,
             valid: true,
@@ -130,6 +135,7 @@ impl Call {
             since: 0,
             fate,
             settled: None,
+            told: false,
         }
     }
 
@@ -143,12 +149,50 @@ impl Call {
         Self { read_only, may_run_again, ..self }
     }
 
-    /// Sets the action, which is part of the signature.
-    pub(crate) fn with_action(self, action: Option<String>, project: Option<&str>) -> Self {
-        let CallView { name, args, .. } = &self.view;
-        let signature = Signature::new(name, action.as_deref(), args, project);
-        let view = CallView { signature: signature.as_str().to_owned(), ..self.view };
-        Self { action, signature, view, ..self }
+    /// Sets the action, which is part of the signature, and the arguments that the validator
+    /// returned.
+    pub(crate) fn checked(
+        self,
+        action: Option<String>,
+        args: Option<Json<'static>>,
+        project: Option<&str>,
+    ) -> Self {
+        let sign =
+            |args: &Json<'_>| Signature::new(&self.view.name, action.as_deref(), args, project);
+        let mut signature = sign(&self.view.args);
+        let changed = args.map(|args| (sign(&args), args)).filter(|(one, _)| *one != signature);
+        let (mut view, mut raw) = (self.view.clone(), None);
+        if let Some((signed, args)) = changed {
+            raw = Some((std::mem::replace(&mut view.args, args), signature));
+            signature = signed;
+        }
+        signature.as_str().clone_into(&mut view.signature);
+        Self { action, signature, view, raw, ..self }
+    }
+
+    /// Sets the model's own arguments of a stored call, and their signature.
+    pub(crate) fn with_raw(self, raw: Option<(Json<'static>, String)>) -> Self {
+        Self { raw: raw.map(|(args, signature)| (args, Signature::kept(&signature))), ..self }
+    }
+
+    /// Sets the action of a stored call.
+    pub(crate) fn with_action(self, action: Option<String>) -> Self {
+        Self { action, ..self }
+    }
+
+    /// The arguments as the model wrote them.
+    pub(crate) fn raw_args(&self) -> &Json<'static> {
+        self.raw.as_ref().map_or(&self.view.args, |(args, _)| args)
+    }
+
+    /// The model's own arguments and their signature, if the validator made others of them.
+    pub(crate) fn raw(&self) -> Option<&(Json<'static>, Signature)> {
+        self.raw.as_ref()
+    }
+
+    /// The signature, and that of the model's own arguments.
+    pub(crate) fn signatures(&self) -> impl Iterator<Item = &Signature> {
+        [&self.signature].into_iter().chain(self.raw.as_ref().map(|(_, raw)| raw))
     }
 
     pub(crate) fn number(&self) -> u32 {
@@ -161,10 +205,6 @@ impl Call {
 
     pub(crate) fn action(&self) -> Option<&str> {
         self.action.as_deref()
-    }
-
-    pub(crate) fn signature(&self) -> &Signature {
-        &self.signature
     }
 
     pub(crate) fn is_read_only(&self) -> bool {

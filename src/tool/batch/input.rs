@@ -1,12 +1,17 @@
 //! What a host says of a call.
 
+use crate::json::Json;
+
 /// The host's verdict on the arguments of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
     /// The arguments match the schema.
     Valid {
         /// The return value of the tool's `action(args)`, for the signature.
         action: Option<String>,
+        /// The arguments that the validator returned, if they are JSON: the signature is made of
+        /// them. `None`: of the arguments as the model wrote them.
+        args: Option<Json<'static>>,
         /// Whether the user must approve the call.
         approval: bool,
     },

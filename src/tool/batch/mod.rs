@@ -11,17 +11,27 @@ pub(crate) use call::{Call, Fate, Need};
 pub use input::{Settled, Verdict};
 
 use super::{Dedupe, Ledger, Outcome, Refusal, Registry, Rules, Ruling, Status, ToolSpec, judge};
+use crate::signature::Signature;
 use call::{Approval, Limits};
 
-/// Calls that are executed together.
-#[derive(Debug, Clone)]
+/// The calls of one response. They are judged one after the other, in the model's order, as soon as
+/// nothing is missing, and more may come meanwhile.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct CallBatch {
     /// In the model's order.
     calls: Vec<Call>,
-    /// When the calls were judged.
+    /// How many calls are judged, from the first on.
+    judged: usize,
+    /// How many calls were judged after the budget was spent.
+    further: u32,
+    /// When the time of the checks is over.
+    checks_until: u64,
+    /// Since when tools run, while any does.
     since: Option<u64>,
-    /// When the time of the checks is over; once the calls are judged, the time of all calls.
-    deadline: u64,
+    /// Milliseconds for which tools ran before.
+    ran_ms: u64,
+    /// Milliseconds for which tools may run.
+    total_ms: u64,
 }
 
 /// What the rulings on calls depend on. Times are milliseconds.
@@ -31,8 +41,10 @@ pub(crate) struct Terms<'a> {
     pub(crate) rules: Rules<'a>,
     /// Whether the user can be asked for an approval. Otherwise a call that needs one is refused.
     pub(crate) asks_user: bool,
-    /// Whether a repeated call gets the outcome of the first. Otherwise it is refused.
-    pub(crate) replays: bool,
+    /// Which repeated calls get the outcome of the first. Others are refused.
+    pub(crate) replays: Replays,
+    /// How many calls are judged after the budget is spent. Those behind them are dropped.
+    pub(crate) further: u32,
     /// Whether a refused call might be accepted in another phase.
     pub(crate) has_other_phase: bool,
     pub(crate) timeout_ms: u64,
@@ -46,20 +58,43 @@ pub(crate) struct Terms<'a> {
     pub(crate) total_ms: u64,
 }
 
+/// Which repeated calls get the outcome of the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Replays {
+    /// None.
+    Never,
+    /// Those of tools for which the host has set so.
+    IfSet,
+    /// Those, and those of other read-only tools.
+    Usual,
+}
+
 /// Checks.
 impl CallBatch {
     /// Makes a batch of calls. `need` returns what a call with valid arguments needs before it is
     /// judged. The checks end at `deadline`.
     pub(crate) fn new(
-        mut calls: Vec<Call>,
+        calls: Vec<Call>,
         deadline: u64,
         need: impl Fn(&Call) -> Option<Need>,
     ) -> Self {
-        let open = |call: &&mut Call| call.valid && call.fate == Fate::Unjudged(None);
-        for call in calls.iter_mut().filter(open) {
-            call.fate = Fate::Unjudged(need(call));
+        let mut batch = Self::default();
+        for call in calls {
+            let need = need(&call);
+            batch.add(call, deadline, need);
         }
-        Self { calls, since: None, deadline }
+        batch
+    }
+
+    /// Adds a call. If no other is checked now, the checks end at `deadline`.
+    pub(crate) fn add(&mut self, mut call: Call, deadline: u64, need: Option<Need>) {
+        if self.is_checked() {
+            self.checks_until = deadline;
+        }
+        if call.valid && call.fate == Fate::Unjudged(None) {
+            call.fate = Fate::Unjudged(need);
+        }
+        self.calls.push(call);
     }
 
     /// Takes a verdict. `need` returns what the call needs after it. Returns the call if it waited
@@ -73,9 +108,9 @@ impl CallBatch {
     ) -> Option<&Call> {
         let call = self.pending(number, Need::Verdict)?;
         match verdict {
-            Verdict::Valid { action, approval } => {
-                if action.is_some() {
-                    *call = call.clone().with_action(action, project);
+            Verdict::Valid { action, args, approval } => {
+                if action.is_some() || args.is_some() {
+                    *call = call.clone().checked(action, args, project);
                 }
                 if approval {
                     // Not recalled: an outcome of another turn was not approved for this one.
@@ -116,7 +151,7 @@ impl CallBatch {
 
     /// Ends the checks at their deadline. Arguments without a verdict count as invalid, and a call
     /// whose stored outcome is still awaited is judged without it.
-    pub(crate) fn stop_checks(&mut self) {
+    fn stop_checks(&mut self) {
         for call in &mut self.calls {
             if let Fate::Unjudged(Some(need)) = call.fate {
                 call.valid &= need != Need::Verdict;
@@ -141,22 +176,38 @@ impl CallBatch {
             };
             Call { approval, fate: Fate::Unjudged(None), ..call.clone() }
         };
-        Self { calls: calls.map(decide).collect(), since: None, deadline: 0 }
+        Self { calls: calls.map(decide).collect(), ..Self::default() }
     }
 
-    /// Judges every call in the model's order. Returns whether a refused call would have been
-    /// accepted in another phase.
+    /// Judges the calls in the model's order, up to the first one that needs an input. The budget of
+    /// `terms` has the executions before those of this call. Returns whether a refused call would
+    /// have been accepted in another phase.
     pub(crate) fn judge(&mut self, now: u64, terms: &Terms<'_>, ledger: &mut Ledger) -> bool {
-        self.since = Some(now);
-        self.deadline = now.saturating_add(terms.total_ms);
-        let mut budget = terms.rules.budget;
+        self.total_ms = terms.total_ms;
+        // A waiting call reserves its share, so that it can run once it is approved.
+        let waiting = self.calls.iter().filter(|call| call.fate == Fate::Waiting).count();
+        let waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
+        let mut budget = terms.rules.budget.saturating_sub(waiting);
         let mut elsewhere = false;
-        let unjudged = |call: &&mut Call| matches!(call.fate, Fate::Unjudged(_));
-        for call in self.calls.iter_mut().filter(unjudged) {
+        while let Some(call) = self.calls.get_mut(self.judged) {
+            match call.fate {
+                Fate::Unjudged(Some(_)) => break,
+                Fate::Unjudged(None) => {}
+                _ => {
+                    self.judged += 1;
+                    continue;
+                }
+            }
+            let spent = budget == 0;
             let tool = terms.tools.find(&call.view.name);
             let rules = Rules { budget, ..terms.rules };
             let known = call.recalled.is_some();
-            let ruling = judge(tool, call.valid, known, &call.signature, &rules, ledger);
+            let replays = match terms.replays {
+                Replays::Never => false,
+                Replays::IfSet => tool.is_some_and(|tool| tool.dedupe == Some(Dedupe::Replay)),
+                Replays::Usual => true,
+            };
+            let ruling = judge(tool, call.valid, known, seen(call, ledger), &rules, ledger);
             call.since = now;
             call.read_only = tool.is_some_and(|tool| tool.read_only);
             call.may_run_again = tool.is_some_and(ToolSpec::may_run_again);
@@ -168,32 +219,45 @@ impl CallBatch {
                 (Ruling::Execute, Approval::Needed) => Fate::Waiting,
                 (Ruling::Execute, _) => Fate::Run(terms.limits(tool, now)),
                 (Ruling::Recall, _) => Fate::Recall,
-                (Ruling::Replay(_), _) if terms.replays => Fate::Replay,
+                (Ruling::Replay(_), _) if replays => Fate::Replay,
                 (Ruling::Replay(_), _) => Fate::Refused(Refusal::Duplicate),
                 (Ruling::Refuse(refusal), _) => Fate::Refused(refusal),
             };
             match call.fate {
-                // A waiting call reserves its share, so that it can run once it is approved.
-                Fate::Run(_) | Fate::Waiting => budget = budget.saturating_sub(1),
+                Fate::Waiting => budget = budget.saturating_sub(1),
+                Fate::Run(_) => {
+                    budget = budget.saturating_sub(1);
+                    self.since.get_or_insert(now);
+                }
                 Fate::Recall => call.settled = call.recalled.take().map(|outcome| (outcome, 0)),
                 Fate::Refused(_) => {
                     let may_repeat = tool.is_some_and(|tool| {
-                        tool.dedupes() == Dedupe::Allow || ledger.call(&call.signature).is_none()
+                        tool.dedupes() == Dedupe::Allow || ledger.call(seen(call, ledger)).is_none()
                     });
                     elsewhere |= terms.has_other_phase && call.valid && may_repeat;
                 }
                 Fate::Replay | Fate::Unjudged(_) => {}
             }
             if call.is_outcome_given() {
-                ledger.accept(call.signature.clone(), call.number);
+                accept(call, ledger);
+            }
+            self.judged += 1;
+            self.further += u32::from(spent);
+            if self.further >= terms.further {
+                self.calls.truncate(self.judged);
             }
         }
         elsewhere
     }
 
+    /// Drops the calls that are not judged yet.
+    pub(crate) fn drop_unjudged(&mut self) {
+        self.calls.truncate(self.judged);
+    }
+
     /// Makes a batch of stored calls, as they were judged.
     pub(crate) fn stored(calls: Vec<Call>) -> Self {
-        Self { calls, since: Some(0), deadline: 0 }
+        Self { judged: calls.len(), calls, ..Self::default() }
     }
 
     /// Restores the outcomes of stored calls. `outcome` returns the stored outcome of a call and its
@@ -204,7 +268,7 @@ impl CallBatch {
         outcome: impl Fn(&str) -> Option<(Outcome, u64)>,
     ) {
         for call in self.calls.iter_mut().filter(|call| call.is_outcome_given()) {
-            ledger.accept(call.signature.clone(), call.number);
+            accept(call, ledger);
             call.settled = outcome(&call.view.id);
         }
     }
@@ -219,8 +283,19 @@ impl CallBatch {
         }
     }
 
+    /// Whether all calls are judged.
     pub(crate) fn is_judged(&self) -> bool {
-        self.since.is_some()
+        self.judged == self.calls.len()
+    }
+
+    /// How many calls are judged, from the first on.
+    pub(crate) fn judged(&self) -> usize {
+        self.judged
+    }
+
+    /// How many calls were judged after the budget was spent.
+    pub(crate) fn further(&self) -> u32 {
+        self.further
     }
 
     /// All calls, in the model's order.
@@ -263,18 +338,36 @@ impl CallBatch {
 
 /// Outcomes.
 impl CallBatch {
-    /// When [`CallBatch::stop_checks`] or [`CallBatch::time_out`] is due.
+    /// When [`CallBatch::time_out`] is due.
     pub(crate) fn deadline(&self) -> Option<u64> {
-        if !self.is_judged() {
-            return Some(self.deadline);
-        }
         let own = self.calls.iter().filter_map(|call| call.limits().map(|limits| limits.deadline));
-        own.min().map(|own| own.min(self.deadline))
+        let checks = (!self.is_checked()).then_some(self.checks_until);
+        own.chain(self.end_of_time()).chain(checks).min()
     }
 
-    /// Milliseconds since the calls were judged.
+    /// When the time of all calls is over, while tools run.
+    fn end_of_time(&self) -> Option<u64> {
+        let left = self.total_ms.saturating_sub(self.ran_ms);
+        self.since.map(|since| since.saturating_add(left))
+    }
+
+    /// Milliseconds for which tools have run.
     pub(crate) fn elapsed_ms(&self, now: u64) -> u64 {
-        self.since.map_or(0, |since| now.saturating_sub(since))
+        self.ran_ms + self.since.map_or(0, |since| now.saturating_sub(since))
+    }
+
+    /// Counts the time of the tools once none runs.
+    fn rest(&mut self, now: u64) {
+        if self.running().next().is_none() {
+            self.ran_ms = self.elapsed_ms(now);
+            self.since = None;
+        }
+    }
+
+    /// When the last call settled, once all judged calls have.
+    pub(crate) fn settled_at(&self) -> Option<u64> {
+        let at = |call: &Call| Some(call.since.saturating_add(call.settled.as_ref()?.1));
+        self.calls.iter().filter_map(at).max().filter(|_| self.is_settled())
     }
 
     /// Takes what a running tool settled with. Returns whether the call was running.
@@ -291,6 +384,7 @@ impl CallBatch {
             }
         };
         call.settled = Some((outcome, now.saturating_sub(call.since)));
+        self.rest(now);
         true
     }
 
@@ -312,27 +406,45 @@ impl CallBatch {
     pub(crate) fn settle_replays(&mut self, ledger: &mut Ledger) -> bool {
         for call in self.calls.iter().filter(|call| call.is_outcome_given()) {
             if let Some((outcome, _)) = &call.settled {
-                ledger.settle(&call.signature, call.number, outcome);
+                for signature in call.signatures() {
+                    ledger.settle(signature, call.number, outcome);
+                }
             }
         }
         let replay = |call: &&mut Call| call.fate == Fate::Replay && call.settled.is_none();
         for call in self.calls.iter_mut().filter(replay) {
-            call.settled = ledger.outcome(&call.signature).map(|outcome| (outcome.clone(), 0));
+            let outcome = ledger.outcome(seen(call, ledger));
+            call.settled = outcome.map(|outcome| (outcome.clone(), 0));
         }
         self.is_settled()
     }
 
-    /// Whether all calls have settled.
+    /// Returns the numbers of the calls that have settled since the last time.
+    pub(crate) fn tell(&mut self) -> Vec<u32> {
+        let fresh = |call: &&mut Call| call.settled.is_some() && !call.told;
+        let tell = |call: &mut Call| {
+            call.told = true;
+            call.number
+        };
+        self.calls.iter_mut().filter(fresh).map(tell).collect()
+    }
+
+    /// Whether all judged calls have settled.
     pub(crate) fn is_settled(&self) -> bool {
         !self.calls.iter().any(Call::is_open)
     }
 
-    /// Settles the running calls whose time is over. Returns their numbers.
+    /// Ends the checks and settles the running calls whose time is over. Returns the numbers of the
+    /// latter.
     pub(crate) fn time_out(&mut self, now: u64) -> Vec<u32> {
+        if now >= self.checks_until {
+            self.stop_checks();
+        }
+        let end = self.end_of_time().unwrap_or(u64::MAX);
         let mut late = Vec::new();
         for call in &mut self.calls {
             let Some(limits) = call.limits() else { continue };
-            if now < limits.deadline.min(self.deadline) {
+            if now < limits.deadline.min(end) {
                 continue;
             }
             let since = now.saturating_sub(call.since);
@@ -342,6 +454,7 @@ impl CallBatch {
             call.settled = Some((outcome, since));
             late.push(call.number);
         }
+        self.rest(now);
         late
     }
 
@@ -355,6 +468,7 @@ impl CallBatch {
             }
             call.settled = Some((outcome.clone(), now.saturating_sub(call.since)));
         }
+        self.rest(now);
         running
     }
 
@@ -362,14 +476,14 @@ impl CallBatch {
     /// again if its tool allowed that when it was judged, and still does. Otherwise its outcome is
     /// `unknown`. Returns the numbers of those that run again.
     pub(crate) fn take_over(&mut self, now: u64, terms: &Terms<'_>) -> Vec<u32> {
-        self.since = Some(now);
-        self.deadline = now.saturating_add(terms.total_ms);
+        self.total_ms = terms.total_ms;
         let mut again = Vec::new();
         for call in self.calls.iter_mut().filter(|call| call.limits().is_some()) {
             let tool = terms.tools.find(&call.view.name);
             if call.may_run_again && tool.is_some_and(ToolSpec::may_run_again) {
                 call.fate = Fate::Run(terms.limits(tool, now));
                 call.since = now;
+                self.since = Some(now);
                 again.push(call.number);
             } else {
                 call.settled = Some((unknown(), 0));
@@ -404,6 +518,22 @@ impl Terms<'_> {
             error_bytes: self.error_bytes.unwrap_or(result_bytes),
         }
     }
+}
+
+/// Records that a call is executed. A later one with either of its signatures repeats it.
+fn accept(call: &Call, ledger: &mut Ledger) {
+    for signature in call.signatures() {
+        ledger.accept(signature.clone(), call.number);
+    }
+    if matches!(call.fate, Fate::Run(_)) {
+        ledger.run(&call.view.name);
+    }
+}
+
+/// The signature of a call under which the ledger has an earlier call, or else the one that is shown.
+fn seen<'a>(call: &'a Call, ledger: &Ledger) -> &'a Signature {
+    let mut known = call.signatures().filter(|one| ledger.call(one).is_some());
+    known.next().unwrap_or(&call.signature)
 }
 
 /// The outcome of a call that may or may not have run.

@@ -39,6 +39,8 @@ pub(super) struct Durable {
     /// Where a restored turn begins.
     entry: Option<Entry>,
     observed: Mark,
+    /// The batches that were observed; of the last one, what its records have.
+    kept: Kept,
     /// Calls whose outcome is recorded.
     recorded: BTreeSet<u32>,
 }
@@ -49,7 +51,17 @@ struct Mark {
     started: bool,
     inferences: u32,
     judged: u32,
+    taking: bool,
     over: bool,
+}
+
+/// What is recorded of the batches: of the last of `batches`, that many calls, from the first on,
+/// and whether it is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Kept {
+    batches: usize,
+    calls: usize,
+    complete: bool,
 }
 
 impl Durable {
@@ -70,6 +82,7 @@ impl Durable {
             epoch: 1,
             entry: None,
             observed: Mark::default(),
+            kept: Kept::default(),
             recorded: BTreeSet::new(),
         }
     }
@@ -141,6 +154,20 @@ impl Durable {
 
     /// Adds what the turn has decided to the next commit.
     fn observe(&mut self) {
+        let Some(journal) = &mut self.journal else { return };
+        let before = self.kept;
+        let (batches, last) = (self.turn.batches().count(), self.turn.batches().last());
+        if let Some(calling) = last {
+            let (calls, complete) = calling.opened();
+            let known = if before.batches == batches { before } else { Kept::default() };
+            self.kept = Kept { batches, calls, complete };
+            let from = (known.calls, known.batches > 0);
+            let text = (self.kept != before).then(|| records::batch(calling, from)).flatten();
+            if let Some(text) = text {
+                let number = self.turn.record_mut().count_batch();
+                journal.record(records::batch_name(number), text);
+            }
+        }
         let mark = self.mark();
         let Some(journal) = &mut self.journal else { return };
         for effect in self.turn.record_mut().drain() {
@@ -155,10 +182,6 @@ impl Durable {
             journal.state_changed();
         }
         let Some(calling) = self.turn.batches().last() else { return };
-        if mark.judged != before.judged {
-            let name = records::batch_name(mark.judged);
-            journal.record(name, records::batch(calling));
-        }
         for call in calling.batch().calls().iter().filter(|call| call.is_outcome_given()) {
             let Some((outcome, duration_ms)) = call.outcome() else { continue };
             if !self.recorded.insert(call.number()) {
@@ -181,6 +204,7 @@ impl Durable {
             started: !self.turn.is_idle(),
             inferences: self.turn.record().progress().inferences,
             judged: self.turn.record().progress().judged,
+            taking: self.turn.is_taking(),
             over: self.turn.is_over(),
         }
     }

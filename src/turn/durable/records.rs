@@ -7,6 +7,8 @@
 //! | `claim/<toolBatchId>/<epoch>/<toolCallId>` | before a tool is started | the idempotency key |
 //! | `outcome/<toolBatchId>/<toolCallId>` | when a call has settled | its outcome |
 
+use std::borrow::Cow;
+
 use super::super::event::PhaseName;
 use super::super::prompt::Exchange;
 use super::super::record::{Calling, Place};
@@ -60,8 +62,18 @@ pub(super) fn read_outcome(text: &str) -> Option<(Outcome, u64)> {
     Some((Outcome::read(&json)?, json.get("durationMs")?.as_u64()?))
 }
 
-/// The record of a batch, with the phase and cycle in which it was judged.
-pub(super) fn batch(calling: &Calling) -> String {
+/// The record of what is new of a batch, with the phase and cycle in which it was judged. `from`:
+/// how many of its calls are recorded already; `joins`: whether it has a record already. `None` if
+/// nothing is new.
+pub(super) fn batch(calling: &Calling, (from, joins): (usize, bool)) -> Option<String> {
+    let (opened, complete) = calling.opened();
+    let all = calling.batch().calls();
+    let new = || all.iter().take(opened).skip(from);
+    let refused_now = || if complete { calling.batch().refused() } else { Vec::new() };
+    let is_new = |call: &Call| call.has_result() || call.fate() == Fate::Waiting;
+    if joins && !new().any(is_new) && refused_now().is_empty() {
+        return None;
+    }
     let number = |n: u32| Json::integer(u64::from(n));
     let call = |one: &Call| {
         let mut members = members! {
@@ -80,44 +92,59 @@ pub(super) fn batch(calling: &Calling) -> String {
             Fate::Replay | Fate::Unjudged(_) | Fate::Waiting => "replay",
         };
         members.add("kind", kind);
+        add_raw(&mut members, one);
         Json::Object(members)
     };
     let refused = |(reason, calls): (Refusal, Vec<&Call>)| {
-        let views = calls.into_iter().map(|call| call.view().to_json()).collect();
+        // In the unified loop, a refused call has a result and is among the calls.
+        let views = calls.into_iter().filter(|call| !call.has_result()).map(|call| {
+            let mut view = call.view().to_json();
+            if let Json::Object(members) = &mut view {
+                members.add("call", number(call.number()));
+            }
+            view
+        });
+        let views = views.collect();
         object! { "reason": Json::from(reason.name()), "calls": Json::Array(views) }
     };
+    let is_waiting = |call: &&Call| call.fate() == Fate::Waiting;
     let waiting = |one: &Call| {
-        object! {
+        let mut members = members! {
             "call": number(one.number()),
             "id": Json::from(one.view().id.clone()),
             "name": Json::from(one.view().name.clone()),
             "args": one.view().args.clone(),
+            "signature": Json::from(one.view().signature.clone()),
             "action": one.action().map_or(Json::Null, |action| action.to_owned().into()),
-        }
+        };
+        add_raw(&mut members, one);
+        Json::Object(members)
     };
     let reasoning = |one: &Reasoning| {
         let signature = one.signature.clone().map_or(Json::Null, Json::from);
         object! { "text": Json::from(one.text.clone()), "signature": signature }
     };
     let (exchange, place) = (calling.exchange(), calling.place());
-    object! {
+    let text = object! {
         "v": Json::integer(FORMAT),
+        "joins": Json::from(joins),
         "phase": Json::from(place.phase.name()),
         "cycle": number(place.cycle),
         "approved": Json::from(place.is_approved),
         "elsewhere": Json::from(place.elsewhere),
         "text": Json::from(exchange.text.clone()),
         "reasoning": Json::Array(exchange.reasoning.iter().map(reasoning).collect()),
-        "calls": Json::Array(calling.listed().map(call).collect()),
-        "refused": Json::Array(calling.batch().refused().into_iter().map(refused).collect()),
-        "awaiting": Json::Array(calling.waiting().map(waiting).collect()),
+        "calls": Json::Array(new().filter(|call| call.has_result()).map(call).collect()),
+        "refused": Json::Array(refused_now().into_iter().map(refused).collect()),
+        "awaiting": Json::Array(new().filter(is_waiting).map(waiting).collect()),
     }
-    .to_text()
+    .to_text();
+    Some(text)
 }
 
-/// Reads the record of a batch, none of whose calls has settled. `None` if this version did not
-/// write it.
-pub(super) fn read_batch(text: &str, project: Option<&str>) -> Option<Calling> {
+/// Reads the record of a batch, none of whose calls has settled, and whether it is a later part of
+/// the batch before. `None` if this version did not write it.
+pub(super) fn read_batch(text: &str) -> Option<(Calling, bool)> {
     let json = Json::parse_lossy(text.as_bytes(), text.len()).ok()?;
     if json.get("v")?.as_u64()? != FORMAT {
         return None;
@@ -135,19 +162,17 @@ pub(super) fn read_batch(text: &str, project: Option<&str>) -> Option<Calling> {
     for group in array("refused")? {
         let fate = Fate::Refused(Refusal::parse(group.get("reason")?.as_str()?)?);
         for view in group.get("calls")?.as_array()? {
-            let call = Call::stored(0, CallView::read(view)?, fate);
-            // In the unified loop, a refused call has a result and is in both lists.
+            let number = small(view, "call").unwrap_or(0);
+            let call = Call::stored(number, CallView::read(view)?, fate);
+            // Earlier versions put a refused call with a result into both lists.
             if !calls.iter().any(|one| one.view().id == call.view().id) {
                 calls.push(call);
             }
         }
     }
     for one in array("awaiting")? {
-        let args = one.get("args")?.clone().into_owned();
-        let (id, name) = (string(one, "id")?, string(one, "name")?);
-        let view = CallView { id, name, args, signature: String::new() };
-        let call = Call::stored(small(one, "call")?, view, Fate::Waiting);
-        calls.push(call.with_action(string(one, "action"), project));
+        let call = Call::stored(small(one, "call")?, CallView::read(one)?, Fate::Waiting);
+        calls.push(call.with_action(string(one, "action")).with_raw(read_raw(one)));
     }
     let place = Place {
         phase: PhaseName::parse(json.get("phase")?.as_str()?)?,
@@ -156,7 +181,8 @@ pub(super) fn read_batch(text: &str, project: Option<&str>) -> Option<Calling> {
         is_approved: json.get("approved")?.as_bool()?,
         elsewhere: json.get("elsewhere")?.as_bool()?,
     };
-    Some(Calling::stored(calls, exchange, place))
+    let joins = json.get("joins").and_then(Json::as_bool).unwrap_or(false);
+    Some((Calling::stored(calls, exchange, place), joins))
 }
 
 fn read_call(json: &Json<'_>) -> Option<Call> {
@@ -167,7 +193,20 @@ fn read_call(json: &Json<'_>) -> Option<Call> {
         _ => Fate::Refused(Refusal::parse(json.get("reason")?.as_str()?)?),
     };
     let call = Call::stored(small(json, "call")?, CallView::read(json.get("view")?)?, fate);
-    Some(call.of_tool(json.get("readOnly")?.as_bool()?, json.get("again")?.as_bool()?))
+    let call = call.of_tool(json.get("readOnly")?.as_bool()?, json.get("again")?.as_bool()?);
+    Some(call.with_raw(read_raw(json)))
+}
+
+/// Adds the model's own arguments and their signature, which a resumed turn does not recompute.
+fn add_raw(members: &mut Vec<(Cow<'static, str>, Json<'static>)>, call: &Call) {
+    if let Some((args, signature)) = call.raw() {
+        members.add("rawArgs", args.clone());
+        members.add("rawSignature", Json::from(signature.as_str().to_owned()));
+    }
+}
+
+fn read_raw(json: &Json<'_>) -> Option<(Json<'static>, String)> {
+    Some((json.get("rawArgs")?.clone().into_owned(), string(json, "rawSignature")?))
 }
 
 fn string(json: &Json<'_>, key: &str) -> Option<String> {

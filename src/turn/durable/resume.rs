@@ -9,11 +9,12 @@ use std::collections::BTreeSet;
 
 use super::super::machine::{Entry, Machine};
 use super::super::progress::{End, Point, Progress};
+use super::super::record::Calling;
 use super::super::restore::{RestoreOptions, Resume};
-use super::Durable;
 use super::journal::Journal;
 use super::records;
 use super::snapshot::KeptState;
+use super::{Durable, Kept};
 use crate::error::Error;
 use crate::error::Failure;
 use crate::json::Json;
@@ -61,14 +62,21 @@ impl Durable {
         }
         record.restore(fresh);
         let (mut running, mut recorded) = (None, BTreeSet::new());
+        let mut batches: Vec<Calling> = Vec::new();
         for number in 1..=progress.judged {
             let text = kept.record(&records::batch_name(number)).ok_or_else(foreign)?;
-            let project = record.options().project_id.as_deref();
-            let mut calling = records::read_batch(text, project).ok_or_else(foreign)?;
+            let (calling, joins) = records::read_batch(text).ok_or_else(foreign)?;
+            match batches.last_mut().filter(|_| joins) {
+                Some(batch) => batch.join(calling),
+                None => batches.push(calling),
+            }
+        }
+        let last = batches.len();
+        for (at, mut calling) in batches.into_iter().enumerate() {
             let outcome = |id: u32, call: &str| {
                 records::read_outcome(kept.record(&records::outcome_name(id, call))?)
             };
-            let is_running = point == Point::Running && number == progress.judged;
+            let is_running = point == Point::Running && at + 1 == last;
             let is_settled = calling.restore(record, outcome);
             let settled = calling.batch().calls().iter().filter(|one| one.outcome().is_some());
             recorded.extend(settled.map(Call::number));
@@ -95,6 +103,11 @@ impl Durable {
         record.restore(progress);
         self.recorded = recorded;
         self.observed = self.mark();
+        let closed = self.turn.record().closed();
+        let batch = running.as_deref().or(closed.last());
+        let (calls, complete) = batch.map(Calling::opened).unwrap_or_default();
+        let batches = closed.len() + usize::from(running.is_some());
+        self.kept = Kept { batches, calls, complete };
         let at = match cancel {
             Some(reason) => Err(End::Cancelled(reason)),
             None if point == Point::Running && running.is_none() => return Err(foreign()),

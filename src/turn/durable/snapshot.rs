@@ -44,6 +44,9 @@ pub(super) fn text(turn: &Machine, journal: &Journal, epoch: u64) -> String {
         _ => Json::Null,
     };
     let (events, bytes) = journal.size();
+    // Who resumes the turn knows nothing of a response that is still read.
+    let mut usage = progress.usage();
+    usage.incomplete |= turn.is_taking();
     let phase = object! {
         "name": Json::from(phase.name().name()),
         "inferences": number(phase.inferences()),
@@ -70,7 +73,7 @@ pub(super) fn text(turn: &Machine, journal: &Journal, epoch: u64) -> String {
         "calls": number(progress.calls),
         "toolsMs": Json::integer(progress.tools_ms),
         "shown": Json::from(progress.shown.clone()),
-        "usage": progress.usage.to_json(),
+        "usage": usage.to_json(),
         "phase": phase,
     }
     .to_text()
@@ -115,6 +118,7 @@ impl KeptState {
                     cached_input_tokens: tokens("cachedInputTokens"),
                     reasoning_tokens: tokens("reasoningTokens"),
                 },
+                is_cut: usage.get("incomplete").and_then(Json::as_bool).unwrap_or(false),
                 phase: Phase::restored(
                     PhaseName::parse(phase.get("name")?.as_str()?)?,
                     (small("inferences")?, small("executed")?),

@@ -9,14 +9,17 @@ use super::super::progress::Progress;
 use super::super::prompt::{Answered, Exchange, unique};
 use super::super::protocol::{CancelReason, Effect};
 use super::Record;
-use super::outcomes::{cancelled, soft_stop};
+use super::outcomes::{answer, cancelled, repeated, soft_stop};
+use crate::error::Failure;
 use crate::json::Json;
 use crate::limits;
 use crate::signature::hex;
 use crate::store;
 use crate::stream::{self, Response};
 use crate::tool::CallView;
-use crate::tool::{Call, CallBatch, Fate, Need, Outcome, Refusal, Settled, Terms, Verdict};
+use crate::tool::{
+    Call, CallBatch, Fate, Need, Outcome, Refusal, Replays, Settled, Terms, Verdict,
+};
 
 /// The calls of one response, with the rest of it.
 #[derive(Debug, Clone)]
@@ -26,6 +29,18 @@ pub(crate) struct Calling {
     /// to the others.
     exchange: Exchange,
     place: Place,
+    /// The ids of the calls.
+    ids: Vec<String>,
+    /// Calls whose rulings are performed, from the first on.
+    opened: usize,
+    /// The response is still read, so that more calls may come.
+    reading: bool,
+    /// Bytes of the response that were read when the budget was spent.
+    spent_at: Option<usize>,
+    /// All calls are judged and no more come; the refused ones were told.
+    complete: bool,
+    /// What broke the response.
+    broken: Option<Failure>,
 }
 
 /// The place of a batch in its turn.
@@ -33,7 +48,7 @@ pub(crate) struct Calling {
 pub(crate) struct Place {
     pub(crate) phase: PhaseName,
     pub(crate) cycle: u32,
-    /// `toolBatchId`, once the calls are judged.
+    /// `toolBatchId`, from the first accepted call on.
     pub(crate) id: u32,
     /// The calls waited for the user's approval before.
     pub(crate) is_approved: bool,
@@ -43,36 +58,76 @@ pub(crate) struct Place {
 
 /// Calls before they run.
 impl Calling {
-    /// Takes the calls of a response, and requests the inputs that they need.
-    pub(crate) fn new(response: Response, record: &mut Record) -> Self {
-        let (options, progress) = (&record.options, &mut record.progress);
-        let mut ids = Vec::new();
-        let mut calls = Vec::with_capacity(response.calls.len());
-        for call in response.calls {
-            progress.calls += 1;
-            calls.push(read(call, progress.calls, &mut ids, options.project_id.as_deref()));
+    /// Begins the calls of a response.
+    pub(crate) fn new(record: &Record) -> Self {
+        let exchange = Exchange { reasoning: Vec::new(), text: String::new(), calls: Vec::new() };
+        Self::of(CallBatch::default(), exchange, Place::of(record.progress()), true)
+    }
+
+    fn of(batch: CallBatch, exchange: Exchange, place: Place, reading: bool) -> Self {
+        let (ids, spent_at, broken) = (Vec::new(), None, None);
+        let (opened, complete) = (0, false);
+        Self { batch, exchange, place, ids, opened, reading, spent_at, complete, broken }
+    }
+
+    /// Takes the calls of a response that have ended, as far as it is received.
+    pub(crate) fn hear(&mut self, response: &Response, record: &mut Record) {
+        let new = response.calls.iter().skip(self.batch.calls().len());
+        for call in new.take_while(|call| call.ended) {
+            self.add(call.clone(), record);
+            self.say(response);
         }
+    }
+
+    fn say(&mut self, response: &Response) {
+        self.exchange.text.clone_from(&response.text);
+        self.exchange.reasoning.clone_from(&response.reasoning);
+    }
+
+    /// Takes the rest of a response that is complete.
+    pub(crate) fn finish(&mut self, response: Response, record: &mut Record) {
+        for call in response.calls.into_iter().skip(self.batch.calls().len()) {
+            self.add(call, record);
+        }
+        (self.exchange.text, self.exchange.reasoning) = (response.text, response.reasoning);
+        self.reading = false;
+    }
+
+    /// Ends the reading of the response. `broken`: it failed.
+    pub(crate) fn stop_reading(&mut self, response: &Response, broken: Option<Failure>) {
+        self.say(response);
+        self.reading = false;
+        self.broken = broken;
+    }
+
+    /// Adds a call, and requests the inputs that it needs.
+    fn add(&mut self, call: stream::Call, record: &mut Record) {
+        let (options, progress) = (&record.options, &mut record.progress);
+        progress.calls += 1;
+        let call = read(call, progress.calls, &mut self.ids, options.project_id.as_deref());
         let (policy, phase) = (&options.policy, &progress.phase);
-        let (rules, may_cycle) = (phase.rules(policy), phase.may_cycle(policy, progress.cycle));
+        let tool = options.tools.find(&call.view().name);
+        let is_known = phase.rules(policy).by_name(tool).is_none();
+        let judged_on = is_known || phase.may_cycle(policy, progress.cycle);
+        let checks = judged_on && tool.is_some_and(|tool| tool.checks);
         let deadline = record.now.saturating_add(policy.tool_timeout_ms);
-        let batch = CallBatch::new(calls, deadline, |call| {
-            let tool = options.tools.find(&call.view().name);
-            let judged_on = rules.by_name(tool).is_none() || may_cycle;
-            let checks = judged_on && tool.is_some_and(|tool| tool.checks);
-            if checks { Some(Need::Verdict) } else { record.recalls(call) }
-        });
-        let Response { reasoning, text, .. } = response;
-        let exchange = Exchange { reasoning, text, calls: Vec::new() };
-        let calling = Self { batch, exchange, place: Place::of(record.progress()) };
-        for call in calling.batch.calls() {
+        let need = if checks { Some(Need::Verdict) } else { record.recalls(&call) };
+        self.batch.add(call, deadline, need);
+        if let Some(call) = self.batch.calls().last() {
             record.request_input(call);
         }
-        calling
     }
 
     /// Makes a batch from its stored form.
     pub(crate) fn stored(calls: Vec<Call>, exchange: Exchange, place: Place) -> Self {
-        Self { batch: CallBatch::stored(calls), exchange, place }
+        Self::of(CallBatch::stored(calls), exchange, place, false)
+    }
+
+    /// Adds a later part of the same batch, from its stored form.
+    pub(crate) fn join(&mut self, part: Self) {
+        let mut calls = std::mem::take(&mut self.batch).into_calls();
+        calls.extend(part.batch.into_calls());
+        *self = Self { batch: CallBatch::stored(calls), ..part };
     }
 
     /// Makes a batch of the calls that wait for the user's approval. `approved` returns what the
@@ -84,7 +139,7 @@ impl Calling {
     ) -> Self {
         let batch = CallBatch::approved(self.waiting(), |call| approved(&call.view().signature));
         let place = Place { is_approved: true, ..Place::of(record.progress()) };
-        Self { batch, exchange: self.exchange.clone(), place }
+        Self::of(batch, self.exchange.clone(), place, false)
     }
 
     /// Takes a verdict.
@@ -101,16 +156,51 @@ impl Calling {
         self.batch.recalled(call, found, &record.options.tools);
     }
 
-    /// Judges the calls once no input is missing, and starts the accepted ones. Returns whether
-    /// they were judged.
-    pub(crate) fn judge(&mut self, record: &mut Record) -> bool {
-        if self.batch.is_judged() || !self.batch.is_checked() {
+    /// Judges the calls for which no input is missing, and starts the accepted ones: one by one where
+    /// they start while the response is read, otherwise all of them together.
+    pub(crate) fn judge(&mut self, record: &mut Record) {
+        if !self.complete && (record.reads_on() || self.batch.is_checked()) {
+            let terms = terms(&record.options, &record.progress);
+            self.place.elsewhere |= self.batch.judge(record.now, &terms, &mut record.ledger);
+            if !self.has_failed() {
+                self.open(record);
+            }
+        }
+    }
+
+    /// Whether the rest of the response is of no more use. `read`: the bytes that were read of it.
+    pub(crate) fn has_enough(&mut self, read: usize, record: &Record) -> bool {
+        if !self.is_spent(record) {
             return false;
         }
-        let terms = terms(&record.options, &record.progress);
-        self.place.elsewhere = self.batch.judge(record.now, &terms, &mut record.ledger);
-        self.open(record);
-        true
+        let from = *self.spent_at.get_or_insert(read);
+        self.batch.further() >= limits::FURTHER_CALLS
+            || read.saturating_sub(from) >= limits::FURTHER_BYTES
+            || self.is_waiting()
+            || record.pause
+            || self.reads_until(record).is_some_and(|until| record.now >= until)
+    }
+
+    /// When the reading of the response ends, because the budget is spent and all tools settled.
+    pub(crate) fn reads_until(&self, record: &Record) -> Option<u64> {
+        let settled_at = self.batch.settled_at().filter(|_| self.reading && self.is_spent(record));
+        settled_at.map(|at| at.saturating_add(limits::FURTHER_MS))
+    }
+
+    /// Whether calls of the batch have used up the budget.
+    fn is_spent(&self, record: &Record) -> bool {
+        let waiting = u32::try_from(self.waiting().count()).unwrap_or(u32::MAX);
+        self.is_begun() && record.progress.phase.budget(&record.options.policy) <= waiting
+    }
+
+    /// What broke the response, if none of its calls was accepted.
+    pub(crate) fn failure(&mut self) -> Option<Failure> {
+        if self.has_failed() { self.broken.take() } else { None }
+    }
+
+    fn has_failed(&self) -> bool {
+        let accepted = || self.batch.calls().iter().any(is_accepted);
+        self.broken.is_some() && self.batch.is_judged() && !accepted()
     }
 
     /// Restores a stored batch, with the outcomes that are stored. This has the same effects as when
@@ -128,32 +218,71 @@ impl Calling {
         let id = record.progress.batch + 1;
         self.batch.restore(&mut record.ledger, |call| outcome(id, call));
         self.open(record);
-        self.settle_replays(record)
+        self.tell(record);
+        self.batch.is_settled()
     }
 
-    /// Emits the events of the rulings, and starts the tools.
+    /// Emits the events of the new rulings, and starts the tools. The refused calls of a response
+    /// are told together, once it is read and all its calls are judged.
     fn open(&mut self, record: &mut Record) {
-        record.progress.judged += 1;
-        record.progress.phase.execute(self.batch.executed());
+        let new = self.opened..self.batch.judged();
+        self.opened = new.end;
+        self.complete = !self.reading && self.batch.is_judged();
         if self.place.phase == PhaseName::Unified {
-            self.batch.answer_refused(soft_stop);
+            let has_results = self.has_results(record);
+            self.batch.answer_refused(|call, refusal| soft_stop(call, refusal, has_results));
         }
-        let views: Vec<_> = self.listed().map(|call| call.view().clone()).collect();
-        if !views.is_empty() {
-            record.progress.batch += 1;
-            record.emit(EventKind::ToolCalls { calls: views });
-        }
-        self.place.id = record.progress.batch;
-        let refused = self.batch.refused();
-        for call in refused.iter().flat_map(|(_, calls)| calls) {
-            let signature = &call.view().signature;
-            if !record.blocked.iter().any(|one| one == signature) {
-                record.blocked.push(signature.to_owned());
+        let mut started = Vec::new();
+        for (at, call) in self.batch.calls().iter().enumerate().filter(|(at, _)| new.contains(at)) {
+            let runs = matches!(call.fate(), Fate::Run(_));
+            record.progress.phase.execute(u32::from(runs));
+            if call.has_result() {
+                started.push(at);
             }
+        }
+        if !started.is_empty() && self.place.id == 0 {
+            record.progress.batch += 1;
+            self.place.id = record.progress.batch;
+        }
+        for at in &started {
+            let Some(call) = self.batch.calls().get(*at) else { continue };
+            if is_accepted(call) {
+                record.count(call);
+            }
+            record.emit(EventKind::ToolCalls { calls: vec![call.view().clone()] });
+        }
+        if self.complete {
+            self.tell_refused(record);
+        }
+        for at in started {
+            self.start(at, record);
+        }
+    }
+
+    /// Whether the turn has results, of this batch or of an earlier one.
+    fn has_results(&self, record: &Record) -> bool {
+        let mut all = record.closed.iter().chain([self]).flat_map(|one| one.batch.calls());
+        all.any(|call| call.is_outcome_given() || call.fate() == Fate::Replay)
+    }
+
+    /// Whether no call may have a result that the model asks for in another way.
+    pub(crate) fn is_hopeless(&self) -> bool {
+        let hopeless = |refusal| {
+            matches!(refusal, Refusal::Budget | Refusal::NotAllowed | Refusal::NotApproved)
+        };
+        let mut calls = self.batch.calls().iter();
+        calls.all(|call| matches!(call.fate(), Fate::Refused(refusal) if hopeless(refusal)))
+    }
+
+    fn tell_refused(&self, record: &mut Record) {
+        let refused = self.batch.refused();
+        let has_results = self.has_results(record);
+        for call in self.batch.calls().iter().filter(|call| !is_accepted(call)) {
+            record.count(call);
         }
         for (reason, calls) in refused {
             let names: Vec<&str> = calls.iter().map(|call| call.view().name.as_str()).collect();
-            let notice = reason.notice(&names);
+            let notice = reason.notice(&names, has_results);
             if record.is_boxed() {
                 record.conversation.add_notice(notice.clone());
             }
@@ -161,9 +290,6 @@ impl Calling {
             let calls = calls.into_iter().map(|call| call.view().clone()).collect();
             let blocked = record.blocked.clone();
             record.emit(EventKind::Refused { calls, reason, notice, blocked });
-        }
-        for (place, call) in self.listed().enumerate() {
-            self.start(place, call, record);
         }
     }
 }
@@ -173,9 +299,9 @@ impl Calling {
     /// Takes over a batch whose owner is gone.
     pub(crate) fn take_over(&mut self, record: &mut Record) {
         let again = self.batch.take_over(record.now, &terms(&record.options, &record.progress));
-        for (place, call) in self.listed().enumerate() {
-            if again.contains(&call.number()) {
-                self.start(place, call, record);
+        for at in 0..self.opened {
+            if self.batch.calls().get(at).is_some_and(|call| again.contains(&call.number())) {
+                self.start(at, record);
             }
         }
     }
@@ -197,50 +323,61 @@ impl Calling {
         record.emit(EventKind::ToolProgress { tool_call_id, name, data });
     }
 
-    /// Ends the checks, or cancels the calls whose time is over.
+    /// Ends the checks, and cancels the calls whose time is over.
     pub(crate) fn time_out(&mut self, record: &mut Record) {
-        if !self.batch.is_judged() {
-            return self.batch.stop_checks();
-        }
         for call in self.batch.time_out(record.now) {
             record.push(Effect::CancelTool { call, reason: CancelReason::Timeout });
         }
     }
 
-    /// Cancels the calls that have not settled, because the turn ends.
+    /// Cancels the calls that have not settled, because the turn ends. Calls that are not judged
+    /// were never told of.
     pub(crate) fn cancel(&mut self, record: &mut Record) {
-        if self.batch.is_judged() {
-            for call in self.batch.cancel(record.now, &cancelled()) {
-                record.push(Effect::CancelTool { call, reason: CancelReason::Cancelled });
-            }
-            self.close(record);
+        self.reading = false;
+        self.batch.drop_unjudged();
+        if self.batch.calls().is_empty() {
+            return;
         }
+        if !self.complete {
+            self.open(record);
+        }
+        for call in self.batch.cancel(record.now, &cancelled()) {
+            record.push(Effect::CancelTool { call, reason: CancelReason::Cancelled });
+        }
+        self.tell(record);
+        self.close(record);
     }
 
-    /// Records settled outcomes, and settles the replays of them. Returns whether all calls have
-    /// settled.
-    pub(crate) fn settle_replays(&mut self, record: &mut Record) -> bool {
-        self.batch.settle_replays(&mut record.ledger)
+    /// Shows the results of the calls that have settled. Returns whether the batch is over.
+    pub(crate) fn tell(&mut self, record: &mut Record) -> bool {
+        self.batch.settle_replays(&mut record.ledger);
+        for number in self.batch.tell() {
+            let found = self.settled().find(|(call, ..)| call.number() == number);
+            let Some((call, outcome, duration_ms)) = found else { continue };
+            record.trace_tool_result(call, outcome, duration_ms);
+            let results = vec![view(call, outcome, duration_ms)];
+            record.emit(EventKind::ToolResults { results });
+        }
+        self.complete && self.batch.is_settled()
     }
 
-    /// Shows the results of a batch whose calls have all settled, and adds them to the conversation.
+    /// Adds the results of a batch that is over to the conversation.
     pub(crate) fn close(&mut self, record: &mut Record) {
         record.progress.tools_ms += self.batch.elapsed_ms(record.now);
-        let is_boxed = record.is_boxed();
+        let (is_boxed, has_results) = (record.is_boxed(), self.has_results(record));
         let mut answered = std::mem::take(&mut self.exchange.calls);
         for (call, outcome, _) in self.settled() {
             if is_boxed && call.is_outcome_given() {
                 record.conversation.add_result(call, outcome);
             } else if is_boxed {
-                record.conversation.add_notice(Refusal::Duplicate.notice(&[&call.view().name]));
+                record.conversation.add_notice(repeated(&call.view().name));
             }
-            answered.push(Answered { view: call.view().clone(), answer: outcome.for_model() });
+            answered.push(Answered { view: own(call), answer: answer(call, outcome) });
         }
         if self.place.phase != PhaseName::Unified {
             for (refusal, calls) in self.batch.refused() {
-                let answer = |call: &Call| refusal.notice(&[&call.view().name]);
-                let answer =
-                    |call: &Call| Answered { view: call.view().clone(), answer: answer(call) };
+                let answer = |call: &Call| refusal.notice(&[&call.view().name], has_results);
+                let answer = |call: &Call| Answered { view: own(call), answer: answer(call) };
                 answered.extend(calls.into_iter().map(answer));
             }
         }
@@ -250,13 +387,17 @@ impl Calling {
             let exchange = self.exchange.clone();
             record.conversation.add_exchange(Exchange { calls: answered, ..exchange });
         }
-        let results: Vec<_> = self.results().collect();
-        if !results.is_empty() {
-            for (call, outcome, duration_ms) in self.settled() {
-                record.trace_tool_result(call, outcome, duration_ms);
-            }
-            record.emit(EventKind::ToolResults { results });
-        }
+    }
+
+    /// How many calls have performed rulings, and whether the batch gets no more.
+    pub(crate) fn opened(&self) -> (usize, bool) {
+        (self.opened, self.complete)
+    }
+
+    /// Whether calls were accepted, or no more come.
+    pub(crate) fn is_begun(&self) -> bool {
+        let mut opened = self.batch.calls().iter().take(self.opened);
+        self.complete || opened.any(is_accepted)
     }
 
     pub(crate) fn batch(&self) -> &CallBatch {
@@ -300,21 +441,17 @@ impl Calling {
 
     /// The results of the calls that have settled.
     pub(crate) fn results(&self) -> impl Iterator<Item = ResultView> {
-        self.settled().map(|(call, outcome, duration_ms)| ResultView {
-            tool_call_id: call.view().id.clone(),
-            name: call.view().name.clone(),
-            signature: call.view().signature.clone(),
-            outcome: outcome.clone(),
-            duration_ms,
-            replayed: call.is_replayed(),
-        })
+        self.settled().map(|(call, outcome, duration_ms)| view(call, outcome, duration_ms))
     }
 
-    /// Emits the effect that runs a call. `place`: its place among the calls with a result.
-    fn start(&self, place: usize, call: &Call, record: &mut Record) {
-        if !call.is_running() {
+    /// Emits the effect that runs the call at a place of the batch, if it runs.
+    fn start(&self, at: usize, record: &mut Record) {
+        let Some(call) = self.batch.calls().get(at).filter(|call| call.is_running()) else {
             return;
-        }
+        };
+        // Its place among the calls with a result.
+        let before = self.batch.calls().iter().take(at);
+        let place = before.filter(|call| call.has_result()).count();
         record.trace_tool_call(call);
         record.push(Effect::RunTool {
             call: call.number(),
@@ -323,7 +460,8 @@ impl Calling {
             tool_batch_id: self.place.id,
             idempotency_key: self.idempotency_key(place, call, &record.options),
             max_result_bytes: call.result_bytes(),
-            args: call.view().args.clone(),
+            args: call.raw_args().clone(),
+            signed: call.raw().map(|_| call.view().args.clone()),
         });
     }
 
@@ -341,6 +479,27 @@ impl Calling {
     }
 }
 
+/// Whether a call has a result of its own, or waits for the user's approval.
+fn is_accepted(call: &Call) -> bool {
+    call.is_outcome_given() || matches!(call.fate(), Fate::Replay | Fate::Waiting)
+}
+
+/// A call with the model's own arguments, for its history.
+fn own(call: &Call) -> CallView {
+    CallView { args: call.raw_args().clone(), ..call.view().clone() }
+}
+
+fn view(call: &Call, outcome: &Outcome, duration_ms: u64) -> ResultView {
+    ResultView {
+        tool_call_id: call.view().id.clone(),
+        name: call.view().name.clone(),
+        signature: call.view().signature.clone(),
+        outcome: outcome.clone(),
+        duration_ms,
+        replayed: call.is_replayed(),
+    }
+}
+
 /// Reads a call of a response. Its arguments become a string if they are no complete JSON object.
 fn read(call: stream::Call, number: u32, ids: &mut Vec<String>, project: Option<&str>) -> Call {
     let empty = call.ended && call.arguments.trim().is_empty();
@@ -353,6 +512,30 @@ fn read(call: stream::Call, number: u32, ids: &mut Vec<String>, project: Option<
 }
 
 impl Record {
+    /// Counts a call as repeated if this turn has seen its signature and it does not run again, and
+    /// lists it as blocked if it was refused or replayed.
+    fn count(&mut self, call: &Call) {
+        let (signature, fate) = (&call.view().signature, call.fate());
+        let is_blocked = matches!(fate, Fate::Refused(_) | Fate::Replay);
+        let is_same = |one: &str| call.signatures().any(|own| own.as_str() == one);
+        let before = self.seen.iter().find(|(one, _)| is_same(one));
+        match before.map(|(_, number)| *number) {
+            None => {
+                let own = call.signatures().map(|own| (own.as_str().to_owned(), call.number()));
+                self.seen.extend(own);
+            }
+            // A call that waited for an approval comes twice.
+            Some(number) if number == call.number() || !is_blocked => {}
+            Some(_) => match self.repeats.iter_mut().find(|(one, _)| one == signature) {
+                Some((_, times)) => *times += 1,
+                None => self.repeats.push((signature.clone(), 1)),
+            },
+        }
+        if is_blocked && !self.blocked.contains(signature) {
+            self.blocked.push(signature.clone());
+        }
+    }
+
     /// Requests the input that a call needs before it is judged.
     fn request_input(&mut self, call: &Call) {
         let number = call.number();
@@ -375,7 +558,7 @@ impl Record {
         let tool =
             self.options.tools.find(&call.view().name).filter(|_| self.options.keep.is_some());
         let reuses = tool.is_some_and(|tool| tool.reuse_ms.is_some());
-        let is_new = || self.ledger.call(call.signature()).is_none();
+        let is_new = || call.signatures().all(|one| self.ledger.call(one).is_none());
         (reuses && is_new()).then_some(Need::Outcome)
     }
 
@@ -398,7 +581,11 @@ fn terms<'a>(options: &'a TurnOptions, progress: &Progress) -> Terms<'a> {
         tools: &options.tools,
         rules: progress.phase.rules(policy),
         asks_user: true,
-        replays: true,
+        replays: match progress.phase.name() {
+            PhaseName::Unified => Replays::IfSet,
+            PhaseName::Tool | PhaseName::Action | PhaseName::Complete => Replays::Usual,
+        },
+        further: if progress.phase.reads_on(policy) { limits::FURTHER_CALLS } else { u32::MAX },
         has_other_phase: progress.phase.may_cycle(policy, progress.cycle),
         timeout_ms: policy.tool_timeout_ms,
         result_bytes: policy.max_tool_result_bytes,

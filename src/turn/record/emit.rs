@@ -44,7 +44,8 @@ impl Record {
 
     pub(crate) fn phase_started(&mut self, resumed: bool) {
         self.trace(TraceEventKind::PhaseStart {});
-        self.emit(EventKind::PhaseStart { resumed });
+        let max_tools = self.progress.phase.granted(&self.options.policy);
+        self.emit(EventKind::PhaseStart { resumed, max_tools });
     }
 
     pub(crate) fn phase_ended(&mut self) {
@@ -107,8 +108,9 @@ impl Record {
     pub(crate) fn emit_complete(&mut self, composed: bool) {
         self.emit(EventKind::Complete {
             full_content: self.progress.shown.clone(),
-            usage: self.progress.usage.into(),
+            usage: self.progress.usage(),
             blocked: self.blocked.clone(),
+            repeats: self.repeats.clone(),
             composed,
         });
     }
@@ -133,7 +135,8 @@ impl Record {
             full_content: self.progress.shown.clone(),
             tool_results: self.closed.iter().flat_map(Calling::results).collect(),
             blocked_signatures: self.blocked.clone(),
-            usage: self.progress.usage.into(),
+            repeats: self.repeats.clone(),
+            usage: self.progress.usage(),
             inferences: self.progress.inferences,
             repairs: self.conversation.repairs().to_vec(),
             error: match end {

@@ -34,8 +34,12 @@ pub(super) struct Record {
     progress: Progress,
     conversation: Conversation,
     ledger: Ledger,
-    /// Signatures of all refused calls, each once.
+    /// Signatures of all refused and replayed calls, each once.
     blocked: Vec<String>,
+    /// How often a call came again that did not run again, by signature.
+    repeats: Vec<(String, u32)>,
+    /// The signatures of all calls, with the number of the first call.
+    seen: Vec<(String, u32)>,
     /// The judged batches that have ended, in order.
     closed: Vec<Calling>,
     /// The host wants a pause.
@@ -69,6 +73,8 @@ impl Record {
             progress: Progress::new(phase),
             ledger: Ledger::default(),
             blocked: Vec::new(),
+            repeats: Vec::new(),
+            seen: Vec::new(),
             closed: Vec::new(),
             pause: false,
             effects: VecDeque::new(),
@@ -186,14 +192,20 @@ impl Record {
         self.progress.seq = seq;
     }
 
-    /// Counts and traces a response that is complete or that is not read further.
-    pub(super) fn response_done(&mut self, response: &Response) {
+    /// Counts the tokens of a response. `cut`: it was not read to its end.
+    pub(super) fn count_usage(&mut self, response: &Response, cut: bool) {
         if let Some(usage) = response.usage {
             self.progress.usage.add(usage);
         }
+        self.progress.is_cut |= cut && (response.finish.is_none() || response.usage.is_none());
+    }
+
+    /// Counts and traces a response that is complete, or that is not read further (`cut`).
+    pub(super) fn response_done(&mut self, response: &Response, cut: bool) {
+        self.count_usage(response, cut);
         let (policy, phase) = (&self.options.policy, &self.progress.phase);
         let flags = self.conversation.flags(phase.offers_tools(policy));
-        let template = prompt::template(phase, policy);
+        let template = prompt::template(phase, policy, self.conversation.has_results());
         self.trace_llm_call(response, template, flags);
     }
 
@@ -205,9 +217,21 @@ impl Record {
 
     /// What follows a batch of calls.
     pub(super) fn after_calls(&mut self, calling: &Calling) -> Step {
-        let outcome = (calling.batch().executed(), calling.place().elsewhere);
+        let (executed, elsewhere) = (calling.batch().executed(), calling.place().elsewhere);
+        let outcome = (executed, elsewhere, calling.is_hopeless());
         let Progress { phase, cycle, .. } = &mut self.progress;
         phase.after_calls(outcome, &self.options.policy, *cycle, self.pause)
+    }
+
+    /// Whether calls are taken from a response while it is read.
+    pub(super) fn reads_on(&self) -> bool {
+        self.progress.phase.reads_on(&self.options.policy)
+    }
+
+    /// Counts a record of a batch, and returns its number.
+    pub(super) fn count_batch(&mut self) -> u32 {
+        self.progress.judged += 1;
+        self.progress.judged
     }
 
     /// What follows the tool phase.

@@ -1,14 +1,14 @@
 //! Outcomes and answers that the turn writes itself.
 
 use super::super::event::ResultView;
-use crate::tool::{Call, Outcome, Refusal, Status};
+use crate::tool::{Call, Fate, Outcome, Refusal, Status};
 
 /// Characters of one result in a composed answer.
 const COMPOSED_CHARS: usize = 2_000;
 
 /// The outcome of a refused call in the unified loop, which needs a result for each call.
-pub(super) fn soft_stop(call: &Call, refusal: Refusal) -> Outcome {
-    let notice = refusal.notice(&[&call.view().name]);
+pub(super) fn soft_stop(call: &Call, refusal: Refusal, has_results: bool) -> Outcome {
+    let notice = refusal.notice(&[&call.view().name], has_results);
     match refusal {
         Refusal::Duplicate => {
             Outcome::told(Status::Blocked, format!("DUPLICATE_BLOCKED: {notice}"))
@@ -22,6 +22,23 @@ pub(super) fn soft_stop(call: &Call, refusal: Refusal) -> Outcome {
     }
 }
 
+/// The notice for a repeated call that got the outcome of the first one.
+pub(super) fn repeated(name: &str) -> String {
+    format!(
+        "The call to {name} is identical to an earlier one of this turn. It did not run again: its \
+         result is that of the earlier call."
+    )
+}
+
+/// The answer to a call in the provider's own messages.
+pub(super) fn answer(call: &Call, outcome: &Outcome) -> String {
+    let answer = outcome.for_model();
+    if call.fate() != Fate::Replay {
+        return answer;
+    }
+    format!("{}\n{answer}", repeated(&call.view().name))
+}
+
 /// The outcome of a call that was cancelled because the turn ended.
 pub(super) fn cancelled() -> Outcome {
     let message = "the turn ended before the tool did";
@@ -31,7 +48,10 @@ pub(super) fn cancelled() -> Outcome {
 /// Composes an answer from the results, for a model that gave no answer.
 pub(crate) fn compose(results: impl Iterator<Item = ResultView>) -> String {
     let mut lines = Vec::new();
-    for view in results.filter(|view| !view.replayed) {
+    let is_own = |view: &ResultView| {
+        !view.replayed && !matches!(view.outcome.status, Status::Blocked | Status::Skipped)
+    };
+    for view in results.filter(is_own) {
         let result = view.outcome.for_model();
         let mut text: String = result.chars().take(COMPOSED_CHARS).collect();
         if text.len() < result.len() {

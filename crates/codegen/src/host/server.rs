@@ -60,7 +60,8 @@ pub(super) fn tables() -> Vec<Table> {
                 /// Whether `POST {basePath}` is the two-stage route (if it is enabled) or the
                 /// unified one.
                 default: "boolean" = "true";
-                /// Maximum and default of the tool calls that a request may ask for.
+                /// Maximum and default of the tool calls that a request may ask for. Without it,
+                /// `policy.maxTools`.
                 maxTools: "number" = "1", "0 to 999";
             }
         },

@@ -27,6 +27,7 @@ pub(super) fn tables() -> Vec<Table> {
             timeoutMs from "ToolSpec";
             /// The size is that of its JSON text.
             maxResultBytes from "ToolSpec";
+            maxCalls from "ToolSpec";
         }
     }]
 }

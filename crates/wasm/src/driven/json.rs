@@ -111,6 +111,7 @@ fn read(given: &Given<'_>) -> Input {
             let verdict = match given.bool("valid") {
                 Some(true) => Verdict::Valid {
                     action: given.given("action"),
+                    args: given.json.get("args").cloned().map(Json::into_owned),
                     approval: given.bool("approval").unwrap_or(false),
                 },
                 Some(false) => Verdict::Invalid { errors: given.text("errors") },
@@ -331,6 +332,7 @@ fn effect(effect: Written, out: &mut String) {
             idempotency_key,
             max_result_bytes,
             args,
+            signed,
         } => {
             begin("run_tool", out);
             number("call", call, out);
@@ -341,6 +343,9 @@ fn effect(effect: Written, out: &mut String) {
             key("maxResultBytes", out);
             whole(max_result_bytes, out);
             value("args", &args, out);
+            if let Some(signed) = signed {
+                value("signed", &signed, out);
+            }
         }
         Effect::CancelTool { call, reason } => {
             begin("cancel_tool", out);
