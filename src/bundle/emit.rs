@@ -3,11 +3,8 @@
 use super::events::{BundleEvent, Event};
 use super::machine::Bundle;
 use super::protocol::Effect;
-use super::results::{
-    BundleMeta, Encoding, Quality, ReplicateMeta, ReplicateStatus, SchemaName, Stopped,
-};
+use super::results::{BundleMeta, Encoding, ReplicateMeta, ReplicateStatus, SchemaName, Stopped};
 use super::usage::micro_dollars;
-use crate::json::table::Write;
 
 impl Bundle {
     pub(super) fn emit(&mut self, kind: BundleEvent) {
@@ -19,14 +16,7 @@ impl Bundle {
 
     /// The first members of a replicate's object in the bundle.
     pub(super) fn head(&self, at: usize) -> String {
-        let entry = self.evidence.entries.get(at);
-        let quality = Quality {
-            valid: entry.is_some_and(|entry| entry.valid),
-            errors: entry.map(|entry| entry.errors.clone()).unwrap_or_default(),
-        };
-        let mut head = format!("\"id\":\"{}\",\"seed\":{},\"quality\":", id(at), self.seed(at));
-        quality.write().write(&mut head);
-        head
+        format!("\"id\":\"{}\",\"seed\":{}", id(at), self.seed(at))
     }
 
     pub(super) fn seed(&self, at: usize) -> i64 {

@@ -25,7 +25,7 @@ pub fn distance(lines: &[u8]) -> String {
     work().map_or_else(|error| failure(&error), number_text)
 }
 
-/// Lines: options with `replicates: [{ valid, errors }]`, then the data of each; an empty line
+/// Lines: options with `replicates: [{ id?, valid, errors }]`, then the data of each; an empty line
 /// is no data. Their summary.
 #[wasm_bindgen]
 #[must_use]
@@ -42,7 +42,10 @@ pub fn summarize(lines: &[u8]) -> String {
         }
         let mut evidence = Evidence::new(SummaryOptions::from_json(options)?)?;
         for (one, line) in said.as_array().unwrap_or_default().iter().zip(lines) {
-            let place = evidence.open();
+            let place = match one.get("id").and_then(Json::as_str) {
+                Some(id) => evidence.open_as(id.to_owned()),
+                None => evidence.open(),
+            };
             let mut errors = texts(one.get("errors"));
             let valid = one.get("valid").and_then(Json::as_bool).unwrap_or(false);
             let data = match Json::parse(line, limits::REPLICATE_BYTES) {

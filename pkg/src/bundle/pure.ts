@@ -70,7 +70,7 @@ export function summarizeReplicates(
   const head = {
     ...{ schema: schema.json, epsilon, must_agree, limits, null_is_missing },
     ...(weights && { weights }),
-    replicates: read.map(({ valid, errors }) => ({ valid, errors })),
+    replicates: read.map(({ valid, errors }, at) => ({ id: replicates[at]?.id, valid, errors })),
   }
   const text = [strictJson(head, MOST), ...read.map(({ json }) => json)].join('\n')
   if (text.length > MOST) {

@@ -432,12 +432,14 @@ export interface Disagreement {
   values: DisagreeingValue[]
 }
 
-/** One value of a disagreement, and the replicates that have it, by index from 0. */
+/** One value of a disagreement, and the replicates that have it, by index from 0 and by id. */
 export interface DisagreeingValue {
   /** The value; `null` if `missing`. */
   value: unknown
   /** The replicates. */
   replicates: number[]
+  /** Their ids. */
+  replicateIds: string[]
   /** Whether the replicates have no value there. */
   missing?: true
   /** Whether the replicates are invalid: shown, but not counted in any number. */
@@ -525,7 +527,7 @@ export type AgreementLevel = 'nominal' | 'ordinal'
 
 /** How much of each list is shown. */
 export interface BundleCounts {
-  /** Data of replicates. */
+  /** Replicates with data that is shown, in full or as a delta, of those that have any. */
   replicates: ShownOfTotal
   /** Distributions. */
   distributions: ShownOfTotal
@@ -533,7 +535,10 @@ export interface BundleCounts {
   disagreements: ShownOfTotal
   /** Entries of the consensus. */
   consensus: ShownOfTotal
-  /** Long strings that are whole. */
+  /**
+   * Strings of more than 256 characters that are whole, of those in the parts that the caps on
+   * entries and bytes would otherwise show.
+   */
   long_strings: ShownOfTotal
   /** Number of fields that are in none of the lists, because there are too many. */
   fields_beyond_limit: number
