@@ -64,6 +64,7 @@ pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
                 bundle::SummaryOptions::shape(),
                 stats::DistanceOptions::shape(),
                 bundle::EvidenceBundle::shape(),
+                bundle::Citations::shape(),
                 bundle::Envelope::shape(),
                 bundle::BundleEvent::shape(),
             ],

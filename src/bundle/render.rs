@@ -50,7 +50,7 @@ impl Evidence {
     }
 
     /// The bundle, and whether anything was left out. `meta` is a JSON text; `heads` are the first
-    /// members of each replicate, such as `"id":"r1","seed":11`.
+    /// members of each replicate, such as `"id":"r1","seed":11,`.
     pub(super) fn bundle(&self, meta: &str, heads: &[String]) -> (Rendered<EvidenceBundle>, bool) {
         let around = r#"{"meta":,"replicates":[],"summary":}"#.len();
         let lists = self.fitted(heads, meta.len() + around);
@@ -188,7 +188,7 @@ impl Evidence {
         let shown = all.map(|(at, ((first, entry), data))| {
             let mut head = Piece::new(most);
             head.push(first);
-            head.push(&format!(",\"quality\":{{\"valid\":{},\"errors\":", entry.valid));
+            head.push(&format!("\"quality\":{{\"valid\":{},\"errors\":", entry.valid));
             head.texts(&entry.errors);
             head.push("}");
             let none = || Piece::new(most);
@@ -346,6 +346,25 @@ impl SummaryOptions {
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         self.shown().is_empty() || self.shown().iter().any(below)
+    }
+
+    /// The errors of an attempt that may be shown. With `fields`, an error that begins with the
+    /// pointer of a shown member is; of every other one, as of a failure, only a code remains,
+    /// because its words may repeat what `fields` does not show.
+    pub(super) fn shown_errors(&self, mut errors: Vec<String>) -> Vec<String> {
+        for error in errors.iter_mut().filter(|_| !self.shown().is_empty()) {
+            let (at, _) = error.split_once(": ").unwrap_or((error.as_str(), ""));
+            let pointer = at.strip_prefix('#').unwrap_or(at);
+            let is_code = |c: char| c.is_ascii_lowercase() || c == '_' || c == '.';
+            if pointer.starts_with('/') && self.shows(pointer) {
+                continue;
+            }
+            *error = match at.contains('.') && at.chars().all(is_code) {
+                true => at.to_owned(),
+                false => "not shown by `fields`".to_owned(),
+            };
+        }
+        errors
     }
 
     pub(super) fn number(&self, number: f64) -> String {

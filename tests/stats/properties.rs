@@ -408,8 +408,11 @@ fn ready(mut bundle: Bundle, replicates: &[(Value, bool)]) -> String {
                 let (data, valid) = &replicates[replicate];
                 let errors = if *valid { vec![] } else { vec!["no".to_owned()] };
                 let outcome = Outcome::Data { json: data.to_string().into_bytes(), errors };
-                let (tokens, model) = (None, None);
-                bundle.handle(0, Input::Settled { replicate, attempt, outcome, tokens, model });
+                let (tokens, model, seed_unsent) = (None, None, false);
+                bundle.handle(
+                    0,
+                    Input::Settled { replicate, attempt, outcome, tokens, model, seed_unsent },
+                );
             }
             Next::Effect(Effect::Emit(event)) => {
                 if let BundleEvent::BundleReady { bundle, .. } = event.kind {

@@ -76,6 +76,14 @@ pub fn patch_apply(base: &[u8], patch: &[u8]) -> String {
     work().map_or_else(|error| failure(&error), wire::tagged)
 }
 
+/// What a text cites of these fields: JSON of `Citations`.
+#[wasm_bindgen]
+#[must_use]
+pub fn cite(text: &[u8], fields: &[u8]) -> String {
+    let fields = Json::parse_lossy(fields, limits::BUNDLE_BYTES).unwrap_or_default();
+    bundle::cite(&String::from_utf8_lossy(text), &texts(Some(&fields))).to_json().to_text()
+}
+
 /// A bundle, and until when it waits.
 #[derive(Debug)]
 pub(super) struct Running {
@@ -155,9 +163,16 @@ fn effects(effects: impl Iterator<Item = Effect>) -> String {
     for effect in effects {
         out.push(if out.is_empty() { '[' } else { ',' });
         match effect {
-            Effect::Run { replicate, seed, attempt } => out.push_str(&format!(
-                "{{\"type\":\"run\",\"replicate\":{replicate},\"seed\":{seed},\"attempt\":{attempt}}}"
-            )),
+            Effect::Run { replicate, seed, attempt, strategy } => {
+                out.push_str(&format!(
+                    "{{\"type\":\"run\",\"replicate\":{replicate},\"seed\":{seed},\"attempt\":{attempt}"
+                ));
+                if let Some(strategy) = strategy {
+                    out.push_str(",\"strategy\":");
+                    strategy.to_json().write(&mut out);
+                }
+                out.push('}');
+            }
             Effect::Cancel { replicate, reason } => out.push_str(&format!(
                 "{{\"type\":\"cancel\",\"replicate\":{replicate},\"reason\":\"{reason}\"}}"
             )),

@@ -6,6 +6,7 @@
  */
 import type { EvidenceGlue } from '../core/glue.js'
 import { answer, encode, LazyPart } from '../core/instance.js'
+import type { BundleStrategy } from '../generated/bundle.js'
 import { Loop } from '../loop.js'
 import type { TurnlockError } from '../errors.js'
 import { describe } from '../serialize.js'
@@ -19,6 +20,8 @@ export interface ReplicateContext {
   id: string
   /** A seed for providers that take one; always a label. */
   seed: number
+  /** Its strategy, if the bundle has any. */
+  strategy?: BundleStrategy | undefined
   /** From 1; higher only with `retries`. */
   attempt: number
   /** Aborted when the result is no longer needed. Pass it on: to `fetch`, to `runTurn`. */
@@ -31,8 +34,10 @@ export interface ReplicateContext {
 export interface ReplicateResult {
   data: unknown
   usage?: ReportedUsage | undefined
-  /** The model, if it differs from the bundle's; used for prices. */
+  /** The model that was used, for `meta` and prices. Default: that of the strategy or the bundle. */
   model?: string | undefined
+  /** Whether the seed could not be sent, for `meta`. */
+  seedUnsent?: boolean | undefined
 }
 
 export type RunReplicate = (context: ReplicateContext) => Promise<ReplicateResult> | ReplicateResult
@@ -58,6 +63,7 @@ interface Run {
   replicate: number
   seed: number
   attempt: number
+  strategy?: BundleStrategy
 }
 
 /** An input as sent to the core: milliseconds since the start, JSON, data of a replicate. */
@@ -131,13 +137,14 @@ export class BundleDriver {
     }
   }
 
-  async #run({ replicate, seed, attempt }: Run): Promise<void> {
+  async #run({ replicate, seed, attempt, strategy }: Run): Promise<void> {
     const controller = new AbortController()
     this.#running.set(replicate, controller)
     const say = (type: string, own: Record<string, unknown>, data?: string) =>
       this.send({ type, replicate, attempt, ...own }, data)
     const context: ReplicateContext = {
       ...{ id: `r${replicate + 1}`, seed, attempt, signal: controller.signal },
+      ...(strategy && { strategy }),
       report: (usage) => say('usage', { usage: whole(usage) }),
     }
     let told: Record<string, unknown> = {}
@@ -145,16 +152,16 @@ export class BundleDriver {
       // Other effects may be queued after this one, for example to start a second replicate.
       await null
       const result = await this.#host.replicate(context)
-      const { data, usage, model } = result ?? {}
-      told = { usage: whole(usage), ...(typeof model === 'string' && { model }) }
+      const { data } = result ?? {}
+      told = used(result)
       // Serialize before validation, because a validator may not terminate on a cycle.
       strictJson(data)
       const verdict = await this.#host.schema.check(data)
       say('settled', { ...told, errors: verdict.errors }, strictJson(verdict.data))
     } catch (error) {
-      const { details } = (error ?? {}) as { details?: { usage?: ReportedUsage } }
-      const usage = told['usage'] ?? whole(details?.usage)
-      say('settled', { ...told, usage, failed: errorLine(error, describe) })
+      const { details } = (error ?? {}) as { details?: Used }
+      if (!told['usage']) told = { ...used(details), ...told, usage: whole(details?.usage) }
+      say('settled', { ...told, failed: errorLine(error, describe) })
     }
   }
 
@@ -162,6 +169,17 @@ export class BundleDriver {
     this.#loop.close()
     for (const controller of this.#running.values()) controller.abort()
     this.#running.clear()
+  }
+}
+
+type Used = Omit<ReplicateResult, 'data'>
+
+/** What a replicate used, as the core is told it. */
+function used({ usage, model, seedUnsent }: Used = {}): Record<string, unknown> {
+  return {
+    usage: whole(usage),
+    ...(typeof model === 'string' && { model }),
+    ...(seedUnsent === true && { seed_unsent: true }),
   }
 }
 

@@ -96,6 +96,12 @@ export const PASS_OPTIONS: Checks = {
   trace: 'flag',
 }
 
+export const BUNDLE_STRATEGY: Checks = {
+  label: { check: 'text', expected: 'a string that is not empty', required: true },
+  prompt: 'text',
+  model: 'text',
+}
+
 export const REPLICATE_LIMITS: Checks = {
   tokens: { check: { whole: [1] }, expected: 'a whole number above 0' },
   seconds: { check: 'number', expected: 'seconds above 0' },
@@ -124,6 +130,7 @@ export const CORE_BUNDLE_OPTIONS: Checks = {
   k: { whole: [1, 128] },
   stop: { names: 'agreement majority_lock never' },
   seeds: { check: { list: 'number' }, expected: 'whole numbers, all different' },
+  strategies: { list: { rows: BUNDLE_STRATEGY } },
   parallel: { whole: [1, 128] },
   concurrency: { whole: [1, 128] },
   retries: { whole: [0, 10] },
@@ -134,6 +141,7 @@ export const CORE_BUNDLE_OPTIONS: Checks = {
   prices: { check: { map: { rows: PRICE } }, expected: '{ [model]: { input, cached_input?, output } } in micro-dollars for a million tokens' },
   model: 'text',
   source: 'text',
+  checked: 'flag',
   epsilon: { real: [0, 1] },
   must_agree: { check: { list: 'text' }, expected: 'JSON Pointers, such as "/label"' },
   weights: { check: { list: { real: [0] } }, expected: 'numbers from 0 on' },

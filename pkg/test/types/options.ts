@@ -4,6 +4,7 @@ import type {
   BundleLimits,
   BundleOptions,
   BundleSettings,
+  BundleStrategy,
   BundleToolOptions,
   CombineOptions,
   CoreBundleOptions,
@@ -227,6 +228,7 @@ export const CORE_BUNDLE_OPTIONS: Partial<CoreBundleOptions> = {
   k: undefined,
   stop: undefined,
   seeds: undefined,
+  strategies: undefined,
   parallel: undefined,
   concurrency: undefined,
   retries: undefined,
@@ -237,6 +239,7 @@ export const CORE_BUNDLE_OPTIONS: Partial<CoreBundleOptions> = {
   prices: undefined,
   model: undefined,
   source: undefined,
+  checked: undefined,
   epsilon: undefined,
   must_agree: undefined,
   weights: undefined,
@@ -246,6 +249,8 @@ export const CORE_BUNDLE_OPTIONS: Partial<CoreBundleOptions> = {
   schema: undefined,
   null_is_missing: undefined,
 }
+
+export const BUNDLE_STRATEGY: Partial<BundleStrategy> = { prompt: undefined, model: undefined }
 
 export const REPLICATE_LIMITS: Partial<ReplicateLimits> = { tokens: undefined, seconds: undefined }
 
@@ -367,6 +372,7 @@ export const BUNDLE_SETTINGS: Partial<BundleSettings> = {
   must_agree: undefined,
   stop: undefined,
   seeds: undefined,
+  strategies: undefined,
   parallel: undefined,
   concurrency: undefined,
   retries: undefined,
@@ -394,6 +400,7 @@ export const RUN_BUNDLE_OPTIONS: Partial<RunBundleOptions> = {
   must_agree: undefined,
   stop: undefined,
   seeds: undefined,
+  strategies: undefined,
   parallel: undefined,
   concurrency: undefined,
   retries: undefined,
@@ -425,6 +432,7 @@ export const BUNDLE_TOOL_OPTIONS: Partial<BundleToolOptions> = {
   must_agree: undefined,
   stop: undefined,
   seeds: undefined,
+  strategies: undefined,
   parallel: undefined,
   concurrency: undefined,
   retries: undefined,
@@ -446,6 +454,7 @@ export const BUNDLE_TOOL_OPTIONS: Partial<BundleToolOptions> = {
   task: undefined,
   description: undefined,
   inputSchema: undefined,
+  record: undefined,
   readOnly: undefined,
   idempotent: undefined,
   dedupe: undefined,

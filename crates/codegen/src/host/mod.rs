@@ -119,6 +119,7 @@ fn rooms() -> [(&'static str, Vec<Table>); 9] {
 
 /// The modules whose types the tables name, relative to the folder of the generated files.
 pub(crate) const MODULES: &[(&str, &[&str])] = &[
+    ("../bundle/bundle.js", &["BundleRecording"]),
     ("../bundle/driver.js", &["ReplicateContext", "ReplicateResult", "RunReplicate"]),
     ("../bundle/events.js", &["EventManager"]),
     ("../bundle/lints.js", &["Lint"]),
