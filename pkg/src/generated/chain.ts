@@ -136,6 +136,13 @@ export interface ClassifierOptions {
    * @defaultValue []
    */
   indicators?: string[] | undefined
+  /** Words and phrases of which each makes a query complex, whatever its case. @defaultValue [] */
+  complexIndicators?: string[] | undefined
+  /**
+   * The number of names from which on a query is complex. 1 to 4294967295.
+   * @defaultValue names only count
+   */
+  entityThreshold?: number | undefined
 }
 
 /** What a chain uses of the feedback on earlier ones. */
@@ -204,14 +211,23 @@ export type ChainEventKind =
       /** Whether it needs several steps. */
       complexity: Complexity
       /**
-       * The signals that were found, strongest first: `comparison`, `chain:2`, …; negative ones
-       * begin with `against:`, as in `against:look_up`.
+       * The signals that were found: first what decided (`leads:timeline`, `alternatives`, of the
+       * host `own:lineage`, `entities:3`), then strongest first: `comparison`, `chain:2`, …;
+       * negative ones begin with `against:`, as in `against:look_up`.
        */
       indicators: string[]
       /** The names in the query, in order. */
       entities: string[]
-      /** 0 to 1; not a probability. The query is complex if the score reaches the threshold. */
+      /**
+       * 0 to 1; not a probability. The query is complex if the score reaches the threshold. At
+       * least 0.8 where the wording decides, 1 where an option of the host does.
+       */
       score: number
+      /**
+       * The language of the query. If it is `uncovered`, the words are not known and the score says
+       * little: let the host's `classify` decide.
+       */
+      language: QueryLanguage
       /** Who decided. */
       by: Classifier
     }
@@ -335,6 +351,18 @@ export type ChainEventKind =
  * - `complex`: It gets a plan.
  */
 export type Complexity = 'simple' | 'complex'
+
+/**
+ * The language of a query, as far as the classifier knows it.
+ *
+ * - `en`: English: all signals apply.
+ * - `de`: German: words of comparison and analysis are known.
+ * - `es`: Spanish: words of comparison and analysis are known.
+ * - `fr`: French: words of comparison and analysis are known.
+ * - `zh`: Chinese: words of comparison and analysis are known.
+ * - `uncovered`: Another language, whose words are not known: the score says little.
+ */
+export type QueryLanguage = 'en' | 'de' | 'es' | 'fr' | 'zh' | 'uncovered'
 
 /**
  * Who classified a query.
@@ -519,14 +547,23 @@ export interface Classification {
   /** Whether it needs several steps. */
   complexity: Complexity
   /**
-   * The signals that were found, strongest first: `comparison`, `chain:2`, …; negative ones begin
-   * with `against:`, as in `against:look_up`.
+   * The signals that were found: first what decided (`leads:timeline`, `alternatives`, of the host
+   * `own:lineage`, `entities:3`), then strongest first: `comparison`, `chain:2`, …; negative ones
+   * begin with `against:`, as in `against:look_up`.
    */
   indicators: string[]
   /** The names in the query, in order. */
   entities: string[]
-  /** 0 to 1; not a probability. The query is complex if the score reaches the threshold. */
+  /**
+   * 0 to 1; not a probability. The query is complex if the score reaches the threshold. At least
+   * 0.8 where the wording decides, 1 where an option of the host does.
+   */
   score: number
+  /**
+   * The language of the query. If it is `uncovered`, the words are not known and the score says
+   * little: let the host's `classify` decide.
+   */
+  language: QueryLanguage
 }
 
 /** The outcome of a step. */

@@ -187,6 +187,8 @@ export const CHAIN_HOOKS: Checks = {
 export const CLASSIFIER_OPTIONS: Checks = {
   threshold: { real: [0, 1] },
   indicators: { list: 'text' },
+  complexIndicators: { list: 'text' },
+  entityThreshold: { whole: [1, 4294967295] },
 }
 
 export const PATTERN_EFFECTIVENESS: Checks = {

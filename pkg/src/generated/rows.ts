@@ -13,7 +13,12 @@ export const HISTORY_OPTIONS: Rows = {
   thoughtSignatures: 0,
 }
 
-export const CLASSIFIER_OPTIONS: Rows = { threshold: 0, indicators: 0 }
+export const CLASSIFIER_OPTIONS: Rows = {
+  threshold: 0,
+  indicators: 0,
+  complexIndicators: 0,
+  entityThreshold: 0,
+}
 
 export const PLAN_LIMITS: Rows = { maxSteps: 0, patterns: 0, conditions: 0 }
 

@@ -214,6 +214,8 @@ export const CHAIN_HOOKS: Partial<ChainHooks> = {
 export const CLASSIFIER_OPTIONS: Partial<ClassifierOptions> = {
   threshold: undefined,
   indicators: undefined,
+  complexIndicators: undefined,
+  entityThreshold: undefined,
 }
 
 export const CHAIN_LEARNING: Partial<ChainLearning> = { state: undefined, enough: undefined }
