@@ -20,6 +20,8 @@ names! {
         Condition "condition",
         /// Make a plan.
         Plan "plan",
+        /// Rate the result of a search: a number.
+        Quality "quality",
         /// Look up a key in the cache: `{ value, ageMs }` or null.
         Recall "recall",
         /// Condense results.
@@ -28,6 +30,8 @@ names! {
         Replan "replan",
         /// Search for information.
         Search "search",
+        /// Make a short text of a result, for the queries of later steps.
+        SummarizeResult "summarizeResult",
         /// Write a text from results. Streams.
         Synthesize "synthesize",
     }
@@ -47,6 +51,8 @@ pub enum CallBody {
     Condition(ConditionCall),
     /// Make a plan. The value is the planner's text, or the plan as JSON.
     Plan(PlanCall),
+    /// Rate the result of a search. The value is a number; more is better.
+    Quality(StepResult),
     /// Look up a key in the cache. The value is `{ value, ageMs }` or null.
     Recall(RecallCall),
     /// Condense results. The value is any JSON.
@@ -56,6 +62,8 @@ pub enum CallBody {
     Replan(ReplanCall),
     /// Search for information. The value is any JSON.
     Search(StepCall),
+    /// Make a short text of a result. The value is the text.
+    SummarizeResult(StepResult),
     /// Write a text from results. As `Answer`.
     Synthesize(SynthesisCall),
 }
@@ -70,10 +78,12 @@ impl CallBody {
             Self::Classify(_) => CallKind::Classify,
             Self::Condition(_) => CallKind::Condition,
             Self::Plan(_) => CallKind::Plan,
+            Self::Quality(_) => CallKind::Quality,
             Self::Recall(_) => CallKind::Recall,
             Self::Refine(_) => CallKind::Refine,
             Self::Replan(_) => CallKind::Replan,
             Self::Search(_) => CallKind::Search,
+            Self::SummarizeResult(_) => CallKind::SummarizeResult,
             Self::Synthesize(_) => CallKind::Synthesize,
         }
     }
@@ -87,6 +97,7 @@ impl CallBody {
             Self::Classify(told) => told,
             Self::Condition(told) => told,
             Self::Plan(told) => told,
+            Self::Quality(told) | Self::SummarizeResult(told) => told,
             Self::Recall(told) => told,
             Self::Refine(told) | Self::Search(told) => told,
             Self::Replan(told) => told,
@@ -111,6 +122,8 @@ record! {
     pub struct AssessCall as "AssessCall" {
         /// The user's query.
         query "query": String;
+        /// The planner's words about when to stop.
+        stopping_criteria "stopping_criteria": String;
         /// Results of the finished steps.
         results "results": Vec<StepResult>;
     }
@@ -147,6 +160,10 @@ record! {
         patterns "patterns": Vec<Pattern>;
         /// Maximum number of steps that run, not counting the last synthesis.
         max_steps "maxSteps": usize;
+        /// The number of this call, from 1.
+        attempt "attempt": u32;
+        /// Why the planner is asked again.
+        error "error": Option<Failure>;
     }
 }
 
@@ -177,10 +194,16 @@ record! {
     pub struct StepCall as "StepCall" {
         /// The step.
         id "id": StepId;
+        /// What it does.
+        kind "type": StepKind;
         /// The query with its placeholders filled in.
         query "query": String;
+        /// The query as the planner wrote it.
+        template "template": String;
         /// What to look at in the results.
         focus "focus": String;
+        /// How many results the planner wants.
+        num_results "num_results": Option<u64>;
         /// The user's query.
         user_query "userQuery": String;
         /// Results of the steps that this one depends on.

@@ -38,6 +38,8 @@ pub(super) struct Run {
     /// Query with its placeholders filled.
     pub(super) query: String,
     pub(super) key: String,
+    /// A short text of the result, made by the host.
+    pub(super) short: Option<String>,
     pub(super) result: Option<Json<'static>>,
     pub(super) error: Option<Failure>,
 }
@@ -56,6 +58,7 @@ impl Default for Run {
             gain: 0,
             query: String::new(),
             key: String::new(),
+            short: None,
             result: None,
             error: None,
         }

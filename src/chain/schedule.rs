@@ -1,5 +1,6 @@
 //! Scheduling: which step starts when, and how its calls are handled.
 
+use super::calls::StepResult;
 use super::calls::{AssessCall, CallBody, CallKind, ConditionCall, RecallCall};
 use super::condition;
 use super::machine::{Call, Chain, State};
@@ -15,6 +16,7 @@ use crate::json::{Json, object};
 impl Chain {
     /// Makes decisions until only a new input can change anything.
     pub(super) fn advance(&mut self) {
+        self.replan_if_due();
         while self.state == State::Running && self.decide() {}
     }
 
@@ -32,12 +34,22 @@ impl Chain {
             }
             return false;
         }
-        let gate = |call: &Call| matches!(call.kind, CallKind::Assess | CallKind::Replan);
+        let gate = |call: &Call| {
+            use CallKind::{Assess, Quality, Replan, SummarizeResult};
+            matches!(call.kind, Assess | Quality | Replan | SummarizeResult)
+        };
         if self.calls.iter().any(gate) {
             return false;
         }
         if self.progress.unjudged {
             self.judge();
+            return true;
+        }
+        if let Some(at) = self.progress.unsummarized.pop_front() {
+            self.progress.summarizing = Some(at);
+            if let Some(result) = self.result_of(at) {
+                self.call(CallBody::SummarizeResult(result), None);
+            }
             return true;
         }
         if self.ask_replan() {
@@ -88,6 +100,11 @@ impl Chain {
         self.runs.0.iter().enumerate().any(|(at, run)| at != last && !run.settled())
     }
 
+    fn result_of(&self, at: usize) -> Option<StepResult> {
+        let (step, run) = self.steps().get(at).zip(self.runs.get(at))?;
+        run.result(step)
+    }
+
     /// Applies the stop rules in this order: cost, steps, completeness, diminishing returns.
     fn judge(&mut self) {
         let limits = &self.options.limits;
@@ -99,16 +116,26 @@ impl Chain {
         if self.runs.0.iter().enumerate().filter(run).count() >= limits.max_steps {
             return self.stop(Stop::MaxSteps);
         }
+        if let Some(at) = self.progress.unrated.pop_front() {
+            if let Some(result) = self.result_of(at) {
+                self.call(CallBody::Quality(result), None);
+            }
+            return;
+        }
         if self.options.hooks.assess && self.progress.unassessed && self.affords(CallKind::Assess) {
             self.progress.unassessed = false;
             let (query, results) = (self.options.query.clone(), self.results());
-            return self.call(CallBody::Assess(AssessCall { query, results }), None);
+            let plan = self.plan.as_ref();
+            let stopping_criteria =
+                plan.map_or_else(String::new, |plan| plan.stopping_criteria.clone());
+            let body = AssessCall { query, stopping_criteria, results };
+            return self.call(CallBody::Assess(body), None);
         }
         let enough = self.options.limits.completeness;
         if self.progress.completeness.is_some_and(|found| complete(found, enough)) {
             return self.stop(Stop::Complete);
         }
-        if diminishing(&self.progress.gains, self.options.limits.diminishing) {
+        if diminishing(&self.progress.qualities, self.options.limits.diminishing) {
             return self.stop(Stop::DiminishingReturns);
         }
         self.progress.unjudged = false;
@@ -220,6 +247,16 @@ impl Chain {
         if self.runs.get(at).is_some_and(|run| run.started.is_none()) {
             self.announce(at);
         }
+        let bare = self.runs.get(at).is_none_or(|run| run.query.is_empty());
+        if step.kind == StepKind::Refine && !self.options.hooks.refine && bare {
+            // Nobody refines, and there is nothing to look for: the inputs are passed on.
+            let mut inputs: Vec<_> = self.inputs(&step).into_iter().map(|one| one.result).collect();
+            let passed = match inputs.len() {
+                1 => inputs.pop().unwrap_or_default(),
+                _ => Json::Array(inputs),
+            };
+            return self.found(at, passed, false);
+        }
         let cacheable = step.kind != StepKind::Synthesize;
         let Some(run) = self.runs.get(at).filter(|_| cacheable) else { return self.ask(at, &step) };
         let same = |other: &&Run| other.status == Status::Done && other.key == run.key;
@@ -256,17 +293,21 @@ impl Chain {
     pub(super) fn fill(&mut self, at: usize) {
         let Some(step) = self.steps().get(at) else { return };
         let result = |at: usize| self.runs.get(at).and_then(|run| run.result.as_ref());
-        let query = reference::fill(&step.query, self.steps(), &result);
+        let short = |at: usize| self.runs.get(at).and_then(|run| run.short.as_deref());
+        let query = reference::fill(&step.query, self.steps(), &result, &short);
         let hash = |need: usize| result(need).map(|value| results::hash(value).into());
         let inputs = self.needs(at).into_iter().filter_map(hash).collect();
-        let key = object! {
+        let mut key = object! {
             "type": Json::from(step.kind.name()),
             "query": Json::from(query.clone()),
             "focus": Json::from(step.focus.clone()),
             "inputs": Json::Array(inputs),
             "model": Json::from(self.options.model.clone()),
+        };
+        if let (Some(wanted), Json::Object(members)) = (step.num_results, &mut key) {
+            members.push(("num_results".into(), Json::integer(wanted)));
         }
-        .to_canonical();
+        let key = key.to_canonical();
         if let Some(run) = self.runs.get_mut(at) {
             (run.query, run.key) = (query, key);
         }
@@ -324,9 +365,14 @@ impl Chain {
             Some(StepKind::Synthesize) | None => 0,
             Some(_) => self.progress.seen.gain(&value),
         };
-        // Only searches find new items; a refinement condenses existing ones.
-        if kind == Some(StepKind::Search) {
-            self.progress.gains.push(gain);
+        // A refinement condenses results, and cannot be compared with them.
+        if kind == Some(StepKind::Search) && self.options.hooks.quality {
+            self.progress.unrated.push_back(at);
+        }
+        let mentions =
+            |step: &PlanStep| reference::mentioned(&step.query, self.steps()).contains(&at);
+        if self.options.hooks.summarize_result && self.steps().iter().any(mentions) {
+            self.progress.unsummarized.push_back(at);
         }
         let remember = self.options.hooks.cache && !cached && kind != Some(StepKind::Synthesize);
         let now = self.now;

@@ -8,7 +8,7 @@ import { RUN_CHAIN_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
 import { abortReason } from '../serialize.js'
 import { ChainDriver, type Callback } from './driver.js'
-import type { ChainEvent, ChainResult } from './types.js'
+import type { ChainEvent, ChainResult, StepResult } from './types.js'
 
 export type { RunChainOptions }
 
@@ -18,7 +18,10 @@ export interface Chain extends AsyncIterable<ChainEvent> {
   readonly result: Promise<ChainResult>
   /** Ends the chain and aborts the signals of its callbacks. */
   cancel(reason?: string): void
-  /** Records in `feedback` whether the user was satisfied. Counts once, if the chain ran a plan. */
+  /**
+   * Records in `feedback` whether the user was satisfied. Counts once, if the chain ran a plan, also
+   * if its steps found nothing.
+   */
   feedback(satisfied: boolean): Promise<void>
 }
 
@@ -35,7 +38,9 @@ export function runChain(options: RunChainOptions): Chain {
 }
 
 const NEEDED = ['answer', 'plan', 'search', 'synthesize'] as const
-const HOOKS = ['assess', 'classify', 'condition', 'replan'] as const
+const HOOKS = ['assess', 'classify', 'condition', 'refine', 'replan'] as const
+/** Hooks that are told a result, and its step. */
+const OF_RESULTS = ['quality', 'summarizeResult'] as const
 
 class RunningChain implements Chain {
   readonly result: Promise<ChainResult>
@@ -57,12 +62,17 @@ class RunningChain implements Chain {
       }
     }
     const given = options as unknown as Record<string, Callback | undefined>
-    const names = [...NEEDED, ...HOOKS, 'refine']
+    const names = [...NEEDED, ...HOOKS]
     const callbacks = Object.fromEntries(
       names.map((name) => [name, given[name]?.bind(options) as Callback | undefined]),
     )
     callbacks['refine'] ??= callbacks['search']
-    const hooks = Object.fromEntries(HOOKS.map((name) => [name, given[name] !== undefined]))
+    for (const name of OF_RESULTS) {
+      const own = options[name]?.bind(options)
+      callbacks[name] = own && ((step) => own(step['result'], step as unknown as StepResult))
+    }
+    const optional = [...HOOKS, ...OF_RESULTS]
+    const hooks = Object.fromEntries(optional.map((name) => [name, given[name] !== undefined]))
     const own = {
       ...{ query, limits, costs, patterns, classifier, model, enabled },
       hooks: { ...hooks, cache: cache !== undefined },
@@ -91,8 +101,8 @@ class RunningChain implements Chain {
   }
 
   async feedback(satisfied: boolean): Promise<void> {
-    const { plan, path, cost, durationMs } = await this.result
-    if (this.#rated || !plan || path !== 'chain') return
+    const { plan, cost, durationMs } = await this.result
+    if (this.#rated || !plan) return
     this.#rated = true
     const pattern = plan.pattern
     this.#options.feedback?.record({ pattern, success: satisfied, cost, ms: durationMs })
@@ -116,7 +126,7 @@ class RunningChain implements Chain {
     const plan = planned && 'plan' in planned ? planned.plan : null
     const outcome = {
       ...{ status: 'failed' as const, path: plan ? ('chain' as const) : ('simple' as const), text },
-      ...{ stopped: null, fellBack: null, cost: 0, durationMs: 0, error },
+      ...{ stopped: null, coverage: null, fellBack: null, cost: 0, durationMs: 0, error },
     }
     this.#feed.push({ type: 'complete', seq: (events.at(-1)?.seq ?? 0) + 1, ...outcome })
     this.#finish({

@@ -54,17 +54,17 @@ export interface ChainLimits {
   /** The completeness at which the chain stops. 0 to 1. @defaultValue 0.85 */
   completeness?: number | undefined
   /**
-   * The chain stops when a search finds less than this share of what the one before it found; 0
-   * switches the rule off. 0 to 1.
+   * With `quality`: the chain stops when the newest result of a search has less than this share of
+   * the quality of the one before it; 0 switches the rule off. 0 to 1.
    * @defaultValue 0.8
    */
   diminishing?: number | undefined
   /** Maximum number of steps in flight. 1 to 64. @defaultValue 4 */
   maxParallel?: number | undefined
-  /** Maximum number of retries of a failed step or answer. 0 to 10. @defaultValue 1 */
+  /** Maximum number of retries of a failed step, plan or answer. 0 to 10. @defaultValue 1 */
   maxRetries?: number | undefined
   /**
-   * Delay before the first retry of a step, doubled for each further one. 0 to 86400000.
+   * Delay before the first retry of a step or a plan, doubled for each further one. 0 to 86400000.
    * @defaultValue 250
    */
   retryMs?: number | undefined
@@ -113,8 +113,14 @@ export interface ChainHooks {
   classify?: boolean | undefined
   /** Whether there is a `condition` callback. @defaultValue false */
   condition?: boolean | undefined
+  /** Whether there is a `quality` callback. @defaultValue false */
+  quality?: boolean | undefined
+  /** Whether there is a `refine` callback. @defaultValue false */
+  refine?: boolean | undefined
   /** Whether there is a `replan` callback. @defaultValue false */
   replan?: boolean | undefined
+  /** Whether there is a `summarizeResult` callback. @defaultValue false */
+  summarizeResult?: boolean | undefined
 }
 
 /**
@@ -155,6 +161,11 @@ export interface ChainLearning {
    * @defaultValue 20
    */
   enough?: number | undefined
+  /**
+   * Share of the queries whose planner is asked for any pattern nevertheless. 0 to 1.
+   * @defaultValue 0.1
+   */
+  explore?: number | undefined
 }
 
 /** The state to persist, as plain JSON. */
@@ -334,6 +345,12 @@ export type ChainEventKind =
       text: string
       /** Why the steps ended; `null` if there were none. */
       stopped: StopReason | null
+      /**
+       * The share of the plan's steps that have a result, 0 to 1; steps that their condition
+       * skipped and the last synthesis do not count. 1: the chain ran to its end. `null` without a
+       * plan.
+       */
+      coverage: number | null
       /** Why a complex query took the simple path. */
       fellBack: ChainFailure | null
       /** Cost of all calls, in the host's unit. */
@@ -403,6 +420,8 @@ export interface PlanStep {
   focus: string
   /** Steps whose results it needs. */
   depends_on: StepId[]
+  /** How many results a search should have, from 1. */
+  num_results?: number
   /** The condition for running it, such as `count($1) > 0 and $1 contains "recall"`. */
   when?: string
 }
@@ -480,7 +499,8 @@ export interface ChainFailure {
  * - `complete`: The results are complete enough.
  * - `max_steps`: The maximum number of steps was run.
  * - `max_cost`: The next step would exceed the cost budget, or the time is over.
- * - `diminishing_returns`: The last search found much less than the one before it.
+ * - `diminishing_returns`: The result of the last search is much worse than that of the one before
+ *   it, by the host's `quality`.
  * - `plan_finished`: Every step of the plan has settled.
  * - `cancelled`: The host cancelled the chain.
  */
@@ -522,6 +542,11 @@ export interface ChainResult {
   text: string
   /** Why the steps ended; `null` if there were none. */
   stopped: StopReason | null
+  /**
+   * The share of the plan's steps that have a result, 0 to 1; steps that their condition skipped
+   * and the last synthesis do not count. 1: the chain ran to its end. `null` without a plan.
+   */
+  coverage: number | null
   /** Why a complex query took the simple path. */
   fellBack: ChainFailure | null
   /** Cost of all calls, in the host's unit. */
@@ -635,10 +660,12 @@ export interface PlanLimits {
  * - `classify`: Classify the query: `simple` or `complex`.
  * - `condition`: Decide whether a conditional step runs: true or false.
  * - `plan`: Make a plan.
+ * - `quality`: Rate the result of a search: a number.
  * - `recall`: Look up a key in the cache: `{ value, ageMs }` or null.
  * - `refine`: Condense results.
  * - `replan`: Return new steps that replace the remaining ones, or null.
  * - `search`: Search for information.
+ * - `summarizeResult`: Make a short text of a result, for the queries of later steps.
  * - `synthesize`: Write a text from results. Streams.
  */
 export type ChainCall =
@@ -647,10 +674,12 @@ export type ChainCall =
   | 'classify'
   | 'condition'
   | 'plan'
+  | 'quality'
   | 'recall'
   | 'refine'
   | 'replan'
   | 'search'
+  | 'summarizeResult'
   | 'synthesize'
 
 /** What `answer` is told. */
@@ -665,6 +694,8 @@ export interface AnswerCall {
 export interface AssessCall {
   /** The user's query. */
   query: string
+  /** The planner's words about when to stop. */
+  stopping_criteria: string
   /** Results of the finished steps. */
   results: StepResult[]
 }
@@ -695,10 +726,16 @@ export interface ClassifyCall {
 export interface ConditionCall {
   /** The step. */
   id: StepId
+  /** What it does. */
+  type: StepType
   /** The query with its placeholders filled in. */
   query: string
+  /** The query as the planner wrote it. */
+  template: string
   /** What to look at in the results. */
   focus: string
+  /** How many results the planner wants. */
+  num_results: number | null
   /** The user's query. */
   userQuery: string
   /** Results of the steps that this one depends on. */
@@ -719,6 +756,10 @@ export interface PlanCall {
   patterns: ChainPattern[]
   /** Maximum number of steps that run, not counting the last synthesis. */
   maxSteps: number
+  /** The number of this call, from 1. */
+  attempt: number
+  /** Why the planner is asked again. */
+  error: ChainFailure | null
 }
 
 /** A key to look up in the cache. */
@@ -743,10 +784,16 @@ export interface ReplanCall {
 export interface StepCall {
   /** The step. */
   id: StepId
+  /** What it does. */
+  type: StepType
   /** The query with its placeholders filled in. */
   query: string
+  /** The query as the planner wrote it. */
+  template: string
   /** What to look at in the results. */
   focus: string
+  /** How many results the planner wants. */
+  num_results: number | null
   /** The user's query. */
   userQuery: string
   /** Results of the steps that this one depends on. */
@@ -800,14 +847,20 @@ export interface RunChainOptions {
   query: string
   /** The simple path: one model call, with any context that the host adds. */
   answer(context: AnswerContext): Text
-  /** Calls a planner. Returns its text, or a plan object. If it throws, `answer` is called. */
+  /**
+   * Calls a planner. Returns its text, or a plan object. If it throws, or returns no plan, it is
+   * called again (see `maxRetries`), then `answer`.
+   */
   plan(context: PlanContext): unknown
   /**
    * Searches for information and returns any JSON value. Items are counted in a list, or in the
    * `items` of an object. A number in its `cost` counts like `spend`.
    */
   search(context: StepContext): unknown
-  /** Condenses results, for steps of type `refine`. @defaultValue as `search` */
+  /**
+   * Condenses results, for steps of type `refine`.
+   * @defaultValue as `search`; a step without a query passes its inputs on
+   */
   refine?: Method<[context: StepContext], unknown> | undefined
   /** Writes a text from results. */
   synthesize(context: SynthesisContext): Text
@@ -818,6 +871,16 @@ export interface RunChainOptions {
    * meanwhile.
    */
   assess?: Method<[context: AssessContext], unknown> | undefined
+  /**
+   * Rates the result of a search; more is better. With it, `limits.diminishing` stops the chain.
+   */
+  quality?: Method<[result: unknown, step: StepResult], number | Promise<number>> | undefined
+  /**
+   * Makes the short text of a result that stands for it (`$1`) in the queries of later steps.
+   * @defaultValue its title, or its first 160 characters
+   */
+  summarizeResult?:
+    Method<[result: unknown, step: StepResult], string | Promise<string>> | undefined
   /** Decides each `when`, instead of the core's expressions. */
   condition?: Method<[context: ConditionContext], boolean | Promise<boolean>> | undefined
   /**
@@ -863,4 +926,9 @@ export interface PatternStatsOptions {
    * @defaultValue 20
    */
   enough?: number | undefined
+  /**
+   * Share of the queries whose planner is asked for any pattern nevertheless. 0 to 1.
+   * @defaultValue 0.1
+   */
+  explore?: number | undefined
 }

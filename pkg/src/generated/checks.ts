@@ -181,7 +181,10 @@ export const CHAIN_HOOKS: Checks = {
   cache: 'flag',
   classify: 'flag',
   condition: 'flag',
+  quality: 'flag',
+  refine: 'flag',
   replan: 'flag',
+  summarizeResult: 'flag',
 }
 
 export const CLASSIFIER_OPTIONS: Checks = {
@@ -210,7 +213,11 @@ export const PATTERN_TABLE: Checks = {
 
 export const PATTERN_STATE: Checks = { version: 0, patterns: { rows: PATTERN_TABLE } }
 
-export const CHAIN_LEARNING: Checks = { state: { rows: PATTERN_STATE }, enough: 'number' }
+export const CHAIN_LEARNING: Checks = {
+  state: { rows: PATTERN_STATE },
+  enough: 'number',
+  explore: { real: [0, 1] },
+}
 
 export const CHAIN_OPTIONS: Checks = {
   query: { check: 'text', required: true },

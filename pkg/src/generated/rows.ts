@@ -251,6 +251,8 @@ export const RUN_CHAIN_OPTIONS: Rows = {
   synthesize: 0,
   classify: 0,
   assess: 0,
+  quality: 0,
+  summarizeResult: 0,
   condition: 0,
   replan: 0,
   limits: 0,
@@ -264,7 +266,7 @@ export const RUN_CHAIN_OPTIONS: Rows = {
   signal: 0,
 }
 
-export const PATTERN_STATS_OPTIONS: Rows = { state: 0, use: 0, enough: 0 }
+export const PATTERN_STATS_OPTIONS: Rows = { state: 0, use: 0, enough: 0, explore: 0 }
 
 export const MEMORY_STORE_OPTIONS: Rows = { maxTurns: 0, maxReusable: 0, now: 0 }
 

@@ -208,7 +208,10 @@ export const CHAIN_HOOKS: Partial<ChainHooks> = {
   cache: undefined,
   classify: undefined,
   condition: undefined,
+  quality: undefined,
+  refine: undefined,
   replan: undefined,
+  summarizeResult: undefined,
 }
 
 export const CLASSIFIER_OPTIONS: Partial<ClassifierOptions> = {
@@ -218,7 +221,11 @@ export const CLASSIFIER_OPTIONS: Partial<ClassifierOptions> = {
   entityThreshold: undefined,
 }
 
-export const CHAIN_LEARNING: Partial<ChainLearning> = { state: undefined, enough: undefined }
+export const CHAIN_LEARNING: Partial<ChainLearning> = {
+  state: undefined,
+  enough: undefined,
+  explore: undefined,
+}
 
 export const PLAN_LIMITS: Partial<PlanLimits> = {
   maxSteps: undefined,
@@ -532,6 +539,8 @@ export const RUN_CHAIN_OPTIONS: Partial<RunChainOptions> = {
   refine: undefined,
   classify: undefined,
   assess: undefined,
+  quality: undefined,
+  summarizeResult: undefined,
   condition: undefined,
   replan: undefined,
   limits: undefined,
@@ -549,6 +558,7 @@ export const PATTERN_STATS_OPTIONS: Partial<PatternStatsOptions> = {
   state: undefined,
   use: undefined,
   enough: undefined,
+  explore: undefined,
 }
 
 export const MEMORY_STORE_OPTIONS: Partial<MemoryStoreOptions> = {

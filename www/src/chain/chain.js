@@ -118,7 +118,7 @@ const REASONS = {
   complete: 'what was found is enough',
   max_steps: 'as many steps as allowed were run',
   max_cost: 'the budget is spent',
-  diminishing_returns: 'the last search found much less than the one before it',
+  diminishing_returns: 'the last result is much worse than the one before it',
   plan_finished: 'every step of the plan has settled',
   cancelled: 'it was stopped',
 }

@@ -8,7 +8,7 @@ use crate::lock::Lock;
 use crate::platform::Signal;
 use turnlock::chain::{
     AnswerCall, AssessCall, ClassifyCall, ConditionCall, PlanCall, ReplanCall, StepCall,
-    SynthesisCall,
+    StepResult, SynthesisCall,
 };
 
 /// What a callback is told. It derefs to the core's record of the call, and adds what the driver
@@ -29,6 +29,8 @@ pub type ClassifyContext = CallContext<ClassifyCall>;
 pub type ConditionContext = CallContext<ConditionCall>;
 /// What `plan` is told.
 pub type PlanContext = CallContext<PlanCall>;
+/// What `quality` and `summarize_result` are told: the step and its result.
+pub type ResultContext = CallContext<StepResult>;
 /// What `replan` is told.
 pub type ReplanContext = CallContext<ReplanCall>;
 /// What `search` and `refine` are told.
