@@ -49,6 +49,7 @@ pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
                 chain::AssessCall::shape(),
                 chain::ClassifyCall::shape(),
                 chain::ConditionCall::shape(),
+                chain::EnhanceCall::shape(),
                 chain::PlanCall::shape(),
                 chain::RecallCall::shape(),
                 chain::ReplanCall::shape(),

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { partsOf } from './parts.mjs'
 import {
+  chainBreaker,
   classifyQuery,
   isTurnlockError,
   parsePlan,
@@ -160,6 +161,35 @@ test('a chain that found nothing is rated, and some queries explore', async () =
   assert.equal(await offered('query 7'), await offered('query 7'))
   const never = patternStats({ state: stats.export(), enough: 1, use: true, explore: 0 })
   for (let n = 0; n < 10; n++) assert.equal(await offered(`query ${n}`, never), 1)
+})
+
+test('a share of conversations, a function, and a breaker', async () => {
+  const path = async (own) => (await runChain(host(own)).result).path
+  let chains = 0
+  for (let n = 0; n < 60; n++) {
+    const own = { enabled: 0.5, conversationId: `c${n}` }
+    const first = await path(own)
+    assert.equal(await path({ ...own, query: 'Compare more.' }), first, 'one side for each')
+    chains += first === 'chain'
+  }
+  assert.ok(chains > 15 && chains < 45, `${chains}`)
+  const enabled = ({ query, conversationId }) => query !== conversationId
+  assert.equal(await path({ enabled, conversationId: 'x' }), 'chain')
+  assert.equal(await path({ enabled, query: 'x', conversationId: 'x' }), 'simple')
+  assert.throws(() => runChain(host({ enabled: 2 })), { code: 'options.invalid' })
+
+  const breaker = chainBreaker({ failures: 2 })
+  const broken = () => {
+    throw new Error('down')
+  }
+  const run = (own) => runChain(host({ breaker, limits: { retryMs: 0 }, ...own })).result
+  await run({ plan: broken })
+  assert.equal(breaker.open, false)
+  assert.equal((await run({})).path, 'chain')
+  await run({ plan: broken })
+  assert.equal(breaker.open, true)
+  const { path: own, fellBack, status } = await run({})
+  assert.deepEqual([own, fellBack.code, status], ['simple', 'chain.breaker_open', 'complete'])
 })
 
 test('what callbacks are told of a step and of the plan', async () => {

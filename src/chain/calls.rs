@@ -2,7 +2,7 @@
 
 use super::classify::Classification;
 use super::outcome::{Failure, StepStatus};
-use super::plan::{Pattern, Plan, StepId, StepKind};
+use super::plan::{Pattern, Plan, PlanStep, StepId, StepKind};
 use super::stop::Stop;
 use crate::json::Json;
 use crate::json::table::{Write, names, record};
@@ -18,6 +18,8 @@ names! {
         Classify "classify",
         /// Decide whether a conditional step runs: true or false.
         Condition "condition",
+        /// Write the query of a search.
+        Enhance "enhance",
         /// Make a plan.
         Plan "plan",
         /// Rate the result of a search: a number.
@@ -49,6 +51,8 @@ pub enum CallBody {
     Classify(ClassifyCall),
     /// Decide whether a conditional step runs. The value is true or false.
     Condition(ConditionCall),
+    /// Write the query of a search. The value is a text; anything else keeps the query.
+    Enhance(EnhanceCall),
     /// Make a plan. The value is the planner's text, or the plan as JSON.
     Plan(PlanCall),
     /// Rate the result of a search. The value is a number; more is better.
@@ -77,6 +81,7 @@ impl CallBody {
             Self::Assess(_) => CallKind::Assess,
             Self::Classify(_) => CallKind::Classify,
             Self::Condition(_) => CallKind::Condition,
+            Self::Enhance(_) => CallKind::Enhance,
             Self::Plan(_) => CallKind::Plan,
             Self::Quality(_) => CallKind::Quality,
             Self::Recall(_) => CallKind::Recall,
@@ -96,6 +101,7 @@ impl CallBody {
             Self::Assess(told) => told,
             Self::Classify(told) => told,
             Self::Condition(told) => told,
+            Self::Enhance(told) => told,
             Self::Plan(told) => told,
             Self::Quality(told) | Self::SummarizeResult(told) => told,
             Self::Recall(told) => told,
@@ -146,6 +152,18 @@ record! {
         step "": StepCall;
         /// The condition, as the planner wrote it.
         when "when": String;
+    }
+}
+
+record! {
+    /// What `enhance` is told.
+    pub struct EnhanceCall as "EnhanceCall" {
+        /// The query with its placeholders filled in.
+        query "query": String;
+        /// The step.
+        step "step": PlanStep;
+        /// Results of the steps that it depends on.
+        inputs "inputs": Vec<StepResult>;
     }
 }
 

@@ -73,7 +73,7 @@ pub(super) struct Call {
 impl Call {
     /// The cost that is counted if the host reports none.
     fn price(&self) -> f64 {
-        if matches!(self.kind, CallKind::Recall | CallKind::Condition) {
+        if matches!(self.kind, CallKind::Recall | CallKind::Condition | CallKind::Enhance) {
             0.0
         } else {
             self.reserved
@@ -200,7 +200,7 @@ impl Chain {
             return;
         }
         self.started = self.now;
-        if !self.options.enabled {
+        if !self.options.is_enabled() {
             return self.answer();
         }
         let query = self.options.query.clone();

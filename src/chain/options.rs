@@ -97,6 +97,7 @@ impl Costs {
             CallKind::Synthesize => Some(&mut self.synthesize),
             CallKind::Classify
             | CallKind::Condition
+            | CallKind::Enhance
             | CallKind::Quality
             | CallKind::Recall
             | CallKind::SummarizeResult => None,
@@ -120,6 +121,8 @@ options! {
         classify "classify": bool = false;
         /// Whether there is a `condition` callback.
         condition "condition": bool = false;
+        /// Whether there is an `enhance` callback.
+        enhance "enhance": bool = false;
         /// Whether there is a `quality` callback.
         quality "quality": bool = false;
         /// Whether there is a `refine` callback.
@@ -161,11 +164,20 @@ impl Learning {
     /// ones each time, so that what is known of the other patterns grows too.
     #[must_use]
     pub fn choose(&self, allowed: &[Pattern], query: &str) -> Option<Pattern> {
-        let hash = hash(&Json::from(query.to_owned()));
-        let place = hash.get(..8).and_then(|head| u32::from_str_radix(head, 16).ok());
-        let explores = f64::from(place.unwrap_or(0)) / 4_294_967_296.0 < self.explore;
-        if explores { None } else { self.state.choose(allowed, self.enough) }
+        if share("explore", query) < self.explore {
+            None
+        } else {
+            self.state.choose(allowed, self.enough)
+        }
     }
+}
+
+/// A number from 0 up to 1 for a text: the same for the same text, and as good as drawn for others.
+/// `of` keeps decisions about one text apart.
+fn share(of: &str, text: &str) -> f64 {
+    let hash = hash(&Json::Array(vec![of.to_owned().into(), text.to_owned().into()]));
+    let place = hash.get(..8).and_then(|head| u32::from_str_radix(head, 16).ok());
+    f64::from(place.unwrap_or(0)) / 4_294_967_296.0
 }
 
 options! {
@@ -175,6 +187,14 @@ options! {
         query "query": String | required;
         /// `false` always takes the simple path.
         enabled "enabled": bool = true;
+        /// The share of conversations that get chains, 0 to 1; the others take the simple path. One
+        /// conversation is always on the same side.
+        rollout "rollout": f64 = 1.0, real 0.0..=1.0;
+        /// The conversation, for `rollout`. Default: each query by itself.
+        conversation_id "conversationId?": Option<String>;
+        /// Whether too many chains have failed lately: complex queries take the simple path, and
+        /// `fellBack` is `chain.breaker_open`.
+        broken "broken": bool = false;
         /// Limits of steps, cost and time.
         limits "limits": Limits = Limits::blank();
         /// Maximum costs of calls.
@@ -231,6 +251,12 @@ impl ChainOptions {
             return Err(Error::option("limits.maxCost", "at least the cost of the answer"));
         }
         Ok(self)
+    }
+
+    /// Whether this query may get a chain.
+    pub(super) fn is_enabled(&self) -> bool {
+        let conversation = self.conversation_id.as_ref().unwrap_or(&self.query);
+        self.enabled && share("rollout", conversation) < self.rollout
     }
 
     /// The limits of the chain's plans. A plan may have more steps than are run, because the first

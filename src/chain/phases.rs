@@ -17,7 +17,14 @@ impl Chain {
         let Some(classification) = self.classification.clone() else { return self.answer() };
         let complex = classification.is_complex();
         self.emit(ChainEventKind::Classified { classification, by });
-        if complex { self.ask_planner() } else { self.answer() }
+        match complex {
+            true if self.options.broken => {
+                let message = "too many chains have failed lately";
+                self.fall_back(Failure::new("chain.breaker_open", message));
+            }
+            true => self.ask_planner(),
+            false => self.answer(),
+        }
     }
 
     fn ask_planner(&mut self) {

@@ -1,7 +1,7 @@
 //! Scheduling: which step starts when, and how its calls are handled.
 
 use super::calls::StepResult;
-use super::calls::{AssessCall, CallBody, CallKind, ConditionCall, RecallCall};
+use super::calls::{AssessCall, CallBody, CallKind, ConditionCall, EnhanceCall, RecallCall};
 use super::condition;
 use super::machine::{Call, Chain, State};
 use super::outcome::{Failure, SkipReason};
@@ -164,7 +164,9 @@ impl Chain {
         let last = self.last;
         let limits = &self.options.limits;
         let busy = self.runs.0.iter().filter(|run| run.status == Status::Busy).count();
-        let started = self.runs.0.iter().filter(|run| run.started.is_some()).count();
+        // A step whose condition or query is being asked for is about to start.
+        let starts = |run: &&Run| run.started.is_some() || run.status == Status::Busy;
+        let started = self.runs.0.iter().filter(starts).count();
         let (mut no_steps, mut no_cost) = (false, false);
         for at in (0..self.steps().len()).filter(|at| *at != last) {
             if busy >= limits.max_parallel || !self.is_ready(at) {
@@ -240,9 +242,15 @@ impl Chain {
     fn run(&mut self, at: usize) {
         let Some(step) = self.steps().get(at).cloned() else { return };
         self.fill(at);
+        let inputs = self.inputs(&step);
         if let Some(run) = self.runs.get_mut(at) {
             run.allowed = true;
             run.status = Status::Busy;
+            if self.options.hooks.enhance && step.kind == StepKind::Search && !run.enhanced {
+                run.enhanced = true;
+                let body = EnhanceCall { query: run.query.clone(), step, inputs };
+                return self.call(CallBody::Enhance(body), Some(at));
+            }
         }
         if self.runs.get(at).is_some_and(|run| run.started.is_none()) {
             self.announce(at);
@@ -250,7 +258,7 @@ impl Chain {
         let bare = self.runs.get(at).is_none_or(|run| run.query.is_empty());
         if step.kind == StepKind::Refine && !self.options.hooks.refine && bare {
             // Nobody refines, and there is nothing to look for: the inputs are passed on.
-            let mut inputs: Vec<_> = self.inputs(&step).into_iter().map(|one| one.result).collect();
+            let mut inputs: Vec<_> = inputs.into_iter().map(|one| one.result).collect();
             let passed = match inputs.len() {
                 1 => inputs.pop().unwrap_or_default(),
                 _ => Json::Array(inputs),
@@ -294,7 +302,9 @@ impl Chain {
         let Some(step) = self.steps().get(at) else { return };
         let result = |at: usize| self.runs.get(at).and_then(|run| run.result.as_ref());
         let short = |at: usize| self.runs.get(at).and_then(|run| run.short.as_deref());
-        let query = reference::fill(&step.query, self.steps(), &result, &short);
+        let own = self.runs.get(at).and_then(|run| run.own_query.clone());
+        let filled = || reference::fill(&step.query, self.steps(), &result, &short);
+        let query = own.unwrap_or_else(filled);
         let hash = |need: usize| result(need).map(|value| results::hash(value).into());
         let inputs = self.needs(at).into_iter().filter_map(hash).collect();
         let mut key = object! {
@@ -324,6 +334,13 @@ impl Chain {
                     self.give_up(at, Failure::new("chain.invalid_result", message));
                 }
             },
+            CallKind::Enhance => {
+                let query = value.as_str().map(str::trim).filter(|query| !query.is_empty());
+                if let Some((run, query)) = self.runs.get_mut(at).zip(query) {
+                    run.own_query = Some(query.to_owned());
+                }
+                self.run(at);
+            }
             CallKind::Recall => {
                 let age = value.get("ageMs").and_then(Json::as_f64).unwrap_or(f64::INFINITY);
                 let fresh = age <= float(self.options.limits.cache_ms);
@@ -342,7 +359,7 @@ impl Chain {
 
     /// Handles the failure of a step's call.
     pub(super) fn step_failed(&mut self, call: &Call, at: usize, error: Failure, retryable: bool) {
-        if call.kind == CallKind::Recall {
+        if matches!(call.kind, CallKind::Recall | CallKind::Enhance) {
             return self.run(at);
         }
         let limits = &self.options.limits;

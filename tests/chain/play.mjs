@@ -85,10 +85,14 @@ class Host {
 
   options() {
     const { query = QUERY, options = {}, assess, replan, condition } = this.#scenario
-    const { quality, short } = this.#scenario
+    const { quality, short, enhance } = this.#scenario
+    const { rollout, broken, ...own } = options
     const step = (kind) => async (context) => this.#step(kind, context)
     return {
-      ...{ query, ...options },
+      ...{ query, ...own },
+      ...(rollout !== undefined && { enabled: rollout }),
+      ...(broken && { breaker: { open: true, record() {} } }),
+      ...(enhance && { enhance: ({ step }) => this.#count('enhance', enhance[step.id]) }),
       ...(this.#cache && { cache: this.#cache }),
       ...(this.#scenario.classify !== null && {
         classify: async () => this.#count('classify', this.#scenario.classify ?? 'complex'),

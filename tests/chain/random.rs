@@ -57,7 +57,7 @@ pub fn scenario(random: &mut Random) -> Value {
             scenario[hook] = json!([]);
         }
     }
-    for hook in ["quality", "short"] {
+    for hook in ["quality", "short", "enhance"] {
         if random.below(2) == 0 {
             scenario[hook] = json!({});
         }
@@ -144,6 +144,7 @@ fn answer(sim: &mut Sim, asked: &Asked, faulty: bool, random: &mut Random) {
             2 => json!([{ "id": "bad", "type": "search", "query": "x", "depends_on": ["nobody"] }]),
             _ => Value::Null,
         },
+        CallKind::Enhance => [json!("better"), json!(7)][random.below(2)].clone(),
         CallKind::Quality => json!(random.below(10)),
         CallKind::SummarizeResult => json!("short"),
         CallKind::Search | CallKind::Refine => {

@@ -46,6 +46,7 @@ pub fn options(scenario: &Value) -> Value {
         "classify": scenario.get("classify").is_none_or(|classify| !classify.is_null()),
         "assess": has("assess"), "replan": has("replan"), "condition": has("condition"),
         "cache": has("cache"), "quality": has("quality"), "summarizeResult": has("short"),
+        "enhance": has("enhance"),
         "refine": scenario["refine"] != false,
     });
     options
@@ -223,6 +224,9 @@ impl Sim {
                 self.scenario.get("classify").cloned().unwrap_or_else(|| "complex".into())
             }
             CallKind::Assess => nth(&self.scenario["assess"], true),
+            CallKind::Enhance => {
+                self.scenario["enhance"][&shown(&asked.body["step"]["id"])].clone()
+            }
             CallKind::Quality => self.scenario["quality"][&asked.id()].clone(),
             CallKind::SummarizeResult => self.scenario["short"][&asked.id()].clone(),
             CallKind::Replan => nth(&self.scenario["replan"], false),

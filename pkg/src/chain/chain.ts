@@ -38,7 +38,7 @@ export function runChain(options: RunChainOptions): Chain {
 }
 
 const NEEDED = ['answer', 'plan', 'search', 'synthesize'] as const
-const HOOKS = ['assess', 'classify', 'condition', 'refine', 'replan'] as const
+const HOOKS = ['assess', 'classify', 'condition', 'enhance', 'refine', 'replan'] as const
 /** Hooks that are told a result, and its step. */
 const OF_RESULTS = ['quality', 'summarizeResult'] as const
 
@@ -55,7 +55,7 @@ class RunningChain implements Chain {
     checkOptions(options, RUN_CHAIN_OPTIONS)
     this.#options = options
     this.result = new Promise((resolve) => (this.#settle = resolve))
-    const { query, limits, costs, patterns, classifier, model, enabled, cache, signal } = options
+    const { query, limits, costs, patterns, classifier, model, cache, signal } = options
     for (const name of NEEDED) {
       if (typeof options[name] !== 'function') {
         throw new TurnlockError('options.invalid', `\`${name}\`: expected a function`)
@@ -74,7 +74,8 @@ class RunningChain implements Chain {
     const optional = [...HOOKS, ...OF_RESULTS]
     const hooks = Object.fromEntries(optional.map((name) => [name, given[name] !== undefined]))
     const own = {
-      ...{ query, limits, costs, patterns, classifier, model, enabled },
+      ...{ query, limits, costs, patterns, classifier, model, ...rollout(options) },
+      broken: options.breaker?.open,
       hooks: { ...hooks, cache: cache !== undefined },
       learned: options.feedback?.wire(),
     }
@@ -113,6 +114,7 @@ class RunningChain implements Chain {
   }
 
   #finish(result: ChainResult): void {
+    this.#options.breaker?.record(result)
     this.#forget()
     this.#settle(result)
     this.#feed.end()
@@ -134,6 +136,14 @@ class RunningChain implements Chain {
       ...{ classification: null, plan, steps: [], refinements: [], completeness: null },
     })
   }
+}
+
+/** Whether, and for which share of conversations, chains are enabled. */
+function rollout({ enabled, query, conversationId }: RunChainOptions) {
+  const own = typeof enabled === 'function' ? enabled({ query, conversationId }) : enabled
+  if (typeof own !== 'number') return { enabled: own, conversationId }
+  if (own >= 0 && own <= 1) return { rollout: own, conversationId }
+  throw wrong('enabled', 'true, false, a number from 0 to 1, or a function')
 }
 
 /** Throws for what the core would refuse of a chain's options. */

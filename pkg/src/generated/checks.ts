@@ -181,6 +181,7 @@ export const CHAIN_HOOKS: Checks = {
   cache: 'flag',
   classify: 'flag',
   condition: 'flag',
+  enhance: 'flag',
   quality: 'flag',
   refine: 'flag',
   replan: 'flag',
@@ -222,6 +223,9 @@ export const CHAIN_LEARNING: Checks = {
 export const CHAIN_OPTIONS: Checks = {
   query: { check: 'text', required: true },
   enabled: 'flag',
+  rollout: { real: [0, 1] },
+  conversationId: 'text',
+  broken: 'flag',
   limits: { rows: CHAIN_LIMITS },
   costs: { rows: CHAIN_COSTS },
   hooks: { rows: CHAIN_HOOKS },

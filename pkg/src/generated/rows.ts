@@ -251,6 +251,7 @@ export const RUN_CHAIN_OPTIONS: Rows = {
   synthesize: 0,
   classify: 0,
   assess: 0,
+  enhance: 0,
   quality: 0,
   summarizeResult: 0,
   condition: 0,
@@ -263,8 +264,12 @@ export const RUN_CHAIN_OPTIONS: Rows = {
   model: 0,
   feedback: 0,
   enabled: 0,
+  conversationId: 0,
+  breaker: 0,
   signal: 0,
 }
+
+export const CHAIN_BREAKER_OPTIONS: Rows = { failures: 0, withinMs: 0, forMs: 0 }
 
 export const PATTERN_STATS_OPTIONS: Rows = { state: 0, use: 0, enough: 0, explore: 0 }
 

@@ -21,6 +21,7 @@ import type {
   TurnReplicateOptions,
 } from '../../dist/generated/bundle.js'
 import type {
+  ChainBreakerOptions,
   ChainCosts,
   ChainHooks,
   ChainLearning,
@@ -170,6 +171,9 @@ export const HISTORY_OPTIONS: Partial<HistoryOptions> = {
 
 export const CHAIN_OPTIONS: Partial<ChainOptions> = {
   enabled: undefined,
+  rollout: undefined,
+  conversationId: undefined,
+  broken: undefined,
   limits: undefined,
   costs: undefined,
   hooks: undefined,
@@ -208,6 +212,7 @@ export const CHAIN_HOOKS: Partial<ChainHooks> = {
   cache: undefined,
   classify: undefined,
   condition: undefined,
+  enhance: undefined,
   quality: undefined,
   refine: undefined,
   replan: undefined,
@@ -539,6 +544,7 @@ export const RUN_CHAIN_OPTIONS: Partial<RunChainOptions> = {
   refine: undefined,
   classify: undefined,
   assess: undefined,
+  enhance: undefined,
   quality: undefined,
   summarizeResult: undefined,
   condition: undefined,
@@ -551,7 +557,15 @@ export const RUN_CHAIN_OPTIONS: Partial<RunChainOptions> = {
   model: undefined,
   feedback: undefined,
   enabled: undefined,
+  conversationId: undefined,
+  breaker: undefined,
   signal: undefined,
+}
+
+export const CHAIN_BREAKER_OPTIONS: Partial<ChainBreakerOptions> = {
+  failures: undefined,
+  withinMs: undefined,
+  forMs: undefined,
 }
 
 export const PATTERN_STATS_OPTIONS: Partial<PatternStatsOptions> = {

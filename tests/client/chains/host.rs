@@ -65,6 +65,14 @@ impl Host {
             callbacks = callbacks
                 .refine(move |context: StepContext| refine.clone().searched("refine", context));
         }
+        if let Some(said) = self.scenario["enhance"].as_object().cloned() {
+            let host = self.clone();
+            callbacks = callbacks.enhance(move |context| {
+                host.next("enhance");
+                let said = said[&context.step.id.to_string()].as_str().map(str::to_owned);
+                ready(Ok::<_, StepError>(said))
+            });
+        }
         if let Some(said) = self.scenario["quality"].as_object().cloned() {
             let host = self.clone();
             callbacks = callbacks.quality(move |step| {
@@ -145,7 +153,7 @@ impl Host {
     async fn plan(self, attempt: u32) -> Result<Value, StepError> {
         let n = self.next("plan");
         assert_eq!(usize::try_from(attempt).unwrap(), n + 1);
-        let plan = self.scenario["plans"].get(n).unwrap_or(&self.scenario["plan"]);
+        let plan = self.scenario["plans"].get(n).unwrap_or_else(|| &self.scenario["plan"]);
         if let Some(why) = plan["fails"].as_str() {
             return Err(why.into());
         }

@@ -7,17 +7,18 @@ use std::sync::Arc;
 use futures::StreamExt;
 use serde::Serialize;
 
+use super::breaker::ChainBreaker;
 use super::cache::ChainCache;
 use super::context::{
     AnswerContext, AssessContext, Call, CallContext, ClassifyContext, ConditionContext,
-    PlanContext, ReplanContext, ResultContext, StepContext, SynthesisContext,
+    EnhanceContext, PlanContext, ReplanContext, ResultContext, StepContext, SynthesisContext,
 };
 use super::learn::PatternStats;
 use super::text::{StepError, Text, Written};
 use crate::platform::{Active, BoxFuture, Dyn, MaybeSend, MaybeSync, Platform};
 use turnlock::chain::{
-    AnswerCall, AssessCall, CallBody, ChainOptions, ClassifyCall, Complexity, ConditionCall, Hooks,
-    PlanCall, ReplanCall, StepCall, StepResult, SynthesisCall,
+    AnswerCall, AssessCall, CallBody, ChainOptions, ClassifyCall, Complexity, ConditionCall,
+    EnhanceCall, Hooks, PlanCall, ReplanCall, StepCall, StepResult, SynthesisCall,
 };
 
 /// What a callback returns: JSON text.
@@ -41,10 +42,12 @@ pub struct Callbacks {
     assess: Option<Callback<AssessCall>>,
     condition: Option<Callback<ConditionCall>>,
     replan: Option<Callback<ReplanCall>>,
+    enhance: Option<Callback<EnhanceCall>>,
     quality: Option<Callback<StepResult>>,
     summarize_result: Option<Callback<StepResult>>,
     pub(super) cache: Option<Arc<dyn ChainCache>>,
     pub(super) feedback: Option<PatternStats>,
+    pub(super) breaker: Option<ChainBreaker>,
 }
 
 impl fmt::Debug for Callbacks {
@@ -113,10 +116,12 @@ impl Callbacks {
             assess: None,
             condition: None,
             replan: None,
+            enhance: None,
             quality: None,
             summarize_result: None,
             cache: None,
             feedback: None,
+            breaker: None,
         }
     }
 
@@ -129,6 +134,8 @@ impl Callbacks {
         classify(ClassifyContext) -> Complexity;
         /// How complete the results are, 0 to 1. Asked after each step; nothing starts meanwhile.
         assess(AssessContext) -> f64;
+        /// Writes the query of a search; `None` keeps the planner's.
+        enhance(EnhanceContext) -> Option<String>;
         /// Rates the result of a search; more is better. With it, `diminishing` of the limits stops the
         /// chain.
         quality(ResultContext) -> f64;
@@ -150,6 +157,13 @@ impl Callbacks {
         self
     }
 
+    /// After too many failed chains, complex queries take the simple path for a while.
+    #[must_use]
+    pub fn breaker(mut self, breaker: ChainBreaker) -> Self {
+        self.breaker = Some(breaker);
+        self
+    }
+
     /// Gets what users say of chains; see [`ChainControl::feedback`](super::ChainControl::feedback).
     #[must_use]
     pub fn feedback(mut self, stats: PatternStats) -> Self {
@@ -164,10 +178,13 @@ impl Callbacks {
             .cache(self.cache.is_some())
             .classify(self.classify.is_some())
             .condition(self.condition.is_some())
+            .enhance(self.enhance.is_some())
             .quality(self.quality.is_some())
             .refine(self.refine.is_some())
             .replan(self.replan.is_some())
             .summarize_result(self.summarize_result.is_some());
+        let broken = options.broken || self.breaker.as_ref().is_some_and(ChainBreaker::is_open);
+        let options = options.broken(broken);
         options.hooks(hooks).learned(self.feedback.as_ref().and_then(PatternStats::learned))
     }
 
@@ -186,6 +203,7 @@ impl Callbacks {
             CallBody::Assess(told) => to(self.assess.as_ref(), told, with),
             CallBody::Classify(told) => to(self.classify.as_ref(), told, with),
             CallBody::Condition(told) => to(self.condition.as_ref(), told, with),
+            CallBody::Enhance(told) => to(self.enhance.as_ref(), told, with),
             CallBody::Plan(told) => to(Some(&self.plan), told, with),
             CallBody::Quality(told) => to(self.quality.as_ref(), told, with),
             CallBody::Recall(told) => to(None, told, with),

@@ -1,5 +1,6 @@
 //! A chain of steps for a complex query.
 
+mod breaker;
 mod cache;
 mod callbacks;
 mod calls;
@@ -23,11 +24,12 @@ use crate::running::{Running, stream_of_events};
 use calls::Calls;
 use turnlock::chain::{Chain, Failure, Input};
 
+pub use breaker::ChainBreaker;
 pub use cache::{CacheEntry, ChainCache, MemoryCache};
 pub use callbacks::Callbacks;
 pub use context::{
-    AnswerContext, AssessContext, CallContext, ClassifyContext, ConditionContext, PlanContext,
-    ReplanContext, ResultContext, StepContext, SynthesisContext,
+    AnswerContext, AssessContext, CallContext, ClassifyContext, ConditionContext, EnhanceContext,
+    PlanContext, ReplanContext, ResultContext, StepContext, SynthesisContext,
 };
 pub use learn::PatternStats;
 pub use text::{StepError, Text};

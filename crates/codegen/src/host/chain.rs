@@ -28,6 +28,8 @@ pub(super) fn tables() -> Vec<Table> {
                 /// Rates the completeness of the results, 0 to 1. Called after each step; no new
                 /// step starts meanwhile.
                 assess: "(context: AssessContext): unknown";
+                /// Writes the query of a search. What is no text keeps the planner's.
+                enhance: "(context: EnhanceContext): unknown";
                 /// Rates the result of a search; more is better. With it, `limits.diminishing` stops
                 /// the chain.
                 quality: "(result: unknown, step: StepResult): number | Promise<number>";
@@ -50,9 +52,27 @@ pub(super) fn tables() -> Vec<Table> {
                 model from "ChainOptions";
                 /// Collects user feedback on chains; see `patternStats`.
                 feedback: "PatternStats";
-                enabled from "ChainOptions";
+                /// Whether chains are enabled: `false` always takes the simple path, a number from 0
+                /// to 1 enables them for that share of conversations, a function decides.
+                enabled: "boolean | number | ((context: { query: string; \
+                    conversationId?: string | undefined }) => boolean)" = "true";
+                conversationId from "ChainOptions";
+                /// After too many failed chains, complex queries take the simple path for a while;
+                /// see `chainBreaker`.
+                breaker: "ChainBreaker";
                 /// Cancels the chain.
                 signal: "AbortSignal";
+            }
+        },
+        table! {
+            /// The options of `chainBreaker`.
+            "ChainBreakerOptions" for "chainBreaker" {
+                /// Failed chains after which it opens.
+                failures: "number" = "5", "from 1";
+                /// Milliseconds within which they fail.
+                withinMs: "number" = "60 000", "above 0";
+                /// Milliseconds for which it stays open.
+                forMs: "number" = "60 000", "above 0";
             }
         },
         table! {
