@@ -105,6 +105,7 @@ function start() {
         return byId('chain-plan').value
       },
       search,
+      refine: search,
       synthesize: (context) => words(told(context), context.signal),
       answer: ({ query, signal }) => words(`One call answers “${query}”.`, signal),
     })
@@ -126,8 +127,9 @@ const REASONS = {
 const reasonOf = ({ reason, skipped }) =>
   `Stopped (${reason}): ${REASONS[reason]}.${skipped.length ? ` Not run: ${skipped.join(', ')}.` : ''}`
 
-function endOf({ status, path, fellBack, durationMs }) {
-  const way = path === 'chain' ? 'by a chain of steps' : 'in one call'
+function endOf({ status, path, coverage, fellBack, durationMs }) {
+  const share = `by a chain of steps, ${Math.round(100 * coverage)} % of them with a result`
+  const way = path === 'chain' ? share : 'in one call'
   const why = fellBack ? ` (${fellBack.code}: ${fellBack.message})` : ''
   return `${status}, ${way}${why}, ${durationMs} ms`
 }
