@@ -9,6 +9,7 @@ import { answer, encode, LazyPart } from '../core/instance.js'
 import type { BundleStrategy } from '../generated/bundle.js'
 import { Loop } from '../loop.js'
 import type { TurnlockError } from '../errors.js'
+import { member } from '../quietly.js'
 import { describe } from '../serialize.js'
 import { errorLine, strictJson } from './json.js'
 import type { ReplicateSchema } from './schema.js'
@@ -116,9 +117,12 @@ export class BundleDriver {
     // Whole milliseconds, so that a recording contains exactly what the core received.
     const at = Math.floor(this.#loop.now())
     const text = JSON.stringify(input)
-    if (this.#record) this.facts.push([at, text, data ?? null])
     const [bytes, own] = [encode(text), encode(data ?? '')]
-    this.#loop.tell((glue, handle) => glue.bundle_handle(handle, at, bytes, own))
+    const work = (glue: EvidenceGlue, handle: number) => {
+      if (this.#record) this.facts.push([at, text, data ?? null])
+      return glue.bundle_handle(handle, at, bytes, own)
+    }
+    this.#loop.tell(work, input['type'] === 'cancel')
   }
 
   #perform(effect: Effect): void {
@@ -159,9 +163,9 @@ export class BundleDriver {
       const verdict = await this.#host.schema.check(data)
       say('settled', { ...told, errors: verdict.errors }, strictJson(verdict.data))
     } catch (error) {
-      const { details } = (error ?? {}) as { details?: Used }
-      if (!told['usage']) told = { ...used(details), ...told, usage: whole(details?.usage) }
-      say('settled', { ...told, failed: errorLine(error, describe) })
+      const failed = errorLine(error, describe)
+      if (!told['usage']) told = { ...used(member(error, 'details')), ...known(told) }
+      say('settled', { ...told, failed })
     }
   }
 
@@ -172,20 +176,27 @@ export class BundleDriver {
   }
 }
 
-type Used = Omit<ReplicateResult, 'data'>
-
-/** What a replicate used, as the core is told it. */
-function used({ usage, model, seedUnsent }: Used = {}): Record<string, unknown> {
+/** What a replicate used, of its result or of the details of its error, as the core is told it. */
+function used(by: unknown): Record<string, unknown> {
+  const model = member(by, 'model')
   return {
-    usage: whole(usage),
+    usage: whole(member(by, 'usage')),
     ...(typeof model === 'string' && { model }),
-    ...(seedUnsent === true && { seed_unsent: true }),
+    ...(member(by, 'seedUnsent') === true && { seed_unsent: true }),
   }
 }
 
+/** Without members that are null. */
+const known = (told: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(told).filter(([, value]) => value !== null))
+
 /** Drops members that are not whole numbers of at least 0; their values count as unknown. */
-function whole(usage: ReportedUsage | undefined): ReportedUsage | null {
+function whole(usage: unknown): ReportedUsage | null {
   if (typeof usage !== 'object' || usage === null) return null
   const fits = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0
-  return Object.fromEntries(Object.entries(usage).filter(([, value]) => fits(value)))
+  try {
+    return Object.fromEntries(Object.entries(usage).filter(([, value]) => fits(value)))
+  } catch {
+    return null
+  }
 }

@@ -5,7 +5,7 @@ import { BUNDLE_TOOL_OPTIONS } from '../generated/rows.js'
 import { checkOptions, present } from '../options.js'
 import { defineTool, type Tool } from '../tools.js'
 import { runBundle, type BundleRecording } from './bundle.js'
-import { quietly } from './events.js'
+import { quietly } from '../quietly.js'
 import type { BundleEvent, EvidenceBundle } from './types.js'
 
 export type { BundleToolOptions }

@@ -6,6 +6,7 @@ import type { RunChainOptions } from '../generated/chain.js'
 import { CHAIN_OPTIONS } from '../generated/checks.js'
 import { RUN_CHAIN_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
+import { quietly } from '../quietly.js'
 import { abortReason } from '../serialize.js'
 import { ChainDriver, type Callback } from './driver.js'
 import type { ChainEvent, ChainResult, StepResult } from './types.js'
@@ -114,7 +115,7 @@ class RunningChain implements Chain {
   }
 
   #finish(result: ChainResult): void {
-    this.#options.breaker?.record(result)
+    quietly(() => this.#options.breaker?.record(result))
     this.#forget()
     this.#settle(result)
     this.#feed.end()

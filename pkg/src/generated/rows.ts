@@ -273,7 +273,7 @@ export const CHAIN_BREAKER_OPTIONS: Rows = { failures: 0, withinMs: 0, forMs: 0 
 
 export const PATTERN_STATS_OPTIONS: Rows = { state: 0, use: 0, enough: 0, explore: 0 }
 
-export const MEMORY_STORE_OPTIONS: Rows = { maxTurns: 0, maxReusable: 0, now: 0 }
+export const MEMORY_STORE_OPTIONS: Rows = { maxTurns: 0, maxCharacters: 0, maxReusable: 0, now: 0 }
 
 export const INDEXED_DB_STORE_OPTIONS: Rows = { name: 0, indexedDB: 0, openTimeoutMs: 0 }
 
@@ -297,6 +297,7 @@ export const SERVER_LIMITS: Rows = {
   messages: 0,
   resumesPerMinute: 0,
   turnsPerTenant: 0,
+  readersPerTurn: 0,
   keepAliveMs: 0,
 }
 
@@ -310,6 +311,7 @@ export const HANDLER_OPTIONS: Rows = {
   prepare: 0,
   keep: KEEP,
   cors: CORS_OPTIONS,
+  hosts: 0,
   limits: SERVER_LIMITS,
   basePath: 0,
   clientGone: 0,

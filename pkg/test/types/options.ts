@@ -577,6 +577,7 @@ export const PATTERN_STATS_OPTIONS: Partial<PatternStatsOptions> = {
 
 export const MEMORY_STORE_OPTIONS: Partial<MemoryStoreOptions> = {
   maxTurns: undefined,
+  maxCharacters: undefined,
   maxReusable: undefined,
   now: undefined,
 }
@@ -596,6 +597,7 @@ export const HANDLER_OPTIONS: Partial<HandlerOptions> = {
   prepare: undefined,
   keep: undefined,
   cors: undefined,
+  hosts: undefined,
   limits: undefined,
   basePath: undefined,
   clientGone: undefined,
@@ -634,6 +636,7 @@ export const SERVER_LIMITS: Partial<ServerLimits> = {
   messages: undefined,
   resumesPerMinute: undefined,
   turnsPerTenant: undefined,
+  readersPerTurn: undefined,
   keepAliveMs: undefined,
 }
 
