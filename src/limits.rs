@@ -108,6 +108,9 @@ pub const CHAIN_STEPS: usize = 8;
 /// Bytes of a step's id.
 pub const STEP_ID_BYTES: usize = 64;
 
+/// Characters of the short text that stands for a whole result in a step's query.
+pub const PLACEHOLDER_CHARS: usize = 160;
+
 /// Bytes that replace one placeholder in a step's query. Search engines truncate queries at about
 /// this length.
 pub const PLACEHOLDER_BYTES: usize = 2048;

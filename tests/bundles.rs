@@ -31,7 +31,7 @@ enum Fact {
     Timer,
     Cancel(String),
     Usage(usize, u32, u64),
-    Settled(usize, u32, Said, Option<Tokens>),
+    Settled(usize, u32, Said, Option<Tokens>, Option<String>),
 }
 
 fn tell(bundle: &mut Bundle, now: u64, fact: &Fact) {
@@ -44,7 +44,7 @@ fn tell(bundle: &mut Bundle, now: u64, fact: &Fact) {
             attempt: *attempt,
             tokens: Tokens::default().total(*total),
         },
-        Fact::Settled(replicate, attempt, said, tokens) => Input::Settled {
+        Fact::Settled(replicate, attempt, said, tokens, model) => Input::Settled {
             replicate: *replicate,
             attempt: *attempt,
             outcome: match said {
@@ -54,7 +54,9 @@ fn tell(bundle: &mut Bundle, now: u64, fact: &Fact) {
                 Said::Failed | Said::Never => Outcome::Failed { message: "it broke".to_owned() },
             },
             tokens: *tokens,
-            model: None,
+            // As the players' model calls do; those of a strategy use its model.
+            model: model.clone(),
+            seed_unsent: false,
         },
     };
     bundle.handle(now, input);
@@ -171,6 +173,13 @@ impl Host {
             assert_eq!(of("replicate_done", id), 1, "{id} ends once");
             assert!(of("replicate_started", id) >= 1);
         }
+        // Whoever waits for valid replicates hears first that there are none.
+        if bundle["summary"]["valid_count"] == 0 && bundle["meta"]["stopped"] != "cancelled" {
+            let before = &self.events[self.events.len() - 2];
+            let before_that = &self.events[self.events.len().saturating_sub(3)];
+            let told = [before, before_that].map(|event| event["code"] == "no_valid_replicate");
+            assert!(told.contains(&true), "{kinds:?}");
+        }
         let k = options["k"].as_u64().unwrap_or(3);
         assert!(u64::try_from(replicates.len()).unwrap() <= k, "no more than k");
         // The same facts give the same effects.
@@ -267,7 +276,11 @@ fn play(scenario: &Value) -> Result<(), String> {
         if let Some((&replicate, &attempt)) = ready {
             let entry = entry(replicate, attempt);
             host.now += 1;
-            host.tell(Fact::Settled(replicate, attempt, said(entry), tokens(entry)));
+            let strategies = options["strategies"].as_array();
+            let own = strategies.map(|all| &all[replicate % all.len()]["model"]);
+            let model = own.and_then(Value::as_str).unwrap_or("scripted");
+            let (said, tokens) = (said(entry), tokens(entry));
+            host.tell(Fact::Settled(replicate, attempt, said, tokens, Some(model.to_owned())));
         } else {
             let deadline = host.until.ok_or("nothing will ever happen")?;
             host.now = host.now.max(deadline);
@@ -288,6 +301,8 @@ fn play(scenario: &Value) -> Result<(), String> {
     }
     let summary = &bundle["summary"];
     let fields = summary["disagreements"].as_array().unwrap().iter();
+    let each = bundle["meta"]["per_replicate"].as_array().unwrap();
+    let of_each = |name: &str| each.iter().map(|one| one[name].clone()).collect::<Value>();
     let got = json!({
         "confidence": short(&summary["confidence"]),
         "consensus": summary["consensus"],
@@ -295,6 +310,9 @@ fn play(scenario: &Value) -> Result<(), String> {
         "disagreements": fields.map(|one| one["field"].clone()).collect::<Vec<_>>(),
         "usage": bundle["meta"]["usage"]["totalTokens"],
         "cost": bundle["meta"]["cost"],
+        "model": bundle["meta"]["model"],
+        "models": of_each("model"),
+        "strategies": of_each("strategy"),
     });
     for (name, got) in got.as_object().unwrap() {
         let Some(want) = expect.get(name) else { continue };
@@ -354,6 +372,7 @@ fn random_options(random: &mut Random) -> Value {
     maybe("limits", json!({ "max_bytes": 900, "max_diffs": 1 }));
     maybe("compact", json!(true));
     maybe("fields", json!(["/a"]));
+    maybe("strategies", json!([{ "label": "x" }, { "label": "y", "model": "m" }]));
     options
 }
 
@@ -374,25 +393,30 @@ fn wild(options: &Value, mut random: Random) -> String {
             0 => Fact::Timer,
             1 => Fact::Start,
             2 => Fact::Usage(replicate, attempt, u64::try_from(random.below(60)).unwrap()),
-            3 => Fact::Settled(replicate, attempt, Said::Failed, tokens),
-            4 => {
-                Fact::Settled(replicate, attempt, Said::Data("{\"a\":".to_owned(), vec![]), tokens)
-            }
+            3 => Fact::Settled(replicate, attempt, Said::Failed, tokens, None),
+            4 => Fact::Settled(
+                replicate,
+                attempt,
+                Said::Data("{\"a\":".to_owned(), vec![]),
+                tokens,
+                None,
+            ),
             5 => Fact::Settled(
                 replicate,
                 attempt,
                 Said::Data("{}".to_owned(), vec!["no".to_owned()]),
                 tokens,
+                None,
             ),
             6 if random.below(6) == 0 => Fact::Cancel("user".to_owned()),
-            _ => Fact::Settled(replicate, attempt, data(), tokens),
+            _ => Fact::Settled(replicate, attempt, data(), tokens, None),
         };
         host.now += u64::try_from(random.below(6)).unwrap();
         host.tell(fact);
         assert!(rounds < 10_000, "it never ends");
     }
     // Whatever is said now changes nothing.
-    host.tell(Fact::Settled(0, 1, Said::Data("1".to_owned(), vec![]), None));
+    host.tell(Fact::Settled(0, 1, Said::Data("1".to_owned(), vec![]), None, None));
     host.tell(Fact::Cancel("late".to_owned()));
     let bundle = host.finished(options);
     let replicates = bundle["replicates"].as_array().unwrap();
@@ -418,11 +442,60 @@ fn data_that_is_no_json_is_evidence() {
         let options = json!({ "task": "t", "k": 1 });
         let mut host = Host::new(&options);
         host.tell(Fact::Start);
-        host.tell(Fact::Settled(0, 1, Said::Data(json.to_owned(), vec![]), None));
+        host.tell(Fact::Settled(0, 1, Said::Data(json.to_owned(), vec![]), None, None));
         let bundle = host.finished(&options);
         let error = bundle["replicates"][0]["quality"]["errors"][0].as_str().unwrap();
         assert!(error.starts_with(code), "{code}: {error}");
     }
+}
+
+/// `fields` rules over errors too, wherever they are shown.
+#[test]
+fn errors_say_nothing_of_hidden_members() {
+    let errors = [
+        "/a: too small",
+        "#/a/b: no number",
+        "/secret: \"hunter2\" is too short",
+        "/ab: hunter2",
+        "the secret is hunter2",
+        "model.status: hunter2",
+        "Hunter2.x: hunter2",
+        ": hunter2",
+        "hunter2",
+    ];
+    let options = json!({ "task": "t", "k": 3, "fields": ["/a"], "retries": 1 });
+    let mut host = Host::new(&options);
+    host.tell(Fact::Start);
+    let invalid = || {
+        let data = r#"{"a":1,"hunter2":"hunter2"}"#.to_owned();
+        Said::Data(data, errors.map(str::to_owned).to_vec())
+    };
+    let broken = || Said::Data(r#"{"hunter2":1,"hunter2":2}"#.to_owned(), vec![]);
+    for (at, said) in [(0, invalid()), (1, broken()), (2, Said::Failed)] {
+        for attempt in [1, 2] {
+            host.tell(Fact::Settled(at, attempt, said.clone(), None, None));
+        }
+    }
+    let bundle = host.finished(&options);
+    let hidden = "not shown by `fields`";
+    assert_eq!(
+        bundle["replicates"][0]["quality"]["errors"],
+        json!([
+            "/a: too small",
+            "#/a/b: no number",
+            hidden,
+            hidden,
+            hidden,
+            "model.status",
+            hidden,
+            hidden,
+            hidden
+        ])
+    );
+    assert_eq!(bundle["replicates"][1]["quality"]["errors"], json!(["json.duplicate_key"]));
+    assert_eq!(bundle["replicates"][2]["quality"]["errors"], json!([hidden]));
+    let all = serde_json::to_string(&host.events).unwrap();
+    assert!(!all.contains("hunter2"), "{all}");
 }
 
 /// The sums of the oracle (`usage.json`), through the machine.
@@ -445,7 +518,8 @@ fn usage_vectors() {
             let (input, output) = (number("input"), number("output"));
             let tokens = Tokens::new(input, output).cached(number("cached_input"));
             if one["status"] == "valid" {
-                host.tell(Fact::Settled(at, 1, Said::Data("1".to_owned(), vec![]), Some(tokens)));
+                let said = Said::Data("1".to_owned(), vec![]);
+                host.tell(Fact::Settled(at, 1, said, Some(tokens), None));
             } else {
                 tell(&mut host.bundle, 0, &Fact::Timer);
                 let input = Input::Usage { replicate: at, attempt: 1, tokens };

@@ -55,12 +55,8 @@ fn the_vectors() {
                 }
             }
             "diminishing_returns" => {
-                let gains: Vec<u64> = input["gains"]
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .map(|gain| gain.as_u64().unwrap())
-                    .collect();
+                let gains = input["gains"].as_array().unwrap().iter();
+                let gains: Vec<f64> = gains.map(|gain| gain.as_f64().unwrap()).collect();
                 let stop = diminishing(&gains, input["ratio"].as_f64().unwrap());
                 assert_eq!(json!(stop), expected["stop"], "{id}");
             }
@@ -72,11 +68,12 @@ fn the_vectors() {
 }
 
 #[test]
-fn two_zero_gains_stop() {
-    assert!(diminishing(&[3, 0, 0], 0.8));
-    assert!(diminishing(&[5, 3], 0.8));
-    assert!(!diminishing(&[0, 3], 0.8));
-    assert!(!diminishing(&[5, 0], 0.0));
+fn the_newest_is_compared_with_the_one_before() {
+    assert!(!diminishing(&[3.0, 0.0, 0.0], 0.8));
+    assert!(diminishing(&[9.0, 5.0, 3.0], 0.8));
+    assert!(!diminishing(&[0.0, 3.0], 0.8));
+    assert!(!diminishing(&[5.0, 0.0], 0.0));
+    assert!(!diminishing(&[5.0, 4.0], 0.8));
 }
 
 #[test]

@@ -12,6 +12,8 @@ mod common;
 mod lexicon;
 #[path = "../src/chain/classify/names.rs"]
 mod names;
+#[path = "../src/chain/classify/rule.rs"]
+mod rule;
 #[path = "../src/chain/classify/signals.rs"]
 mod signals;
 #[path = "../src/chain/classify/words.rs"]
@@ -29,6 +31,8 @@ struct Row {
     source: String,
     complex: bool,
     signals: [f64; COUNT],
+    /// Whether the rule decides, without the score.
+    decided: bool,
 }
 
 fn rows(file: &str, lower: bool) -> Vec<Row> {
@@ -40,6 +44,7 @@ fn rows(file: &str, lower: bool) -> Vec<Row> {
         let question = if lower { question.to_lowercase() } else { question.to_owned() };
         Row {
             signals: signals_of(&question),
+            decided: decided(&question),
             source: row["source"].as_str().unwrap().to_owned(),
             complex: row["label"] == "complex",
             question,
@@ -52,6 +57,12 @@ fn signals_of(question: &str) -> [f64; COUNT] {
     let lower = question.to_ascii_lowercase();
     let words = words::words(question, &lower);
     signals::of(&words, &names::names(&words), &[])
+}
+
+fn decided(question: &str) -> bool {
+    let lower = question.to_ascii_lowercase();
+    let words = words::words(question, &lower);
+    rule::decides(&words, &names::names(&words)).is_some()
 }
 
 /// What one analytical request weighs: there are thirty of them beside 457 public questions.
@@ -117,11 +128,14 @@ fn all() -> Vec<Row> {
 fn the_bar_is_met_on_questions_that_were_not_fitted() {
     let all = all();
     let lower = rows("questions.jsonl", true);
-    let (mut verdicts, mut lowered) = (Vec::new(), Vec::new());
+    let (mut verdicts, mut lowered, mut fitted) = (Vec::new(), Vec::new(), Vec::new());
     for n in 0..10 {
         let given: Vec<&Row> = all.iter().filter(|row| fold(row) != n).collect();
         let weights = fit(&given);
-        let judged = |row| (row, sum(&weights, row) >= 0.0);
+        let scored = |row| (row, sum(&weights, row) >= 0.0);
+        let judged = |row: &'_ Row| row.decided || sum(&weights, row) >= 0.0;
+        let judged = |row| (row, judged(row));
+        fitted.extend(all.iter().filter(|row| fold(row) == n).map(scored));
         verdicts.extend(all.iter().filter(|row| fold(row) == n).map(judged));
         lowered.extend(lower.iter().filter(|row| fold(row) == n).map(judged));
     }
@@ -145,7 +159,11 @@ fn the_bar_is_met_on_questions_that_were_not_fitted() {
         println!("  {source}: {right} of {}", of.len());
     }
     assert_eq!((public.1, analytic.1, lowered.len()), (457, 30, 457));
-    assert!(public.0 >= 0.85, "{public:?}");
+    let score_alone: Vec<_> =
+        fitted.into_iter().filter(|(row, _)| row.source != "analytic").collect();
+    println!("the score alone {:.3}", balanced(&score_alone));
+    assert!(public.0 >= balanced(&score_alone), "the rule costs nothing: {public:?}");
+    assert!(public.0 >= 0.91, "{public:?}");
     assert!(analytic.0 >= 0.85, "{analytic:?}");
 }
 
@@ -204,6 +222,106 @@ fn options() {
     let own = ClassifierOptions::default().indicators(vec!["Lineage".to_owned()]);
     let query = "show the lineage of this table";
     assert!(classify(query, &own).score > of(query).score);
+}
+
+/// The seed's words decide where they lead a request, a question or a noun phrase.
+#[test]
+fn the_seeds_words_decide_where_they_lead() {
+    for query in [
+        "analyze the housing market",
+        "timeline of World War II",
+        "Timeline of the French Revolution",
+        "compare coffee and tea",
+        "please compare Rust and Go",
+        "Can you investigate the outage?",
+        "investigate the missing invoices",
+        "evolution of jazz",
+        "the evolution of smartphones",
+        "relationship between stress and sleep",
+        "impact of inflation on savings",
+        "economic impact of Brexit",
+        "cause of the Great Depression",
+        "What caused the 2008 crisis?",
+        "what causes inflation",
+        "effect of caffeine on sleep",
+        "What are the effects of climate change?",
+        "trends in remote work",
+        "What are the main trends in AI?",
+        "Show me a timeline of the Apollo program",
+        "Explain the relationship between supply and demand",
+        "How did the iPhone impact Nokia?",
+        "What is the impact of AI on jobs?",
+        "Who won, Federer or Nadal?",
+    ] {
+        let found = of(query);
+        assert!(found.is_complex() && found.score >= 0.8, "{query} {found:?}");
+        let first = &found.indicators[0];
+        assert!(first.starts_with("leads:") || first == "alternatives", "{query} {found:?}");
+    }
+    for query in [
+        "side effects of aspirin",
+        "the causeway",
+        "What is a trend?",
+        "Who sang Relationship Goals?",
+        "Mass Effect release date",
+        "How did the impact crater form?",
+        "compare",
+        "when does the shop open",
+        "Who wrote Cause and Effect?",
+        "define impact",
+        "because of you lyrics",
+    ] {
+        assert!(!of(query).is_complex(), "{query} {:?}", of(query));
+    }
+}
+
+#[test]
+fn options_of_the_host_decide_by_themselves() {
+    let own = vec!["Lineage".to_owned(), "root cause".to_owned()];
+    let own = ClassifierOptions::default().complex_indicators(own);
+    for (query, complex) in [
+        ("show the lineage of this table", true),
+        ("Root cause?", true),
+        ("show the lineages", false),
+    ] {
+        assert_eq!(classify(query, &own).is_complex(), complex, "{query}");
+        assert!(!of(query).is_complex(), "{query}");
+    }
+    let found = classify("show the lineage", &own);
+    assert_eq!((found.score, found.indicators[0].as_str()), (1.0, "own:Lineage"));
+    let two = ClassifierOptions::default().entity_threshold(Some(2));
+    let found = classify("weather in Paris, Berlin", &two);
+    assert!(found.is_complex() && found.indicators[0] == "entities:2", "{found:?}");
+    assert!(!classify("weather in Paris", &two).is_complex());
+}
+
+#[test]
+fn languages() {
+    use turnlock::chain::Language::{Chinese, English, French, German, Spanish, Uncovered};
+    for (query, language, complex) in [
+        ("Vergleiche Kaffee und Tee", German, true),
+        ("Was ist der Unterschied zwischen Kaffee und Tee?", German, true),
+        ("Wie hoch ist der Eiffelturm?", German, false),
+        ("Compara el café con el té", Spanish, true),
+        ("¿Cuál es la diferencia entre el café y el té?", Spanish, true),
+        ("¿Quién es el presidente?", Spanish, false),
+        ("Compare le café et le thé", French, true),
+        ("Quelle est la différence entre le café et le thé ?", French, true),
+        ("Quelle est la capitale ?", French, false),
+        ("比较咖啡和茶", Chinese, true),
+        ("咖啡和茶有什么区别？", Chinese, true),
+        ("巴黎的天气", Chinese, false),
+        ("コーヒーとお茶を比較して", Uncovered, false),
+        ("Сравни кофе и чай", Uncovered, false),
+        ("커피와 차를 비교해 줘", Uncovered, false),
+        ("Qual é a diferença entre o café e o chá, são iguais?", Uncovered, false),
+        ("What is a causeway?", English, false),
+        ("pizza near me", English, false),
+        ("", English, false),
+    ] {
+        let found = of(query);
+        assert_eq!((found.language, found.is_complex()), (language, complex), "{query} {found:?}");
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@
  * @module
  */
 export * from './bundle/index.js'
+export { chainBreaker, type ChainBreaker, type ChainBreakerOptions } from './chain/breaker.js'
 export { runChain, type Chain, type RunChainOptions } from './chain/chain.js'
 export {
   patternStats,

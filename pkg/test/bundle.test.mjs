@@ -5,6 +5,7 @@ import test from 'node:test'
 import fc from 'fast-check'
 import {
   BUNDLE_HINT,
+  citedDisagreements,
   bundleTool,
   combineOutputs,
   customModel,
@@ -55,8 +56,16 @@ test('the oracle vectors, through the package', () => {
       const near = (a, b) => (a === null || b === null ? a === b : Math.abs(a - b) < 1e-12)
       assert.ok(near(got.confidence, expected.confidence), id)
       assert.deepEqual(got.support, expected.support, id)
+      // Ids stand beside the places, which the vectors have.
+      const places = ({ replicateIds, ...one }) => {
+        assert.deepEqual(
+          replicateIds,
+          one.replicates.map((at) => `r${at + 1}`),
+        )
+        return one
+      }
       assert.deepEqual(
-        got.disagreements.map(({ field, values }) => ({ field, values })),
+        got.disagreements.map(({ field, values }) => ({ field, values: values.map(places) })),
         expected.disagreements.map(({ field, values }) => ({ field, values })),
         id,
       )
@@ -225,7 +234,7 @@ test('data that does not fit is kept, with what speaks against it', async () => 
     assert.match(replicates[0].quality.errors.join(), /n/)
     assert.deepEqual(summary.consensus, { '/n': 1 })
     assert.deepEqual(summary.disagreements[0].values.at(-1), {
-      ...{ value: 'one', replicates: [0], invalid: true },
+      ...{ value: 'one', replicates: [0], replicateIds: ['r1'], invalid: true },
     })
   }
 })
@@ -377,7 +386,10 @@ test('bytes are capped in order, and `fields` shows no more than it names', asyn
     assert.ok(Buffer.byteLength(text) <= max_bytes, `${text.length} of ${max_bytes}`)
     assert.equal(bundle.summary.truncated, true)
     assert.equal(bundle.summary.counts.replicates.total, 3)
-    assert.ok(bundle.replicates.some((one) => one.omitted))
+    // Long strings are cut before any data goes.
+    const { replicates, long_strings } = bundle.summary.counts
+    assert.deepEqual([replicates.shown, long_strings.shown], [max_bytes === 3_000 ? 0 : 3, 0])
+    assert.ok(long_strings.total > 3)
     assert.deepEqual(bundle.summary.pairwise_distance, full.summary.pairwise_distance)
   }
 })
@@ -491,6 +503,126 @@ test('outputs are combined by kind, never merged', () => {
   assert.deepEqual([several.kind, several.text], ['bundle', 'and text'])
   assert.deepEqual(several.replicates, [{ a: 1 }, { a: 2 }])
   assert.equal(several.summary.disagreements[0].field, '/a')
+})
+
+test('outputs in fences are JSON', () => {
+  const fenced = (json) => '```json\n' + json + '\n```'
+  assert.deepEqual(combineOutputs([fenced('{"a":1}')]), { kind: 'json', data: { a: 1 } })
+  const several = combineOutputs([fenced('{"a":1}'), ` ${fenced('{"a":2}')}\n`])
+  assert.deepEqual([several.kind, several.replicates], ['bundle', [{ a: 1 }, { a: 2 }]])
+  assert.equal(combineOutputs(['Here: ' + fenced('{"a":1}')]).kind, 'text')
+})
+
+test('ids of the host stand beside places', () => {
+  const replicates = [{ id: 'gpt', data: { a: 1 } }, { data: { a: 2 } }]
+  const [{ values }] = summarizeReplicates(replicates).disagreements
+  assert.deepEqual(
+    values.map(({ replicates, replicateIds }) => [replicates, replicateIds]),
+    [
+      [[0], ['gpt']],
+      [[1], ['r2']],
+    ],
+  )
+})
+
+test('a decision cites disagreements that exist', async () => {
+  const replicate = ({ id }) => ({ data: { label: id, 'due date': id, a: 1 } })
+  const bundle = await runBundle({ task: 't', k: 2, replicate }).result
+  const text = 'They differ about `/label`; /a is settled.'
+  assert.deepEqual(citedDisagreements(text, bundle), {
+    ...{ cited: ['/label'], uncited: ['/due date'], unknown: ['/a'] },
+  })
+})
+
+test('a wire without seeds, a failing model and strategies are in meta', async () => {
+  const asked = []
+  const model = (dialect) => ({
+    ...{ dialect, maxRetries: 0, model: 'small' },
+    open(request) {
+      asked.push([request.model, request.seed, request.messages.at(-1).content])
+      throw new Error('refused')
+    },
+  })
+  const run = (dialect, strategies) =>
+    runBundle({
+      ...{ task: 't', k: 2, strategies },
+      replicate: replicateByModel({ model: model(dialect), prompt: 'Judge.' }),
+    }).result
+  const { meta } = await run('anthropic')
+  assert.equal(meta.model, 'small')
+  assert.deepEqual(
+    meta.per_replicate.map(({ model, seed_unsent }) => [model, seed_unsent]),
+    [
+      ['small', true],
+      ['small', true],
+    ],
+  )
+  asked.length = 0
+  const strategies = [
+    { label: 'a', prompt: 'Judge {{gone}}.' },
+    { label: 'b', model: 'large' },
+  ]
+  const of = await run('openai-chat', strategies)
+  assert.deepEqual(of.meta.strategies, strategies)
+  assert.deepEqual(
+    of.meta.per_replicate.map(({ strategy, model }) => [strategy, model]),
+    [
+      ['a', null],
+      ['b', 'large'],
+    ],
+  )
+  assert.match(of.replicates[0].quality.errors[0], /expected a member `gone`/)
+  assert.deepEqual(asked, [['large', 23, 'Judge.']])
+  assert.ok(of.meta.per_replicate.every((one) => !('seed_unsent' in one)))
+  for (const strategies of [[{ label: '' }], [{ label: 'a' }, { label: 'a' }], [{}]]) {
+    assert.throws(() => runBundle({ task: 't', replicate: says(1), strategies }), {
+      code: 'options.invalid',
+    })
+  }
+  // A model without a name gets the strategy's beside the rest of its request.
+  const seen = []
+  const custom = customModel(async function* ({ model, seed }) {
+    seen.push([model, seed])
+    yield { type: 'text', text: '1' }
+  })
+  const named = [{ label: 'x', model: 'm' }]
+  const replicate = replicateByModel({ model: custom, prompt: 'Judge.' })
+  const last = await runBundle({ task: 't', k: 1, replicate, strategies: named }).result
+  assert.deepEqual([seen, last.meta.model], [[['m', 11]], 'm'])
+})
+
+test('a bundle tool hands out its recordings', async () => {
+  const kept = []
+  const record = (recording, args) => {
+    kept.push([recording, args])
+    throw new Error('ignored')
+  }
+  const tool = bundleTool({ name: 'judge', replicate: says({ a: 1 }), record })
+  const first = await tool.execute({ q: 1 }, {})
+  await tool.execute({ q: 2 }, {})
+  assert.deepEqual(
+    kept.map(([, args]) => args),
+    [{ q: 1 }, { q: 2 }],
+  )
+  assert.deepEqual(replayBundle(kept[0][0]).result, first)
+  assert.throws(() => bundleTool({ name: 'x', replicate: says(1), record: true }), {
+    code: 'options.invalid',
+  })
+})
+
+test('an address of a schema alone fetches nothing and says so', async () => {
+  const codes = async (own) => {
+    const events = await all(runBundle({ task: 't', k: 1, replicate: says({ n: 1 }), ...own }))
+    const [{ bundle }] = events.slice(-1)
+    return [events[0].code, bundle.meta.schema.checked]
+  }
+  const schemaUri = 'https://example.com/a.json'
+  assert.deepEqual(await codes({ schemaUri }), ['schema_not_loaded', false])
+  const jsonSchema = { type: 'object' }
+  assert.deepEqual(await codes({ schemaUri, jsonSchema }), ['schema_not_loaded', false])
+  assert.deepEqual(await codes({ schemaUri, schema: jsonSchema }), [undefined, true])
+  const standard = { '~standard': { version: 1, vendor: 'x', validate: (value) => ({ value }) } }
+  assert.deepEqual(await codes({ schemaUri, schema: standard }), [undefined, true])
 })
 
 test('lints stream nits, keep to their budget, and never gate', async (t) => {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { partsOf } from './parts.mjs'
 import {
+  chainBreaker,
   classifyQuery,
   isTurnlockError,
   parsePlan,
@@ -39,6 +40,12 @@ test('classifyQuery: the same every time, with its reasons, and options', () => 
   assert.deepEqual(found.entities, ['London', 'New York'])
   assert.ok(found.indicators.includes('analysis_request'))
   assert.equal(classifyQuery(query, { threshold: 1 }).complexity, 'simple')
+  const own = classifyQuery('show the lineage', { complexIndicators: ['lineage'] })
+  assert.deepEqual([own.complexity, own.indicators[0]], ['complex', 'own:lineage'])
+  assert.equal(classifyQuery('Ohio', { entityThreshold: 1 }).complexity, 'simple')
+  assert.equal(classifyQuery('weather in Ohio', { entityThreshold: 1 }).complexity, 'complex')
+  assert.equal(classifyQuery('Сравни кофе и чай').language, 'uncovered')
+  assert.throws(() => classifyQuery(query, { entityThreshold: 0 }), { code: 'options.invalid' })
   assert.throws(() => classifyQuery(7), { code: 'options.invalid' })
   assert.throws(() => classifyQuery(query, { threshold: 7 }), { code: 'options.invalid' })
 })
@@ -110,7 +117,7 @@ test('a signal that was aborted before', async () => {
 })
 
 test('patterns are learned from feedback, and used only if wanted and with enough', async () => {
-  const stats = patternStats({ enough: 3, use: true })
+  const stats = patternStats({ enough: 3, use: true, explore: 0 })
   let offered
   const feedback = { feedback: stats, plan: ({ patterns }) => ((offered = patterns), PLAN) }
   for (let n = 0; n < 3; n++) {
@@ -128,6 +135,90 @@ test('patterns are learned from feedback, and used only if wanted and with enoug
   const silent = patternStats({ state: stats.export(), enough: 3 })
   await runChain(host({ ...feedback, feedback: silent })).result
   assert.equal(offered.length, 3)
+})
+
+test('a chain that found nothing is rated, and some queries explore', async () => {
+  const stats = patternStats({ enough: 1, use: true, explore: 0.5 })
+  const nothing = () => {
+    throw Object.assign(new Error('down'), { retryable: false })
+  }
+  const failed = runChain(host({ search: nothing, feedback: stats }))
+  assert.equal((await failed.result).fellBack.code, 'chain.no_results')
+  await failed.feedback(false)
+  await failed.feedback(false)
+  const { parallel } = stats.export().patterns
+  assert.deepEqual([parallel.n, parallel.successes], [1, 0])
+  stats.record({ pattern: 'sequential', success: true, cost: 1, ms: 1 })
+  const offered = async (query, feedback = stats) => {
+    let found
+    await runChain(host({ query, feedback, plan: ({ patterns }) => ((found = patterns), PLAN) }))
+      .result
+    return found.length
+  }
+  const counts = { 1: 0, 3: 0 }
+  for (let n = 0; n < 40; n++) counts[await offered(`query ${n}`)]++
+  assert.ok(counts[1] > 8 && counts[3] > 8, JSON.stringify(counts))
+  assert.equal(await offered('query 7'), await offered('query 7'))
+  const never = patternStats({ state: stats.export(), enough: 1, use: true, explore: 0 })
+  for (let n = 0; n < 10; n++) assert.equal(await offered(`query ${n}`, never), 1)
+})
+
+test('a share of conversations, a function, and a breaker', async () => {
+  const path = async (own) => (await runChain(host(own)).result).path
+  let chains = 0
+  for (let n = 0; n < 60; n++) {
+    const own = { enabled: 0.5, conversationId: `c${n}` }
+    const first = await path(own)
+    assert.equal(await path({ ...own, query: 'Compare more.' }), first, 'one side for each')
+    chains += first === 'chain'
+  }
+  assert.ok(chains > 15 && chains < 45, `${chains}`)
+  const enabled = ({ query, conversationId }) => query !== conversationId
+  assert.equal(await path({ enabled, conversationId: 'x' }), 'chain')
+  assert.equal(await path({ enabled, query: 'x', conversationId: 'x' }), 'simple')
+  assert.throws(() => runChain(host({ enabled: 2 })), { code: 'options.invalid' })
+
+  const breaker = chainBreaker({ failures: 2 })
+  const broken = () => {
+    throw new Error('down')
+  }
+  const run = (own) => runChain(host({ breaker, limits: { retryMs: 0 }, ...own })).result
+  await run({ plan: broken })
+  assert.equal(breaker.open, false)
+  assert.equal((await run({})).path, 'chain')
+  await run({ plan: broken })
+  assert.equal(breaker.open, true)
+  const { path: own, fellBack, status } = await run({})
+  assert.deepEqual([own, fellBack.code, status], ['simple', 'chain.breaker_open', 'complete'])
+})
+
+test('what callbacks are told of a step and of the plan', async () => {
+  const told = []
+  const plan = {
+    ...{ ...PLAN, stopping_criteria: 'both are dated' },
+    steps: [
+      { id: 1, type: 'search', query: 'x', num_results: 3 },
+      { id: 2, type: 'search', query: 'about $1', num_results: 'many' },
+    ],
+  }
+  const prompts = []
+  await runChain(
+    host({
+      plan: ({ prompt }) => (prompts.push(prompt), plan),
+      search: ({ type, query, template, num_results }) => {
+        told.push([type, query, template, num_results])
+        return { title: query.toUpperCase(), body: {} }
+      },
+      assess: ({ stopping_criteria }) => (told.push(stopping_criteria), 0),
+      synthesize: () => 'done',
+    }),
+  ).result
+  assert.deepEqual(told, [
+    ['search', 'x', 'x', 3],
+    'both are dated',
+    ['search', 'about X', 'about $1', null],
+  ])
+  assert.match(prompts[0], /"search\|synthesize"/)
 })
 
 test('a core that traps ends the chain with core.fault, and the next one works', async () => {

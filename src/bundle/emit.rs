@@ -2,12 +2,11 @@
 
 use super::events::{BundleEvent, Event};
 use super::machine::Bundle;
+use super::options::Strategy;
 use super::protocol::Effect;
-use super::results::{
-    BundleMeta, Encoding, Quality, ReplicateMeta, ReplicateStatus, SchemaName, Stopped,
-};
-use super::usage::micro_dollars;
-use crate::json::table::Write;
+use super::results::{BundleMeta, Encoding, ReplicateMeta, ReplicateStatus, SchemaName, Stopped};
+use super::usage::{Price, micro_dollars};
+use crate::json::write_string;
 
 impl Bundle {
     pub(super) fn emit(&mut self, kind: BundleEvent) {
@@ -19,14 +18,46 @@ impl Bundle {
 
     /// The first members of a replicate's object in the bundle.
     pub(super) fn head(&self, at: usize) -> String {
-        let entry = self.evidence.entries.get(at);
-        let quality = Quality {
-            valid: entry.is_some_and(|entry| entry.valid),
-            errors: entry.map(|entry| entry.errors.clone()).unwrap_or_default(),
-        };
-        let mut head = format!("\"id\":\"{}\",\"seed\":{},\"quality\":", id(at), self.seed(at));
-        quality.write().write(&mut head);
+        let mut head = format!("\"id\":\"{}\",\"seed\":{},", id(at), self.seed(at));
+        if let Some(strategy) = self.strategy(at) {
+            head.push_str("\"strategy\":");
+            write_string(&strategy.label, &mut head);
+            head.push(',');
+        }
         head
+    }
+
+    /// The strategy of a replicate: they take turns.
+    pub(super) fn strategy(&self, at: usize) -> Option<&Strategy> {
+        let all = self.options.strategies.as_deref().unwrap_or_default();
+        all.get(at.checked_rem(all.len())?)
+    }
+
+    /// The model of a replicate, as far as it is known.
+    fn model_of(&self, at: usize) -> Option<&String> {
+        let own = self.replicates.get(at).and_then(|one| one.model.as_ref());
+        let strategy = || self.strategy(at).and_then(|strategy| strategy.model.as_ref());
+        own.or_else(strategy).or(self.options.model.as_ref())
+    }
+
+    /// The model of all replicates, if it is one; else that of the options.
+    fn model(&self) -> Option<String> {
+        let mut models = (0..self.replicates.len()).map(|at| self.model_of(at));
+        let first = models.next().flatten();
+        let first = first.filter(|_| models.all(|other| other == first));
+        first.or(self.options.model.as_ref()).cloned()
+    }
+
+    /// The price of a replicate's tokens.
+    pub(super) fn price(&self, at: usize) -> Option<Price> {
+        let prices = self.prices();
+        let of = |name: &str| prices.iter().find(|(one, _)| one == name).map(|(_, price)| *price);
+        let named = |strategy: &Strategy| strategy.model.is_some();
+        let several = self.options.strategies.iter().flatten().any(named);
+        // The host may know the model by another name than the one that is sent.
+        let alias = self.options.model.as_ref().filter(|_| !several);
+        let by_name = |name: Option<&String>| name.and_then(|name| of(name));
+        by_name(self.model_of(at)).or_else(|| by_name(alias)).or_else(|| of("*"))
     }
 
     pub(super) fn seed(&self, at: usize) -> i64 {
@@ -36,12 +67,18 @@ impl Bundle {
     pub(super) fn meta(&self, stopped: Stopped, cost: Option<u64>) -> BundleMeta {
         let options = self.options.clone();
         let started = self.started.unwrap_or(self.now);
-        let schema = (options.schema_uri.is_some() || options.schema_version.is_some())
-            .then_some(SchemaName { uri: options.schema_uri, version: options.schema_version });
+        let schema = (options.schema_uri.is_some() || options.schema_version.is_some()).then_some(
+            SchemaName {
+                uri: options.schema_uri,
+                version: options.schema_version,
+                checked: options.checked,
+            },
+        );
         BundleMeta {
             k: options.k,
-            model: options.model,
+            model: self.model(),
             seeds: options.seeds,
+            strategies: options.strategies,
             schema,
             source: options.source.unwrap_or_else(|| options.task.clone()),
             task: options.task,
@@ -71,13 +108,15 @@ impl Bundle {
     fn meta_of(&self, at: usize) -> Option<ReplicateMeta> {
         let one = self.replicates.get(at)?;
         let (status, end) = one.end.unwrap_or((ReplicateStatus::Cancelled, self.now));
-        let price = self.price(one).filter(|_| one.tokens.is_some());
+        let price = self.price(at).filter(|_| one.tokens.is_some());
         Some(ReplicateMeta {
             id: id(at),
             seed: self.seed(at),
+            seed_unsent: one.seed_unsent,
+            strategy: self.strategy(at).map(|strategy| strategy.label.clone()),
             attempt: one.attempt,
             status,
-            model: one.model.clone().or_else(|| self.options.model.clone()),
+            model: self.model_of(at).cloned(),
             usage: one.tokens.map(|_| one.all_tokens()),
             cost: price.map(|price| micro_dollars(price.of(one.all_tokens()))),
             duration_ms: end.saturating_sub(one.since),

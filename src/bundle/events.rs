@@ -99,6 +99,8 @@ cases! {
             seed "seed": i64,
             /// The attempt, from 1.
             attempt "attempt": u32,
+            /// The label of its strategy.
+            strategy "strategy?": Option<String>,
         }
         /// A replicate has ended.
         ReplicateDone "replicate_done" {
@@ -196,11 +198,17 @@ names! {
 
 names! {
     /// A warning about a bundle.
-    pub enum BundleWarning as "BundleWarning", "truncated or model_without_price", non_exhaustive {
+    pub enum BundleWarning as "BundleWarning",
+        "truncated, model_without_price, schema_not_loaded or no_valid_replicate", non_exhaustive
+    {
         /// Something was left out because of the caps.
         Truncated "truncated",
         /// A model that used tokens has no price, so the bundle has no cost.
         ModelWithoutPrice "model_without_price",
+        /// `schemaUri` was given, nothing is fetched from it, and data is not checked.
+        SchemaNotLoaded "schema_not_loaded",
+        /// No replicate is valid.
+        NoValidReplicate "no_valid_replicate",
     }
 }
 

@@ -1,5 +1,6 @@
 //! The replicates of a bundle, their distance matrix, and their fields.
 
+use super::emit::id;
 use super::options::SummaryOptions;
 use crate::error::Error;
 use crate::json::{Json, push_token};
@@ -20,6 +21,7 @@ pub struct Evidence {
 /// One replicate.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Entry {
+    pub(super) id: String,
     pub(super) data: Option<Json<'static>>,
     value: Option<Value>,
     pub(super) valid: bool,
@@ -67,9 +69,15 @@ impl Evidence {
         Ok(Self { options, comparer, entries: Vec::new(), matrix: Vec::new() })
     }
 
-    /// Adds a replicate, which is invalid until it is [`set`](Self::set). Returns its index.
+    /// Adds a replicate, which is invalid until it is [`set`](Self::set). Returns its index. Its id
+    /// is `r1`, `r2`, ….
     pub fn open(&mut self) -> usize {
-        self.entries.push(Entry::default());
+        self.open_as(id(self.entries.len()))
+    }
+
+    /// As [`Evidence::open`], with the host's id.
+    pub fn open_as(&mut self, id: String) -> usize {
+        self.entries.push(Entry { id, ..Entry::default() });
         for row in &mut self.matrix {
             row.push(None);
         }
@@ -89,7 +97,7 @@ impl Evidence {
         let value = data.as_ref().map(|data| self.comparer.ready(data));
         let valid = valid && value.is_some();
         if let Some(entry) = self.entries.get_mut(place) {
-            *entry = Entry { data, value, valid, errors };
+            (entry.data, entry.value, entry.valid, entry.errors) = (data, value, valid, errors);
         }
         if valid {
             self.measure(place);

@@ -39,6 +39,7 @@ pub(super) struct Replicate {
     /// Tokens of the current attempt; `None` until they are reported.
     pub(super) tokens: Option<Tokens>,
     pub(super) model: Option<String>,
+    pub(super) seed_unsent: bool,
     /// How it ended, and when.
     pub(super) end: Option<(ReplicateStatus, u64)>,
 }
@@ -80,6 +81,10 @@ impl Bundle {
         match input {
             Input::Start if self.started.is_none() && !self.over => {
                 self.started = Some(self.now);
+                if self.options.schema_uri.is_some() && !self.options.checked {
+                    let code = BundleWarning::SchemaNotLoaded;
+                    self.emit(BundleEvent::BundleWarning { code });
+                }
                 self.fill();
             }
             Input::Start | Input::Timer => {}
@@ -89,10 +94,11 @@ impl Bundle {
                     self.check_tokens(replicate);
                 }
             }
-            Input::Settled { replicate, attempt, outcome, tokens, model } => {
+            Input::Settled { replicate, attempt, outcome, tokens, model, seed_unsent } => {
                 if let Some(one) = self.running(replicate, attempt) {
                     one.tokens = tokens.or(one.tokens);
                     one.model = model;
+                    one.seed_unsent = seed_unsent;
                     self.settled(replicate, outcome);
                 }
             }
@@ -154,6 +160,7 @@ impl Bundle {
                 before: Tokens::default(),
                 tokens: None,
                 model: None,
+                seed_unsent: false,
                 end: None,
             });
             self.run(replicate, 1);
@@ -162,8 +169,11 @@ impl Bundle {
 
     fn run(&mut self, replicate: usize, attempt: u32) {
         let seed = self.seed(replicate);
-        self.emit(BundleEvent::ReplicateStarted { id: id(replicate), seed, attempt });
-        self.effects.push_back(Effect::Run { replicate, seed, attempt });
+        let strategy = self.strategy(replicate).cloned();
+        let label = strategy.as_ref().map(|strategy| strategy.label.clone());
+        let id = id(replicate);
+        self.emit(BundleEvent::ReplicateStarted { id, seed, attempt, strategy: label });
+        self.effects.push_back(Effect::Run { replicate, seed, attempt, strategy });
     }
 
     fn settled(&mut self, replicate: usize, outcome: Outcome) {
@@ -180,6 +190,7 @@ impl Bundle {
                 Ok(data) => (Some(data.into_owned()), ReplicateStatus::Invalid, errors),
             },
         };
+        errors = self.evidence.options.shown_errors(errors);
         let status = match over {
             Some(message) => {
                 errors.push(message);
@@ -311,7 +322,7 @@ impl Bundle {
             || budget.cost.is_some_and(|most| cost() >= most)
     }
 
-    fn prices(&self) -> &[(String, Price)] {
+    pub(super) fn prices(&self) -> &[(String, Price)] {
         self.options.prices.as_deref().unwrap_or_default()
     }
 
@@ -319,19 +330,11 @@ impl Bundle {
         self.replicates.iter().fold(Tokens::default(), |sum, one| sum.plus(one.all_tokens()))
     }
 
-    pub(super) fn price(&self, one: &Replicate) -> Option<Price> {
-        let prices = self.prices();
-        let of =
-            |name: &str| prices.iter().find(|(known, _)| known == name).map(|(_, price)| *price);
-        let model = one.model.as_deref().or(self.options.model.as_deref());
-        model.and_then(of).or_else(|| of("*"))
-    }
-
     /// The exact cost, and whether every replicate that used tokens has a price.
     fn exact_cost(&self) -> (u128, bool) {
         let (mut sum, mut whole) = (0_u128, true);
-        for one in &self.replicates {
-            match self.price(one) {
+        for (at, one) in self.replicates.iter().enumerate() {
+            match self.price(at) {
                 Some(price) => sum = sum.saturating_add(price.of(one.all_tokens())),
                 None => whole &= one.all_tokens().total == 0,
             }
@@ -380,6 +383,10 @@ impl Bundle {
             }
         }
         self.over = true;
+        if self.evidence.valid_count() == 0 && stopped != Stopped::Cancelled {
+            let code = BundleWarning::NoValidReplicate;
+            self.emit(BundleEvent::BundleWarning { code });
+        }
         let (cost, whole) = self.exact_cost();
         let priced = !self.prices().is_empty();
         if priced && !whole {

@@ -37,8 +37,11 @@
 //!         Effect::Run { replicate, attempt, .. } => {
 //!             let json = br#"{"label":"reject"}"#.to_vec();
 //!             let outcome = Outcome::Data { json, errors: Vec::new() };
-//!             let (tokens, model) = (None, None);
-//!             bundle.handle(5, Input::Settled { replicate, attempt, outcome, tokens, model });
+//!             let (tokens, model, seed_unsent) = (None, None, false);
+//!             bundle.handle(
+//!                 5,
+//!                 Input::Settled { replicate, attempt, outcome, tokens, model, seed_unsent },
+//!             );
 //!         }
 //!         Effect::Emit(event) => {
 //!             if let BundleEvent::BundleReady { bundle, .. } = event.kind {
@@ -53,6 +56,7 @@
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 
+mod cite;
 mod emit;
 mod events;
 mod evidence;
@@ -68,6 +72,7 @@ mod summary;
 mod usage;
 mod write;
 
+pub use cite::{Citations, cite};
 pub use events::{
     BundleEvent, BundleScope, BundleSource, BundleWarning, Envelope, Event, ReplicateScope,
     ReplicateWarning,
@@ -75,7 +80,7 @@ pub use events::{
 pub use evidence::Evidence;
 pub use machine::Bundle;
 pub use options::{
-    BundleBudget, BundleLimits, BundleOptions, ReplicateLimits, Stop, SummaryOptions,
+    BundleBudget, BundleLimits, BundleOptions, ReplicateLimits, Stop, Strategy, SummaryOptions,
 };
 pub use patch::{apply, diff};
 pub use protocol::{CancelReason, Effect, Input, Outcome};

@@ -60,6 +60,19 @@ options! {
     }
 }
 
+options! {
+    /// A way to make replicates, by name.
+    pub struct Strategy as "BundleStrategy" {
+        /// Its name; not empty.
+        label "label": String | required => NAME;
+        /// The prompt of its replicates, for `replicateByModel`; or whatever the host's `replicate`
+        /// makes of it.
+        prompt "prompt?": Option<String>;
+        /// The model of its replicates.
+        model "model?": Option<String>;
+    }
+}
+
 /// Declares options with the rows of every summary behind their own ones.
 macro_rules! summarized {
     ($(#[$($doc:tt)*])* pub struct $name:ident as $ts:literal { $($rows:tt)* }) => {
@@ -103,6 +116,9 @@ summarized! {
         stop "stop": Stop = Stop::Agreement;
         /// One seed for each replicate, all different; missing seeds count up from the largest.
         seeds "seeds": Vec<i64> = vec![11, 23, 47] => SEEDS;
+        /// Ways to make replicates: the first one's, the second one's, and so on, then again from the
+        /// first. Their labels are all different. Default: replicates differ by seed only.
+        strategies "strategies?": Option<Vec<Strategy>>;
         /// Number of replicates to start with. Default: 2, or all if `stop` is `never`.
         parallel "parallel?": Option<usize>, whole 1..=limits::REPLICATES as u64;
         /// Maximum number of replicates running at the same time. The default is the number of
@@ -110,7 +126,8 @@ summarized! {
         concurrency "concurrency": usize = 6, whole 1..=limits::REPLICATES as u64;
         /// Maximum further attempts after a replicate failed or was invalid.
         retries "retries": u32 = 0, whole 0..=10;
-        /// The address of the schema, for `meta`.
+        /// The address of the schema, for `meta`. Nothing is fetched from it: if data is not checked
+        /// because `schema` is missing, the first event is a `warning` that says so.
         schema_uri "schemaUri?": Option<String>;
         /// The version of the schema, for `meta`.
         schema_version "schemaVersion?": Option<String>;
@@ -122,14 +139,18 @@ summarized! {
         prices "prices?": Option<Vec<(String, Price)>> =>
             "{ [model]: { input, cached_input?, output } } in micro-dollars for a million tokens";
         /// The model of replicates that do not report one, as `provider:model@version`, for `meta`
-        /// and prices.
+        /// and prices. Its price also applies to reported models that have none, unless a strategy
+        /// names another model.
         model "model?": Option<String>;
         /// `metadata.source` of every event: the tool's name. Default: the task.
         source "source?": Option<Arc<str>>;
+        /// Whether the host checks the data of replicates by a schema.
+        checked "checked": bool = false;
     }
 }
 
 const NAME: &str = "a string that is not empty";
+const STRATEGIES: &str = "labels that are not empty, all different";
 const COUNT: &str = "a whole number above 0";
 const SECONDS: &str = "seconds above 0";
 const SEEDS: &str = "whole numbers, all different";
@@ -143,6 +164,14 @@ macro_rules! defaults {
             }
         }
     )*};
+}
+
+impl Strategy {
+    /// Returns a strategy with a label.
+    #[must_use]
+    pub fn new(label: impl Into<String>) -> Self {
+        Self::blank().label(label.into())
+    }
 }
 
 defaults!(BundleLimits, ReplicateLimits, BundleBudget, SummaryOptions);
@@ -226,6 +255,13 @@ impl BundleOptions {
         if self.weights.as_deref().is_some_and(useless) {
             let expected = "a weight for each replicate, not all of them 0";
             return Err(Error::option("weights", expected));
+        }
+        let strategies = self.strategies.as_deref().unwrap_or_default();
+        for (at, one) in strategies.iter().enumerate() {
+            if one.label.is_empty() || strategies.iter().take(at).any(|two| two.label == one.label)
+            {
+                return Err(Error::option("strategies", STRATEGIES));
+            }
         }
         if weighs_nothing(self.schema.as_ref()) {
             return Err(Error::option("schema", "a field that has a weight"));

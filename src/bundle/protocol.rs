@@ -1,6 +1,7 @@
 //! The inputs and effects of a bundle.
 
 use super::events::Event;
+use super::options::Strategy;
 use super::usage::Tokens;
 use crate::error::Error;
 use crate::json::table::{Write, names};
@@ -30,8 +31,10 @@ pub enum Input {
         outcome: Outcome,
         /// The tokens it used in total, if known.
         tokens: Option<Tokens>,
-        /// The model, if it differs from the bundle's.
+        /// The model that was used, if it is known.
         model: Option<String>,
+        /// Whether the seed could not be sent to the model.
+        seed_unsent: bool,
     },
     /// Time has passed.
     Timer,
@@ -74,6 +77,7 @@ impl Input {
                 },
                 tokens,
                 model: owned("model"),
+                seed_unsent: json.get("seed_unsent").and_then(Json::as_bool) == Some(true),
             },
             _ => return Err(wrong("type")),
         })
@@ -99,9 +103,10 @@ impl Input {
             Self::Usage { replicate, attempt, tokens } => {
                 Json::Object(of("usage", *replicate, *attempt, Some(*tokens)))
             }
-            Self::Settled { replicate, attempt, outcome, tokens, model } => {
+            Self::Settled { replicate, attempt, outcome, tokens, model, seed_unsent } => {
                 let mut members = of("settled", *replicate, *attempt, *tokens);
                 members.extend(model.clone().map(|model| ("model".into(), model.into())));
+                members.extend(seed_unsent.then(|| ("seed_unsent".into(), true.into())));
                 members.push(match outcome {
                     Outcome::Data { errors, .. } => ("errors".into(), errors.write()),
                     Outcome::Failed { message } => ("failed".into(), message.clone().into()),
@@ -155,6 +160,8 @@ pub enum Effect {
         seed: i64,
         /// The attempt, from 1. Inputs of earlier attempts are ignored.
         attempt: u32,
+        /// How it is to be made, if the bundle has strategies.
+        strategy: Option<Strategy>,
     },
     /// Cancel a replicate: abort its signal and close its connections.
     Cancel {
@@ -194,11 +201,12 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let tokens = Tokens::new(9, 5).cached(4).total(20);
-        let settled = |outcome, tokens, model| Input::Settled {
+        let settled = |outcome, tokens, model: Option<String>| Input::Settled {
             replicate: 2,
             attempt: 3,
             outcome,
             tokens,
+            seed_unsent: model.is_some(),
             model,
         };
         let errors = vec!["a".to_owned(), "\"b\"".to_owned()];

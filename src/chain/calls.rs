@@ -2,7 +2,7 @@
 
 use super::classify::Classification;
 use super::outcome::{Failure, StepStatus};
-use super::plan::{Pattern, Plan, StepId, StepKind};
+use super::plan::{Pattern, Plan, PlanStep, StepId, StepKind};
 use super::stop::Stop;
 use crate::json::Json;
 use crate::json::table::{Write, names, record};
@@ -18,8 +18,12 @@ names! {
         Classify "classify",
         /// Decide whether a conditional step runs: true or false.
         Condition "condition",
+        /// Write the query of a search.
+        Enhance "enhance",
         /// Make a plan.
         Plan "plan",
+        /// Rate the result of a search: a number.
+        Quality "quality",
         /// Look up a key in the cache: `{ value, ageMs }` or null.
         Recall "recall",
         /// Condense results.
@@ -28,6 +32,8 @@ names! {
         Replan "replan",
         /// Search for information.
         Search "search",
+        /// Make a short text of a result, for the queries of later steps.
+        SummarizeResult "summarizeResult",
         /// Write a text from results. Streams.
         Synthesize "synthesize",
     }
@@ -45,8 +51,12 @@ pub enum CallBody {
     Classify(ClassifyCall),
     /// Decide whether a conditional step runs. The value is true or false.
     Condition(ConditionCall),
+    /// Write the query of a search. The value is a text; anything else keeps the query.
+    Enhance(EnhanceCall),
     /// Make a plan. The value is the planner's text, or the plan as JSON.
     Plan(PlanCall),
+    /// Rate the result of a search. The value is a number; more is better.
+    Quality(StepResult),
     /// Look up a key in the cache. The value is `{ value, ageMs }` or null.
     Recall(RecallCall),
     /// Condense results. The value is any JSON.
@@ -56,6 +66,8 @@ pub enum CallBody {
     Replan(ReplanCall),
     /// Search for information. The value is any JSON.
     Search(StepCall),
+    /// Make a short text of a result. The value is the text.
+    SummarizeResult(StepResult),
     /// Write a text from results. As `Answer`.
     Synthesize(SynthesisCall),
 }
@@ -69,11 +81,14 @@ impl CallBody {
             Self::Assess(_) => CallKind::Assess,
             Self::Classify(_) => CallKind::Classify,
             Self::Condition(_) => CallKind::Condition,
+            Self::Enhance(_) => CallKind::Enhance,
             Self::Plan(_) => CallKind::Plan,
+            Self::Quality(_) => CallKind::Quality,
             Self::Recall(_) => CallKind::Recall,
             Self::Refine(_) => CallKind::Refine,
             Self::Replan(_) => CallKind::Replan,
             Self::Search(_) => CallKind::Search,
+            Self::SummarizeResult(_) => CallKind::SummarizeResult,
             Self::Synthesize(_) => CallKind::Synthesize,
         }
     }
@@ -86,7 +101,9 @@ impl CallBody {
             Self::Assess(told) => told,
             Self::Classify(told) => told,
             Self::Condition(told) => told,
+            Self::Enhance(told) => told,
             Self::Plan(told) => told,
+            Self::Quality(told) | Self::SummarizeResult(told) => told,
             Self::Recall(told) => told,
             Self::Refine(told) | Self::Search(told) => told,
             Self::Replan(told) => told,
@@ -111,6 +128,8 @@ record! {
     pub struct AssessCall as "AssessCall" {
         /// The user's query.
         query "query": String;
+        /// The planner's words about when to stop.
+        stopping_criteria "stopping_criteria": String;
         /// Results of the finished steps.
         results "results": Vec<StepResult>;
     }
@@ -137,6 +156,18 @@ record! {
 }
 
 record! {
+    /// What `enhance` is told.
+    pub struct EnhanceCall as "EnhanceCall" {
+        /// The query with its placeholders filled in.
+        query "query": String;
+        /// The step.
+        step "step": PlanStep;
+        /// Results of the steps that it depends on.
+        inputs "inputs": Vec<StepResult>;
+    }
+}
+
+record! {
     /// What `plan` is told.
     pub struct PlanCall as "PlanCall" {
         /// The user's query.
@@ -147,6 +178,10 @@ record! {
         patterns "patterns": Vec<Pattern>;
         /// Maximum number of steps that run, not counting the last synthesis.
         max_steps "maxSteps": usize;
+        /// The number of this call, from 1.
+        attempt "attempt": u32;
+        /// Why the planner is asked again.
+        error "error": Option<Failure>;
     }
 }
 
@@ -177,10 +212,16 @@ record! {
     pub struct StepCall as "StepCall" {
         /// The step.
         id "id": StepId;
+        /// What it does.
+        kind "type": StepKind;
         /// The query with its placeholders filled in.
         query "query": String;
+        /// The query as the planner wrote it.
+        template "template": String;
         /// What to look at in the results.
         focus "focus": String;
+        /// How many results the planner wants.
+        num_results "num_results": Option<u64>;
         /// The user's query.
         user_query "userQuery": String;
         /// Results of the steps that this one depends on.

@@ -3,7 +3,9 @@
 use super::calls::{MissingStep, StepCall, StepResult, SynthesisCall};
 use super::event::{Budget, ChainEvent, ChainEventKind, Progress};
 use super::machine::{Chain, State};
-use super::outcome::{ChainOutcome, ChainPath, ChainResult, ChainStatus, Failure, Refinement};
+use super::outcome::{
+    ChainOutcome, ChainPath, ChainResult, ChainStatus, Failure, Refinement, SkipReason,
+};
 use super::plan::{Plan, PlanStep, StepId, position};
 use super::protocol::Effect;
 use super::run::{Run, Status};
@@ -91,13 +93,29 @@ impl Chain {
         self.emit(ChainEventKind::PlanRefined { plan: after.clone(), added, removed });
     }
 
+    /// The share of the plan's steps that have a result. Steps that their condition skipped were not
+    /// needed, and the last synthesis is the answer; both do not count.
+    #[expect(clippy::cast_precision_loss, reason = "a handful")]
+    fn coverage(&self) -> Option<f64> {
+        self.plan.as_ref()?;
+        let passed = Status::Skipped(SkipReason::Condition);
+        let of = self.runs.0.iter().enumerate();
+        let of = of.filter(|(at, run)| *at != self.last && run.status != passed);
+        let (mut done, mut all) = (0, 0);
+        for (_, run) in of {
+            done += usize::from(run.status == Status::Done);
+            all += 1;
+        }
+        Some(if all == 0 { 1.0 } else { done as f64 / all as f64 })
+    }
+
     /// Results of all finished steps, in plan order.
     pub(super) fn results(&self) -> Vec<StepResult> {
         self.pairs().filter_map(|(step, run)| run.result(step)).collect()
     }
 
     /// Results of the steps that `step` depends on, in plan order.
-    fn inputs(&self, step: &PlanStep) -> Vec<StepResult> {
+    pub(super) fn inputs(&self, step: &PlanStep) -> Vec<StepResult> {
         let needed = self.pairs().filter(|(other, _)| step.depends_on.contains(&other.id));
         needed.filter_map(|(step, run)| run.result(step)).collect()
     }
@@ -107,8 +125,11 @@ impl Chain {
         let run = self.runs.get(at);
         StepCall {
             id: step.id.clone(),
+            kind: step.kind,
             query: run.map_or_else(String::new, |run| run.query.clone()),
+            template: step.query.clone(),
             focus: step.focus.clone(),
+            num_results: step.num_results,
             user_query: self.options.query.clone(),
             inputs: self.inputs(step),
             attempt: run.map_or(0, |run| run.attempts),
@@ -148,6 +169,7 @@ impl Chain {
             path: if simple { ChainPath::Simple } else { ChainPath::Chain },
             text: self.progress.text.clone(),
             stopped: self.progress.stop,
+            coverage: self.coverage(),
             fell_back: self.progress.fell_back.clone(),
             cost: self.progress.spent,
             duration_ms: self.now.saturating_sub(self.started),

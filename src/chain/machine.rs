@@ -73,7 +73,7 @@ pub(super) struct Call {
 impl Call {
     /// The cost that is counted if the host reports none.
     fn price(&self) -> f64 {
-        if matches!(self.kind, CallKind::Recall | CallKind::Condition) {
+        if matches!(self.kind, CallKind::Recall | CallKind::Condition | CallKind::Enhance) {
             0.0
         } else {
             self.reserved
@@ -87,8 +87,19 @@ pub(super) struct Accumulated {
     /// Cost of all calls that have settled.
     pub(super) spent: f64,
     pub(super) seen: SeenItems,
-    /// Number of new items of each finished search, in order of completion.
-    pub(super) gains: Vec<u64>,
+    /// Steps whose results the host has not rated yet, in order of completion.
+    pub(super) unrated: VecDeque<usize>,
+    /// The host's ratings of searches, in order of completion.
+    pub(super) qualities: Vec<f64>,
+    /// Steps of whose results the host has not made a short text yet.
+    pub(super) unsummarized: VecDeque<usize>,
+    /// The step of whose result the host is making one.
+    pub(super) summarizing: Option<usize>,
+    /// Calls of the planner so far.
+    pub(super) plans: u32,
+    /// When the planner is asked again, and why.
+    pub(super) plan_again: Option<u64>,
+    pub(super) plan_error: Option<Failure>,
     pub(super) completeness: Option<f64>,
     /// Results have arrived since the last assessment.
     pub(super) unassessed: bool,
@@ -180,6 +191,7 @@ impl Chain {
         }
         let calls = self.calls.iter().map(|call| call.deadline);
         let total = self.is_before_answer().then(|| self.total_deadline());
+        let total = total.into_iter().chain(self.progress.plan_again);
         calls.chain(total).chain(self.retry_at()).min()
     }
 
@@ -188,7 +200,7 @@ impl Chain {
             return;
         }
         self.started = self.now;
-        if !self.options.enabled {
+        if !self.options.is_enabled() {
             return self.answer();
         }
         let query = self.options.query.clone();

@@ -91,10 +91,10 @@ mod schedule;
 mod stop;
 
 pub use calls::{
-    AnswerCall, AssessCall, CallBody, CallKind, ClassifyCall, ConditionCall, MissingStep, PlanCall,
-    RecallCall, ReplanCall, StepCall, StepResult, SynthesisCall,
+    AnswerCall, AssessCall, CallBody, CallKind, ClassifyCall, ConditionCall, EnhanceCall,
+    MissingStep, PlanCall, RecallCall, ReplanCall, StepCall, StepResult, SynthesisCall,
 };
-pub use classify::{Classification, ClassifierOptions, Complexity};
+pub use classify::{Classification, ClassifierOptions, Complexity, Language};
 pub use event::{Budget, ChainEvent, ChainEventKind, Classifier, Progress};
 pub use learn::{
     Effectiveness, Learned, PatternEffectiveness, PatternState, PatternTable, StateVersion,

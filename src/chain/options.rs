@@ -4,6 +4,7 @@ use super::calls::CallKind;
 use super::classify::ClassifierOptions;
 use super::learn::Learned;
 use super::plan::{Pattern, PlanLimits, check_patterns};
+use super::results::hash;
 use crate::error::Error;
 use crate::json::Json;
 use crate::json::table::{At, Read, options, read};
@@ -20,14 +21,14 @@ options! {
         max_cost "maxCost": Option<f64>, real 0.0..=f64::MAX;
         /// The completeness at which the chain stops.
         completeness "completeness": f64 = 0.85, real 0.0..=1.0;
-        /// The chain stops when a search finds less than this share of what the one before it
-        /// found; 0 switches the rule off.
+        /// With `quality`: the chain stops when the newest result of a search has less than this
+        /// share of the quality of the one before it; 0 switches the rule off.
         diminishing "diminishing": f64 = 0.8, real 0.0..=1.0;
         /// Maximum number of steps in flight.
         max_parallel "maxParallel": usize = 4, whole 1..=limits::PLAN_STEPS as u64;
-        /// Maximum number of retries of a failed step or answer.
+        /// Maximum number of retries of a failed step, plan or answer.
         max_retries "maxRetries": u32 = 1, whole 0..=10;
-        /// Delay before the first retry of a step, doubled for each further one.
+        /// Delay before the first retry of a step or a plan, doubled for each further one.
         retry_ms "retryMs": u64 = 250, whole 0..=DAY;
         /// Time for one attempt at a step, and for every other call without a limit of its own.
         step_ms "stepMs": u64 = 30_000, whole 1..=DAY;
@@ -94,7 +95,12 @@ impl Costs {
             CallKind::Refine => Some(&mut self.refine),
             CallKind::Search => Some(&mut self.search),
             CallKind::Synthesize => Some(&mut self.synthesize),
-            CallKind::Classify | CallKind::Condition | CallKind::Recall => None,
+            CallKind::Classify
+            | CallKind::Condition
+            | CallKind::Enhance
+            | CallKind::Quality
+            | CallKind::Recall
+            | CallKind::SummarizeResult => None,
         }
     }
 
@@ -115,8 +121,16 @@ options! {
         classify "classify": bool = false;
         /// Whether there is a `condition` callback.
         condition "condition": bool = false;
+        /// Whether there is an `enhance` callback.
+        enhance "enhance": bool = false;
+        /// Whether there is a `quality` callback.
+        quality "quality": bool = false;
+        /// Whether there is a `refine` callback.
+        refine "refine": bool = false;
         /// Whether there is a `replan` callback.
         replan "replan": bool = false;
+        /// Whether there is a `summarizeResult` callback.
+        summarize_result "summarizeResult": bool = false;
     }
 }
 
@@ -134,6 +148,8 @@ options! {
         /// Number of chains that each of at least two patterns needs before they are compared; 0
         /// counts as 1.
         enough "enough": u64 = 20;
+        /// Share of the queries whose planner is asked for any pattern nevertheless.
+        explore "explore": f64 = 0.1, real 0.0..=1.0;
     }
 }
 
@@ -144,11 +160,24 @@ impl Learning {
         Self::blank().state(state)
     }
 
-    /// The pattern to ask a planner for; see [`Learned::choose`].
+    /// The pattern to ask a planner for; see [`Learned::choose`]. `None` for some queries, the same
+    /// ones each time, so that what is known of the other patterns grows too.
     #[must_use]
-    pub fn choose(&self, allowed: &[Pattern]) -> Option<Pattern> {
-        self.state.choose(allowed, self.enough)
+    pub fn choose(&self, allowed: &[Pattern], query: &str) -> Option<Pattern> {
+        if share("explore", query) < self.explore {
+            None
+        } else {
+            self.state.choose(allowed, self.enough)
+        }
     }
+}
+
+/// A number from 0 up to 1 for a text: the same for the same text, and as good as drawn for others.
+/// `of` keeps decisions about one text apart.
+fn share(of: &str, text: &str) -> f64 {
+    let hash = hash(&Json::Array(vec![of.to_owned().into(), text.to_owned().into()]));
+    let place = hash.get(..8).and_then(|head| u32::from_str_radix(head, 16).ok());
+    f64::from(place.unwrap_or(0)) / 4_294_967_296.0
 }
 
 options! {
@@ -158,6 +187,14 @@ options! {
         query "query": String | required;
         /// `false` always takes the simple path.
         enabled "enabled": bool = true;
+        /// The share of conversations that get chains, 0 to 1; the others take the simple path. One
+        /// conversation is always on the same side.
+        rollout "rollout": f64 = 1.0, real 0.0..=1.0;
+        /// The conversation, for `rollout`. Default: each query by itself.
+        conversation_id "conversationId?": Option<String>;
+        /// Whether too many chains have failed lately: complex queries take the simple path, and
+        /// `fellBack` is `chain.breaker_open`.
+        broken "broken": bool = false;
         /// Limits of steps, cost and time.
         limits "limits": Limits = Limits::blank();
         /// Maximum costs of calls.
@@ -214,6 +251,12 @@ impl ChainOptions {
             return Err(Error::option("limits.maxCost", "at least the cost of the answer"));
         }
         Ok(self)
+    }
+
+    /// Whether this query may get a chain.
+    pub(super) fn is_enabled(&self) -> bool {
+        let conversation = self.conversation_id.as_ref().unwrap_or(&self.query);
+        self.enabled && share("rollout", conversation) < self.rollout
     }
 
     /// The limits of the chain's plans. A plan may have more steps than are run, because the first

@@ -120,6 +120,10 @@ record! {
         text "text": String;
         /// Why the steps ended; `null` if there were none.
         stopped "stopped": Option<Stop>;
+        /// The share of the plan's steps that have a result, 0 to 1; steps that their condition
+        /// skipped and the last synthesis do not count. 1: the chain ran to its end. `null` without a
+        /// plan.
+        coverage "coverage": Option<f64>;
         /// Why a complex query took the simple path.
         fell_back "fellBack": Option<Failure>;
         /// Cost of all calls, in the host's unit.
@@ -158,6 +162,7 @@ impl ChainResult {
             path: ChainPath::Simple,
             text: String::new(),
             stopped: None,
+            coverage: None,
             fell_back: None,
             cost: 0.0,
             duration_ms: 0,

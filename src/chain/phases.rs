@@ -17,7 +17,14 @@ impl Chain {
         let Some(classification) = self.classification.clone() else { return self.answer() };
         let complex = classification.is_complex();
         self.emit(ChainEventKind::Classified { classification, by });
-        if complex { self.ask_planner() } else { self.answer() }
+        match complex {
+            true if self.options.broken => {
+                let message = "too many chains have failed lately";
+                self.fall_back(Failure::new("chain.breaker_open", message));
+            }
+            true => self.ask_planner(),
+            false => self.answer(),
+        }
     }
 
     fn ask_planner(&mut self) {
@@ -26,13 +33,38 @@ impl Chain {
             return self.fall_back(Failure::new("chain.over_budget", message));
         }
         self.state = State::Planning;
+        self.progress.plan_again = None;
+        self.progress.plans += 1;
         let allowed = &self.options.patterns;
         let learned = self.options.learned.as_ref();
-        let hint = learned.and_then(|learned| learned.choose(allowed));
+        let hint = learned.and_then(|learned| learned.choose(allowed, &self.options.query));
         let patterns = hint.map_or_else(|| allowed.clone(), |best| vec![best]);
         let (query, max_steps) = (self.options.query.clone(), self.options.limits.max_steps);
-        let prompt = prompt(&query, &patterns, max_steps);
-        self.call(CallBody::Plan(PlanCall { query, prompt, patterns, max_steps }), None);
+        let prompt = prompt(&query, &patterns, max_steps, self.options.hooks.refine);
+        let (attempt, error) = (self.progress.plans, self.progress.plan_error.take());
+        let body = PlanCall { query, prompt, patterns, max_steps, attempt, error };
+        self.call(CallBody::Plan(body), None);
+    }
+
+    /// Asks the planner again, after `wait` milliseconds, or takes the simple path.
+    fn plan_failed(&mut self, error: Failure, again: bool, wait: u64) {
+        let again = again
+            && self.progress.plans <= self.options.limits.max_retries
+            && self.affords(CallKind::Plan);
+        if !again {
+            return self.fall_back(error);
+        }
+        let wait = wait.saturating_mul(1 << self.progress.plans.saturating_sub(1).min(20));
+        self.progress.plan_again = Some(self.now.saturating_add(wait));
+        self.progress.plan_error = Some(error);
+    }
+
+    /// Asks the planner again if it is time.
+    pub(super) fn replan_if_due(&mut self) {
+        let due = self.progress.plan_again.is_some_and(|at| at <= self.now);
+        if due && self.state == State::Planning {
+            self.ask_planner();
+        }
     }
 
     /// Handles the value that a call returned.
@@ -56,7 +88,17 @@ impl Chain {
                 };
                 match read.and_then(|draft| Planned::new(draft, &self.plan_limits)) {
                     Ok(planned) => self.planned(planned),
-                    Err(error) => self.fall_back(Failure::from(&error)),
+                    Err(error) => self.plan_failed(Failure::from(&error), true, 0),
+                }
+            }
+            (CallKind::Quality, _) => {
+                let said = value.get("quality").unwrap_or(&value).as_f64();
+                self.progress.qualities.extend(said.filter(|said| said.is_finite()));
+            }
+            (CallKind::SummarizeResult, _) => {
+                let run = self.progress.summarizing.take().and_then(|at| self.runs.get_mut(at));
+                if let Some((run, short)) = run.zip(value.as_str()) {
+                    run.short = Some(short.to_owned());
                 }
             }
             (CallKind::Synthesize, None) => self.answered(value),
@@ -78,8 +120,12 @@ impl Chain {
             }
             (CallKind::Classify, _) => self.classified(Classifier::Core),
             (CallKind::Plan, _) if error.code == "plan.timeout" => self.fall_back(error),
-            (CallKind::Plan, _) => self.fall_back(Failure::new("plan.failed", error.message)),
-            // The results stay unassessed; the plan stays unchanged.
+            (CallKind::Plan, _) => {
+                let (failure, wait) =
+                    (Failure::new("plan.failed", error.message), self.options.limits.retry_ms);
+                self.plan_failed(failure, retryable, wait);
+            }
+            // The results stay unrated and unassessed; the plan stays unchanged.
             (CallKind::Assess | CallKind::Replan, _) | (_, None) => {}
             (_, Some(at)) => self.step_failed(&call, at, error, retryable),
         }
@@ -95,6 +141,7 @@ impl Chain {
 
     /// Falls back to the simple path.
     pub(super) fn fall_back(&mut self, error: Failure) {
+        self.progress.plan_again = None;
         self.progress.fell_back = Some(error);
         self.abort(AbortReason::Stopped, |_| true);
         self.answer();
@@ -214,6 +261,7 @@ impl Chain {
         if self.state == State::Over {
             return;
         }
+        self.progress.plan_again = None;
         self.abort(AbortReason::Cancelled, |_| true);
         self.skip_rest(|_| true);
         let told = self.progress.stop.is_some() && !self.is_before_answer();
@@ -227,7 +275,8 @@ impl Chain {
 }
 
 /// The prompt for the planner, based on the planning prompt of the seed (ADR-008 §3).
-fn prompt(query: &str, patterns: &[Pattern], most: usize) -> String {
+fn prompt(query: &str, patterns: &[Pattern], most: usize, refines: bool) -> String {
+    let kinds = if refines { "search|refine|synthesize" } else { "search|synthesize" };
     let patterns: Vec<&str> = patterns.iter().map(|one| one.name()).collect();
     let mut quoted = String::new();
     crate::json::write_string(query, &mut quoted);
@@ -240,7 +289,7 @@ fn prompt(query: &str, patterns: &[Pattern], most: usize) -> String {
          4. What entities, topics or timeframes are involved?\n\n\
          Answer with JSON only, at most {most} steps:\n\
          {{\"reasoning\": \"brief explanation of the approach\", \"pattern\": \"{}\", \
-         \"steps\": [{{\"id\": 1, \"type\": \"search|refine|synthesize\", \
+         \"steps\": [{{\"id\": 1, \"type\": \"{kinds}\", \
          \"query\": \"specific search terms\", \"focus\": \"what to look for in results\", \
          \"depends_on\": [], \"when\": \"optional condition, such as count($1) > 0 or \
          $1 contains \\\"recall\\\"\"}}], \

@@ -1,7 +1,7 @@
 //! Placeholders: a step's query may contain results of earlier steps.
 //!
-//! `$id` or `${id}` is the result of the step `id`; `${id/0/title}` is a part of it, named by a
-//! JSON Pointer (RFC 6901). If no id is a number, a number is the position of the step, from 1. A
+//! `$id` or `${id}` is a short text of the result of the step `id`; `${id/0/title}` is a part of the
+//! result, named by a JSON Pointer (RFC 6901). If no id is a number, a number is the position of the step, from 1. A
 //! dollar sign before anything else stays a dollar sign: `$1,000` and `$2.50` are amounts.
 
 use super::plan::PlanStep;
@@ -29,19 +29,28 @@ pub(crate) fn mentioned(text: &str, steps: &[PlanStep]) -> Vec<usize> {
     found
 }
 
-/// Fills in the placeholders in `text` whose steps have a `result`. A list becomes its items,
-/// joined with `; `. Each value is cut to [`limits::PLACEHOLDER_BYTES`].
+/// Fills in the placeholders in `text` whose steps have a `result`. A result becomes the `short` text
+/// of it, or its title, or its first [`limits::PLACEHOLDER_CHARS`] characters; a list those of its
+/// items, joined with `; `. A text that a pointer names is cut to [`limits::PLACEHOLDER_BYTES`].
 pub(crate) fn fill<'r>(
     text: &str,
     steps: &[PlanStep],
     result: &dyn Fn(usize) -> Option<&'r Json<'static>>,
+    short: &dyn Fn(usize) -> Option<&'r str>,
 ) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     for place in places(text, steps) {
         let Some(value) = result(place.step) else { continue };
         out.push_str(text.get(at..place.from).unwrap_or(""));
-        out.push_str(cut(&shown(pointed(value, place.pointer).unwrap_or(&Json::Null))));
+        let whole = place.pointer.is_empty();
+        match pointed(value, place.pointer) {
+            Some(Json::String(text)) if !whole => out.push_str(cut(text)),
+            part => match short(place.step).filter(|_| whole) {
+                Some(text) => out.push_str(cut(text)),
+                None => out.push_str(&shown(part.unwrap_or(&Json::Null))),
+            },
+        }
         at = place.to;
     }
     out.push_str(text.get(at..).unwrap_or(""));
@@ -108,16 +117,40 @@ pub(super) fn pointed<'v>(value: &'v Json<'static>, pointer: &str) -> Option<&'v
     Some(value)
 }
 
+/// A short text of a value: never JSON.
 fn shown(value: &Json<'_>) -> String {
-    match value {
+    let join = |items: &mut dyn Iterator<Item = &Json<'_>>, between: &str| {
+        let mut out = String::new();
+        for text in items.map(shown).filter(|text| !text.is_empty()) {
+            out.push_str(if out.is_empty() { "" } else { between });
+            out.push_str(&text);
+        }
+        out
+    };
+    let text = match value {
         Json::Null => String::new(),
         Json::String(text) => text.to_string(),
-        Json::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join("; "),
-        other => match other.get("items") {
-            Some(items @ Json::Array(_)) => shown(items),
-            _ => other.to_text(),
-        },
+        Json::Array(items) => join(&mut items.iter(), "; "),
+        Json::Object(members) => {
+            let title = ["title", "name"].iter().find_map(|name| value.get(name)?.as_str());
+            let list = ["items", "results"].iter().find_map(|name| value.get(name)?.as_array());
+            match (title, list) {
+                (Some(title), _) => title.to_owned(),
+                (None, Some(items)) => join(&mut items.iter(), "; "),
+                (None, None) => join(&mut members.iter().map(|(_, value)| value), " "),
+            }
+        }
+        other => other.to_text(),
+    };
+    let mut out = String::new();
+    for word in text.split_whitespace() {
+        out.push_str(if out.is_empty() { "" } else { " " });
+        out.push_str(word);
     }
+    if let Some((end, _)) = out.char_indices().nth(limits::PLACEHOLDER_CHARS) {
+        out.truncate(end);
+    }
+    out
 }
 
 fn cut(text: &str) -> &str {

@@ -70,6 +70,9 @@ impl Chain {
                 let mut runs: Vec<Run> = runs.collect();
                 runs.resize_with(refined.steps.len(), Run::default);
                 self.runs.0 = runs;
+                // Both are empty when the host is asked for new steps, or no longer of use.
+                self.progress.unrated.clear();
+                self.progress.unsummarized.clear();
                 for call in &mut self.calls {
                     call.step = call.step.and_then(|at| kept.iter().position(|old| *old == at));
                 }

@@ -38,6 +38,11 @@ pub(super) struct Run {
     /// Query with its placeholders filled.
     pub(super) query: String,
     pub(super) key: String,
+    /// The host was asked for a better query, and what it wrote.
+    pub(super) enhanced: bool,
+    pub(super) own_query: Option<String>,
+    /// A short text of the result, made by the host.
+    pub(super) short: Option<String>,
     pub(super) result: Option<Json<'static>>,
     pub(super) error: Option<Failure>,
 }
@@ -56,6 +61,9 @@ impl Default for Run {
             gain: 0,
             query: String::new(),
             key: String::new(),
+            enhanced: false,
+            own_query: None,
+            short: None,
             result: None,
             error: None,
         }

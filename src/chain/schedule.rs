@@ -1,6 +1,7 @@
 //! Scheduling: which step starts when, and how its calls are handled.
 
-use super::calls::{AssessCall, CallBody, CallKind, ConditionCall, RecallCall};
+use super::calls::StepResult;
+use super::calls::{AssessCall, CallBody, CallKind, ConditionCall, EnhanceCall, RecallCall};
 use super::condition;
 use super::machine::{Call, Chain, State};
 use super::outcome::{Failure, SkipReason};
@@ -15,6 +16,7 @@ use crate::json::{Json, object};
 impl Chain {
     /// Makes decisions until only a new input can change anything.
     pub(super) fn advance(&mut self) {
+        self.replan_if_due();
         while self.state == State::Running && self.decide() {}
     }
 
@@ -32,12 +34,22 @@ impl Chain {
             }
             return false;
         }
-        let gate = |call: &Call| matches!(call.kind, CallKind::Assess | CallKind::Replan);
+        let gate = |call: &Call| {
+            use CallKind::{Assess, Quality, Replan, SummarizeResult};
+            matches!(call.kind, Assess | Quality | Replan | SummarizeResult)
+        };
         if self.calls.iter().any(gate) {
             return false;
         }
         if self.progress.unjudged {
             self.judge();
+            return true;
+        }
+        if let Some(at) = self.progress.unsummarized.pop_front() {
+            self.progress.summarizing = Some(at);
+            if let Some(result) = self.result_of(at) {
+                self.call(CallBody::SummarizeResult(result), None);
+            }
             return true;
         }
         if self.ask_replan() {
@@ -88,6 +100,11 @@ impl Chain {
         self.runs.0.iter().enumerate().any(|(at, run)| at != last && !run.settled())
     }
 
+    fn result_of(&self, at: usize) -> Option<StepResult> {
+        let (step, run) = self.steps().get(at).zip(self.runs.get(at))?;
+        run.result(step)
+    }
+
     /// Applies the stop rules in this order: cost, steps, completeness, diminishing returns.
     fn judge(&mut self) {
         let limits = &self.options.limits;
@@ -99,16 +116,26 @@ impl Chain {
         if self.runs.0.iter().enumerate().filter(run).count() >= limits.max_steps {
             return self.stop(Stop::MaxSteps);
         }
+        if let Some(at) = self.progress.unrated.pop_front() {
+            if let Some(result) = self.result_of(at) {
+                self.call(CallBody::Quality(result), None);
+            }
+            return;
+        }
         if self.options.hooks.assess && self.progress.unassessed && self.affords(CallKind::Assess) {
             self.progress.unassessed = false;
             let (query, results) = (self.options.query.clone(), self.results());
-            return self.call(CallBody::Assess(AssessCall { query, results }), None);
+            let plan = self.plan.as_ref();
+            let stopping_criteria =
+                plan.map_or_else(String::new, |plan| plan.stopping_criteria.clone());
+            let body = AssessCall { query, stopping_criteria, results };
+            return self.call(CallBody::Assess(body), None);
         }
         let enough = self.options.limits.completeness;
         if self.progress.completeness.is_some_and(|found| complete(found, enough)) {
             return self.stop(Stop::Complete);
         }
-        if diminishing(&self.progress.gains, self.options.limits.diminishing) {
+        if diminishing(&self.progress.qualities, self.options.limits.diminishing) {
             return self.stop(Stop::DiminishingReturns);
         }
         self.progress.unjudged = false;
@@ -137,7 +164,9 @@ impl Chain {
         let last = self.last;
         let limits = &self.options.limits;
         let busy = self.runs.0.iter().filter(|run| run.status == Status::Busy).count();
-        let started = self.runs.0.iter().filter(|run| run.started.is_some()).count();
+        // A step whose condition or query is being asked for is about to start.
+        let starts = |run: &&Run| run.started.is_some() || run.status == Status::Busy;
+        let started = self.runs.0.iter().filter(starts).count();
         let (mut no_steps, mut no_cost) = (false, false);
         for at in (0..self.steps().len()).filter(|at| *at != last) {
             if busy >= limits.max_parallel || !self.is_ready(at) {
@@ -213,12 +242,28 @@ impl Chain {
     fn run(&mut self, at: usize) {
         let Some(step) = self.steps().get(at).cloned() else { return };
         self.fill(at);
+        let inputs = self.inputs(&step);
         if let Some(run) = self.runs.get_mut(at) {
             run.allowed = true;
             run.status = Status::Busy;
+            if self.options.hooks.enhance && step.kind == StepKind::Search && !run.enhanced {
+                run.enhanced = true;
+                let body = EnhanceCall { query: run.query.clone(), step, inputs };
+                return self.call(CallBody::Enhance(body), Some(at));
+            }
         }
         if self.runs.get(at).is_some_and(|run| run.started.is_none()) {
             self.announce(at);
+        }
+        let bare = self.runs.get(at).is_none_or(|run| run.query.is_empty());
+        if step.kind == StepKind::Refine && !self.options.hooks.refine && bare {
+            // Nobody refines, and there is nothing to look for: the inputs are passed on.
+            let mut inputs: Vec<_> = inputs.into_iter().map(|one| one.result).collect();
+            let passed = match inputs.len() {
+                1 => inputs.pop().unwrap_or_default(),
+                _ => Json::Array(inputs),
+            };
+            return self.found(at, passed, false);
         }
         let cacheable = step.kind != StepKind::Synthesize;
         let Some(run) = self.runs.get(at).filter(|_| cacheable) else { return self.ask(at, &step) };
@@ -256,17 +301,23 @@ impl Chain {
     pub(super) fn fill(&mut self, at: usize) {
         let Some(step) = self.steps().get(at) else { return };
         let result = |at: usize| self.runs.get(at).and_then(|run| run.result.as_ref());
-        let query = reference::fill(&step.query, self.steps(), &result);
+        let short = |at: usize| self.runs.get(at).and_then(|run| run.short.as_deref());
+        let own = self.runs.get(at).and_then(|run| run.own_query.clone());
+        let filled = || reference::fill(&step.query, self.steps(), &result, &short);
+        let query = own.unwrap_or_else(filled);
         let hash = |need: usize| result(need).map(|value| results::hash(value).into());
         let inputs = self.needs(at).into_iter().filter_map(hash).collect();
-        let key = object! {
+        let mut key = object! {
             "type": Json::from(step.kind.name()),
             "query": Json::from(query.clone()),
             "focus": Json::from(step.focus.clone()),
             "inputs": Json::Array(inputs),
             "model": Json::from(self.options.model.clone()),
+        };
+        if let (Some(wanted), Json::Object(members)) = (step.num_results, &mut key) {
+            members.push(("num_results".into(), Json::integer(wanted)));
         }
-        .to_canonical();
+        let key = key.to_canonical();
         if let Some(run) = self.runs.get_mut(at) {
             (run.query, run.key) = (query, key);
         }
@@ -283,6 +334,13 @@ impl Chain {
                     self.give_up(at, Failure::new("chain.invalid_result", message));
                 }
             },
+            CallKind::Enhance => {
+                let query = value.as_str().map(str::trim).filter(|query| !query.is_empty());
+                if let Some((run, query)) = self.runs.get_mut(at).zip(query) {
+                    run.own_query = Some(query.to_owned());
+                }
+                self.run(at);
+            }
             CallKind::Recall => {
                 let age = value.get("ageMs").and_then(Json::as_f64).unwrap_or(f64::INFINITY);
                 let fresh = age <= float(self.options.limits.cache_ms);
@@ -301,7 +359,7 @@ impl Chain {
 
     /// Handles the failure of a step's call.
     pub(super) fn step_failed(&mut self, call: &Call, at: usize, error: Failure, retryable: bool) {
-        if call.kind == CallKind::Recall {
+        if matches!(call.kind, CallKind::Recall | CallKind::Enhance) {
             return self.run(at);
         }
         let limits = &self.options.limits;
@@ -324,9 +382,14 @@ impl Chain {
             Some(StepKind::Synthesize) | None => 0,
             Some(_) => self.progress.seen.gain(&value),
         };
-        // Only searches find new items; a refinement condenses existing ones.
-        if kind == Some(StepKind::Search) {
-            self.progress.gains.push(gain);
+        // A refinement condenses results, and cannot be compared with them.
+        if kind == Some(StepKind::Search) && self.options.hooks.quality {
+            self.progress.unrated.push_back(at);
+        }
+        let mentions =
+            |step: &PlanStep| reference::mentioned(&step.query, self.steps()).contains(&at);
+        if self.options.hooks.summarize_result && self.steps().iter().any(mentions) {
+            self.progress.unsummarized.push_back(at);
         }
         let remember = self.options.hooks.cache && !cached && kind != Some(StepKind::Synthesize);
         let now = self.now;

@@ -11,7 +11,8 @@ names! {
         MaxSteps "max_steps",
         /// The next step would exceed the cost budget, or the time is over.
         MaxCost "max_cost",
-        /// The last search found much less than the one before it.
+        /// The result of the last search is much worse than that of the one before it, by the host's
+        /// `quality`.
         DiminishingReturns "diminishing_returns",
         /// Every step of the plan has settled.
         PlanFinished "plan_finished",
@@ -23,27 +24,16 @@ names! {
 /// Tolerance for rounding errors in sums of decimal fractions.
 pub(super) const SLACK: f64 = 1e-12;
 
-/// Whether the last of `gains` is less than `ratio` times the one before it, or both are 0.
-/// False for fewer than two gains. A ratio of 0 switches the rule off.
+/// Whether the last of `qualities` is less than `ratio` times the one before it. False for fewer than
+/// two. A ratio of 0 switches the rule off.
 #[must_use]
-pub fn diminishing(gains: &[u64], ratio: f64) -> bool {
-    let [.., previous, recent] = gains else { return false };
-    if ratio <= 0.0 {
-        return false;
-    }
-    if *previous == 0 && *recent == 0 {
-        return true;
-    }
-    count(*recent) < ratio * count(*previous) - SLACK
+pub fn diminishing(qualities: &[f64], ratio: f64) -> bool {
+    let [.., previous, recent] = qualities else { return false };
+    ratio > 0.0 && *recent < ratio * *previous - SLACK
 }
 
 /// Whether `completeness`, 0 to 1, reaches `enough`. NaN never does.
 #[must_use]
 pub fn complete(completeness: f64, enough: f64) -> bool {
     !completeness.is_nan() && completeness.clamp(0.0, 1.0) >= enough - SLACK
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a count of items")]
-fn count(items: u64) -> f64 {
-    items as f64
 }

@@ -126,6 +126,9 @@ export async function playBundle({ turnlock, url, session }, scenario) {
     disagreements: () => summary.disagreements.map(({ field }) => field),
     usage: () => meta.usage.totalTokens,
     cost: () => meta.cost,
+    model: () => meta.model,
+    models: () => meta.per_replicate.map((one) => one.model),
+    strategies: () => meta.per_replicate.map((one) => one.strategy),
   }
   for (const [name, get] of Object.entries(wants)) {
     if (!(name in expect)) continue
@@ -133,7 +136,14 @@ export async function playBundle({ turnlock, url, session }, scenario) {
   }
   for (const id of Object.keys(replicates)) {
     // The seed goes along where the wire has a field for it.
-    for (const { body } of await requests(id)) assert(body.seed === seeds.get(id), `seed of ${id}`)
+    const { strategies = [] } = options
+    const strategy = strategies[(Number(id.slice(1)) - 1) % strategies.length]
+    const prompt = (strategy?.prompt ?? 'Judge {{text}}.').replace('{{text}}', 'this')
+    for (const { body } of await requests(id)) {
+      assert(body.seed === seeds.get(id), `seed of ${id}`)
+      assert(body.model === (strategy?.model ?? 'scripted'), `model of ${id}: ${body.model}`)
+      assert(body.messages.at(-1).content === prompt, `prompt of ${id}`)
+    }
     if (!expect.closed?.includes(id)) continue
     // The provider sees the connection of a cancelled replicate close.
     const closed = async () => (await requests(id))[0]?.closedEarly

@@ -41,9 +41,9 @@ function seen(events, result, asked) {
   const of = (value) => Object.fromEntries(result.steps.map((step) => [step.id, value(step)]))
   const status = ({ status, reason, cached }) =>
     reason ? `${status}:${reason}` : cached ? `${status}:cached` : status
-  const { path, stopped, text, cost } = result
+  const { path, stopped, coverage, text, cost } = result
   return {
-    ...{ events, status: result.status, path, stopped, text, cost, asked },
+    ...{ events, status: result.status, path, stopped, coverage, text, cost, asked },
     fellBack: result.fellBack?.code ?? null,
     steps: of(status),
     queries: of(({ query }) => query),
@@ -85,9 +85,14 @@ class Host {
 
   options() {
     const { query = QUERY, options = {}, assess, replan, condition } = this.#scenario
+    const { quality, short, enhance } = this.#scenario
+    const { rollout, broken, ...own } = options
     const step = (kind) => async (context) => this.#step(kind, context)
     return {
-      ...{ query, ...options },
+      ...{ query, ...own },
+      ...(rollout !== undefined && { enabled: rollout }),
+      ...(broken && { breaker: { open: true, record() {} } }),
+      ...(enhance && { enhance: ({ step }) => this.#count('enhance', enhance[step.id]) }),
       ...(this.#cache && { cache: this.#cache }),
       ...(this.#scenario.classify !== null && {
         classify: async () => this.#count('classify', this.#scenario.classify ?? 'complex'),
@@ -102,7 +107,9 @@ class Host {
       answer: (context) => this.#write('answer', this.#scenario.answer, context),
       plan: async (context) => this.#planned(context),
       search: step('search'),
-      refine: step('refine'),
+      ...(this.#scenario.refine !== false && { refine: step('refine') }),
+      ...(quality && { quality: async (_, { id }) => this.#count('quality', quality[id]) }),
+      ...(short && { summarizeResult: (_, { id }) => this.#count('summarizeResult', short[id]) }),
       synthesize: (context) =>
         context.final
           ? this.#write('synthesize', this.#scenario.synthesize, context)
@@ -127,9 +134,11 @@ class Host {
     return n
   }
 
-  async #planned({ signal }) {
-    this.#next('plan')
-    const { plan } = this.#scenario
+  async #planned({ signal, attempt, error }) {
+    const n = this.#next('plan')
+    const { plans } = this.#scenario
+    if (attempt !== n + 1 || n > 0 !== (error !== null)) throw new Error('attempt of the plan')
+    const plan = plans ? plans[n] : this.#scenario.plan
     if (plan?.fails) throw new Error(plan.fails)
     if (plan?.hangs) await hanging(signal)
     return plan ?? null

@@ -57,6 +57,12 @@ pub fn scenario(random: &mut Random) -> Value {
             scenario[hook] = json!([]);
         }
     }
+    for hook in ["quality", "short", "enhance"] {
+        if random.below(2) == 0 {
+            scenario[hook] = json!({});
+        }
+    }
+    scenario["refine"] = json!(random.below(4) > 0);
     scenario["kind"] = ["calm", "faulty"][random.below(2)].into();
     scenario["cancelAt"] =
         if random.below(12) == 0 { json!(random.below(25)) } else { Value::Null };
@@ -138,6 +144,9 @@ fn answer(sim: &mut Sim, asked: &Asked, faulty: bool, random: &mut Random) {
             2 => json!([{ "id": "bad", "type": "search", "query": "x", "depends_on": ["nobody"] }]),
             _ => Value::Null,
         },
+        CallKind::Enhance => [json!("better"), json!(7)][random.below(2)].clone(),
+        CallKind::Quality => json!(random.below(10)),
+        CallKind::SummarizeResult => json!("short"),
         CallKind::Search | CallKind::Refine => {
             let items: Vec<usize> = (0..random.below(5)).map(|_| random.below(40)).collect();
             json!(items)
@@ -287,6 +296,9 @@ impl Watch {
             assert!(self.settled.contains(id), "{id} was started and never ended");
         }
         let result = sim.result.as_ref().unwrap();
+        let coverage = result["coverage"].as_f64();
+        assert!(coverage.is_none_or(|share| (0.0..=1.0).contains(&share)), "{coverage:?}");
+        assert_eq!(coverage.is_none(), result["plan"].is_null());
         let shown: String = sim.events.iter().filter_map(|event| event["chunk"].as_str()).collect();
         assert_eq!(result["text"], shown);
         assert!(result["cost"].as_f64().unwrap() <= self.max_cost + 1e-9);

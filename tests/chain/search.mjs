@@ -67,7 +67,7 @@ const TESTS = {
     const query = 'Compare the tax rules of Veyra and Stell and how they have changed since 1900.'
     const { result } = await run(query)
     check(result.path === 'simple' && result.fellBack?.code === 'plan.syntax', 'falls back')
-    check((await requests()).length === 2, 'the planner, then the answer')
+    check((await requests()).length === 3, 'the planner twice, then the answer')
   },
 
   async 'what was searched is not searched again'({ run, check }) {

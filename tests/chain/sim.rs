@@ -45,7 +45,9 @@ pub fn options(scenario: &Value) -> Value {
     options["hooks"] = json!({
         "classify": scenario.get("classify").is_none_or(|classify| !classify.is_null()),
         "assess": has("assess"), "replan": has("replan"), "condition": has("condition"),
-        "cache": has("cache"),
+        "cache": has("cache"), "quality": has("quality"), "summarizeResult": has("short"),
+        "enhance": has("enhance"),
+        "refine": scenario["refine"] != false,
     });
     options
 }
@@ -173,7 +175,13 @@ impl Sim {
 
     fn answer(&mut self, asked: &Asked) {
         let kind = asked.kind.name();
-        let script = self.script(asked);
+        let mut script = self.script(asked);
+        if asked.kind == CallKind::Plan
+            && let Some(plans) = self.scenario["plans"].as_array()
+        {
+            let at = asked.body["attempt"].as_u64().unwrap() - 1;
+            script = plans[usize::try_from(at).unwrap()].clone();
+        }
         let n = self.asked.get(kind).map_or(0, |n| n - 1);
         let id = format!("{kind} {}", asked.id());
         let tries = self.tries.entry(id).or_default();
@@ -216,6 +224,11 @@ impl Sim {
                 self.scenario.get("classify").cloned().unwrap_or_else(|| "complex".into())
             }
             CallKind::Assess => nth(&self.scenario["assess"], true),
+            CallKind::Enhance => {
+                self.scenario["enhance"][&shown(&asked.body["step"]["id"])].clone()
+            }
+            CallKind::Quality => self.scenario["quality"][&asked.id()].clone(),
+            CallKind::SummarizeResult => self.scenario["short"][&asked.id()].clone(),
             CallKind::Replan => nth(&self.scenario["replan"], false),
             CallKind::Condition => self.scenario["condition"][&asked.id()].clone(),
             CallKind::Recall => {

@@ -217,6 +217,15 @@ async fn play(scenario: &Value, session: &str) -> Result<(), String> {
         for request in site::requests(&session).await {
             let sent = request["body"]["seed"].as_i64();
             check(sent.is_some() && sent == seed, &format!("seed of {id}: {sent:?}"))?;
+            let strategies = scenario["options"]["strategies"].as_array();
+            let at: usize = id[1..].parse().unwrap();
+            let own = strategies.map_or(Value::Null, |all| all[(at - 1) % all.len()].clone());
+            let said = |name: &str, else_: &str| own[name].as_str().unwrap_or(else_).to_owned();
+            let prompt = said("prompt", "Judge {{text}}.").replace("{{text}}", "this");
+            let model = said("model", "scripted");
+            check(request["body"]["model"] == model, &format!("model of {id}"))?;
+            let last = request["body"]["messages"].as_array().unwrap().last().unwrap();
+            check(last["content"] == prompt, &format!("prompt of {id}"))?;
         }
         if closed(&scenario["expect"]).any(|one| one == id) {
             site::closes(&session).await;
@@ -261,6 +270,9 @@ fn met(
         ("disagreements", fields),
         ("usage", json!(meta.usage.total)),
         ("cost", json!(meta.cost)),
+        ("model", json!(meta.model)),
+        ("models", meta.per_replicate.iter().map(|one| json!(one.model)).collect()),
+        ("strategies", meta.per_replicate.iter().map(|one| json!(one.strategy)).collect()),
     ] {
         let Some(want) = expect.get(name) else { continue };
         let want = if name == "confidence" { json!(short(want)) } else { want.clone() };

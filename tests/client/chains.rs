@@ -108,7 +108,7 @@ fn seen(names: &[String], result: &ChainResult, asked: &BTreeMap<&'static str, u
     json!({
         "events": names, "asked": asked, "steps": steps, "queries": queries,
         "status": json["status"], "path": json["path"], "stopped": json["stopped"],
-        "text": json["text"], "cost": json["cost"],
+        "text": json["text"], "cost": json["cost"], "coverage": json["coverage"],
         "fellBack": result.outcome.fell_back.as_ref().map(|why| &why.code),
     })
 }

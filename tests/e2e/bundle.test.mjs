@@ -45,6 +45,17 @@ test('pasted replicates: who said what', async () => {
   assert.deepEqual(await texts('#matrix tr:nth-child(2) td'), ['0', '0.5', '0'])
 })
 
+test('long texts are cut before data goes', async () => {
+  await said(/ran/)
+  await page.selectOption('#bundle-example', 'Long texts, within 8000 bytes')
+  await said(
+    /^\d replicates of 3 ran.* In [4-7]\d{3} bytes: data of (\d) of \1, 0 of \d+ long texts/,
+  )
+  await page.fill('#bundle-bytes', '')
+  await page.click('#bundle-form [type=submit]')
+  await said(/^\d replicates of 3 ran: [a-z ,]+\.$/)
+})
+
 test('an invalid replicate is shown, and in no number', async () => {
   await said(/ran/)
   const schema = { type: 'object', required: ['a'] }

@@ -32,6 +32,7 @@ test('a step that fails leaves the rest', async () => {
   await page.click('#chain-form [type=submit]')
   await ended(/^complete, by a chain/)
   assert.deepEqual(await states(), ['done', 'failed', 'done', 'done'])
+  assert.match(await page.textContent('#chain-status'), / 67 % of them with a result/)
   assert.match(await page.textContent('#chain-answer'), /^From 2 results, without 1: /)
 })
 

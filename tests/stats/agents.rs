@@ -25,8 +25,14 @@ fn run(options: &Value, sequence: &[usize]) -> (usize, usize) {
                 ran += 1;
                 let json = format!("{{\"answer\":{}}}", sequence[replicate]);
                 let outcome = Outcome::Data { json: json.into_bytes(), errors: vec![] };
-                let settled =
-                    Input::Settled { replicate, attempt, outcome, tokens: None, model: None };
+                let settled = Input::Settled {
+                    replicate,
+                    attempt,
+                    outcome,
+                    tokens: None,
+                    model: None,
+                    seed_unsent: false,
+                };
                 bundle.handle(0, settled);
             }
             Effect::Emit(event) => last = serde_json::from_str(&event.to_text()).unwrap(),

@@ -1,5 +1,7 @@
 //! What holds of every distance and every bundle (`docs/statistics.md` §2.14).
 
+use std::cell::Cell;
+
 use serde_json::{Value, json};
 use turnlock::Next;
 use turnlock::bundle::{
@@ -323,6 +325,80 @@ fn compact_bundles_lose_nothing() {
     });
 }
 
+/// Caps by bytes: no delta without its base, long strings are cut before any data goes, and `counts`
+/// says what there is to see.
+#[test]
+fn capped_bundles_can_be_read() {
+    let (omitted, cut) = (Cell::new(0), Cell::new(0));
+    each(1_500, |random| {
+        let long = |random: &mut Random| "word ".repeat(random.below(3_000));
+        let first = long(random);
+        let one = |random: &mut Random| {
+            let text = if random.below(2) == 0 { first.clone() } else { long(random) };
+            json!({ "label": random.below(2), "text": text, "list": [long(random), 1] })
+        };
+        let replicates: Vec<(Value, bool)> =
+            (0..4).map(|_| (one(random), random.below(5) > 0)).collect();
+        let most = 1_500 + random.below(40_000);
+        let limits = BundleLimits::default().max_bytes(Some(most));
+        let options = BundleOptions::new("t").k(4).stop(Stop::Never);
+        let options = options.compact(random.below(3) > 0).limits(Some(limits));
+        let text = ready(Bundle::new(options).unwrap(), &replicates);
+        let got: Value = serde_json::from_str(&text).unwrap();
+        let shown = got["replicates"].as_array().unwrap();
+        let has = |name: &str| shown.iter().filter(|one| one.get(name).is_some()).count();
+        assert_eq!(has("data") + has("delta") + has("omitted"), 4);
+        let base = shown.iter().find(|one| one["base"] == true).map(|one| own(&one["data"]));
+        for one in shown {
+            let Some(delta) = one.get("delta") else { continue };
+            let base = base.as_ref().expect("a delta has its base");
+            assert!(bundle::apply(base, &own(delta)).is_some());
+        }
+        let summary = &got["summary"];
+        if summary["truncated"] == true {
+            let counts = &summary["counts"];
+            let seen = has("data") + has("delta");
+            assert_eq!(counts["replicates"], json!({ "shown": seen, "total": 4 }));
+            let strings = &counts["long_strings"];
+            assert!(strings["shown"].as_u64() <= strings["total"].as_u64());
+            cut.set(cut.get() + 1);
+        }
+        if has("omitted") > 0 {
+            omitted.set(omitted.get() + 1);
+            assert!(!has_string_above(&got, 300), "a long string is cut before data goes");
+        }
+        assert!(text.len() <= most || summary["disagreements"] == json!([]), "{}", text.len());
+    });
+    assert!(omitted.get() > 50 && cut.get() > 500, "{omitted:?} {cut:?}");
+}
+
+fn has_string_above(value: &Value, most: usize) -> bool {
+    match value {
+        Value::String(text) => text.chars().count() > most,
+        Value::Array(items) => items.iter().any(|item| has_string_above(item, most)),
+        Value::Object(members) => members.values().any(|item| has_string_above(item, most)),
+        _ => false,
+    }
+}
+
+/// Three long texts are shown as far as there is room.
+#[test]
+fn long_texts_fill_the_cap() {
+    let replicates: Vec<(Value, bool)> = (0..3)
+        .map(|at| (json!({ "text": format!("{at} {}", "x ".repeat(22_000)) }), true))
+        .collect();
+    for compact in [true, false] {
+        let limits = BundleLimits::default().max_bytes(Some(32_768));
+        let options = BundleOptions::new("t").stop(Stop::Never).compact(compact);
+        let text = ready(Bundle::new(options.limits(Some(limits))).unwrap(), &replicates);
+        assert!((16_000..=32_768).contains(&text.len()), "{}", text.len());
+        let got: Value = serde_json::from_str(&text).unwrap();
+        let counts = &got["summary"]["counts"];
+        assert_eq!(counts["replicates"], json!({ "shown": 3, "total": 3 }));
+        assert_eq!(counts["long_strings"], json!({ "shown": 0, "total": 6 }));
+    }
+}
+
 /// Runs a bundle with these replicates; its text.
 fn ready(mut bundle: Bundle, replicates: &[(Value, bool)]) -> String {
     bundle.handle(0, Input::Start);
@@ -332,8 +408,11 @@ fn ready(mut bundle: Bundle, replicates: &[(Value, bool)]) -> String {
                 let (data, valid) = &replicates[replicate];
                 let errors = if *valid { vec![] } else { vec!["no".to_owned()] };
                 let outcome = Outcome::Data { json: data.to_string().into_bytes(), errors };
-                let (tokens, model) = (None, None);
-                bundle.handle(0, Input::Settled { replicate, attempt, outcome, tokens, model });
+                let (tokens, model, seed_unsent) = (None, None, false);
+                bundle.handle(
+                    0,
+                    Input::Settled { replicate, attempt, outcome, tokens, model, seed_unsent },
+                );
             }
             Next::Effect(Effect::Emit(event)) => {
                 if let BundleEvent::BundleReady { bundle, .. } = event.kind {

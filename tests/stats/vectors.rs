@@ -175,6 +175,15 @@ fn answer(op: &str, input: &Value, expected: &Value) -> Option<Value> {
             let mut got = summarize(input);
             let invalid = got["invalid"].as_array().unwrap().iter();
             got["invalid"] = invalid.map(|one| one["replicate"].clone()).collect();
+            for one in got["disagreements"].as_array_mut().unwrap() {
+                for said in one["values"].as_array_mut().unwrap() {
+                    // Ids stand beside the places, which the vectors have.
+                    let ids = said.as_object_mut().unwrap().shift_remove("replicateIds");
+                    let places = said["replicates"].as_array().unwrap().iter();
+                    let named = places.map(|at| json!(format!("r{}", at.as_u64().unwrap() + 1)));
+                    assert_eq!(ids, Some(named.collect()));
+                }
+            }
             if let Some(shown) =
                 got.get("counts").map(|counts| counts["disagreements"]["total"].clone())
             {

@@ -178,16 +178,33 @@ impl Model {
 
     /// With a seed, where the wire has a field for it.
     pub(crate) fn seeded(&self, seed: i64) -> Self {
-        let field = match self.dialect {
-            Dialect::OpenAiChat => "seed",
-            Dialect::Mistral => "random_seed",
-            _ => return self.clone(),
-        };
-        let Source::Custom(generate) = &self.source else { return self.clone().body(field, seed) };
+        let Some(field) = self.seed_field() else { return self.clone() };
+        self.with_member(field, Json::Number(seed.to_string().into()))
+    }
+
+    /// The member of a request that holds a seed, where the wire has one.
+    pub(crate) fn seed_field(&self) -> Option<&'static str> {
+        match self.dialect {
+            Dialect::OpenAiChat => Some("seed"),
+            Dialect::Mistral => Some("random_seed"),
+            _ => None,
+        }
+    }
+
+    /// Under another of its provider's names.
+    pub(crate) fn named(&self, name: &str) -> Self {
+        match &self.source {
+            Source::Custom(_) => self.with_member("model", name.to_owned().into()),
+            Source::Http(_) => self.clone().change(|http| name.clone_into(&mut http.model)),
+        }
+    }
+
+    fn with_member(&self, name: &'static str, value: Json<'static>) -> Self {
+        let Source::Custom(generate) = &self.source else { return self.clone().body(name, value) };
         let generate = generate.clone();
         let source: Custom = Arc::new(move |mut request| {
             if let Json::Object(members) = &mut request {
-                members.push((field.into(), Json::Number(seed.to_string().into())));
+                members.push((name.into(), value.clone()));
             }
             generate(request)
         });

@@ -48,6 +48,16 @@ impl TurnOptions {
         }
     }
 
+    /// Under another name of its model's provider.
+    pub(crate) fn named(self, name: &str) -> Self {
+        Self { model: self.model.named(name), ..self }
+    }
+
+    /// The name of its model, and whether a seed reaches it.
+    pub(crate) fn model_and_seed(&self) -> (Option<String>, bool) {
+        (self.model.parameters().0, self.model.seed_field().is_some())
+    }
+
     /// With a seed for its model; see `Model::seeded`.
     pub(crate) fn seeded(self, seed: i64) -> Self {
         Self { model: self.model.seeded(seed), ..self }

@@ -25,7 +25,7 @@ pub fn distance(lines: &[u8]) -> String {
     work().map_or_else(|error| failure(&error), number_text)
 }
 
-/// Lines: options with `replicates: [{ valid, errors }]`, then the data of each; an empty line
+/// Lines: options with `replicates: [{ id?, valid, errors }]`, then the data of each; an empty line
 /// is no data. Their summary.
 #[wasm_bindgen]
 #[must_use]
@@ -42,7 +42,10 @@ pub fn summarize(lines: &[u8]) -> String {
         }
         let mut evidence = Evidence::new(SummaryOptions::from_json(options)?)?;
         for (one, line) in said.as_array().unwrap_or_default().iter().zip(lines) {
-            let place = evidence.open();
+            let place = match one.get("id").and_then(Json::as_str) {
+                Some(id) => evidence.open_as(id.to_owned()),
+                None => evidence.open(),
+            };
             let mut errors = texts(one.get("errors"));
             let valid = one.get("valid").and_then(Json::as_bool).unwrap_or(false);
             let data = match Json::parse(line, limits::REPLICATE_BYTES) {
@@ -71,6 +74,14 @@ pub fn patch_apply(base: &[u8], patch: &[u8]) -> String {
         Ok(made.ok_or_else(wrong)?.to_text())
     };
     work().map_or_else(|error| failure(&error), wire::tagged)
+}
+
+/// What a text cites of these fields: JSON of `Citations`.
+#[wasm_bindgen]
+#[must_use]
+pub fn cite(text: &[u8], fields: &[u8]) -> String {
+    let fields = Json::parse_lossy(fields, limits::BUNDLE_BYTES).unwrap_or_default();
+    bundle::cite(&String::from_utf8_lossy(text), &texts(Some(&fields))).to_json().to_text()
 }
 
 /// A bundle, and until when it waits.
@@ -152,9 +163,16 @@ fn effects(effects: impl Iterator<Item = Effect>) -> String {
     for effect in effects {
         out.push(if out.is_empty() { '[' } else { ',' });
         match effect {
-            Effect::Run { replicate, seed, attempt } => out.push_str(&format!(
-                "{{\"type\":\"run\",\"replicate\":{replicate},\"seed\":{seed},\"attempt\":{attempt}}}"
-            )),
+            Effect::Run { replicate, seed, attempt, strategy } => {
+                out.push_str(&format!(
+                    "{{\"type\":\"run\",\"replicate\":{replicate},\"seed\":{seed},\"attempt\":{attempt}"
+                ));
+                if let Some(strategy) = strategy {
+                    out.push_str(",\"strategy\":");
+                    strategy.to_json().write(&mut out);
+                }
+                out.push('}');
+            }
             Effect::Cancel { replicate, reason } => out.push_str(&format!(
                 "{{\"type\":\"cancel\",\"replicate\":{replicate},\"reason\":\"{reason}\"}}"
             )),

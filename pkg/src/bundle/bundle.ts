@@ -55,8 +55,10 @@ function coreOptions(options: BundleSettings, schema: JsonSchema | undefined): s
   const { replicate, signal, record, redact, eventManager, jsonSchema, ...own } =
     options as RunBundleOptions
   let text: string
+  // Nothing is checked by a `jsonSchema` alone.
+  const checked = options.schema !== undefined
   try {
-    text = strictJson({ ...own, schema })
+    text = strictJson({ ...own, schema, checked })
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new TurnlockError('options.invalid', `\`options\`: ${why}`)
@@ -68,7 +70,7 @@ function coreOptions(options: BundleSettings, schema: JsonSchema | undefined): s
 /** Throws for what the core would refuse, except weights of a schema. */
 export function checkBundle(own: CoreBundleOptions): void {
   checkValues(own, CORE_BUNDLE_OPTIONS)
-  const { task, weights, prices, perReplicate, budget } = own
+  const { task, weights, prices, perReplicate, budget, strategies = [] } = own
   if (task === '') throw wrong('task', 'a string that is not empty')
   for (const [path, seconds] of [
     ['perReplicate.seconds', perReplicate?.seconds],
@@ -85,6 +87,10 @@ export function checkBundle(own: CoreBundleOptions): void {
   }
   if (weights && (weights.length !== (own.k ?? 3) || weights.every((weight) => weight === 0))) {
     throw wrong('weights', 'a weight for each replicate, not all of them 0')
+  }
+  const labels = (strategies ?? []).map(({ label }) => label)
+  if (labels.includes('') || new Set(labels).size < labels.length) {
+    throw wrong('strategies', 'labels that are not empty, all different')
   }
   if (typeof budget?.cost === 'number' && !Object.keys(prices ?? {}).length) {
     throw wrong('budget.cost', '`prices` beside it')

@@ -4,6 +4,7 @@ import { COMBINE_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
 import { answer, encode } from '../core/instance.js'
 import { evidence as part } from '../core/parts/evidence.js'
+import { unfenced } from './json.js'
 import { summarizeReplicates } from './pure.js'
 import type { BundleSummary } from './types.js'
 
@@ -18,7 +19,7 @@ export type Combined =
 /**
  * Combines outputs by kind: plain texts are joined in order, a single JSON value is passed through,
  * several JSON values become replicates with a summary. JSON values are never merged. A string that
- * is a JSON object or array counts as JSON, any other string as text.
+ * is a JSON object or array, also in a code fence around it, counts as JSON, any other string as text.
  *
  * @throws TurnlockError as `summarizeReplicates`
  */
@@ -46,7 +47,8 @@ export function combineOutputs(
   return { kind: 'bundle', ...beside, replicates: jsons, summary }
 }
 
-function parsed(text: string): { json: unknown } | undefined {
+function parsed(output: string): { json: unknown } | undefined {
+  const text = unfenced(output)
   if (!/^\s*[{[]/.test(text)) return undefined
   try {
     part.call((glue) => answer(glue.canonicalize(encode(text))))

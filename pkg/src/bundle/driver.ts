@@ -6,6 +6,7 @@
  */
 import type { EvidenceGlue } from '../core/glue.js'
 import { answer, encode, LazyPart } from '../core/instance.js'
+import type { BundleStrategy } from '../generated/bundle.js'
 import { Loop } from '../loop.js'
 import type { TurnlockError } from '../errors.js'
 import { member } from '../quietly.js'
@@ -20,6 +21,8 @@ export interface ReplicateContext {
   id: string
   /** A seed for providers that take one; always a label. */
   seed: number
+  /** Its strategy, if the bundle has any. */
+  strategy?: BundleStrategy | undefined
   /** From 1; higher only with `retries`. */
   attempt: number
   /** Aborted when the result is no longer needed. Pass it on: to `fetch`, to `runTurn`. */
@@ -32,8 +35,10 @@ export interface ReplicateContext {
 export interface ReplicateResult {
   data: unknown
   usage?: ReportedUsage | undefined
-  /** The model, if it differs from the bundle's; used for prices. */
+  /** The model that was used, for `meta` and prices. Default: that of the strategy or the bundle. */
   model?: string | undefined
+  /** Whether the seed could not be sent, for `meta`. */
+  seedUnsent?: boolean | undefined
 }
 
 export type RunReplicate = (context: ReplicateContext) => Promise<ReplicateResult> | ReplicateResult
@@ -59,6 +64,7 @@ interface Run {
   replicate: number
   seed: number
   attempt: number
+  strategy?: BundleStrategy
 }
 
 /** An input as sent to the core: milliseconds since the start, JSON, data of a replicate. */
@@ -135,13 +141,14 @@ export class BundleDriver {
     }
   }
 
-  async #run({ replicate, seed, attempt }: Run): Promise<void> {
+  async #run({ replicate, seed, attempt, strategy }: Run): Promise<void> {
     const controller = new AbortController()
     this.#running.set(replicate, controller)
     const say = (type: string, own: Record<string, unknown>, data?: string) =>
       this.send({ type, replicate, attempt, ...own }, data)
     const context: ReplicateContext = {
       ...{ id: `r${replicate + 1}`, seed, attempt, signal: controller.signal },
+      ...(strategy && { strategy }),
       report: (usage) => say('usage', { usage: whole(usage) }),
     }
     let told: Record<string, unknown> = {}
@@ -149,15 +156,16 @@ export class BundleDriver {
       // Other effects may be queued after this one, for example to start a second replicate.
       await null
       const result = await this.#host.replicate(context)
-      const { data, usage, model } = result ?? {}
-      told = { usage: whole(usage), ...(typeof model === 'string' && { model }) }
+      const { data } = result ?? {}
+      told = used(result)
       // Serialize before validation, because a validator may not terminate on a cycle.
       strictJson(data)
       const verdict = await this.#host.schema.check(data)
       say('settled', { ...told, errors: verdict.errors }, strictJson(verdict.data))
     } catch (error) {
-      const usage = told['usage'] ?? whole(member(member(error, 'details'), 'usage'))
-      say('settled', { ...told, usage, failed: errorLine(error, describe) })
+      const failed = errorLine(error, describe)
+      if (!told['usage']) told = { ...used(member(error, 'details')), ...known(told) }
+      say('settled', { ...told, failed })
     }
   }
 
@@ -167,6 +175,20 @@ export class BundleDriver {
     this.#running.clear()
   }
 }
+
+/** What a replicate used, of its result or of the details of its error, as the core is told it. */
+function used(by: unknown): Record<string, unknown> {
+  const model = member(by, 'model')
+  return {
+    usage: whole(member(by, 'usage')),
+    ...(typeof model === 'string' && { model }),
+    ...(member(by, 'seedUnsent') === true && { seed_unsent: true }),
+  }
+}
+
+/** Without members that are null. */
+const known = (told: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(told).filter(([, value]) => value !== null))
 
 /** Drops members that are not whole numbers of at least 0; their values count as unknown. */
 function whole(usage: unknown): ReportedUsage | null {

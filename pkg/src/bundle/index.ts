@@ -19,6 +19,7 @@ export {
   type RunningLints,
 } from './lints.js'
 export {
+  citedDisagreements,
   distance,
   expandBundle,
   summarizeReplicates,

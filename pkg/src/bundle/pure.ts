@@ -8,7 +8,7 @@ import { checkOptions } from '../options.js'
 import { describe } from '../serialize.js'
 import { errorLine, strictJson } from './json.js'
 import { replicateSchema, type Verdict } from './schema.js'
-import type { BundleSummary, EvidenceBundle, Quality } from './types.js'
+import type { BundleSummary, Citations, EvidenceBundle, Quality } from './types.js'
 
 export type { BundleOptions, DistanceOptions }
 
@@ -70,7 +70,7 @@ export function summarizeReplicates(
   const head = {
     ...{ schema: schema.json, epsilon, must_agree, limits, null_is_missing },
     ...(weights && { weights }),
-    replicates: read.map(({ valid, errors }) => ({ valid, errors })),
+    replicates: read.map(({ valid, errors }, at) => ({ id: replicates[at]?.id, valid, errors })),
   }
   const text = [strictJson(head, MOST), ...read.map(({ json }) => json)].join('\n')
   if (text.length > MOST) {
@@ -104,6 +104,20 @@ function quality(
     if (error instanceof TurnlockError && error.code === 'options.invalid') throw error
     return { ...none, errors: [...errors, errorLine(error, describe)] }
   }
+}
+
+/**
+ * Checks which disagreements of a bundle a decision cites: by their `field`, as JSON Pointers that
+ * stand by themselves in its text, such as `/price/net`. `unknown` are pointers in the text that are
+ * no disagreements of the bundle. A disagreement about the whole value (field `""`) is in no list.
+ */
+export function citedDisagreements(
+  text: string,
+  bundle: { summary: Pick<BundleSummary, 'disagreements'> },
+): Citations {
+  const fields = encode(JSON.stringify(bundle.summary.disagreements.map(({ field }) => field)))
+  const own = encode(String(text))
+  return JSON.parse(part.call((glue) => glue.cite(own, fields))) as Citations
 }
 
 /** Returns a bundle with the full data of every replicate: applies the deltas of a compact one. */

@@ -5,14 +5,22 @@ import { MODEL_REPLICATE_OPTIONS, TURN_REPLICATE_OPTIONS } from '../generated/ro
 import { modelOptions, type Model } from '../models/model.js'
 import { checkOptions } from '../options.js'
 import { runTurn } from '../turn.js'
-import { checkStrict, type ReplicateResult, type RunReplicate } from './driver.js'
+import type { Dialect } from '../types.js'
+import {
+  checkStrict,
+  type ReplicateContext,
+  type ReplicateResult,
+  type RunReplicate,
+} from './driver.js'
+import { unfenced } from './json.js'
 
 export type { ModelReplicateOptions, TurnReplicateOptions }
 
 /**
  * Makes replicates with one model call each. The seed is sent if the wire format has a field for
  * it (`seed` for OpenAI Chat and compatible servers and for custom models, `random_seed` for
- * Mistral); otherwise it has no effect. Providers promise best effort only.
+ * Mistral); otherwise `seed_unsent` marks it in `meta`. Providers promise best effort only. A
+ * strategy of the bundle replaces the prompt and the name of the model, if it has them.
  *
  * @throws TurnlockError `options.invalid` for a placeholder that `input` does not have
  */
@@ -30,15 +38,19 @@ export function replicateByModel(options: ModelReplicateOptions): RunReplicate {
   if (typeof prompt !== 'string') {
     throw new TurnlockError('options.invalid', '`prompt`: expected a string')
   }
-  const messages = [
+  const messagesOf = (own: string) => [
     ...(system === undefined ? [] : [{ role: 'system', content: fill(system) }]),
-    { role: 'user', content: fill(prompt) },
+    { role: 'user', content: fill(own) },
   ]
+  // Misuse is thrown at the call.
+  messagesOf(prompt)
+  const messages = ({ strategy }: ReplicateContext) => messagesOf(strategy?.prompt ?? prompt)
   return replicateByTurn({ model, messages, read })
 }
 
 /**
- * Makes replicates with whole turns, with or without tools. Seeds: {@link replicateByModel}.
+ * Makes replicates with whole turns, with or without tools. Seeds and the models of strategies:
+ * {@link replicateByModel}; `messages` may be a function that reads a strategy's prompt.
  *
  * @throws TurnlockError `options.invalid`
  */
@@ -49,36 +61,55 @@ export function replicateByTurn(options: TurnReplicateOptions): RunReplicate {
     throw new TurnlockError('options.invalid', '`model`: expected a model, such as openaiChat(…)')
   }
   return async (context): Promise<ReplicateResult> => {
+    const { seed, signal, strategy } = context
+    const own = named(model, strategy?.model)
+    const name = own.model ?? strategy?.model
+    const seedField = SEED_FIELDS[own.dialect]
+    const sent = seedField ? withMembers(own, { [seedField]: seed }) : own
+    const used = { ...(name && { model: name }), ...(!seedField && { seedUnsent: true }) }
     const turn = runTurn({
-      ...{ model: seeded(model, context.seed), signal: context.signal },
+      ...{ model: sent, signal },
       messages: typeof messages === 'function' ? messages(context) : messages,
       ...{ tools, mode, policy },
     })
     const { status, text, usage, error } = await turn.result
     if (status !== 'complete') {
       const code = error?.code ?? `turn.${status}`
-      throw new TurnlockError(code, error?.message ?? `the turn ended as ${status}`, { usage })
+      const why = error?.message ?? `the turn ended as ${status}`
+      throw new TurnlockError(code, why, { usage, ...used })
     }
     try {
-      return { data: read === 'text' ? text : await parse(text, read), usage }
+      return { data: read === 'text' ? text : await parse(text, read), usage, ...used }
     } catch (error) {
       const { code, message } = error as TurnlockError
-      throw new TurnlockError(code, `the answer is no JSON: ${message}`, { usage })
+      throw new TurnlockError(code, `the answer is no JSON: ${message}`, { usage, ...used })
     }
   }
 }
 
-function seeded(model: Model, seed: number): Model {
-  const field = { 'openai-chat': 'seed', mistral: 'random_seed' }[model.dialect as string]
-  if (!field) return model
+/** The member of a request that holds the seed, by wire. */
+const SEED_FIELDS: Partial<Record<Dialect, string>> = {
+  'openai-chat': 'seed',
+  mistral: 'random_seed',
+}
+
+/** A model under another of its provider's names. */
+function named(model: Model, name: string | undefined): Model {
+  if (name === undefined) return model
+  // The core writes the name into bodies of models that have one; others get it here.
+  if (model.model === undefined) return withMembers(model, { model: name })
+  return { ...withMembers(model, {}), model: name }
+}
+
+function withMembers(model: Model, members: Record<string, unknown>): Model {
   return {
     ...(modelOptions(model) as Model),
-    open: (request, options) => model.open({ ...request, [field]: seed }, options),
+    open: (request, options) => model.open({ ...request, ...members }, options),
   }
 }
 
 async function parse(answer: string, read: 'auto' | 'json'): Promise<unknown> {
-  const text = /^\s*```\w*\s*\n([\s\S]*?)\n?```\s*$/.exec(answer)?.[1] ?? answer
+  const text = unfenced(answer)
   try {
     await checkStrict(text)
     return JSON.parse(text)

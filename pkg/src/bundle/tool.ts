@@ -4,15 +4,20 @@ import type { BundleToolOptions } from '../generated/bundle.js'
 import { BUNDLE_TOOL_OPTIONS } from '../generated/rows.js'
 import { checkOptions, present } from '../options.js'
 import { defineTool, type Tool } from '../tools.js'
-import { runBundle } from './bundle.js'
+import { runBundle, type BundleRecording } from './bundle.js'
+import { quietly } from '../quietly.js'
 import type { BundleEvent, EvidenceBundle } from './types.js'
 
 export type { BundleToolOptions }
 
 /** The hint for the orchestrating model; appended to the description of every bundle tool. */
 export const BUNDLE_HINT =
-  'Use `replicates[]` as ground evidence; treat `summary` as statistics. If disagreements exist, ' +
-  'cite them and justify your choice.'
+  'Use `replicates[]` as ground evidence; treat `summary` as statistics. If disagreements ' +
+  'exist, cite them by their `field` and justify your choice. Each replicate has an `id` ' +
+  '(`replicateIds` in disagreements). The one marked `base` has its `data` in full; the ' +
+  '`delta` of another is the JSON Patch that turns the base into it. `omitted` data ' +
+  'was left out for length; a text that ends with `… (n characters)` was cut; `counts` says' +
+  ' how much is shown.'
 
 /** Caps on the result that the model reads. */
 const LIMITS = { max_fields: 100, max_diffs: 20, max_bytes: 32_768 }
@@ -29,7 +34,14 @@ const SECONDS = 25
  */
 export function bundleTool(options: BundleToolOptions): Tool & { readonly name: string } {
   checkOptions(options, BUNDLE_TOOL_OPTIONS)
-  const { name, description, inputSchema = { type: 'object' }, replicate, ...rest } = options
+  const {
+    name,
+    description,
+    inputSchema = { type: 'object' },
+    replicate,
+    record,
+    ...rest
+  } = options
   const { readOnly, idempotent, dedupe, timeoutMs, ...given } = rest
   const settings = present(given)
   if (typeof name !== 'string' || !name) {
@@ -37,6 +49,9 @@ export function bundleTool(options: BundleToolOptions): Tool & { readonly name: 
   }
   if (typeof replicate !== 'function') {
     throw new TurnlockError('options.invalid', '`replicate`: expected a function')
+  }
+  if (record !== undefined && typeof record !== 'function') {
+    throw new TurnlockError('options.invalid', '`record`: expected a function')
   }
   const limits = { ...LIMITS, ...present(settings.limits ?? {}) }
   const budget = { seconds: SECONDS, ...present(settings.budget ?? {}) }
@@ -53,11 +68,13 @@ export function bundleTool(options: BundleToolOptions): Tool & { readonly name: 
     maxResultBytes: Math.max(65_536, 4 * limits.max_bytes),
     async execute(args: unknown, { signal, report }): Promise<EvidenceBundle> {
       const running = runBundle({
-        ...{ ...bundle, signal },
+        ...{ ...bundle, signal, record: record !== undefined },
         replicate: (context) => replicate(args, context),
       })
       for await (const event of running) report?.(progress(event))
-      return running.result
+      const result = await running.result
+      if (running.recording) quietly(() => record?.(running.recording as BundleRecording, args))
+      return result
     },
   })
   return { name, ...tool }

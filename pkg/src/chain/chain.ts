@@ -6,9 +6,10 @@ import type { RunChainOptions } from '../generated/chain.js'
 import { CHAIN_OPTIONS } from '../generated/checks.js'
 import { RUN_CHAIN_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
+import { quietly } from '../quietly.js'
 import { abortReason } from '../serialize.js'
 import { ChainDriver, type Callback } from './driver.js'
-import type { ChainEvent, ChainResult } from './types.js'
+import type { ChainEvent, ChainResult, StepResult } from './types.js'
 
 export type { RunChainOptions }
 
@@ -18,7 +19,10 @@ export interface Chain extends AsyncIterable<ChainEvent> {
   readonly result: Promise<ChainResult>
   /** Ends the chain and aborts the signals of its callbacks. */
   cancel(reason?: string): void
-  /** Records in `feedback` whether the user was satisfied. Counts once, if the chain ran a plan. */
+  /**
+   * Records in `feedback` whether the user was satisfied. Counts once, if the chain ran a plan, also
+   * if its steps found nothing.
+   */
   feedback(satisfied: boolean): Promise<void>
 }
 
@@ -35,7 +39,9 @@ export function runChain(options: RunChainOptions): Chain {
 }
 
 const NEEDED = ['answer', 'plan', 'search', 'synthesize'] as const
-const HOOKS = ['assess', 'classify', 'condition', 'replan'] as const
+const HOOKS = ['assess', 'classify', 'condition', 'enhance', 'refine', 'replan'] as const
+/** Hooks that are told a result, and its step. */
+const OF_RESULTS = ['quality', 'summarizeResult'] as const
 
 class RunningChain implements Chain {
   readonly result: Promise<ChainResult>
@@ -50,21 +56,27 @@ class RunningChain implements Chain {
     checkOptions(options, RUN_CHAIN_OPTIONS)
     this.#options = options
     this.result = new Promise((resolve) => (this.#settle = resolve))
-    const { query, limits, costs, patterns, classifier, model, enabled, cache, signal } = options
+    const { query, limits, costs, patterns, classifier, model, cache, signal } = options
     for (const name of NEEDED) {
       if (typeof options[name] !== 'function') {
         throw new TurnlockError('options.invalid', `\`${name}\`: expected a function`)
       }
     }
     const given = options as unknown as Record<string, Callback | undefined>
-    const names = [...NEEDED, ...HOOKS, 'refine']
+    const names = [...NEEDED, ...HOOKS]
     const callbacks = Object.fromEntries(
       names.map((name) => [name, given[name]?.bind(options) as Callback | undefined]),
     )
     callbacks['refine'] ??= callbacks['search']
-    const hooks = Object.fromEntries(HOOKS.map((name) => [name, given[name] !== undefined]))
+    for (const name of OF_RESULTS) {
+      const own = options[name]?.bind(options)
+      callbacks[name] = own && ((step) => own(step['result'], step as unknown as StepResult))
+    }
+    const optional = [...HOOKS, ...OF_RESULTS]
+    const hooks = Object.fromEntries(optional.map((name) => [name, given[name] !== undefined]))
     const own = {
-      ...{ query, limits, costs, patterns, classifier, model, enabled },
+      ...{ query, limits, costs, patterns, classifier, model, ...rollout(options) },
+      broken: options.breaker?.open,
       hooks: { ...hooks, cache: cache !== undefined },
       learned: options.feedback?.wire(),
     }
@@ -91,8 +103,8 @@ class RunningChain implements Chain {
   }
 
   async feedback(satisfied: boolean): Promise<void> {
-    const { plan, path, cost, durationMs } = await this.result
-    if (this.#rated || !plan || path !== 'chain') return
+    const { plan, cost, durationMs } = await this.result
+    if (this.#rated || !plan) return
     this.#rated = true
     const pattern = plan.pattern
     this.#options.feedback?.record({ pattern, success: satisfied, cost, ms: durationMs })
@@ -103,6 +115,7 @@ class RunningChain implements Chain {
   }
 
   #finish(result: ChainResult): void {
+    quietly(() => this.#options.breaker?.record(result))
     this.#forget()
     this.#settle(result)
     this.#feed.end()
@@ -116,7 +129,7 @@ class RunningChain implements Chain {
     const plan = planned && 'plan' in planned ? planned.plan : null
     const outcome = {
       ...{ status: 'failed' as const, path: plan ? ('chain' as const) : ('simple' as const), text },
-      ...{ stopped: null, fellBack: null, cost: 0, durationMs: 0, error },
+      ...{ stopped: null, coverage: null, fellBack: null, cost: 0, durationMs: 0, error },
     }
     this.#feed.push({ type: 'complete', seq: (events.at(-1)?.seq ?? 0) + 1, ...outcome })
     this.#finish({
@@ -124,6 +137,14 @@ class RunningChain implements Chain {
       ...{ classification: null, plan, steps: [], refinements: [], completeness: null },
     })
   }
+}
+
+/** Whether, and for which share of conversations, chains are enabled. */
+function rollout({ enabled, query, conversationId }: RunChainOptions) {
+  const own = typeof enabled === 'function' ? enabled({ query, conversationId }) : enabled
+  if (typeof own !== 'number') return { enabled: own, conversationId }
+  if (own >= 0 && own <= 1) return { rollout: own, conversationId }
+  throw wrong('enabled', 'true, false, a number from 0 to 1, or a function')
 }
 
 /** Throws for what the core would refuse of a chain's options. */

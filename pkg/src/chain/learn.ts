@@ -14,7 +14,7 @@ export interface PatternStats {
   choose(patterns?: ChainPattern[]): ChainPattern | null
   export(): PatternState
   /** What `runChain` passes to the core. @internal */
-  wire(): { state: PatternState; enough: number } | undefined
+  wire(): { state: PatternState; enough: number; explore: number } | undefined
 }
 
 /**
@@ -24,7 +24,7 @@ export interface PatternStats {
  */
 export function patternStats(options: PatternStatsOptions = {}): PatternStats {
   checkOptions(options, PATTERN_STATS_OPTIONS)
-  const { use = false, enough = 20 } = options
+  const { use = false, enough = 20, explore = 0.1 } = options
   const ask = (request: Record<string, unknown>) => {
     const bytes = encode(JSON.stringify(request))
     const text = answer(part.call((glue) => glue.chain_learn(bytes))).slice(1)
@@ -38,6 +38,6 @@ export function patternStats(options: PatternStatsOptions = {}): PatternStats {
     },
     choose: (patterns = all) => ask({ state, choose: { patterns, enough } }).choice,
     export: () => structuredClone(state),
-    wire: () => (use ? { state, enough } : undefined),
+    wire: () => (use ? { state, enough, explore } : undefined),
   }
 }

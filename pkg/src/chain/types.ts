@@ -4,6 +4,7 @@ import type {
   AssessCall,
   ClassifyCall,
   ConditionCall,
+  EnhanceCall,
   PlanCall,
   ReplanCall,
   StepCall,
@@ -56,6 +57,9 @@ export interface ClassifyContext extends CallContext, ClassifyCall {}
 
 /** The context of `condition`. */
 export interface ConditionContext extends CallContext, ConditionCall {}
+
+/** The context of `enhance`. */
+export interface EnhanceContext extends CallContext, EnhanceCall {}
 
 /** The context of `plan`. */
 export interface PlanContext extends CallContext, PlanCall {}

@@ -64,6 +64,7 @@ export interface EvidenceGlue {
   distance(lines: Uint8Array): string
   summarize(lines: Uint8Array): string
   patch_apply(base: Uint8Array, patch: Uint8Array): string
+  cite(text: Uint8Array, fields: Uint8Array): string
   bundle_new(options: Uint8Array): string
   bundle_handle(handle: number, nowMs: number, input: Uint8Array, data: Uint8Array): string
   bundle_deadline(handle: number): number

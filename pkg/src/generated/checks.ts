@@ -100,6 +100,12 @@ export const PASS_OPTIONS: Checks = {
   trace: 'flag',
 }
 
+export const BUNDLE_STRATEGY: Checks = {
+  label: { check: 'text', expected: 'a string that is not empty', required: true },
+  prompt: 'text',
+  model: 'text',
+}
+
 export const REPLICATE_LIMITS: Checks = {
   tokens: { check: { whole: [1] }, expected: 'a whole number above 0' },
   seconds: { check: 'number', expected: 'seconds above 0' },
@@ -128,6 +134,7 @@ export const CORE_BUNDLE_OPTIONS: Checks = {
   k: { whole: [1, 128] },
   stop: { names: 'agreement majority_lock never' },
   seeds: { check: { list: 'number' }, expected: 'whole numbers, all different' },
+  strategies: { list: { rows: BUNDLE_STRATEGY } },
   parallel: { whole: [1, 128] },
   concurrency: { whole: [1, 128] },
   retries: { whole: [0, 10] },
@@ -138,6 +145,7 @@ export const CORE_BUNDLE_OPTIONS: Checks = {
   prices: { check: { map: { rows: PRICE } }, expected: '{ [model]: { input, cached_input?, output } } in micro-dollars for a million tokens' },
   model: 'text',
   source: 'text',
+  checked: 'flag',
   epsilon: { real: [0, 1] },
   must_agree: { check: { list: 'text' }, expected: 'JSON Pointers, such as "/label"' },
   weights: { check: { list: { real: [0] } }, expected: 'numbers from 0 on' },
@@ -177,12 +185,18 @@ export const CHAIN_HOOKS: Checks = {
   cache: 'flag',
   classify: 'flag',
   condition: 'flag',
+  enhance: 'flag',
+  quality: 'flag',
+  refine: 'flag',
   replan: 'flag',
+  summarizeResult: 'flag',
 }
 
 export const CLASSIFIER_OPTIONS: Checks = {
   threshold: { real: [0, 1] },
   indicators: { list: 'text' },
+  complexIndicators: { list: 'text' },
+  entityThreshold: { whole: [1, 4294967295] },
 }
 
 export const PATTERN_EFFECTIVENESS: Checks = {
@@ -204,11 +218,18 @@ export const PATTERN_TABLE: Checks = {
 
 export const PATTERN_STATE: Checks = { version: 0, patterns: { rows: PATTERN_TABLE } }
 
-export const CHAIN_LEARNING: Checks = { state: { rows: PATTERN_STATE }, enough: 'number' }
+export const CHAIN_LEARNING: Checks = {
+  state: { rows: PATTERN_STATE },
+  enough: 'number',
+  explore: { real: [0, 1] },
+}
 
 export const CHAIN_OPTIONS: Checks = {
   query: { check: 'text', required: true },
   enabled: 'flag',
+  rollout: { real: [0, 1] },
+  conversationId: 'text',
+  broken: 'flag',
   limits: { rows: CHAIN_LIMITS },
   costs: { rows: CHAIN_COSTS },
   hooks: { rows: CHAIN_HOOKS },

@@ -14,7 +14,12 @@ export const HISTORY_OPTIONS: Rows = {
   thoughtSignatures: 0,
 }
 
-export const CLASSIFIER_OPTIONS: Rows = { threshold: 0, indicators: 0 }
+export const CLASSIFIER_OPTIONS: Rows = {
+  threshold: 0,
+  indicators: 0,
+  complexIndicators: 0,
+  entityThreshold: 0,
+}
 
 export const PLAN_LIMITS: Rows = { maxSteps: 0, patterns: 0, conditions: 0 }
 
@@ -102,6 +107,7 @@ export const RUN_BUNDLE_OPTIONS: Rows = {
   must_agree: 0,
   stop: 0,
   seeds: 0,
+  strategies: 0,
   parallel: 0,
   concurrency: 0,
   retries: 0,
@@ -134,6 +140,7 @@ export const BUNDLE_TOOL_OPTIONS: Rows = {
   must_agree: 0,
   stop: 0,
   seeds: 0,
+  strategies: 0,
   parallel: 0,
   concurrency: 0,
   retries: 0,
@@ -157,6 +164,7 @@ export const BUNDLE_TOOL_OPTIONS: Rows = {
   description: 0,
   inputSchema: 0,
   replicate: 0,
+  record: 0,
   readOnly: 0,
   idempotent: 0,
   dedupe: 0,
@@ -245,6 +253,9 @@ export const RUN_CHAIN_OPTIONS: Rows = {
   synthesize: 0,
   classify: 0,
   assess: 0,
+  enhance: 0,
+  quality: 0,
+  summarizeResult: 0,
   condition: 0,
   replan: 0,
   limits: 0,
@@ -255,10 +266,14 @@ export const RUN_CHAIN_OPTIONS: Rows = {
   model: 0,
   feedback: 0,
   enabled: 0,
+  conversationId: 0,
+  breaker: 0,
   signal: 0,
 }
 
-export const PATTERN_STATS_OPTIONS: Rows = { state: 0, use: 0, enough: 0 }
+export const CHAIN_BREAKER_OPTIONS: Rows = { failures: 0, withinMs: 0, forMs: 0 }
+
+export const PATTERN_STATS_OPTIONS: Rows = { state: 0, use: 0, enough: 0, explore: 0 }
 
 export const FIT_OPTIONS: Rows = { dialect: 0, maxTokens: 0, maxBytes: 0, countTokens: 0, keep: 0 }
 

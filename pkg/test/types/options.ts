@@ -4,6 +4,7 @@ import type {
   BundleLimits,
   BundleOptions,
   BundleSettings,
+  BundleStrategy,
   BundleToolOptions,
   CombineOptions,
   CoreBundleOptions,
@@ -20,6 +21,7 @@ import type {
   TurnReplicateOptions,
 } from '../../dist/generated/bundle.js'
 import type {
+  ChainBreakerOptions,
   ChainCosts,
   ChainHooks,
   ChainLearning,
@@ -171,6 +173,9 @@ export const HISTORY_OPTIONS: Partial<HistoryOptions> = {
 
 export const CHAIN_OPTIONS: Partial<ChainOptions> = {
   enabled: undefined,
+  rollout: undefined,
+  conversationId: undefined,
+  broken: undefined,
   limits: undefined,
   costs: undefined,
   hooks: undefined,
@@ -209,15 +214,25 @@ export const CHAIN_HOOKS: Partial<ChainHooks> = {
   cache: undefined,
   classify: undefined,
   condition: undefined,
+  enhance: undefined,
+  quality: undefined,
+  refine: undefined,
   replan: undefined,
+  summarizeResult: undefined,
 }
 
 export const CLASSIFIER_OPTIONS: Partial<ClassifierOptions> = {
   threshold: undefined,
   indicators: undefined,
+  complexIndicators: undefined,
+  entityThreshold: undefined,
 }
 
-export const CHAIN_LEARNING: Partial<ChainLearning> = { state: undefined, enough: undefined }
+export const CHAIN_LEARNING: Partial<ChainLearning> = {
+  state: undefined,
+  enough: undefined,
+  explore: undefined,
+}
 
 export const PLAN_LIMITS: Partial<PlanLimits> = {
   maxSteps: undefined,
@@ -229,6 +244,7 @@ export const CORE_BUNDLE_OPTIONS: Partial<CoreBundleOptions> = {
   k: undefined,
   stop: undefined,
   seeds: undefined,
+  strategies: undefined,
   parallel: undefined,
   concurrency: undefined,
   retries: undefined,
@@ -239,6 +255,7 @@ export const CORE_BUNDLE_OPTIONS: Partial<CoreBundleOptions> = {
   prices: undefined,
   model: undefined,
   source: undefined,
+  checked: undefined,
   epsilon: undefined,
   must_agree: undefined,
   weights: undefined,
@@ -248,6 +265,8 @@ export const CORE_BUNDLE_OPTIONS: Partial<CoreBundleOptions> = {
   schema: undefined,
   null_is_missing: undefined,
 }
+
+export const BUNDLE_STRATEGY: Partial<BundleStrategy> = { prompt: undefined, model: undefined }
 
 export const REPLICATE_LIMITS: Partial<ReplicateLimits> = { tokens: undefined, seconds: undefined }
 
@@ -370,6 +389,7 @@ export const BUNDLE_SETTINGS: Partial<BundleSettings> = {
   must_agree: undefined,
   stop: undefined,
   seeds: undefined,
+  strategies: undefined,
   parallel: undefined,
   concurrency: undefined,
   retries: undefined,
@@ -397,6 +417,7 @@ export const RUN_BUNDLE_OPTIONS: Partial<RunBundleOptions> = {
   must_agree: undefined,
   stop: undefined,
   seeds: undefined,
+  strategies: undefined,
   parallel: undefined,
   concurrency: undefined,
   retries: undefined,
@@ -428,6 +449,7 @@ export const BUNDLE_TOOL_OPTIONS: Partial<BundleToolOptions> = {
   must_agree: undefined,
   stop: undefined,
   seeds: undefined,
+  strategies: undefined,
   parallel: undefined,
   concurrency: undefined,
   retries: undefined,
@@ -449,6 +471,7 @@ export const BUNDLE_TOOL_OPTIONS: Partial<BundleToolOptions> = {
   task: undefined,
   description: undefined,
   inputSchema: undefined,
+  record: undefined,
   readOnly: undefined,
   idempotent: undefined,
   dedupe: undefined,
@@ -524,6 +547,9 @@ export const RUN_CHAIN_OPTIONS: Partial<RunChainOptions> = {
   refine: undefined,
   classify: undefined,
   assess: undefined,
+  enhance: undefined,
+  quality: undefined,
+  summarizeResult: undefined,
   condition: undefined,
   replan: undefined,
   limits: undefined,
@@ -534,13 +560,22 @@ export const RUN_CHAIN_OPTIONS: Partial<RunChainOptions> = {
   model: undefined,
   feedback: undefined,
   enabled: undefined,
+  conversationId: undefined,
+  breaker: undefined,
   signal: undefined,
+}
+
+export const CHAIN_BREAKER_OPTIONS: Partial<ChainBreakerOptions> = {
+  failures: undefined,
+  withinMs: undefined,
+  forMs: undefined,
 }
 
 export const PATTERN_STATS_OPTIONS: Partial<PatternStatsOptions> = {
   state: undefined,
   use: undefined,
   enough: undefined,
+  explore: undefined,
 }
 
 export const FIT_OPTIONS: Partial<FitOptions> = {

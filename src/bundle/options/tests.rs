@@ -87,6 +87,14 @@ fn messages_are_those_of_the_contract() {
         (r#"{"task":"t","budget":{"seconds":-1}}"#, "`budget.seconds`: expected seconds above 0"),
         (r#"{"task":"t","seeds":7}"#, "`seeds`: expected whole numbers, all different"),
         (r#"{"task":"t","fields":[7]}"#, "`fields`: expected JSON Pointers, such as \"/label\""),
+        (
+            r#"{"task":"t","strategies":[{}]}"#,
+            "`strategies[0].label`: expected a string that is not empty",
+        ),
+        (
+            r#"{"task":"t","strategies":[{"label":"a"},{"label":"a"}]}"#,
+            "`strategies`: expected labels that are not empty, all different",
+        ),
         (r#"{"task":"t","stop":"x"}"#, "`stop`: expected agreement, majority_lock or never"),
     ] {
         let made = BundleOptions::parse(text.as_bytes()).and_then(Bundle::new);
@@ -103,7 +111,8 @@ fn recorded_options_are_read() {
         "limits":{"max_fields":1,"max_diffs":0,"max_bytes":9},
         "perReplicate":{"tokens":5,"seconds":0.5},"budget":{"tokens":9,"seconds":25,"cost":3},
         "prices":{"m":{"input":1,"cached_input":0,"output":2},"*":{"input":1,"output":2}},
-        "fields":["/a"],"model":"m@1","source":"s","compact":true}"#;
+        "fields":["/a"],"model":"m@1","source":"s","compact":true,"checked":true,
+        "strategies":[{"label":"x","prompt":"p","model":"m@2"}]}"#;
     let options = BundleOptions::parse(text.as_bytes()).unwrap();
     assert!(Bundle::new(options.clone()).is_ok());
     let rows = Options::rows(&options).len();

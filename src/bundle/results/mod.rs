@@ -13,7 +13,7 @@ pub use summary::{
     ValueDistribution,
 };
 
-use super::options::{BundleBudget, BundleLimits, ReplicateLimits, Stop};
+use super::options::{BundleBudget, BundleLimits, ReplicateLimits, Stop, Strategy};
 use super::usage::{Price, Tokens};
 use crate::json::Json;
 use crate::json::table::{names, record};
@@ -37,10 +37,12 @@ record! {
         task "task": Arc<str>;
         /// Maximum number of replicates.
         k "k": usize;
-        /// The model of replicates that do not report one.
+        /// The model that the replicates used, if it is one; else the one of the options.
         model "model": Option<String>;
         /// One for each of the `k` replicates, started or not.
         seeds "seeds": Vec<i64>;
+        /// How replicates were made, in turn.
+        strategies "strategies?": Option<Vec<Strategy>>;
         /// Address and version of the schema, if one of them was given.
         schema "schema": Option<SchemaName>;
         /// `metadata.source` of every event.
@@ -95,6 +97,8 @@ record! {
         uri "uri": Option<String>;
         /// The version.
         version "version": Option<String>;
+        /// Whether data was checked by a schema. Nothing is fetched from `uri`.
+        checked "checked": bool;
     }
 }
 
@@ -105,11 +109,15 @@ record! {
         id "id": String;
         /// Its seed.
         seed "seed": i64;
+        /// Whether the seed could not be sent, because the wire of its model has no field for it.
+        seed_unsent "seed_unsent?": bool;
+        /// The label of its strategy.
+        strategy "strategy?": Option<String>;
         /// The last attempt, from 1.
         attempt "attempt": u32;
         /// How it ended.
         status "status": ReplicateStatus;
-        /// Its model, or the bundle's.
+        /// The model that it used; that of its strategy or of the bundle, if it did not report one.
         model "model": Option<String>;
         /// The tokens of all attempts, if they are known.
         usage "usage": Option<Tokens>;
@@ -169,7 +177,8 @@ record! {
     pub struct Quality as "Quality", read {
         /// Whether it counts in statistics.
         valid "valid": bool;
-        /// At most 20 errors of at most 1000 characters.
+        /// At most 20 errors of at most 1000 characters. With `fields`, of an error at another member
+        /// and of a failure only the code is shown.
         errors "errors": Vec<String>;
     }
 }
@@ -182,6 +191,8 @@ record! {
         id "id": String;
         /// Its seed.
         seed "seed": i64;
+        /// The label of its strategy.
+        strategy "strategy?": Option<String>;
         /// Whether it is valid, and its errors.
         quality "quality": Quality;
         /// Whether the deltas of the other replicates start from its data.

@@ -94,12 +94,14 @@ record! {
 }
 
 record! {
-    /// One value of a disagreement, and the replicates that have it, by index from 0.
+    /// One value of a disagreement, and the replicates that have it, by index from 0 and by id.
     pub struct DisagreeingValue as "DisagreeingValue", read {
         /// The value; `null` if `missing`.
         value "value": Json<'static>;
         /// The replicates.
         replicates "replicates": Vec<usize>;
+        /// Their ids.
+        replicate_ids "replicateIds": Vec<String>;
         /// Whether the replicates have no value there.
         missing "missing?": bool;
         /// Whether the replicates are invalid: shown, but not counted in any number.
@@ -234,7 +236,7 @@ record! {
 record! {
     /// How much of each list is shown.
     pub struct BundleCounts as "BundleCounts", read {
-        /// Data of replicates.
+        /// Replicates with data that is shown, in full or as a delta, of those that have any.
         replicates "replicates": Shown;
         /// Distributions.
         distributions "distributions": Shown;
@@ -242,7 +244,8 @@ record! {
         disagreements "disagreements": Shown;
         /// Entries of the consensus.
         consensus "consensus": Shown;
-        /// Long strings that are whole.
+        /// Strings of more than 256 characters that are whole, of those in the parts that the caps on
+        /// entries and bytes would otherwise show.
         long_strings "long_strings": Shown;
         /// Number of fields that are in none of the lists, because there are too many.
         fields_beyond_limit "fields_beyond_limit": usize;

@@ -57,6 +57,8 @@ record! {
         focus "focus": String;
         /// Steps whose results it needs.
         depends_on "depends_on": Vec<StepId>;
+        /// How many results a search should have, from 1.
+        num_results "num_results?": Option<u64>;
         /// The condition for running it, such as `count($1) > 0 and $1 contains "recall"`.
         when "when?": Option<String>;
     }
@@ -72,6 +74,7 @@ impl PlanStep {
             query: query.into(),
             focus: String::new(),
             depends_on: Vec::new(),
+            num_results: None,
             when: None,
         }
     }

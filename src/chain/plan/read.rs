@@ -106,6 +106,8 @@ fn step(index: usize, value: &Json<'_>) -> Result<(PlanStep, bool), PlanError> {
         query: text("query"),
         focus: text("focus"),
         depends_on,
+        // A wish, of which nothing else depends: what is no such number is none.
+        num_results: value.get("num_results").and_then(Json::as_u64).filter(|wanted| *wanted > 0),
         when,
     };
     Ok((step, kind.is_some()))

@@ -10,8 +10,8 @@ use futures::future::Shared;
 use futures::stream;
 use serde_json::{Value, json};
 use turnlock_client::chain::{
-    AnswerContext, CacheEntry, Callbacks, ChainOptions, Complexity, MemoryCache, StepContext,
-    StepError, StepId, SynthesisContext, Text,
+    AnswerContext, CacheEntry, Callbacks, ChainOptions, Complexity, MemoryCache, PlanContext,
+    StepContext, StepError, StepId, SynthesisContext, Text,
 };
 
 use crate::lines::canonical;
@@ -57,12 +57,38 @@ impl Host {
         let [answer, plan, search, synthesize, refine] = std::array::from_fn(|_| self.clone());
         let mut callbacks = Callbacks::new(
             move |context: AnswerContext| ready(answer.answer(&context)),
-            move |_| plan.clone().plan(),
+            move |context: PlanContext| plan.clone().plan(context.attempt),
             move |context: StepContext| search.clone().searched("search", context),
             move |context: SynthesisContext| synthesize.clone().synthesize(context),
         );
-        callbacks = callbacks
-            .refine(move |context: StepContext| refine.clone().searched("refine", context));
+        if self.scenario["refine"] != false {
+            callbacks = callbacks
+                .refine(move |context: StepContext| refine.clone().searched("refine", context));
+        }
+        if let Some(said) = self.scenario["enhance"].as_object().cloned() {
+            let host = self.clone();
+            callbacks = callbacks.enhance(move |context| {
+                host.next("enhance");
+                let said = said[&context.step.id.to_string()].as_str().map(str::to_owned);
+                ready(Ok::<_, StepError>(said))
+            });
+        }
+        if let Some(said) = self.scenario["quality"].as_object().cloned() {
+            let host = self.clone();
+            callbacks = callbacks.quality(move |step| {
+                host.next("quality");
+                let said = said[&step.id.to_string()].as_f64();
+                ready(said.ok_or_else(|| StepError::new("it is none")))
+            });
+        }
+        if let Some(said) = self.scenario["short"].as_object().cloned() {
+            let host = self.clone();
+            callbacks = callbacks.summarize_result(move |step| {
+                host.next("summarizeResult");
+                let said = said[&step.id.to_string()].as_str().unwrap().to_owned();
+                ready(Ok::<_, StepError>(said))
+            });
+        }
         if let Some(cache) = &self.cache {
             callbacks = callbacks.cache(cache.clone());
         }
@@ -124,9 +150,10 @@ impl Host {
         Ok(self.write("answer", &[], &[]))
     }
 
-    async fn plan(self) -> Result<Value, StepError> {
-        self.next("plan");
-        let plan = &self.scenario["plan"];
+    async fn plan(self, attempt: u32) -> Result<Value, StepError> {
+        let n = self.next("plan");
+        assert_eq!(usize::try_from(attempt).unwrap(), n + 1);
+        let plan = self.scenario["plans"].get(n).unwrap_or_else(|| &self.scenario["plan"]);
         if let Some(why) = plan["fails"].as_str() {
             return Err(why.into());
         }

@@ -176,7 +176,7 @@ async fn a_planner_without_a_plan() {
     let Ran { result, .. } = run(host(query, session, &Searched::default())).await;
     assert_eq!(result.outcome.path, ChainPath::Simple);
     assert_eq!(result.outcome.fell_back.unwrap().code, "plan.syntax");
-    assert_eq!(site::requests(session).await.len(), 2, "the planner, then the answer");
+    assert_eq!(site::requests(session).await.len(), 3, "the planner twice, then the answer");
 }
 
 #[test]

@@ -39,6 +39,7 @@ function load() {
   if (!example) return
   byId('replicates').value = JSON.stringify(example.replicates, null, 1)
   byId('bundle-schema').value = example.schema ? JSON.stringify(example.schema, null, 1) : ''
+  byId('bundle-bytes').value = example.bytes ?? ''
   void run()
 }
 
@@ -68,7 +69,9 @@ async function run() {
     const mustAgree = byId('must-agree')
       .value.split(/[\s,]+/)
       .filter(Boolean)
+    const most = byId('bundle-bytes').value
     own = runBundle({
+      ...(most && { limits: { max_bytes: Number(most) }, compact: true }),
       ...{ task: 'pasted', k: given.length, epsilon: Number(byId('epsilon').value) },
       ...{ must_agree: mustAgree, stop: byId('bundle-rule').value, ...(schema && { schema }) },
       replicate: ({ id, signal }) => speak(given[Number(id.slice(1)) - 1], id, signal),
@@ -95,10 +98,25 @@ async function follow(own) {
     showInLane(event)
     if (event.type === 'partial_summary') showSummary(event.summary)
   }
-  const { meta, summary } = await own.result
+  const bundle = await own.result
   if (running !== own) return
+  const { meta, summary } = bundle
   showSummary(summary)
-  say(`${many(meta.started, 'replicate')} of ${meta.k} ran: ${STOPPED[meta.stopped]}.`)
+  const ran = `${many(meta.started, 'replicate')} of ${meta.k} ran: ${STOPPED[meta.stopped]}.`
+  say(`${ran}${shownOf(bundle)}`)
+}
+
+/** How much of a bundle is shown where its bytes have a cap. */
+function shownOf(bundle) {
+  const { truncated, counts } = bundle.summary
+  if (!byId('bundle-bytes').value) return ''
+  const bytes = new TextEncoder().encode(JSON.stringify(bundle)).length
+  if (!truncated) return ` All of it is in ${bytes} bytes.`
+  const of = ({ shown, total }) => `${shown} of ${total}`
+  return (
+    ` In ${bytes} bytes: data of ${of(counts.replicates)}, ${of(counts.long_strings)} long texts ` +
+    `whole, ${of(counts.disagreements)} disagreements.`
+  )
 }
 
 /** Says what was pasted, after a while. */

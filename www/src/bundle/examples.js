@@ -36,6 +36,13 @@ export const EXAMPLES = {
       { label: 'reject', risk: 0.85, reasons: ['amount'], note: 'Too much at once.' },
     ],
   },
+  'Long texts, within 8000 bytes': {
+    bytes: 8000,
+    replicates: ['first', 'second', 'third'].map((which) => ({
+      label: 'escalate',
+      report: `The ${which} reader says: ${'the sum is unusual for this customer. '.repeat(300)}`,
+    })),
+  },
   'No schema: compared by type': {
     replicates: [
       { city: 'Paris', people: 2_100_000, rivers: ['Seine'] },

@@ -105,6 +105,7 @@ function start() {
         return byId('chain-plan').value
       },
       search,
+      refine: search,
       synthesize: (context) => words(told(context), context.signal),
       answer: ({ query, signal }) => words(`One call answers “${query}”.`, signal),
     })
@@ -118,7 +119,7 @@ const REASONS = {
   complete: 'what was found is enough',
   max_steps: 'as many steps as allowed were run',
   max_cost: 'the budget is spent',
-  diminishing_returns: 'the last search found much less than the one before it',
+  diminishing_returns: 'the last result is much worse than the one before it',
   plan_finished: 'every step of the plan has settled',
   cancelled: 'it was stopped',
 }
@@ -126,8 +127,9 @@ const REASONS = {
 const reasonOf = ({ reason, skipped }) =>
   `Stopped (${reason}): ${REASONS[reason]}.${skipped.length ? ` Not run: ${skipped.join(', ')}.` : ''}`
 
-function endOf({ status, path, fellBack, durationMs }) {
-  const way = path === 'chain' ? 'by a chain of steps' : 'in one call'
+function endOf({ status, path, coverage, fellBack, durationMs }) {
+  const share = `by a chain of steps, ${Math.round(100 * coverage)} % of them with a result`
+  const way = path === 'chain' ? share : 'in one call'
   const why = fellBack ? ` (${fellBack.code}: ${fellBack.message})` : ''
   return `${status}, ${way}${why}, ${durationMs} ms`
 }

@@ -21,6 +21,7 @@ use crate::schema::Validator;
 use turnlock::Next;
 use turnlock::bundle::{
     Bundle, BundleEvent, BundleOptions, Effect, Event, EvidenceBundle, Input, Outcome, Rendered,
+    Strategy,
 };
 use turnlock::json::Json;
 use turnlock::limits;
@@ -89,10 +90,12 @@ pub(super) fn prepared(
 
 /// Runs a bundle. `args` are those of a [`bundle_tool`](super::bundle_tool)'s call.
 pub(super) fn launch(
-    options: BundleOptions,
+    mut options: BundleOptions,
     replicates: Replicates,
     args: Json<'static>,
 ) -> Result<RunningBundle, Error> {
+    let by_schema = cfg!(feature = "jsonschema") && options.schema.is_some();
+    options.checked |= by_schema || !replicates.checks.is_empty();
     let recorded = || Arc::new(Lock::new(BundleRecording::new(options.to_json().to_text())));
     let tape = replicates.record.then(recorded);
     let (bundle, checks) = prepared(options, &replicates)?;
@@ -136,9 +139,9 @@ impl Perform<Told> for Host {
                 }
                 self.events.push(event);
             }
-            Effect::Run { replicate, seed, attempt } => {
+            Effect::Run { replicate, seed, attempt, strategy } => {
                 let signal = Signal::default();
-                let attempt = self.attempt(replicate, seed, attempt, signal.clone());
+                let attempt = self.attempt(replicate, seed, (attempt, strategy), signal.clone());
                 self.running.insert(replicate, (tasks.start(attempt), signal));
             }
             Effect::Cancel { replicate, reason } => {
@@ -159,13 +162,14 @@ impl Host {
         &self,
         replicate: usize,
         seed: i64,
-        attempt: u32,
+        (attempt, strategy): (u32, Option<Strategy>),
         signal: Signal,
     ) -> impl Future<Output = ()> + MaybeSend + use<> {
         let report = self.inputs.clone();
         let context = ReplicateContext {
             id: format!("r{}", replicate + 1),
             seed,
+            strategy,
             attempt,
             signal,
             args: self.args.clone(),
@@ -177,11 +181,13 @@ impl Host {
         let inputs = self.inputs.clone();
         async move {
             let ended = run(context).await;
-            let (data, usage, model) = match ended {
-                Ok(Replicate { data, usage, model }) => {
-                    (data.map_err(|error| error.to_string()), usage, model)
+            let (data, usage, model, seed_unsent) = match ended {
+                Ok(Replicate { data, usage, model, seed_unsent }) => {
+                    (data.map_err(|error| error.to_string()), usage, model, seed_unsent)
                 }
-                Err(ReplicateError { message, usage }) => (Err(message), usage, None),
+                Err(ReplicateError { message, usage, model, seed_unsent }) => {
+                    (Err(message), usage, model, seed_unsent)
+                }
             };
             let outcome = match data {
                 Ok(text) => {
@@ -190,7 +196,7 @@ impl Host {
                 Err(message) => Outcome::Failed { message },
             };
             let tokens = usage.map(tokens);
-            inputs.tell(Input::Settled { replicate, attempt, outcome, tokens, model });
+            inputs.tell(Input::Settled { replicate, attempt, outcome, tokens, model, seed_unsent });
         }
     }
 }

@@ -12,7 +12,8 @@ mod tool;
 
 pub use options::Replicates;
 pub use record::{
-    BundleRecording, ReplayedBundle, expand_bundle, replay_bundle, replay_bundle_redacted,
+    BundleRecording, ReplayedBundle, cited_disagreements, expand_bundle, replay_bundle,
+    replay_bundle_redacted,
 };
 pub use replicate::{Replicate, ReplicateContext, ReplicateError};
 pub use replicates::{ModelReplicateOptions, ReadAnswer, replicate_by_model, replicate_by_turn};
@@ -21,9 +22,9 @@ pub use tool::{BUNDLE_HINT, bundle_tool};
 pub use turnlock::bundle::{
     BundleBudget, BundleCounts, BundleEvent, BundleLimits, BundleMeta, BundleOptions,
     BundleReplicate, BundleScope, BundleSource, BundleSummary, BundleWarning, CancelReason,
-    ConfidenceReason, DisagreeingValue, Disagreement, Distribution, Encoding, Envelope, Event,
-    EvidenceBundle, InvalidReplicate, ItemAgreement, NumberDistribution, PatchKind, PatchOperation,
-    Price, Quality, Rendered, ReplicateLimits, ReplicateMeta, ReplicateScope, ReplicateStatus,
-    ReplicateWarning, SchemaName, Shown, Stop, Stopped, Support, SupportMethod, Tokens, ValueCount,
-    ValueDistribution,
+    Citations, ConfidenceReason, DisagreeingValue, Disagreement, Distribution, Encoding, Envelope,
+    Event, EvidenceBundle, InvalidReplicate, ItemAgreement, NumberDistribution, PatchKind,
+    PatchOperation, Price, Quality, Rendered, ReplicateLimits, ReplicateMeta, ReplicateScope,
+    ReplicateStatus, ReplicateWarning, SchemaName, Shown, Stop, Stopped, Strategy, Support,
+    SupportMethod, Tokens, ValueCount, ValueDistribution,
 };

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
+use super::record::BundleRecording;
 use super::redact::Redact;
 use super::replicate::{Replicate, ReplicateContext, ReplicateError};
 use crate::guard::{called, guarded};
@@ -29,7 +30,11 @@ pub struct Replicates {
     pub(super) checks: Vec<Check>,
     pub(super) redact: Option<Redact>,
     pub(super) record: bool,
+    pub(super) recorded: Option<Recorded>,
 }
+
+/// Receives the recording of a call's bundle.
+pub(super) type Recorded = Arc<Dyn![Fn(BundleRecording)]>;
 
 impl fmt::Debug for Replicates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -53,7 +58,7 @@ impl Replicates {
             attempt(move || replicate(context))
         });
         let (takes, checks) = (readable::<serde::de::IgnoredAny>, Vec::new());
-        Self { run, takes, checks, redact: None, record: false }
+        Self { run, takes, checks, redact: None, record: false, recorded: None }
     }
 
     /// As [`Replicates::new`], for a [`bundle_tool`](super::bundle_tool): the closure also gets the
@@ -114,6 +119,19 @@ impl Replicates {
     pub fn record(mut self) -> Self {
         self.record = true;
         self
+    }
+}
+
+impl Replicates {
+    /// For a [`bundle_tool`](super::bundle_tool): receives the recording of each call's bundle when
+    /// it has ended, with data before redaction. A panic of it is ignored.
+    #[must_use]
+    pub fn on_recording(
+        mut self,
+        recorded: impl Fn(BundleRecording) + MaybeSend + MaybeSync + 'static,
+    ) -> Self {
+        self.recorded = Some(Arc::new(recorded));
+        self.record()
     }
 }
 

@@ -7,7 +7,8 @@ use crate::error::Error;
 use crate::platform::{MaybeSend, MaybeSync};
 use turnlock::Next;
 use turnlock::bundle::{
-    self, Bundle, BundleEvent, BundleOptions, Effect, Event, EvidenceBundle, Input, PatchOperation,
+    self, Bundle, BundleEvent, BundleOptions, Citations, Effect, Event, EvidenceBundle, Input,
+    PatchOperation,
 };
 use turnlock::json::Json;
 use turnlock::limits;
@@ -84,6 +85,14 @@ fn replay(recording: &BundleRecording, redact: Option<&Redact>) -> Result<Replay
         }
         _ => Err(Error::option("recording", "one of a bundle that ended")),
     }
+}
+
+/// Checks which disagreements of a bundle a decision cites: by their `field`, as JSON Pointers that
+/// stand by themselves in its text, such as `/price/net`. See [`cite`](turnlock::bundle::cite).
+#[must_use]
+pub fn cited_disagreements(text: &str, bundle: &EvidenceBundle) -> Citations {
+    let fields = bundle.summary.disagreements.iter().map(|one| one.field.clone());
+    bundle::cite(text, &fields.collect::<Vec<_>>())
 }
 
 /// A bundle with every replicate's data in full: what a compact one leaves to its deltas.

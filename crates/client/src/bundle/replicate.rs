@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::strict::strict_text;
 use crate::error::Error;
 use crate::platform::{Dyn, Signal};
-use turnlock::bundle::Tokens;
+use turnlock::bundle::{Strategy, Tokens};
 use turnlock::json::Json;
 use turnlock::stream::TokenUsage;
 
@@ -19,6 +19,8 @@ pub struct ReplicateContext {
     pub id: String,
     /// For the provider, where it takes one; a label anyway.
     pub seed: i64,
+    /// Its strategy, if the bundle has any.
+    pub strategy: Option<Strategy>,
     /// 1, and on with `retries`.
     pub attempt: u32,
     #[cfg_attr(not(target_arch = "wasm32"), expect(dead_code, reason = "the web's"))]
@@ -51,6 +53,7 @@ pub struct Replicate {
     pub(super) data: Result<String, Error>,
     pub(super) usage: Option<TokenUsage>,
     pub(super) model: Option<String>,
+    pub(super) seed_unsent: bool,
 }
 
 impl Replicate {
@@ -62,7 +65,7 @@ impl Replicate {
 
     /// Its data as a JSON text.
     pub(super) fn of(data: Result<String, Error>) -> Self {
-        Self { data, usage: None, model: None }
+        Self { data, usage: None, model: None, seed_unsent: false }
     }
 
     /// What it used in all. A `total_tokens` below the sum of both counts as the sum.
@@ -72,10 +75,20 @@ impl Replicate {
         self
     }
 
-    /// The model, where it differs from the bundle's, for prices.
+    /// The model that was used, for the metadata and prices. Default: that of the strategy or the
+    /// bundle.
     #[must_use]
     pub fn model(mut self, model: impl Into<String>) -> Self {
         self.model = Some(model.into());
+        self
+    }
+}
+
+impl Replicate {
+    /// The seed could not be sent, for the metadata.
+    #[must_use]
+    pub fn seed_unsent(mut self) -> Self {
+        self.seed_unsent = true;
         self
     }
 }
@@ -86,12 +99,14 @@ impl Replicate {
 pub struct ReplicateError {
     pub(super) message: String,
     pub(super) usage: Option<TokenUsage>,
+    pub(super) model: Option<String>,
+    pub(super) seed_unsent: bool,
 }
 
 impl ReplicateError {
     /// Why, in words.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), usage: None }
+        Self { message: message.into(), usage: None, model: None, seed_unsent: false }
     }
 
     /// What it used in all.

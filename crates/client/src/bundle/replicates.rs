@@ -77,7 +77,8 @@ impl ModelReplicateOptions {
 
 /// Replicates from one model call each. The seed goes along where the wire has a field for it
 /// (`seed` for OpenAI Chat and what speaks it, `random_seed` for Mistral, and to custom models);
-/// elsewhere it does nothing. Providers promise best effort only.
+/// elsewhere `seed_unsent` marks it in the metadata. Providers promise best effort only. A strategy
+/// of the bundle replaces the prompt and the name of the model, where it has them.
 ///
 /// # Errors
 /// `options.invalid` for a placeholder that the input does not have, and for a model without an
@@ -93,11 +94,17 @@ pub fn replicate_by_model(
         Ok::<_, Error>(Json::object([("role", role.into()), ("content", content.into())]))
     };
     let system = system.map(|system| message("system", &system)).transpose()?;
-    let messages = system.into_iter().chain([message("user", &prompt)?]).collect();
-    let options = TurnOptions::new(model, Json::Array(messages));
+    // Misuse is told at the call.
+    message("user", &prompt)?;
     // Each turn has an id of its own.
-    let each = move |_: &ReplicateContext| options.clone().request_id(clock::random_id());
-    Ok(replicate_by_turn(each, read))
+    let each = move |context: &ReplicateContext| {
+        let own = context.strategy.as_ref().and_then(|strategy| strategy.prompt.as_ref());
+        let content = fill(own.unwrap_or(&prompt), &input)?;
+        let asked = Json::object([("role", "user".into()), ("content", content.into())]);
+        let messages = system.iter().cloned().chain([asked]).collect();
+        Ok(TurnOptions::new(model.clone(), Json::Array(messages)).request_id(clock::random_id()))
+    };
+    Ok(by_turn(each, read))
 }
 
 /// Replicates from a whole turn each, with tools if it has any. `each` makes the options of a
@@ -119,13 +126,29 @@ pub fn replicate_by_turn(
     each: impl Fn(&ReplicateContext) -> TurnOptions + MaybeSend + MaybeSync + 'static,
     read: ReadAnswer,
 ) -> impl Fn(ReplicateContext) -> Attempt + MaybeSend + MaybeSync + Clone + 'static {
+    by_turn(move |context| Ok(each(context)), read)
+}
+
+fn by_turn(
+    each: impl Fn(&ReplicateContext) -> Result<TurnOptions, Error> + MaybeSend + MaybeSync + 'static,
+    read: ReadAnswer,
+) -> impl Fn(ReplicateContext) -> Attempt + MaybeSend + MaybeSync + Clone + 'static {
     let each = Arc::new(each);
     move |context| {
         let each = each.clone();
         attempt(move || async move {
-            let options = each(&context).seeded(context.seed);
-            let turn = run_turn(options).map_err(ReplicateError::from)?;
-            settled(turn.result().await, read)
+            let own = context.strategy.as_ref().and_then(|strategy| strategy.model.clone());
+            let mut options = each(&context).map_err(ReplicateError::from)?;
+            if let Some(name) = &own {
+                options = options.named(name);
+            }
+            let (model, takes_seed) = options.model_and_seed();
+            let turn = run_turn(options.seeded(context.seed)).map_err(ReplicateError::from)?;
+            let (model, seed_unsent) = (model.or(own), !takes_seed);
+            match settled(turn.result().await, read) {
+                Ok(replicate) => Ok(Replicate { model, seed_unsent, ..replicate }),
+                Err(error) => Err(ReplicateError { model, seed_unsent, ..error }),
+            }
         })
     }
 }

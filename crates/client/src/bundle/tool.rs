@@ -6,17 +6,22 @@ use futures::StreamExt;
 use serde::Serialize;
 
 use super::host::{launch, prepared};
-use super::options::Replicates;
+use super::options::{Recorded, Replicates};
 use super::run::RunningBundle;
 use crate::error::Error;
+use crate::guard::guarded;
 use crate::tool::{Run, Tool, ToolContext, failed, text_of};
 use turnlock::bundle::{BundleEvent, BundleLimits, BundleOptions, Event};
 use turnlock::json::Json;
 use turnlock::turn::Settled;
 
 /// What the orchestrating model is told about bundles; ends the description of every bundle tool.
-pub const BUNDLE_HINT: &str = "Use `replicates[]` as ground evidence; treat `summary` as \
-    statistics. If disagreements exist, cite them and justify your choice.";
+pub const BUNDLE_HINT: &str = "Use `replicates[]` as ground evidence; treat `summary` as statistics. If disagreements \
+    exist, cite them by their `field` and justify your choice. Each replicate has an `id` \
+    (`replicateIds` in disagreements). The one marked `base` has its `data` in full; the `delta` \
+     of another is the JSON Patch that turns the base into it. `omitted` data was left \
+    out for length; a text that ends with `… (n characters)` was cut; `counts` says how much is \
+    shown.";
 
 // Caps of what the model reads.
 const MAX_FIELDS: usize = 100;
@@ -78,8 +83,10 @@ pub fn bundle_tool(
     // Misuse is told before a turn begins, not in the middle of it.
     let wrong = prepared(options.clone(), &replicates).err();
     let takes = replicates.takes;
+    let recorded = replicates.recorded.clone();
     let run: Run = Arc::new(move |args, context| {
-        Box::pin(played(launch(options.clone(), replicates.clone(), args), context))
+        let launched = launch(options.clone(), replicates.clone(), args);
+        Box::pin(played(launched, recorded.clone(), context))
     });
     let described = if description.is_empty() {
         BUNDLE_HINT.to_owned()
@@ -98,13 +105,22 @@ pub fn bundle_tool(
     }
 }
 
-async fn played(launched: Result<RunningBundle, Error>, context: ToolContext) -> Settled {
+async fn played(
+    launched: Result<RunningBundle, Error>,
+    recorded: Option<Recorded>,
+    context: ToolContext,
+) -> Settled {
     let play = async {
         let mut running = launched?;
         while let Some(event) = running.next().await {
             (context.report)(progress(&event));
         }
-        running.rendered().await
+        let control = running.control();
+        let bundle = running.rendered().await?;
+        if let (Some(recorded), Some(recording)) = (recorded, control.recording()) {
+            let _ = guarded(|| recorded(recording));
+        }
+        Ok::<_, Error>(bundle)
     };
     match play.await {
         Ok(bundle) => text_of(bundle.into_json()),

@@ -7,17 +7,18 @@ use std::sync::Arc;
 use futures::StreamExt;
 use serde::Serialize;
 
+use super::breaker::ChainBreaker;
 use super::cache::ChainCache;
 use super::context::{
     AnswerContext, AssessContext, Call, CallContext, ClassifyContext, ConditionContext,
-    PlanContext, ReplanContext, StepContext, SynthesisContext,
+    EnhanceContext, PlanContext, ReplanContext, ResultContext, StepContext, SynthesisContext,
 };
 use super::learn::PatternStats;
 use super::text::{StepError, Text, Written};
 use crate::platform::{Active, BoxFuture, Dyn, MaybeSend, MaybeSync, Platform};
 use turnlock::chain::{
-    AnswerCall, AssessCall, CallBody, ChainOptions, ClassifyCall, Complexity, ConditionCall, Hooks,
-    PlanCall, ReplanCall, StepCall, SynthesisCall,
+    AnswerCall, AssessCall, CallBody, ChainOptions, ClassifyCall, Complexity, ConditionCall,
+    EnhanceCall, Hooks, PlanCall, ReplanCall, StepCall, StepResult, SynthesisCall,
 };
 
 /// What a callback returns: JSON text.
@@ -41,8 +42,12 @@ pub struct Callbacks {
     assess: Option<Callback<AssessCall>>,
     condition: Option<Callback<ConditionCall>>,
     replan: Option<Callback<ReplanCall>>,
+    enhance: Option<Callback<EnhanceCall>>,
+    quality: Option<Callback<StepResult>>,
+    summarize_result: Option<Callback<StepResult>>,
     pub(super) cache: Option<Arc<dyn ChainCache>>,
     pub(super) feedback: Option<PatternStats>,
+    pub(super) breaker: Option<ChainBreaker>,
 }
 
 impl fmt::Debug for Callbacks {
@@ -75,8 +80,8 @@ impl Callbacks {
     ///
     /// - `answer`: the simple path, one call of the model with whatever context the host injects.
     /// - `plan`: asks a planner; its text, or the plan as a value
-    ///   `{ pattern, steps: [{ id, type, query, focus, depends_on, when }] }`. A failure leads to
-    ///   `answer`.
+    ///   `{ pattern, steps: [{ id, type, query, focus, depends_on, when }] }`. If it
+    ///   fails it is asked again; if that fails, `answer` is called.
     /// - `search`: finds something out, any value. Items are counted in a list, or in the `items`
     ///   of an object.
     /// - `synthesize`: writes from results; see
@@ -111,19 +116,32 @@ impl Callbacks {
             assess: None,
             condition: None,
             replan: None,
+            enhance: None,
+            quality: None,
+            summarize_result: None,
             cache: None,
             feedback: None,
+            breaker: None,
         }
     }
 
     optional! {
-        /// Condenses results, for steps of type `refine`. Default: as `search`.
+        /// Condenses results, for steps of type `refine`. Default: as `search`; a step without a query
+        /// passes its inputs on.
         refine<R>(StepContext) -> R;
         /// Decides instead of the core's classifier. It gets the classifier's decision, which stands
         /// if it fails.
         classify(ClassifyContext) -> Complexity;
         /// How complete the results are, 0 to 1. Asked after each step; nothing starts meanwhile.
         assess(AssessContext) -> f64;
+        /// Writes the query of a search; `None` keeps the planner's.
+        enhance(EnhanceContext) -> Option<String>;
+        /// Rates the result of a search; more is better. With it, `diminishing` of the limits stops the
+        /// chain.
+        quality(ResultContext) -> f64;
+        /// Makes the short text of a result that stands for it (`$1`) in the queries of later steps.
+        /// Default: its title, or its first 160 characters.
+        summarize_result(ResultContext) -> String;
         /// Decides each `when`, instead of the core's expressions.
         condition(ConditionContext) -> bool;
         /// After each wave: what is to be done instead of the `remaining` steps, as a planner writes
@@ -136,6 +154,13 @@ impl Callbacks {
     #[must_use]
     pub fn cache(mut self, cache: impl ChainCache + 'static) -> Self {
         self.cache = Some(Arc::new(cache));
+        self
+    }
+
+    /// After too many failed chains, complex queries take the simple path for a while.
+    #[must_use]
+    pub fn breaker(mut self, breaker: ChainBreaker) -> Self {
+        self.breaker = Some(breaker);
         self
     }
 
@@ -153,7 +178,13 @@ impl Callbacks {
             .cache(self.cache.is_some())
             .classify(self.classify.is_some())
             .condition(self.condition.is_some())
-            .replan(self.replan.is_some());
+            .enhance(self.enhance.is_some())
+            .quality(self.quality.is_some())
+            .refine(self.refine.is_some())
+            .replan(self.replan.is_some())
+            .summarize_result(self.summarize_result.is_some());
+        let broken = options.broken || self.breaker.as_ref().is_some_and(ChainBreaker::is_open);
+        let options = options.broken(broken);
         options.hooks(hooks).learned(self.feedback.as_ref().and_then(PatternStats::learned))
     }
 
@@ -172,11 +203,14 @@ impl Callbacks {
             CallBody::Assess(told) => to(self.assess.as_ref(), told, with),
             CallBody::Classify(told) => to(self.classify.as_ref(), told, with),
             CallBody::Condition(told) => to(self.condition.as_ref(), told, with),
+            CallBody::Enhance(told) => to(self.enhance.as_ref(), told, with),
             CallBody::Plan(told) => to(Some(&self.plan), told, with),
+            CallBody::Quality(told) => to(self.quality.as_ref(), told, with),
             CallBody::Recall(told) => to(None, told, with),
             CallBody::Refine(told) => to(self.refine.as_ref().or(Some(&self.search)), told, with),
             CallBody::Replan(told) => to(self.replan.as_ref(), told, with),
             CallBody::Search(told) => to(Some(&self.search), told, with),
+            CallBody::SummarizeResult(told) => to(self.summarize_result.as_ref(), told, with),
             CallBody::Synthesize(told) => to(Some(&self.synthesize), told, with),
         }
     }

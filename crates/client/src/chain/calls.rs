@@ -66,7 +66,12 @@ impl Perform<Chain> for Calls {
                 }
             }
             Effect::Remember { key, value } => self.remember(&key, value),
-            Effect::Done(result) => return Some(result),
+            Effect::Done(result) => {
+                if let Some(breaker) = &self.callbacks.breaker {
+                    breaker.record(&result);
+                }
+                return Some(result);
+            }
         }
         None
     }

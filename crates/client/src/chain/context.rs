@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::lock::Lock;
 use crate::platform::Signal;
 use turnlock::chain::{
-    AnswerCall, AssessCall, ClassifyCall, ConditionCall, PlanCall, ReplanCall, StepCall,
-    SynthesisCall,
+    AnswerCall, AssessCall, ClassifyCall, ConditionCall, EnhanceCall, PlanCall, ReplanCall,
+    StepCall, StepResult, SynthesisCall,
 };
 
 /// What a callback is told. It derefs to the core's record of the call, and adds what the driver
@@ -27,8 +27,12 @@ pub type AssessContext = CallContext<AssessCall>;
 pub type ClassifyContext = CallContext<ClassifyCall>;
 /// What `condition` is told.
 pub type ConditionContext = CallContext<ConditionCall>;
+/// What `enhance` is told.
+pub type EnhanceContext = CallContext<EnhanceCall>;
 /// What `plan` is told.
 pub type PlanContext = CallContext<PlanCall>;
+/// What `quality` and `summarize_result` are told: the step and its result.
+pub type ResultContext = CallContext<StepResult>;
 /// What `replan` is told.
 pub type ReplanContext = CallContext<ReplanCall>;
 /// What `search` and `refine` are told.

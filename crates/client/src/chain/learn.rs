@@ -17,11 +17,12 @@ pub struct PatternStats {
     known: Arc<Lock<Learned>>,
     prefers: bool,
     enough: u64,
+    explore: f64,
 }
 
 impl Default for PatternStats {
     fn default() -> Self {
-        Self { known: Arc::default(), prefers: false, enough: 20 }
+        Self { known: Arc::default(), prefers: false, enough: 20, explore: 0.1 }
     }
 }
 
@@ -56,6 +57,13 @@ impl PatternStats {
         self
     }
 
+    /// Share of the queries whose planner is asked for any pattern nevertheless, 0 to 1. Default 0.1.
+    #[must_use]
+    pub fn explore(mut self, share: f64) -> Self {
+        self.explore = share;
+        self
+    }
+
     /// Adds a chain: whether the user was satisfied, what it cost, and milliseconds.
     pub fn record(&self, pattern: Pattern, success: bool, cost: f64, ms: u64) {
         self.known.lock().of_mut(pattern).record(success, cost, ms);
@@ -82,6 +90,7 @@ impl PatternStats {
 
     /// What a chain learns from.
     pub(super) fn learned(&self) -> Option<Learning> {
-        self.prefers.then(|| Learning::new(self.known.lock().clone()).enough(self.enough))
+        let learning = || Learning::new(self.known.lock().clone());
+        self.prefers.then(|| learning().enough(self.enough).explore(self.explore))
     }
 }

@@ -1,5 +1,6 @@
 //! A chain of steps for a complex query.
 
+mod breaker;
 mod cache;
 mod callbacks;
 mod calls;
@@ -23,11 +24,12 @@ use crate::running::{Running, stream_of_events};
 use calls::Calls;
 use turnlock::chain::{Chain, Failure, Input};
 
+pub use breaker::ChainBreaker;
 pub use cache::{CacheEntry, ChainCache, MemoryCache};
 pub use callbacks::Callbacks;
 pub use context::{
-    AnswerContext, AssessContext, CallContext, ClassifyContext, ConditionContext, PlanContext,
-    ReplanContext, StepContext, SynthesisContext,
+    AnswerContext, AssessContext, CallContext, ClassifyContext, ConditionContext, EnhanceContext,
+    PlanContext, ReplanContext, ResultContext, StepContext, SynthesisContext,
 };
 pub use learn::PatternStats;
 pub use text::{StepError, Text};
@@ -128,12 +130,12 @@ impl ChainControl {
     }
 
     /// Tells the chain's [`PatternStats`] whether the user was satisfied, as soon as the chain is
-    /// over. Counts once, for a chain that ran a plan.
+    /// over. Counts once, for a chain that ran a plan, also if its steps found nothing.
     pub async fn feedback(&self, satisfied: bool) {
         let result = self.result.clone().await;
         let (Ok(result), Some(stats)) = (result, &self.feedback) else { return };
-        let ChainOutcome { path, cost, duration_ms, .. } = result.outcome;
-        let Some(plan) = result.plan.as_ref().filter(|_| path == ChainPath::Chain) else { return };
+        let ChainOutcome { cost, duration_ms, .. } = result.outcome;
+        let Some(plan) = result.plan.as_ref() else { return };
         if !self.rated.swap(true, Ordering::Relaxed) {
             stats.record(plan.pattern, satisfied, cost, duration_ms);
         }

@@ -13,6 +13,7 @@ pub(super) fn tables() -> Vec<Table> {
                 must_agree from "CoreBundleOptions";
                 stop from "CoreBundleOptions";
                 seeds from "CoreBundleOptions";
+                strategies from "CoreBundleOptions";
                 parallel from "CoreBundleOptions";
                 concurrency from "CoreBundleOptions";
                 retries from "CoreBundleOptions";
@@ -77,6 +78,9 @@ pub(super) fn tables() -> Vec<Table> {
                 /// Runs one replicate for these arguments.
                 replicate: "(args: any, context: ReplicateContext): \
                     Promise<ReplicateResult> | ReplicateResult" | required;
+                /// Receives the recording of each call's bundle when it has ended, for `replayBundle`;
+                /// with unredacted data. What it throws is ignored.
+                record: "(recording: BundleRecording, args: any): void";
                 readOnly from "ToolSpec";
                 idempotent from "ToolSpec";
                 dedupe from "ToolSpec";

@@ -11,15 +11,16 @@ pub(super) fn tables() -> Vec<Table> {
                 query from "ChainOptions";
                 /// The simple path: one model call, with any context that the host adds.
                 answer: "(context: AnswerContext): Text" | required;
-                /// Calls a planner. Returns its text, or a plan object. If it throws, `answer` is
-                /// called.
+                /// Calls a planner. Returns its text, or a plan object. If it throws, or returns no
+                /// plan, it is called again (see `maxRetries`), then `answer`.
                 plan: "(context: PlanContext): unknown" | required;
                 /// Searches for information and returns any JSON value. Items are counted in a
                 /// list, or in the `items` of an object. A number in its `cost` counts like
                 /// `spend`.
                 search: "(context: StepContext): unknown" | required;
                 /// Condenses results, for steps of type `refine`.
-                refine: "(context: StepContext): unknown" = "as `search`";
+                refine: "(context: StepContext): unknown" =
+                    "as `search`; a step without a query passes its inputs on";
                 /// Writes a text from results.
                 synthesize: "(context: SynthesisContext): Text" | required;
                 /// Overrides the classifier; receives its classification.
@@ -27,6 +28,15 @@ pub(super) fn tables() -> Vec<Table> {
                 /// Rates the completeness of the results, 0 to 1. Called after each step; no new
                 /// step starts meanwhile.
                 assess: "(context: AssessContext): unknown";
+                /// Writes the query of a search. What is no text keeps the planner's.
+                enhance: "(context: EnhanceContext): unknown";
+                /// Rates the result of a search; more is better. With it, `limits.diminishing` stops
+                /// the chain.
+                quality: "(result: unknown, step: StepResult): number | Promise<number>";
+                /// Makes the short text of a result that stands for it (`$1`) in the queries of
+                /// later steps.
+                summarizeResult: "(result: unknown, step: StepResult): string | Promise<string>" =
+                    "its title, or its first 160 characters";
                 /// Decides each `when`, instead of the core's expressions.
                 condition: "(context: ConditionContext): boolean | Promise<boolean>";
                 /// Called after each wave. Returns new steps that replace the `remaining` ones, in
@@ -42,9 +52,27 @@ pub(super) fn tables() -> Vec<Table> {
                 model from "ChainOptions";
                 /// Collects user feedback on chains; see `patternStats`.
                 feedback: "PatternStats";
-                enabled from "ChainOptions";
+                /// Whether chains are enabled: `false` always takes the simple path, a number from 0
+                /// to 1 enables them for that share of conversations, a function decides.
+                enabled: "boolean | number | ((context: { query: string; \
+                    conversationId?: string | undefined }) => boolean)" = "true";
+                conversationId from "ChainOptions";
+                /// After too many failed chains, complex queries take the simple path for a while;
+                /// see `chainBreaker`.
+                breaker: "ChainBreaker";
                 /// Cancels the chain.
                 signal: "AbortSignal";
+            }
+        },
+        table! {
+            /// The options of `chainBreaker`.
+            "ChainBreakerOptions" for "chainBreaker" {
+                /// Failed chains after which it opens.
+                failures: "number" = "5", "from 1";
+                /// Milliseconds within which they fail.
+                withinMs: "number" = "60 000", "above 0";
+                /// Milliseconds for which it stays open.
+                forMs: "number" = "60 000", "above 0";
             }
         },
         table! {
@@ -55,6 +83,7 @@ pub(super) fn tables() -> Vec<Table> {
                 /// Whether planners are asked for the most effective pattern only.
                 use: "boolean" = "false";
                 enough from "ChainLearning";
+                explore from "ChainLearning";
             }
         },
     ]

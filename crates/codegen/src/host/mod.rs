@@ -121,6 +121,7 @@ fn rooms() -> [(&'static str, Vec<Table>); 10] {
 
 /// The modules whose types the tables name, relative to the folder of the generated files.
 pub(crate) const MODULES: &[(&str, &[&str])] = &[
+    ("../bundle/bundle.js", &["BundleRecording"]),
     ("../bundle/driver.js", &["ReplicateContext", "ReplicateResult", "RunReplicate"]),
     ("../bundle/events.js", &["EventManager"]),
     ("../bundle/lints.js", &["Lint"]),
@@ -132,6 +133,7 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
             "ChainCache",
             "ClassifyContext",
             "ConditionContext",
+            "EnhanceContext",
             "PlanContext",
             "ReplanContext",
             "StepContext",
@@ -139,6 +141,7 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
             "Text",
         ],
     ),
+    ("../chain/breaker.js", &["ChainBreaker"]),
     ("../chain/learn.js", &["PatternStats"]),
     ("../models/model.js", &["Fetch", "Model"]),
     ("../options.js", &["Method"]),

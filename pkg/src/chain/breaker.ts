@@ -1,0 +1,43 @@
+/** A circuit breaker: after too many failed chains, queries take the simple path for a while. */
+import type { ChainBreakerOptions } from '../generated/chain.js'
+import { CHAIN_BREAKER_OPTIONS } from '../generated/rows.js'
+import { checkOptions } from '../options.js'
+import type { ChainResult } from './types.js'
+
+export type { ChainBreakerOptions }
+
+/** Pass one to `runChain` for every chain that it protects. */
+export interface ChainBreaker {
+  /** Whether complex queries take the simple path now; `fellBack` is then `chain.breaker_open`. */
+  readonly open: boolean
+  /** Counts a chain that failed, or fell back because something failed. `runChain` calls it. */
+  record(result: Pick<ChainResult, 'status' | 'fellBack'>): void
+}
+
+const EXPECTED = ['chain.breaker_open', 'chain.over_budget']
+
+/**
+ * Counts chains that failed, or fell back to the simple path because something failed.
+ *
+ * @throws TurnlockError `options.invalid`
+ */
+export function chainBreaker(options: ChainBreakerOptions = {}): ChainBreaker {
+  checkOptions(options, CHAIN_BREAKER_OPTIONS)
+  const { failures = 5, withinMs = 60_000, forMs = 60_000 } = options
+  let failed: number[] = []
+  let openUntil = -Infinity
+  return {
+    get open() {
+      return performance.now() < openUntil
+    },
+    record({ status, fellBack }) {
+      const isFailure = fellBack ? !EXPECTED.includes(fellBack.code) : status === 'failed'
+      if (!isFailure) return
+      const now = performance.now()
+      failed = [...failed.filter((at) => now - at < withinMs), now]
+      if (failed.length < failures) return
+      failed = []
+      openUntil = now + forMs
+    },
+  }
+}

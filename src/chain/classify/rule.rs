@@ -1,0 +1,163 @@
+//! Where the wording alone decides: the words of the seed (ADR-008 §1) where they lead a request, a
+//! question or a noun phrase, and a choice between two names.
+
+use super::names::Name;
+use super::words::Word;
+
+/// Verbs that make a request when they begin it.
+const REQUESTS: &[&str] = &[
+    "analyse",
+    "analyze",
+    "analysing",
+    "analyzing",
+    "compare",
+    "comparing",
+    "investigate",
+    "investigating",
+];
+
+/// Nouns that need several findings, before one of [`OF`].
+const NOUNS: &[&str] = &[
+    "analysis",
+    "cause",
+    "causes",
+    "comparison",
+    "comparisons",
+    "effect",
+    "effects",
+    "evolution",
+    "impact",
+    "impacts",
+    "investigation",
+    "relationship",
+    "relationships",
+    "timeline",
+    "timelines",
+    "trend",
+    "trends",
+];
+
+const OF: &[&str] =
+    &["among", "behind", "between", "for", "from", "in", "of", "on", "to", "towards", "with"];
+
+/// Words that may stand before such a noun; sorted. One more word between them and the noun is
+/// taken for an adjective.
+const BEFORE: &[&str] = &[
+    "a",
+    "about",
+    "an",
+    "and",
+    "any",
+    "are",
+    "build",
+    "can",
+    "could",
+    "create",
+    "describe",
+    "discuss",
+    "draw",
+    "explain",
+    "explore",
+    "find",
+    "give",
+    "identify",
+    "is",
+    "list",
+    "make",
+    "me",
+    "my",
+    "our",
+    "outline",
+    "please",
+    "provide",
+    "research",
+    "review",
+    "show",
+    "some",
+    "study",
+    "summarise",
+    "summarize",
+    "tell",
+    "the",
+    "their",
+    "there",
+    "trace",
+    "us",
+    "was",
+    "were",
+    "what",
+    "what's",
+    "which",
+    "will",
+    "would",
+    "write",
+    "you",
+];
+
+const POLITE: &[&str] = &[
+    "can", "could", "help", "i", "let's", "like", "me", "please", "to", "us", "want", "would",
+    "you",
+];
+
+/// The reason for which a query needs several steps, such as `leads:timeline`.
+pub(super) fn decides(words: &[Word<'_>], names: &[Name]) -> Option<String> {
+    let leading = leading(words);
+    if let Some(word) = leading {
+        return Some(format!("leads:{word}"));
+    }
+    let offers = |pair: &[Name]| match pair {
+        [one, two] => two.from == one.to + 1 && is(words, one.to, "or"),
+        _ => false,
+    };
+    names.windows(2).any(offers).then(|| "alternatives".to_owned())
+}
+
+/// The word of the seed that leads the query.
+fn leading<'w>(words: &[Word<'w>]) -> Option<&'w str> {
+    let at = words.iter().position(|word| !POLITE.contains(&word.lower))?;
+    let first = words.get(at)?;
+    if REQUESTS.contains(&first.lower) && words.len() > at + 1 {
+        return Some(first.lower);
+    }
+    let second = words.get(at + 1).map_or("", |word| word.lower);
+    if first.lower == "what" && ["cause", "caused", "causes"].contains(&second) {
+        return Some(second);
+    }
+    let asks_how = first.lower == "how"
+        && ["can", "could", "did", "do", "does", "has", "have", "might", "will", "would"]
+            .contains(&second);
+    if asks_how {
+        let verb = |pair: &&[Word<'w>]| match pair {
+            [before, word] => {
+                let impacts = ["cause", "impact", "impacted"].contains(&word.lower);
+                impacts && !["a", "an", "the"].contains(&before.lower)
+            }
+            _ => false,
+        };
+        return words.windows(2).find(verb)?.last().map(|word| word.lower);
+    }
+    let noun = |at: usize| {
+        let word = words.get(at)?;
+        let followed = words.get(at + 1).is_some_and(|next| OF.contains(&next.lower));
+        (NOUNS.contains(&word.lower) && followed).then_some(word.lower)
+    };
+    // The nouns at the end of the words before, and behind an adjective.
+    let before = |word: &&Word<'w>| BEFORE.binary_search(&word.lower).is_ok();
+    let led = words.iter().take_while(before).count();
+    let compound = is(words, led, "side") || is(words, led, "special");
+    noun(led).or_else(|| noun(led + 1).filter(|_| !compound))
+}
+
+fn is(words: &[Word<'_>], at: usize, text: &str) -> bool {
+    words.get(at).is_some_and(|word| word.lower == text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_sorted() {
+        assert!(BEFORE.is_sorted());
+    }
+}
