@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 
 use common::Random;
 use lines::Reduction;
-use rules::{invariants, random_scenario, requests, rules};
+use rules::{continues, invariants, random_scenario, requests, rules};
 use serde_json::{Value, json};
 use sim::{Sim, options};
 use turnlock::Next;
@@ -66,16 +66,19 @@ fn met(sim: &Sim<'_>, lines: &[String], expect: &Value) -> Result<(), String> {
     }
     requests(sim, &expect["requests"]);
     let Some(result) = &sim.result else { return Ok(()) };
-    for key in ["status", "text", "fullContent"] {
+    continues(sim.scenario, result)?;
+    for key in ["status", "text", "fullContent", "messages"] {
         if let Some(want) = expect.get(key)
             && result[key] != *want
         {
             return unmet(key, want, &result[key]);
         }
     }
-    for (key, want) in expect["usage"].as_object().into_iter().flatten() {
-        if result["usage"][key] != *want {
-            return unmet(key, want, &result["usage"]);
+    for all in ["usage", "totalUsage"] {
+        for (key, want) in expect[all].as_object().into_iter().flatten() {
+            if result[all][key] != *want {
+                return unmet(key, want, &result[all]);
+            }
         }
     }
     if let Some(want) = expect.get("repairs") {

@@ -267,6 +267,7 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
       ...{ signal: controller.signal, requestId, toolBatchId, toolCallId, idempotencyKey },
       projectId: this.#projectId,
       report: (data) => this.#report(id, data),
+      reportUsage: (usage) => this.send({ type: 'tool_usage', call: id, usage }),
     }
     const tool = this.#host.tools[name]
     let settled: SettledInput

@@ -5,6 +5,7 @@ import { TOOL_OPTIONS } from './generated/rows.js'
 import type { ToolOptions } from './generated/tools.js'
 import { Validator } from './json-schema.js'
 import { checkOptions } from './options.js'
+import type { Usage } from './types.js'
 
 export type { ToolOptions }
 
@@ -20,6 +21,11 @@ export interface ToolContext {
   projectId: string | null
   /** Reports progress in a `tool_progress` event with this data, at most 64 KiB of JSON. */
   report(data: unknown): void
+  /**
+   * Adds tokens that the tool has used to the turn's `totalUsage`, for example those of models that
+   * it has called. Reports add up; what is reported after the call has ended is ignored.
+   */
+  reportUsage(usage: Partial<Usage>): void
 }
 
 /** The part of the Standard Schema interface (standardschema.dev) that is used here. */

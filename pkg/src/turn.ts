@@ -217,6 +217,7 @@ export class RunningTurn implements Turn {
   fail(error: TurnlockError): void {
     if (this.#over) return
     const { code, message } = error
+    const none = { inputTokens: 0, outputTokens: 0, totalTokens: 0 }
     const events = this.#feed.items
     const last = events.at(-1)
     const shown = events.map((event) => (event.type === 'text' ? event.chunk : '')).join('')
@@ -229,8 +230,8 @@ export class RunningTurn implements Turn {
     })
     this.#finish({
       ...{ requestId: this.requestId, status: 'failed', text: shown, fullContent: shown },
-      ...{ toolResults: events.flatMap(of), blockedSignatures: [], inferences: 0 },
-      ...{ usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 }, repairs: [] },
+      ...{ messages: [], toolResults: events.flatMap(of), blockedSignatures: [], inferences: 0 },
+      ...{ usage: none, totalUsage: none, repairs: [] },
       error: { code, message },
     })
   }

@@ -77,6 +77,16 @@ cases! {
             /// The progress data.
             data "data": Json<'static>,
         }
+        /// The arguments of a call are arriving: another 256 bytes of them are there. Whether the
+        /// call will run is not decided yet.
+        ToolArguments "tool_arguments" {
+            /// The place of the call in its response, from 0, as the provider counts.
+            index "index": u32,
+            /// The tool.
+            name "name": String,
+            /// Bytes of the arguments so far.
+            bytes "bytes": u64,
+        }
         /// The results of these calls, in the same order.
         ToolResults "tool_results" {
             /// The results.
@@ -146,6 +156,8 @@ record! {
         tool_call_id "toolCallId": String;
         /// The tool.
         name "name": String;
+        /// The arguments of the call.
+        args "args": Json<'static>;
         /// The outcome of the call.
         outcome "": Outcome;
         /// Milliseconds from the start of the call until it settled.

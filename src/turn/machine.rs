@@ -17,6 +17,7 @@
 //! | `Recalled` | · | · | · | A C R O | · | · |
 //! | `ToolSettled` | · | · | · | · | A R O | · |
 //! | `ToolProgress` | · | · | · | · | · | · |
+//! | `ToolUsage` | · | · | · | · | · | · |
 //! | `Timer` | · | A W C R O | A W O | A C R O | A R O | · |
 //! | `Pause` | · | · | · | · | · | · |
 //! | `Cancel` | O | O | O | O | O | · |
@@ -188,6 +189,9 @@ impl Machine {
             (Input::ToolProgress { call, data }, State::Calling(calling)) => {
                 calling.report(call, data, record);
             }
+            (Input::ToolUsage { call, usage }, State::Calling(calling)) => {
+                calling.spend(call, usage, record);
+            }
             (Input::Pause, _) => record.pause(),
             (Input::Cancel { .. }, State::Over) => {}
             (Input::Cancel { reason }, _) => self.stop(End::Cancelled(reason)),
@@ -205,6 +209,7 @@ impl Machine {
                 | Input::Stored { .. }
                 | Input::ToolSettled { .. }
                 | Input::ToolProgress { .. }
+                | Input::ToolUsage { .. }
                 | Input::Timer
                 | Input::Verify,
                 _,

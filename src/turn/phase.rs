@@ -24,7 +24,12 @@ pub(super) struct Phase {
     asked_at: usize,
     /// Text of the current inference was shown.
     spoke: bool,
+    /// The calls of the current inference whose arguments arrive: their places, tools and bytes.
+    writing: Vec<(u32, String, u64)>,
 }
+
+/// Bytes of arguments from one `tool_arguments` event to the next.
+const ARGUMENTS_STEP: u64 = 256;
 
 /// What a turn does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +59,7 @@ impl Phase {
             text: String::new(),
             asked_at: 0,
             spoke: false,
+            writing: Vec::new(),
         }
     }
 
@@ -168,6 +174,7 @@ impl Phase {
         self.inferences += 1;
         self.asked_at = self.text.len();
         self.spoke = false;
+        self.writing.clear();
     }
 
     pub(super) fn execute(&mut self, calls: u32) {
@@ -191,12 +198,27 @@ impl Phase {
             Delta::Reasoning { text, .. } if !self.frozen && !text.is_empty() => {
                 Some(EventKind::Reasoning { chunk: text })
             }
-            Delta::ToolCallStart { .. } => {
+            Delta::ToolCallStart { index, name, .. } => {
                 self.frozen |= self.name == PhaseName::Tool;
+                self.writing.push((index, name, 0));
                 None
             }
+            Delta::ToolCallArguments { index, text } => self.write(index, &text),
             _ => None,
         }
+    }
+
+    /// Counts a part of a call's arguments. Returns the event that shows it, if it is shown.
+    fn write(&mut self, index: u32, text: &str) -> Option<EventKind> {
+        let call = self.writing.iter_mut().rev().find(|call| call.0 == index)?;
+        let before = call.2;
+        call.2 = before.saturating_add(u64::try_from(text.len()).unwrap_or(u64::MAX));
+        let name = call.1.clone();
+        (before / ARGUMENTS_STEP < call.2 / ARGUMENTS_STEP).then_some(EventKind::ToolArguments {
+            index,
+            name,
+            bytes: call.2,
+        })
     }
 
     /// Adds an answer that the model did not give.

@@ -26,6 +26,8 @@ pub(super) struct Progress {
     /// All text shown, in order.
     pub(super) shown: String,
     pub(super) usage: Usage,
+    /// Tokens that tools reported.
+    pub(super) tool_usage: Usage,
     pub(super) phase: Phase,
 }
 
@@ -41,6 +43,7 @@ impl Progress {
             tools_ms: 0,
             shown: String::new(),
             usage: Usage::default(),
+            tool_usage: Usage::default(),
             phase: Phase::new(phase),
         }
     }

@@ -78,6 +78,8 @@ pub(super) struct Conversation {
     dialect: Dialect,
     history: message::History<'static>,
     repairs: Vec<message::Repair>,
+    /// The number of elements of the given history.
+    given: usize,
     context: Vec<Context>,
     /// How many elements of the context were appended to the history.
     learned: usize,
@@ -89,11 +91,13 @@ pub(super) struct Conversation {
 impl Conversation {
     pub(super) fn new(options: &mut TurnOptions) -> Result<Self, Error> {
         let mut history = message::History::new(message::HistoryOptions::new(options.dialect));
+        let given = options.messages.len();
         // Moved, not copied: the history is held only here.
         history.append(std::mem::take(&mut options.messages))?;
         Ok(Self {
             dialect: options.dialect,
             repairs: history.repairs(),
+            given,
             history,
             context: Vec::new(),
             learned: 0,
@@ -105,6 +109,11 @@ impl Conversation {
     /// The changes to the given history.
     pub(super) fn repairs(&self) -> &[message::Repair] {
         &self.repairs
+    }
+
+    /// The ids of the calls in the given history.
+    pub(super) fn given_ids(&self) -> Vec<String> {
+        self.history.call_ids(self.given)
     }
 
     pub(super) fn add_notice(&mut self, notice: String) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::event::ResultView;
 use crate::error::Failure;
+use crate::json::Json;
 use crate::json::table::{names, record};
 use crate::message::Repair;
 use crate::stream::TokenUsage;
@@ -23,6 +24,38 @@ names! {
 }
 
 record! {
+    /// A message that a turn adds to the history, in the core's own shape.
+    pub struct TurnMessage as "TurnMessage" {
+        /// Who speaks.
+        role "role": &'static str as "'assistant' | 'tool'";
+        /// The text of the assistant, which may be empty beside calls; or the result of a call: its
+        /// text, or its JSON, or why there is none.
+        content "content": String;
+        /// The calls of the assistant that were executed or got an earlier outcome.
+        tool_calls "toolCalls?": Vec<MessageCall>;
+        /// The call that a result belongs to.
+        tool_call_id "toolCallId?": Option<String>;
+        /// The tool of the result.
+        name "name?": Option<String>;
+        /// Whether the result is a failure.
+        is_error "isError?": bool;
+    }
+}
+
+record! {
+    /// A call in a message.
+    pub struct MessageCall as "MessageCall" {
+        /// The provider's id. If the history or an earlier message has it already, a number is
+        /// appended.
+        id "id": String;
+        /// The tool.
+        name "name": String;
+        /// The arguments.
+        args "args": Json<'static>;
+    }
+}
+
+record! {
     /// What a turn came to.
     pub struct TurnResult as "TurnResult" {
         /// The id of the turn.
@@ -33,12 +66,17 @@ record! {
         text "text": String;
         /// All text that was shown, in order.
         full_content "fullContent": String;
+        /// What the turn adds to the history, in order: calls, their results, the answer. Refused
+        /// calls, notices, boxes and void text are not in it.
+        messages "messages": Vec<TurnMessage>;
         /// The results of the calls, in order.
         tool_results "toolResults": Vec<ResultView>;
         /// Signatures of all calls that were refused, each once.
         blocked_signatures "blockedSignatures": Vec<String>;
         /// Tokens of all inferences.
         usage "usage": TokenUsage;
+        /// Tokens of all inferences, and those that tools reported.
+        total_usage "totalUsage": TokenUsage;
         /// Requests to the model, not counting retries.
         inferences "inferences": u32;
         /// The changes to the given history, so that the provider accepts it.
@@ -57,9 +95,11 @@ impl TurnResult {
             status: TurnStatus::Failed,
             text: String::new(),
             full_content: String::new(),
+            messages: Vec::new(),
             tool_results: Vec::new(),
             blocked_signatures: Vec::new(),
             usage: TokenUsage::default(),
+            total_usage: TokenUsage::default(),
             inferences: 0,
             repairs: Vec::new(),
             error: Some(failure),

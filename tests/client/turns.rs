@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use turnlock::json::Json;
+use turnlock::stream::Usage;
 use turnlock::tool::Dedupe;
 use turnlock::turn::{Mode, Policy};
 use turnlock_client::{Control, Model, Tool, TurnOptions, TurnResult, run_turn};
@@ -158,8 +159,16 @@ fn tool_of(name: &str, table: &Value, executed: Executed, dead: Dead) -> Tool {
 
 fn rust_tool(name: &str, schema: Value, table: Value, executed: Executed, dead: Dead) -> Tool {
     let said = name.to_owned();
-    Tool::new(name, name, schema, move |args: Value, _| {
+    Tool::new(name, name, schema, move |args: Value, context| {
         executed.lock().push(format!("{said} {}", canonical(&args)));
+        if let Some(usage) = table["spends"].as_object() {
+            let tokens = |name: &str| usage.get(name).and_then(Value::as_u64);
+            context.report_usage(Usage {
+                input_tokens: tokens("inputTokens"),
+                output_tokens: tokens("outputTokens"),
+                ..Usage::default()
+            });
+        }
         let starts =
             executed.lock().iter().filter(|one| one.starts_with(&format!("{said} "))).count();
         let (table, dead) = (table.clone(), dead.clone());
@@ -291,11 +300,13 @@ pub fn met(
     site::check_requests(requests, &expect["requests"])?;
     let Some(result) = result else { return Ok(()) };
     let result = serde_json::to_value(result).unwrap();
-    for key in ["status", "text"] {
+    for key in ["status", "text", "fullContent", "messages"] {
         same(key, expect.get(key), result[key].clone())?;
     }
-    for (key, want) in expect["usage"].as_object().into_iter().flatten() {
-        same(key, Some(want), result["usage"][key].clone())?;
+    for all in ["usage", "totalUsage"] {
+        for (key, want) in expect[all].as_object().into_iter().flatten() {
+            same(key, Some(want), result[all][key].clone())?;
+        }
     }
     let codes = result["repairs"].as_array().unwrap().iter().map(|one| one["code"].clone());
     same("repairs", expect.get("repairs"), codes.collect())

@@ -41,10 +41,11 @@ function toolOf({ defineTool, canonicalize }, name, tool, executed, die) {
     ...(tool.reuseMs && { reuseMs: tool.reuseMs }),
     ...(tool.needsApproval && { needsApproval: true }),
     ...(tool.action && { action: (args) => String(args[tool.action]) }),
-    execute(args, { signal }) {
+    execute(args, { signal, reportUsage }) {
       executed.push(`${name} ${canonicalize(JSON.stringify(args))}`)
       if (starts(executed, name) <= (tool.crashes ?? 0)) return die()
       if (tool.hangs) return late(signal)
+      if (tool.spends) reportUsage(tool.spends)
       if (tool.throws) throw new Error(tool.throws)
       if (tool.returnsText) return tool.returnsText.repeat.repeat(tool.returnsText.times)
       return tool.special ? special[tool.special]() : tool.returns
@@ -83,7 +84,8 @@ class Reduction {
 
   #result(result) {
     assert(Number.isFinite(result.durationMs) && result.durationMs >= 0, 'durationMs')
-    assert(this.#known.has(result.signature), 'a result without its call')
+    const call = `${result.name} ${this.canonical(result.args)}`
+    assert(this.#known.get(result.signature) === call, 'a result without its call')
     let line = `${result.toolCallId} ${result.status}`
     if ('result' in result && !result.truncated) {
       const told = ['blocked', 'skipped'].includes(result.status)
@@ -132,6 +134,8 @@ class Reduction {
         const rest = JSON.stringify(event.fullContent) + (blocked && ` blocked: ${blocked}`)
         return rest + (event.composed ? ' composed' : '')
       }
+      case 'tool_arguments':
+        return `${event.index} ${event.name} ${event.bytes}`
       case 'cancelled':
         return JSON.stringify(event.reason)
       case 'error':
@@ -206,14 +210,20 @@ function met(expect, { lines, executed, result, requests }) {
   }
   checkRequests(requests, expect.requests ?? [])
   if (!result) return
-  for (const key of ['status', 'text']) {
+  for (const key of ['status', 'text', 'fullContent']) {
     assert(
       !(key in expect) || result[key] === expect[key],
       `${key}: ${JSON.stringify(result[key])}`,
     )
   }
-  for (const [key, value] of Object.entries(expect.usage ?? {})) {
-    assert(result.usage[key] === value, `usage: ${JSON.stringify(result.usage)}`)
+  for (const all of ['usage', 'totalUsage']) {
+    for (const [key, value] of Object.entries(expect[all] ?? {})) {
+      assert(result[all][key] === value, `${all}: ${JSON.stringify(result[all])}`)
+    }
+  }
+  if (expect.messages) {
+    const [got, wanted] = [result.messages, expect.messages].map((one) => JSON.stringify(one))
+    assert(got === wanted, `messages: ${got}`)
   }
   if (expect.repairs) {
     const codes = result.repairs.map((repair) => repair.code)

@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 use crate::common::Random;
 use crate::sim::Sim;
+use turnlock::Dialect;
+use turnlock::message::{History, HistoryOptions};
 
 pub fn invariants(sim: &Sim<'_>) {
     let terminal = ["complete", "paused", "cancelled", "error"];
@@ -139,6 +141,38 @@ pub fn random_scenario(random: &mut Random) -> Value {
     })
 }
 
+/// What the turn adds to the history, and a next question behind it, need no repair in any dialect.
+pub fn continues(scenario: &Value, result: &Value) -> Result<(), String> {
+    let repairs = |history: &[Value], dialect| {
+        let text = Value::from(history).to_string();
+        let mut read = History::new(HistoryOptions::new(dialect));
+        read.append_text(&text).unwrap();
+        let mut codes: Vec<_> = read.repairs().iter().map(|one| one.code.to_string()).collect();
+        codes.sort();
+        codes
+    };
+    let ask = json!({ "role": "user", "content": "go" });
+    let given = match &scenario["messages"] {
+        Value::Null => vec![ask.clone()],
+        messages => messages.as_array().unwrap().clone(),
+    };
+    let added = result["messages"].as_array().unwrap();
+    let Some(last) = added.last() else { return Ok(()) };
+    // A turn that was stopped has calls and no answer, which some templates cannot say.
+    let answered = last["role"] == "assistant";
+    let next = if answered { vec![ask] } else { Vec::new() };
+    let history = [given.as_slice(), added.as_slice(), next.as_slice()].concat();
+    for dialect in Dialect::ALL {
+        let before = repairs(&given, dialect);
+        let behind = repairs(&history, dialect);
+        // A history that is repaired itself is not the turn's.
+        if before.is_empty() && !behind.is_empty() {
+            return Err(format!("{}: {behind:?} of {}", dialect.name(), json!(history)));
+        }
+    }
+    Ok(())
+}
+
 /// Rules that hold in every run, under every fault.
 pub fn rules(sim: &Sim<'_>) {
     let policy = |key: &str| sim.scenario["policy"][key].as_u64().unwrap();
@@ -169,6 +203,7 @@ pub fn rules(sim: &Sim<'_>) {
     assert_eq!(calls, ids("tool_results", "toolResults", "toolCallId"));
     let distinct: BTreeSet<_> = calls.iter().collect();
     assert_eq!(distinct.len(), calls.len(), "two outcomes under one key");
+    continues(sim.scenario, result).unwrap();
     // What was shown is what the result holds.
     let said = |event: &Value| {
         event["chunk"].as_str().filter(|_| event["type"] == "text").map(str::to_owned)

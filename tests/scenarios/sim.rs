@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::{Value, json};
 use turnlock::Next;
 use turnlock::json::Json;
+use turnlock::stream::Usage;
 use turnlock::turn::{Effect, Input, RestoreOptions, Turn, TurnOptions, Verdict};
 
 use crate::common::Random;
@@ -263,7 +264,17 @@ impl<'a> Sim<'a> {
             return;
         }
         let Some(settled) = settled(tool) else { return };
-        self.lanes.push(VecDeque::from([Input::ToolSettled { call, settled }]));
+        let spent = tool["spends"].as_object().map(|usage| {
+            let tokens = |name: &str| usage.get(name).and_then(Value::as_u64);
+            let usage = Usage {
+                input_tokens: tokens("inputTokens"),
+                output_tokens: tokens("outputTokens"),
+                ..Usage::default()
+            };
+            Input::ToolUsage { call, usage }
+        });
+        let settled = Input::ToolSettled { call, settled };
+        self.lanes.push(spent.into_iter().chain([settled]).collect());
     }
 
     pub fn event(&mut self, event: &turnlock::turn::Event) {

@@ -132,7 +132,7 @@ impl<M: Asks> Perform<M> for Asked<M> {
                 max_result_bytes,
                 args,
             } => {
-                let report = self.inputs.clone();
+                let (report, spend) = (self.inputs.clone(), self.inputs.clone());
                 let context = ToolContext {
                     request_id: self.request_id.clone(),
                     tool_batch_id,
@@ -141,6 +141,7 @@ impl<M: Asks> Perform<M> for Asked<M> {
                     project_id: self.project_id.clone(),
                     signal: Signal::default(),
                     report: Arc::new(move |text| progress(&report, call, &text)),
+                    spend: Arc::new(move |usage| spend.tell(Input::ToolUsage { call, usage })),
                 };
                 let signal = context.signal.clone();
                 let settling = self.settling(call, &name, args, context);

@@ -51,13 +51,16 @@ export function bundleTool(options: BundleToolOptions): Tool & { readonly name: 
     timeoutMs: timeoutMs ?? budget.seconds * 1000 + 5000,
     // The bundle applies its own cap; metadata and matrix may exceed it.
     maxResultBytes: Math.max(65_536, 4 * limits.max_bytes),
-    async execute(args: unknown, { signal, report }): Promise<EvidenceBundle> {
+    async execute(args: unknown, context): Promise<EvidenceBundle> {
+      const { signal, report, reportUsage } = context
       const running = runBundle({
         ...{ ...bundle, signal },
         replicate: (context) => replicate(args, context),
       })
       for await (const event of running) report?.(progress(event))
-      return running.result
+      const result = await running.result
+      if (result.meta.usage) reportUsage?.(result.meta.usage)
+      return result
     },
   })
   return { name, ...tool }

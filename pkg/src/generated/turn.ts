@@ -234,6 +234,19 @@ export type TurnEventKind =
       /** The progress data. */
       data: unknown
     }
+  /**
+   * The arguments of a call are arriving: another 256 bytes of them are there. Whether the call
+   * will run is not decided yet.
+   */
+  | {
+      type: 'tool_arguments'
+      /** The place of the call in its response, from 0, as the provider counts. */
+      index: number
+      /** The tool. */
+      name: string
+      /** Bytes of the arguments so far. */
+      bytes: number
+    }
   /** The results of these calls, in the same order. */
   | {
       type: 'tool_results'
@@ -314,6 +327,8 @@ export interface ToolResult {
   toolCallId: string
   /** The tool. */
   name: string
+  /** The arguments of the call. */
+  args: unknown
   /** How the call ended. */
   status: ToolStatus
   /** The value that the tool returned. */
@@ -369,12 +384,19 @@ export interface TurnResult {
   text: string
   /** All text that was shown, in order. */
   fullContent: string
+  /**
+   * What the turn adds to the history, in order: calls, their results, the answer. Refused calls,
+   * notices, boxes and void text are not in it.
+   */
+  messages: TurnMessage[]
   /** The results of the calls, in order. */
   toolResults: ToolResult[]
   /** Signatures of all calls that were refused, each once. */
   blockedSignatures: string[]
   /** Tokens of all inferences. */
   usage: Usage
+  /** Tokens of all inferences, and those that tools reported. */
+  totalUsage: Usage
   /** Requests to the model, not counting retries. */
   inferences: number
   /** The changes to the given history, so that the provider accepts it. */
@@ -392,6 +414,37 @@ export interface TurnResult {
  * - `failed`: It could not go on.
  */
 export type TurnStatus = 'complete' | 'paused' | 'cancelled' | 'failed'
+
+/** A message that a turn adds to the history, in the core's own shape. */
+export interface TurnMessage {
+  /** Who speaks. */
+  role: 'assistant' | 'tool'
+  /**
+   * The text of the assistant, which may be empty beside calls; or the result of a call: its text,
+   * or its JSON, or why there is none.
+   */
+  content: string
+  /** The calls of the assistant that were executed or got an earlier outcome. */
+  toolCalls?: MessageCall[]
+  /** The call that a result belongs to. */
+  toolCallId?: string
+  /** The tool of the result. */
+  name?: string
+  /** Whether the result is a failure. */
+  isError?: true
+}
+
+/** A call in a message. */
+export interface MessageCall {
+  /**
+   * The provider's id. If the history or an earlier message has it already, a number is appended.
+   */
+  id: string
+  /** The tool. */
+  name: string
+  /** The arguments. */
+  args: unknown
+}
 
 interface TraceEventMembers {
   /** The id of the turn. */

@@ -200,8 +200,12 @@ impl Journal {
                 self.gathering.held.push_back(effect);
             }
             Effect::Emit(event) => {
-                let quiet =
-                    matches!(event.kind, EventKind::Text { .. } | EventKind::Reasoning { .. });
+                let quiet = matches!(
+                    event.kind,
+                    EventKind::Text { .. }
+                        | EventKind::Reasoning { .. }
+                        | EventKind::ToolArguments { .. }
+                );
                 if quiet && self.keep.events == 0 {
                     if self.ours && self.flight.is_none() && self.gathering.held.is_empty() {
                         self.shown = event.seq;

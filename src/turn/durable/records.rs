@@ -106,6 +106,7 @@ pub(super) fn batch(calling: &Calling) -> String {
         "cycle": number(place.cycle),
         "approved": Json::from(place.is_approved),
         "elsewhere": Json::from(place.elsewhere),
+        "shown": Json::integer(u64::try_from(place.shown).unwrap_or(u64::MAX)),
         "text": Json::from(exchange.text.clone()),
         "reasoning": Json::Array(exchange.reasoning.iter().map(reasoning).collect()),
         "calls": Json::Array(calling.listed().map(call).collect()),
@@ -155,6 +156,7 @@ pub(super) fn read_batch(text: &str, project: Option<&str>) -> Option<Calling> {
         id: 0,
         is_approved: json.get("approved")?.as_bool()?,
         elsewhere: json.get("elsewhere")?.as_bool()?,
+        shown: usize::try_from(json.get("shown")?.as_u64()?).ok()?,
     };
     Some(Calling::stored(calls, exchange, place))
 }

@@ -71,6 +71,7 @@ pub(super) fn text(turn: &Machine, journal: &Journal, epoch: u64) -> String {
         "toolsMs": Json::integer(progress.tools_ms),
         "shown": Json::from(progress.shown.clone()),
         "usage": progress.usage.to_json(),
+        "toolUsage": progress.tool_usage.to_json(),
         "phase": phase,
     }
     .to_text()
@@ -90,8 +91,15 @@ impl KeptState {
         let point = POINTS.iter().find_map(|one| (one.0 == name).then_some(one.1))?;
         let phase = json.get("phase")?;
         let small = |key: &str| u32::try_from(phase.get(key)?.as_u64()?).ok();
-        let usage = json.get("usage")?;
-        let tokens = |key: &str| usage.get(key).and_then(Json::as_u64);
+        let usage = |key: &str| {
+            let tokens = |own: &str| json.get(key)?.get(own)?.as_u64();
+            Usage {
+                input_tokens: tokens("inputTokens"),
+                output_tokens: tokens("outputTokens"),
+                cached_input_tokens: tokens("cachedInputTokens"),
+                reasoning_tokens: tokens("reasoningTokens"),
+            }
+        };
         Some(Self {
             status: text(&json, "status")?,
             reason: text(&json, "reason").unwrap_or_default(),
@@ -109,12 +117,8 @@ impl KeptState {
                 calls: number("calls")?,
                 tools_ms: long("toolsMs")?,
                 shown: text(&json, "shown")?,
-                usage: Usage {
-                    input_tokens: tokens("inputTokens"),
-                    output_tokens: tokens("outputTokens"),
-                    cached_input_tokens: tokens("cachedInputTokens"),
-                    reasoning_tokens: tokens("reasoningTokens"),
-                },
+                usage: usage("usage"),
+                tool_usage: usage("toolUsage"),
                 phase: Phase::restored(
                     PhaseName::parse(phase.get("name")?.as_str()?)?,
                     (small("inferences")?, small("executed")?),

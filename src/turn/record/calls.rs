@@ -14,7 +14,7 @@ use crate::json::Json;
 use crate::limits;
 use crate::signature::hex;
 use crate::store;
-use crate::stream::{self, Response};
+use crate::stream::{self, Response, Usage};
 use crate::tool::CallView;
 use crate::tool::{Call, CallBatch, Fate, Need, Outcome, Refusal, Settled, Terms, Verdict};
 
@@ -39,6 +39,8 @@ pub(crate) struct Place {
     pub(crate) is_approved: bool,
     /// A refused call would run in a tool phase. The action phase uses this after the batch.
     pub(crate) elsewhere: bool,
+    /// Bytes of text that the turn had shown with the calls.
+    pub(crate) shown: usize,
 }
 
 /// Calls before they run.
@@ -197,6 +199,13 @@ impl Calling {
         record.emit(EventKind::ToolProgress { tool_call_id, name, data });
     }
 
+    /// Counts tokens that a running call has used.
+    pub(crate) fn spend(&self, call: u32, usage: Usage, record: &mut Record) {
+        if self.batch.running().any(|one| one.number() == call) {
+            record.progress.tool_usage.add(usage);
+        }
+    }
+
     /// Ends the checks, or cancels the calls whose time is over.
     pub(crate) fn time_out(&mut self, record: &mut Record) {
         if !self.batch.is_judged() {
@@ -281,7 +290,7 @@ impl Calling {
         self.waiting().map(|call| call.view().clone()).collect()
     }
 
-    fn settled(&self) -> impl Iterator<Item = (&Call, &Outcome, u64)> {
+    pub(super) fn settled(&self) -> impl Iterator<Item = (&Call, &Outcome, u64)> {
         self.listed().filter_map(|call| {
             let (outcome, duration_ms) = call.outcome()?;
             Some((call, outcome, duration_ms))
@@ -303,6 +312,7 @@ impl Calling {
         self.settled().map(|(call, outcome, duration_ms)| ResultView {
             tool_call_id: call.view().id.clone(),
             name: call.view().name.clone(),
+            args: call.view().args.clone(),
             signature: call.view().signature.clone(),
             outcome: outcome.clone(),
             duration_ms,
@@ -388,7 +398,8 @@ impl Record {
 impl Place {
     fn of(progress: &Progress) -> Self {
         let (phase, cycle) = (progress.phase.name(), progress.cycle);
-        Self { phase, cycle, id: 0, is_approved: false, elsewhere: false }
+        let shown = progress.shown.len();
+        Self { phase, cycle, id: 0, is_approved: false, elsewhere: false, shown }
     }
 }
 

@@ -126,14 +126,18 @@ impl Record {
             End::Failed(failure) => self.emit(EventKind::error(failure.clone())),
             End::Complete | End::Paused(_) => {}
         }
+        let mut total = self.progress.usage;
+        total.add(self.progress.tool_usage);
         let result = TurnResult {
             request_id: Arc::clone(&self.options.request_id),
             status: end.status(),
             text: self.progress.phase.text().to_owned(),
             full_content: self.progress.shown.clone(),
+            messages: self.messages(),
             tool_results: self.closed.iter().flat_map(Calling::results).collect(),
             blocked_signatures: self.blocked.clone(),
             usage: self.progress.usage.into(),
+            total_usage: total.into(),
             inferences: self.progress.inferences,
             repairs: self.conversation.repairs().to_vec(),
             error: match end {

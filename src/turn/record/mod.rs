@@ -4,6 +4,7 @@
 
 mod calls;
 mod emit;
+mod messages;
 mod outcomes;
 
 pub(super) use calls::{Calling, Place, reuse_key};
