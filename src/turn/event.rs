@@ -47,8 +47,11 @@ cases! {
     pub enum EventKind as "TurnEventKind" {
         /// A phase begins, or continues in a resumed turn.
         PhaseStart "phase_start" {
-            /// Whether the phase continues. Discard the text of its unfinished inference.
+            /// Whether the phase continues in a resumed turn.
             resumed "resumed?": bool,
+            /// The inference that was interrupted is made again: its `text` and `reasoning` events,
+            /// those with this `seq` or a later one before this event, are void.
+            void_from "voidFrom?": Option<u64>,
         }
         /// A phase ends; another one or the end of the turn follows.
         PhaseEnd "phase_end" {}
@@ -117,7 +120,9 @@ cases! {
         }
         /// Terminal: the turn has answered.
         Complete "complete", "done" = true {
-            /// All text shown in this turn, in order.
+            /// The answer: the text of the last inference of the last phase that had any.
+            text "text": String,
+            /// All text shown in this turn that still stands, in order.
             full_content "fullContent": String,
             /// Tokens of all inferences.
             usage "usage": TokenUsage,

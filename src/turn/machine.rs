@@ -175,7 +175,7 @@ impl Machine {
         match (input, &mut self.state) {
             (Input::Start, State::Idle) => {
                 record.start();
-                record.phase_started(false);
+                record.phase_started();
                 self.ask();
             }
             (Input::Checked { call, verdict }, State::Calling(calling)) => {
@@ -230,7 +230,7 @@ impl Machine {
         let Entry { at, calling, approvals } = entry;
         self.record.start();
         if at.is_ok() && at != Ok(Point::Action) {
-            self.record.phase_started(true);
+            self.record.phase_resumed(at == Ok(Point::Ask));
         }
         if let Some(mut calling) = calling {
             match at {

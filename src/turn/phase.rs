@@ -20,6 +20,8 @@ pub(super) struct Phase {
     last_chance: bool,
     /// Text shown in this phase.
     text: String,
+    /// Where in `text` the answer begins, now and when the current inference began.
+    answer_at: (usize, usize),
     /// Length of `text` in bytes when the current inference began.
     asked_at: usize,
     /// Text of the current inference was shown.
@@ -57,6 +59,7 @@ impl Phase {
             frozen: false,
             last_chance: false,
             text: String::new(),
+            answer_at: (0, 0),
             asked_at: 0,
             spoke: false,
             writing: Vec::new(),
@@ -97,14 +100,19 @@ impl Phase {
         self.last_chance
     }
 
-    /// The text shown in this phase.
+    /// The answer: the text of the tool phase, or of the last inference that had any.
     pub(super) fn text(&self) -> &str {
-        &self.text
+        self.text.get(self.answer_at.0..).unwrap_or_default()
     }
 
-    /// The text without that of the current inference: a repeated inference starts anew.
+    /// The answer without the current inference: a repeated inference starts anew.
     pub(super) fn settled_text(&self) -> &str {
-        self.text.get(..self.asked_at).unwrap_or_default()
+        self.text.get(self.answer_at.1..self.asked_at).unwrap_or_default()
+    }
+
+    /// Bytes of text that the current inference has shown.
+    pub(super) fn unsettled(&self) -> usize {
+        self.text.len().saturating_sub(self.asked_at)
     }
 
     /// The number of executions left.
@@ -173,6 +181,7 @@ impl Phase {
     pub(super) fn ask(&mut self) {
         self.inferences += 1;
         self.asked_at = self.text.len();
+        self.answer_at.1 = self.answer_at.0;
         self.spoke = false;
         self.writing.clear();
     }
@@ -185,11 +194,8 @@ impl Phase {
     pub(super) fn show(&mut self, delta: Delta) -> Option<EventKind> {
         match delta {
             Delta::Text(chunk) if !self.frozen && !chunk.is_empty() => {
-                if self.name == PhaseName::Unified && !self.spoke {
-                    // The answer is the text of the last inference that has text, so earlier text
-                    // is dropped.
-                    self.text.clear();
-                    self.asked_at = 0;
+                if self.name != PhaseName::Tool && !self.spoke {
+                    self.answer_at.0 = self.text.len();
                 }
                 self.spoke = true;
                 self.text.push_str(&chunk);
@@ -282,7 +288,7 @@ impl Phase {
     }
 
     fn has_text(&self) -> bool {
-        !self.text.trim().is_empty()
+        !self.text().trim().is_empty()
     }
 }
 

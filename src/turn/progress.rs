@@ -12,6 +12,8 @@ use crate::stream::Usage;
 pub(super) struct Progress {
     /// The number of the last event.
     pub(super) seq: u64,
+    /// The number of the first event that the current inference could have; 0 before the first.
+    pub(super) asked_seq: u64,
     /// `toolBatchId` of the last batch.
     pub(super) batch: u32,
     /// Number of judged batches, including those without an accepted call.
@@ -35,6 +37,7 @@ impl Progress {
     pub(super) fn new(phase: PhaseName) -> Self {
         Self {
             seq: 0,
+            asked_seq: 0,
             batch: 0,
             judged: 0,
             cycle: 1,

@@ -62,9 +62,10 @@ record! {
         request_id "requestId": Arc<str>;
         /// How the turn ended.
         status "status": TurnStatus;
-        /// The answer: the text of the last action phase, or of the plain stream.
+        /// The answer: the text of the last inference of the last phase that had any.
         text "text": String;
-        /// All text that was shown, in order.
+        /// All text that was shown and still stands, in order. Text of an inference that a resume
+        /// made again does not.
         full_content "fullContent": String;
         /// What the turn adds to the history, in order: calls, their results, the answer. Refused
         /// calls, notices, boxes and void text are not in it.

@@ -24,6 +24,8 @@ struct Legs<'a> {
     known: BTreeMap<String, String>,
     /// Calls that wait for an approval: id → signature.
     waits: BTreeMap<String, String>,
+    /// The `text` and `reasoning` of all legs that stand: what the events say, and where.
+    stands: Vec<(u64, Option<String>)>,
     count: u64,
 }
 
@@ -39,6 +41,7 @@ pub fn play(scenario: &Value, dialect: &str, seed: Option<u64>) -> Result<(), St
         executed: Vec::new(),
         known: BTreeMap::new(),
         waits: BTreeMap::new(),
+        stands: Vec::new(),
         count: 0,
     };
     let first = json!({ "run": true, "facts": scenario["facts"], "expect": scenario["expect"] });
@@ -131,6 +134,22 @@ impl Legs<'_> {
             for call in event["toolCalls"].as_array().unwrap() {
                 let signature = call["signature"].as_str().unwrap().to_owned();
                 self.waits.insert(call["id"].as_str().unwrap().to_owned(), signature);
+            }
+        }
+        for event in &sim.events {
+            let seq = event["seq"].as_u64().unwrap();
+            if let Some(from) = event["voidFrom"].as_u64() {
+                self.stands.retain(|one| one.0 < from);
+            }
+            let chunk = event["chunk"].as_str().filter(|_| event["type"] == "text");
+            self.stands.push((seq, chunk.map(str::to_owned)));
+        }
+        if let Some(result) = sim.result.as_ref().filter(|_| leg["requestId"].is_null())
+            && (result["status"] == "complete" || result["status"] == "paused")
+        {
+            let stands: String = self.stands.iter().filter_map(|one| one.1.clone()).collect();
+            if result["fullContent"] != stands {
+                return unmet("fullContent", &json!(stands), &result["fullContent"]);
             }
         }
         if leg.get("cancel").is_some() {

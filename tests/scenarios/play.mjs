@@ -318,6 +318,7 @@ async function playLegs({ turnlock, model, asked }, scenario) {
   const executed = []
   const waits = new Map()
   const known = new Map()
+  let stands = []
   const first = { run: true, facts: scenario.facts, expect: scenario.expect }
   for (const [at, leg] of [first, ...scenario.legs].entries()) {
     skew += leg.later ?? 0
@@ -385,6 +386,14 @@ async function playLegs({ turnlock, model, asked }, scenario) {
         reduction.take(event)
         if (event.type !== 'approval_required') continue
         for (const { id, signature } of event.toolCalls) waits.set(id, signature)
+      }
+      for (const event of events) {
+        if (event.voidFrom) stands = stands.filter(({ seq }) => seq < event.voidFrom)
+        if (event.type === 'text') stands.push(event)
+      }
+      if (!leg.requestId && ['complete', 'paused'].includes(result?.status)) {
+        const said = stands.map(({ chunk }) => chunk).join('')
+        assert(said === result.fullContent, `fullContent: ${result.fullContent}, not ${said}`)
       }
       const requests = (await asked()).slice(before)
       const ran = executed.slice(started)

@@ -197,8 +197,13 @@ export type TurnEventKind =
   /** A phase begins, or continues in a resumed turn. */
   | {
       type: 'phase_start'
-      /** Whether the phase continues. Discard the text of its unfinished inference. */
+      /** Whether the phase continues in a resumed turn. */
       resumed?: true
+      /**
+       * The inference that was interrupted is made again: its `text` and `reasoning` events, those
+       * with this `seq` or a later one before this event, are void.
+       */
+      voidFrom?: number
     }
   /** A phase ends; another one or the end of the turn follows. */
   | {
@@ -283,7 +288,9 @@ export type TurnEventKind =
   | {
       type: 'complete'
       done: true
-      /** All text shown in this turn, in order. */
+      /** The answer: the text of the last inference of the last phase that had any. */
+      text: string
+      /** All text shown in this turn that still stands, in order. */
       fullContent: string
       /** Tokens of all inferences. */
       usage: Usage
@@ -380,9 +387,12 @@ export interface TurnResult {
   requestId: string
   /** How the turn ended. */
   status: TurnStatus
-  /** The answer: the text of the last action phase, or of the plain stream. */
+  /** The answer: the text of the last inference of the last phase that had any. */
   text: string
-  /** All text that was shown, in order. */
+  /**
+   * All text that was shown and still stands, in order. Text of an inference that a resume made
+   * again does not.
+   */
   fullContent: string
   /**
    * What the turn adds to the history, in order: calls, their results, the answer. Refused calls,

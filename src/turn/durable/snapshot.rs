@@ -29,6 +29,8 @@ pub(super) struct KeptState {
     pub(super) lease_ms: u64,
     pub(super) keeps_text: bool,
     pub(super) kept_events: (u64, u64),
+    /// Bytes of `progress.shown` that the current inference has shown.
+    pub(super) unsettled: usize,
     pub(super) progress: Progress,
 }
 
@@ -51,6 +53,7 @@ pub(super) fn text(turn: &Machine, journal: &Journal, epoch: u64) -> String {
         "lastChance": Json::from(phase.is_last_chance()),
         "text": Json::from(phase.settled_text().to_owned()),
         "whole": Json::from(phase.text().to_owned()),
+        "unsettled": Json::integer(u64::try_from(phase.unsettled()).unwrap_or(u64::MAX)),
     };
     object! {
         "v": Json::integer(FORMAT),
@@ -61,6 +64,7 @@ pub(super) fn text(turn: &Machine, journal: &Journal, epoch: u64) -> String {
         "leaseMs": Json::integer(journal.keep().lease_ms),
         "keepsText": Json::from(journal.keep().events > 0),
         "seq": Json::integer(progress.seq),
+        "askedSeq": Json::integer(progress.asked_seq),
         "toolBatchId": number(progress.batch),
         "decided": number(progress.judged),
         "keptEvents": Json::integer(events),
@@ -108,8 +112,10 @@ impl KeptState {
             lease_ms: long("leaseMs")?,
             keeps_text: json.get("keepsText")?.as_bool()?,
             kept_events: (long("keptEvents")?, long("keptBytes")?),
+            unsettled: usize::try_from(phase.get("unsettled")?.as_u64()?).ok()?,
             progress: Progress {
                 seq: long("seq")?,
+                asked_seq: long("askedSeq")?,
                 batch: number("toolBatchId")?,
                 judged: number("decided")?,
                 cycle: number("cycle")?,

@@ -42,9 +42,16 @@ impl Record {
         }));
     }
 
-    pub(crate) fn phase_started(&mut self, resumed: bool) {
+    pub(crate) fn phase_started(&mut self) {
         self.trace(TraceEventKind::PhaseStart {});
-        self.emit(EventKind::PhaseStart { resumed });
+        self.emit(EventKind::PhaseStart { resumed: false, void_from: None });
+    }
+
+    /// `again`: its last inference is made again.
+    pub(crate) fn phase_resumed(&mut self, again: bool) {
+        self.trace(TraceEventKind::PhaseStart {});
+        let void_from = Some(self.progress.asked_seq).filter(|seq| again && *seq > 0);
+        self.emit(EventKind::PhaseStart { resumed: true, void_from });
     }
 
     pub(crate) fn phase_ended(&mut self) {
@@ -106,6 +113,7 @@ impl Record {
 
     pub(crate) fn emit_complete(&mut self, composed: bool) {
         self.emit(EventKind::Complete {
+            text: self.progress.phase.text().to_owned(),
             full_content: self.progress.shown.clone(),
             usage: self.progress.usage.into(),
             blocked: self.blocked.clone(),

@@ -39,6 +39,8 @@ pub(super) struct Record {
     blocked: Vec<String>,
     /// The judged batches that have ended, in order.
     closed: Vec<Calling>,
+    /// Text that a resume has made void, and the `seq` of the event that says so.
+    void: (u64, String),
     /// The host wants a pause.
     pause: bool,
     /// The effects that the host has not polled yet.
@@ -60,6 +62,7 @@ impl Record {
             ledger: Ledger::default(),
             blocked: Vec::new(),
             closed: Vec::new(),
+            void: (0, String::new()),
             pause: false,
             effects: VecDeque::new(),
             options,
@@ -93,6 +96,13 @@ impl Record {
         self.progress = progress;
     }
 
+    /// Makes the text void that was shown behind the first `settled` bytes: its inference is made
+    /// again. The next event says so.
+    pub(super) fn void(&mut self, settled: usize) {
+        let shown = &mut self.progress.shown;
+        self.void = (self.progress.seq + 1, shown.split_off(shown.floor_char_boundary(settled)));
+    }
+
     pub(super) fn closed(&self) -> &[Calling] {
         &self.closed
     }
@@ -115,7 +125,7 @@ impl Record {
     /// Begins a phase.
     pub(super) fn begin_phase(&mut self, name: PhaseName) {
         self.progress.phase = Phase::new(name);
-        self.phase_started(false);
+        self.phase_started();
     }
 
     /// Begins the tool phase of the next cycle.
@@ -127,6 +137,7 @@ impl Record {
     /// Begins the next inference of the phase.
     pub(super) fn count_inference(&mut self) {
         self.progress.inferences += 1;
+        self.progress.asked_seq = self.progress.seq + 1;
         self.progress.phase.ask();
     }
 
@@ -172,6 +183,10 @@ impl Record {
     pub(super) fn retract(&mut self, seq: u64, bytes: usize) {
         self.progress.phase.retract(bytes);
         retract(&mut self.progress.shown, bytes);
+        if seq < self.void.0 {
+            // Nobody was told that it is void.
+            self.progress.shown.push_str(&self.void.1);
+        }
         self.progress.seq = seq;
     }
 
