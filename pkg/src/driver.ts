@@ -24,6 +24,7 @@ export interface Host<Result, Trace> {
   turn?: string
   requestId: string
   projectId: string | null
+  conversationId?: string | undefined
   onEvent(event: TurnEvent): void
   /** Resolves when the readers have caught up; `undefined` if they are not behind. */
   room(): Promise<void> | undefined
@@ -89,10 +90,12 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
   readonly #unwatch: (() => void) | undefined
   /** The projectId of the turn itself. A host that resumes the turn need not know it. */
   #projectId: string | null
+  #conversationId: string | undefined
 
   constructor(host: Host<Result, Trace>, kind: Kind<G>, options: object) {
     this.#host = host
     this.#projectId = host.projectId
+    this.#conversationId = host.conversationId
     const bytes = encode(JSON.stringify(options))
     this.#loop = new Loop(
       kind.part,
@@ -126,13 +129,19 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
   #say([phase, toolBatchId, seq, chunk]: Text): void {
     const { requestId } = this.#host
     const projectId = this.#projectId
-    this.#host.onEvent({ type: 'text', phase, requestId, projectId, toolBatchId, seq, chunk })
+    const conversation = this.#conversationId
+    this.#host.onEvent({
+      ...{ type: 'text', phase, requestId, projectId },
+      ...(conversation !== undefined && { conversationId: conversation }),
+      ...{ toolBatchId, seq, chunk },
+    })
   }
 
   #perform(effect: Effect<Result, Trace>): void {
     switch (effect.type) {
       case 'emit':
         this.#projectId = effect.event.projectId
+        this.#conversationId = effect.event.conversationId
         return this.#host.onEvent(effect.event)
       case 'fetch':
         return void this.#fetch(effect.inference, effect.attempt, effect.request)
@@ -266,6 +275,7 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
     const context: ToolContext = {
       ...{ signal: controller.signal, requestId, toolBatchId, toolCallId, idempotencyKey },
       projectId: this.#projectId,
+      conversationId: this.#conversationId,
       report: (data) => this.#report(id, data),
       reportUsage: (usage) => this.send({ type: 'tool_usage', call: id, usage }),
     }

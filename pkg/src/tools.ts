@@ -19,6 +19,7 @@ export interface ToolContext {
   /** The same whenever this call is started again; pass it to the service that does the work. */
   idempotencyKey: string
   projectId: string | null
+  conversationId?: string | undefined
   /** Reports progress in a `tool_progress` event with this data, at most 64 KiB of JSON. */
   report(data: unknown): void
   /**

@@ -20,6 +20,8 @@ envelope! {
         request_id "requestId": Arc<str>;
         /// The host's project, if the host set one.
         project_id "projectId": Option<Arc<str>>;
+        /// The id of the conversation, if the host set one.
+        conversation_id "conversationId?": Option<Arc<str>>;
         /// The number of the last batch of tool calls; 0 before the first.
         tool_batch_id "toolBatchId": u32;
         /// The number of the event in the turn, from 1. It has no gaps unless the turn was resumed
@@ -204,8 +206,8 @@ impl Event {
     /// Makes an event without a project, and before any batch of tool calls.
     #[must_use]
     pub fn new(phase: PhaseName, request_id: &str, seq: u64, kind: EventKind) -> Self {
-        let request_id = request_id.into();
-        Self { phase, request_id, project_id: None, tool_batch_id: 0, seq, kind }
+        let (request_id, project_id, conversation_id) = (request_id.into(), None, None);
+        Self { phase, request_id, project_id, conversation_id, tool_batch_id: 0, seq, kind }
     }
 
     /// Returns the text of a `text` event.
@@ -260,6 +262,10 @@ impl Event {
         match &self.project_id {
             Some(id) => write_string(id, out),
             None => out.push_str("null"),
+        }
+        if let Some(id) = &self.conversation_id {
+            out.push_str(",\"conversationId\":");
+            write_string(id, out);
         }
         out.push_str(&format!(
             ",\"toolBatchId\":{},\"seq\":{},\"chunk\":",

@@ -21,6 +21,8 @@ pub(super) struct Progress {
     /// The number of the current cycle, from 1.
     pub(super) cycle: u32,
     pub(super) inferences: u32,
+    /// Elements of the history that the thread of a model has.
+    pub(super) heard: usize,
     /// Calls received.
     pub(super) calls: u32,
     /// Milliseconds that all batches of tools took together.
@@ -42,6 +44,7 @@ impl Progress {
             judged: 0,
             cycle: 1,
             inferences: 0,
+            heard: 0,
             calls: 0,
             tools_ms: 0,
             shown: String::new(),

@@ -77,6 +77,8 @@ impl Context {
 pub(super) struct Conversation {
     dialect: Dialect,
     history: message::History<'static>,
+    /// The thread of a model that keeps the conversation.
+    thread: Option<String>,
     repairs: Vec<message::Repair>,
     /// The number of elements of the given history.
     given: usize,
@@ -90,12 +92,17 @@ pub(super) struct Conversation {
 
 impl Conversation {
     pub(super) fn new(options: &mut TurnOptions) -> Result<Self, Error> {
-        let mut history = message::History::new(message::HistoryOptions::new(options.dialect));
+        let rules = message::HistoryOptions::new(options.dialect);
+        let conversation = options.conversation_id.as_deref();
+        let thread = conversation.filter(|_| options.strategy == message::Strategy::Thread);
+        let thread = thread.map(|id| message::thread_id(id, None)).transpose()?;
+        let mut history = message::History::new(rules.strategy(options.strategy));
         let given = options.messages.len();
         // Moved, not copied: the history is held only here.
         history.append(std::mem::take(&mut options.messages))?;
         Ok(Self {
             dialect: options.dialect,
+            thread,
             repairs: history.repairs(),
             given,
             history,
@@ -148,7 +155,22 @@ impl Conversation {
         let tools: Vec<_> = tools.into_iter().map(ToolDeclaration::from).collect();
         let prompt =
             Prompt { messages, system: given, added_system: &system, tools: &tools, choice };
-        provider::request(self.dialect, (options.model.as_ref(), &options.body), prompt, None)
+        let thread = self.thread.clone().map(|id| ("threadId", id.into()));
+        provider::request(self.dialect, (options.model.as_ref(), &options.body), prompt, thread)
+    }
+
+    /// The number of elements that the last request had without its instruction.
+    pub(super) fn elements(&self) -> usize {
+        self.history.elements()
+    }
+
+    /// The thread of the model has the first elements.
+    pub(super) fn heard(&mut self, elements: usize) {
+        self.history.has(elements);
+    }
+
+    pub(super) fn is_thread(&self) -> bool {
+        self.thread.is_some()
     }
 
     /// Returns the history with the context, and with an instruction for this request only.

@@ -60,6 +60,8 @@ record! {
     pub struct TurnResult as "TurnResult" {
         /// The id of the turn.
         request_id "requestId": Arc<str>;
+        /// The id of the conversation, if the host set one.
+        conversation_id "conversationId?": Option<Arc<str>>;
         /// How the turn ended.
         status "status": TurnStatus;
         /// The answer: the text of the last inference of the last phase that had any.
@@ -93,6 +95,7 @@ impl TurnResult {
     pub fn failed(request_id: impl Into<Arc<str>>, failure: Failure) -> Self {
         Self {
             request_id: request_id.into(),
+            conversation_id: None,
             status: TurnStatus::Failed,
             text: String::new(),
             full_content: String::new(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use turnlock::json::Json;
+use turnlock::message::Strategy;
 use turnlock::stream::Usage;
 use turnlock::tool::Dedupe;
 use turnlock::turn::{Mode, Policy};
@@ -96,7 +97,15 @@ pub fn given(scenario: &Value, model: Model) -> TurnOptions {
         Value::Null => json!([{ "role": "user", "content": "go" }]),
         messages => messages.clone(),
     };
+    let threads = scenario["strategy"] == "thread";
+    let model = if threads { model.threads() } else { model };
     let mut options = TurnOptions::new(model, messages).request_id("request-1");
+    if let Some(conversation) = scenario["conversationId"].as_str() {
+        options = options.conversation_id(conversation);
+    }
+    if threads {
+        options = options.strategy(Strategy::Thread);
+    }
     if let Some(project) = scenario["projectId"].as_str() {
         options = options.project_id(project);
     }
@@ -264,6 +273,7 @@ fn invariants(scenario: &Value, events: &[Value]) -> Result<(), String> {
         let fits = event["seq"].as_u64() == Some(at as u64 + 1)
             && event["requestId"] == "request-1"
             && event["projectId"] == scenario["projectId"]
+            && event["conversationId"] == scenario["conversationId"]
             && ends
             && (order(event) >= last || kind == "phase_start");
         if !fits {

@@ -71,7 +71,7 @@ impl Legs<'_> {
         if leg.get("run").is_some() {
             return (all, key);
         }
-        for own in ["mode", "policy", "messages", "projectId"] {
+        for own in ["mode", "policy", "messages", "projectId", "conversationId", "strategy"] {
             all.as_object_mut().unwrap().remove(own);
         }
         let mut kept = self.store.read(self.now, &key).unwrap_or_default();

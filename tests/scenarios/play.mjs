@@ -19,7 +19,7 @@ function assert(fact, what) {
 const starts = (executed, name) => executed.filter((one) => one.startsWith(`${name} `)).length
 
 /** A tool that behaves as the table says; `die` ends the simulated process. */
-function toolOf({ defineTool, canonicalize }, name, tool, executed, die) {
+function toolOf({ defineTool, canonicalize }, conversationId, name, tool, executed, die) {
   const special = {
     undefined: () => undefined,
     cycle: () => {
@@ -41,7 +41,8 @@ function toolOf({ defineTool, canonicalize }, name, tool, executed, die) {
     ...(tool.reuseMs && { reuseMs: tool.reuseMs }),
     ...(tool.needsApproval && { needsApproval: true }),
     ...(tool.action && { action: (args) => String(args[tool.action]) }),
-    execute(args, { signal, reportUsage }) {
+    execute(args, { signal, reportUsage, conversationId: told }) {
+      assert(told === conversationId, 'conversationId of the context')
       executed.push(`${name} ${canonicalize(JSON.stringify(args))}`)
       if (starts(executed, name) <= (tool.crashes ?? 0)) return die()
       if (tool.hangs) return late(signal)
@@ -165,6 +166,7 @@ function invariants(scenario, events) {
     assert(event.seq === at + 1, 'seq')
     assert(event.requestId === 'request-1', 'requestId')
     assert(event.projectId === (scenario.projectId ?? null), 'projectId')
+    assert(event.conversationId === scenario.conversationId, 'conversationId')
     assert(
       TERMINAL.includes(event.type) === (at === events.length - 1),
       'one terminal event, the last',
@@ -257,10 +259,11 @@ export async function playScenario({ turnlock, url, session, dialect }, scenario
     maxRetries: scenario.maxRetries ?? 0,
     ...(scenario.model.some((entry) => entry.then === 'cut') && { fetch: fetchUpToTheCut }),
   }
-  const model =
+  const http =
     dialect === 'anthropic'
       ? turnlock.anthropic(options)
       : turnlock.openaiChat({ ...options, dialect })
+  const model = scenario.strategy === 'thread' ? { ...http, threads: true } : http
   const asked = async () => (await fetch(`${url}/s/${session}/requests`)).json()
   const play = scenario.store ? playLegs : playOnce
   await play({ turnlock, model, asked }, scenario)
@@ -268,7 +271,10 @@ export async function playScenario({ turnlock, url, session, dialect }, scenario
   // Whatever the history was, every request is one that the provider takes.
   for (const { body } of requests) {
     if (!Array.isArray(body?.messages)) continue
-    const violations = turnlock.diagnose(body.messages, { dialect })
+    // A thread that goes on has its beginning already.
+    const violations = turnlock
+      .diagnose(body.messages, { dialect })
+      .filter(({ code }) => !body.threadId || code !== 'MSG_LIST_EMPTY')
     assert(violations.length === 0, `refused: ${JSON.stringify({ violations, body })}`)
   }
   // A turn that is cancelled at once may end before its request has left.
@@ -283,12 +289,17 @@ export async function playScenario({ turnlock, url, session, dialect }, scenario
 const given = (scenario) => ({
   ...{ requestId: 'request-1', projectId: scenario.projectId ?? null },
   messages: scenario.messages ?? [{ role: 'user', content: 'go' }],
+  ...(scenario.conversationId && { conversationId: scenario.conversationId }),
+  ...(scenario.strategy && { strategy: scenario.strategy }),
   ...(scenario.mode && { mode: scenario.mode }),
   ...(scenario.policy && { policy: scenario.policy }),
 })
 
 function toolsOf(turnlock, scenario, executed, die) {
-  const of = ([name, tool]) => [name, toolOf(turnlock, name, tool, executed, die)]
+  const of = ([name, tool]) => [
+    name,
+    toolOf(turnlock, scenario.conversationId, name, tool, executed, die),
+  ]
   return Object.fromEntries(Object.entries(scenario.tools ?? {}).map(of))
 }
 

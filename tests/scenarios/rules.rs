@@ -22,6 +22,7 @@ pub fn invariants(sim: &Sim<'_>) {
         assert_eq!(event["seq"].as_u64(), Some(i as u64 + 1));
         assert_eq!(event["requestId"], "request-1");
         assert_eq!(event["projectId"], sim.scenario["projectId"]);
+        assert_eq!(event["conversationId"], sim.scenario["conversationId"]);
         let ends = terminal.contains(&event["type"].as_str().unwrap());
         assert_eq!(ends, i + 1 == sim.events.len(), "one terminal event, the last");
         let phase = order(event["phase"].as_str().unwrap());

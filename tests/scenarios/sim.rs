@@ -69,7 +69,8 @@ pub fn options(scenario: &Value, dialect: &str) -> Value {
     };
     json!({ "dialect": dialect, "mode": scenario["mode"], "policy": scenario["policy"],
             "messages": messages, "tools": tools, "requestId": "request-1",
-            "projectId": scenario["projectId"], "secret": "00112233445566778899aabbccddeeff",
+            "projectId": scenario["projectId"], "conversationId": scenario["conversationId"],
+            "strategy": scenario["strategy"], "secret": "00112233445566778899aabbccddeeff",
             "maxRetries": scenario["maxRetries"].as_u64().unwrap_or(0), "trace": true })
 }
 

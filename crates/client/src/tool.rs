@@ -74,6 +74,8 @@ pub struct ToolContext {
     pub idempotency_key: String,
     /// The project of the turn.
     pub project_id: Option<Arc<str>>,
+    /// The conversation of the turn.
+    pub conversation_id: Option<Arc<str>>,
     pub(crate) signal: Signal,
     pub(crate) report: Arc<Dyn![Fn(String)]>,
     pub(crate) spend: Arc<Dyn![Fn(Usage)]>,

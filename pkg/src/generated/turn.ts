@@ -9,6 +9,7 @@ import type {
   FailureDetails,
   FinishReason,
   Repair,
+  Strategy,
   ToolError,
   ToolSpec,
   ToolStatus,
@@ -45,8 +46,18 @@ export interface TurnOptions {
   requestId?: string | undefined
   /** Part of every signature. */
   projectId?: string | undefined
-  /** The id of the conversation, which is stored with the turn. */
+  /**
+   * The id of the conversation: in events, trace events, the context of tools, the result and the
+   * store.
+   */
   conversationId?: string | undefined
+  /**
+   * `thread`: the model keeps the conversation, so a request has only what its thread lacks, with
+   * the `threadId` that is made of `conversationId`, and results are boxes in system messages,
+   * whatever `policy.resultsAs` says. Otherwise `reconstruct`.
+   * @defaultValue "reconstruct"
+   */
+  strategy?: Strategy | undefined
   /**
    * Randomness of the host, at least 32 characters, for boxes, keys and jitter.
    * @defaultValue ""
@@ -170,6 +181,8 @@ interface TurnEventMembers {
   requestId: string
   /** The host's project, if the host set one. */
   projectId: string | null
+  /** The id of the conversation, if the host set one. */
+  conversationId?: string
   /** The number of the last batch of tool calls; 0 before the first. */
   toolBatchId: number
   /**
@@ -385,6 +398,8 @@ export interface ResumePoint {
 export interface TurnResult {
   /** The id of the turn. */
   requestId: string
+  /** The id of the conversation, if the host set one. */
+  conversationId?: string
   /** How the turn ended. */
   status: TurnStatus
   /** The answer: the text of the last inference of the last phase that had any. */
@@ -461,6 +476,8 @@ interface TraceEventMembers {
   requestId: string
   /** The host's project, if the host set one. */
   projectId: string | null
+  /** The id of the conversation, if the host set one. */
+  conversationId?: string
   /** Milliseconds since the turn began. */
   atMs: number
   /** Where in the turn it happened. */
@@ -567,8 +584,18 @@ export interface RunTurnOptions {
   requestId?: string | undefined
   /** Part of every signature. */
   projectId?: string | null | undefined
-  /** The id of the conversation, which is stored with the turn. */
+  /**
+   * The id of the conversation: in events, trace events, the context of tools, the result and the
+   * store.
+   */
   conversationId?: string | undefined
+  /**
+   * `thread`: the model keeps the conversation, so a request has only what its thread lacks, with
+   * the `threadId` that is made of `conversationId`, and results are boxes in system messages,
+   * whatever `policy.resultsAs` says. Otherwise `reconstruct`.
+   * @defaultValue "reconstruct"
+   */
+  strategy?: Strategy | undefined
   /**
    * Stores the turn, so that it can be resumed, cancelled and followed from elsewhere. Events are
    * delivered after they are stored. A `requestId` that the store knows ends with `turn.conflict`.

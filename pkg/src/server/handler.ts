@@ -186,7 +186,9 @@ class Exchange<S extends Session> {
       ...given('conversationId', body.text('conversationId', 256)),
       policy: mode === 'unified' ? (policy ?? {}) : await this.#policyOf(body.object('policy')),
     }
-    const prepared = prepare ? await prepare(messages, session, this.#request) : messages
+    const { requestId, conversationId } = options
+    const about = { requestId, ...given('conversationId', conversationId) }
+    const prepared = prepare ? await prepare(messages, session, this.#request, about) : messages
     const common = await this.#common(session)
     return this.#run(session, common.store, () => {
       try {

@@ -34,6 +34,7 @@ import type { ToolSpec } from '../../dist/generated/common.js'
 import type { HistoryOptions } from '../../dist/generated/history.js'
 import type {
   AnthropicOptions,
+  CustomModelOptions,
   HttpModelOptions,
   OpenAIChatOptions,
 } from '../../dist/generated/models.js'
@@ -80,6 +81,7 @@ export const TURN_OPTIONS: Partial<TurnOptions> = {
   requestId: undefined,
   projectId: undefined,
   conversationId: undefined,
+  strategy: undefined,
   secret: undefined,
   maxRetries: undefined,
   trace: undefined,
@@ -286,6 +288,7 @@ export const RUN_TURN_OPTIONS: Partial<RunTurnOptions> = {
   requestId: undefined,
   projectId: undefined,
   conversationId: undefined,
+  strategy: undefined,
   store: undefined,
   tenant: undefined,
   keep: undefined,
@@ -328,6 +331,8 @@ export const HTTP_MODEL_OPTIONS: Partial<HttpModelOptions> = {
   maxRetries: undefined,
   body: undefined,
 }
+
+export const CUSTOM_MODEL_OPTIONS: Partial<CustomModelOptions> = { threads: undefined }
 
 export const OPEN_AI_CHAT_OPTIONS: Partial<OpenAIChatOptions> = {
   apiKey: undefined,

@@ -1,6 +1,7 @@
 //! The stored state of a turn: everything that its records do not contain.
 //!
-//! Hosts read its members `status`, `seq`, `leaseMs` and `keepsText` (`pkg/src/kept.ts`).
+//! Hosts read its members `status`, `seq`, `leaseMs` and `keepsText` (`pkg/src/kept.ts`), and may
+//! list turns by its `conversationId`.
 
 use super::super::event::PhaseName;
 use super::super::machine::Machine;
@@ -71,6 +72,10 @@ pub(super) fn text(turn: &Machine, journal: &Journal, epoch: u64) -> String {
         "keptBytes": Json::integer(bytes),
         "cycle": number(progress.cycle),
         "inferences": number(progress.inferences),
+        "heard": Json::integer(u64::try_from(progress.heard).unwrap_or(u64::MAX)),
+        "conversationId": turn.record().options().conversation_id.clone().map_or(Json::Null, |id| {
+            Json::string(id.to_string())
+        }),
         "calls": number(progress.calls),
         "toolsMs": Json::integer(progress.tools_ms),
         "shown": Json::from(progress.shown.clone()),
@@ -120,6 +125,7 @@ impl KeptState {
                 judged: number("decided")?,
                 cycle: number("cycle")?,
                 inferences: number("inferences")?,
+                heard: usize::try_from(long("heard")?).ok()?,
                 calls: number("calls")?,
                 tools_ms: long("toolsMs")?,
                 shown: text(&json, "shown")?,

@@ -240,7 +240,7 @@ impl Calling {
         for (call, outcome, _) in self.settled() {
             if is_boxed && call.is_outcome_given() {
                 record.conversation.add_result(call, outcome);
-            } else if is_boxed {
+            } else if is_boxed && call.is_replayed() {
                 record.conversation.add_notice(Refusal::Duplicate.notice(&[&call.view().name]));
             }
             answered.push(Answered { view: call.view().clone(), answer: outcome.for_model() });
@@ -391,7 +391,7 @@ impl Record {
 
     /// Whether the model receives results as boxes. Otherwise it receives the provider's messages.
     fn is_boxed(&self) -> bool {
-        self.progress.phase.is_boxed(&self.options.policy)
+        self.conversation.is_thread() || self.progress.phase.is_boxed(&self.options.policy)
     }
 }
 

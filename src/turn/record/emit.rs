@@ -36,6 +36,7 @@ impl Record {
             phase,
             request_id: Arc::clone(&self.options.request_id),
             project_id: self.options.project_id.clone(),
+            conversation_id: self.options.conversation_id.clone(),
             tool_batch_id: self.progress.batch,
             seq: self.progress.seq,
             kind,
@@ -138,6 +139,7 @@ impl Record {
         total.add(self.progress.tool_usage);
         let result = TurnResult {
             request_id: Arc::clone(&self.options.request_id),
+            conversation_id: self.options.conversation_id.clone(),
             status: end.status(),
             text: self.progress.phase.text().to_owned(),
             full_content: self.progress.shown.clone(),
@@ -165,6 +167,7 @@ impl Record {
         let event = TraceEvent {
             request_id: Arc::clone(&self.options.request_id),
             project_id: self.options.project_id.clone(),
+            conversation_id: self.options.conversation_id.clone(),
             at_ms: self.now.saturating_sub(self.started),
             details: TracePlace {
                 phase: self.progress.phase.name(),

@@ -94,6 +94,9 @@ impl Record {
     /// Restores the values that the batches do not contain.
     pub(super) fn restore(&mut self, progress: Progress) {
         self.progress = progress;
+        if self.progress.heard > 0 {
+            self.conversation.heard(self.progress.heard);
+        }
     }
 
     /// Makes the text void that was shown behind the first `settled` bytes: its inference is made
@@ -199,6 +202,10 @@ impl Record {
         let flags = self.conversation.flags(phase.offers_tools(policy));
         let template = prompt::template(phase, policy);
         self.trace_llm_call(response, template, flags);
+        if self.conversation.is_thread() {
+            self.progress.heard = self.conversation.elements();
+            self.conversation.heard(self.progress.heard);
+        }
     }
 
     /// What follows a response without calls.

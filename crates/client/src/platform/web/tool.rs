@@ -74,6 +74,9 @@ fn js_context(
     set("toolCallId", text(Some(&context.tool_call_id)))?;
     set("idempotencyKey", text(Some(&context.idempotency_key)))?;
     set("projectId", text(context.project_id.as_deref()))?;
+    if let Some(id) = context.conversation_id.as_deref() {
+        set("conversationId", id.into())?;
+    }
     set("report", report.as_ref().clone())?;
     set("reportUsage", spend.as_ref().clone())?;
     Ok(object.into())
