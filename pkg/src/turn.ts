@@ -85,6 +85,9 @@ const THREAD = 'reconstruct, or thread with a conversationId and a model that ke
 export function checkTurn(options: CoreOptions): void {
   checkValues(options, TURN_OPTIONS)
   const { messages, requestId, policy, keep, body, tools } = options
+  if (policy?.pauseAfterTools && !keep) {
+    throw wrong('policy.pauseAfterTools', 'a store: the turn is resumed from it')
+  }
   if (!isObject(body ?? {})) throw wrong('body', 'an object')
   if (!messages?.length) throw wrong('messages', 'at least one message')
   if (!requestId) throw wrong('requestId', 'a string that is not empty')

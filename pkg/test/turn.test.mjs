@@ -310,7 +310,7 @@ test('the events of a turn, however it ended, are a history', async () => {
       yield { type: 'finish', reason: 'tool_calls', raw: messages }
     })
   const ends = {
-    paused: { policy: { pauseAfterTools: true } },
+    paused: { policy: { pauseAfterTools: true }, store: memoryStore() },
     cancelled: { stopAt: 'tool_calls' },
     complete: {},
   }

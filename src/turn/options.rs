@@ -162,6 +162,12 @@ impl TurnOptions {
         if self.request_id.is_empty() {
             return Err(Error::option("requestId", "a string that is not empty"));
         }
+        if !resumed && self.policy.pause_after_tools && self.keep.is_none() {
+            return Err(Error::option(
+                "policy.pauseAfterTools",
+                "a store: the turn is resumed from it",
+            ));
+        }
         let named = self.conversation_id.as_ref().is_some_and(|id| !id.is_empty());
         if self.strategy == Strategy::TextOnly || (self.strategy == Strategy::Thread && !named) {
             return Err(Error::option("strategy", THREAD));

@@ -17,6 +17,7 @@ struct Legs<'a> {
     scenario: &'a Value,
     dialect: &'a str,
     seed: Option<u64>,
+    pause_at: Option<(u64, bool)>,
     store: Store,
     now: u64,
     asked: usize,
@@ -31,7 +32,18 @@ struct Legs<'a> {
 
 /// Plays the first run and every leg of `legs`.
 pub fn play(scenario: &Value, dialect: &str, seed: Option<u64>) -> Result<(), String> {
+    play_and_pause(scenario, dialect, seed, None)
+}
+
+/// As [`play`]; somebody elsewhere asks for a pause of the first run, see `Sim::pause_at`.
+pub fn play_and_pause(
+    scenario: &Value,
+    dialect: &str,
+    seed: Option<u64>,
+    pause_at: Option<(u64, bool)>,
+) -> Result<(), String> {
     let mut legs = Legs {
+        pause_at,
         scenario,
         dialect,
         seed,
@@ -116,6 +128,7 @@ impl Legs<'_> {
         sim.kept = Some((std::mem::replace(&mut self.store, Store::new("")), key.clone()));
         (sim.now, sim.asked) = (self.now, self.asked);
         sim.earlier.clone_from(&self.executed);
+        sim.pause_at = self.pause_at.take();
         sim.play();
         sim.replays();
         self.store = sim.kept.take().unwrap().0;

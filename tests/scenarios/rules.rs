@@ -126,7 +126,6 @@ pub fn random_scenario(random: &mut Random) -> Value {
             "freeze": (["auto", "first_call", "batch"][random.below(3)]),
             "actionTools": pick(random, &[json!([]), json!(["list"]), json!(["poll", "send"])]),
             "maxCycles": 1 + random.below(2), "maxSteps": 1 + random.below(5),
-            "pauseAfterTools": random.below(8) == 0,
             "resultsAs": (["system_box", "native"][random.below(2)]),
             "toolsTotalMs": 1 + random.below(200), "turnMs": 1 + random.below(300_000),
         },

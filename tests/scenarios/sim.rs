@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::{Value, json};
 use turnlock::Next;
 use turnlock::json::Json;
+use turnlock::store::{Answer, Commit};
 use turnlock::stream::Usage;
 use turnlock::turn::{Effect, Input, RestoreOptions, Turn, TurnOptions, Verdict};
 
@@ -43,6 +44,9 @@ pub struct Sim<'a> {
     /// Entries of the model that earlier legs have used, and executions of theirs.
     pub asked: usize,
     pub earlier: Vec<String>,
+    /// At this commit, somebody elsewhere asks for a pause: before it, or behind it, and then its
+    /// answer is lost.
+    pub pause_at: Option<(u64, bool)>,
     /// The process died.
     pub crashed: bool,
     /// Everything said to the machine, and everything that it answered.
@@ -74,6 +78,27 @@ pub fn options(scenario: &Value, dialect: &str) -> Value {
             "maxRetries": scenario["maxRetries"].as_u64().unwrap_or(0), "trace": true })
 }
 
+/// What `pauseTurn` does.
+fn ask_for_pause(store: &mut Store, now: u64, key: &str) {
+    let Some(kept) = store.read(now, key) else { return };
+    let mut state: Value = serde_json::from_str(kept["state"].as_str().unwrap()).unwrap();
+    if state["status"] != "running" || state["pause"].is_u64() {
+        return;
+    }
+    let revision = kept["revision"].as_u64().unwrap() + 1;
+    state["pause"] = json!(revision);
+    let commit = Commit {
+        owner: "somebody-elsewhere".to_owned(),
+        revision,
+        take_over: true,
+        open: true,
+        state: Some(state.to_string()),
+        ttl_ms: state["ttlMs"].as_u64().unwrap(),
+        ..Commit::default()
+    };
+    assert_eq!(store.commit(now, key, &commit).1, Answer::Kept);
+}
+
 impl<'a> Sim<'a> {
     pub fn new(scenario: &'a Value, dialect: &'a str, random: Option<Random>) -> Self {
         let options = options(scenario, dialect).to_string();
@@ -97,6 +122,7 @@ impl<'a> Sim<'a> {
             kept: None,
             asked: 0,
             earlier: Vec::new(),
+            pause_at: None,
             crashed: false,
             turn,
             until: None,
@@ -207,7 +233,17 @@ impl<'a> Sim<'a> {
             }
             Effect::Commit { attempt, commit } => {
                 let (store, key) = self.kept.as_mut().expect("a turn without a store");
+                let pause = self.pause_at.filter(|(at, _)| *at == commit.revision && attempt == 1);
+                if pause.is_some_and(|(_, behind)| !behind) {
+                    self.pause_at = None;
+                    ask_for_pause(store, self.now, key);
+                }
                 let (_, answer) = store.commit(self.now, key, &commit);
+                if pause.is_some_and(|(_, behind)| behind) {
+                    self.pause_at = None;
+                    ask_for_pause(store, self.now, key);
+                    return;
+                }
                 let revision = commit.revision;
                 self.lanes.push(VecDeque::from([Input::Stored { revision, attempt, answer }]));
             }

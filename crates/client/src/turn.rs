@@ -184,6 +184,10 @@ pub fn run_turn(options: TurnOptions) -> Result<RunningTurn, Error> {
         if turn.keep.is_some() {
             return Err(Error::option("keep", "a store with it"));
         }
+        if turn.policy.pause_after_tools {
+            let why = "false without a store: the turn is resumed from it";
+            return Err(Error::option("policy.pauseAfterTools", why));
+        }
         if host.tools.iter().any(Tool::may_need_approval) {
             let why = "one with a tool that needs approval: the turn is resumed from it";
             return Err(Error::option("store", why));

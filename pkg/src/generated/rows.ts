@@ -48,6 +48,8 @@ export const RESUME_TURN_OPTIONS: Rows = {
 
 export const CANCEL_TURN_OPTIONS: Rows = { requestId: 0, store: 0, tenant: 0, reason: 0 }
 
+export const PAUSE_TURN_OPTIONS: Rows = { requestId: 0, store: 0, tenant: 0 }
+
 export const FOLLOW_TURN_OPTIONS: Rows = { requestId: 0, store: 0, tenant: 0, after: 0, signal: 0 }
 
 export const CUSTOM_MODEL_OPTIONS: Rows = { threads: 0 }

@@ -674,6 +674,16 @@ export interface CancelTurnOptions {
   reason?: string | undefined
 }
 
+/** The options of `pauseTurn`. */
+export interface PauseTurnOptions {
+  /** The id of the turn. */
+  requestId: string
+  /** The store that has the turn. */
+  store: Store
+  /** The tenant that the turn belongs to. @defaultValue "" */
+  tenant?: string | undefined
+}
+
 /** The options of `followTurn`. */
 export interface FollowTurnOptions {
   /** The id of the turn. */

@@ -64,6 +64,7 @@ import type {
   CancelTurnOptions,
   FollowTurnOptions,
   Keep,
+  PauseTurnOptions,
   Policy,
   ResumeTurnOptions,
   RunTurnOptions,
@@ -317,6 +318,8 @@ export const CANCEL_TURN_OPTIONS: Partial<CancelTurnOptions> = {
   tenant: undefined,
   reason: undefined,
 }
+
+export const PAUSE_TURN_OPTIONS: Partial<PauseTurnOptions> = { tenant: undefined }
 
 export const FOLLOW_TURN_OPTIONS: Partial<FollowTurnOptions> = {
   tenant: undefined,

@@ -43,6 +43,12 @@ pub(super) fn stop_reason(state: &str) -> Option<String> {
     KeptState::read(state).filter(|state| state.status == "cancelled").map(|state| state.reason)
 }
 
+/// Returns the number of the commit by which somebody asked the owner of this epoch for a pause.
+pub(super) fn pause_of(state: &str, epoch: u64) -> Option<u64> {
+    let state = KeptState::read(state).filter(|state| state.epoch == epoch)?;
+    state.pause.filter(|_| state.status == "running")
+}
+
 pub(super) fn claim(key: &str) -> String {
     object! { "v": Json::integer(FORMAT), "key": Json::from(key.to_owned()) }.to_text()
 }

@@ -91,8 +91,8 @@ impl Durable {
         }
         let after = (kept.revision, progress.seq, state.kept_events);
         let keep = record.options().keep.clone();
-        self.journal = keep.map(|keep| Journal::new(keep, Some(after)));
         self.epoch = state.epoch + 1;
+        self.journal = keep.map(|keep| Journal::new(keep, self.epoch, Some(after)));
         record.restore(progress);
         if cancel.is_none() && point == Point::Ask {
             record.void(settled);

@@ -1,7 +1,8 @@
 //! The stored state of a turn: everything that its records do not contain.
 //!
-//! Hosts read its members `status`, `seq`, `leaseMs` and `keepsText` (`pkg/src/kept.ts`), and may
-//! list turns by its `conversationId`.
+//! Hosts read its members `status`, `seq`, `leaseMs`, `ttlMs` and `keepsText` (`pkg/src/kept.ts`), and
+//! may list turns by its `conversationId`. Who asks for a pause from elsewhere writes the state again
+//! with the member `pause` (`pkg/src/resume.ts`).
 
 use super::super::event::PhaseName;
 use super::super::machine::Machine;
@@ -28,6 +29,9 @@ pub(super) struct KeptState {
     pub(super) point: Point,
     pub(super) epoch: u64,
     pub(super) lease_ms: u64,
+    /// The number of the commit by which somebody asked for a pause. The rest of such a state is
+    /// that of the owner's last commit.
+    pub(super) pause: Option<u64>,
     pub(super) keeps_text: bool,
     pub(super) kept_events: (u64, u64),
     /// Bytes of `progress.shown` that the current inference has shown.
@@ -63,6 +67,7 @@ pub(super) fn text(turn: &Machine, journal: &Journal, epoch: u64) -> String {
         "point": Json::from(point),
         "epoch": Json::integer(epoch),
         "leaseMs": Json::integer(journal.keep().lease_ms),
+        "ttlMs": Json::integer(journal.keep().ttl_ms),
         "keepsText": Json::from(journal.keep().events > 0),
         "seq": Json::integer(progress.seq),
         "askedSeq": Json::integer(progress.asked_seq),
@@ -115,6 +120,7 @@ impl KeptState {
             point,
             epoch: long("epoch")?,
             lease_ms: long("leaseMs")?,
+            pause: long("pause"),
             keeps_text: json.get("keepsText")?.as_bool()?,
             kept_events: (long("keptEvents")?, long("keptBytes")?),
             unsettled: usize::try_from(phase.get("unsettled")?.as_u64()?).ok()?,

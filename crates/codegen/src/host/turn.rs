@@ -82,6 +82,16 @@ pub(super) fn tables() -> Vec<Table> {
             }
         },
         table! {
+            /// The options of `pauseTurn`.
+            "PauseTurnOptions" for "pauseTurn" {
+                /// The id of the turn.
+                requestId: "string" | required;
+                /// The store that has the turn.
+                store: "Store" | required;
+                tenant from "StoredAs" = "\"\"";
+            }
+        },
+        table! {
             /// The options of `followTurn`.
             "FollowTurnOptions" for "followTurn" {
                 /// The id of the turn.
