@@ -44,6 +44,10 @@ pub const RESPONSE_BYTES: usize = 32 * 1024 * 1024;
 /// on tools is 128.
 pub const CALLS_PER_RESPONSE: usize = 128;
 
+/// Tool calls, or open content blocks, that a stream decoder keeps apart. One more is an error of
+/// the stream.
+pub const STREAM_CALLS: usize = 1024;
+
 /// Bytes of a planner's tool request: 64 KiB. A request for two calls has a few hundred bytes.
 pub const REQUEST_BYTES: usize = 64 * 1024;
 

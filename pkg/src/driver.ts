@@ -9,8 +9,10 @@ import { encode, type LazyPart } from './core/instance.js'
 import { isTurnlockError, TurnlockError } from './errors.js'
 import { Loop } from './loop.js'
 import type { Model, ModelRequest, Sending } from './models/model.js'
+import { member, quietly } from './quietly.js'
 import { describe, serialize, threw, type SettledInput } from './serialize.js'
 import type { Commit, Store } from './stores/store.js'
+import { stringify } from './text.js'
 import type { Tool, ToolContext } from './tools.js'
 import type { Delta, PhaseName, TraceEvent, TurnEvent, TurnResult } from './types.js'
 
@@ -87,7 +89,7 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
   readonly #tools = new Map<number, AbortController>()
   /** The arguments of each call, as transformed by its validator. */
   readonly #checkedArgs = new Map<number, unknown>()
-  readonly #unwatch: (() => void) | undefined
+  #unwatch: (() => void) | undefined
   /** The projectId of the turn itself. A host that resumes the turn need not know it. */
   #projectId: string | null
   #conversationId: string | undefined
@@ -96,7 +98,7 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
     this.#host = host
     this.#projectId = host.projectId
     this.#conversationId = host.conversationId
-    const bytes = encode(JSON.stringify(options))
+    const bytes = encode(stringify(options))
     this.#loop = new Loop(
       kind.part,
       {
@@ -115,15 +117,18 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
     )
     const { keep } = options as { keep?: { owner: string } }
     // A new owner of the turn, for example one that cancels it, writes with another owner id.
-    this.#unwatch = host.store?.watch?.(host.turn ?? '', (owner) => {
-      if (owner !== undefined && owner !== keep?.owner) this.send({ type: 'verify' })
+    quietly(() => {
+      this.#unwatch = host.store?.watch?.(host.turn ?? '', (owner) => {
+        if (owner !== undefined && owner !== keep?.owner) this.send({ type: 'verify' })
+      })
     })
   }
 
   /** Sends an input to the core. */
   send(input: Record<string, unknown>): void {
     const bytes = encode(JSON.stringify(input))
-    this.#loop.tell((glue, handle) => glue.turn_handle(handle, this.#loop.now(), bytes))
+    const work = (glue: G, handle: number) => glue.turn_handle(handle, this.#loop.now(), bytes)
+    this.#loop.tell(work, input['type'] === 'cancel')
   }
 
   #say([phase, toolBatchId, seq, chunk]: Text): void {
@@ -159,12 +164,7 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
       case 'cancel_tool':
         return this.#tools.get(effect.call)?.abort(new DOMException(effect.reason, 'AbortError'))
       case 'trace':
-        try {
-          this.#host.onTrace?.(effect.event)
-        } catch {
-          // A trace listener that throws must not end a turn.
-        }
-        return
+        return quietly(() => this.#host.onTrace?.(effect.event))
       case 'done':
         this.#close()
         this.#host.onDone(effect.result)
@@ -342,11 +342,7 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
 
   #close(): void {
     this.#loop.close()
-    try {
-      this.#unwatch?.()
-    } catch {
-      // A turn ends even if its store cannot end the watch.
-    }
+    quietly(() => this.#unwatch?.())
     for (const controller of [...this.#requests.values(), ...this.#tools.values()]) {
       controller.abort()
     }
@@ -366,15 +362,24 @@ function retryAfter(headers: Headers): number | null {
   return Number.isNaN(wait) ? null : Math.min(Math.max(0, Math.ceil(wait)), Number.MAX_SAFE_INTEGER)
 }
 
+/** The beginning of a body. The rest is not read: it may have no end. */
 async function beginning(response: Response): Promise<string> {
+  const reader = response.body?.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
   try {
-    return (await response.text()).slice(0, FAILURE_BODY)
+    for (let read = await reader?.read(); read?.value; read = await reader?.read()) {
+      text += decoder.decode(read.value, { stream: true })
+      if (text.length >= FAILURE_BODY) break
+    }
+    void reader?.cancel().catch(() => {})
+    return text.slice(0, FAILURE_BODY)
   } catch {
     return ''
   }
 }
 
 function connectionFailure(error: unknown): string {
-  const cause = (error as { cause?: { code?: unknown } } | null)?.cause?.code
+  const cause = member(member(error, 'cause'), 'code')
   return `the connection to the model failed${typeof cause === 'string' ? ` (${cause})` : ''}`
 }

@@ -22,5 +22,9 @@ export class TurnlockError extends Error {
 
 /** Whether `error` is a {@link TurnlockError}; also across two copies of the package. */
 export function isTurnlockError(error: unknown): error is TurnlockError {
-  return error instanceof Error && error.name === 'TurnlockError' && 'code' in error
+  try {
+    return error instanceof Error && error.name === 'TurnlockError' && 'code' in error
+  } catch {
+    return false
+  }
 }

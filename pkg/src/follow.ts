@@ -5,6 +5,7 @@ import { FOLLOW_TURN_OPTIONS } from './generated/rows.js'
 import type { FollowTurnOptions } from './generated/turn.js'
 import { inTime, isAbandoned, stateOf, turnKey } from './kept.js'
 import { checkOptions } from './options.js'
+import { quietly } from './quietly.js'
 import { describe } from './serialize.js'
 import { checkStore, type Store } from './stores/store.js'
 import type { TurnEvent } from './types.js'
@@ -48,7 +49,12 @@ export function followTurn(options: FollowTurnOptions): FollowedTurn {
     [Symbol.asyncIterator]: () => read().events(),
     toReadableStream() {
       const reader = read()
-      return readable(reader.events(), () => reader.leave())
+      const events = reader.events()
+      return readable(events, () => {
+        reader.leave()
+        // It waits for nothing now, so that it ends its watch even if an event was not read.
+        void events.return()
+      })
     },
     toResponse(init = {}) {
       return eventResponse(this.toReadableStream(), init)
@@ -63,6 +69,8 @@ class Reader {
   readonly #signal: AbortSignal | undefined
   #last: TurnEvent | undefined
   #seq: number
+  /** Of the stored turn, once it was read. */
+  #leaseMs: number | undefined
   #left = false
   #changed = false
   #wake = () => {}
@@ -103,8 +111,8 @@ class Reader {
         : new TurnlockError('store.unavailable', describe(error))
       yield this.#error(code, message)
     } finally {
-      unwatch?.()
       this.#signal?.removeEventListener('abort', leave)
+      quietly(() => unwatch?.())
     }
   }
 
@@ -158,15 +166,28 @@ class Reader {
 
   /** Returns the end of the reading if no event will follow, `undefined` otherwise. */
   async #end(): Promise<TurnEvent | 'over' | undefined> {
+    if (await this.#isAlive()) return undefined
     const kept = await inTime(this.#store.read(this.#turn))
     if (!kept) return this.#error('turn.not_found', 'no such turn is kept')
-    if (stateOf(kept).status !== 'running') {
+    const { status, leaseMs } = stateOf(kept)
+    if (status !== 'running') {
       // The terminal event may have been stored since the last read.
       const groups = await inTime(this.#store.events(this.#turn, this.#seq, 1))
       return groups.length ? undefined : 'over'
     }
+    this.#leaseMs = leaseMs
     if (!isAbandoned(kept)) return undefined
     return this.#error('turn.interrupted', 'the owner of the turn is gone; resumeTurn goes on')
+  }
+
+  /**
+   * Whether a turn that was read before is written to. A turn that has ended since has an event
+   * that was not read yet, so its state need not be read again.
+   */
+  async #isAlive(): Promise<boolean> {
+    if (this.#leaseMs === undefined || !this.#store.idle) return false
+    const idleMs = await inTime(this.#store.idle(this.#turn))
+    return idleMs !== undefined && idleMs < this.#leaseMs
   }
 
   #pause(milliseconds: number): Promise<void> {

@@ -91,10 +91,6 @@ export function openHistory(options: HistoryOptions): GrowingHistory {
   const read: Repair[] = []
   const arranged: Repair[] = []
   let live = true
-  const free = () => {
-    live = false
-    part.callOn(on, (glue) => glue.history_free(handle))
-  }
   const kept: Kept = []
   const use = <T>(work: (glue: HistoryGlue) => T): T => {
     if (!live) throw new TurnlockError('core.stale_handle', 'the history was freed')
@@ -125,9 +121,12 @@ export function openHistory(options: HistoryOptions): GrowingHistory {
         },
       }
     },
-    free,
+    free() {
+      live = false
+      free()
+    },
   }
-  onceFreed(history, () => part.callOn(on, (glue) => glue.history_free(handle)))
+  const free = onceFreed(history, part, on, (glue) => glue.history_free(handle))
   return history
 }
 

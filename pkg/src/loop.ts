@@ -6,6 +6,7 @@
  */
 import { answer, type Core, type LazyPart, type Part } from './core/instance.js'
 import { isTurnlockError, TurnlockError } from './errors.js'
+import { describe } from './serialize.js'
 
 /** The functions of one kind of machine. */
 export interface Machine<G> {
@@ -80,10 +81,13 @@ export class Loop<E, G> {
     return this.#hooks.now?.() ?? performance.now()
   }
 
-  /** Sends an input and performs the resulting effects. */
-  tell(work: (glue: G, handle: number) => string): void {
+  /**
+   * Sends an input and performs the resulting effects. One that is `first` precedes those that wait
+   * for the part: what is cancelled before it can start does not start.
+   */
+  tell(work: (glue: G, handle: number) => string, first = false): void {
     if (this.#over) return
-    if (!this.#live) return void this.#early.push(work)
+    if (!this.#live) return void (first ? this.#early.unshift(work) : this.#early.push(work))
     const { part, core, handle } = this.#live
     let text: string
     try {
@@ -91,7 +95,7 @@ export class Loop<E, G> {
     } catch {
       return // A trap; `#fault` has notified the driver.
     }
-    if (text !== '') this.#queue.push(...(JSON.parse(text) as E[]))
+    if (text !== '') for (const effect of JSON.parse(text) as E[]) this.#queue.push(effect)
     this.#drain()
   }
 
@@ -160,4 +164,6 @@ export class Loop<E, G> {
 }
 
 const typed = (error: unknown): TurnlockError =>
-  isTurnlockError(error) ? error : new TurnlockError('core.fault', String(error), undefined, error)
+  isTurnlockError(error)
+    ? error
+    : new TurnlockError('core.fault', describe(error), undefined, error)

@@ -6,6 +6,7 @@ import type { CancelTurnOptions, PauseTurnOptions, ResumeTurnOptions } from './g
 import { eventsBehind, inTime, keepOptions, stateOf, turnKey, type KeptState } from './kept.js'
 import { modelOptions } from './models/model.js'
 import { checkOptions } from './options.js'
+import { randomHex } from './random.js'
 import { checkStore, type Kept, type Store } from './stores/store.js'
 import { checkModel, RunningTurn, tracer, wireTools, type CoreOptions, type Turn } from './turn.js'
 
@@ -106,7 +107,7 @@ export async function pauseTurn(
   const { requestId, store, tenant = '' } = options
   checkStore(store)
   const key = turnKey(tenant, requestId)
-  const { owner } = keepOptions(tenant)
+  const owner = randomHex(16)
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const kept = await inTime(store.read(key))
     if (!kept?.state) throw new TurnlockError('turn.not_found', 'no such turn is kept')

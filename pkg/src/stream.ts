@@ -1,7 +1,7 @@
 /** Decoders of provider streams. */
 import { answer } from './core/instance.js'
 import { stream as part } from './core/parts/stream.js'
-import { freed, onceFreed } from './finalize.js'
+import { onceFreed } from './finalize.js'
 import type { Delta, Dialect } from './types.js'
 
 /** Decodes one response. */
@@ -22,21 +22,19 @@ export function decodeStream(dialect: Dialect): DeltaDecoder {
   const on = part.core()
   const handle = Number(answer(part.callOn(on, (glue) => glue.stream_new(dialect))))
   let ended = false
-  const free = () => part.callOn(on, (glue) => glue.stream_free(handle))
-  const decoder: DeltaDecoder = {
-    feed: (bytes) =>
-      ended ? [] : deltas(part.callOn(on, (glue) => glue.stream_feed(handle, bytes))),
-    end() {
-      if (ended) return []
-      ended = true
-      freed(decoder)
-      const last = deltas(part.callOn(on, (glue) => glue.stream_end(handle)))
-      free()
-      return last
-    },
+  // Nothing here names the decoder, which would then never be collected.
+  const feed = (bytes: Uint8Array) =>
+    ended ? [] : deltas(part.callOn(on, (glue) => glue.stream_feed(handle, bytes)))
+  const end = () => {
+    if (ended) return []
+    ended = true
+    const last = deltas(part.callOn(on, (glue) => glue.stream_end(handle)))
+    free()
+    return last
   }
+  const decoder: DeltaDecoder = { feed, end }
   // A decoder that is dropped before its end must not leak the core's memory.
-  onceFreed(decoder, free)
+  const free = onceFreed(decoder, part, on, (glue) => glue.stream_free(handle))
   return decoder
 }
 

@@ -8,7 +8,9 @@ export function stringify(value: unknown): string {
     text = JSON.stringify(value)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new TurnlockError('json.not_serializable', `the value has no JSON: ${reason}`)
+    // The stack of this runtime is used up.
+    const code = error instanceof RangeError ? 'json.too_deep' : 'json.not_serializable'
+    throw new TurnlockError(code, `the value has no JSON: ${reason}`)
   }
   if (text === undefined) {
     throw new TurnlockError('json.not_serializable', `a ${typeof value} has no JSON`)

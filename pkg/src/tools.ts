@@ -3,9 +3,9 @@ import { TurnlockError } from './errors.js'
 import type { Dedupe } from './generated/common.js'
 import { TOOL_OPTIONS } from './generated/rows.js'
 import type { ToolOptions } from './generated/tools.js'
-import { Validator } from './json-schema.js'
 import { checkOptions } from './options.js'
 import type { Usage } from './types.js'
+import { validatorOf } from './validate.js'
 
 export type { ToolOptions }
 
@@ -144,33 +144,12 @@ function standard(schema: StandardSchema): (args: unknown) => Checked | Promise<
 }
 
 function jsonSchema(schema: unknown): (args: unknown) => Checked {
-  const validator = compile(schema)
+  const validate = validatorOf(schema)
   return (args) => {
-    const { valid, errors } = validator.validate(args)
+    const { valid, errors } = validate(args)
     if (valid) return { valid: true, args, action: null }
     const said = errors.map((error) => `${error.instanceLocation}: ${error.error}`)
     return { valid: false, errors: said.slice(0, 5).join('; ') }
-  }
-}
-
-const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
-
-/** Makes a validator of a JSON Schema. Throws if the schema is invalid. */
-export function compile(schema: unknown): Validator {
-  const wrong = (why: string) => new TurnlockError('tool.invalid_schema', `\`inputSchema\`: ${why}`)
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
-    throw wrong('expected a JSON Schema object or a Standard Schema')
-  }
-  const { type } = schema as { type?: unknown }
-  const types = type === undefined ? [] : Array.isArray(type) ? type : [type]
-  if (!types.every((one) => TYPES.includes(one as string))) throw wrong('`type` is no JSON type')
-  try {
-    const validator = new Validator(schema, '2020-12', false)
-    // Resolve references here, not in the middle of a turn.
-    validator.validate({})
-    return validator
-  } catch (error) {
-    throw wrong(error instanceof Error ? error.message : String(error))
   }
 }
 

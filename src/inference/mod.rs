@@ -202,6 +202,12 @@ impl Inference {
         if (200..300).contains(&status) {
             return Heard::default();
         }
+        // A request that is sent again elsewhere would take its key and the conversation there. A
+        // browser hides the status of a redirect, so that it is 0.
+        if matches!(status, 0 | 300..=399) {
+            let message = "the model's address redirects, which is not followed".to_owned();
+            return self.fail(now, Failure::new("model.redirected", message), None);
+        }
         let message = retry::status_message(status, body);
         let failure = Failure::new("model.status", message).with_status(status);
         let wait = retry_after_ms.unwrap_or_else(|| self.backoff_ms());

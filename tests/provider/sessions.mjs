@@ -100,7 +100,7 @@ async function play(request, log, name, script, told) {
   const query = new URL(request.url).searchParams
   const entry = entryOf(script, query, name, log.slice(0, n))
   if (!entry) return fail(404, `The script ${script} has no entry ${n}.`)
-  if (entry.status) return fail(entry.status, entry.message ?? 'scripted failure', waitOf(entry))
+  if (entry.status) return fail(entry.status, entry.message ?? 'scripted failure', headersOf(entry))
   const client = new Client(request.signal, kept)
   if (entry.then === 'stall_head') await client.gone
   const events = entry.events ?? wire.stream(entry, { n, body: kept.body })
@@ -140,10 +140,15 @@ function split(script) {
   return at < 0 ? ['', script] : [script.slice(0, at), script.slice(at + 1)]
 }
 
-/** Both headers, as OpenAI sends them: whole seconds, and the exact time. */
-function waitOf({ retryAfterMs: ms }) {
-  if (ms === undefined) return {}
-  return { 'retry-after': `${Math.ceil(ms / 1000)}`, 'retry-after-ms': `${ms}` }
+/** Whole seconds and the exact time to wait, as OpenAI sends them; where a redirect points. */
+function headersOf({ retryAfterMs: ms, location }) {
+  return {
+    ...(ms !== undefined && {
+      'retry-after': `${Math.ceil(ms / 1000)}`,
+      'retry-after-ms': `${ms}`,
+    }),
+    ...(location && { location }),
+  }
 }
 
 /** The one who asked: waits for the end, or leaves before it. */

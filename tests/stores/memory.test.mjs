@@ -36,6 +36,44 @@ test('memory: the turn that was over first makes room; with all open, a new one 
   for (const turn of ['a', 'd', 'e']) assert.equal((await store.read(turn)).open, true)
 })
 
+test('memory: a tenant that fills the store makes room itself, and first by what cannot be resumed', async () => {
+  const store = memoryStore({ maxTurns: 6 })
+  const key = (tenant, id) => JSON.stringify([tenant, id])
+  const state = (status) => JSON.stringify({ v: 1, status })
+  const write = (tenant, id, status, open = true) =>
+    store.commit(key(tenant, id), commitOf('o', 1, { state: state(status), open }))
+  const kept = async (tenant, ...ids) => {
+    const there = await Promise.all(ids.map((id) => store.read(key(tenant, id))))
+    return ids.filter((_, at) => there[at])
+  }
+  await write('small', 'p', 'paused')
+  for (const id of ['f1', 'f2', 'f3']) await write('big', id, 'failed')
+  await write('big', 'over', 'complete', false)
+  await write('big', 'runs', 'running')
+  await write('other', 'a', 'running')
+  assert.deepEqual(await kept('big', 'f1', 'f2', 'f3', 'over', 'runs'), ['f1', 'f2', 'f3', 'runs'])
+  await write('other', 'b', 'running')
+  assert.deepEqual(await kept('big', 'f1', 'f2', 'f3', 'runs'), ['f2', 'f3', 'runs'])
+  // Resumed, so that it is not at rest any longer.
+  await store.commit(key('big', 'f2'), commitOf('o', 2, { state: state('running') }))
+  await write('big', 'g', 'running')
+  assert.deepEqual(await kept('big', 'f2', 'f3', 'runs', 'g'), ['f2', 'runs', 'g'])
+  assert.deepEqual(await kept('small', 'p'), ['p'])
+  await write('other', 'c', 'running')
+  assert.deepEqual(await kept('small', 'p'), [])
+  await assert.rejects(write('other', 'd', 'running'), code('store.full'))
+})
+
+test('memory: characters are limited too', async () => {
+  const store = memoryStore({ maxCharacters: 1000 })
+  const big = { records: [['r', 'x'.repeat(400)]] }
+  for (const turn of ['a', 'b']) await store.commit(turn, commitOf('o', 1, big))
+  await assert.rejects(store.commit('c', commitOf('o', 1, big)), code('store.full'))
+  await store.commit('a', commitOf('o', 2, { open: false }))
+  assert.deepEqual(await store.commit('c', commitOf('o', 1, big)), { ok: true })
+  assert.equal(await store.read('a'), undefined)
+})
+
 test('memory: expired turns make room, wherever they are', async () => {
   let now = 0
   const store = memoryStore({ maxTurns: 100, now: () => now })
@@ -89,7 +127,9 @@ test('memory: 100 000 turns in flat memory', async () => {
 })
 
 test('memory: options are checked', () => {
-  for (const options of [{ maxTurns: 0 }, { maxTurns: 1.5 }, { maxReusable: '3' }]) {
+  for (const options of [
+    ...[{ maxTurns: 0 }, { maxTurns: 1.5 }, { maxReusable: '3' }, { maxCharacters: 0 }],
+  ]) {
     assert.throws(() => memoryStore(options), code('options.invalid'))
   }
 })

@@ -76,7 +76,7 @@ fn row(
 ) -> Result<String, String> {
     let value = check(&field.shape, field.range, seen, out)?;
     let is_dialect = matches!(&field.shape, Shape::Named(make) if make().name == "Dialect");
-    let expected = field.expected.or(is_dialect.then_some("a dialect"));
+    let expected = if is_dialect { Some("a dialect") } else { field.expected };
     let value = match (expected, field.required) {
         (None, false) => value,
         (None, true) => format!("{{ check: {value}, required: true }}"),

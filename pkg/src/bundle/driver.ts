@@ -8,6 +8,7 @@ import type { EvidenceGlue } from '../core/glue.js'
 import { answer, encode, LazyPart } from '../core/instance.js'
 import { Loop } from '../loop.js'
 import type { TurnlockError } from '../errors.js'
+import { member } from '../quietly.js'
 import { describe } from '../serialize.js'
 import { errorLine, strictJson } from './json.js'
 import type { ReplicateSchema } from './schema.js'
@@ -110,9 +111,12 @@ export class BundleDriver {
     // Whole milliseconds, so that a recording contains exactly what the core received.
     const at = Math.floor(this.#loop.now())
     const text = JSON.stringify(input)
-    if (this.#record) this.facts.push([at, text, data ?? null])
     const [bytes, own] = [encode(text), encode(data ?? '')]
-    this.#loop.tell((glue, handle) => glue.bundle_handle(handle, at, bytes, own))
+    const work = (glue: EvidenceGlue, handle: number) => {
+      if (this.#record) this.facts.push([at, text, data ?? null])
+      return glue.bundle_handle(handle, at, bytes, own)
+    }
+    this.#loop.tell(work, input['type'] === 'cancel')
   }
 
   #perform(effect: Effect): void {
@@ -152,8 +156,7 @@ export class BundleDriver {
       const verdict = await this.#host.schema.check(data)
       say('settled', { ...told, errors: verdict.errors }, strictJson(verdict.data))
     } catch (error) {
-      const { details } = (error ?? {}) as { details?: { usage?: ReportedUsage } }
-      const usage = told['usage'] ?? whole(details?.usage)
+      const usage = told['usage'] ?? whole(member(member(error, 'details'), 'usage'))
       say('settled', { ...told, usage, failed: errorLine(error, describe) })
     }
   }
@@ -166,8 +169,12 @@ export class BundleDriver {
 }
 
 /** Drops members that are not whole numbers of at least 0; their values count as unknown. */
-function whole(usage: ReportedUsage | undefined): ReportedUsage | null {
+function whole(usage: unknown): ReportedUsage | null {
   if (typeof usage !== 'object' || usage === null) return null
   const fits = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0
-  return Object.fromEntries(Object.entries(usage).filter(([, value]) => fits(value)))
+  try {
+    return Object.fromEntries(Object.entries(usage).filter(([, value]) => fits(value)))
+  } catch {
+    return null
+  }
 }

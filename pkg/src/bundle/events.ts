@@ -1,5 +1,6 @@
 /** Maps bundle events to the normalized names of an event manager. */
 import type { Method } from '../options.js'
+import { quietly } from '../quietly.js'
 import type { BundleEvent, BundleUsage } from './types.js'
 
 interface Source {
@@ -37,13 +38,4 @@ export function normalized(event: BundleEvent, manager: EventManager): void {
   if (event.type !== 'replicate_done' || !event.usage) return
   const { id, usage } = event
   quietly(() => manager.on_usage?.({ ...source, id, usage }))
-}
-
-/** Runs a listener and ignores its exceptions, because they must not end a bundle. */
-export function quietly(work: () => void): void {
-  try {
-    work()
-  } catch {
-    // Ignored, see above.
-  }
 }

@@ -1,5 +1,5 @@
 /** Host values as strict JSON. Values that `JSON.stringify` silently changes are rejected. */
-import { TurnlockError } from '../errors.js'
+import { isTurnlockError, TurnlockError } from '../errors.js'
 
 /** Maximum characters of one replicate's JSON. The core's limit is the same number of bytes. */
 export const REPLICATE_CHARS = 4 * 1024 * 1024
@@ -51,6 +51,6 @@ const wrong = (why: string) =>
 
 /** An error as one line of a replicate's `quality.errors`. */
 export function errorLine(error: unknown, describe: (error: unknown) => string): string {
-  const code = error instanceof TurnlockError ? `${error.code}: ` : ''
+  const code = isTurnlockError(error) ? `${error.code}: ` : ''
   return code + describe(error)
 }

@@ -1,6 +1,7 @@
 /** The schema of replicates, used for validation and for comparison in the core. */
 import { TurnlockError } from '../errors.js'
-import { compile, isStandard, type JsonSchema, type StandardSchema } from '../tools.js'
+import { isStandard, type JsonSchema, type StandardSchema } from '../tools.js'
+import { validatorOf } from '../validate.js'
 
 /** The result of a validation: the data, as transformed by the schema, and the errors. */
 export type Verdict = { data: unknown; errors: string[] }
@@ -29,11 +30,11 @@ export function replicateSchema(schema: unknown, jsonSchema?: JsonSchema): Repli
       check: standard(schema),
     }
   }
-  const validator = validatorOf(schema)
+  const validate = ofReplicates(schema)
   return {
     json: jsonSchema ?? (schema as JsonSchema),
     check(data) {
-      const { valid, errors } = validator.validate(data)
+      const { valid, errors } = validate(data)
       if (valid) return { data, errors: [] }
       const said = errors.map((one) => `${one.instanceLocation}: ${one.error}`)
       return { data, errors: said.slice(0, ERRORS) }
@@ -45,9 +46,9 @@ interface Described {
   jsonSchema?: Partial<Record<'input' | 'output', (options: { target: string }) => JsonSchema>>
 }
 
-function validatorOf(schema: unknown) {
+function ofReplicates(schema: unknown) {
   try {
-    return compile(schema)
+    return validatorOf(schema)
   } catch (error) {
     const why = error instanceof Error ? error.message.replace('`inputSchema`', '`schema`') : ''
     throw new TurnlockError('options.invalid', why)

@@ -8,7 +8,9 @@ import type { ChainGlue } from '../core/glue.js'
 import { encode, LazyPart } from '../core/instance.js'
 import type { TurnlockError } from '../errors.js'
 import { Loop } from '../loop.js'
+import { member } from '../quietly.js'
 import { describe } from '../serialize.js'
+import { stringify } from '../text.js'
 import type { ChainCache, ChainEvent, ChainResult } from './types.js'
 
 /** A callback, by its name in the core. It returns a value, or text piece by piece. */
@@ -39,7 +41,7 @@ export class ChainDriver {
 
   constructor(host: ChainHost, options: Record<string, unknown>) {
     this.#host = host
-    const bytes = encode(JSON.stringify(options))
+    const bytes = encode(stringify(options))
     this.#loop = new Loop(
       lazy,
       {
@@ -61,7 +63,9 @@ export class ChainDriver {
   /** Sends an input to the core. */
   send(input: Record<string, unknown>): void {
     const bytes = encode(JSON.stringify(input))
-    this.#loop.tell((glue, handle) => glue.chain_handle(handle, this.#loop.now(), bytes))
+    const work = (glue: ChainGlue, handle: number) =>
+      glue.chain_handle(handle, this.#loop.now(), bytes)
+    this.#loop.tell(work, input['type'] === 'cancel')
   }
 
   #perform(effect: Effect): void {
@@ -105,11 +109,11 @@ export class ChainDriver {
         say('returned', { value: JSON.stringify(made) ?? 'null', cost })
       }
     } catch (error) {
-      const { code, retryable } = (error ?? {}) as { code?: unknown; retryable?: unknown }
+      const code = member(error, 'code')
       say('failed', {
         code: typeof code === 'string' ? code : `${kind}.threw`,
         message: describe(error),
-        retryable: retryable !== false,
+        retryable: member(error, 'retryable') !== false,
         cost,
       })
     }

@@ -191,25 +191,30 @@ export async function init(from?: ModuleSource): Promise<void> {
     return
   }
   const { createInstance } = await import('../wasm/whole.js')
-  const given = typeof from === 'string' || from instanceof URL ? fetch(from) : from
-  const got: unknown = await given
-  const module = got instanceof WebAssembly.Module ? got : await compiled(got)
-  useWhole({ createInstance, module: () => module })
-}
-
-async function compiled(got: unknown): Promise<WebAssembly.Module> {
+  let module: WebAssembly.Module
   try {
-    const bytes = got instanceof Response ? await got.arrayBuffer() : (got as BufferSource)
-    return await WebAssembly.compile(bytes)
+    const given = await (typeof from === 'string' || from instanceof URL ? fetch(from) : from)
+    if (given instanceof Response && !given.ok) throw new Error(`status ${given.status}`)
+    module = await compiled(given)
+    if (!WebAssembly.Module.exports(module).some(({ name }) => name === 'turn_new')) {
+      throw new Error('this is not turnlock.wasm')
+    }
   } catch (error) {
     throw loadError(error)
   }
+  useWhole({ createInstance, module: () => module })
+}
+
+async function compiled(given: unknown): Promise<WebAssembly.Module> {
+  if (given instanceof WebAssembly.Module) return given
+  const bytes = given instanceof Response ? await given.arrayBuffer() : (given as BufferSource)
+  return WebAssembly.compile(bytes)
 }
 
 function loadError(error: unknown): TurnlockError {
   if (error instanceof TurnlockError) return error
   const hint =
-    "the core could not be compiled; a content security policy needs 'wasm-unsafe-eval' in script-src"
+    "the core could not be loaded; a content security policy needs 'wasm-unsafe-eval' in script-src"
   return new TurnlockError('core.load', `${hint} (${String(error)})`, undefined, error)
 }
 

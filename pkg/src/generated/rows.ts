@@ -263,7 +263,7 @@ export const RUN_CHAIN_OPTIONS: Rows = {
 
 export const PATTERN_STATS_OPTIONS: Rows = { state: 0, use: 0, enough: 0 }
 
-export const MEMORY_STORE_OPTIONS: Rows = { maxTurns: 0, maxReusable: 0, now: 0 }
+export const MEMORY_STORE_OPTIONS: Rows = { maxTurns: 0, maxCharacters: 0, maxReusable: 0, now: 0 }
 
 export const INDEXED_DB_STORE_OPTIONS: Rows = { name: 0, indexedDB: 0, openTimeoutMs: 0 }
 
@@ -287,6 +287,7 @@ export const SERVER_LIMITS: Rows = {
   messages: 0,
   resumesPerMinute: 0,
   turnsPerTenant: 0,
+  readersPerTurn: 0,
   keepAliveMs: 0,
 }
 
@@ -300,6 +301,7 @@ export const HANDLER_OPTIONS: Rows = {
   prepare: 0,
   keep: KEEP,
   cors: CORS_OPTIONS,
+  hosts: 0,
   limits: SERVER_LIMITS,
   basePath: 0,
   clientGone: 0,

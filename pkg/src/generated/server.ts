@@ -39,6 +39,13 @@ export interface HandlerOptions<S extends Session = Session> {
   keep?: Keep | undefined
   /** The origins that may call. */
   cors?: CorsOptions | undefined
+  /**
+   * The names under which the handler is called, such as `app.example` or `localhost:8080`; other
+   * names get 403 `host.denied`. A page of another site can make its own name lead to a server in
+   * the user's network (DNS rebinding), and is then of the same origin.
+   * @defaultValue all
+   */
+  hosts?: string[] | undefined
   /** Limits of requests and of running turns. */
   limits?: ServerLimits | undefined
   /** The path before those of the routes. @defaultValue "/api/chat" */
@@ -117,6 +124,11 @@ export interface ServerLimits {
   resumesPerMinute?: number | undefined
   /** Maximum concurrent turns of one tenant, per handler instance. From 1. @defaultValue 32 */
   turnsPerTenant?: number | undefined
+  /**
+   * Maximum concurrent readers of the events of one turn, per handler instance. From 1.
+   * @defaultValue 32
+   */
+  readersPerTurn?: number | undefined
   /** Milliseconds without an event before a `: keep-alive` comment. From 1. @defaultValue 15000 */
   keepAliveMs?: number | undefined
 }

@@ -3,11 +3,17 @@
 /** The options of `memoryStore`. */
 export interface MemoryStoreOptions {
   /**
-   * Maximum number of stored turns. At the limit, the turn that was closed first is deleted; if all
-   * are open, a new one fails with `store.full`. From 1.
+   * Maximum number of stored turns. At the limit, the tenant with the most turns makes room, by the
+   * turn that was over first, else by the one that has failed or paused for longest; if all are
+   * running, a new one fails with `store.full`. From 1.
    * @defaultValue 10000
    */
   maxTurns?: number | undefined
+  /**
+   * Maximum number of characters of stored turns. At the limit, as `maxTurns`. From 1.
+   * @defaultValue 134217728
+   */
+  maxCharacters?: number | undefined
   /**
    * Maximum number of reusable outcomes; the oldest is deleted first. From 1.
    * @defaultValue 10000

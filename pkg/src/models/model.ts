@@ -65,6 +65,8 @@ export function post(
     headers: { ...sending.headers, ...own, ...headers },
     body: JSON.stringify(body),
     signal: sending.signal,
+    // The core reports a redirect. To follow it would send the key and the conversation elsewhere.
+    redirect: 'manual',
   })
 }
 

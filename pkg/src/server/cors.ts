@@ -1,4 +1,4 @@
-/** CORS: only listed origins and the handler's own origin may call. */
+/** CORS: only listed origins and the handler's own origin may call, and only by a listed name. */
 import { TurnlockError } from '../errors.js'
 import type { CorsOptions } from '../generated/server.js'
 import { Refusal } from './refusal.js'
@@ -6,6 +6,8 @@ import { Refusal } from './refusal.js'
 export type { CorsOptions }
 
 const HEADERS = ['content-type', 'authorization', 'last-event-id']
+/** A name or an address, with or without a port. */
+export const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i
 const EXPOSED = 'x-request-id, retry-after'
 
 export class Cors {
@@ -13,9 +15,17 @@ export class Cors {
   readonly #credentials: boolean
   readonly #maxAge: number
   readonly #headers: string
+  readonly #hosts: Set<string> | undefined
 
   /** @throws TurnlockError `options.invalid` */
-  constructor({ origins = [], credentials = false, maxAge = 600, headers = [] }: CorsOptions = {}) {
+  constructor(options: CorsOptions = {}, hosts?: readonly string[]) {
+    const { origins = [], credentials = false, maxAge = 600, headers = [] } = options
+    const isHost = (host: unknown) => typeof host === 'string' && HOST.test(host)
+    if (hosts !== undefined && !(Array.isArray(hosts) && hosts.every(isHost))) {
+      const what = '`hosts`: expected names such as app.example or localhost:8080'
+      throw new TurnlockError('options.invalid', what)
+    }
+    this.#hosts = hosts && new Set(hosts.map((host) => host.toLowerCase()))
     const wrong = (what: string) => new TurnlockError('options.invalid', `\`cors.${what}`)
     if (!Array.isArray(origins)) throw wrong('origins`: expected a list')
     for (const origin of origins as unknown[]) {
@@ -31,10 +41,14 @@ export class Cors {
   }
 
   /**
-   * Throws for a browser's request from an origin that is not allowed. Requests without an `Origin`
+   * Throws for a request by another name, and for a browser's request from an origin that is not allowed. Requests without an `Origin`
    * header are allowed, unless `sec-fetch-site` shows that another site sent them.
    */
   check(request: Request): void {
+    const { host, hostname } = new URL(request.url)
+    if (this.#hosts && !this.#hosts.has(host) && !this.#hosts.has(hostname)) {
+      throw new Refusal(403, 'host.denied', 'this server is not called by this name')
+    }
     const origin = request.headers.get('origin')
     if (origin !== null ? this.#allows(origin, request) : !isCrossSite(request)) return
     throw new Refusal(403, 'origin.denied', 'this origin is not allowed')

@@ -2,6 +2,7 @@
 import { isTurnlockError, TurnlockError } from '../errors.js'
 import { followTurn } from '../follow.js'
 import { turnKey } from '../kept.js'
+import { quietly } from '../quietly.js'
 import { cancelTurn, pauseTurn, resumeTurn } from '../resume.js'
 import type { Store } from '../stores/store.js'
 import { runTurn, type Turn } from '../turn.js'
@@ -62,13 +63,16 @@ class Shared<S extends Session> {
   readonly settings: Settings<S>
   readonly resumes: Rate
   readonly running: Running
+  readonly readers: Running
   /** The turns that run here, by tenant and id: they hear of a pause at once. */
   readonly turns = new Map<string, Turn>()
 
   constructor(settings: Settings<S>) {
     this.settings = settings
     this.resumes = new Rate(settings.limits.resumesPerMinute)
-    this.running = new Running(settings.limits.turnsPerTenant)
+    const { turnsPerTenant, readersPerTurn } = settings.limits
+    this.running = new Running(turnsPerTenant, 'limit.turns', 'too many turns at the same time')
+    this.readers = new Running(readersPerTurn, 'limit.readers', 'too many readers of this turn')
   }
 }
 
@@ -195,16 +199,8 @@ class Exchange<S extends Session> {
     const about = { requestId, ...given('conversationId', conversationId) }
     const prepared = prepare ? await prepare(messages, session, this.#request, about) : messages
     const common = await this.#common(session)
-    return this.#run(session, common.store, () => {
-      try {
-        return runTurn({ ...common, ...options, mode, messages: prepared })
-      } catch (error) {
-        // Nested deeper than the stack of this runtime, before the input reached the core.
-        if (error instanceof RangeError)
-          throw new Refusal(400, 'json.too_deep', 'nested too deeply')
-        throw error
-      }
-    })
+    const begin = () => runTurn({ ...common, ...options, mode, messages: prepared })
+    return this.#run(session, common.store, begin)
   }
 
   /** The server's policy, with the members that a request may set. */
@@ -224,7 +220,7 @@ class Exchange<S extends Session> {
       ...given('toolBatchId', body.count('toolBatchId')),
       ...given('approvals', approvalsOf(body.list('approvals'))),
     }
-    this.#shared.resumes.use(JSON.stringify([session.tenant, requestId]))
+    this.#shared.resumes.use(session.tenant, requestId)
     const common = await this.#common(session)
     return this.#run(session, common.store, () => resumeTurn({ ...common, ...options }))
   }
@@ -255,17 +251,32 @@ class Exchange<S extends Session> {
     if (!/^\d{1,15}$/.test(seen)) throw invalid('Last-Event-ID', 'the seq of an event')
     const unknown = refusalOf('turn.not_found')
     if (requestId === undefined) throw unknown
+    const { readers } = this.#shared
+    const key = JSON.stringify([session.tenant, requestId])
     const store = await this.#store(session)
     const left = new AbortController()
+    const leave = () => left.abort()
+    this.#request.signal.addEventListener('abort', leave, { once: true })
     const events = this.#reader(session, store, requestId, left.signal)(Number(seen))
-    return this.#stream(requestId, this.#watched(events), () => left.abort())
+    readers.enter(key)
+    const counted = this.#watched(events, () => readers.leave(key))
+    return this.#stream(requestId, counted, leave)
   }
 
   /** Reports failures of the store. They are not stored, so each reader reports its own. */
-  async *#watched(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent, void, undefined> {
-    for await (const event of events) {
-      if (event.type === 'error' && event.code.startsWith('store.')) this.#report(failureOf(event))
-      yield event
+  async *#watched(
+    events: AsyncIterable<TurnEvent>,
+    over: () => void,
+  ): AsyncGenerator<TurnEvent, void, undefined> {
+    try {
+      for await (const event of events) {
+        if (event.type === 'error' && event.code.startsWith('store.')) {
+          this.#report(failureOf(event))
+        }
+        yield event
+      }
+    } finally {
+      over()
     }
   }
 
@@ -349,10 +360,17 @@ class Exchange<S extends Session> {
     if (first?.value.type === 'error') {
       const { code, message } = first.value
       const refusal = refusalOf(code) ?? historyRefusal(code, message)
-      if (refusal) throw refusal
+      if (refusal) {
+        reader.leave()
+        throw refusal
+      }
     }
     const report = (error: unknown) => this.#report(error)
-    return new Response(eventBody(reader, keepAliveMs, onLeave, report), {
+    const leave = () => {
+      onLeave()
+      reader.leave()
+    }
+    return new Response(eventBody(reader, keepAliveMs, leave, report), {
       headers: {
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-cache, no-transform',
@@ -364,11 +382,7 @@ class Exchange<S extends Session> {
   }
 
   #report(error: unknown): void {
-    try {
-      this.#settings.onError?.(error, this.#request)
-    } catch {
-      // An error listener that throws must not end a request.
-    }
+    quietly(() => this.#settings.onError?.(error, this.#request))
   }
 }
 

@@ -8,7 +8,7 @@ export type { ServerLimits }
 
 const DEFAULTS: Filled<ServerLimits> = {
   ...{ bodyBytes: 1_048_576, messages: 500, resumesPerMinute: 30 },
-  ...{ turnsPerTenant: 32, keepAliveMs: 15_000 },
+  ...{ turnsPerTenant: 32, readersPerTurn: 32, keepAliveMs: 15_000 },
 }
 
 /** @throws TurnlockError `options.invalid` */
@@ -29,14 +29,22 @@ export function limitsOf(given: ServerLimits = {}): Filled<ServerLimits> {
 }
 
 const MINUTE = 60_000
-/** Maximum number of stored keys. The oldest are dropped first, so that memory stays bounded. */
-const MOST_KEYS = 10_000
+/** Maximum number of tenants that are counted. The oldest are dropped first. */
+const MOST_TENANTS = 10_000
+/** Maximum number of turns of one tenant that are counted in a minute. */
+const MOST_TURNS = 1000
 
-/** Limits the uses of a key within a minute of its first use. */
+/** Uses of a tenant's turns since the first one of the minute. */
+interface Minute {
+  since: number
+  turns: Map<string, number>
+}
+
+/** Limits how often each turn of a tenant is used within a minute of the tenant's first use. */
 export class Rate {
   readonly #most: number
   readonly #now: () => number
-  readonly #used = new Map<string, { since: number; times: number }>()
+  readonly #tenants = new Map<string, Minute>()
 
   constructor(most: number, now: () => number = Date.now) {
     this.#most = most
@@ -44,48 +52,57 @@ export class Rate {
   }
 
   /** @throws Refusal 429 with `retry-after` */
-  use(key: string): void {
+  use(tenant: string, turn: string): void {
     const now = this.#now()
-    let used = this.#used.get(key)
+    let minute = this.#tenants.get(tenant)
     // A clock that was set back must not lock out clients.
-    if (!used || now - used.since >= MINUTE || now < used.since) {
-      used = { since: now, times: 0 }
-      this.#used.delete(key)
-      this.#used.set(key, used)
-      if (this.#used.size > MOST_KEYS) this.#used.delete(this.#used.keys().next().value as string)
+    if (!minute || now - minute.since >= MINUTE || now < minute.since) {
+      minute = { since: now, turns: new Map() }
+      this.#tenants.delete(tenant)
+      this.#tenants.set(tenant, minute)
+      if (this.#tenants.size > MOST_TENANTS) {
+        this.#tenants.delete(this.#tenants.keys().next().value as string)
+      }
     }
-    used.times += 1
-    if (used.times <= this.#most) return
-    const seconds = Math.max(1, Math.ceil((used.since + MINUTE - now) / 1000))
-    throw new Refusal(429, 'limit.resumes', 'too many attempts to resume this turn', {
+    const { since, turns } = minute
+    const times = (turns.get(turn) ?? 0) + 1
+    // Not by dropping the oldest: whoever asks for many turns would reset the count of one.
+    const counted = turns.has(turn) || turns.size < MOST_TURNS
+    if (counted) turns.set(turn, times)
+    if (counted && times <= this.#most) return
+    const seconds = Math.max(1, Math.ceil((since + MINUTE - now) / 1000))
+    throw new Refusal(429, 'limit.resumes', 'too many attempts to resume turns', {
       'retry-after': String(seconds),
     })
   }
 }
 
-/** Counts the running turns of each tenant. */
+/** Counts what runs at the same time: the turns of each tenant, the readers of each turn. */
 export class Running {
   readonly #most: number
-  readonly #turns = new Map<string, number>()
+  readonly #code: string
+  readonly #message: string
+  readonly #running = new Map<string, number>()
 
-  constructor(most: number) {
+  /** `code` and `message` are those of the refusal. */
+  constructor(most: number, code: string, message: string) {
     this.#most = most
+    this.#code = code
+    this.#message = message
   }
 
   /** @throws Refusal 429 with `retry-after` */
-  enter(tenant: string): void {
-    const running = this.#turns.get(tenant) ?? 0
+  enter(key: string): void {
+    const running = this.#running.get(key) ?? 0
     if (running >= this.#most) {
-      throw new Refusal(429, 'limit.turns', 'too many turns at the same time', {
-        'retry-after': '5',
-      })
+      throw new Refusal(429, this.#code, this.#message, { 'retry-after': '5' })
     }
-    this.#turns.set(tenant, running + 1)
+    this.#running.set(key, running + 1)
   }
 
-  leave(tenant: string): void {
-    const running = (this.#turns.get(tenant) ?? 1) - 1
-    if (running > 0) this.#turns.set(tenant, running)
-    else this.#turns.delete(tenant)
+  leave(key: string): void {
+    const running = (this.#running.get(key) ?? 1) - 1
+    if (running > 0) this.#running.set(key, running)
+    else this.#running.delete(key)
   }
 }

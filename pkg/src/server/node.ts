@@ -2,6 +2,7 @@
 import { NODE_LISTENER_OPTIONS } from '../generated/rows.js'
 import type { NodeListenerOptions } from '../generated/server.js'
 import { checkOptions } from '../options.js'
+import { HOST } from './cors.js'
 
 export type { NodeListenerOptions }
 
@@ -71,7 +72,9 @@ function requestOf(incoming: NodeRequest, scheme: string, signal: AbortSignal): 
     pairs.push([rawHeaders[at] as string, rawHeaders[at + 1] as string])
   }
   const hasBody = method !== 'GET' && method !== 'HEAD'
-  const host = typeof headers.host === 'string' ? headers.host : 'localhost'
+  const host = headers.host ?? 'localhost'
+  // Anything else could name another path: `x/api/chat/messages?`.
+  if (typeof host !== 'string' || !HOST.test(host)) throw new Error('no host')
   const init: RequestInit & { duplex?: 'half' } = {
     ...{ method, signal, headers: pairs },
     ...(hasBody && { body: bodyOf(incoming), duplex: 'half' }),

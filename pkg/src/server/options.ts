@@ -75,7 +75,7 @@ export function settingsOf<S extends Session>(options: HandlerOptions<S>): Setti
     ...{ tools, twoStage, clientGone },
     basePath: basePath.replace(/\/$/, ''),
     limits: limitsOf(options.limits),
-    origins: new Cors(options.cors),
+    origins: new Cors(options.cors, options.hosts),
   }
 }
 

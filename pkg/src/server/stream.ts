@@ -27,6 +27,12 @@ export class EventReader {
     }
   }
 
+  /** Ends the reading, whether or not an event was taken. */
+  leave(): void {
+    // Left until the last one arrives, or until the events notice that their reader has gone.
+    void this.#events.return?.().catch(() => {})
+  }
+
   /** Takes the event that {@link peek} returned. */
   advance(): void {
     this.#next = undefined
@@ -89,6 +95,7 @@ export function eventBody(
   onLeave: () => void,
   onError: (error: unknown) => void,
 ): ReadableStream<Uint8Array> {
+  let left = false
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -99,18 +106,24 @@ export function eventBody(
           if (next.done) controller.close()
           else controller.enqueue(encoder.encode(formatEvent(forClient(next.value))))
         } catch (error) {
+          // An event that arrives behind a client that has left fails, and is nobody's error.
+          if (left) return
           // The client sees a broken stream and reconnects for the rest.
           onError(error)
           controller.error(error)
         }
       },
-      cancel: onLeave,
+      cancel() {
+        left = true
+        onLeave()
+      },
     },
     { highWaterMark: 0 },
   )
 }
 
 const FAILED: Record<string, string> = {
+  'model.redirected': 'the model could not be reached',
   'model.status': 'the model refused the request',
   'model.stream': 'the response of the model broke',
   'model.timeout': 'the model took too long',

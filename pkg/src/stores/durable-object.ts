@@ -134,6 +134,8 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
   const standing = ({ owner, revision, open }: Row) => ({ owner, revision, open: open === 1 })
   const stateOf = (id: string) =>
     join(rows('SELECT text FROM turnlock_states WHERE turn = ? ORDER BY piece', id))
+  const idleMs = (id: string, row: Row) =>
+    owners.get(id) === row.owner ? Math.max(0, Date.now() - row.at) : Infinity
   const drop = (id: string) => {
     for (const table of OF_A_TURN) run(`DELETE FROM ${table} WHERE turn = ?`, id)
     owners.delete(id)
@@ -219,7 +221,7 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
     return {
       ...standing(row),
       state: stateOf(id),
-      idleMs: owners.get(id) === row.owner ? Math.max(0, Date.now() - row.at) : Infinity,
+      idleMs: idleMs(id, row),
       records: records.map(([name, text]) => [unpack(name), unpack(text)]),
     }
   }
@@ -258,6 +260,13 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
 
     events: async (turn, after, most) => transaction(() => events(pack(turn), after, most)),
     recall: async (key) => transaction(() => recall(pack(key))),
+
+    async idle(turn) {
+      const id = pack(turn)
+      const row = transaction(() => current(id))
+      return row && idleMs(id, row)
+    },
+
     watch: (turn, changed) => watchers.add(turn, changed),
   }
 }

@@ -10,14 +10,27 @@ import { Watchers } from './watchers.js'
 export type { MemoryStoreOptions }
 
 interface Turn {
+  tenant: Tenant
   owner: string
   revision: number
   open: boolean
   state: string
   at: number
   expires: number
+  /** Characters of what is stored. */
+  size: number
   records: Map<string, string>
   groups: EventGroup[]
+}
+
+/** The turns of one tenant that may make room, each set in the order in which they came to rest. */
+interface Tenant {
+  name: string
+  turns: number
+  size: number
+  /** Turns that are over, and those that failed or pause: these can be resumed. */
+  over: Set<string>
+  resting: Set<string>
 }
 
 /** Number of entries that each new one checks for expiry, which bounds memory without a scan. */
@@ -43,25 +56,35 @@ function sweeper<T extends { expires: number }>(
  * Stores turns in the memory of this process, until it ends. For a single server process, for
  * tests, and for pages that need no resume after a reload.
  *
- * Memory is bounded by `maxTurns` and by the size of one turn. A closed turn that was deleted at
- * the limit is unknown: its `requestId` would run again.
+ * Memory is bounded by `maxTurns` and `maxCharacters`. At a limit, the tenant that has the most
+ * makes room: by the turn that was over first, else by the one that has failed or paused for
+ * longest. So no tenant fills the store for the others. A turn that was deleted at the limit is
+ * unknown: its `requestId` would run again.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   checkOptions(options, MEMORY_STORE_OPTIONS)
-  const { maxTurns = 10_000, maxReusable = 10_000, now = () => performance.now() } = options
-  for (const [name, value] of Object.entries({ maxTurns, maxReusable })) {
+  const { maxTurns = 10_000, maxCharacters = 134_217_728, maxReusable = 10_000 } = options
+  const { now = () => performance.now() } = options
+  for (const [name, value] of Object.entries({ maxTurns, maxCharacters, maxReusable })) {
     if (Number.isInteger(value) && value > 0) continue
     throw new TurnlockError('options.invalid', `${name}: give a whole number above 0`)
   }
   const turns = new Map<string, Turn>()
-  /** Closed turns, in the order in which they were closed. */
-  const closed = new Set<string>()
+  const tenants = new Map<string, Tenant>()
+  let size = 0
   const reusable = new Map<string, { text: string; at: number; expires: number }>()
   const watchers = new Watchers()
 
   const drop = (turn: string) => {
+    const kept = turns.get(turn)
+    if (!kept) return
     turns.delete(turn)
-    closed.delete(turn)
+    const { tenant } = kept
+    tenant.over.delete(turn)
+    tenant.resting.delete(turn)
+    tenant.size -= kept.size
+    size -= kept.size
+    if (--tenant.turns === 0) tenants.delete(tenant.name)
   }
   const sweepTurns = sweeper(turns, drop)
   const sweepReusable = sweeper(reusable, (key) => reusable.delete(key))
@@ -73,14 +96,45 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return undefined
   }
 
-  const makeRoom = () => {
+  const isFull = (more: number) => turns.size >= maxTurns || size + more > maxCharacters
+
+  /** The turn that is missed least: of the tenant that has the most of what is short. */
+  const mostDispensable = (): string | undefined => {
+    const measure = turns.size >= maxTurns ? 'turns' : 'size'
+    let most: Tenant | undefined
+    for (const tenant of tenants.values()) {
+      if (tenant.over.size + tenant.resting.size === 0) continue
+      if (!most || tenant[measure] > most[measure]) most = tenant
+    }
+    if (!most) return undefined
+    const [turn] = most.over.size ? most.over : most.resting
+    return turn
+  }
+
+  /** Makes room for a new turn with so many characters. */
+  const makeRoom = (more: number) => {
     sweepTurns(now(), SWEPT)
-    if (turns.size < maxTurns) return
-    const [oldest] = closed
-    if (oldest !== undefined) return drop(oldest)
-    sweepTurns(now(), turns.size)
-    if (turns.size < maxTurns) return
-    throw new TurnlockError('store.full', `${maxTurns} turns are open; see maxTurns`)
+    let swept = false
+    while (isFull(more)) {
+      const turn = mostDispensable()
+      if (turn !== undefined) drop(turn)
+      else if (!swept) sweepTurns(now(), turns.size)
+      else {
+        const message = 'all turns of the store are running; see maxTurns and maxCharacters'
+        throw new TurnlockError('store.full', message)
+      }
+      swept ||= turn === undefined
+    }
+  }
+
+  const tenantOf = (turn: string): Tenant => {
+    const name = tenantName(turn)
+    let tenant = tenants.get(name)
+    if (!tenant) {
+      tenant = { name, turns: 0, size: 0, over: new Set(), resting: new Set() }
+      tenants.set(name, tenant)
+    }
+    return tenant
   }
 
   const keepReusable = ([key, text, ttlMs]: Commit['reusable'][number]) => {
@@ -110,19 +164,33 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         repeatedName(commit.records) ??
         commit.records.find(([name]) => before?.records.has(name))?.[0]
       if (twice !== undefined) throw recordExists(twice)
-      if (!before) makeRoom()
+      const { owner, revision, open, events, forget, ttlMs } = commit
+      const written = lengthOf(commit)
+      if (!before) makeRoom(written)
 
       // No step below can fail.
-      const { owner, revision, open, state, events, forget, ttlMs } = commit
       const at = now()
+      const state = commit.state ?? before?.state ?? ''
       const records = before?.records ?? new Map<string, string>()
       for (const [name, text] of commit.records) records.set(name, text)
-      let groups = before?.groups ?? []
+      const groups = before?.groups ?? []
       if (events) groups.push({ ...events })
-      if (forget > 0) groups = groups.filter(({ last }) => last > forget)
-      const kept = { owner, revision, open, at, expires: at + ttlMs, records, groups }
-      turns.set(turn, { ...kept, state: state ?? before?.state ?? '' })
-      if (!open) closed.add(turn)
+      const left = forget > 0 ? groups.filter(({ last }) => last > forget) : groups
+      let own = (before?.size ?? 0) + written
+      if (commit.state !== null) own -= before?.state.length ?? 0
+      if (left.length < groups.length) {
+        for (const { last, text } of groups) if (last <= forget) own -= text.length
+      }
+      const tenant = before?.tenant ?? tenantOf(turn)
+      const kept = { tenant, owner, revision, open, at, expires: at + ttlMs, size: own, records }
+      turns.set(turn, { ...kept, groups: left, state })
+      if (!before) tenant.turns++
+      tenant.size += own - (before?.size ?? 0)
+      size += own - (before?.size ?? 0)
+      tenant.over.delete(turn)
+      tenant.resting.delete(turn)
+      if (!open) tenant.over.add(turn)
+      else if (/^.{0,20}"status":"(paused|failed)"/.test(state)) tenant.resting.add(turn)
       for (const each of commit.reusable) keepReusable(each)
       watchers.tell(turn, owner)
       return { ok: true }
@@ -141,6 +209,27 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return { text: kept.text, ageMs: now() - kept.at }
     },
 
+    async idle(turn) {
+      const kept = current(turn)
+      return kept && now() - kept.at
+    },
+
     watch: (turn, changed) => watchers.add(turn, changed),
   }
+}
+
+/** Our own names of turns have their tenant (`turnKey`). */
+function tenantName(turn: string): string {
+  try {
+    const [tenant] = JSON.parse(turn) as unknown[]
+    return typeof tenant === 'string' ? tenant : ''
+  } catch {
+    return ''
+  }
+}
+
+function lengthOf({ state, records, events }: Commit): number {
+  let length = (state?.length ?? 0) + (events?.text.length ?? 0)
+  for (const [name, text] of records) length += name.length + text.length
+  return length
 }

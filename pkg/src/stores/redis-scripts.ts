@@ -68,6 +68,9 @@ local kept = redis.call('GET', KEYS[1])
 if not kept then return false end
 return {kept, string.format('%.0f', redis.call('PTTL', KEYS[1]))}`
 
-/** Returns the owner and the revision of the last commit. */
+/** Returns the owner and the revision of the last commit, and the milliseconds since then. */
 export const STANDING = `
-return redis.call('HMGET', KEYS[1], 'owner', 'revision')`
+local turn = redis.call('HMGET', KEYS[1], 'owner', 'revision', 'at')
+if not turn[1] then return {false, false} end
+${NOW}
+return {turn[1], turn[2], string.format('%.0f', now - turn[3])}`

@@ -16,6 +16,7 @@ import { COMMIT, EVENTS, READ, RECALL, STANDING } from './redis-scripts.js'
 import { recordExists } from './store.js'
 import type { Commit, EventGroup, Store } from './store.js'
 import { pack, unpack } from './text.js'
+import { Watchers } from './watchers.js'
 
 export type { RedisClientLike } from './redis-client.js'
 export type { RedisStoreOptions }
@@ -74,6 +75,32 @@ export function redisStore(client: RedisClientLike, options: RedisStoreOptions =
     return [`${tag}:turn`, `${tag}:records`, `${tag}:names`, `${tag}:events`]
   }
   const reusableKey = (key: string) => `${prefix}{.${pack(key)}}:reusable`
+
+  const watchers = new Watchers()
+  /** One for each turn that is watched, however many watch it. */
+  const polls = new Map<string, ReturnType<typeof setInterval>>()
+
+  const startPoll = (turn: string) => {
+    let seen: string | null | undefined
+    let asking = false
+    const look = async () => {
+      if (asking) return
+      asking = true
+      try {
+        const keys = keysOf(turn).slice(0, 1)
+        const [owner, revision] = (await run(STANDING, keys)) as [string | null, string | null]
+        // At the first look a change cannot be excluded, and an extra call is harmless.
+        if (revision !== seen) watchers.tell(turn, owner ?? undefined)
+        seen = revision
+      } catch {
+        // The next poll tries again.
+      } finally {
+        asking = false
+      }
+    }
+    void look()
+    return setInterval(look, POLL_MS)
+  }
 
   /** Ignores failures, because the turn does not need the outcome and the commit has succeeded. */
   const keepReusable = async ([key, text, ttlMs]: Commit['reusable'][number]) => {
@@ -138,29 +165,22 @@ export function redisStore(client: RedisClientLike, options: RedisStoreOptions =
       return { text: unpack(kept.slice(colon + 1)), ageMs }
     },
 
+    async idle(turn) {
+      const [, , idleMs] = (await run(STANDING, keysOf(turn).slice(0, 1))) as (string | null)[]
+      return idleMs == null ? undefined : Math.max(0, Number(idleMs))
+    },
+
     watch(turn, changed) {
-      const [key] = keysOf(turn) as [string]
-      let seen: string | null | undefined
-      let asking = false
-      const look = async () => {
-        if (asking) return
-        asking = true
-        try {
-          const [owner, revision] = (await run(STANDING, [key])) as [string | null, string | null]
-          // At the first look a change cannot be excluded, and an extra call is harmless.
-          if (revision !== seen && timer !== undefined) changed(owner ?? undefined)
-          seen = revision
-        } catch {
-          // The next poll tries again.
-        } finally {
-          asking = false
-        }
-      }
-      let timer: ReturnType<typeof setInterval> | undefined = setInterval(look, POLL_MS)
-      void look()
+      let poll = polls.get(turn)
+      if (!poll) polls.set(turn, (poll = startPoll(turn)))
+      const stop = watchers.add(turn, changed)
+      // What a new watcher has not seen cannot be known.
+      watchers.tell(turn, undefined)
       return () => {
-        clearInterval(timer)
-        timer = undefined
+        stop()
+        if (watchers.has(turn)) return
+        clearInterval(poll)
+        polls.delete(turn)
       }
     },
   }

@@ -44,6 +44,12 @@ export interface Store {
   /** A reusable outcome, if it has not expired. Outcomes are stored separately from turns. */
   recall(key: string): Promise<Recalled | undefined>
   /**
+   * Optional: `idleMs` as {@link Store.read} returns it, without the rest; `undefined` for a turn
+   * that is unknown or has expired. Those who wait for events of a silent turn ask it, which without
+   * this method takes a `read`.
+   */
+  idle?(turn: string): Promise<number | undefined>
+  /**
    * Optional: calls `changed` soon after any owner's commit to the turn was applied. Returns a
    * function that stops watching. `owner` is the writer, if the store knows it. Extra calls are
    * allowed, and so is one call for several commits.

@@ -17,7 +17,7 @@ export class Watchers {
   }
 
   /** Calls the watchers later, so that none runs inside a commit or after it was stopped. */
-  tell(turn: string, owner: string): void {
+  tell(turn: string, owner: string | undefined): void {
     if (!this.#turns.has(turn)) return
     queueMicrotask(() => {
       for (const changed of this.#turns.get(turn) ?? []) changed(owner)
@@ -27,6 +27,10 @@ export class Watchers {
   /** Notifies all watchers of a possible change by an unknown owner. */
   tellAll(): void {
     for (const turn of this.#turns.keys()) this.tell(turn, '')
+  }
+
+  has(turn: string): boolean {
+    return this.#turns.has(turn)
   }
 
   get size(): number {

@@ -291,6 +291,20 @@ export const rules: Case[] = [
     },
   ],
   [
+    'idle (where there is one) is what read says',
+    async ({ make }) => {
+      const store = await make()
+      if (!store.idle) return
+      const turn = newTurn()
+      same(await store.idle(turn), undefined, 'an unknown turn has no idle time')
+      await begin(store, turn)
+      const before = (await store.read(turn))?.idleMs ?? NaN
+      const idle = (await store.idle(turn)) ?? NaN
+      const after = (await store.read(turn))?.idleMs ?? NaN
+      holds(before <= idle && idle <= after, `idle ${idle}; read gives ${before}, then ${after}`)
+    },
+  ],
+  [
     'watch (where there is one) tells of commits until it is stopped',
     async ({ make, patienceMs }) => {
       const [store, writer] = [await make(), await make()]

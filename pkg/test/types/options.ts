@@ -550,6 +550,7 @@ export const PATTERN_STATS_OPTIONS: Partial<PatternStatsOptions> = {
 
 export const MEMORY_STORE_OPTIONS: Partial<MemoryStoreOptions> = {
   maxTurns: undefined,
+  maxCharacters: undefined,
   maxReusable: undefined,
   now: undefined,
 }
@@ -569,6 +570,7 @@ export const HANDLER_OPTIONS: Partial<HandlerOptions> = {
   prepare: undefined,
   keep: undefined,
   cors: undefined,
+  hosts: undefined,
   limits: undefined,
   basePath: undefined,
   clientGone: undefined,
@@ -607,6 +609,7 @@ export const SERVER_LIMITS: Partial<ServerLimits> = {
   messages: undefined,
   resumesPerMinute: undefined,
   turnsPerTenant: undefined,
+  readersPerTurn: undefined,
   keepAliveMs: undefined,
 }
 

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use crate::json::{Json, JsonError, Kind, Reader};
+use crate::limits;
 use crate::stream::{Delta, Events, FinishReason, Usage, failure, malformed};
 
 /// The state between two events.
@@ -129,7 +130,8 @@ impl Messages {
         let content = part("content").and_then(Json::as_array).into_iter().flatten();
         for (at, block) in content.enumerate() {
             let at = u64::try_from(at).unwrap_or(u64::MAX);
-            self.block_start(at, Some(block), data, out);
+            // Not the whole message for each block of it.
+            self.block_start(at, Some(block), &block.to_text(), out);
             self.block_stop(at, out);
         }
         if let Some(raw) = part("stop_reason").and_then(Json::as_str) {
@@ -169,6 +171,10 @@ impl Messages {
         };
         self.said = true;
         self.blocks.retain(|(open, _)| *open != at);
+        if self.blocks.len() >= limits::STREAM_CALLS {
+            out.push(Delta::Error(malformed("the response has too many open blocks", "")));
+            return;
+        }
         self.blocks.push((at, kind));
     }
 

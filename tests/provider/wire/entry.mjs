@@ -14,6 +14,7 @@
  * @property {number} [paceMs] between two writes; default 0
  * @property {number} [status] an HTTP failure instead of a stream
  * @property {string} [message] of that failure
+ * @property {string} [location] where it redirects to
  * @property {number} [retryAfterMs] of that failure
  */
 /** @typedef {{ n?: number, body?: any }} Place `n`: which request of the session, from 1. */

@@ -92,7 +92,19 @@ pub(crate) trait Respond: MaybeSend {
     fn header(&self, name: &str) -> Option<String>;
 
     /// The beginning of the body, `most` bytes or more if it has so many; nothing where it fails.
-    fn text(&mut self, most: usize) -> impl Future<Output = String> + MaybeSend;
+    fn text(&mut self, most: usize) -> impl Future<Output = String> + MaybeSend {
+        async move {
+            let mut bytes = Vec::new();
+            while bytes.len() < most {
+                match self.next().await {
+                    Ok(Some(piece)) => bytes.extend(piece),
+                    Ok(None) => break,
+                    Err(()) => return String::new(),
+                }
+            }
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+    }
 
     /// The next piece of the body; `None` at its end.
     ///

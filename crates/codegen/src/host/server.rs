@@ -32,6 +32,11 @@ pub(super) fn tables() -> Vec<Table> {
                 keep: "Keep" | deep;
                 /// The origins that may call.
                 cors: "CorsOptions" | deep;
+                /// The names under which the handler is called, such as `app.example` or
+                /// `localhost:8080`; other names get 403 `host.denied`. A page of another site can
+                /// make its own name lead to a server in the user's network (DNS rebinding), and is
+                /// then of the same origin.
+                hosts: "string[]" = "all";
                 /// Limits of requests and of running turns.
                 limits: "ServerLimits" | deep;
                 /// The path before those of the routes.
@@ -104,6 +109,8 @@ pub(super) fn tables() -> Vec<Table> {
                 resumesPerMinute: "number" = "30", "from 1";
                 /// Maximum concurrent turns of one tenant, per handler instance.
                 turnsPerTenant: "number" = "32", "from 1";
+                /// Maximum concurrent readers of the events of one turn, per handler instance.
+                readersPerTurn: "number" = "32", "from 1";
                 /// Milliseconds without an event before a `: keep-alive` comment.
                 keepAliveMs: "number" = "15000", "from 1";
             }

@@ -7,9 +7,12 @@ pub(super) fn tables() -> Vec<Table> {
         table! {
             /// The options of `memoryStore`.
             "MemoryStoreOptions" for "memoryStore" {
-                /// Maximum number of stored turns. At the limit, the turn that was closed first is
-                /// deleted; if all are open, a new one fails with `store.full`.
+                /// Maximum number of stored turns. At the limit, the tenant with the most turns
+                /// makes room, by the turn that was over first, else by the one that has failed or
+                /// paused for longest; if all are running, a new one fails with `store.full`.
                 maxTurns: "number" = "10000", "from 1";
+                /// Maximum number of characters of stored turns. At the limit, as `maxTurns`.
+                maxCharacters: "number" = "134217728", "from 1";
                 /// Maximum number of reusable outcomes; the oldest is deleted first.
                 maxReusable: "number" = "10000", "from 1";
                 /// A monotonic clock in milliseconds.

@@ -57,11 +57,21 @@ pub(super) fn made(machine: Result<impl Into<Machine>, Error>) -> String {
     machine.map_or_else(|error| failure(&error), |machine| kept(machine.into()))
 }
 
+/// Effects of one answer. The others follow the next input, which is due at once.
+const EFFECTS: usize = 4096;
+
 fn turn(handle: u32, now_ms: f64, input: Input) -> String {
     let effects = TURNS.with(|all| {
         all.with(handle, |turn| {
             turn.handle(millis(now_ms), input);
-            json::effects(std::iter::from_fn(|| turn.poll()))
+            let mut left = EFFECTS;
+            json::effects(std::iter::from_fn(|| {
+                left = left.checked_sub(1).or_else(|| {
+                    turn.due();
+                    None
+                })?;
+                turn.poll()
+            }))
         })
     });
     effects.unwrap_or_else(|| failure(&Error::Handle))

@@ -49,6 +49,11 @@ macro_rules! kinds {
                 None
             }
 
+            /// Has the machine called again at once.
+            pub(crate) fn due(&mut self) {
+                self.until = Some(0);
+            }
+
             pub(crate) fn until(&self) -> Option<u64> {
                 self.until
             }

@@ -4,6 +4,7 @@
 mod chunk;
 
 use crate::json::Reader;
+use crate::limits;
 use crate::stream::{Delta, Events, FinishReason, malformed};
 use chunk::{Chunk, Fragment, Piece};
 
@@ -21,11 +22,54 @@ struct Call {
     wire_index: Option<u64>,
     wire_id: Option<String>,
     name: String,
-    arguments: String,
-    /// Bytes of the arguments that were passed on.
-    passed: usize,
+    /// Arguments that wait for the name of their call.
+    waiting: String,
+    arguments: Shape,
     started: bool,
     ended: bool,
+}
+
+/// Whether arguments that arrive in pieces are a whole object, by their brackets: to read them
+/// again with each piece would take quadratic time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Shape {
+    #[default]
+    Blank,
+    Open {
+        depth: u32,
+        in_string: bool,
+        escaped: bool,
+    },
+    Whole,
+    Other,
+}
+
+impl Shape {
+    fn take(&mut self, text: &str) {
+        for byte in text.bytes() {
+            *self = match (*self, byte) {
+                (Self::Other, _) => return,
+                (shape @ (Self::Blank | Self::Whole), byte) if byte.is_ascii_whitespace() => shape,
+                (Self::Blank, b'{') => Self::Open { depth: 1, in_string: false, escaped: false },
+                (Self::Blank | Self::Whole, _) => Self::Other,
+                (Self::Open { depth, in_string: true, escaped }, byte) => Self::Open {
+                    depth,
+                    in_string: escaped || byte != b'"',
+                    escaped: !escaped && byte == b'\\',
+                },
+                (Self::Open { depth: 1, .. }, b'}' | b']') => Self::Whole,
+                (Self::Open { depth, .. }, byte) => Self::Open {
+                    depth: match byte {
+                        b'{' | b'[' => depth.saturating_add(1),
+                        b'}' | b']' => depth - 1,
+                        _ => depth,
+                    },
+                    in_string: byte == b'"',
+                    escaped: false,
+                },
+            };
+        }
+    }
 }
 
 impl Events for Chunks {
@@ -63,6 +107,9 @@ impl Chunks {
         }
         for fragment in chunk.calls {
             self.fragment(fragment, out);
+            if matches!(out.last(), Some(Delta::Error(_))) {
+                return;
+            }
         }
         if let Some(raw) = chunk.finish.filter(|raw| !raw.is_empty()) {
             self.finish(&raw, out);
@@ -102,6 +149,10 @@ impl Chunks {
         let at = match self.find(&fragment) {
             Some(at) => at,
             None => {
+                if self.calls.len() >= limits::STREAM_CALLS {
+                    out.push(Delta::Error(malformed("the response has too many calls", "")));
+                    return;
+                }
                 self.end_complete_calls(out);
                 self.calls.push(Call { wire_index: fragment.index, ..Call::default() });
                 self.calls.len() - 1
@@ -118,7 +169,8 @@ impl Chunks {
             call.name = name.into_owned();
         }
         if let Some(arguments) = fragment.arguments {
-            call.arguments.push_str(&arguments);
+            call.arguments.take(&arguments);
+            call.waiting.push_str(&arguments);
         }
         if !call.name.is_empty() {
             call.pass_on(at, out);
@@ -152,7 +204,7 @@ impl Chunks {
     /// Ends calls whose arguments are a complete object: no later fragment can continue them.
     fn end_complete_calls(&mut self, out: &mut Vec<Delta>) {
         for (at, call) in self.calls.iter_mut().enumerate() {
-            if call.started && !call.ended && is_object(&call.arguments) {
+            if call.started && !call.ended && call.arguments == Shape::Whole {
                 call.end(at, out);
             }
         }
@@ -175,10 +227,9 @@ impl Call {
             let id = self.wire_id.clone().unwrap_or_else(|| format!("call_{index}"));
             out.push(Delta::ToolCallStart { index, id, name: self.name.clone() });
         }
-        let fresh = self.arguments.get(self.passed..).unwrap_or_default();
-        if !fresh.is_empty() {
-            out.push(Delta::ToolCallArguments { index, text: fresh.to_owned() });
-            self.passed = self.arguments.len();
+        if !self.waiting.is_empty() {
+            let text = std::mem::take(&mut self.waiting);
+            out.push(Delta::ToolCallArguments { index, text });
         }
     }
 
@@ -194,13 +245,8 @@ impl Fragment<'_> {
         let renamed =
             self.name.as_ref().is_some_and(|name| !call.name.is_empty() && *name != call.name);
         let restarts = self.arguments.as_ref().is_some_and(|text| text.starts_with('{'));
-        !(renamed || restarts && is_object(&call.arguments))
+        !(renamed || restarts && call.arguments == Shape::Whole)
     }
-}
-
-fn is_object(text: &str) -> bool {
-    let mut reader = Reader::lossy(text);
-    text.trim_start().starts_with('{') && reader.skip().and_then(|()| reader.end()).is_ok()
 }
 
 #[cfg(test)]
@@ -295,6 +341,38 @@ mod tests {
                 got.iter().map(|(n, i, a)| (n.as_str(), i.as_str(), a.as_str())).collect();
             assert_eq!(got, want, "{why}");
         }
+    }
+
+    #[test]
+    fn brackets_tell_whether_an_object_is_whole() {
+        let rows = [
+            ("", Shape::Blank),
+            (" {\"a\": [1, {}]} \n", Shape::Whole),
+            (r#"{"a":"}\\\"]"}"#, Shape::Whole),
+            ("{} x", Shape::Other),
+            ("[1]", Shape::Other),
+            ("{}{", Shape::Other),
+        ];
+        for (text, want) in rows {
+            let mut whole = Shape::default();
+            whole.take(text);
+            let mut pieces = Shape::default();
+            text.split_inclusive(|_| true).for_each(|piece| pieces.take(piece));
+            assert_eq!((whole, pieces), (want, want), "{text}");
+        }
+        let mut open = Shape::default();
+        open.take(r#"{"a":"}"#);
+        assert!(matches!(open, Shape::Open { depth: 1, in_string: true, .. }));
+    }
+
+    #[test]
+    fn a_response_with_too_many_calls_is_an_error() {
+        let one = |n: usize| format!(r#"{{"index":{n},"id":"c{n}","function":{{"name":"f"}}}}"#);
+        let all: Vec<_> = (0..=limits::STREAM_CALLS).map(one).collect();
+        let deltas = read(&[&call(&all.join(","))]);
+        let starts = |delta: &&Delta| matches!(delta, Delta::ToolCallStart { .. });
+        assert_eq!(deltas.iter().filter(starts).count(), limits::STREAM_CALLS);
+        assert!(matches!(deltas.last(), Some(Delta::Error(_))));
     }
 
     #[test]

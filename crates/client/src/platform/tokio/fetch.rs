@@ -17,7 +17,8 @@ pub(crate) struct Http(Arc<OnceLock<Result<reqwest::Client, String>>>);
 
 impl Model {
     /// Natively. Sends requests through this client: for a proxy, certificates of the host's own,
-    /// or connections that several models share.
+    /// or connections that several models share. Give it `redirect::Policy::none()`: one that
+    /// follows redirects sends the key and the conversation wherever the endpoint points.
     ///
     /// By default a model and its clones share a client of their own, over HTTP/1.1, with rustls
     /// and the certificates of the system. Its connections belong to the runtime that first used
@@ -61,6 +62,8 @@ fn client() -> Result<reqwest::Client, String> {
     static TLS: LazyLock<Result<ClientConfig, String>> =
         LazyLock::new(|| tls().map_err(|error| format!("TLS cannot be set up: {error}")));
     let client = reqwest::Client::builder().tls_backend_preconfigured(TLS.clone()?);
+    // The core reports a redirect. To follow it would send the key and the conversation elsewhere.
+    let client = client.redirect(reqwest::redirect::Policy::none());
     client.build().map_err(|_| "the HTTP client cannot be set up".to_owned())
 }
 
@@ -84,18 +87,6 @@ impl Respond for Answer {
 
     fn header(&self, name: &str) -> Option<String> {
         self.0.headers().get(name)?.to_str().ok().map(str::to_owned)
-    }
-
-    async fn text(&mut self, most: usize) -> String {
-        let mut bytes = Vec::new();
-        while bytes.len() < most {
-            match self.next().await {
-                Ok(Some(piece)) => bytes.extend(piece),
-                Ok(None) => break,
-                Err(()) => return String::new(),
-            }
-        }
-        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     async fn next(&mut self) -> Result<Option<Vec<u8>>, ()> {

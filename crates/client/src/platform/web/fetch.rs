@@ -10,7 +10,9 @@ use js_sys::{Function, Promise, Reflect, Uint8Array};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{AbortController, ReadableStreamDefaultReader, ReadableStreamReadResult};
+use web_sys::{
+    AbortController, ReadableStreamDefaultReader, ReadableStreamReadResult, RequestRedirect,
+};
 
 use crate::model::Model;
 use crate::platform::Respond;
@@ -62,6 +64,7 @@ impl Fetch {
             .method(Method::POST)
             .headers(Headers::from_raw(own))
             .abort_signal(Some(&abort.0.signal()))
+            .redirect(RequestRedirect::Manual)
             .body(body)
             .map_err(drop)?;
         let response = self.send(request).await?;
@@ -92,10 +95,6 @@ impl Respond for Answer {
 
     fn header(&self, name: &str) -> Option<String> {
         self.response.headers().get(name)
-    }
-
-    async fn text(&mut self, _most: usize) -> String {
-        self.response.text().await.unwrap_or_default()
     }
 
     async fn next(&mut self) -> Result<Option<Vec<u8>>, ()> {

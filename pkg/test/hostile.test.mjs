@@ -1,0 +1,371 @@
+// What models, their servers, clients and callbacks may do wrong without harm to anything else.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { createServer } from 'node:http'
+import test from 'node:test'
+import {
+  customModel,
+  decodeStream,
+  defineTool,
+  memoryStore,
+  openaiChat,
+  openHistory,
+  runBundle,
+  runChain,
+  runTurn,
+} from 'turnlock'
+import { createHandler, toNodeListener } from 'turnlock/server'
+import { redisStore } from 'turnlock/stores/redis'
+import { collectGarbage } from '../../tests/garbage.mjs'
+import { until } from '../../tests/patience.mjs'
+
+const unhandled = []
+process.on('unhandledRejection', (error) => unhandled.push(error))
+
+const messages = [{ role: 'user', content: 'go' }]
+const hello = () =>
+  customModel(async function* () {
+    yield { type: 'text', text: 'Hello.' }
+  })
+const answering = (response) =>
+  openaiChat({ baseURL: 'http://model.example', model: 'm', maxRetries: 0, fetch: response })
+
+test('150 000 events behind a store that is slow are all shown', async () => {
+  const count = 150_000
+  const line = 'data: {"choices":[{"delta":{"content":"x"}}]}\n\n'
+  const piece = new TextEncoder().encode(line.repeat(1000))
+  const end = new TextEncoder().encode(
+    'data: {"choices":[{"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
+  )
+  let read
+  const allRead = new Promise((resolve) => (read = resolve))
+  let left = count / 1000
+  const body = new ReadableStream({
+    pull(controller) {
+      if (left-- > 0) return controller.enqueue(piece)
+      controller.enqueue(end)
+      controller.close()
+      read()
+    },
+  })
+  const store = memoryStore()
+  const slow = {
+    ...store,
+    commit: async (turn, commit) => {
+      // The second commit is the first one with text.
+      if (commit.revision === 2) await allRead
+      return store.commit(turn, commit)
+    },
+  }
+  const model = answering(async () => new Response(body))
+  const turn = runTurn({ model, messages, store: slow })
+  let shown = 0
+  for await (const event of turn) shown += event.type === 'text' ? event.chunk.length : 0
+  const { status, text } = await turn.result
+  assert.deepEqual([status, text.length, shown], ['complete', count, count])
+})
+
+test('the body of a failure is read to its first 8 KiB, even if it has no end', async () => {
+  let [pulled, cancelled] = [0, false]
+  const body = () =>
+    new ReadableStream({
+      pull(controller) {
+        pulled++
+        controller.enqueue(new Uint8Array(1024).fill(120))
+      },
+      cancel: () => void (cancelled = true),
+    })
+  const model = answering(async () => new Response(body(), { status: 500 }))
+  const { error } = await runTurn({ model, messages }).result
+  assert.deepEqual([error.code, error.details.status], ['model.status', 500])
+  assert.ok(cancelled)
+  assert.ok(pulled <= 10, `${pulled} KiB were read`)
+})
+
+test('a redirect is reported, and a fetch is told not to follow it', async () => {
+  const asked = []
+  const model = answering(async (url, init) => {
+    asked.push([url, init.redirect])
+    return new Response(null, { status: 308, headers: { location: 'https://evil.example' } })
+  })
+  const { error } = await runTurn({ model, messages }).result
+  assert.equal(error.code, 'model.redirected')
+  assert.deepEqual(asked, [['http://model.example/chat/completions', 'manual']])
+})
+
+const FILTER = {
+  $defs: {
+    filter: {
+      anyOf: ['and', 'or', 'not'].map((name) => ({
+        type: 'object',
+        properties: { [name]: { $ref: '#/$defs/filter' } },
+        required: [name],
+        additionalProperties: false,
+      })),
+    },
+  },
+  $ref: '#/$defs/filter',
+}
+const TWICE = {
+  $defs: { node: { oneOf: [1, 2].map(() => ({ properties: { a: { $ref: '#/$defs/node' } } })) } },
+  $ref: '#/$defs/node',
+}
+const nested = (name, depth, inside) => {
+  let value = inside
+  for (let level = 0; level < depth; level++) value = { [name]: value }
+  return value
+}
+
+test('arguments that a recursive schema would check for minutes are refused after bounded work', () => {
+  const tool = (inputSchema) => defineTool({ description: 'x', inputSchema, execute: () => null })
+  const filter = tool(FILTER).check(nested('not', 40, 'no filter'))
+  assert.equal(filter.valid, false)
+  assert.match(filter.errors, /not/)
+  const twice = tool(TWICE).check(nested('a', 60, 1))
+  assert.match(twice.errors, /references/)
+  const list = { type: 'object', properties: { ids: { type: 'array', uniqueItems: true } } }
+  const ids = Array.from({ length: 54_000 }, (_, n) => n)
+  assert.match(tool(list).check({ ids }).errors, /too many items/)
+  assert.equal(tool(list).check({ ids: ids.slice(0, 1000) }).valid, true)
+  assert.equal(tool(list).check({ ids: [1, 2, 1] }).valid, false)
+})
+
+test('what listeners and a store throw or reject with ends nothing', async () => {
+  const rejects = async () => {
+    throw new Error('a listener')
+  }
+  const store = memoryStore()
+  const hostile = new Proxy(new Error('x'), {
+    get() {
+      throw new Error('a member')
+    },
+    getPrototypeOf() {
+      throw new Error('a prototype')
+    },
+  })
+  const throws = () => {
+    throw hostile
+  }
+  for (const watch of [throws, () => throws, () => rejects]) {
+    const turn = runTurn({ model: hello(), messages, store: { ...store, watch }, onTrace: rejects })
+    assert.equal((await turn.result).status, 'complete')
+  }
+  const failing = await runTurn({ model: answering(throws), messages }).result
+  assert.equal(failing.error.code, 'model.unreachable')
+  const tools = { look: defineTool({ description: 'x', inputSchema: {}, execute: throws }) }
+  const calls = customModel(async function* ({ messages }) {
+    if (messages.some(({ content }) => String(content).includes('TOOL RESULT'))) {
+      return yield { type: 'text', text: 'done' }
+    }
+    yield { type: 'tool_call_start', index: 0, id: 'c', name: 'look' }
+    yield { type: 'tool_call_arguments', index: 0, text: '{}' }
+    yield { type: 'tool_call_end', index: 0 }
+  })
+  const told = await runTurn({ model: calls, messages, tools }).result
+  assert.deepEqual([told.status, told.toolResults[0].status], ['complete', 'error'])
+  const eventManager = { on_start: rejects, on_delta: throws, on_complete: rejects }
+  const bundle = await runBundle({ task: 't', replicate: throws, eventManager }).result
+  assert.equal(bundle.replicates[0].quality.valid, false)
+  const chain = runChain({
+    ...{ query: 'Compare the economies of France and Germany over ten years', plan: throws },
+    ...{ answer: throws, search: throws, refine: throws, synthesize: throws },
+  })
+  assert.equal((await chain.result).status, 'failed')
+  const handler = createHandler({
+    ...{ model: answering(throws), store, authorize: () => ({ tenant: 'a' }), onError: rejects },
+  })
+  const body = JSON.stringify({ messages })
+  const headers = { 'content-type': 'application/json' }
+  const asked = new Request('http://app.example/api/chat', { method: 'POST', headers, body })
+  await (await handler(asked)).text()
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(unhandled, [])
+})
+
+/** A store that counts those who watch. */
+const watched = () => {
+  const store = memoryStore()
+  const all = { now: 0, ever: 0 }
+  const watch = (turn, changed) => {
+    const stop = store.watch(turn, changed)
+    all.now++
+    all.ever++
+    return () => {
+      all.now--
+      stop()
+    }
+  }
+  return { store: { ...store, watch }, all }
+}
+const authorize = () => ({ tenant: 'ann' })
+const eventsOf = (handler, requestId) =>
+  handler(new Request(`http://app.example/api/chat/messages/${requestId}/events`))
+
+test('readers that are refused, or leave with an event unread, end their watch', async () => {
+  const { store, all } = watched()
+  const handler = createHandler({ model: hello(), store, authorize })
+  for (let n = 0; n < 20; n++) assert.equal((await eventsOf(handler, `no${n}`)).status, 404)
+  assert.equal(all.ever, 20)
+  await until(() => all.now === 0)
+
+  let open
+  const gate = new Promise((resolve) => (open = resolve))
+  const waits = customModel(async function* () {
+    for (const text of ['a', 'b', 'c']) yield { type: 'text', text }
+    await gate
+    yield { type: 'text', text: 'd' }
+  })
+  const running = createHandler({
+    ...{ model: waits, store, authorize, limits: { readersPerTurn: 3 } },
+  })
+  const turn = runTurn({ model: waits, messages, store, tenant: 'ann', requestId: 'r' })
+  await until(async () => (await store.events(JSON.stringify(['ann', 'r']), 0, 9)).length > 0)
+  const before = all.now
+  const readers = []
+  for (let n = 0; n < 3; n++) readers.push(await eventsOf(running, 'r'))
+  const refused = await eventsOf(running, 'r')
+  assert.deepEqual([refused.status, (await refused.json()).error.code], [429, 'limit.readers'])
+  for (const [n, response] of readers.entries()) {
+    assert.equal(response.status, 200)
+    const reader = response.body.getReader()
+    for (let read = 0; read < n; read++) await reader.read()
+    await reader.cancel()
+  }
+  await until(() => all.now === before)
+  assert.equal((await eventsOf(running, 'r')).status, 200, 'there is room again')
+  open()
+  assert.equal((await turn.result).text, 'abcd')
+})
+
+test('however many watch a turn in Redis, it is asked once', async () => {
+  const commands = []
+  const store = redisStore(async (args) => {
+    commands.push(args)
+    return [null, null]
+  })
+  const stops = Array.from({ length: 50 }, () => store.watch('t', () => {}))
+  await until(() => commands.length > 0)
+  assert.equal(commands.length, 1)
+  for (const stop of stops) stop()
+})
+
+test('decoders and histories that are dropped are collected', async () => {
+  const make = () => {
+    const decoder = decodeStream('openai-chat')
+    decoder.feed(new TextEncoder().encode('data: {'))
+    return [decoder, openHistory({ dialect: 'anthropic' })].map((one) => new WeakRef(one))
+  }
+  const all = Array.from({ length: 20 }, make).flat()
+  await until(async () => {
+    await collectGarbage()
+    return all.every((one) => one.deref() === undefined)
+  })
+})
+
+test('a history without JSON is a typed error', () => {
+  const cycle = {}
+  cycle.self = cycle
+  for (const content of [
+    1n,
+    cycle,
+    {
+      toJSON: () => {
+        throw new Error('no')
+      },
+    },
+  ]) {
+    const run = () => runTurn({ model: hello(), messages: [{ role: 'user', content }] })
+    assert.throws(run, { name: 'TurnlockError', code: 'json.not_serializable' })
+  }
+  const deep = JSON.parse(`${'['.repeat(200_000)}${']'.repeat(200_000)}`)
+  const run = () => runTurn({ model: hello(), messages: [{ role: 'user', content: deep }] })
+  assert.throws(run, { name: 'TurnlockError', code: 'json.too_deep' })
+})
+
+test('attempts to resume are not forgotten behind many other ids', async () => {
+  const handler = createHandler({
+    ...{ model: hello(), store: memoryStore(), authorize, limits: { resumesPerMinute: 2 } },
+  })
+  const resume = async (requestId) => {
+    const headers = { 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body: JSON.stringify({ requestId }) }
+    const path = 'http://app.example/api/chat/messages_two_stage/resume'
+    return (await handler(new Request(path, init))).status
+  }
+  assert.deepEqual([await resume('r'), await resume('r'), await resume('r')], [404, 404, 429])
+  for (let n = 0; n < 1200; n++) await resume(`other${n}`)
+  assert.equal(await resume('r'), 429)
+})
+
+test('what is cancelled before it can start starts nothing', async () => {
+  let started = 0
+  const count = () => void started++
+  const model = customModel(async function* () {
+    count()
+    yield { type: 'text', text: 'x' }
+  })
+  const signal = AbortSignal.abort('enough')
+  const query = 'Compare the economies of France and Germany over ten years'
+  const steps = { answer: count, plan: count, search: count, refine: count, synthesize: count }
+  for (const own of [{}, { store: memoryStore() }, { mode: 'unified' }]) {
+    const turn = runTurn({ model, messages, signal, ...own })
+    const { status, error } = await turn.result
+    assert.deepEqual([status, error], ['cancelled', undefined])
+    const types = []
+    for await (const event of turn) types.push(event.type)
+    assert.deepEqual(types, ['cancelled'])
+    const late = runTurn({ model, messages, ...own })
+    late.cancel()
+    assert.equal((await late.result).status, 'cancelled')
+  }
+  const bundle = runBundle({ task: 't', replicate: count, signal })
+  assert.equal((await bundle.result).meta.stopped, 'cancelled')
+  const chain = runChain({ query, ...steps, signal })
+  assert.equal((await chain.result).stopped, 'cancelled')
+  assert.equal(started, 0)
+})
+
+test('a Host header names no path, and only names that are listed are served', async () => {
+  let asked = 0
+  const handler = createHandler({
+    ...{ store: memoryStore(), hosts: ['app.example', 'localhost:8080'] },
+    model: hello(),
+    authorize: () => void asked++,
+  })
+  const of = async (url) => (await handler(new Request(`${url}/api/chat`))).status
+  assert.equal(await of('http://app.example'), 401)
+  assert.equal(await of('http://app.example:81'), 401)
+  assert.equal(await of('http://localhost:8080'), 401)
+  assert.equal(await of('http://localhost:8081'), 403)
+  assert.equal(await of('http://rebound.example'), 403)
+  assert.equal(asked, 3)
+  for (const hosts of ['app.example', ['app.example/x'], ['*'], [1]]) {
+    const make = () => createHandler({ model: hello(), store: memoryStore(), authorize, hosts })
+    assert.throws(make, { code: 'options.invalid' })
+  }
+
+  const urls = []
+  const server = createServer(
+    toNodeListener((request) => {
+      urls.push(request.url)
+      return new Response('ok')
+    }),
+  )
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address()
+  const send = async (host) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.end(`GET /harmless HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+    let text = ''
+    for await (const piece of socket) text += piece
+    return text.slice(0, 12)
+  }
+  assert.equal(await send('app.example:80'), 'HTTP/1.1 200')
+  for (const host of ['x/api/chat/messages?', 'x@evil.example', 'a b', 'x#', '']) {
+    assert.doesNotMatch(await send(host), /200/, host)
+  }
+  server.close()
+  assert.deepEqual(urls, ['http://app.example/harmless'])
+})
