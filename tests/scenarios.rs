@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 
 use common::Random;
 use lines::{Group, Reduction};
-use rules::{invariants, random_scenario, requests, rules};
+use rules::{continues, invariants, random_scenario, requests, rules};
 use serde_json::{Value, json};
 use sim::{Sim, options};
 use turnlock::Next;
@@ -73,16 +73,19 @@ fn met(sim: &Sim<'_>, lines: &[String], expect: &Value) -> Result<(), String> {
     }
     requests(sim, &expect["requests"]);
     let Some(result) = &sim.result else { return Ok(()) };
-    for key in ["status", "text", "fullContent"] {
+    continues(sim.scenario, result)?;
+    for key in ["status", "text", "fullContent", "messages"] {
         if let Some(want) = expect.get(key)
             && result[key] != *want
         {
             return unmet(key, want, &result[key]);
         }
     }
-    for (key, want) in expect["usage"].as_object().into_iter().flatten() {
-        if result["usage"][key] != *want {
-            return unmet(key, want, &result["usage"]);
+    for all in ["usage", "totalUsage"] {
+        for (key, want) in expect[all].as_object().into_iter().flatten() {
+            if result[all][key] != *want {
+                return unmet(key, want, &result[all]);
+            }
         }
     }
     if let Some(want) = expect.get("repairs") {
@@ -147,6 +150,50 @@ fn tools_share_their_time() {
     sim.play();
     let duration = |n: usize| sim.result.as_ref().unwrap()["toolResults"][n]["durationMs"].as_u64();
     assert_eq!((duration(0), duration(1)), (Some(60), Some(40)));
+}
+
+/// Somebody elsewhere asks for a pause at any commit of the owner, whose answer may be lost. The turn
+/// pauses behind its tools or completes, and loses and repeats nothing.
+#[test]
+fn a_pause_from_elsewhere() {
+    let pauses = |at: u64, behind: bool, seed: Option<u64>, paused: bool| {
+        let first = if paused { "tool_phase/1 paused" } else { "" };
+        let mut scenario = json!({
+            "store": true, "tools": { "send": { "returns": "sent" } },
+            "model": [{ "text": ["Sending."], "calls": [{ "id": "c1", "name": "send", "args": {} }] },
+                      { "text": ["Sent."] }],
+            "expect": { "status": "paused", "executed": ["send {}"], "events": [
+                "tool_phase/0 phase_start", "tool_phase/0 text \"Sending.\"",
+                "tool_phase/1 tool_calls c1 send {}", "tool_phase/1 tool_results c1 ok \"sent\"",
+                "tool_phase/1 phase_end", first] },
+            "legs": [{ "resume": {}, "expect": { "status": "complete", "executed": [], "events": [
+                "action_phase/1 phase_start", "action_phase/1 text \"Sent.\"",
+                "action_phase/1 phase_end", "complete/1 complete \"Sending.Sent.\""] } }],
+        });
+        if !paused {
+            let behind = scenario["legs"][0]["expect"]["events"].take();
+            scenario["legs"] = json!([]);
+            scenario["expect"]["status"] = json!("complete");
+            let events = scenario["expect"]["events"].as_array_mut().unwrap();
+            events.pop();
+            events.extend(behind.as_array().unwrap().iter().cloned());
+        }
+        legs::play_and_pause(&scenario, "openai-chat", seed, Some((at, behind)))
+    };
+    let mut paused = 0;
+    for seed in (0..200).map(|seed| (seed > 0).then_some(seed)) {
+        for at in 2..9 {
+            for behind in [false, true] {
+                let early = pauses(at, behind, seed, true);
+                let late = || pauses(at, behind, seed, false);
+                paused += u32::from(early.is_ok());
+                if let Err(early) = early {
+                    late().unwrap_or_else(|late| panic!("{at} {behind} {seed:?}: {early}\n{late}"));
+                }
+            }
+        }
+    }
+    assert!(paused > 200, "{paused}");
 }
 
 #[test]

@@ -26,6 +26,7 @@ export interface Host<Result, Trace> {
   turn?: string
   requestId: string
   projectId: string | null
+  conversationId?: string | undefined
   onEvent(event: TurnEvent): void
   /** Resolves when the readers have caught up; `undefined` if they are not behind. */
   room(): Promise<void> | undefined
@@ -93,10 +94,12 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
   #unwatch: (() => void) | undefined
   /** The projectId of the turn itself. A host that resumes the turn need not know it. */
   #projectId: string | null
+  #conversationId: string | undefined
 
   constructor(host: Host<Result, Trace>, kind: Kind<G>, options: object) {
     this.#host = host
     this.#projectId = host.projectId
+    this.#conversationId = host.conversationId
     const bytes = encode(stringify(options))
     this.#loop = new Loop(
       kind.parts,
@@ -133,13 +136,19 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
   #say([phase, toolBatchId, seq, chunk]: Text): void {
     const { requestId } = this.#host
     const projectId = this.#projectId
-    this.#host.onEvent({ type: 'text', phase, requestId, projectId, toolBatchId, seq, chunk })
+    const conversation = this.#conversationId
+    this.#host.onEvent({
+      ...{ type: 'text', phase, requestId, projectId },
+      ...(conversation !== undefined && { conversationId: conversation }),
+      ...{ toolBatchId, seq, chunk },
+    })
   }
 
   #perform(effect: Effect<Result, Trace>): void {
     switch (effect.type) {
       case 'emit':
         this.#projectId = effect.event.projectId
+        this.#conversationId = effect.event.conversationId
         return this.#host.onEvent(effect.event)
       case 'fetch':
         return void this.#fetch(effect.inference, effect.attempt, effect.request)
@@ -269,7 +278,9 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
     const context: ToolContext = {
       ...{ signal: controller.signal, requestId, toolBatchId, toolCallId, idempotencyKey },
       projectId: this.#projectId,
+      conversationId: this.#conversationId,
       report: (data) => this.#report(id, data),
+      reportUsage: (usage) => this.send({ type: 'tool_usage', call: id, usage }),
     }
     const tool = this.#host.tools[name]
     let settled: SettledInput

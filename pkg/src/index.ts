@@ -54,9 +54,11 @@ export { followTurn, type FollowedTurn, type FollowTurnOptions } from './follow.
 export type { Keep } from './kept.js'
 export {
   cancelTurn,
+  pauseTurn,
   resumeTurn,
   type Approval,
   type CancelTurnOptions,
+  type PauseTurnOptions,
   type ResumeTurnOptions,
 } from './resume.js'
 export * from './request/index.js'

@@ -12,6 +12,9 @@ export interface KeptState {
   /** `seq` of the last event when the state was written. */
   seq: number
   leaseMs: number
+  ttlMs: number
+  /** The number of the commit by which somebody asked for a pause. */
+  pause?: number
   /** Whether text is stored. If not, `seq` has gaps. */
   keepsText: boolean
 }

@@ -1,15 +1,16 @@
 /** Resumes or cancels turns in another process, isolate or tab. */
 import { describe } from './serialize.js'
 import { isTurnlockError, TurnlockError } from './errors.js'
-import { CANCEL_TURN_OPTIONS, RESUME_TURN_OPTIONS } from './generated/rows.js'
-import type { CancelTurnOptions, ResumeTurnOptions } from './generated/turn.js'
-import { eventsBehind, inTime, keepOptions, stateOf, turnKey } from './kept.js'
+import { CANCEL_TURN_OPTIONS, PAUSE_TURN_OPTIONS, RESUME_TURN_OPTIONS } from './generated/rows.js'
+import type { CancelTurnOptions, PauseTurnOptions, ResumeTurnOptions } from './generated/turn.js'
+import { eventsBehind, inTime, keepOptions, stateOf, turnKey, type KeptState } from './kept.js'
 import { modelOptions } from './models/model.js'
 import { checkOptions } from './options.js'
+import { randomHex } from './random.js'
 import { checkStore, type Kept, type Store } from './stores/store.js'
 import { checkModel, RunningTurn, tracer, wireTools, type CoreOptions, type Turn } from './turn.js'
 
-export type { CancelTurnOptions, ResumeTurnOptions }
+export type { CancelTurnOptions, PauseTurnOptions, ResumeTurnOptions }
 
 /** The user's decision on a waiting call. It applies only to the arguments of this signature. */
 export interface Approval {
@@ -81,9 +82,47 @@ export async function cancelTurn(
     if (status === 'complete' || (status === 'failed' && !kept?.open)) return { requestId, status }
     const { code, message } = result.error ?? { code: 'core.fault', message: 'no answer' }
     if (code !== 'turn.conflict' || attempt >= ATTEMPTS) throw new TurnlockError(code, message)
-    // The owner wrote between our read and our write.
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * 10 * Math.min(attempt, 20)))
+    await backOff(attempt)
   }
+}
+
+/** Waits after an owner wrote between our read and our write. */
+const backOff = (attempt: number) =>
+  new Promise((resolve) => setTimeout(resolve, Math.random() * 10 * Math.min(attempt, 20)))
+
+/**
+ * Asks the owner of a running turn for a pause, wherever it runs, as `Turn.pause` does: the turn ends
+ * as `paused` behind the results of its tools; a turn that is answering completes. The owner learns
+ * of it at its next write, or when its store notifies it. Returns the status that the turn has now:
+ * `running`, until the owner has paused it. Asking again, or for a turn that does not run, changes
+ * nothing.
+ *
+ * @throws TurnlockError `turn.not_found`, `turn.conflict` (the owner wrote again and again), `store.*`;
+ * `options.invalid` for misuse
+ */
+export async function pauseTurn(
+  options: PauseTurnOptions,
+): Promise<{ requestId: string; status: KeptState['status'] }> {
+  checkOptions(options, PAUSE_TURN_OPTIONS)
+  const { requestId, store, tenant = '' } = options
+  checkStore(store)
+  const key = turnKey(tenant, requestId)
+  const owner = randomHex(16)
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const kept = await inTime(store.read(key))
+    if (!kept?.state) throw new TurnlockError('turn.not_found', 'no such turn is kept')
+    const state = stateOf(kept)
+    const { status, ttlMs, pause } = state
+    if (status !== 'running' || pause !== undefined) return { requestId, status }
+    const revision = kept.revision + 1
+    const commit = {
+      ...{ owner, revision, takeOver: true, open: true, records: [], events: null, forget: 0 },
+      ...{ state: JSON.stringify({ ...state, pause: revision }), reusable: [], ttlMs },
+    }
+    if ((await inTime(store.commit(key, commit))).ok) return { requestId, status }
+    await backOff(attempt)
+  }
+  throw new TurnlockError('turn.conflict', 'the owner wrote again and again')
 }
 
 function checkBatch(batch: unknown): void {

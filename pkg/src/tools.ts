@@ -4,6 +4,7 @@ import type { Dedupe } from './generated/common.js'
 import { TOOL_OPTIONS } from './generated/rows.js'
 import type { ToolOptions } from './generated/tools.js'
 import { checkOptions } from './options.js'
+import type { Usage } from './types.js'
 import { validatorOf } from './validate.js'
 
 export type { ToolOptions }
@@ -18,8 +19,14 @@ export interface ToolContext {
   /** The same whenever this call is started again; pass it to the service that does the work. */
   idempotencyKey: string
   projectId: string | null
+  conversationId?: string | undefined
   /** Reports progress in a `tool_progress` event with this data, at most 64 KiB of JSON. */
   report(data: unknown): void
+  /**
+   * Adds tokens that the tool has used to the turn's `totalUsage`, for example those of models that
+   * it has called. Reports add up; what is reported after the call has ended is ignored.
+   */
+  reportUsage(usage: Partial<Usage>): void
 }
 
 /** The part of the Standard Schema interface (standardschema.dev) that is used here. */

@@ -53,7 +53,7 @@ export interface Turn extends AsyncIterable<TurnEvent> {
 export function runTurn(options: RunTurnOptions): Turn {
   checkOptions(options, RUN_TURN_OPTIONS)
   const { model, tools, policy, mode, messages, store, tenant = '', keep } = options
-  const { projectId, conversationId, signal } = options
+  const { projectId, conversationId, strategy, signal } = options
   checkModel(model)
   if (store !== undefined) checkStore(store)
   else if (keep) throw new TurnlockError('options.invalid', '`keep`: expected a store with it')
@@ -64,27 +64,37 @@ export function runTurn(options: RunTurnOptions): Turn {
   const requestId = options.requestId ?? randomId()
   const onTrace = tracer(options)
   const turn = new RunningTurn({
-    ...{ model, tools, requestId, projectId, store, tenant, signal, onTrace },
+    ...{ model, tools, requestId, projectId, conversationId, store, tenant, signal, onTrace },
   })
   const own: CoreOptions = {
     ...modelOptions(model),
     ...{ mode, policy, messages },
-    ...{ requestId, projectId: projectId ?? undefined, conversationId },
+    ...{ requestId, projectId: projectId ?? undefined, conversationId, strategy },
     tools: wireTools(tools),
     ...(store && { keep: keepOptions(tenant, keep) }),
   }
   checkTurn(own)
+  if (strategy === 'thread' && model.threads !== true) throw wrong('strategy', THREAD)
   turn.begin(false, own)
   return turn
 }
+
+const THREAD = 'reconstruct, or thread with a conversationId and a model that keeps threads'
 
 /** Throws for what the core would refuse of a turn's options, except a history that it cannot read. */
 export function checkTurn(options: CoreOptions): void {
   checkValues(options, TURN_OPTIONS)
   const { messages, requestId, policy, keep, body, tools } = options
+  if (policy?.pauseAfterTools && !keep) {
+    throw wrong('policy.pauseAfterTools', 'a store: the turn is resumed from it')
+  }
   if (!isObject(body ?? {})) throw wrong('body', 'an object')
   if (!messages?.length) throw wrong('messages', 'at least one message')
   if (!requestId) throw wrong('requestId', 'a string that is not empty')
+  const { strategy = 'reconstruct', conversationId } = options
+  if (strategy === 'text_only' || (strategy === 'thread' && !conversationId)) {
+    throw wrong('strategy', THREAD)
+  }
   const known = new Set(tools?.map(({ name }) => name))
   const actionTools: unknown = policy?.actionTools ?? []
   const isKnown = Array.isArray(actionTools)
@@ -98,7 +108,8 @@ export function checkTurn(options: CoreOptions): void {
 
 /** The common options of all ways to run a turn. */
 type TurnHost = Partial<
-  Pick<RunTurnOptions, 'model' | 'tools' | 'projectId' | 'store' | 'tenant' | 'signal' | 'onTrace'>
+  Pick<RunTurnOptions, 'model' | 'tools' | 'store' | 'tenant' | 'signal' | 'onTrace'> &
+    Pick<RunTurnOptions, 'projectId' | 'conversationId'>
 > & { requestId: string }
 
 /** The `onTrace` of options, called as their method. */
@@ -167,11 +178,11 @@ export class RunningTurn implements Turn {
    * Makes the core's turn and starts it. What the core refuses is the turn's terminal event.
    */
   begin(restored: boolean, options: CoreOptions): void {
-    const { model, tools = {}, store, tenant = '', signal, onTrace } = this.#host
+    const { model, tools = {}, store, tenant = '', signal, onTrace, conversationId } = this.#host
     const { requestId } = this
     const driver = new Driver(
       {
-        ...{ model, tools, requestId, projectId: this.#host.projectId ?? null },
+        ...{ model, tools, requestId, projectId: this.#host.projectId ?? null, conversationId },
         onTrace,
         ...(store && { store, turn: turnKey(tenant, requestId) }),
         onEvent: (event) => this.#feed.push(event),
@@ -229,6 +240,7 @@ export class RunningTurn implements Turn {
   fail(error: TurnlockError): void {
     if (this.#over) return
     const { code, message } = error
+    const none = { inputTokens: 0, outputTokens: 0, totalTokens: 0 }
     const events = this.#feed.items
     const last = events.at(-1)
     const shown = events.map((event) => (event.type === 'text' ? event.chunk : '')).join('')
@@ -241,8 +253,8 @@ export class RunningTurn implements Turn {
     })
     this.#finish({
       ...{ requestId: this.requestId, status: 'failed', text: shown, fullContent: shown },
-      ...{ toolResults: events.flatMap(of), blockedSignatures: [], repeats: {}, inferences: 0 },
-      ...{ usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 }, repairs: [] },
+      ...{ messages: [], toolResults: events.flatMap(of), blockedSignatures: [], repeats: {} },
+      ...{ inferences: 0, usage: none, totalUsage: none, repairs: [] },
       error: { code, message },
     })
   }

@@ -33,6 +33,8 @@ const FUNCTIONS = {
   runTurn: [{ model, messages, store }, turnlock.runTurn, ['policy', 'keep']],
   resumeTurn: [{ requestId, model, store }, turnlock.resumeTurn],
   cancelTurn: [{ requestId, store }, turnlock.cancelTurn],
+  pauseTurn: [{ requestId, store }, turnlock.pauseTurn],
+  customModel: [{}, (options) => turnlock.customModel(async function* () {}, options)],
   followTurn: [{ requestId, store }, turnlock.followTurn],
   openaiChat: [http, turnlock.openaiChat],
   anthropic: [{ model: 'm' }, turnlock.anthropic],

@@ -7,6 +7,7 @@ import {
   defineTool,
   followTurn,
   memoryStore,
+  pauseTurn,
   resumeTurn,
   runTurn,
 } from 'turnlock'
@@ -319,4 +320,32 @@ test('options of another type are misuse', () => {
     assert.throws(() => runTurn(options), { code: 'options.invalid' }, JSON.stringify(own))
     assert.throws(() => resumeTurn(options), { code: 'options.invalid' }, JSON.stringify(own))
   }
+})
+
+test('a pause from elsewhere lands behind the tools, and a resume answers', async () => {
+  const store = memoryStore()
+  const state = async () => JSON.parse((await store.read('["","r"]')).state)
+  let runs = 0
+  const act = defineTool({
+    description: 'Acts',
+    inputSchema: { type: 'object' },
+    async execute() {
+      runs++
+      assert.deepEqual(await pauseTurn({ requestId: 'r', store }), {
+        ...{ requestId: 'r', status: 'running' },
+      })
+      // The owner has heard of it when it has written its state again.
+      while ((await state()).pause) await new Promise((resolve) => setTimeout(resolve, 1))
+      return 'acted'
+    },
+  })
+  const parts = { model, tools: { act }, store, requestId: 'r' }
+  assert.equal((await runTurn({ ...parts, messages }).result).status, 'paused')
+  assert.deepEqual((await pauseTurn({ requestId: 'r', store })).status, 'paused')
+  const { status, text, toolResults } = await resumeTurn(parts).result
+  assert.deepEqual([status, text, toolResults.length, runs], ['complete', 'Done.', 1, 1])
+  assert.deepEqual((await pauseTurn({ requestId: 'r', store })).status, 'complete')
+  await assert.rejects(pauseTurn({ requestId: 'other', store }), { code: 'turn.not_found' })
+  const misused = { model, messages, policy: { pauseAfterTools: true } }
+  assert.throws(() => runTurn(misused), { code: 'options.invalid', message: /a store/ })
 })

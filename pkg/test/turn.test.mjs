@@ -12,6 +12,7 @@ import {
   openaiChat,
   runBundle,
   runTurn,
+  threadId,
 } from 'turnlock'
 import { z } from 'zod'
 import { partsOf } from './parts.mjs'
@@ -309,7 +310,7 @@ test('the events of a turn, however it ended, are a history', async () => {
       yield { type: 'finish', reason: 'tool_calls', raw: messages }
     })
   const ends = {
-    paused: { policy: { pauseAfterTools: true } },
+    paused: { policy: { pauseAfterTools: true }, store: memoryStore() },
     cancelled: { stopAt: 'tool_calls' },
     complete: {},
   }
@@ -581,4 +582,43 @@ test('a bundle whose redact throws by itself ends with an error', async () => {
   }
   const bundle = runBundle(options)
   await assert.rejects(bundle.result, { code: 'core.fault' })
+})
+
+test('the conversation is known to events, trace, tools, result and thread', async () => {
+  const [requests, traced, told] = [[], [], []]
+  const model = customModel(
+    async function* (request) {
+      requests.push(request)
+      if (requests.length > 1) return yield { type: 'text', text: 'done' }
+      yield { type: 'tool_call_start', index: 0, id: 'c', name: 'look' }
+      yield { type: 'tool_call_end', index: 0 }
+      yield { type: 'usage', usage: { inputTokens: 1, outputTokens: 1 } }
+    },
+    { threads: true },
+  )
+  const look = defineTool({
+    description: '',
+    inputSchema: { type: 'object' },
+    execute(_, { conversationId, reportUsage }) {
+      told.push(conversationId)
+      reportUsage({ inputTokens: 5, outputTokens: 2 })
+      return 'seen'
+    },
+  })
+  const messages = [{ role: 'user', content: 'go' }]
+  const options = { model, messages, tools: { look }, conversationId: 'chat', strategy: 'thread' }
+  const turn = runTurn({ ...options, onTrace: (event) => traced.push(event.conversationId) })
+  const events = []
+  for await (const event of turn) events.push(event.conversationId)
+  const { conversationId, totalUsage } = await turn.result
+  assert.deepEqual([...new Set([...events, ...traced, ...told, conversationId])], ['chat'])
+  assert.equal(totalUsage.totalTokens - (await turn.result).usage.totalTokens, 7)
+  assert.equal(requests[0].threadId, threadId('chat'))
+  assert.equal(requests[1].messages.filter(({ role }) => role === 'user').length, 0)
+  const misused = (changes) =>
+    assert.throws(() => runTurn({ ...options, ...changes }), { code: 'options.invalid' })
+  misused({ conversationId: undefined })
+  misused({ strategy: 'text_only' })
+  misused({ model: { ...model, threads: undefined } })
+  assert.throws(() => customModel(async function* () {}, { threads: 'yes' }), /threads/)
 })

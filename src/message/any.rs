@@ -27,6 +27,16 @@ impl AnyHistory {
     pub(crate) fn retract(&mut self) {
         self.0.retract();
     }
+
+    /// The number of appended elements, where a thread may keep them.
+    pub(crate) fn elements(&self) -> usize {
+        self.0.elements()
+    }
+
+    /// Thread strategy: the thread has the first elements.
+    pub(crate) fn has(&mut self, elements: usize) {
+        self.0.has(elements);
+    }
 }
 
 impl Clone for AnyHistory {
@@ -47,6 +57,10 @@ pub(crate) trait Face: Send + Sync {
     fn append(&mut self, elements: Vec<Json<'static>>) -> bool;
     fn messages(&mut self) -> (Vec<Json<'static>>, Option<Json<'static>>);
     fn retract(&mut self);
+    fn elements(&self) -> usize {
+        0
+    }
+    fn has(&mut self, _elements: usize) {}
     fn boxed(&self) -> Box<dyn Face>;
 }
 
@@ -61,6 +75,14 @@ impl Face for History<'static> {
 
     fn retract(&mut self) {
         History::retract(self);
+    }
+
+    fn elements(&self) -> usize {
+        History::elements(self)
+    }
+
+    fn has(&mut self, elements: usize) {
+        History::has(self, elements);
     }
 
     fn boxed(&self) -> Box<dyn Face> {

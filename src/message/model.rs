@@ -133,6 +133,9 @@ pub(super) struct Call<'a> {
     pub(super) args: Args<'a>,
     pub(super) index: usize,
     pub(super) extra: Members<'a>,
+    /// Whether it is in the core's own shape, of which no provider's form of ids is expected: a
+    /// form that the provider wants is another spelling.
+    pub(super) own: bool,
     /// Gemini's thought signature for the call.
     pub(super) thought_signature: Option<Json<'a>>,
     pub(super) result: Option<ToolResult<'a>>,

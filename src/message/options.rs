@@ -9,7 +9,7 @@ use crate::limits;
 
 names! {
     /// How the tool calls and results of a history are treated.
-    pub enum Strategy as "Strategy", "`reconstruct`, `thread` or `text_only`" {
+    pub enum Strategy as "Strategy", "reconstruct, thread or text_only" {
         /// All content is sent, as valid messages.
         Reconstruct "reconstruct",
         /// The provider stores the thread: only new content is sent, and never tool messages.

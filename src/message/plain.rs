@@ -75,6 +75,16 @@ impl Plain {
         (known && spoken && ends && one_shape && !repair && read.waiting.is_empty()).then_some(read)
     }
 
+    /// The ids of the calls, as sent.
+    pub(crate) fn call_ids(&self) -> Vec<String> {
+        let calls = |message: &Json<'static>| {
+            let calls = message.get("tool_calls").and_then(Json::as_array).unwrap_or_default();
+            let ids = calls.iter().filter_map(|call| call.get("id").and_then(Json::as_str));
+            ids.map(str::to_owned).collect::<Vec<_>>()
+        };
+        self.written.iter().flat_map(calls).collect()
+    }
+
     /// Appends elements; `false` if one is not plain.
     pub(super) fn append(&mut self, elements: Vec<Json<'static>>) -> bool {
         elements.into_iter().all(|element| self.element(element).is_some())

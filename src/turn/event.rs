@@ -20,6 +20,8 @@ envelope! {
         request_id "requestId": Arc<str>;
         /// The host's project, if the host set one.
         project_id "projectId": Option<Arc<str>>;
+        /// The id of the conversation, if the host set one.
+        conversation_id "conversationId?": Option<Arc<str>>;
         /// The number of the last batch of tool calls; 0 before the first.
         tool_batch_id "toolBatchId": u32;
         /// The number of the event in the turn, from 1. It has no gaps unless the turn was resumed
@@ -47,11 +49,14 @@ cases! {
     pub enum EventKind as "TurnEventKind" {
         /// A phase begins, or continues in a resumed turn.
         PhaseStart "phase_start" {
-            /// Whether the phase continues. Discard the text of its unfinished inference.
+            /// Whether the phase continues in a resumed turn.
             resumed "resumed?": bool,
             /// How many calls may still run in the phase: what the policy and the host grant, less
             /// those that ran. Not in unified mode.
             max_tools "maxTools?": Option<u32>,
+            /// The inference that was interrupted is made again: its `text` and `reasoning` events,
+            /// those with this `seq` or a later one before this event, are void.
+            void_from "voidFrom?": Option<u64>,
         }
         /// A phase ends; another one or the end of the turn follows.
         PhaseEnd "phase_end" {}
@@ -79,6 +84,16 @@ cases! {
             name "name": String,
             /// The progress data.
             data "data": Json<'static>,
+        }
+        /// The arguments of a call are arriving: another 256 bytes of them are there. Whether the
+        /// call will run is not decided yet.
+        ToolArguments "tool_arguments" {
+            /// The place of the call in its response, from 0, as the provider counts.
+            index "index": u32,
+            /// The tool.
+            name "name": String,
+            /// Bytes of the arguments so far.
+            bytes "bytes": u64,
         }
         /// The result of a call, as soon as it is there.
         ToolResults "tool_results" {
@@ -110,7 +125,9 @@ cases! {
         }
         /// Terminal: the turn has answered.
         Complete "complete", "done" = true {
-            /// All text shown in this turn, in order.
+            /// The answer: the text of the last inference of the last phase that had any.
+            text "text": String,
+            /// All text shown in this turn that still stands, in order.
             full_content "fullContent": String,
             /// Tokens of all inferences.
             usage "usage": TokenUsage,
@@ -152,6 +169,8 @@ record! {
         tool_call_id "toolCallId": String;
         /// The tool.
         name "name": String;
+        /// The arguments of the call.
+        args "args": Json<'static>;
         /// The outcome of the call.
         outcome "": Outcome;
         /// Milliseconds from the start of the call until it settled.
@@ -193,8 +212,8 @@ impl Event {
     /// Makes an event without a project, and before any batch of tool calls.
     #[must_use]
     pub fn new(phase: PhaseName, request_id: &str, seq: u64, kind: EventKind) -> Self {
-        let request_id = request_id.into();
-        Self { phase, request_id, project_id: None, tool_batch_id: 0, seq, kind }
+        let (request_id, project_id, conversation_id) = (request_id.into(), None, None);
+        Self { phase, request_id, project_id, conversation_id, tool_batch_id: 0, seq, kind }
     }
 
     /// Returns the text of a `text` event.
@@ -249,6 +268,10 @@ impl Event {
         match &self.project_id {
             Some(id) => write_string(id, out),
             None => out.push_str("null"),
+        }
+        if let Some(id) = &self.conversation_id {
+            out.push_str(",\"conversationId\":");
+            write_string(id, out);
         }
         out.push_str(&format!(
             ",\"toolBatchId\":{},\"seq\":{},\"chunk\":",

@@ -18,6 +18,7 @@
 //! | `Recalled` | · | · | · | T R | A C R O | · | · |
 //! | `ToolSettled` | · | · | · | · | · | A R O | · |
 //! | `ToolProgress` | · | · | · | · | · | · | · |
+//! | `ToolUsage` | · | · | · | · | · | · | · |
 //! | `Timer` | · | A W C R O | A W O | A T R O | A C R O | A R O | · |
 //! | `Pause` | · | · | · | T R | · | · | · |
 //! | `Cancel` | O | O | O | O | O | O | · |
@@ -198,7 +199,7 @@ impl Machine {
         match (input, &mut self.state) {
             (Input::Start, State::Idle) => {
                 record.start();
-                record.phase_started(false);
+                record.phase_started();
                 self.ask();
             }
             (Input::Checked { call, verdict }, State::Calling(calling, _)) => {
@@ -211,6 +212,9 @@ impl Machine {
             }
             (Input::ToolProgress { call, data }, State::Calling(calling, _)) => {
                 calling.report(call, data, record);
+            }
+            (Input::ToolUsage { call, usage }, State::Calling(calling, _)) => {
+                calling.spend(call, usage, record);
             }
             (Input::Pause, _) => {
                 record.pause();
@@ -232,6 +236,7 @@ impl Machine {
                 | Input::Stored { .. }
                 | Input::ToolSettled { .. }
                 | Input::ToolProgress { .. }
+                | Input::ToolUsage { .. }
                 | Input::Timer
                 | Input::Verify,
                 _,
@@ -252,7 +257,7 @@ impl Machine {
         let Entry { at, calling, approvals } = entry;
         self.record.start();
         if at.is_ok() && at != Ok(Point::Action) {
-            self.record.phase_started(true);
+            self.record.phase_resumed(at == Ok(Point::Ask));
         }
         if let Some(mut calling) = calling {
             match at {

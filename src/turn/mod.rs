@@ -104,7 +104,7 @@ pub use options::{Keep, Mode, TurnOptions};
 pub use policy::{Freeze, Policy, ResultsAs};
 pub use protocol::{CancelReason, Effect, Input};
 pub use restore::{Approval, RestoreOptions, Resume};
-pub use result::{TurnResult, TurnStatus};
+pub use result::{MessageCall, TurnMessage, TurnResult, TurnStatus};
 pub use trace::{TraceEvent, TraceEventKind, TracePlace, TracedCall};
 
 use crate::error::Error;

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::json::Json;
 use crate::json::table::{At, Read, names, options, read};
 use crate::limits;
+use crate::message::Strategy;
 use crate::secret::Secret;
 use crate::tool::Registry;
 
@@ -22,6 +23,7 @@ names! {
     }
 }
 
+const THREAD: &str = "reconstruct, or thread with a conversationId and a model that keeps threads";
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
 options! {
@@ -94,8 +96,13 @@ options! {
         request_id "requestId": Arc<str>;
         /// Part of every signature.
         project_id "projectId": Option<Arc<str>>;
-        /// The id of the conversation, which is stored with the turn.
-        conversation_id "conversationId": Option<String>;
+        /// The id of the conversation: in events, trace events, the context of tools, the result and
+        /// the store.
+        conversation_id "conversationId": Option<Arc<str>>;
+        /// `thread`: the model keeps the conversation, so a request has only what its thread lacks,
+        /// with the `threadId` that is made of `conversationId`, and results are boxes in system
+        /// messages, whatever `policy.resultsAs` says. Otherwise `reconstruct`.
+        strategy "strategy": Strategy = Strategy::Reconstruct;
         /// Randomness of the host, at least 32 characters, for boxes, keys and jitter.
         secret "secret": Secret;
         /// Retries of a failed request.
@@ -156,6 +163,16 @@ impl TurnOptions {
         if self.request_id.is_empty() {
             return Err(Error::option("requestId", "a string that is not empty"));
         }
+        if !resumed && self.policy.pause_after_tools && self.keep.is_none() {
+            return Err(Error::option(
+                "policy.pauseAfterTools",
+                "a store: the turn is resumed from it",
+            ));
+        }
+        let named = self.conversation_id.as_ref().is_some_and(|id| !id.is_empty());
+        if self.strategy == Strategy::TextOnly || (self.strategy == Strategy::Thread && !named) {
+            return Err(Error::option("strategy", THREAD));
+        }
         let unknown = |name: &String| self.tools.find(name).is_none();
         if let ActionTools::Named(names) = &self.policy.action_tools
             && !resumed
@@ -182,6 +199,7 @@ impl TurnOptions {
             ("policy", self.policy.changed()),
             ("projectId", optional(self.project_id.as_deref())),
             ("conversationId", optional(self.conversation_id.as_deref())),
+            ("strategy", optional((self.strategy == Strategy::Thread).then_some("thread"))),
         ];
         let mut out = format!("{{\"v\":{}", crate::store::FORMAT);
         for (name, value) in own.iter().filter(|(_, value)| !value.is_null()) {

@@ -21,11 +21,18 @@ pub(super) struct Phase {
     last_chance: bool,
     /// Text shown in this phase.
     text: String,
+    /// Where in `text` the answer begins, now and when the current inference began.
+    answer_at: (usize, usize),
     /// Length of `text` in bytes when the current inference began.
     asked_at: usize,
     /// Text of the current inference was shown.
     spoke: bool,
+    /// The calls of the current inference whose arguments arrive: their places, tools and bytes.
+    writing: Vec<(u32, String, u64)>,
 }
+
+/// Bytes of arguments from one `tool_arguments` event to the next.
+const ARGUMENTS_STEP: u64 = 256;
 
 /// What a turn does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,8 +60,10 @@ impl Phase {
             frozen: false,
             last_chance: false,
             text: String::new(),
+            answer_at: (0, 0),
             asked_at: 0,
             spoke: false,
+            writing: Vec::new(),
         }
     }
 
@@ -92,14 +101,19 @@ impl Phase {
         self.last_chance
     }
 
-    /// The text shown in this phase.
+    /// The answer: the text of the tool phase, or of the last inference that had any.
     pub(super) fn text(&self) -> &str {
-        &self.text
+        self.text.get(self.answer_at.0..).unwrap_or_default()
     }
 
-    /// The text without that of the current inference: a repeated inference starts anew.
+    /// The answer without the current inference: a repeated inference starts anew.
     pub(super) fn settled_text(&self) -> &str {
-        self.text.get(..self.asked_at).unwrap_or_default()
+        self.text.get(self.answer_at.1..self.asked_at).unwrap_or_default()
+    }
+
+    /// Bytes of text that the current inference has shown.
+    pub(super) fn unsettled(&self) -> usize {
+        self.text.len().saturating_sub(self.asked_at)
     }
 
     /// The number of executions left.
@@ -179,7 +193,9 @@ impl Phase {
     pub(super) fn ask(&mut self) {
         self.inferences += 1;
         self.asked_at = self.text.len();
+        self.answer_at.1 = self.answer_at.0;
         self.spoke = false;
+        self.writing.clear();
     }
 
     pub(super) fn execute(&mut self, calls: u32) {
@@ -190,11 +206,8 @@ impl Phase {
     pub(super) fn show(&mut self, delta: Delta) -> Option<EventKind> {
         match delta {
             Delta::Text(chunk) if !self.frozen && !chunk.is_empty() => {
-                if self.name == PhaseName::Unified && !self.spoke {
-                    // The answer is the text of the last inference that has text, so earlier text
-                    // is dropped.
-                    self.text.clear();
-                    self.asked_at = 0;
+                if self.name != PhaseName::Tool && !self.spoke {
+                    self.answer_at.0 = self.text.len();
                 }
                 self.spoke = true;
                 self.text.push_str(&chunk);
@@ -203,12 +216,27 @@ impl Phase {
             Delta::Reasoning { text, .. } if !self.frozen && !text.is_empty() => {
                 Some(EventKind::Reasoning { chunk: text })
             }
-            Delta::ToolCallStart { .. } => {
+            Delta::ToolCallStart { index, name, .. } => {
                 self.frozen |= self.name == PhaseName::Tool;
+                self.writing.push((index, name, 0));
                 None
             }
+            Delta::ToolCallArguments { index, text } => self.write(index, &text),
             _ => None,
         }
+    }
+
+    /// Counts a part of a call's arguments. Returns the event that shows it, if it is shown.
+    fn write(&mut self, index: u32, text: &str) -> Option<EventKind> {
+        let call = self.writing.iter_mut().rev().find(|call| call.0 == index)?;
+        let before = call.2;
+        call.2 = before.saturating_add(u64::try_from(text.len()).unwrap_or(u64::MAX));
+        let name = call.1.clone();
+        (before / ARGUMENTS_STEP < call.2 / ARGUMENTS_STEP).then_some(EventKind::ToolArguments {
+            index,
+            name,
+            bytes: call.2,
+        })
     }
 
     /// Adds an answer that the model did not give.
@@ -285,7 +313,7 @@ impl Phase {
     }
 
     fn has_text(&self) -> bool {
-        !self.text.trim().is_empty()
+        !self.text().trim().is_empty()
     }
 }
 

@@ -12,6 +12,8 @@ use crate::stream::{TokenUsage, Usage};
 pub(super) struct Progress {
     /// The number of the last event.
     pub(super) seq: u64,
+    /// The number of the first event that the current inference could have; 0 before the first.
+    pub(super) asked_seq: u64,
     /// `toolBatchId` of the last batch.
     pub(super) batch: u32,
     /// Number of stored records of batches. A batch has one for each step of its judging.
@@ -19,6 +21,8 @@ pub(super) struct Progress {
     /// The number of the current cycle, from 1.
     pub(super) cycle: u32,
     pub(super) inferences: u32,
+    /// Elements of the history that the thread of a model has.
+    pub(super) heard: usize,
     /// Calls received.
     pub(super) calls: u32,
     /// Milliseconds that all batches of tools took together.
@@ -28,6 +32,8 @@ pub(super) struct Progress {
     pub(super) usage: Usage,
     /// A response was not read to its end, so tokens of it may be missing.
     pub(super) is_cut: bool,
+    /// Tokens that tools reported.
+    pub(super) tool_usage: Usage,
     pub(super) phase: Phase,
 }
 
@@ -35,15 +41,18 @@ impl Progress {
     pub(super) fn new(phase: PhaseName) -> Self {
         Self {
             seq: 0,
+            asked_seq: 0,
             batch: 0,
             judged: 0,
             cycle: 1,
             inferences: 0,
+            heard: 0,
             calls: 0,
             tools_ms: 0,
             shown: String::new(),
             usage: Usage::default(),
             is_cut: false,
+            tool_usage: Usage::default(),
             phase: Phase::new(phase),
         }
     }

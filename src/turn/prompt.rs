@@ -92,7 +92,11 @@ impl Context {
 pub(super) struct Conversation {
     wire: Wire,
     history: message::AnyHistory,
+    /// The thread of a model that keeps the conversation.
+    thread: Option<String>,
     repairs: Vec<message::Repair>,
+    /// The ids of the calls in the given history.
+    given_ids: Vec<String>,
     context: Vec<Context>,
     /// How many elements of the context were appended to the history.
     learned: usize,
@@ -103,29 +107,51 @@ pub(super) struct Conversation {
 
 impl Conversation {
     pub(super) fn new(options: &mut TurnOptions) -> Result<Self, Error> {
-        let mut history = message::History::new(message::HistoryOptions::new(options.dialect));
+        let rules = message::HistoryOptions::new(options.dialect);
+        let conversation = options.conversation_id.as_deref();
+        let thread = conversation.filter(|_| options.strategy == message::Strategy::Thread);
+        let thread = thread.map(|id| message::thread_id(id, None)).transpose()?;
+        let mut history = message::History::new(rules.strategy(options.strategy));
+        let given = options.messages.len();
         // Moved, not copied: the history is held only here.
         history.append(std::mem::take(&mut options.messages))?;
         let (wire, repairs) = (Wire::of(options.dialect), history.repairs());
-        Ok(Self::of(wire, repairs, message::AnyHistory::new(history), options))
+        let given_ids = history.call_ids(given);
+        let conversation =
+            Self::of(wire, repairs, given_ids, message::AnyHistory::new(history), options);
+        Ok(Self { thread, ..conversation })
     }
 
     /// As [`Conversation::new`], for a provider and a history that need no repairs; `None` for any
-    /// other.
+    /// other, and for a thread.
     pub(super) fn plain(options: &mut TurnOptions) -> Option<Self> {
         let (wire, rules) = Wire::plain(options.dialect)?;
+        if options.strategy != message::Strategy::Reconstruct {
+            return None;
+        }
         let history = message::Plain::of(rules, std::mem::take(&mut options.messages))?;
-        Some(Self::of(wire, Vec::new(), message::AnyHistory::new(history), options))
+        let given_ids = history.call_ids();
+        Some(Self::of(wire, Vec::new(), given_ids, message::AnyHistory::new(history), options))
     }
 
     fn of(
         wire: Wire,
         repairs: Vec<message::Repair>,
+        given_ids: Vec<String>,
         history: message::AnyHistory,
         options: &TurnOptions,
     ) -> Self {
-        let (boxes, ids) = (BoxMaker::new(&options.secret), Vec::new());
-        Self { wire, history, repairs, context: Vec::new(), learned: 0, boxes, ids }
+        Self {
+            wire,
+            history,
+            thread: None,
+            repairs,
+            given_ids,
+            context: Vec::new(),
+            learned: 0,
+            boxes: BoxMaker::new(&options.secret),
+            ids: Vec::new(),
+        }
     }
 
     /// How the provider is spoken to.
@@ -136,6 +162,11 @@ impl Conversation {
     /// The changes to the given history.
     pub(super) fn repairs(&self) -> &[message::Repair] {
         &self.repairs
+    }
+
+    /// The ids of the calls in the given history.
+    pub(super) fn given_ids(&self) -> Vec<String> {
+        self.given_ids.clone()
     }
 
     pub(super) fn add_notice(&mut self, notice: String) {
@@ -171,7 +202,22 @@ impl Conversation {
         let tools: Vec<_> = tools.into_iter().map(ToolDeclaration::from).collect();
         let prompt =
             Prompt { messages, system: given, added_system: &system, tools: &tools, choice };
-        provider::request(self.wire, (options.model.as_ref(), &options.body), prompt, None)
+        let thread = self.thread.clone().map(|id| ("threadId", id.into()));
+        provider::request(self.wire, (options.model.as_ref(), &options.body), prompt, thread)
+    }
+
+    /// The number of elements that the last request had without its instruction.
+    pub(super) fn elements(&self) -> usize {
+        self.history.elements()
+    }
+
+    /// The thread of the model has the first elements.
+    pub(super) fn heard(&mut self, elements: usize) {
+        self.history.has(elements);
+    }
+
+    pub(super) fn is_thread(&self) -> bool {
+        self.thread.is_some()
     }
 
     /// Returns the history with the context, and with an instruction for this request only.

@@ -9,7 +9,7 @@ use crate::inference::Part;
 use crate::json::Json;
 use crate::provider::Request;
 use crate::store::{Answer, Commit};
-use crate::stream::Delta;
+use crate::stream::{Delta, Usage};
 use crate::tool::{Settled, Verdict};
 
 /// Something that happened. The host reports each input when it happens. Late and repeated inputs
@@ -110,6 +110,13 @@ pub enum Input {
         call: u32,
         /// The progress data.
         data: Json<'static>,
+    },
+    /// A running tool reports tokens that it has used, for example of models that it has called.
+    ToolUsage {
+        /// The call.
+        call: u32,
+        /// The tokens since its last report.
+        usage: Usage,
     },
     /// Time has passed.
     Timer,

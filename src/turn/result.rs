@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::event::ResultView;
 use crate::error::Failure;
+use crate::json::Json;
 use crate::json::table::{names, record};
 use crate::message::Repair;
 use crate::stream::TokenUsage;
@@ -23,16 +24,54 @@ names! {
 }
 
 record! {
+    /// A message that a turn adds to the history, in the core's own shape.
+    pub struct TurnMessage as "TurnMessage" {
+        /// Who speaks.
+        role "role": &'static str as "'assistant' | 'tool'";
+        /// The text of the assistant, which may be empty beside calls; or the result of a call: its
+        /// text, or its JSON, or why there is none.
+        content "content": String;
+        /// The calls of the assistant that were executed or got an earlier outcome.
+        tool_calls "toolCalls?": Vec<MessageCall>;
+        /// The call that a result belongs to.
+        tool_call_id "toolCallId?": Option<String>;
+        /// The tool of the result.
+        name "name?": Option<String>;
+        /// Whether the result is a failure.
+        is_error "isError?": bool;
+    }
+}
+
+record! {
+    /// A call in a message.
+    pub struct MessageCall as "MessageCall" {
+        /// The provider's id. If the history or an earlier message has it already, a number is
+        /// appended.
+        id "id": String;
+        /// The tool.
+        name "name": String;
+        /// The arguments.
+        args "args": Json<'static>;
+    }
+}
+
+record! {
     /// What a turn came to.
     pub struct TurnResult as "TurnResult" {
         /// The id of the turn.
         request_id "requestId": Arc<str>;
+        /// The id of the conversation, if the host set one.
+        conversation_id "conversationId?": Option<Arc<str>>;
         /// How the turn ended.
         status "status": TurnStatus;
-        /// The answer: the text of the last action phase, or of the plain stream.
+        /// The answer: the text of the last inference of the last phase that had any.
         text "text": String;
-        /// All text that was shown, in order.
+        /// All text that was shown and still stands, in order. Text of an inference that a resume
+        /// made again does not.
         full_content "fullContent": String;
+        /// What the turn adds to the history, in order: calls, their results, the answer. Refused
+        /// calls, notices, boxes and void text are not in it.
+        messages "messages": Vec<TurnMessage>;
         /// The results of the calls, in order.
         tool_results "toolResults": Vec<ResultView>;
         /// Signatures of all calls that were refused, or that got the outcome of an earlier call of
@@ -42,6 +81,8 @@ record! {
         repeats "repeats": Vec<(String, u32)>;
         /// Tokens of all inferences.
         usage "usage": TokenUsage;
+        /// Tokens of all inferences, and those that tools reported.
+        total_usage "totalUsage": TokenUsage;
         /// Requests to the model, not counting retries.
         inferences "inferences": u32;
         /// The changes to the given history, so that the provider accepts it.
@@ -57,13 +98,16 @@ impl TurnResult {
     pub fn failed(request_id: impl Into<Arc<str>>, failure: Failure) -> Self {
         Self {
             request_id: request_id.into(),
+            conversation_id: None,
             status: TurnStatus::Failed,
             text: String::new(),
             full_content: String::new(),
+            messages: Vec::new(),
             tool_results: Vec::new(),
             blocked_signatures: Vec::new(),
             repeats: Vec::new(),
             usage: TokenUsage::default(),
+            total_usage: TokenUsage::default(),
             inferences: 0,
             repairs: Vec::new(),
             error: Some(failure),

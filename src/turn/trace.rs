@@ -14,6 +14,8 @@ envelope! {
         request_id "requestId": Arc<str>;
         /// The host's project, if the host set one.
         project_id "projectId": Option<Arc<str>>;
+        /// The id of the conversation, if the host set one.
+        conversation_id "conversationId?": Option<Arc<str>>;
         /// Milliseconds since the turn began.
         at_ms "atMs": u64;
         /// Where in the turn it happened.

@@ -7,10 +7,10 @@ use turnlock::stream::Delta;
 use turnlock::tool::Status;
 use turnlock::turn::EventKind;
 use turnlock::turn::Policy;
-use turnlock_client::store::MemoryStore;
+use turnlock_client::store::{MemoryStore, Store};
 use turnlock_client::{
     Approval, Model, ResumeOptions, RunningTurn, Tool, ToolContext, TurnOptions, TurnResult,
-    TurnStatus, resume_turn, run_turn,
+    TurnStatus, pause_turn, resume_turn, run_turn,
 };
 
 use crate::platform::{Seen, say, sleep, spawn, test};
@@ -180,6 +180,32 @@ async fn errors_of_tools_are_told() {
     let result = outcome(told).await;
     let said = returned(&result);
     assert_eq!(said, json!([&*result.request_id, 1, "c1", true, true]));
+}
+
+#[test]
+async fn a_pause_from_elsewhere() {
+    let store = MemoryStore::new();
+    let kept = store.clone();
+    let tool = Tool::new("tool", "", any(), move |_: Value, _| {
+        let kept = kept.clone();
+        async move {
+            let asked = pause_turn("r", kept.clone(), "").await.map_err(|error| error.to_string());
+            // The owner has heard of it when it has written its state again.
+            while kept.read("[\"\",\"r\"]").await.unwrap().unwrap().state.contains("\"pause\":") {
+                sleep(1).await;
+            }
+            asked
+        }
+    });
+    let options = TurnOptions::new(calls_once("tool"), go()).tool(tool.clone()).request_id("r");
+    let result = run_turn(options.store(store.clone())).unwrap().result().await;
+    assert_eq!(result.status, TurnStatus::Paused);
+    assert_eq!(returned(&result), "running");
+    assert_eq!(pause_turn("r", store.clone(), "").await.unwrap(), "paused");
+    let options = ResumeOptions::new("r", store.clone(), calls_once("tool")).tools([tool]);
+    let result = resume_turn(options).unwrap().result().await;
+    assert_eq!((result.status, result.text.as_str()), (TurnStatus::Complete, "done"));
+    assert_eq!(pause_turn("other", store, "").await.unwrap_err().code, "turn.not_found");
 }
 
 #[test]

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use turnlock::json::Json;
+use turnlock::message::Strategy;
+use turnlock::stream::Usage;
 use turnlock::tool::Dedupe;
 use turnlock::turn::{Mode, Policy};
 use turnlock_client::{Control, Model, Tool, TurnOptions, TurnResult, run_turn};
@@ -101,7 +103,15 @@ pub fn given(scenario: &Value, model: Model) -> TurnOptions {
         Value::Null => json!([{ "role": "user", "content": "go" }]),
         messages => messages.clone(),
     };
+    let threads = scenario["strategy"] == "thread";
+    let model = if threads { model.threads() } else { model };
     let mut options = TurnOptions::new(model, messages).request_id("request-1");
+    if let Some(conversation) = scenario["conversationId"].as_str() {
+        options = options.conversation_id(conversation);
+    }
+    if threads {
+        options = options.strategy(Strategy::Thread);
+    }
     if let Some(project) = scenario["projectId"].as_str() {
         options = options.project_id(project);
     }
@@ -167,8 +177,16 @@ fn tool_of(name: &str, table: &Value, executed: Executed, dead: Dead) -> Tool {
 
 fn rust_tool(name: &str, schema: Value, table: Value, executed: Executed, dead: Dead) -> Tool {
     let said = name.to_owned();
-    Tool::new(name, name, schema, move |args: Value, _| {
+    Tool::new(name, name, schema, move |args: Value, context| {
         executed.lock().push(format!("{said} {}", canonical(&args)));
+        if let Some(usage) = table["spends"].as_object() {
+            let tokens = |name: &str| usage.get(name).and_then(Value::as_u64);
+            context.report_usage(Usage {
+                input_tokens: tokens("inputTokens"),
+                output_tokens: tokens("outputTokens"),
+                ..Usage::default()
+            });
+        }
         let starts =
             executed.lock().iter().filter(|one| one.starts_with(&format!("{said} "))).count();
         let (table, dead) = (table.clone(), dead.clone());
@@ -264,6 +282,7 @@ fn invariants(scenario: &Value, events: &[Value]) -> Result<(), String> {
         let fits = event["seq"].as_u64() == Some(at as u64 + 1)
             && event["requestId"] == "request-1"
             && event["projectId"] == scenario["projectId"]
+            && event["conversationId"] == scenario["conversationId"]
             && ends
             && (order(event) >= last || kind == "phase_start");
         if !fits {
@@ -300,11 +319,13 @@ pub fn met(
     site::check_requests(requests, &expect["requests"])?;
     let Some(result) = result else { return Ok(()) };
     let result = serde_json::to_value(result).unwrap();
-    for key in ["status", "text"] {
+    for key in ["status", "text", "fullContent", "messages"] {
         same(key, expect.get(key), result[key].clone())?;
     }
-    for (key, want) in expect["usage"].as_object().into_iter().flatten() {
-        same(key, Some(want), result["usage"][key].clone())?;
+    for all in ["usage", "totalUsage"] {
+        for (key, want) in expect[all].as_object().into_iter().flatten() {
+            same(key, Some(want), result[all][key].clone())?;
+        }
     }
     let codes = result["repairs"].as_array().unwrap().iter().map(|one| one["code"].clone());
     same("repairs", expect.get("repairs"), codes.collect())

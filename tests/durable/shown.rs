@@ -100,12 +100,7 @@ impl World {
             // A turn that expired may have begun anew, by a first commit that came late perhaps: what
             // its old owner showed is then in no life that still stands.
             if self.plan.keeps_text() && self.truth.lives[turn].len() == 1 {
-                let text =
-                    |event: &Value| (event["type"] == "text").then(|| event["chunk"].clone());
-                let texts: String = events()
-                    .filter_map(text)
-                    .map(|chunk| chunk.as_str().unwrap_or_default().to_owned())
-                    .collect();
+                let texts = standing(events());
                 if result["fullContent"] != *texts {
                     wrong = Some(format!("{texts:?} was shown, the result has {result}"));
                 }
@@ -164,4 +159,19 @@ impl World {
             self.after(wait, What::Begin(turn, Wish::Cancel));
         }
     }
+}
+
+/// The text of events that still stands: an inference that is made again voids what it had shown.
+fn standing<'a>(events: impl Iterator<Item = &'a Value>) -> String {
+    let mut texts: Vec<(u64, &str)> = Vec::new();
+    for event in events {
+        if let Some(from) = event["voidFrom"].as_u64() {
+            texts.retain(|one| one.0 < from);
+        }
+        if event["type"] == "text" {
+            let seq = event["seq"].as_u64().unwrap_or_default();
+            texts.push((seq, event["chunk"].as_str().unwrap_or_default()));
+        }
+    }
+    texts.into_iter().map(|one| one.1).collect()
 }

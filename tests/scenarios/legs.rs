@@ -17,6 +17,7 @@ struct Legs<'a> {
     scenario: &'a Value,
     dialect: &'a str,
     seed: Option<u64>,
+    pause_at: Option<(u64, bool)>,
     store: Store,
     now: u64,
     asked: usize,
@@ -24,6 +25,8 @@ struct Legs<'a> {
     known: BTreeMap<String, String>,
     /// Calls that wait for an approval: id → signature.
     waits: BTreeMap<String, String>,
+    /// The `text` and `reasoning` of all legs that stand: what the events say, and where.
+    stands: Vec<(u64, Option<String>)>,
     count: u64,
     /// What the legs of the first request showed.
     events: Vec<Value>,
@@ -31,7 +34,18 @@ struct Legs<'a> {
 
 /// Plays the first run and every leg of `legs`.
 pub fn play(scenario: &Value, dialect: &str, seed: Option<u64>) -> Result<(), String> {
+    play_and_pause(scenario, dialect, seed, None)
+}
+
+/// As [`play`]; somebody elsewhere asks for a pause of the first run, see `Sim::pause_at`.
+pub fn play_and_pause(
+    scenario: &Value,
+    dialect: &str,
+    seed: Option<u64>,
+    pause_at: Option<(u64, bool)>,
+) -> Result<(), String> {
     let mut legs = Legs {
+        pause_at,
         scenario,
         dialect,
         seed,
@@ -41,6 +55,7 @@ pub fn play(scenario: &Value, dialect: &str, seed: Option<u64>) -> Result<(), St
         executed: Vec::new(),
         known: BTreeMap::new(),
         waits: BTreeMap::new(),
+        stands: Vec::new(),
         count: 0,
         events: Vec::new(),
     };
@@ -74,7 +89,7 @@ impl Legs<'_> {
         if leg.get("run").is_some() {
             return (all, key);
         }
-        for own in ["mode", "policy", "messages", "projectId"] {
+        for own in ["mode", "policy", "messages", "projectId", "conversationId", "strategy"] {
             all.as_object_mut().unwrap().remove(own);
         }
         let mut kept = self.store.read(self.now, &key).unwrap_or_default();
@@ -119,6 +134,7 @@ impl Legs<'_> {
         sim.kept = Some((std::mem::replace(&mut self.store, Store::new("")), key.clone()));
         (sim.now, sim.asked) = (self.now, self.asked);
         sim.earlier.clone_from(&self.executed);
+        sim.pause_at = self.pause_at.take();
         sim.play();
         sim.replays();
         self.store = sim.kept.take().unwrap().0;
@@ -140,6 +156,22 @@ impl Legs<'_> {
             }
         }
         self.events.extend(sim.events.iter().cloned());
+        for event in &sim.events {
+            let seq = event["seq"].as_u64().unwrap();
+            if let Some(from) = event["voidFrom"].as_u64() {
+                self.stands.retain(|one| one.0 < from);
+            }
+            let chunk = event["chunk"].as_str().filter(|_| event["type"] == "text");
+            self.stands.push((seq, chunk.map(str::to_owned)));
+        }
+        if let Some(result) = sim.result.as_ref().filter(|_| leg["requestId"].is_null())
+            && (result["status"] == "complete" || result["status"] == "paused")
+        {
+            let stands: String = self.stands.iter().filter_map(|one| one.1.clone()).collect();
+            if result["fullContent"] != stands {
+                return unmet("fullContent", &json!(stands), &result["fullContent"]);
+            }
+        }
         if leg.get("cancel").is_some() {
             return self.stopped(&sim, &key, &leg["expect"]);
         }

@@ -55,7 +55,8 @@ impl Reduction<'_> {
 
     pub fn result(&self, result: &Value) -> String {
         assert!(result["durationMs"].is_u64(), "durationMs");
-        assert!(self.known.contains_key(result["signature"].as_str().unwrap()));
+        let call = format!("{} {}", result["name"].as_str().unwrap(), canonical(&result["args"]));
+        assert_eq!(self.known.get(result["signature"].as_str().unwrap()), Some(&call));
         let mut line = format!(
             "{} {}",
             result["toolCallId"].as_str().unwrap(),
@@ -192,6 +193,9 @@ impl Reduction<'_> {
                     rest += " composed";
                 }
                 rest
+            }
+            "tool_arguments" => {
+                format!("{} {} {}", event["index"], event["name"].as_str().unwrap(), event["bytes"])
             }
             "cancelled" => event["reason"].to_string(),
             "error" => {

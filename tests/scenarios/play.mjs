@@ -19,7 +19,7 @@ function assert(fact, what) {
 const starts = (executed, name) => executed.filter((one) => one.startsWith(`${name} `)).length
 
 /** A tool that behaves as the table says; `die` ends the simulated process. */
-function toolOf({ defineTool, canonicalize }, name, tool, executed, die) {
+function toolOf({ defineTool, canonicalize }, conversationId, name, tool, executed, die) {
   const special = {
     undefined: () => undefined,
     cycle: () => {
@@ -42,10 +42,12 @@ function toolOf({ defineTool, canonicalize }, name, tool, executed, die) {
     ...(tool.reuseMs && { reuseMs: tool.reuseMs }),
     ...(tool.needsApproval && { needsApproval: true }),
     ...(tool.action && { action: (args) => String(args[tool.action]) }),
-    execute(args, { signal }) {
+    execute(args, { signal, reportUsage, conversationId: told }) {
+      assert(told === conversationId, 'conversationId of the context')
       executed.push(`${name} ${canonicalize(JSON.stringify(args))}`)
       if (starts(executed, name) <= (tool.crashes ?? 0)) return die()
       if (tool.hangs) return late(signal)
+      if (tool.spends) reportUsage(tool.spends)
       if (tool.throws) throw new Error(tool.throws)
       if (tool.returnsText) return tool.returnsText.repeat.repeat(tool.returnsText.times)
       return tool.special ? special[tool.special]() : tool.returns
@@ -95,7 +97,8 @@ class Reduction {
 
   #result(result) {
     assert(Number.isFinite(result.durationMs) && result.durationMs >= 0, 'durationMs')
-    assert(this.#known.has(result.signature), 'a result without its call')
+    const call = `${result.name} ${this.canonical(result.args)}`
+    assert(this.#known.get(result.signature) === call, 'a result without its call')
     let line = `${result.toolCallId} ${result.status}`
     if ('result' in result && !result.truncated) {
       const told = ['blocked', 'skipped'].includes(result.status)
@@ -133,6 +136,8 @@ class Reduction {
         const rest = JSON.stringify(event.fullContent) + (blocked && ` blocked: ${blocked}`)
         return rest + (repeats && ` repeats: ${repeats}`) + (event.composed ? ' composed' : '')
       }
+      case 'tool_arguments':
+        return `${event.index} ${event.name} ${event.bytes}`
       case 'cancelled':
         return JSON.stringify(event.reason)
       case 'error':
@@ -222,6 +227,7 @@ function invariants(scenario, events) {
     assert(event.seq === at + 1, 'seq')
     assert(event.requestId === 'request-1', 'requestId')
     assert(event.projectId === (scenario.projectId ?? null), 'projectId')
+    assert(event.conversationId === scenario.conversationId, 'conversationId')
     assert(
       TERMINAL.includes(event.type) === (at === events.length - 1),
       'one terminal event, the last',
@@ -267,14 +273,20 @@ function met(expect, { lines, executed, result, requests }) {
   }
   checkRequests(requests, expect.requests ?? [])
   if (!result) return
-  for (const key of ['status', 'text']) {
+  for (const key of ['status', 'text', 'fullContent']) {
     assert(
       !(key in expect) || result[key] === expect[key],
       `${key}: ${JSON.stringify(result[key])}`,
     )
   }
-  for (const [key, value] of Object.entries(expect.usage ?? {})) {
-    assert(result.usage[key] === value, `usage: ${JSON.stringify(result.usage)}`)
+  for (const all of ['usage', 'totalUsage']) {
+    for (const [key, value] of Object.entries(expect[all] ?? {})) {
+      assert(result[all][key] === value, `${all}: ${JSON.stringify(result[all])}`)
+    }
+  }
+  if (expect.messages) {
+    const [got, wanted] = [result.messages, expect.messages].map((one) => JSON.stringify(one))
+    assert(got === wanted, `messages: ${got}`)
   }
   if (expect.repairs) {
     const codes = result.repairs.map((repair) => repair.code)
@@ -308,10 +320,11 @@ export async function playScenario({ turnlock, url, session, dialect }, scenario
     maxRetries: scenario.maxRetries ?? 0,
     ...(scenario.model.some((entry) => entry.then === 'cut') && { fetch: fetchUpToTheCut }),
   }
-  const model =
+  const http =
     dialect === 'anthropic'
       ? turnlock.anthropic(options)
       : turnlock.openaiChat({ ...options, dialect })
+  const model = scenario.strategy === 'thread' ? { ...http, threads: true } : http
   const asked = async () => (await fetch(`${url}/s/${session}/requests`)).json()
   const play = scenario.store ? playLegs : playOnce
   await play({ turnlock, model, asked }, scenario)
@@ -319,7 +332,10 @@ export async function playScenario({ turnlock, url, session, dialect }, scenario
   // Whatever the history was, every request is one that the provider takes.
   for (const { body } of requests) {
     if (!Array.isArray(body?.messages)) continue
-    const violations = turnlock.diagnose(body.messages, { dialect })
+    // A thread that goes on has its beginning already.
+    const violations = turnlock
+      .diagnose(body.messages, { dialect })
+      .filter(({ code }) => !body.threadId || code !== 'MSG_LIST_EMPTY')
     assert(violations.length === 0, `refused: ${JSON.stringify({ violations, body })}`)
   }
   // A turn that is cancelled at once may end before its request has left.
@@ -334,12 +350,17 @@ export async function playScenario({ turnlock, url, session, dialect }, scenario
 const given = (scenario) => ({
   ...{ requestId: 'request-1', projectId: scenario.projectId ?? null },
   messages: scenario.messages ?? [{ role: 'user', content: 'go' }],
+  ...(scenario.conversationId && { conversationId: scenario.conversationId }),
+  ...(scenario.strategy && { strategy: scenario.strategy }),
   ...(scenario.mode && { mode: scenario.mode }),
   ...(scenario.policy && { policy: scenario.policy }),
 })
 
 function toolsOf(turnlock, scenario, executed, die) {
-  const of = ([name, tool]) => [name, toolOf(turnlock, name, tool, executed, die)]
+  const of = ([name, tool]) => [
+    name,
+    toolOf(turnlock, scenario.conversationId, name, tool, executed, die),
+  ]
   return Object.fromEntries(Object.entries(scenario.tools ?? {}).map(of))
 }
 
@@ -369,6 +390,7 @@ async function playLegs({ turnlock, model, asked }, scenario) {
   const executed = []
   const waits = new Map()
   const known = new Map()
+  let stands = []
   const first = { run: true, facts: scenario.facts, expect: scenario.expect }
   for (const [at, leg] of [first, ...scenario.legs].entries()) {
     skew += leg.later ?? 0
@@ -436,6 +458,14 @@ async function playLegs({ turnlock, model, asked }, scenario) {
         reduction.take(event)
         if (event.type !== 'approval_required') continue
         for (const { id, signature } of event.toolCalls) waits.set(id, signature)
+      }
+      for (const event of events) {
+        if (event.voidFrom) stands = stands.filter(({ seq }) => seq < event.voidFrom)
+        if (event.type === 'text') stands.push(event)
+      }
+      if (!leg.requestId && ['complete', 'paused'].includes(result?.status)) {
+        const said = stands.map(({ chunk }) => chunk).join('')
+        assert(said === result.fullContent, `fullContent: ${result.fullContent}, not ${said}`)
       }
       const requests = (await asked()).slice(before)
       const ran = executed.slice(started)

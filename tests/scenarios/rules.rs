@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 use crate::common::Random;
 use crate::sim::Sim;
+use turnlock::Dialect;
+use turnlock::message::{History, HistoryOptions};
 
 pub fn invariants(sim: &Sim<'_>) {
     let terminal = ["complete", "paused", "cancelled", "error"];
@@ -20,6 +22,7 @@ pub fn invariants(sim: &Sim<'_>) {
         assert_eq!(event["seq"].as_u64(), Some(i as u64 + 1));
         assert_eq!(event["requestId"], "request-1");
         assert_eq!(event["projectId"], sim.scenario["projectId"]);
+        assert_eq!(event["conversationId"], sim.scenario["conversationId"]);
         let ends = terminal.contains(&event["type"].as_str().unwrap());
         assert_eq!(ends, i + 1 == sim.events.len(), "one terminal event, the last");
         let phase = order(event["phase"].as_str().unwrap());
@@ -139,7 +142,6 @@ pub fn random_scenario(random: &mut Random) -> Value {
             "freeze": (["auto", "first_call", "batch"][random.below(3)]),
             "actionTools": pick(random, &[json!([]), json!(["list"]), json!(["poll", "send"]), json!("readOnly"), json!("*")]),
             "maxCycles": 1 + random.below(2), "maxSteps": 1 + random.below(5),
-            "pauseAfterTools": random.below(8) == 0,
             "resultsAs": (["system_box", "native"][random.below(2)]),
             "toolsTotalMs": 1 + random.below(200), "turnMs": 1 + random.below(300_000),
         },
@@ -153,6 +155,38 @@ pub fn random_scenario(random: &mut Random) -> Value {
         "model": (0..60).map(|_| entry(random)).collect::<Vec<_>>(),
         "facts": facts,
     })
+}
+
+/// What the turn adds to the history, and a next question behind it, need no repair in any dialect.
+pub fn continues(scenario: &Value, result: &Value) -> Result<(), String> {
+    let repairs = |history: &[Value], dialect| {
+        let text = Value::from(history).to_string();
+        let mut read = History::new(HistoryOptions::new(dialect));
+        read.append_text(&text).unwrap();
+        let mut codes: Vec<_> = read.repairs().iter().map(|one| one.code.to_string()).collect();
+        codes.sort();
+        codes
+    };
+    let ask = json!({ "role": "user", "content": "go" });
+    let given = match &scenario["messages"] {
+        Value::Null => vec![ask.clone()],
+        messages => messages.as_array().unwrap().clone(),
+    };
+    let added = result["messages"].as_array().unwrap();
+    let Some(last) = added.last() else { return Ok(()) };
+    // A turn that was stopped has calls and no answer, which some templates cannot say.
+    let answered = last["role"] == "assistant";
+    let next = if answered { vec![ask] } else { Vec::new() };
+    let history = [given.as_slice(), added.as_slice(), next.as_slice()].concat();
+    for dialect in Dialect::ALL {
+        let before = repairs(&given, dialect);
+        let behind = repairs(&history, dialect);
+        // A history that is repaired itself is not the turn's.
+        if before.is_empty() && !behind.is_empty() {
+            return Err(format!("{}: {behind:?} of {}", dialect.name(), json!(history)));
+        }
+    }
+    Ok(())
 }
 
 /// Rules that hold in every run, under every fault.
@@ -188,6 +222,7 @@ pub fn rules(sim: &Sim<'_>) {
     assert_eq!(calls.len(), results.len(), "a call with two outcomes");
     told_one_by_one(sim);
     assert_eq!(distinct.len(), calls.len(), "two outcomes under one key");
+    continues(sim.scenario, result).unwrap();
     // What was shown is what the result holds.
     let said = |event: &Value| {
         event["chunk"].as_str().filter(|_| event["type"] == "text").map(str::to_owned)

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::{Value, json};
 use turnlock::Next;
 use turnlock::json::Json;
+use turnlock::store::{Answer, Commit};
+use turnlock::stream::Usage;
 use turnlock::turn::shell::Unkept;
 use turnlock::turn::{Effect, Input, RestoreOptions, Turn, TurnOptions, Verdict};
 
@@ -43,6 +45,9 @@ pub struct Sim<'a> {
     /// Entries of the model that earlier legs have used, and executions of theirs.
     pub asked: usize,
     pub earlier: Vec<String>,
+    /// At this commit, somebody elsewhere asks for a pause: before it, or behind it, and then its
+    /// answer is lost.
+    pub pause_at: Option<(u64, bool)>,
     /// The process died.
     pub crashed: bool,
     /// Everything said to the machine, and everything that it answered.
@@ -69,8 +74,30 @@ pub fn options(scenario: &Value, dialect: &str) -> Value {
     };
     json!({ "dialect": dialect, "mode": scenario["mode"], "policy": scenario["policy"],
             "messages": messages, "tools": tools, "requestId": "request-1",
-            "projectId": scenario["projectId"], "secret": "00112233445566778899aabbccddeeff",
+            "projectId": scenario["projectId"], "conversationId": scenario["conversationId"],
+            "strategy": scenario["strategy"], "secret": "00112233445566778899aabbccddeeff",
             "maxRetries": scenario["maxRetries"].as_u64().unwrap_or(0), "trace": true })
+}
+
+/// What `pauseTurn` does.
+fn ask_for_pause(store: &mut Store, now: u64, key: &str) {
+    let Some(kept) = store.read(now, key) else { return };
+    let mut state: Value = serde_json::from_str(kept["state"].as_str().unwrap()).unwrap();
+    if state["status"] != "running" || state["pause"].is_u64() {
+        return;
+    }
+    let revision = kept["revision"].as_u64().unwrap() + 1;
+    state["pause"] = json!(revision);
+    let commit = Commit {
+        owner: "somebody-elsewhere".to_owned(),
+        revision,
+        take_over: true,
+        open: true,
+        state: Some(state.to_string()),
+        ttl_ms: state["ttlMs"].as_u64().unwrap(),
+        ..Commit::default()
+    };
+    assert_eq!(store.commit(now, key, &commit).1, Answer::Kept);
 }
 
 impl<'a> Sim<'a> {
@@ -96,6 +123,7 @@ impl<'a> Sim<'a> {
             kept: None,
             asked: 0,
             earlier: Vec::new(),
+            pause_at: None,
             crashed: false,
             turn,
             until: None,
@@ -208,7 +236,17 @@ impl<'a> Sim<'a> {
             }
             Effect::Commit { attempt, commit } => {
                 let (store, key) = self.kept.as_mut().expect("a turn without a store");
+                let pause = self.pause_at.filter(|(at, _)| *at == commit.revision && attempt == 1);
+                if pause.is_some_and(|(_, behind)| !behind) {
+                    self.pause_at = None;
+                    ask_for_pause(store, self.now, key);
+                }
                 let (_, answer) = store.commit(self.now, key, &commit);
+                if pause.is_some_and(|(_, behind)| behind) {
+                    self.pause_at = None;
+                    ask_for_pause(store, self.now, key);
+                    return;
+                }
                 let revision = commit.revision;
                 self.lanes.push(VecDeque::from([Input::Stored { revision, attempt, answer }]));
             }
@@ -271,7 +309,17 @@ impl<'a> Sim<'a> {
             return;
         }
         let Some(settled) = settled(tool) else { return };
-        self.lanes.push(VecDeque::from([Input::ToolSettled { call, settled }]));
+        let spent = tool["spends"].as_object().map(|usage| {
+            let tokens = |name: &str| usage.get(name).and_then(Value::as_u64);
+            let usage = Usage {
+                input_tokens: tokens("inputTokens"),
+                output_tokens: tokens("outputTokens"),
+                ..Usage::default()
+            };
+            Input::ToolUsage { call, usage }
+        });
+        let settled = Input::ToolSettled { call, settled };
+        self.lanes.push(spent.into_iter().chain([settled]).collect());
     }
 
     pub fn event(&mut self, event: &turnlock::turn::Event) {

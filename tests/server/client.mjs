@@ -76,6 +76,10 @@ export class Client {
     return this.post('/messages_two_stage/cancel', { requestId, ...own })
   }
 
+  pause(requestId) {
+    return this.post('/messages_two_stage/pause', { requestId })
+  }
+
   attach(requestId, after, init = {}) {
     const headers = after === undefined ? {} : { 'last-event-id': String(after) }
     return this.fetch(`/messages_two_stage/${requestId}/events`, { headers, ...init })

@@ -214,6 +214,26 @@ export const turns = {
     assert.equal((await client.start({ requestId })).status, 409)
   },
 
+  async 'a pause behind the tools, by whoever asks'(host) {
+    const client = new Client(host.url)
+    const gate = host.receiver.hold(client.session)
+    const requestId = fresh('asked')
+    const first = await client.start({ requestId })
+    await gate.reached
+    const asked = await client.pause(requestId)
+    assert.equal(asked.status, 200)
+    assert.deepEqual(await asked.json(), { requestId, status: 'running' })
+    gate.open()
+    const { events } = await readEvents(first)
+    assert.equal(last(events).type, 'paused')
+    assert.equal((await (await client.pause(requestId)).json()).status, 'paused')
+    const rest = await readEvents(await client.at(host.second).resume(requestId))
+    assert.equal(last(rest.events).type, 'complete')
+    numbered([...events, ...rest.events])
+    assert.equal(host.receiver.ran(client.session).length, 1)
+    assert.equal((await client.pause(fresh('unknown'))).status, 404)
+  },
+
   async 'stop ends a paused turn, and does not undo a complete one'(host) {
     const { client, requestId } = await paused(host)
     assert.equal((await (await client.cancel(requestId)).json()).status, 'cancelled')

@@ -14,7 +14,7 @@ use super::{
 use crate::json::Json;
 use crate::next::Next;
 use crate::store::{Answer, Commit, Kept};
-use crate::stream::{Delta, ErrorClass, FinishReason, StreamError};
+use crate::stream::{Delta, ErrorClass, FinishReason, StreamError, Usage};
 use crate::tool::Outcome;
 
 const STATES: [&str; 7] = ["Idle", "Asking", "Waiting", "Taking", "Checking", "Running", "Over"];
@@ -124,7 +124,7 @@ impl Host {
     fn any(&mut self) -> Input {
         let (inference, attempt) = self.inference;
         let call = u32::try_from(self.random.below(self.calls as usize + 1)).unwrap();
-        match self.random.below(16) {
+        match self.random.below(17) {
             0 => Input::Start,
             1 => {
                 let status = [200, 400, 429][self.random.below(3)];
@@ -146,6 +146,7 @@ impl Host {
             11 => Input::ToolProgress { call, data: Json::Null },
             12 => Input::Verify,
             13 => Input::Pause,
+            15 => Input::ToolUsage { call, usage: Usage::default() },
             14 if self.random.one(4) => Input::Cancel { reason: "user".to_owned() },
             _ => Input::Timer,
         }

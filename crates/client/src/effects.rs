@@ -88,6 +88,7 @@ pub(crate) struct Asked<M: Asks> {
     pub(crate) request_id: Arc<str>,
     /// The turn's own: whoever resumes it need not know it.
     pub(crate) project_id: Option<Arc<str>>,
+    pub(crate) conversation_id: Option<Arc<str>>,
     pub(crate) events: Feed<Event>,
     pub(crate) on_trace: Option<OnTrace<M::Trace>>,
     pub(crate) inputs: Inputs<M>,
@@ -133,15 +134,17 @@ impl<M: Asks> Perform<M> for Asked<M> {
                 args,
                 signed,
             } => {
-                let report = self.inputs.clone();
+                let (report, spend) = (self.inputs.clone(), self.inputs.clone());
                 let context = ToolContext {
                     request_id: self.request_id.clone(),
                     tool_batch_id,
                     tool_call_id,
                     idempotency_key,
                     project_id: self.project_id.clone(),
+                    conversation_id: self.conversation_id.clone(),
                     signal: Signal::default(),
                     report: Arc::new(move |text| progress(&report, call, &text)),
+                    spend: Arc::new(move |usage| spend.tell(Input::ToolUsage { call, usage })),
                 };
                 let signal = context.signal.clone();
                 let settling = self.settling(call, &name, (args, signed), context);
@@ -174,6 +177,9 @@ impl<M: Asks> Asked<M> {
     fn show(&mut self, event: Event) {
         if self.project_id.as_deref() != event.project_id.as_deref() {
             self.project_id = event.project_id.as_deref().map(Arc::from);
+        }
+        if self.conversation_id != event.conversation_id {
+            self.conversation_id.clone_from(&event.conversation_id);
         }
         self.events.push(event);
     }

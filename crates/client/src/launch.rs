@@ -89,6 +89,8 @@ impl Launch {
             store: host.store.map(|store| (store, key)),
             request_id: self.request_id,
             project_id: host.project_id.map(Arc::from),
+            // The first event, which comes before any tool, names it.
+            conversation_id: None,
             events: self.events.clone(),
             on_trace: host.on_trace,
             inputs: self.inputs.clone(),

@@ -149,7 +149,7 @@ pub use platform::{BoxFuture, MaybeSend, MaybeSync};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use request::{PassError, PassOptions, Planned, RunningPass, run_with_tool_requests};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-pub use resume::{ResumeOptions, cancel_turn, resume_turn};
+pub use resume::{ResumeOptions, cancel_turn, pause_turn, resume_turn};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use tool::{Tool, ToolContext};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]

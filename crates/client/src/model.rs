@@ -31,6 +31,7 @@ pub struct Model {
     pub(crate) dialect: Dialect,
     pub(crate) max_retries: u32,
     source: Source,
+    pub(crate) threads: bool,
     wrong: Option<Error>,
 }
 
@@ -93,13 +94,13 @@ impl Model {
     {
         let source: Custom = Arc::new(move |request| Box::pin(generate(request)));
         let source = Source::Custom(source);
-        Self { dialect: Dialect::OpenAiChat, max_retries: 0, source, wrong: None }
+        Self { dialect: Dialect::OpenAiChat, max_retries: 0, source, threads: false, wrong: None }
     }
 
     fn http(dialect: Dialect, base_url: String, model: String) -> Self {
         let (headers, body) = (Vec::new(), Vec::new());
         let http = Http { base_url, headers, client: Client::default(), model, body };
-        Self { dialect, max_retries: 2, source: Source::Http(http), wrong: None }
+        Self { dialect, max_retries: 2, source: Source::Http(http), threads: false, wrong: None }
     }
 
     fn change(mut self, change: impl FnOnce(&mut Http)) -> Self {
@@ -168,6 +169,14 @@ impl Model {
     #[must_use]
     pub fn max_retries(mut self, times: u32) -> Self {
         self.max_retries = times;
+        self
+    }
+
+    /// A model that keeps the conversation: turns may have the strategy `thread`, whose requests
+    /// have a `threadId` and only the messages that the thread lacks.
+    #[must_use]
+    pub fn threads(mut self) -> Self {
+        self.threads = true;
         self
     }
 

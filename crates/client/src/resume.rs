@@ -17,7 +17,8 @@ use crate::platform::{MaybeSend, MaybeSync};
 use crate::store::{Store, StoreError};
 use crate::tool::Tool;
 use crate::turn::RunningTurn;
-use turnlock::store::{Kept, turn_key};
+use turnlock::json::Json;
+use turnlock::store::{Answer, Commit, Kept, turn_key};
 use turnlock::turn::{Approval, Keep, RestoreOptions, Resume, TraceEvent, Turn, TurnStatus};
 
 /// Milliseconds for which a store is waited for, to be read. Longer than any of ours waits itself.
@@ -193,6 +194,66 @@ pub async fn cancel_turn(
         clock::sleep(clock::jitter(10.0 * f64::from(attempt.min(20)))).await;
         attempt += 1;
     }
+}
+
+/// Asks the owner of a running turn for a pause, wherever it runs, as [`Control::pause`] does: the turn
+/// ends as paused behind the results of its tools; a turn that is answering completes. The owner
+/// learns of it as soon as it writes next or its store tells it. The answer is how the turn stands
+/// now, `running` until its owner has paused it. Asking again, or for a turn that does not run,
+/// changes nothing.
+///
+/// # Errors
+/// `turn.not_found`, `turn.conflict` (the owner wrote again and again), `store.*`; `options.invalid`
+/// for misuse.
+///
+/// [`Control::pause`]: crate::Control::pause
+pub async fn pause_turn(
+    request_id: impl Into<String>,
+    store: impl Store + 'static,
+    tenant: impl Into<String>,
+) -> Result<String, Error> {
+    let (request_id, tenant) = (request_id.into(), tenant.into());
+    if request_id.is_empty() {
+        return Err(Error::option("request_id", "the id of a turn"));
+    }
+    let store: Arc<dyn Store> = Arc::new(store);
+    let (key, owner) = (turn_key(&tenant, &request_id), clock::random_hex(16));
+    for attempt in 1..=ATTEMPTS {
+        let asked = (store.clone(), key.clone());
+        let kept = in_time(move || async move { asked.0.read(&asked.1).await }).await?;
+        let unknown = || Error::new("turn.not_found", "no such turn is kept");
+        let kept = kept.filter(|kept| !kept.state.is_empty()).ok_or_else(unknown)?;
+        let foreign = || Error::new("store.version", "the turn was kept by another version");
+        let mut state = Json::parse_str(&kept.state).map_err(|_| foreign())?.into_owned();
+        let status = state.get("status").and_then(Json::as_str).unwrap_or_default().to_owned();
+        if status != "running" || state.get("pause").is_some() {
+            return Ok(status);
+        }
+        let ttl_ms = state.get("ttlMs").and_then(Json::as_u64).ok_or_else(foreign)?;
+        let revision = kept.revision.saturating_add(1);
+        if let Json::Object(members) = &mut state {
+            members.push(("pause".into(), Json::integer(revision)));
+        }
+        let commit = Arc::new(Commit {
+            owner: owner.clone(),
+            revision,
+            take_over: true,
+            open: true,
+            state: Some(state.to_text()),
+            ttl_ms,
+            ..Commit::default()
+        });
+        let asked = (store.clone(), key.clone());
+        match in_time(move || async move { asked.0.commit(&asked.1, commit).await }).await? {
+            Answer::Kept => return Ok(status),
+            Answer::Failed { code, message } => return Err(Error::new(code, message)),
+            // The owner wrote between our reading and our writing.
+            Answer::Refused { .. } => {
+                clock::sleep(clock::jitter(10.0 * f64::from(attempt.min(20)))).await;
+            }
+        }
+    }
+    Err(Error::new("turn.conflict", "the owner wrote again and again"))
 }
 
 /// Reads what is kept, and begins with it; what fails is the turn's terminal event.

@@ -13,6 +13,7 @@ use crate::json::to_json;
 use crate::platform::{BoxFuture, Dyn, MaybeSend, MaybeSync, Signal};
 use crate::schema::Validator;
 use turnlock::json::Json;
+use turnlock::stream::Usage;
 use turnlock::tool::{Dedupe, ToolSpec};
 use turnlock::turn::{Settled, Verdict};
 
@@ -73,8 +74,11 @@ pub struct ToolContext {
     pub idempotency_key: String,
     /// The project of the turn.
     pub project_id: Option<Arc<str>>,
+    /// The conversation of the turn.
+    pub conversation_id: Option<Arc<str>>,
     pub(crate) signal: Signal,
     pub(crate) report: Arc<Dyn![Fn(String)]>,
+    pub(crate) spend: Arc<Dyn![Fn(Usage)]>,
 }
 
 impl fmt::Debug for ToolContext {
@@ -92,6 +96,12 @@ impl ToolContext {
         if let Ok(text) = serde_json::to_string(data) {
             (self.report)(text);
         }
+    }
+
+    /// Adds tokens that the tool has used to the turn's `total_usage`, for example those of models
+    /// that it has called. Reports add up; what is reported after the call has ended is ignored.
+    pub fn report_usage(&self, usage: Usage) {
+        (self.spend)(usage);
     }
 }
 

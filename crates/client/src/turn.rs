@@ -16,6 +16,7 @@ use crate::running::{Running, stream_of_events};
 use crate::store::Store;
 use crate::tool::Tool;
 use turnlock::json::Json;
+use turnlock::message::Strategy;
 use turnlock::turn::{
     self, Event, Failure, Input, Keep, Mode, Policy, TraceEvent, Turn, TurnResult,
 };
@@ -108,7 +109,15 @@ impl TurnOptions {
     /// The conversation, kept with the turn.
     #[must_use]
     pub fn conversation_id(mut self, id: impl Into<String>) -> Self {
-        self.turn.conversation_id = Some(id.into());
+        self.turn.conversation_id = Some(id.into().into());
+        self
+    }
+
+    /// [`Strategy::Thread`]: the model keeps the conversation, see [`Model::threads`], and is sent
+    /// only what its thread lacks. Needs a conversation.
+    #[must_use]
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.turn.strategy = strategy;
         self
     }
 
@@ -178,9 +187,16 @@ impl TurnOptions {
 pub fn run_turn(options: TurnOptions) -> Result<RunningTurn, Error> {
     let TurnOptions { model, messages, mut turn, host } = options;
     model.checked()?;
+    if turn.strategy == Strategy::Thread && !model.threads {
+        return Err(Error::option("strategy", "thread with a model that keeps threads"));
+    }
     if host.store.is_none() {
         if turn.keep.is_some() {
             return Err(Error::option("keep", "a store with it"));
+        }
+        if turn.policy.pause_after_tools {
+            let why = "false without a store: the turn is resumed from it";
+            return Err(Error::option("policy.pauseAfterTools", why));
         }
         if host.tools.iter().any(Tool::may_need_approval) {
             let why = "one with a tool that needs approval: the turn is resumed from it";

@@ -66,7 +66,8 @@ export function bundleTool(options: BundleToolOptions): Tool & { readonly name: 
     timeoutMs: timeoutMs ?? budget.seconds * 1000 + 5000,
     // The bundle applies its own cap; metadata and matrix may exceed it.
     maxResultBytes: Math.max(65_536, 4 * limits.max_bytes),
-    async execute(args: unknown, { signal, report }): Promise<EvidenceBundle> {
+    async execute(args: unknown, context): Promise<EvidenceBundle> {
+      const { signal, report, reportUsage } = context
       const running = runBundle({
         ...{ ...bundle, signal, record: record !== undefined },
         replicate: (context) => replicate(args, context),
@@ -74,6 +75,7 @@ export function bundleTool(options: BundleToolOptions): Tool & { readonly name: 
       for await (const event of running) report?.(progress(event))
       const result = await running.result
       if (running.recording) quietly(() => record?.(running.recording as BundleRecording, args))
+      if (result.meta.usage) reportUsage?.(result.meta.usage)
       return result
     },
   })

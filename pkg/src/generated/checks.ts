@@ -56,6 +56,7 @@ export const TURN_OPTIONS: Checks = {
   requestId: 'text',
   projectId: 'text',
   conversationId: 'text',
+  strategy: { names: 'reconstruct thread text_only' },
   secret: 'text',
   maxRetries: { whole: [0, 10] },
   trace: 'flag',

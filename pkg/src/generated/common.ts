@@ -59,6 +59,15 @@ export interface ToolSpec {
 export type Dedupe = 'block' | 'replay' | 'allow'
 
 /**
+ * How the tool calls and results of a history are treated.
+ *
+ * - `reconstruct`: All content is sent, as valid messages.
+ * - `thread`: The provider stores the thread: only new content is sent, and never tool messages.
+ * - `text_only`: All content except tool calls and results is sent.
+ */
+export type Strategy = 'reconstruct' | 'thread' | 'text_only'
+
+/**
  * How a call ended.
  *
  * - `blocked`: Unified mode: the call was refused. Its result is a notice for the model.

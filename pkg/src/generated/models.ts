@@ -17,6 +17,15 @@ export interface HttpModelOptions {
   body?: Record<string, unknown> | undefined
 }
 
+/** The options of `customModel`. */
+export interface CustomModelOptions {
+  /**
+   * Whether the model keeps the conversation, so that turns may have `strategy: "thread"`.
+   * @defaultValue false
+   */
+  threads?: boolean | undefined
+}
+
 /** The options of `openaiChat`. */
 export interface OpenAIChatOptions extends HttpModelOptions {
   /** The URL up to the version, such as `https://api.openai.com/v1`. */

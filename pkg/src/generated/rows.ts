@@ -32,6 +32,7 @@ export const RUN_TURN_OPTIONS: Rows = {
   requestId: 0,
   projectId: 0,
   conversationId: 0,
+  strategy: 0,
   store: 0,
   tenant: 0,
   keep: 0,
@@ -53,7 +54,11 @@ export const RESUME_TURN_OPTIONS: Rows = {
 
 export const CANCEL_TURN_OPTIONS: Rows = { requestId: 0, store: 0, tenant: 0, reason: 0 }
 
+export const PAUSE_TURN_OPTIONS: Rows = { requestId: 0, store: 0, tenant: 0 }
+
 export const FOLLOW_TURN_OPTIONS: Rows = { requestId: 0, store: 0, tenant: 0, after: 0, signal: 0 }
+
+export const CUSTOM_MODEL_OPTIONS: Rows = { threads: 0 }
 
 export const OPEN_AI_CHAT_OPTIONS: Rows = {
   model: 0,

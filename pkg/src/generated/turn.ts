@@ -9,6 +9,7 @@ import type {
   FailureDetails,
   FinishReason,
   Repair,
+  Strategy,
   ToolError,
   ToolSpec,
   ToolStatus,
@@ -45,8 +46,18 @@ export interface TurnOptions {
   requestId?: string | undefined
   /** Part of every signature. */
   projectId?: string | undefined
-  /** The id of the conversation, which is stored with the turn. */
+  /**
+   * The id of the conversation: in events, trace events, the context of tools, the result and the
+   * store.
+   */
   conversationId?: string | undefined
+  /**
+   * `thread`: the model keeps the conversation, so a request has only what its thread lacks, with
+   * the `threadId` that is made of `conversationId`, and results are boxes in system messages,
+   * whatever `policy.resultsAs` says. Otherwise `reconstruct`.
+   * @defaultValue "reconstruct"
+   */
+  strategy?: Strategy | undefined
   /**
    * Randomness of the host, at least 32 characters, for boxes, keys and jitter.
    * @defaultValue ""
@@ -175,6 +186,8 @@ interface TurnEventMembers {
   requestId: string
   /** The host's project, if the host set one. */
   projectId: string | null
+  /** The id of the conversation, if the host set one. */
+  conversationId?: string
   /** The number of the last batch of tool calls; 0 before the first. */
   toolBatchId: number
   /**
@@ -202,13 +215,18 @@ export type TurnEventKind =
   /** A phase begins, or continues in a resumed turn. */
   | {
       type: 'phase_start'
-      /** Whether the phase continues. Discard the text of its unfinished inference. */
+      /** Whether the phase continues in a resumed turn. */
       resumed?: true
       /**
        * How many calls may still run in the phase: what the policy and the host grant, less those
        * that ran. Not in unified mode.
        */
       maxTools?: number
+      /**
+       * The inference that was interrupted is made again: its `text` and `reasoning` events, those
+       * with this `seq` or a later one before this event, are void.
+       */
+      voidFrom?: number
     }
   /** A phase ends; another one or the end of the turn follows. */
   | {
@@ -244,6 +262,19 @@ export type TurnEventKind =
       name: string
       /** The progress data. */
       data: unknown
+    }
+  /**
+   * The arguments of a call are arriving: another 256 bytes of them are there. Whether the call
+   * will run is not decided yet.
+   */
+  | {
+      type: 'tool_arguments'
+      /** The place of the call in its response, from 0, as the provider counts. */
+      index: number
+      /** The tool. */
+      name: string
+      /** Bytes of the arguments so far. */
+      bytes: number
     }
   /** The result of a call, as soon as it is there. */
   | {
@@ -281,7 +312,9 @@ export type TurnEventKind =
   | {
       type: 'complete'
       done: true
-      /** All text shown in this turn, in order. */
+      /** The answer: the text of the last inference of the last phase that had any. */
+      text: string
+      /** All text shown in this turn that still stands, in order. */
       fullContent: string
       /** Tokens of all inferences. */
       usage: Usage
@@ -330,6 +363,8 @@ export interface ToolResult {
   toolCallId: string
   /** The tool. */
   name: string
+  /** The arguments of the call. */
+  args: unknown
   /** How the call ended. */
   status: ToolStatus
   /** The value that the tool returned. */
@@ -379,12 +414,22 @@ export interface ResumePoint {
 export interface TurnResult {
   /** The id of the turn. */
   requestId: string
+  /** The id of the conversation, if the host set one. */
+  conversationId?: string
   /** How the turn ended. */
   status: TurnStatus
-  /** The answer: the text of the last action phase, or of the plain stream. */
+  /** The answer: the text of the last inference of the last phase that had any. */
   text: string
-  /** All text that was shown, in order. */
+  /**
+   * All text that was shown and still stands, in order. Text of an inference that a resume made
+   * again does not.
+   */
   fullContent: string
+  /**
+   * What the turn adds to the history, in order: calls, their results, the answer. Refused calls,
+   * notices, boxes and void text are not in it.
+   */
+  messages: TurnMessage[]
   /** The results of the calls, in order. */
   toolResults: ToolResult[]
   /**
@@ -396,6 +441,8 @@ export interface TurnResult {
   repeats: Record<string, number>
   /** Tokens of all inferences. */
   usage: Usage
+  /** Tokens of all inferences, and those that tools reported. */
+  totalUsage: Usage
   /** Requests to the model, not counting retries. */
   inferences: number
   /** The changes to the given history, so that the provider accepts it. */
@@ -414,11 +461,44 @@ export interface TurnResult {
  */
 export type TurnStatus = 'complete' | 'paused' | 'cancelled' | 'failed'
 
+/** A message that a turn adds to the history, in the core's own shape. */
+export interface TurnMessage {
+  /** Who speaks. */
+  role: 'assistant' | 'tool'
+  /**
+   * The text of the assistant, which may be empty beside calls; or the result of a call: its text,
+   * or its JSON, or why there is none.
+   */
+  content: string
+  /** The calls of the assistant that were executed or got an earlier outcome. */
+  toolCalls?: MessageCall[]
+  /** The call that a result belongs to. */
+  toolCallId?: string
+  /** The tool of the result. */
+  name?: string
+  /** Whether the result is a failure. */
+  isError?: true
+}
+
+/** A call in a message. */
+export interface MessageCall {
+  /**
+   * The provider's id. If the history or an earlier message has it already, a number is appended.
+   */
+  id: string
+  /** The tool. */
+  name: string
+  /** The arguments. */
+  args: unknown
+}
+
 interface TraceEventMembers {
   /** The id of the turn. */
   requestId: string
   /** The host's project, if the host set one. */
   projectId: string | null
+  /** The id of the conversation, if the host set one. */
+  conversationId?: string
   /** Milliseconds since the turn began. */
   atMs: number
   /** Where in the turn it happened. */
@@ -525,8 +605,18 @@ export interface RunTurnOptions {
   requestId?: string | undefined
   /** Part of every signature. */
   projectId?: string | null | undefined
-  /** The id of the conversation, which is stored with the turn. */
+  /**
+   * The id of the conversation: in events, trace events, the context of tools, the result and the
+   * store.
+   */
   conversationId?: string | undefined
+  /**
+   * `thread`: the model keeps the conversation, so a request has only what its thread lacks, with
+   * the `threadId` that is made of `conversationId`, and results are boxes in system messages,
+   * whatever `policy.resultsAs` says. Otherwise `reconstruct`.
+   * @defaultValue "reconstruct"
+   */
+  strategy?: Strategy | undefined
   /**
    * Stores the turn, so that it can be resumed, cancelled and followed from elsewhere. Events are
    * delivered after they are stored. A `requestId` that the store knows ends with `turn.conflict`.
@@ -603,6 +693,16 @@ export interface CancelTurnOptions {
   tenant?: string | undefined
   /** The reason in the `cancelled` event. @defaultValue "cancelled by the host" */
   reason?: string | undefined
+}
+
+/** The options of `pauseTurn`. */
+export interface PauseTurnOptions {
+  /** The id of the turn. */
+  requestId: string
+  /** The store that has the turn. */
+  store: Store
+  /** The tenant that the turn belongs to. @defaultValue "" */
+  tenant?: string | undefined
 }
 
 /** The options of `followTurn`. */

@@ -11,6 +11,8 @@ export interface ModelRequest {
   system?: unknown
   tools?: unknown[]
   tool_choice?: unknown
+  /** `strategy: "thread"`: the thread that the messages continue, of `conversationId`. */
+  threadId?: string
   /** Only in a request pass with structured output. */
   response_format?: unknown
 }
@@ -32,6 +34,8 @@ export interface Model {
   readonly maxRetries: number
   /** The provider's name of the model. Without it, a body has only what the core decides. */
   readonly model?: string
+  /** Whether the model keeps the conversation, so that turns may have `strategy: "thread"`. */
+  readonly threads?: boolean
   /** Added to every body. */
   readonly body?: Record<string, unknown> | undefined
   /** Sends a request. Returns a response whose body is the stream, or deltas. */

@@ -1,8 +1,9 @@
 /** Handles a request: authorization, routing, and the response as JSON or a stream. */
 import { isTurnlockError, TurnlockError } from '../errors.js'
 import { followTurn } from '../follow.js'
+import { turnKey } from '../kept.js'
 import { quietly } from '../quietly.js'
-import { cancelTurn, resumeTurn } from '../resume.js'
+import { cancelTurn, pauseTurn, resumeTurn } from '../resume.js'
 import type { Store } from '../stores/store.js'
 import { runTurn, type Turn } from '../turn.js'
 import type { Policy, TurnEvent, TurnFailure } from '../types.js'
@@ -34,6 +35,7 @@ export type Handler = (request: Request, context?: RequestContext) => Promise<Re
  * | `POST` on the base itself | the default one of the two |
  * | `POST …/resume` | continues a turn: `{ requestId, toolBatchId?, approvals? }` |
  * | `POST …/cancel` | cancels a turn: `{ requestId, reason? }` → `{ requestId, status }` |
+ * | `POST …/pause` | asks for a pause behind the tools: `{ requestId }` → `{ requestId, status }` |
  * | `GET …/:requestId/events` | the events of a turn after `Last-Event-ID` or `?after=` |
  * | `GET` on the base itself | `{ twoStage, default }`: the switches and the default route's path |
  *
@@ -62,6 +64,8 @@ class Shared<S extends Session> {
   readonly resumes: Rate
   readonly running: Running
   readonly readers: Running
+  /** The turns that run here, by tenant and id: they hear of a pause at once. */
+  readonly turns = new Map<string, Turn>()
 
   constructor(settings: Settings<S>) {
     this.settings = settings
@@ -132,6 +136,7 @@ class Exchange<S extends Session> {
     checkContentType(this.#request)
     if (route.name === 'resume') return this.#resume(session)
     if (route.name === 'cancel') return this.#cancel(session)
+    if (route.name === 'pause') return this.#pause(session)
     return this.#start(session, mode)
   }
 
@@ -193,7 +198,9 @@ class Exchange<S extends Session> {
       ...given('conversationId', body.text('conversationId', 256)),
       policy: mode === 'unified' ? (policy ?? {}) : await this.#policyOf(body.object('policy')),
     }
-    const prepared = prepare ? await prepare(messages, session, this.#request) : messages
+    const { requestId, conversationId } = options
+    const about = { requestId, ...given('conversationId', conversationId) }
+    const prepared = prepare ? await prepare(messages, session, this.#request, about) : messages
     const common = await this.#common(session)
     const begin = () => runTurn({ ...common, ...options, mode, messages: prepared })
     return this.#run(session, common.store, begin)
@@ -228,6 +235,14 @@ class Exchange<S extends Session> {
     const store = await this.#store(session)
     const { tenant } = session
     return json(await cancelTurn({ requestId, store, tenant, ...given('reason', reason) }))
+  }
+
+  async #pause(session: S): Promise<Response> {
+    const body = await this.#body()
+    const requestId = needed(body.id('requestId'), 'requestId')
+    const store = await this.#store(session)
+    this.#shared.turns.get(turnKey(session.tenant, requestId))?.pause()
+    return json(await pauseTurn({ requestId, store, tenant: session.tenant }))
   }
 
   async #follow(session: S, requestId: string | undefined): Promise<Response> {
@@ -302,8 +317,11 @@ class Exchange<S extends Session> {
       running.leave(session.tenant)
       throw error
     }
+    const key = turnKey(session.tenant, turn.requestId)
+    this.#shared.turns.set(key, turn)
     const over = turn.result.then(({ error }) => {
       running.leave(session.tenant)
+      if (this.#shared.turns.get(key) === turn) this.#shared.turns.delete(key)
       if (error && isOurs(error)) this.#report(failureOf(error))
     })
     const stops = this.#settings.clientGone === 'stop'

@@ -10,7 +10,14 @@ export type { CorsOptions } from './cors.js'
 export { createHandler, type Handler } from './handler.js'
 export type { ServerLimits } from './limits.js'
 export { toNodeListener, type NodeListenerOptions } from './node.js'
-export type { HandlerOptions, PerRequest, RequestContext, Session } from './options.js'
+export type {
+  About,
+  HandlerOptions,
+  PerRequest,
+  Prepare,
+  RequestContext,
+  Session,
+} from './options.js'
 export type {
   Environment,
   TwoStage,

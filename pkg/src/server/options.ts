@@ -10,6 +10,18 @@ import type { Environment, TwoStageOption } from './two-stage.js'
 
 export type { HandlerOptions }
 
+/** What `prepare` is told of a turn. */
+export interface About {
+  requestId: string
+  conversationId?: string | undefined
+}
+
+/** Prepares the history of a turn. */
+export type Prepare<S> = Method<
+  [messages: unknown[], session: S, request: Request, about: About],
+  unknown[] | Promise<unknown[]>
+>
+
 /** The client of a request. Further members from `authorize` are passed to the other callbacks. */
 export interface Session {
   /** The owner of all turns: ids of one tenant are unknown to others. Not empty. */

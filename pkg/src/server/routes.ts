@@ -6,7 +6,7 @@ export type Prefix = 'unified' | 'two_stage' | 'default'
 
 export type Route =
   | { name: 'start'; prefix: Prefix; methods: readonly string[] }
-  | { name: 'resume' | 'cancel'; prefix: Prefix; methods: readonly string[] }
+  | { name: 'resume' | 'cancel' | 'pause'; prefix: Prefix; methods: readonly string[] }
   | { name: 'events'; prefix: Prefix; methods: readonly string[]; requestId: string | undefined }
 
 const PREFIXES: Record<string, Prefix> = {
@@ -14,14 +14,15 @@ const PREFIXES: Record<string, Prefix> = {
   messages: 'unified',
   messages_two_stage: 'two_stage',
 }
-const PATH = /^(?:\/(messages|messages_two_stage))?(?:\/(resume|cancel)|\/([^/]+)\/events)?$/
+const PATH = /^(?:\/(messages|messages_two_stage))?(?:\/(resume|cancel|pause)|\/([^/]+)\/events)?$/
 
 /** The route of `path`, relative to the base path; `undefined` if there is none. */
 export function routeOf(path: string): Route | undefined {
   const [all, folder = '', verb, id] = PATH.exec(path) ?? []
   const prefix = PREFIXES[folder]
   if (all === undefined || !prefix) return undefined
-  if (verb === 'resume' || verb === 'cancel') return { name: verb, prefix, methods: ['POST'] }
+  if (verb === 'resume' || verb === 'cancel' || verb === 'pause')
+    return { name: verb, prefix, methods: ['POST'] }
   if (id !== undefined) return { name: 'events', prefix, methods: ['GET'], requestId: decoded(id) }
   return { name: 'start', prefix, methods: prefix === 'default' ? ['GET', 'POST'] : ['POST'] }
 }

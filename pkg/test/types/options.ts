@@ -36,6 +36,7 @@ import type { ToolSpec } from '../../dist/generated/common.js'
 import type { FitOptions, HistoryOptions } from '../../dist/generated/history.js'
 import type {
   AnthropicOptions,
+  CustomModelOptions,
   HttpModelOptions,
   OpenAIChatOptions,
 } from '../../dist/generated/models.js'
@@ -65,6 +66,7 @@ import type {
   CancelTurnOptions,
   FollowTurnOptions,
   Keep,
+  PauseTurnOptions,
   Policy,
   ResumeTurnOptions,
   RunTurnOptions,
@@ -82,6 +84,7 @@ export const TURN_OPTIONS: Partial<TurnOptions> = {
   requestId: undefined,
   projectId: undefined,
   conversationId: undefined,
+  strategy: undefined,
   secret: undefined,
   maxRetries: undefined,
   trace: undefined,
@@ -307,6 +310,7 @@ export const RUN_TURN_OPTIONS: Partial<RunTurnOptions> = {
   requestId: undefined,
   projectId: undefined,
   conversationId: undefined,
+  strategy: undefined,
   store: undefined,
   tenant: undefined,
   keep: undefined,
@@ -336,6 +340,8 @@ export const CANCEL_TURN_OPTIONS: Partial<CancelTurnOptions> = {
   reason: undefined,
 }
 
+export const PAUSE_TURN_OPTIONS: Partial<PauseTurnOptions> = { tenant: undefined }
+
 export const FOLLOW_TURN_OPTIONS: Partial<FollowTurnOptions> = {
   tenant: undefined,
   after: undefined,
@@ -349,6 +355,8 @@ export const HTTP_MODEL_OPTIONS: Partial<HttpModelOptions> = {
   maxRetries: undefined,
   body: undefined,
 }
+
+export const CUSTOM_MODEL_OPTIONS: Partial<CustomModelOptions> = { threads: undefined }
 
 export const OPEN_AI_CHAT_OPTIONS: Partial<OpenAIChatOptions> = {
   apiKey: undefined,

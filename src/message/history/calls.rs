@@ -97,6 +97,12 @@ impl<'a> History<'a> {
         }
     }
 
+    /// The ids of the calls in the first elements.
+    pub(crate) fn call_ids(&self, elements: usize) -> Vec<String> {
+        let given = self.entries.iter().filter(|entry| entry.index < elements);
+        given.flat_map(Entry::calls).map(|call| call.id.to_string()).collect()
+    }
+
     /// Assigns the id and the name that are sent; returns the number of the call's lookup key.
     pub(super) fn name_call(&mut self, call: &mut Call<'a>) -> usize {
         self.take_early_args(call);
@@ -109,8 +115,8 @@ impl<'a> History<'a> {
         for (is, code) in [
             (missing && self.rules.sent_ids == SentIds::Always, Code::ToolCallIdMissing),
             (duplicate, Code::ToolCallIdDuplicate),
-            (form && length, Code::ToolCallIdLength),
-            (form && !length, Code::ToolCallIdFormat),
+            (form && length && !call.own, Code::ToolCallIdLength),
+            (form && !length && !call.own, Code::ToolCallIdFormat),
         ] {
             if is {
                 let finding = Finding::new(code, Action::Renamed, call.index).call(&call.id);

@@ -170,6 +170,16 @@ impl<'a> History<'a> {
         taken
     }
 
+    /// The number of appended elements.
+    pub(crate) fn elements(&self) -> usize {
+        self.elements
+    }
+
+    /// Thread strategy: the thread has the first elements.
+    pub(crate) fn has(&mut self, elements: usize) {
+        self.options.seen = Some(elements);
+    }
+
     /// Appends a plain text.
     pub(in crate::message) fn tell(&mut self, speaker: Speaker, text: String) {
         let mut entry = Entry::new(speaker, self.elements);

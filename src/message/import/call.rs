@@ -75,6 +75,7 @@ pub(super) fn made<'a>(
         args,
         index,
         extra,
+        own: false,
         thought_signature: None,
         result: None,
     }

@@ -164,7 +164,8 @@ fn calls<'a>(
     for key in ["tool_calls", "toolCalls", "invalid_tool_calls"] {
         for item in fields.take_list(key).unwrap_or_default() {
             let mut marks = Marks::NONE;
-            let call = call::call(item, index, &mut marks)?;
+            let mut call = call::call(item, index, &mut marks)?;
+            call.own = key == "toolCalls";
             entry.marks.add(match key {
                 "tool_calls" if marks.meets(Marks::CHAT) => Marks::CHAT,
                 "toolCalls" => marks.and(Marks::CAMEL),

@@ -146,6 +146,7 @@ impl Pass {
             | Input::Recalled { .. }
             | Input::Stored { .. }
             | Input::ToolProgress { .. }
+            | Input::ToolUsage { .. }
             | Input::Timer
             | Input::Pause
             | Input::Verify => {}

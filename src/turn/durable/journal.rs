@@ -38,8 +38,14 @@ pub(super) struct Journal {
     keep: Keep,
     /// The number of the last commit.
     revision: u64,
+    /// The number of this owner of the turn.
+    epoch: u64,
     /// The turn belongs to another owner until the first commit is stored.
     take_over: bool,
+    /// Somebody asked for a pause, and the turn is to hear of it.
+    pause: bool,
+    /// The last commit was that of somebody who asked for a pause: the next one takes the turn back.
+    retake: bool,
     /// The first commit is stored.
     ours: bool,
     gathering: Gathering,
@@ -94,13 +100,16 @@ enum Wait {
 
 impl Journal {
     /// `after`: the revision, the last `seq`, and the number and bytes of events that an earlier
-    /// owner stored.
-    pub(super) fn new(keep: Keep, after: Option<(u64, u64, (u64, u64))>) -> Self {
+    /// owner stored. `epoch`: the number of this owner.
+    pub(super) fn new(keep: Keep, epoch: u64, after: Option<(u64, u64, (u64, u64))>) -> Self {
         let (revision, shown, (events, bytes)) = after.unwrap_or_default();
         Self {
             keep,
             revision,
+            epoch,
             take_over: after.is_some(),
+            pause: false,
+            retake: false,
             ours: false,
             gathering: Gathering::default(),
             flight: None,
@@ -200,8 +209,12 @@ impl Journal {
                 self.gathering.held.push_back(effect);
             }
             Effect::Emit(event) => {
-                let quiet =
-                    matches!(event.kind, EventKind::Text { .. } | EventKind::Reasoning { .. });
+                let quiet = matches!(
+                    event.kind,
+                    EventKind::Text { .. }
+                        | EventKind::Reasoning { .. }
+                        | EventKind::ToolArguments { .. }
+                );
                 if quiet && self.keep.events == 0 {
                     if self.ours && self.flight.is_none() && self.gathering.held.is_empty() {
                         self.shown = event.seq;
@@ -256,7 +269,7 @@ impl Journal {
         let commit = Arc::new(Commit {
             owner: self.keep.owner.clone(),
             revision: self.revision,
-            take_over: self.take_over && !self.ours,
+            take_over: std::mem::take(&mut self.retake) || (self.take_over && !self.ours),
             open,
             state,
             records,
@@ -269,6 +282,11 @@ impl Journal {
         self.flight =
             Some(Flight { commit: Arc::clone(&commit), held, made: now, attempt: 1, wait });
         Effect::Commit { attempt: 1, commit }
+    }
+
+    /// Whether somebody has asked for a pause since the last time.
+    pub(super) fn take_pause(&mut self) -> bool {
+        std::mem::take(&mut self.pause)
     }
 
     fn is_over_full(&self) -> bool {
@@ -298,6 +316,26 @@ impl Journal {
         self.gathering.urgent |= !asleep.is_empty();
         asleep.append(&mut self.gathering.held);
         self.gathering.held = asleep;
+    }
+
+    /// Goes on behind the commit `at`, by which somebody asked for a pause. It is in the place of the
+    /// commit in flight, which is made again, or behind it: then that one is stored.
+    fn take_back(&mut self, now: u64, at: u64) {
+        // The next state is without that wish.
+        self.gathering.state = true;
+        self.revision = at;
+        let Some(flight) = self.flight.as_mut().filter(|flight| flight.commit.revision == at)
+        else {
+            self.retake = true;
+            return self.kept(now);
+        };
+        self.revision = at + 1;
+        let commit = Commit { revision: at + 1, take_over: true, ..(*flight.commit).clone() };
+        flight.commit = Arc::new(commit);
+        flight.attempt = 1;
+        flight.wait = Wait::Answer { until: now.saturating_add(ANSWER_MS) };
+        let (attempt, commit) = (flight.attempt, Arc::clone(&flight.commit));
+        self.ready.push_back(Effect::Commit { attempt, commit });
     }
 
     pub(super) fn deadline(&self, over: bool) -> Option<u64> {
@@ -361,6 +399,13 @@ impl Journal {
                 None
             }
             Answer::Refused { state } => {
+                let pause = state.as_deref().filter(|_| self.ours);
+                let pause = pause.and_then(|state| records::pause_of(state, self.epoch));
+                if let Some(at) = pause.filter(|at| *at >= revision) {
+                    self.pause = true;
+                    self.take_back(now, at);
+                    return None;
+                }
                 Some(match state.as_deref().and_then(records::stop_reason) {
                     Some(reason) if self.ours => End::Cancelled(reason),
                     Some(_) if self.take_over => End::Failed(records::cancelled()),

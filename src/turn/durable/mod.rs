@@ -67,7 +67,7 @@ struct Kept {
 impl Durable {
     pub(super) fn new(options: TurnOptions) -> Result<Self, Error> {
         let given = options.record();
-        let journal = options.keep.clone().map(|keep| Journal::new(keep, None));
+        let journal = options.keep.clone().map(|keep| Journal::new(keep, 1, None));
         let turn = Machine::new(options)?;
         Ok(Self { given, journal, ..Self::of(turn) })
     }
@@ -137,7 +137,10 @@ impl Durable {
     fn stored(&mut self, now: u64, revision: u64, attempt: u32, answer: Answer) {
         let Some(journal) = &mut self.journal else { return };
         if let Some(end) = journal.stored(now, revision, attempt, answer) {
-            self.lose(end);
+            return self.lose(end);
+        }
+        if journal.take_pause() {
+            self.turn.take(Input::Pause);
         }
     }
 

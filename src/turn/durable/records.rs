@@ -45,6 +45,12 @@ pub(super) fn stop_reason(state: &str) -> Option<String> {
     KeptState::read(state).filter(|state| state.status == "cancelled").map(|state| state.reason)
 }
 
+/// Returns the number of the commit by which somebody asked the owner of this epoch for a pause.
+pub(super) fn pause_of(state: &str, epoch: u64) -> Option<u64> {
+    let state = KeptState::read(state).filter(|state| state.epoch == epoch)?;
+    state.pause.filter(|_| state.status == "running")
+}
+
 pub(super) fn claim(key: &str) -> String {
     object! { "v": Json::integer(FORMAT), "key": Json::from(key.to_owned()) }.to_text()
 }
@@ -132,6 +138,7 @@ pub(super) fn batch(calling: &Calling, (from, joins): (usize, bool)) -> Option<S
         "cycle": number(place.cycle),
         "approved": Json::from(place.is_approved),
         "elsewhere": Json::from(place.elsewhere),
+        "shown": Json::integer(u64::try_from(place.shown).unwrap_or(u64::MAX)),
         "text": Json::from(exchange.text.clone()),
         "reasoning": Json::Array(exchange.reasoning.iter().map(reasoning).collect()),
         "calls": Json::Array(new().filter(|call| call.has_result()).map(call).collect()),
@@ -180,6 +187,7 @@ pub(super) fn read_batch(text: &str) -> Option<(Calling, bool)> {
         id: 0,
         is_approved: json.get("approved")?.as_bool()?,
         elsewhere: json.get("elsewhere")?.as_bool()?,
+        shown: usize::try_from(json.get("shown")?.as_u64()?).ok()?,
     };
     let joins = json.get("joins").and_then(Json::as_bool).unwrap_or(false);
     Some((Calling::stored(calls, exchange, place), joins))

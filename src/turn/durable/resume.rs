@@ -45,7 +45,8 @@ impl Durable {
         let kept = kept.filter(|kept| !kept.state.is_empty()).ok_or_else(unknown)?;
         let foreign = || Failure::new("store.version", "the turn was kept by another version");
         let state = KeptState::read(&kept.state).filter(|_| known).ok_or_else(foreign)?;
-        let KeptState { point, mut progress, .. } = state;
+        let KeptState { point, mut progress, unsettled, .. } = state;
+        let settled = progress.shown.len().saturating_sub(unsettled);
         let record = self.turn.record_mut();
         let (seq, batch) = (progress.seq, progress.batch);
         let fresh = Progress { seq, ..Progress::new(progress.phase.name()) };
@@ -98,9 +99,12 @@ impl Durable {
         }
         let after = (kept.revision, progress.seq, state.kept_events);
         let keep = record.options().keep.clone();
-        self.journal = keep.map(|keep| Journal::new(keep, Some(after)));
         self.epoch = state.epoch + 1;
+        self.journal = keep.map(|keep| Journal::new(keep, self.epoch, Some(after)));
         record.restore(progress);
+        if cancel.is_none() && point == Point::Ask {
+            record.void(settled);
+        }
         self.recorded = recorded;
         self.observed = self.mark();
         let closed = self.turn.record().closed();

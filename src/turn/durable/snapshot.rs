@@ -1,6 +1,8 @@
 //! The stored state of a turn: everything that its records do not contain.
 //!
-//! Hosts read its members `status`, `seq`, `leaseMs` and `keepsText` (`pkg/src/kept.ts`).
+//! Hosts read its members `status`, `seq`, `leaseMs`, `ttlMs` and `keepsText` (`pkg/src/kept.ts`), and
+//! may list turns by its `conversationId`. Who asks for a pause from elsewhere writes the state again
+//! with the member `pause` (`pkg/src/resume.ts`).
 
 use super::super::event::PhaseName;
 use super::super::machine::Machine;
@@ -27,8 +29,13 @@ pub(super) struct KeptState {
     pub(super) point: Point,
     pub(super) epoch: u64,
     pub(super) lease_ms: u64,
+    /// The number of the commit by which somebody asked for a pause. The rest of such a state is
+    /// that of the owner's last commit.
+    pub(super) pause: Option<u64>,
     pub(super) keeps_text: bool,
     pub(super) kept_events: (u64, u64),
+    /// Bytes of `progress.shown` that the current inference has shown.
+    pub(super) unsettled: usize,
     pub(super) progress: Progress,
 }
 
@@ -54,6 +61,7 @@ pub(super) fn text(turn: &Machine, journal: &Journal, epoch: u64) -> String {
         "lastChance": Json::from(phase.is_last_chance()),
         "text": Json::from(phase.settled_text().to_owned()),
         "whole": Json::from(phase.text().to_owned()),
+        "unsettled": Json::integer(u64::try_from(phase.unsettled()).unwrap_or(u64::MAX)),
     };
     object! {
         "v": Json::integer(FORMAT),
@@ -62,18 +70,25 @@ pub(super) fn text(turn: &Machine, journal: &Journal, epoch: u64) -> String {
         "point": Json::from(point),
         "epoch": Json::integer(epoch),
         "leaseMs": Json::integer(journal.keep().lease_ms),
+        "ttlMs": Json::integer(journal.keep().ttl_ms),
         "keepsText": Json::from(journal.keep().events > 0),
         "seq": Json::integer(progress.seq),
+        "askedSeq": Json::integer(progress.asked_seq),
         "toolBatchId": number(progress.batch),
         "decided": number(progress.judged),
         "keptEvents": Json::integer(events),
         "keptBytes": Json::integer(bytes),
         "cycle": number(progress.cycle),
         "inferences": number(progress.inferences),
+        "heard": Json::integer(u64::try_from(progress.heard).unwrap_or(u64::MAX)),
+        "conversationId": turn.record().options().conversation_id.clone().map_or(Json::Null, |id| {
+            Json::string(id.to_string())
+        }),
         "calls": number(progress.calls),
         "toolsMs": Json::integer(progress.tools_ms),
         "shown": Json::from(progress.shown.clone()),
         "usage": usage.to_json(),
+        "toolUsage": progress.tool_usage.to_json(),
         "phase": phase,
     }
     .to_text()
@@ -93,32 +108,43 @@ impl KeptState {
         let point = POINTS.iter().find_map(|one| (one.0 == name).then_some(one.1))?;
         let phase = json.get("phase")?;
         let small = |key: &str| u32::try_from(phase.get(key)?.as_u64()?).ok();
-        let usage = json.get("usage")?;
-        let tokens = |key: &str| usage.get(key).and_then(Json::as_u64);
+        let usage = |key: &str| {
+            let tokens = |own: &str| json.get(key)?.get(own)?.as_u64();
+            Usage {
+                input_tokens: tokens("inputTokens"),
+                output_tokens: tokens("outputTokens"),
+                cached_input_tokens: tokens("cachedInputTokens"),
+                reasoning_tokens: tokens("reasoningTokens"),
+            }
+        };
         Some(Self {
             status: text(&json, "status")?,
             reason: text(&json, "reason").unwrap_or_default(),
             point,
             epoch: long("epoch")?,
             lease_ms: long("leaseMs")?,
+            pause: long("pause"),
             keeps_text: json.get("keepsText")?.as_bool()?,
             kept_events: (long("keptEvents")?, long("keptBytes")?),
+            unsettled: usize::try_from(phase.get("unsettled")?.as_u64()?).ok()?,
             progress: Progress {
                 seq: long("seq")?,
+                asked_seq: long("askedSeq")?,
                 batch: number("toolBatchId")?,
                 judged: number("decided")?,
                 cycle: number("cycle")?,
                 inferences: number("inferences")?,
+                heard: usize::try_from(long("heard")?).ok()?,
                 calls: number("calls")?,
                 tools_ms: long("toolsMs")?,
                 shown: text(&json, "shown")?,
-                usage: Usage {
-                    input_tokens: tokens("inputTokens"),
-                    output_tokens: tokens("outputTokens"),
-                    cached_input_tokens: tokens("cachedInputTokens"),
-                    reasoning_tokens: tokens("reasoningTokens"),
-                },
-                is_cut: usage.get("incomplete").and_then(Json::as_bool).unwrap_or(false),
+                usage: usage("usage"),
+                tool_usage: usage("toolUsage"),
+                is_cut: json
+                    .get("usage")?
+                    .get("incomplete")
+                    .and_then(Json::as_bool)
+                    .unwrap_or(false),
                 phase: Phase::restored(
                     PhaseName::parse(phase.get("name")?.as_str()?)?,
                     (small("inferences")?, small("executed")?),

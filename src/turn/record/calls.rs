@@ -15,7 +15,7 @@ use crate::json::Json;
 use crate::limits;
 use crate::signature::hex;
 use crate::store;
-use crate::stream::{self, Response};
+use crate::stream::{self, Response, Usage};
 use crate::tool::CallView;
 use crate::tool::{
     Call, CallBatch, Fate, Need, Outcome, Refusal, Replays, Settled, Terms, Verdict,
@@ -54,6 +54,8 @@ pub(crate) struct Place {
     pub(crate) is_approved: bool,
     /// A refused call would run in a tool phase. The action phase uses this after the batch.
     pub(crate) elsewhere: bool,
+    /// Bytes of text that the turn had shown with the calls.
+    pub(crate) shown: usize,
 }
 
 /// Calls before they run.
@@ -323,6 +325,13 @@ impl Calling {
         record.emit(EventKind::ToolProgress { tool_call_id, name, data });
     }
 
+    /// Counts tokens that a running call has used.
+    pub(crate) fn spend(&self, call: u32, usage: Usage, record: &mut Record) {
+        if self.batch.running().any(|one| one.number() == call) {
+            record.progress.tool_usage.add(usage);
+        }
+    }
+
     /// Ends the checks, and cancels the calls whose time is over.
     pub(crate) fn time_out(&mut self, record: &mut Record) {
         for call in self.batch.time_out(record.now) {
@@ -422,7 +431,7 @@ impl Calling {
         self.waiting().map(|call| call.view().clone()).collect()
     }
 
-    fn settled(&self) -> impl Iterator<Item = (&Call, &Outcome, u64)> {
+    pub(super) fn settled(&self) -> impl Iterator<Item = (&Call, &Outcome, u64)> {
         self.listed().filter_map(|call| {
             let (outcome, duration_ms) = call.outcome()?;
             Some((call, outcome, duration_ms))
@@ -493,6 +502,7 @@ fn view(call: &Call, outcome: &Outcome, duration_ms: u64) -> ResultView {
     ResultView {
         tool_call_id: call.view().id.clone(),
         name: call.view().name.clone(),
+        args: call.view().args.clone(),
         signature: call.view().signature.clone(),
         outcome: outcome.clone(),
         duration_ms,
@@ -564,14 +574,15 @@ impl Record {
 
     /// Whether the model receives results as boxes. Otherwise it receives the provider's messages.
     fn is_boxed(&self) -> bool {
-        self.progress.phase.is_boxed(&self.options.policy)
+        self.conversation.is_thread() || self.progress.phase.is_boxed(&self.options.policy)
     }
 }
 
 impl Place {
     fn of(progress: &Progress) -> Self {
         let (phase, cycle) = (progress.phase.name(), progress.cycle);
-        Self { phase, cycle, id: 0, is_approved: false, elsewhere: false }
+        let shown = progress.shown.len();
+        Self { phase, cycle, id: 0, is_approved: false, elsewhere: false, shown }
     }
 }
 

@@ -36,16 +36,25 @@ impl Record {
             phase,
             request_id: Arc::clone(&self.options.request_id),
             project_id: self.options.project_id.clone(),
+            conversation_id: self.options.conversation_id.clone(),
             tool_batch_id: self.progress.batch,
             seq: self.progress.seq,
             kind,
         }));
     }
 
-    pub(crate) fn phase_started(&mut self, resumed: bool) {
+    pub(crate) fn phase_started(&mut self) {
         self.trace(TraceEventKind::PhaseStart {});
         let max_tools = self.progress.phase.granted(&self.options.policy);
-        self.emit(EventKind::PhaseStart { resumed, max_tools });
+        self.emit(EventKind::PhaseStart { resumed: false, max_tools, void_from: None });
+    }
+
+    /// `again`: its last inference is made again.
+    pub(crate) fn phase_resumed(&mut self, again: bool) {
+        self.trace(TraceEventKind::PhaseStart {});
+        let max_tools = self.progress.phase.granted(&self.options.policy);
+        let void_from = Some(self.progress.asked_seq).filter(|seq| again && *seq > 0);
+        self.emit(EventKind::PhaseStart { resumed: true, max_tools, void_from });
     }
 
     pub(crate) fn phase_ended(&mut self) {
@@ -107,6 +116,7 @@ impl Record {
 
     pub(crate) fn emit_complete(&mut self, composed: bool) {
         self.emit(EventKind::Complete {
+            text: self.progress.phase.text().to_owned(),
             full_content: self.progress.shown.clone(),
             usage: self.progress.usage(),
             blocked: self.blocked.clone(),
@@ -128,15 +138,20 @@ impl Record {
             End::Failed(failure) => self.emit(EventKind::error(failure.clone())),
             End::Complete | End::Paused(_) => {}
         }
+        let mut total = self.progress.usage;
+        total.add(self.progress.tool_usage);
         let result = TurnResult {
             request_id: Arc::clone(&self.options.request_id),
+            conversation_id: self.options.conversation_id.clone(),
             status: end.status(),
             text: self.progress.phase.text().to_owned(),
             full_content: self.progress.shown.clone(),
+            messages: self.messages(),
             tool_results: self.closed.iter().flat_map(Calling::results).collect(),
             blocked_signatures: self.blocked.clone(),
             repeats: self.repeats.clone(),
             usage: self.progress.usage(),
+            total_usage: total.into(),
             inferences: self.progress.inferences,
             repairs: self.conversation.repairs().to_vec(),
             error: match end {
@@ -156,6 +171,7 @@ impl Record {
         let event = TraceEvent {
             request_id: Arc::clone(&self.options.request_id),
             project_id: self.options.project_id.clone(),
+            conversation_id: self.options.conversation_id.clone(),
             at_ms: self.now.saturating_sub(self.started),
             details: TracePlace {
                 phase: self.progress.phase.name(),

@@ -4,6 +4,7 @@
 
 mod calls;
 mod emit;
+mod messages;
 mod outcomes;
 
 pub(super) use calls::{Calling, Place, reuse_key};
@@ -42,6 +43,8 @@ pub(super) struct Record {
     seen: Vec<(String, u32)>,
     /// The judged batches that have ended, in order.
     closed: Vec<Calling>,
+    /// Text that a resume has made void, and the `seq` of the event that says so.
+    void: (u64, String),
     /// The host wants a pause.
     pause: bool,
     /// The effects that the host has not polled yet.
@@ -76,6 +79,7 @@ impl Record {
             repeats: Vec::new(),
             seen: Vec::new(),
             closed: Vec::new(),
+            void: (0, String::new()),
             pause: false,
             effects: VecDeque::new(),
             options,
@@ -107,6 +111,16 @@ impl Record {
     /// Restores the values that the batches do not contain.
     pub(super) fn restore(&mut self, progress: Progress) {
         self.progress = progress;
+        if self.progress.heard > 0 {
+            self.conversation.heard(self.progress.heard);
+        }
+    }
+
+    /// Makes the text void that was shown behind the first `settled` bytes: its inference is made
+    /// again. The next event says so.
+    pub(super) fn void(&mut self, settled: usize) {
+        let shown = &mut self.progress.shown;
+        self.void = (self.progress.seq + 1, shown.split_off(shown.floor_char_boundary(settled)));
     }
 
     pub(super) fn closed(&self) -> &[Calling] {
@@ -131,7 +145,7 @@ impl Record {
     /// Begins a phase.
     pub(super) fn begin_phase(&mut self, name: PhaseName) {
         self.progress.phase = Phase::new(name);
-        self.phase_started(false);
+        self.phase_started();
     }
 
     /// Begins the tool phase of the next cycle.
@@ -143,6 +157,7 @@ impl Record {
     /// Begins the next inference of the phase.
     pub(super) fn count_inference(&mut self) {
         self.progress.inferences += 1;
+        self.progress.asked_seq = self.progress.seq + 1;
         self.progress.phase.ask();
     }
 
@@ -189,6 +204,10 @@ impl Record {
     pub(super) fn retract(&mut self, seq: u64, bytes: usize) {
         self.progress.phase.retract(bytes);
         retract(&mut self.progress.shown, bytes);
+        if seq < self.void.0 {
+            // Nobody was told that it is void.
+            self.progress.shown.push_str(&self.void.1);
+        }
         self.progress.seq = seq;
     }
 
@@ -207,6 +226,10 @@ impl Record {
         let flags = self.conversation.flags(phase.offers_tools(policy));
         let template = prompt::template(phase, policy, self.conversation.has_results());
         self.trace_llm_call(response, template, flags);
+        if self.conversation.is_thread() {
+            self.progress.heard = self.conversation.elements();
+            self.conversation.heard(self.progress.heard);
+        }
     }
 
     /// What follows a response without calls.

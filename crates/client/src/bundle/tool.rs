@@ -13,6 +13,7 @@ use crate::guard::guarded;
 use crate::tool::{Run, Tool, ToolContext, failed, text_of};
 use turnlock::bundle::{BundleEvent, BundleLimits, BundleOptions, Event};
 use turnlock::json::Json;
+use turnlock::stream::Usage;
 use turnlock::turn::Settled;
 
 /// What the orchestrating model is told about bundles; ends the description of every bundle tool.
@@ -113,6 +114,9 @@ async fn played(
     let play = async {
         let mut running = launched?;
         while let Some(event) = running.next().await {
+            if let BundleEvent::BundleReady { .. } = &event.kind {
+                context.report_usage(used(&event));
+            }
             (context.report)(progress(&event));
         }
         let control = running.control();
@@ -125,6 +129,19 @@ async fn played(
     match play.await {
         Ok(bundle) => text_of(bundle.into_json()),
         Err(error) => failed(&error.code, &error.message),
+    }
+}
+
+/// The tokens of a bundle.
+fn used(event: &Event) -> Usage {
+    let event = event.to_json();
+    let used = event.get("bundle").and_then(|bundle| bundle.get("meta")?.get("usage"));
+    let tokens = |name| used.and_then(|used| used.get(name)?.as_u64());
+    Usage {
+        input_tokens: tokens("inputTokens"),
+        output_tokens: tokens("outputTokens"),
+        cached_input_tokens: tokens("cachedInputTokens"),
+        reasoning_tokens: None,
     }
 }
 

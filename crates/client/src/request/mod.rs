@@ -79,6 +79,7 @@ pub fn run_with_tool_requests(options: PassOptions) -> Result<RunningPass, Error
         store: None,
         request_id: begun.run_id.into(),
         project_id: None,
+        conversation_id: None,
         events: Feed::new(),
         on_trace: Some(show(running.events.clone(), begun.redact)),
         inputs: inputs.clone(),

@@ -21,6 +21,14 @@ pub(super) fn tables() -> Vec<Table> {
             }
         },
         table! {
+            /// The options of `customModel`.
+            "CustomModelOptions" for "customModel" {
+                /// Whether the model keeps the conversation, so that turns may have
+                /// `strategy: "thread"`.
+                threads: "boolean" = "false";
+            }
+        },
+        table! {
             /// The options of `openaiChat`.
             "OpenAIChatOptions" for "openaiChat", extends "HttpModelOptions" {
                 /// The URL up to the version, such as `https://api.openai.com/v1`.

@@ -26,9 +26,8 @@ pub(super) fn tables() -> Vec<Table> {
                 /// `twoStage.maxTools`, and `pauseAfterTools`.
                 policy: "Policy" | deep;
                 /// Prepares the history of a turn: adds a system prompt, or removes messages of the
-                /// client.
-                prepare: "(messages: unknown[], session: S, request: Request): \
-                    unknown[] | Promise<unknown[]>";
+                /// client. `about` names the turn and its conversation.
+                prepare: "Prepare<S>";
                 /// How much of a turn is stored, and for how long.
                 keep: "Keep" | deep;
                 /// The origins that may call.

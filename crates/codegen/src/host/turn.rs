@@ -18,6 +18,7 @@ pub(super) fn tables() -> Vec<Table> {
                 requestId from "TurnOptions" = "`crypto.randomUUID()`";
                 projectId: "string | null" from "TurnOptions";
                 conversationId from "TurnOptions";
+                strategy from "TurnOptions";
                 /// Stores the turn, so that it can be resumed, cancelled and followed from
                 /// elsewhere. Events are delivered after they are stored. A `requestId` that the
                 /// store knows ends with `turn.conflict`.
@@ -78,6 +79,16 @@ pub(super) fn tables() -> Vec<Table> {
                 tenant from "StoredAs" = "\"\"";
                 /// The reason in the `cancelled` event.
                 reason: "string" = "\"cancelled by the host\"";
+            }
+        },
+        table! {
+            /// The options of `pauseTurn`.
+            "PauseTurnOptions" for "pauseTurn" {
+                /// The id of the turn.
+                requestId: "string" | required;
+                /// The store that has the turn.
+                store: "Store" | required;
+                tenant from "StoredAs" = "\"\"";
             }
         },
         table! {

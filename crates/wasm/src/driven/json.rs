@@ -147,6 +147,10 @@ fn read(given: &Given<'_>) -> Input {
             call: call(),
             data: given.json.get("data").cloned().unwrap_or_default().into_owned(),
         },
+        "tool_usage" => Input::ToolUsage {
+            call: call(),
+            usage: usage(given.json.get("usage").unwrap_or(&Json::Null)),
+        },
         _ => {
             given.wrong("type", "an input that exists");
             Input::Timer

@@ -12,6 +12,7 @@ use wasm_bindgen_futures::JsFuture;
 use super::guard::describe;
 use crate::tool::{Run, Tool, ToolContext, failed, text_of, unserializable};
 use turnlock::json::Json;
+use turnlock::stream::Usage;
 use turnlock::turn::Settled;
 
 impl Tool {
@@ -44,8 +45,10 @@ async fn call_js(function: &Function, args: &Json<'static>, context: &ToolContex
             report(text);
         }
     });
+    let spend = context.spend.clone();
+    let spend = Closure::<dyn Fn(JsValue)>::new(move |usage: JsValue| spend(usage_of(&usage)));
     let called = JSON::parse(&args.to_text()).and_then(|args| {
-        function.call2(&JsValue::UNDEFINED, &args, &js_context(context, &report)?)
+        function.call2(&JsValue::UNDEFINED, &args, &js_context(context, &report, &spend)?)
     });
     let ended = match called {
         Ok(value) => JsFuture::from(Promise::resolve(&value)).await,
@@ -60,6 +63,7 @@ async fn call_js(function: &Function, args: &Json<'static>, context: &ToolContex
 fn js_context(
     context: &ToolContext,
     report: &Closure<dyn Fn(JsValue)>,
+    spend: &Closure<dyn Fn(JsValue)>,
 ) -> Result<JsValue, JsValue> {
     let object = Object::new();
     let set = |key: &str, value: JsValue| Reflect::set(&object, &key.into(), &value).map(drop);
@@ -70,8 +74,25 @@ fn js_context(
     set("toolCallId", text(Some(&context.tool_call_id)))?;
     set("idempotencyKey", text(Some(&context.idempotency_key)))?;
     set("projectId", text(context.project_id.as_deref()))?;
+    if let Some(id) = context.conversation_id.as_deref() {
+        set("conversationId", id.into())?;
+    }
     set("report", report.as_ref().clone())?;
+    set("reportUsage", spend.as_ref().clone())?;
     Ok(object.into())
+}
+
+/// The numbers of a usage; what is none counts as not reported.
+fn usage_of(usage: &JsValue) -> Usage {
+    let text = JSON::stringify(usage).ok().and_then(|text| text.as_string()).unwrap_or_default();
+    let json = Json::parse_str(&text).unwrap_or_default();
+    let tokens = |name| json.get(name).and_then(Json::as_u64);
+    Usage {
+        input_tokens: tokens("inputTokens"),
+        output_tokens: tokens("outputTokens"),
+        cached_input_tokens: tokens("cachedInputTokens"),
+        reasoning_tokens: tokens("reasoningTokens"),
+    }
 }
 
 /// The value of a JavaScript tool as JSON text; `undefined` counts as `null`.
