@@ -42,6 +42,7 @@ const FUNCTIONS = {
   normalize: [{ dialect: 'gemini' }, (options) => turnlock.normalize(messages, options)],
   diagnose: [{ dialect: 'gemini' }, (options) => turnlock.diagnose(messages, options)],
   openHistory: [{ dialect: 'gemini' }, turnlock.openHistory],
+  fit: [{ dialect: 'gemini' }, (options) => turnlock.fit(messages, options)],
   runBundle: [{ task: 't', replicate }, turnlock.runBundle, ['limits', 'perReplicate', 'budget']],
   replayBundle: [{}, (options) => turnlock.replayBundle(recording, options)],
   bundleTool: [{ name: 't', replicate }, turnlock.bundleTool, ['limits', 'perReplicate', 'budget']],

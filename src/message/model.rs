@@ -187,6 +187,8 @@ pub(super) enum Piece<'a> {
     Call {
         call: Call<'a>,
         marks: Marks,
+        /// The response that has it, if a turn of ours says so. Its other calls may have results.
+        batch: Option<String>,
     },
     /// A result, and the id of its call; empty if it has none.
     Result {

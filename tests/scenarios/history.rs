@@ -41,14 +41,8 @@ pub fn reads(scenario: &Value, events: &[Value]) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a repair is about what the provider wants of ids and roles, or of a tool that returned
-/// nothing.
+/// Whether a repair is about what the provider wants of ids and roles.
 fn own(code: Code) -> bool {
-    [
-        Code::ToolCallIdFormat,
-        Code::ToolCallIdDuplicate,
-        Code::AssistantBridgeRequired,
-        Code::ToolResultEmpty,
-    ]
-    .contains(&code)
+    [Code::ToolCallIdFormat, Code::ToolCallIdDuplicate, Code::AssistantBridgeRequired]
+        .contains(&code)
 }

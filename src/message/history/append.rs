@@ -132,7 +132,7 @@ impl<'a> History<'a> {
                 }
                 continue;
             };
-            self.join(*call);
+            self.join(*call, at);
         }
     }
 

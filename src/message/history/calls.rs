@@ -8,9 +8,34 @@ use super::super::model::{Args, Call, Entry, Part, Speaker, ToolResult};
 use super::super::pair::{Place, by_name};
 use super::super::report::{Action, Finding};
 use super::History;
+use super::ingest::by_batch;
 use crate::provider::{Elements, Ids, Marks, SentIds};
 
 impl<'a> History<'a> {
+    /// Adds a call that is an element of its own: to the calls of its batch, if a turn of ours says
+    /// which.
+    pub(super) fn call_in(&mut self, call: Call<'a>, marks: Marks, batch: Option<&str>) {
+        let Some(batch) = batch.map(|batch| self.index.number(&by_batch(batch))) else {
+            return self.call(call, marks);
+        };
+        match self.batch {
+            Some((open, at)) if open == batch && self.stands(at) => {
+                self.shape(marks, call.index);
+                self.arranger.rewind(at);
+                self.join(call, at);
+            }
+            _ => {
+                self.call(call, marks);
+                self.batch = Some((batch, self.entries.len().saturating_sub(1)));
+            }
+        }
+    }
+
+    /// Whether an entry is there still, and the user said nothing behind it.
+    fn stands(&self, at: usize) -> bool {
+        at >= self.turn && self.entries.get(at).is_some_and(|entry| !entry.gone)
+    }
+
     /// Adds a call that is an element of its own; it joins the calls before it where possible.
     pub(super) fn call(&mut self, call: Call<'a>, marks: Marks) {
         let joins = self.entries.last().is_some_and(|last| {
@@ -32,20 +57,19 @@ impl<'a> History<'a> {
         if let Some(last) = self.entries.last_mut() {
             last.marks.add(marks);
         }
-        self.join(call);
+        self.join(call, self.entries.len().saturating_sub(1));
     }
 
-    /// Adds a call to the last entry.
-    pub(super) fn join(&mut self, mut call: Call<'a>) {
+    /// Adds a call to an entry.
+    pub(super) fn join(&mut self, mut call: Call<'a>, at: usize) {
         if self.rules.elements == Elements::Items && self.used_again(&call.extra, call.index) {
             call.extra.retain(|(key, _)| key != "id");
         }
         let id = self.name_call(&mut call);
         let index = call.index;
-        let at = self.entries.len().saturating_sub(1);
-        let Some(last) = self.entries.last_mut() else { return };
-        let place = (at, last.parts.len());
-        last.parts.push(Part::call(call));
+        let Some(entry) = self.entries.get_mut(at) else { return };
+        let place = (at, entry.parts.len());
+        entry.parts.push(Part::call(call));
         if self.called.replace(place.0) != Some(place.0) {
             self.open_from = 0;
         }

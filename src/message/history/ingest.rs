@@ -32,7 +32,7 @@ impl<'a> History<'a> {
             self.arranger.rewind(self.entries.len().saturating_sub(1));
             match piece {
                 Piece::Say(entry) => self.say(entry),
-                Piece::Call { call, marks } => self.call(call, marks),
+                Piece::Call { call, marks, batch } => self.call_in(call, marks, batch.as_deref()),
                 Piece::Result { id, result } => self.result(&id, result),
                 Piece::ArgsDelta { id, delta } => self.args_delta(&id, &delta, index),
                 Piece::TextDelta { id, delta, speaker, shown } => {
@@ -150,9 +150,11 @@ impl<'a> History<'a> {
         });
         // A chunk without an id continues the last entry.
         let at = last.map(|_| self.entries.len() - 1).or_else(|| self.message_of(id));
+        let mut between = "";
         let at = at.or_else(|| {
-            let at = self.goes_on(turn?)?;
+            let at = self.goes_on(turn?).filter(|_| !delta.is_empty())?;
             self.name(id, at);
+            between = "\n\n";
             Some(at)
         });
         let known = at.and_then(|at| Some((at, self.entries.get_mut(at)?)));
@@ -162,6 +164,9 @@ impl<'a> History<'a> {
             let mut before = 0;
             if let Json::String(text) = text {
                 before = text.len();
+                if before > 0 {
+                    text.to_mut().push_str(between);
+                }
                 text.to_mut().push_str(delta);
             } else {
                 let mut longer = Joined::default();
@@ -232,6 +237,11 @@ impl<'a> History<'a> {
             _ => None,
         }
     }
+}
+
+/// The key of a batch of calls in the index; no call id begins with the same character.
+pub(super) fn by_batch(id: &str) -> String {
+    format!("\u{4}{id}")
 }
 
 /// The key of a turn in the index; no call id begins with the same character.

@@ -103,6 +103,9 @@ fn said<'a>(fields: &Fields<'a>, speaker: Speaker, index: usize) -> Option<Vec<P
     one(Piece::Say(entry))
 }
 
+/// The content of a result that is none: some providers refuse an empty one.
+const EMPTY: &str = "(empty)";
+
 const ID: [&str; 4] = ["toolCallId", "tool_call_id", "callId", "id"];
 
 fn id<'a>(fields: &mut Fields<'a>) -> Cow<'a, str> {
@@ -117,7 +120,7 @@ fn start<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
         return None;
     }
     let call = call::made(id, name.unwrap_or_default(), call::args_of(args), Vec::new(), index);
-    one(Piece::Call { call, marks: Marks::EVENT })
+    one(Piece::Call { call, marks: Marks::EVENT, batch: None })
 }
 
 fn delta<'a>(fields: &Fields<'a>) -> Option<Vec<Piece<'a>>> {
@@ -185,14 +188,8 @@ fn speaker(fields: &Fields<'_>) -> Speaker {
 
 /// Parses a text chunk of a turn. The text of one phase and batch is one message.
 fn turn_text<'a>(fields: &Fields<'a>) -> Option<Vec<Piece<'a>>> {
-    let mut id = String::new();
-    for key in ["requestId", "phase", "toolBatchId"] {
-        if let Some(Json::String(part) | Json::Number(part)) = fields.get(key) {
-            id.push_str(part);
-        }
-        id.push('/');
-    }
-    let (id, delta) = (Cow::Owned(id), fields.text("chunk")?);
+    let id = Cow::Owned(place(fields, &["requestId", "phase", "toolBatchId"]));
+    let delta = fields.text("chunk")?;
     let shown = number(fields, "seq").map(|seq| (request(fields), seq));
     one(Piece::TextDelta { id, delta, speaker: Speaker::Assistant, shown })
 }
@@ -203,6 +200,18 @@ fn phase<'a>(fields: &Fields<'a>) -> Option<Vec<Piece<'a>>> {
         Some(from) => one(Piece::Void { request: request(fields), from }),
         None => Some(Vec::new()),
     }
+}
+
+/// What these members name together.
+fn place(fields: &Fields<'_>, keys: &[&str]) -> String {
+    let mut id = String::new();
+    for key in keys {
+        if let Some(Json::String(part) | Json::Number(part)) = fields.get(key) {
+            id.push_str(part);
+        }
+        id.push('/');
+    }
+    id
 }
 
 fn request<'a>(fields: &Fields<'a>) -> Cow<'a, str> {
@@ -221,13 +230,15 @@ fn turn_calls<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>
     for item in fields.take_list("toolCalls")? {
         let mut call = call::call(item, index, &mut Marks::default())?;
         call.extra.clear();
-        pieces.push(Piece::Call { call, marks: Marks::EVENT });
+        let keys = ["requestId", "toolBatchId"];
+        let batch = keys.iter().all(|key| fields.has(key)).then(|| place(&fields, &keys));
+        pieces.push(Piece::Call { call, marks: Marks::EVENT, batch });
     }
     Some(pieces)
 }
 
 /// Parses `{ toolCallId, name, status, result?, error? }`. A status other than `ok` becomes the
-/// content if there is no result and no error message.
+/// content if there is no result and no error message; a result of `null` is that text.
 fn turn_results<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
     let mut pieces = Vec::new();
     for item in fields.take_list("toolResults")? {
@@ -238,8 +249,12 @@ fn turn_results<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a
             Some(Json::Object(error)) => Fields::of(Json::Object(error))?.take("message"),
             message => message,
         };
-        let told = || (status != "ok").then(|| Json::String(status.clone()));
-        let value = given.take("result").or(message).or_else(told);
+        let null = given.is_null("result").then(|| Json::string("null"));
+        let told = match status.as_ref() {
+            "ok" => Json::string(EMPTY),
+            _ => Json::String(status.clone()),
+        };
+        let value = given.take("result").or(message).or(null).or(Some(told));
         let content = call::content(value, &mut Marks::default());
         let called = (id, given.take_text("name").unwrap_or_default());
         let content = (content, status != "ok");

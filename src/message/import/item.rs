@@ -38,7 +38,11 @@ pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece
             let name = fields.take_text("name")?;
             let args = call::args_of(fields.take("arguments"));
             fields.take("type");
-            one(Piece::Call { call: call::made(id, name, args, fields.rest(), index), marks })
+            one(Piece::Call {
+                call: call::made(id, name, args, fields.rest(), index),
+                marks,
+                batch: None,
+            })
         }
         "function_call_output" => {
             let item = Some(Box::new(fields.clone().into_json()));
