@@ -178,6 +178,7 @@ test('a share of conversations, a function, and a breaker', async () => {
   assert.equal(await path({ enabled, query: 'x', conversationId: 'x' }), 'simple')
   assert.throws(() => runChain(host({ enabled: 2 })), { code: 'options.invalid' })
 
+  assert.throws(() => chainBreaker({ failures: 0 }), { code: 'options.invalid' })
   const breaker = chainBreaker({ failures: 2 })
   const broken = () => {
     throw new Error('down')

@@ -61,6 +61,7 @@ const FUNCTIONS = {
   classifyQuery: [{}, (options) => turnlock.classifyQuery('q', options)],
   parsePlan: [{}, (options) => turnlock.parsePlan(PLAN, options)],
   patternStats: [{}, turnlock.patternStats],
+  chainBreaker: [{}, turnlock.chainBreaker],
   memoryStore: [{}, turnlock.memoryStore],
   indexedDbStore: [{}, indexedDbStore],
   redisStore: [{}, (options) => redisStore(async () => 0, options)],

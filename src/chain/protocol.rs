@@ -77,7 +77,10 @@ impl Input {
 /// An action that the host must perform. Perform them in order. A host must know all of them, so
 /// the enum is exhaustive.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "the result of a chain comes once")]
+#[cfg_attr(
+    target_pointer_width = "64",
+    expect(clippy::large_enum_variant, reason = "the result of a chain comes once")
+)]
 pub enum Effect {
     /// Make a call, and report its outcome with [`Input::Returned`] or [`Input::Failed`].
     Call {

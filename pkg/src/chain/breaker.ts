@@ -1,4 +1,5 @@
 /** A circuit breaker: after too many failed chains, queries take the simple path for a while. */
+import { wrong } from '../checks.js'
 import type { ChainBreakerOptions } from '../generated/chain.js'
 import { CHAIN_BREAKER_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
@@ -24,6 +25,9 @@ const EXPECTED = ['chain.breaker_open', 'chain.over_budget']
 export function chainBreaker(options: ChainBreakerOptions = {}): ChainBreaker {
   checkOptions(options, CHAIN_BREAKER_OPTIONS)
   const { failures = 5, withinMs = 60_000, forMs = 60_000 } = options
+  for (const [name, value] of Object.entries({ failures, withinMs, forMs })) {
+    if (!(value > 0)) throw wrong(name, 'a number above 0')
+  }
   let failed: number[] = []
   let openUntil = -Infinity
   return {

@@ -963,7 +963,7 @@ export interface RunChainOptions {
 
 /** The options of `chainBreaker`. */
 export interface ChainBreakerOptions {
-  /** Failed chains after which it opens. From 1. @defaultValue 5 */
+  /** Failed chains after which it opens. Above 0. @defaultValue 5 */
   failures?: number | undefined
   /** Milliseconds within which they fail. Above 0. @defaultValue 60 000 */
   withinMs?: number | undefined

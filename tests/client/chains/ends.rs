@@ -464,7 +464,7 @@ async fn a_search_refines_where_nothing_else_does() {
         "pattern": "sequential",
         "steps": [
             { "id": 1, "type": "search", "query": "x" },
-            { "id": 2, "type": "refine", "focus": "y" },
+            { "id": 2, "type": "refine", "query": "z", "focus": "y" },
         ],
     });
     let callbacks = Callbacks::new(

@@ -68,7 +68,7 @@ pub(super) fn tables() -> Vec<Table> {
             /// The options of `chainBreaker`.
             "ChainBreakerOptions" for "chainBreaker" {
                 /// Failed chains after which it opens.
-                failures: "number" = "5", "from 1";
+                failures: "number" = "5", "above 0";
                 /// Milliseconds within which they fail.
                 withinMs: "number" = "60 000", "above 0";
                 /// Milliseconds for which it stays open.
