@@ -107,7 +107,8 @@ export async function optimize(level, from, to) {
   await npm()
   await command(process.execPath, [
     ...[join(root, 'node_modules', 'binaryen', 'bin', 'wasm-opt'), from, level],
-    '--low-memory-unused',
+    // Zeros in the data deflate better than the hundreds of segments that would leave them out.
+    ...['--low-memory-unused', '--skip-pass=memory-packing'],
     ...['--enable-bulk-memory', '--enable-nontrapping-float-to-int', '--enable-sign-ext'],
     ...['--enable-mutable-globals', '--enable-reference-types', '--enable-multivalue', '-o', to],
   ])

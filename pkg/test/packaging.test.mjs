@@ -191,3 +191,33 @@ test('the types hold under strict rules', () => {
     assert.equal(status, 0, stdout)
   }
 })
+
+test('data lies above the addresses that wasm-opt takes for unused', () => {
+  const bytes = readFileSync(join(pkg, 'dist/turnlock.wasm'))
+  let at = 8
+  const number = () => {
+    let value = 0
+    for (let shift = 1; ; shift *= 128) {
+      const byte = bytes[at++]
+      value += (byte & 127) * shift
+      if (byte < 128) return value
+    }
+  }
+  const starts = []
+  while (at < bytes.length) {
+    const section = bytes[at++]
+    const end = number() + at
+    // The data section: segments of `0 i32.const <address> end <length> <bytes>`.
+    for (let left = section === 11 ? number() : 0; left > 0; left--) {
+      assert.deepEqual([bytes[at], bytes[at + 1]], [0, 0x41])
+      at += 2
+      starts.push(number())
+      at += 1
+      const length = number()
+      at += length
+    }
+    at = end
+  }
+  // rustc puts the stack first, and its 1 MiB below the data.
+  assert.ok(starts.length > 0 && starts.every((start) => start >= 1 << 20), `${starts}`)
+})

@@ -75,9 +75,7 @@ test('turns with plain histories load the small part alone', async () => {
   )
   assert.deepEqual(bodies[2][1], {
     ...{ role: 'assistant', content: null },
-    tool_calls: [
-      { id: 'c0', type: 'function', function: { name: 'look', arguments: '{"q":0}' } },
-    ],
+    tool_calls: [{ id: 'c0', type: 'function', function: { name: 'look', arguments: '{"q":0}' } }],
   })
 })
 
@@ -93,7 +91,9 @@ test('any other history loads the other part, and sends the same', async () => {
   // Known without a look at the elements' content: the small part is not loaded in vain.
   const events = await turns([{ messages: inEvents }])
   assert.deepEqual(events.all[0].loaded, ['durable'])
-  const parts = await turns([{ messages: [{ role: 'user', parts: [{ type: 'text', text: 'x' }] }] }])
+  const parts = await turns([
+    { messages: [{ role: 'user', parts: [{ type: 'text', text: 'x' }] }] },
+  ])
   assert.deepEqual(parts.all[0].loaded, ['durable'])
 })
 
