@@ -30,6 +30,8 @@ pub(crate) struct Inference {
     seen: bool,
     /// The host sent deltas instead of bytes.
     from_host: bool,
+    /// What the host says of the response.
+    hint: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +67,7 @@ pub(crate) struct Rules {
 /// A part of a response, as the host reports it.
 #[derive(Debug)]
 pub(crate) enum Part {
-    Head { status: u16, retry_after_ms: Option<u64>, body: String },
+    Head { status: u16, retry_after_ms: Option<u64>, body: String, hint: Option<String> },
     Bytes(Vec<u8>),
     Deltas(Vec<Delta>),
     HeldBack,
@@ -111,6 +113,7 @@ impl Inference {
             response: Response::default(),
             seen: false,
             from_host: false,
+            hint: None,
         }
     }
 
@@ -159,7 +162,8 @@ impl Inference {
             return None;
         }
         Some(match part {
-            Part::Head { status, retry_after_ms, body } => {
+            Part::Head { status, retry_after_ms, body, hint } => {
+                self.hint = hint;
                 self.head(now, status, retry_after_ms, &body)
             }
             Part::Bytes(bytes) => {
@@ -298,7 +302,12 @@ impl Inference {
     }
 
     /// Ends an attempt that failed. `wait`: milliseconds until the request may be sent again.
-    fn fail(&mut self, now: u64, failure: Failure, wait: Option<u64>) -> Heard {
+    fn fail(&mut self, now: u64, mut failure: Failure, wait: Option<u64>) -> Heard {
+        if let Some(hint) = self.hint.take().filter(|_| !self.seen) {
+            failure.message.push_str(" (");
+            failure.message.push_str(&hint);
+            failure.message.push(')');
+        }
         let again = wait.filter(|wait| {
             (!self.seen || self.rules.discards_output)
                 && self.attempt <= self.rules.max_retries

@@ -306,6 +306,8 @@ export const HANDLER_OPTIONS: Rows = {
   basePath: 0,
   clientGone: 0,
   onTrace: 0,
+  onEvent: 0,
+  onEnd: 0,
   onError: 0,
 }
 

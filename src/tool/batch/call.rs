@@ -39,6 +39,8 @@ pub(crate) struct Call {
     pub(super) action: Option<String>,
     /// The arguments are valid, as far as they were checked.
     pub(super) valid: bool,
+    /// What the host said is wrong with them.
+    pub(super) why: String,
     pub(super) approval: Approval,
     /// The stored outcome of another turn, until the call is judged.
     pub(super) recalled: Option<Outcome>,
@@ -123,6 +125,7 @@ impl Call {
             view,
             action: None,
             valid: true,
+            why: String::new(),
             approval: if needed { Approval::Needed } else { Approval::Granted },
             recalled: None,
             read_only: false,
@@ -136,6 +139,26 @@ impl Call {
     /// Refuses a call without judging it.
     pub(crate) fn refused(self, refusal: Refusal) -> Self {
         Self { fate: Fate::Refused(refusal), ..self }
+    }
+
+    /// Sets what was said about the arguments of a stored call.
+    pub(crate) fn because(self, why: String) -> Self {
+        Self { why, ..self }
+    }
+
+    /// The notice for the model: what became of these calls, and which arguments were wrong and why.
+    pub(crate) fn notice(refusal: Refusal, calls: &[&Self]) -> String {
+        let names: Vec<&str> = calls.iter().map(|call| call.view.name.as_str()).collect();
+        let mut notice = refusal.notice(&names);
+        for call in calls.iter().filter(|call| !call.why.is_empty()) {
+            notice.push_str(&format!(" {}: {}", call.view.name, call.why));
+        }
+        notice
+    }
+
+    /// What the host said is wrong with the arguments; empty if it said nothing.
+    pub(crate) fn why(&self) -> &str {
+        &self.why
     }
 
     /// Sets what the tool of a stored call was: read-only, and whether it might run again.

@@ -13,6 +13,9 @@ pub use input::{Settled, Verdict};
 use super::{Dedupe, Ledger, Outcome, Refusal, Registry, Rules, Ruling, Status, ToolSpec, judge};
 use call::{Approval, Limits};
 
+/// Bytes of what is said about arguments that do not fit.
+const WHY_BYTES: usize = 500;
+
 /// Calls that are executed together.
 #[derive(Debug, Clone)]
 pub(crate) struct CallBatch {
@@ -84,7 +87,11 @@ impl CallBatch {
                     call.fate = Fate::Unjudged(need(call));
                 }
             }
-            Verdict::Invalid { .. } => call.valid = false,
+            Verdict::Invalid { mut errors } => {
+                errors.truncate(errors.floor_char_boundary(WHY_BYTES));
+                call.why = errors;
+                call.valid = false;
+            }
         }
         Some(call)
     }

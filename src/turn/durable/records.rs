@@ -89,7 +89,16 @@ pub(super) fn batch(calling: &Calling) -> String {
         Json::Object(members)
     };
     let refused = |(reason, calls): (Refusal, Vec<&Call>)| {
-        let views = calls.into_iter().map(|call| call.view().to_json()).collect();
+        let view = |call: &Call| {
+            let mut view = call.view().to_json();
+            if let Json::Object(members) = &mut view
+                && !call.why().is_empty()
+            {
+                members.add("why", Json::from(call.why().to_owned()));
+            }
+            view
+        };
+        let views = calls.into_iter().map(view).collect();
         object! { "reason": Json::from(reason.name()), "calls": Json::Array(views) }
     };
     let waiting = |one: &Call| {
@@ -143,9 +152,11 @@ pub(super) fn read_batch(text: &str, project: Option<&str>) -> Option<Calling> {
         let fate = Fate::Refused(Refusal::parse(group.get("reason")?.as_str()?)?);
         for view in group.get("calls")?.as_array()? {
             let call = Call::stored(0, CallView::read(view)?, fate);
+            let call = call.because(string(view, "why").unwrap_or_default());
             // In the unified loop, a refused call has a result and is in both lists.
-            if !calls.iter().any(|one| one.view().id == call.view().id) {
-                calls.push(call);
+            match calls.iter_mut().find(|one| one.view().id == call.view().id) {
+                Some(told) => *told = told.clone().because(call.why().to_owned()),
+                None => calls.push(call),
             }
         }
     }

@@ -154,8 +154,7 @@ impl Calling {
             }
         }
         for (reason, calls) in refused {
-            let names: Vec<&str> = calls.iter().map(|call| call.view().name.as_str()).collect();
-            let notice = reason.notice(&names);
+            let notice = Call::notice(reason, &calls);
             if record.is_boxed() {
                 record.conversation.add_notice(notice.clone());
             }
@@ -247,7 +246,7 @@ impl Calling {
         }
         if self.place.phase != PhaseName::Unified {
             for (refusal, calls) in self.batch.refused() {
-                let answer = |call: &Call| refusal.notice(&[&call.view().name]);
+                let answer = |call: &Call| Call::notice(refusal, &[call]);
                 let answer =
                     |call: &Call| Answered { view: call.view().clone(), answer: answer(call) };
                 answered.extend(calls.into_iter().map(answer));

@@ -8,7 +8,7 @@ const COMPOSED_CHARS: usize = 2_000;
 
 /// The outcome of a refused call in the unified loop, which needs a result for each call.
 pub(super) fn soft_stop(call: &Call, refusal: Refusal) -> Outcome {
-    let notice = refusal.notice(&[&call.view().name]);
+    let notice = Call::notice(refusal, &[call]);
     match refusal {
         Refusal::Duplicate => {
             Outcome::told(Status::Blocked, format!("DUPLICATE_BLOCKED: {notice}"))
