@@ -33,7 +33,14 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             Next::Effect(Effect::Fetch { inference, attempt, request }) => match ask(request) {
                 Ok((status, body, stream)) => {
                     reading = Some((inference, attempt, stream));
-                    Input::ResponseHead { inference, attempt, status, retry_after_ms: None, body }
+                    Input::ResponseHead {
+                        inference,
+                        attempt,
+                        status,
+                        retry_after_ms: None,
+                        body,
+                        hint: None,
+                    }
                 }
                 Err(why) => Input::ResponseFailed { inference, attempt, message: why.to_string() },
             },

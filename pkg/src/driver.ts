@@ -8,7 +8,7 @@ import type { DrivenGlue } from './core/glue.js'
 import { encode, type LazyPart } from './core/instance.js'
 import { isTurnlockError, TurnlockError } from './errors.js'
 import { Loop } from './loop.js'
-import type { Model, ModelRequest, Sending } from './models/model.js'
+import { ConnectionError, type Model, type ModelRequest, type Sending } from './models/model.js'
 import { member, quietly } from './quietly.js'
 import { describe, isPlain, isSame, serialize, threw, type SettledInput } from './serialize.js'
 import type { Commit, Store } from './stores/store.js'
@@ -195,7 +195,8 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
         if (!current()) return void response.body?.cancel().catch(() => {})
         const failed = !response.ok
         const own = { status: response.status, retryAfterMs: retryAfter(response.headers) }
-        say('response_head', { ...own, body: failed ? await beginning(response) : '' })
+        const hint = hintOf(response, request.path)
+        say('response_head', { ...own, hint, body: failed ? await beginning(response) : '' })
         if (failed) return
         await this.#readBytes(response, inference, attempt, current)
       }
@@ -386,7 +387,19 @@ async function beginning(response: Response): Promise<string> {
   }
 }
 
+/**
+ * What an error message adds if nothing comes of a response: the path for a 404, the content type
+ * where a stream was expected.
+ */
+function hintOf({ ok, status, url, headers }: Response, path: string): string | undefined {
+  if (status === 404) return `POST ${url ? new URL(url).pathname : path}`
+  const type = headers.get('content-type')?.slice(0, 60)
+  if (!ok || !type || /event-stream|ndjson|octet-stream/i.test(type)) return undefined
+  return `a stream was expected, the content type is ${type}`
+}
+
 function connectionFailure(error: unknown): string {
+  if (error instanceof ConnectionError) return error.message
   const cause = member(member(error, 'cause'), 'code')
   return `the connection to the model failed${typeof cause === 'string' ? ` (${cause})` : ''}`
 }

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, request as connect } from 'node:http'
 import test from 'node:test'
-import { customModel, memoryStore, openaiChat } from 'turnlock'
+import { customModel, defineTool, memoryStore, openaiChat } from 'turnlock'
 import { createHandler, toNodeListener } from 'turnlock/server'
 import { collectGarbage } from '../../tests/garbage.mjs'
+import { until } from '../../tests/patience.mjs'
 
 const hello = customModel(async function* () {
   yield { type: 'text', text: 'Hello.' }
@@ -94,4 +95,51 @@ test('in Node, a handler that holds only the signal of a request hears that its 
   client.on('error', () => {})
   client.destroy()
   await left
+})
+
+test('onEvent and onEnd hear of every turn, also when its client has left', async () => {
+  const [events, ends] = [[], []]
+  let release
+  const held = new Promise((resolve) => (release = resolve))
+  const model = customModel(async function* ({ tools }) {
+    if (!tools?.length) return yield { type: 'text', text: 'Saved.' }
+    yield { type: 'tool_call_start', index: 0, id: 'c', name: 'wait' }
+    yield { type: 'tool_call_end', index: 0 }
+  })
+  const wait = defineTool({ description: '', inputSchema: {}, execute: () => held })
+  const parts = { model, tools: { wait }, store: memoryStore(), authorize }
+  const handler = createHandler({
+    ...parts,
+    onEvent: (event, about) => events.push([event.type, about.tenant, about.conversationId]),
+    async onEnd(result, about) {
+      ends.push({ text: result.text, added: result.messages.length, ...about })
+      throw new Error('the database is down')
+    },
+    onError: ({ message }) => events.push([message]),
+  })
+  const left = new AbortController()
+  const start = async (requestId, own) => {
+    const body = { messages: [{ role: 'user', content: 'hi' }], requestId, ...own }
+    return handler(
+      new Request('http://app.example/api/chat/messages_two_stage', {
+        ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+        ...{ body: JSON.stringify(body), signal: left.signal },
+      }),
+    )
+  }
+  await start('gone', { conversationId: 'chat' })
+  left.abort()
+  release('waited')
+  await until(() => ends.length === 1)
+  const messages = [{ role: 'user', content: 'hi' }]
+  const about = { tenant: 'ann', requestId: 'gone', conversationId: 'chat', messages }
+  assert.deepEqual(ends, [{ text: 'Saved.', added: 3, ...about }])
+  await until(() => events.some(([type]) => type === 'the database is down'))
+  assert.ok(events.some(([type, ...own]) => type === 'complete' && own.join() === 'ann,chat'))
+  // A pause is no end; what ends behind it has the history that the turn began with.
+  await (await start('later', { policy: { pauseAfterTools: true } })).text()
+  assert.equal(ends.length, 1)
+  await (await ask(handler, '/resume', { requestId: 'later' })).text()
+  await until(() => ends.length === 2)
+  assert.deepEqual(ends[1].messages, messages)
 })

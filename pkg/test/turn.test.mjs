@@ -267,7 +267,7 @@ test('misuse throws at the call', async () => {
   assert.deepEqual([status, error.code], ['failed', 'message.unknown_shape'])
 })
 
-test('an unreachable model is a typed failure without address or key', async () => {
+test('an unreachable model is a typed failure with its address, without a key', async () => {
   const model = openaiChat({
     baseURL: 'http://127.0.0.1:9/v1?key=sk-1',
     model: 'm',
@@ -276,7 +276,56 @@ test('an unreachable model is a typed failure without address or key', async () 
   })
   const { error, status } = await runTurn({ model, messages: user }).result
   assert.deepEqual([status, error.code], ['failed', 'model.unreachable'])
-  assert.ok(!/sk-|127\.0\.0\.1/.test(error.message), error.message)
+  assert.match(error.message, /at http:\/\/127\.0\.0\.1:9\/v1 failed/)
+  assert.doesNotMatch(error.message, /sk-/)
+})
+
+test('failures of an endpoint name the cure', async () => {
+  const failure = async (own) => {
+    const model = openaiChat({ baseURL: 'https://a.example/v1', model: 'm', maxRetries: 0, ...own })
+    return (await runTurn({ model, messages: user }).result).error
+  }
+  for (const make of [openaiChat, anthropic]) {
+    for (const baseURL of ['api.openai.com/v1', './v1', 'https://', 7]) {
+      const misused = {
+        code: 'options.invalid',
+        message: /^`baseURL`: expected an absolute address/,
+      }
+      assert.throws(() => make({ baseURL, model: 'm' }), misused)
+    }
+  }
+  const relative = await failure({ baseURL: '/api/v1' })
+  assert.equal(relative.code, 'model.unreachable')
+  assert.match(relative.message, /an address without a host needs a page: \/api\/v1/)
+  const named = await failure({ baseURL: 'http://ann:pw@127.0.0.1:9/v1' })
+  assert.match(named.message, /at http:\/\/127\.0\.0\.1:9\/v1\/chat\/completions failed/)
+  assert.doesNotMatch(named.message, /ann|pw/)
+  const missing = await failure({ fetch: async () => new Response('{}', { status: 404 }) })
+  assert.equal(missing.message, 'the model answered 404 (POST /chat/completions)')
+  const page = { headers: { 'content-type': 'text/html; charset=utf-8' } }
+  const html = await failure({ fetch: async () => new Response('<p>Log in</p>', page) })
+  assert.equal(html.code, 'model.truncated')
+  assert.match(html.message, /a stream was expected, the content type is text\/html/)
+})
+
+test('the model and the host hear which argument was wrong, and why', async () => {
+  const requests = []
+  const model = customModel(async function* (request) {
+    requests.push(JSON.stringify(request.messages))
+    if (requests.length > 1) return yield { type: 'text', text: 'done' }
+    yield { type: 'tool_call_start', index: 0, id: 'c', name: 'read' }
+    yield { type: 'tool_call_arguments', index: 0, text: '{"path":7}' }
+    yield { type: 'tool_call_end', index: 0 }
+  })
+  const inputSchema = { type: 'object', properties: { path: { type: 'string' } } }
+  const read = defineTool({ description: '', inputSchema, execute: () => 1 })
+  const notices = []
+  for await (const event of runTurn({ model, messages: user, tools: { read } })) {
+    if (event.type === 'refused') notices.push(event.notice)
+  }
+  assert.equal(notices.length, 1)
+  assert.match(notices[0], / read: #\/path: .*string/)
+  assert.match(requests[1], /#\/path: /)
 })
 
 test('status failures carry the status and the provider’s words', async () => {

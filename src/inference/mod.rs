@@ -32,6 +32,8 @@ pub(crate) struct Inference {
     seen: bool,
     /// The host sent deltas instead of bytes.
     from_host: bool,
+    /// What the host says of the response.
+    hint: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +69,7 @@ pub(crate) struct Rules {
 /// A part of a response, as the host reports it.
 #[derive(Debug)]
 pub(crate) enum Part {
-    Head { status: u16, retry_after_ms: Option<u64>, body: String },
+    Head { status: u16, retry_after_ms: Option<u64>, body: String, hint: Option<String> },
     Bytes(Vec<u8>),
     Deltas(Vec<Delta>),
     HeldBack,
@@ -114,6 +116,7 @@ impl Inference {
             read: 0,
             seen: false,
             from_host: false,
+            hint: None,
         }
     }
 
@@ -182,7 +185,8 @@ impl Inference {
             return None;
         }
         Some(match part {
-            Part::Head { status, retry_after_ms, body } => {
+            Part::Head { status, retry_after_ms, body, hint } => {
+                self.hint = hint;
                 self.head(now, status, retry_after_ms, &body)
             }
             Part::Bytes(bytes) => {
@@ -323,7 +327,12 @@ impl Inference {
     }
 
     /// Ends an attempt that failed. `wait`: milliseconds until the request may be sent again.
-    fn fail(&mut self, now: u64, failure: Failure, wait: Option<u64>) -> Heard {
+    fn fail(&mut self, now: u64, mut failure: Failure, wait: Option<u64>) -> Heard {
+        if let Some(hint) = self.hint.take().filter(|_| !self.seen) {
+            failure.message.push_str(" (");
+            failure.message.push_str(&hint);
+            failure.message.push(')');
+        }
         let again = wait.filter(|wait| {
             (!self.seen || self.rules.discards_output)
                 && self.attempt <= self.rules.max_retries

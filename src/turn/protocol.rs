@@ -31,6 +31,9 @@ pub enum Input {
         retry_after_ms: Option<u64>,
         /// The beginning of the body of an error response, for the error message.
         body: String,
+        /// What an error message adds in parentheses if nothing comes of this response: where it
+        /// came from, or its content type where a stream was expected.
+        hint: Option<String>,
     },
     /// Bytes of a response body, split at any position.
     ResponseBytes {
@@ -135,8 +138,8 @@ impl Input {
     /// Separates the parts of a response, with its inference and attempt, from the other inputs.
     pub(crate) fn part(self) -> Result<((u32, u32), Part), Self> {
         Ok(match self {
-            Self::ResponseHead { inference, attempt, status, retry_after_ms, body } => {
-                ((inference, attempt), Part::Head { status, retry_after_ms, body })
+            Self::ResponseHead { inference, attempt, status, retry_after_ms, body, hint } => {
+                ((inference, attempt), Part::Head { status, retry_after_ms, body, hint })
             }
             Self::ResponseBytes { inference, attempt, bytes } => {
                 ((inference, attempt), Part::Bytes(bytes))

@@ -51,15 +51,22 @@ async fn a_host_may_bring_its_client() {
 }
 
 #[test]
-async fn no_address_and_no_key_reaches_an_error() {
+async fn no_key_reaches_an_error() {
     // Nobody listens there; and what is no header is sent nowhere.
-    let nowhere = Model::openai_chat("http://127.0.0.1:1/sk-secret", "m").max_retries(0);
+    let nowhere = "http://ann:sk-secret@127.0.0.1:1/v1?key=sk-secret";
+    let nowhere = Model::openai_chat(nowhere, "m").max_retries(0);
     let broken = Model::openai_chat(crate::platform::url(), "m").header("x-key", "sk-secret\n");
     for model in [nowhere, broken.max_retries(0)] {
         let error = run_turn(TurnOptions::new(model, go())).unwrap().result().await.error.unwrap();
         assert_eq!(error.code, "model.unreachable");
         assert!(!error.message.contains("secret"), "{error:?}");
+        assert!(error.message.contains("http://127.0.0.1"), "{error:?}");
     }
+    let relative = Model::openai_chat("/v1", "m").max_retries(0);
+    let error = run_turn(TurnOptions::new(relative, go())).unwrap().result().await.error.unwrap();
+    assert!(error.message.contains("needs a page: /v1"), "{error:?}");
+    let wrong = Model::openai_chat("api.openai.com/v1", "m");
+    assert_eq!(run_turn(TurnOptions::new(wrong, go())).err().unwrap().code, "options.invalid");
 }
 
 #[tokio::test(start_paused = true)]

@@ -129,7 +129,14 @@ impl Host {
             1 => {
                 let status = [200, 400, 429][self.random.below(3)];
                 let body = String::new();
-                Input::ResponseHead { inference, attempt, status, retry_after_ms: None, body }
+                Input::ResponseHead {
+                    inference,
+                    attempt,
+                    status,
+                    retry_after_ms: None,
+                    body,
+                    hint: None,
+                }
             }
             2 => {
                 let bytes = self.random.pick(&["data: {", TEXT, CALL, ERROR]).into();

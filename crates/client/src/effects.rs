@@ -335,11 +335,14 @@ impl<M: Asks> Asking<M> {
     async fn read(&self, inference: u32, attempt: u32, opened: Opened) -> Result<bool, String> {
         match opened {
             Opened::Http(post) => {
+                let path = post.path();
                 let mut response = post.send().await?;
                 let (is_ok, status) = (http::is_ok(&response), response.status());
                 let retry_after_ms = http::retry_after_ms(&response);
                 let body = if is_ok { String::new() } else { http::failure(&mut response).await };
-                let head = Input::ResponseHead { inference, attempt, status, retry_after_ms, body };
+                let hint = http::hint(&response, &path);
+                let head =
+                    Input::ResponseHead { inference, attempt, status, retry_after_ms, body, hint };
                 self.inputs.tell(head);
                 if !is_ok {
                     return Ok(false);

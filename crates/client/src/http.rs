@@ -21,8 +21,44 @@ pub(crate) struct Post {
 impl Post {
     /// Resolves with the head of the response.
     pub(crate) async fn send(self) -> Result<Response, String> {
-        Active::post(&self.client, &self.url, &self.headers, self.body).await
+        if cfg!(not(target_arch = "wasm32")) && self.url.starts_with('/') {
+            return Err(format!("an address without a host needs a page: {}", shown(&self.url)));
+        }
+        let said = Active::post(&self.client, &self.url, &self.headers, self.body).await;
+        said.map_err(|said| match said.as_str() {
+            BROKEN => format!("the connection to the model at {} failed", shown(&self.url)),
+            _ => said,
+        })
     }
+
+    /// The path of its address.
+    pub(crate) fn path(&self) -> String {
+        let shown = shown(&self.url);
+        let host = shown.find("://").map_or(0, |at| at + 3);
+        let path = shown.get(host..).and_then(|rest| rest.get(rest.find('/')?..));
+        path.unwrap_or_default().to_owned()
+    }
+}
+
+/// An address without credentials and query.
+fn shown(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}{path}")
+}
+
+/// What an error message adds if nothing comes of a response: the path for a 404, the content type
+/// where a stream was expected.
+pub(crate) fn hint(response: &Response, path: &str) -> Option<String> {
+    if response.status() == 404 {
+        return Some(format!("POST {path}"));
+    }
+    let kind = response.header("content-type").filter(|_| is_ok(response))?;
+    let kind: String = kind.chars().take(60).collect();
+    let streams = ["event-stream", "ndjson", "octet-stream"].iter().any(|one| kind.contains(one));
+    (!streams).then(|| format!("a stream was expected, the content type is {kind}"))
 }
 
 /// Whether the body is an answer, and no failure.

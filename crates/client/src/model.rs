@@ -226,8 +226,10 @@ impl Model {
             return Err(wrong.clone());
         }
         match &self.source {
-            Source::Http(http) if http.base_url.is_empty() => {
-                Err(Error::option("base_url", "an address"))
+            Source::Http(http) if !is_address(&http.base_url) => {
+                let what = "an absolute address, such as https://api.openai.com/v1, or one that \
+                            begins with /";
+                Err(Error::option("base_url", what))
             }
             _ => Ok(()),
         }
@@ -260,4 +262,14 @@ impl Model {
             body: request.body.to_text(),
         }))
     }
+}
+
+/// Whether it is absolute, or begins with a slash: a page would take `api.openai.com/v1` for a path of
+/// its own server, and send the key there.
+fn is_address(base_url: &str) -> bool {
+    let begins = |start: &str| {
+        base_url.get(..start.len()).is_some_and(|text| text.eq_ignore_ascii_case(start))
+            && base_url.len() > start.len()
+    };
+    base_url.starts_with('/') || begins("http://") || begins("https://")
 }

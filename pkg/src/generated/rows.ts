@@ -325,6 +325,8 @@ export const HANDLER_OPTIONS: Rows = {
   basePath: 0,
   clientGone: 0,
   onTrace: 0,
+  onEvent: 0,
+  onEnd: 0,
   onError: 0,
 }
 

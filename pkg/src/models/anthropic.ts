@@ -2,7 +2,7 @@
 import type { AnthropicOptions } from '../generated/models.js'
 import { ANTHROPIC_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
-import { post, type Model } from './model.js'
+import { checkAddress, post, type Model } from './model.js'
 
 export type { AnthropicOptions }
 
@@ -15,6 +15,7 @@ export function anthropic(options: AnthropicOptions): Model {
   checkOptions(options, ANTHROPIC_OPTIONS)
   const { model, apiKey, maxRetries = 2, maxTokens = 4096, body } = options
   const { baseURL = 'https://api.anthropic.com/v1' } = options
+  checkAddress(baseURL)
   const own: Record<string, string> = {}
   if (apiKey) own['x-api-key'] = apiKey
   if (options.dangerouslyAllowBrowser) own['anthropic-dangerous-direct-browser-access'] = 'true'

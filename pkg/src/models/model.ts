@@ -1,4 +1,6 @@
 /** The interface between a turn and a model. */
+import { wrong } from '../checks.js'
+import { member } from '../quietly.js'
 import type { HttpModelOptions } from '../generated/models.js'
 import type { Delta, Dialect } from '../types.js'
 
@@ -50,7 +52,26 @@ export const modelOptions = ({ dialect, maxRetries, model, body }: Model) => ({
 /** A host's `fetch`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
-/** Posts a request. Error messages never contain the URL or a header. */
+/** A request that got no response. Its message may be shown: it has no key and no query. */
+export class ConnectionError extends Error {}
+
+/**
+ * Throws for an address that is neither absolute nor begins with `/`: a page would take
+ * `api.openai.com/v1` for a path of its own server, and send the key there.
+ */
+export function checkAddress(baseURL: unknown): asserts baseURL is string {
+  if (typeof baseURL === 'string' && /^(https?:\/\/[^/?#]|\/)/i.test(baseURL)) return
+  const what = 'an absolute address, such as https://api.openai.com/v1, or one that begins with /'
+  throw wrong('baseURL', what)
+}
+
+/** An address without credentials and query. */
+function shown(url: string): string {
+  const [plain = ''] = url.split(/[?#]/)
+  return plain.replace(/^(\w+:\/\/)[^/]*@/, '$1')
+}
+
+/** Posts a request. Error messages contain the address, without credentials and query. */
 export function post(
   { fetch: given, headers }: HttpModelOptions,
   baseURL: string,
@@ -60,13 +81,23 @@ export function post(
 ): Promise<Response> {
   // Called without a receiver, because browsers throw if `fetch` has another `this`.
   const send: Fetch = given ?? ((address, init) => fetch(address, init))
-  return send(trimSlash(baseURL) + sending.path, {
+  const url = trimSlash(baseURL) + sending.path
+  if (!given && url.startsWith('/') && !('location' in globalThis)) {
+    const why = `an address without a host needs a page: ${shown(url)}`
+    return Promise.reject(new ConnectionError(why))
+  }
+  const response = send(url, {
     method: 'POST',
     headers: { ...sending.headers, ...own, ...headers },
     body: JSON.stringify(body),
     signal: sending.signal,
     // The core reports a redirect. To follow it would send the key and the conversation elsewhere.
     redirect: 'manual',
+  })
+  return Promise.resolve(response).catch((error: unknown) => {
+    const cause = member(member(error, 'cause'), 'code')
+    const why = typeof cause === 'string' ? ` (${cause})` : ''
+    throw new ConnectionError(`the connection to the model at ${shown(url)} failed${why}`)
   })
 }
 

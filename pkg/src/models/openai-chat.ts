@@ -1,9 +1,8 @@
 /** OpenAI Chat Completions, and compatible servers. */
-import { TurnlockError } from '../errors.js'
 import type { OpenAIChatOptions } from '../generated/models.js'
 import { OPEN_AI_CHAT_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
-import { post, type Model } from './model.js'
+import { checkAddress, post, type Model } from './model.js'
 
 export type { OpenAIChatOptions }
 
@@ -16,7 +15,7 @@ export type { OpenAIChatOptions }
 export function openaiChat(options: OpenAIChatOptions): Model {
   checkOptions(options, OPEN_AI_CHAT_OPTIONS)
   const { model, baseURL, apiKey, maxRetries = 2, dialect = 'openai-chat', body } = options
-  if (!baseURL) throw new TurnlockError('options.invalid', '`baseURL`: expected an address')
+  checkAddress(baseURL)
   const own: Record<string, string> = apiKey ? { authorization: `Bearer ${apiKey}` } : {}
   return {
     dialect,

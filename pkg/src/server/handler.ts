@@ -6,7 +6,7 @@ import { quietly } from '../quietly.js'
 import { cancelTurn, pauseTurn, resumeTurn } from '../resume.js'
 import type { Store } from '../stores/store.js'
 import { runTurn, type Turn } from '../turn.js'
-import type { Policy, TurnEvent, TurnFailure } from '../types.js'
+import type { Policy, TurnEvent, TurnFailure, TurnResult } from '../types.js'
 import { checkContentType, Fields, invalid, needed, readObject } from './body.js'
 import { Rate, Running } from './limits.js'
 import {
@@ -203,7 +203,7 @@ class Exchange<S extends Session> {
     const prepared = prepare ? await prepare(messages, session, this.#request, about) : messages
     const common = await this.#common(session)
     const begin = () => runTurn({ ...common, ...options, mode, messages: prepared })
-    return this.#run(session, common.store, begin)
+    return this.#run(session, common.store, begin, prepared)
   }
 
   /** The server's policy, with the members that a request may set. */
@@ -307,7 +307,7 @@ class Exchange<S extends Session> {
   }
 
   /** Runs a turn. It continues when its client disconnects, unless `clientGone` is `stop`. */
-  #run(session: S, store: Store, begin: () => Turn): Promise<Response> {
+  #run(session: S, store: Store, begin: () => Turn, messages?: unknown[]): Promise<Response> {
     const { running } = this.#shared
     running.enter(session.tenant)
     let turn: Turn
@@ -319,10 +319,13 @@ class Exchange<S extends Session> {
     }
     const key = turnKey(session.tenant, turn.requestId)
     this.#shared.turns.set(key, turn)
-    const over = turn.result.then(({ error }) => {
+    if (this.#settings.onEvent) void this.#tell(session, turn)
+    const over = turn.result.then((result) => {
+      const { error } = result
       running.leave(session.tenant)
       if (this.#shared.turns.get(key) === turn) this.#shared.turns.delete(key)
       if (error && isOurs(error)) this.#report(failureOf(error))
+      return this.#ended(session, store, result, messages)
     })
     const stops = this.#settings.clientGone === 'stop'
     if (!stops) this.#context.waitUntil?.(over)
@@ -338,6 +341,34 @@ class Exchange<S extends Session> {
     // but abort the request's signal at once.
     this.#request.signal.addEventListener('abort', leave, { once: true })
     return this.#stream(turn.requestId, asKept(stream, follow), leave)
+  }
+
+  /** Tells `onEvent` every event, whether or not a client reads. */
+  async #tell({ tenant }: S, turn: Turn): Promise<void> {
+    for await (const event of turn) {
+      const { requestId, conversationId } = event
+      const about = { tenant, requestId, ...given('conversationId', conversationId) }
+      quietly(() => this.#settings.onEvent?.(event, about))
+    }
+  }
+
+  /** Tells `onEnd` of a turn that has ended for good. */
+  async #ended(
+    { tenant }: S,
+    store: Store,
+    result: TurnResult,
+    messages: unknown[] | undefined,
+  ): Promise<void> {
+    const { onEnd } = this.#settings
+    const { requestId, conversationId, status, error } = result
+    if (!onEnd || status === 'paused' || (error && GOES_ON.test(error.code))) return
+    const about = { tenant, requestId, ...given('conversationId', conversationId) }
+    try {
+      const history = messages ?? (await historyOf(store, turnKey(tenant, requestId)))
+      await onEnd(result, { ...about, messages: history })
+    } catch (error) {
+      this.#report(error)
+    }
   }
 
   /** Reads a turn's events after a `seq`, until the signal is aborted. */
@@ -387,6 +418,16 @@ class Exchange<S extends Session> {
   #report(error: unknown): void {
     quietly(() => this.#settings.onError?.(error, this.#request))
   }
+}
+
+/** Failures behind which a turn can be resumed, has another owner, or never began. */
+const GOES_ON = /^(model|store|core|message|json)\.|^turn\.(conflict|cancelled|not_found)$/
+
+/** The history that a stored turn began with. */
+async function historyOf(store: Store, key: string): Promise<unknown[]> {
+  const kept = await store.read(key)
+  const [, text = '{}'] = kept?.records.find(([name]) => name === 'turn') ?? []
+  return (JSON.parse(text) as { messages?: unknown[] }).messages ?? []
 }
 
 /** The refusal for errors of the history, the only client input that the core parses. */

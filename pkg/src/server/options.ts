@@ -16,6 +16,17 @@ export interface About {
   conversationId?: string | undefined
 }
 
+/** The turn of an event. */
+export interface EventOf extends About {
+  tenant: string
+}
+
+/** The turn that has ended. */
+export interface EndOf extends EventOf {
+  /** The history that it began with. */
+  messages: unknown[]
+}
+
 /** Prepares the history of a turn. */
 export type Prepare<S> = Method<
   [messages: unknown[], session: S, request: Request, about: About],

@@ -620,6 +620,8 @@ export const HANDLER_OPTIONS: Partial<HandlerOptions> = {
   basePath: undefined,
   clientGone: undefined,
   onTrace: undefined,
+  onEvent: undefined,
+  onEnd: undefined,
   onError: undefined,
 }
 

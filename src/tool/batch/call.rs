@@ -1,9 +1,9 @@
 //! One call of a batch, from the response to its outcome.
 
-use crate::json::Json;
 use crate::json::table::record;
+use crate::json::{Json, write_string};
 use crate::signature::Signature;
-use crate::tool::{Outcome, Refusal};
+use crate::tool::{Outcome, Refusal, plain_name};
 
 record! {
     /// The form of a call in events.
@@ -41,6 +41,8 @@ pub(crate) struct Call {
     pub(super) action: Option<String>,
     /// The arguments are valid, as far as they were checked.
     pub(super) valid: bool,
+    /// What the host said is wrong with them.
+    pub(super) why: String,
     pub(super) approval: Approval,
     /// The stored outcome of another turn, until the call is judged.
     pub(super) recalled: Option<Outcome>,
@@ -128,6 +130,7 @@ impl Call {
             view,
             action: None,
             valid: true,
+            why: String::new(),
             approval: if needed { Approval::Needed } else { Approval::Granted },
             recalled: None,
             read_only: false,
@@ -142,6 +145,30 @@ impl Call {
     /// Refuses a call without judging it.
     pub(crate) fn refused(self, refusal: Refusal) -> Self {
         Self { fate: Fate::Refused(refusal), ..self }
+    }
+
+    /// Sets what was said about the arguments of a stored call.
+    pub(crate) fn because(self, why: String) -> Self {
+        Self { why, ..self }
+    }
+
+    /// The notice for the model: what became of these calls, and which arguments were wrong and why.
+    /// What the host said of the arguments may quote them, so it is a JSON string.
+    pub(crate) fn notice(refusal: Refusal, calls: &[&Self], has_results: bool) -> String {
+        let names: Vec<&str> = calls.iter().map(|call| call.view.name.as_str()).collect();
+        let mut notice = refusal.notice(&names, has_results);
+        for call in calls.iter().filter(|call| !call.why.is_empty()) {
+            notice.push(' ');
+            notice.push_str(&plain_name(&call.view.name));
+            notice.push_str(": ");
+            write_string(&call.why, &mut notice);
+        }
+        notice
+    }
+
+    /// What the host said is wrong with the arguments; empty if it said nothing.
+    pub(crate) fn why(&self) -> &str {
+        &self.why
     }
 
     /// Sets what the tool of a stored call was: read-only, and whether it might run again.

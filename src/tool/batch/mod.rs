@@ -14,6 +14,9 @@ use super::{Dedupe, Ledger, Outcome, Refusal, Registry, Rules, Ruling, Status, T
 use crate::signature::Signature;
 use call::{Approval, Limits};
 
+/// Bytes of what is said about arguments that do not fit.
+const WHY_BYTES: usize = 500;
+
 /// The calls of one response. They are judged one after the other, in the model's order, as soon as
 /// nothing is missing, and more may come meanwhile.
 #[derive(Debug, Clone, Default)]
@@ -119,7 +122,11 @@ impl CallBatch {
                     call.fate = Fate::Unjudged(need(call));
                 }
             }
-            Verdict::Invalid { .. } => call.valid = false,
+            Verdict::Invalid { mut errors } => {
+                errors.truncate(errors.floor_char_boundary(WHY_BYTES));
+                call.why = errors;
+                call.valid = false;
+            }
         }
         Some(call)
     }

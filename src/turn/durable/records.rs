@@ -107,6 +107,9 @@ pub(super) fn batch(calling: &Calling, (from, joins): (usize, bool)) -> Option<S
             let mut view = call.view().to_json();
             if let Json::Object(members) = &mut view {
                 members.add("call", number(call.number()));
+                if !call.why().is_empty() {
+                    members.add("why", Json::from(call.why().to_owned()));
+                }
             }
             view
         });
@@ -171,6 +174,7 @@ pub(super) fn read_batch(text: &str) -> Option<(Calling, bool)> {
         for view in group.get("calls")?.as_array()? {
             let number = small(view, "call").unwrap_or(0);
             let call = Call::stored(number, CallView::read(view)?, fate);
+            let call = call.because(string(view, "why").unwrap_or_default());
             // Earlier versions put a refused call with a result into both lists.
             if !calls.iter().any(|one| one.view().id == call.view().id) {
                 calls.push(call);

@@ -283,8 +283,7 @@ impl Calling {
             record.count(call);
         }
         for (reason, calls) in refused {
-            let names: Vec<&str> = calls.iter().map(|call| call.view().name.as_str()).collect();
-            let notice = reason.notice(&names, has_results);
+            let notice = Call::notice(reason, &calls, has_results);
             if record.is_boxed() {
                 record.conversation.add_notice(notice.clone());
             }
@@ -385,7 +384,7 @@ impl Calling {
         }
         if self.place.phase != PhaseName::Unified {
             for (refusal, calls) in self.batch.refused() {
-                let answer = |call: &Call| refusal.notice(&[&call.view().name], has_results);
+                let answer = |call: &Call| Call::notice(refusal, &[call], has_results);
                 let answer = |call: &Call| Answered { view: own(call), answer: answer(call) };
                 answered.extend(calls.into_iter().map(answer));
             }

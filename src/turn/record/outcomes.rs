@@ -1,14 +1,14 @@
 //! Outcomes and answers that the turn writes itself.
 
 use super::super::event::ResultView;
-use crate::tool::{Call, Fate, Outcome, Refusal, Status};
+use crate::tool::{Call, Fate, Outcome, Refusal, Status, plain_name};
 
 /// Characters of one result in a composed answer.
 const COMPOSED_CHARS: usize = 2_000;
 
 /// The outcome of a refused call in the unified loop, which needs a result for each call.
 pub(super) fn soft_stop(call: &Call, refusal: Refusal, has_results: bool) -> Outcome {
-    let notice = refusal.notice(&[&call.view().name], has_results);
+    let notice = Call::notice(refusal, &[call], has_results);
     match refusal {
         Refusal::Duplicate => {
             Outcome::told(Status::Blocked, format!("DUPLICATE_BLOCKED: {notice}"))
@@ -24,6 +24,7 @@ pub(super) fn soft_stop(call: &Call, refusal: Refusal, has_results: bool) -> Out
 
 /// The notice for a repeated call that got the outcome of the first one.
 pub(super) fn repeated(name: &str) -> String {
+    let name = plain_name(name);
     format!(
         "The call to {name} is identical to an earlier one of this turn. It did not run again: its \
          result is that of the earlier call."

@@ -148,7 +148,7 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ("../redact.js", &["Redact"]),
     ("../request/types.js", &["CallRefusal"]),
     ("../resume.js", &["Approval"]),
-    ("../server/options.js", &["PerRequest", "Prepare", "Session"]),
+    ("../server/options.js", &["EndOf", "EventOf", "PerRequest", "Prepare", "Session"]),
     ("../server/two-stage.js", &["Environment", "TwoStageCallback"]),
     ("../stores/store.js", &["Store"]),
     ("../tools.js", &["Args", "JsonSchema", "StandardSchema", "Tool", "ToolContext"]),

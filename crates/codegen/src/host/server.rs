@@ -46,6 +46,15 @@ pub(super) fn tables() -> Vec<Table> {
                 clientGone: "'continue' | 'stop'" = "\"continue\"";
                 /// Receives the trace events of every turn. Its exceptions are ignored.
                 onTrace: "(event: TraceEvent, session: S): void";
+                /// Receives every event of every turn that runs here, also when its client has left.
+                /// Its exceptions are ignored.
+                onEvent: "(event: TurnEvent, about: EventOf): void";
+                /// Is called at most once for each turn that ends here, also when its client has
+                /// left; not for a turn that can be resumed, because it paused or its model failed.
+                /// `messages` is the history that the turn began with; `result.messages` is what it
+                /// adds. A crash may lose the call, the store loses nothing. Workers wait for its
+                /// promise; what it throws goes to `onError`.
+                onEnd: "(result: TurnResult, about: EndOf): unknown";
                 /// Receives server errors, including those of models and stores. Clients get no
                 /// details.
                 onError: "(error: unknown, request: Request): void";

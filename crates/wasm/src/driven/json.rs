@@ -88,6 +88,7 @@ fn read(given: &Given<'_>) -> Input {
             }),
             retry_after_ms: given.count("retryAfterMs"),
             body: given.text("body"),
+            hint: given.given("hint"),
         },
         "response_end" => Input::ResponseEnded { inference: inference(), attempt: attempt() },
         "held_back" => Input::HeldBack { inference: inference(), attempt: attempt() },
