@@ -17,7 +17,7 @@ const KB = 1000
 
 /** `parts`: those of the core that the page's run loads. Limits in KB. */
 const PAGES = {
-  'runTurn, openaiChat, defineTool': { parts: ['turn'], first: 18, run: 138 },
+  'runTurn, openaiChat, defineTool': { parts: ['turn'], first: 18, run: 144 },
   'normalize, diagnose': { run: 98 },
   runBundle: { parts: ['evidence'], first: 15, run: 115 },
   'signature, canonicalize': { run: 25 },
@@ -49,9 +49,9 @@ const PARTS = {
 }
 
 /** All capabilities in one file, for `turnlock/slim` and workerd. */
-const WHOLE = 315
+const WHOLE = 322
 
-const RUST = { page: 236, worker: 247 }
+const RUST = { page: 240, worker: 251 }
 
 const gzip = (bytes) => gzipSync(bytes, { level: 9 }).length
 const kb = (bytes) => (bytes / KB).toFixed(1)
