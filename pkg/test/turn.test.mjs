@@ -66,10 +66,57 @@ for (const make of [openaiChat, anthropic]) {
   })
 }
 
-test('freezing closes the connection', async () => {
+test('freezing at the first call closes the connection', async () => {
   const { model, requests } = scripted('parallel')
-  await runTurn({ model, messages: user, tools: { list_files: list() } }).result
+  const policy = { freeze: 'first_call' }
+  const turn = runTurn({ model, messages: user, tools: { list_files: list() }, policy })
+  assert.equal((await turn.result).usage.incomplete, true)
   await until(async () => (await requests())[0].closedEarly)
+})
+
+test('signatures are made of what the validator returns, where that is JSON', async () => {
+  const standard = (validate) => ({ '~standard': { version: 1, vendor: 'test', validate } })
+  const calls = [{ path: 'a/' }, { path: 'a', deep: false }, { path: 'b' }]
+  const model = customModel(async function* ({ messages }) {
+    if (messages.some(({ role }) => role === 'system')) return yield { type: 'text', text: 'ok' }
+    for (const [index, args] of calls.entries()) {
+      yield { type: 'tool_call_start', index, id: `c${index}`, name: 'find' }
+      yield { type: 'tool_call_arguments', index, text: JSON.stringify(args) }
+      yield { type: 'tool_call_end', index }
+    }
+  })
+  const run = async (value) => {
+    const ran = []
+    const inputSchema = standard((args) => ({ value: value(args) }))
+    const find = defineTool({
+      description: '',
+      inputSchema,
+      execute: (args) => void ran.push(args),
+    })
+    const events = []
+    const turn = runTurn({ model, messages: user, tools: { find }, policy: { maxTools: 3 } })
+    for await (const event of turn) events.push(event)
+    const shown = events.flatMap(({ type, toolCalls }) => (type === 'tool_calls' ? toolCalls : []))
+    return { ran, shown, result: await turn.result }
+  }
+  const plain = await run(({ path, deep = false }) => ({ path: path.replace(/\/$/, ''), deep }))
+  assert.deepEqual(plain.ran, [
+    { path: 'a', deep: false },
+    { path: 'b', deep: false },
+  ])
+  assert.deepEqual(
+    plain.shown.map(({ args }) => args),
+    plain.ran,
+  )
+  assert.deepEqual(plain.result.blockedSignatures, [plain.shown[0].signature])
+  assert.deepEqual(plain.result.repeats, { [plain.shown[0].signature]: 1 })
+  // What is no JSON has no signature: that of the raw arguments is used.
+  const dates = await run(({ path }) => ({ path, at: new Date(0) }))
+  assert.deepEqual(
+    dates.shown.map(({ args }) => args),
+    calls,
+  )
+  assert.equal(dates.ran.length, 3)
 })
 
 test('leaving the iteration cancels the turn and its request', async () => {

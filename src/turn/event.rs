@@ -100,6 +100,13 @@ cases! {
             /// The results.
             results "toolResults": Vec<ResultView>,
         }
+        /// A tool has returned the same result again behind other arguments.
+        Stagnation "stagnation" {
+            /// The tool.
+            tool "tool": String,
+            /// How often it has returned this result, from 2.
+            count "count": u32,
+        }
         /// Calls that are not executed.
         Refused "refused" {
             /// The calls.

@@ -126,6 +126,13 @@ impl Phase {
         }
     }
 
+    /// How many calls are left in the tool phase, if the model is to be told.
+    pub(super) fn warning(&self, policy: &Policy) -> Option<u32> {
+        let left = self.budget(policy);
+        let warns = policy.warn_at.is_some_and(|at| left <= at) && left > 0;
+        (warns && self.name == PhaseName::Tool).then_some(left)
+    }
+
     /// How many calls may still run. The unified loop has no such number.
     pub(super) fn granted(&self, policy: &Policy) -> Option<u32> {
         let granted = if self.has_tools(policy) { self.budget(policy) } else { 0 };
@@ -269,16 +276,16 @@ impl Phase {
     }
 
     /// What follows a batch of calls. `elsewhere`: a refused call would run in a tool phase;
-    /// `hopeless`: all calls were refused, for reasons that stay.
+    /// `is_over`: the tool phase makes no further inference, whatever is left.
     pub(super) fn after_calls(
         &mut self,
-        (executed, elsewhere, hopeless): (u32, bool, bool),
+        (executed, elsewhere, is_over): (u32, bool, bool),
         policy: &Policy,
         cycle: u32,
         pause: bool,
     ) -> Step {
         match self.name {
-            PhaseName::Tool if self.asks_again(policy) && !hopeless && !pause => Step::Ask,
+            PhaseName::Tool if self.asks_again(policy) && !is_over && !pause => Step::Ask,
             PhaseName::Tool => Self::after_tools(policy, pause),
             PhaseName::Action if executed > 0 => Step::Ask,
             PhaseName::Action if elsewhere && cycle < policy.max_cycles => Step::Cycle,

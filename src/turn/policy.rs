@@ -30,6 +30,16 @@ names! {
     }
 }
 
+names! {
+    /// What follows when a tool returns the same result again behind other arguments.
+    pub enum Stagnation as "Stagnation", "report or stop" {
+        /// The event `stagnation`.
+        Report "report",
+        /// The event, and the end of the tool phase.
+        Stop "stop",
+    }
+}
+
 const MS: u64 = 24 * 60 * 60 * 1000;
 
 options! {
@@ -60,6 +70,14 @@ options! {
         turn_ms "turnMs": u64 = 300_000, whole 1..=MS;
         /// Maximum bytes of one result as JSON text. Longer results are cut and marked as truncated.
         max_tool_result_bytes "maxToolResultBytes": u64 = 65_536, whole 1..=64 * 1024 * 1024;
+        /// Calls left in the tool phase from which on a system notice tells the model how many there
+        /// are. Default: never.
+        warn_at "warnAt": Option<u32>, whole 1..=1000;
+        /// What follows when a tool returns the same result again behind other arguments.
+        stagnation "stagnation": Stagnation = Stagnation::Report;
+        /// Tokens of the turn, as the provider reports them, after which the tool phase makes no
+        /// further inference: the answer is asked for. Default: no limit.
+        max_tokens "maxTokens": Option<u64>, whole 1..=u64::MAX;
         /// Unified mode: maximum inferences in one turn.
         max_steps "maxSteps": u32 = 5, whole 1..=1000;
         /// The form of tool results in requests.

@@ -41,6 +41,9 @@ const ANSWER_OR_CALL: Instruction = [
     ),
 ];
 
+/// The id of the notice that few calls are left.
+const WARNING_ID: &str = "turnlock.tool.warning.v1";
+
 /// An element that the turn adds to the history.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Context {
@@ -191,7 +194,7 @@ impl Conversation {
     /// `tool_choice` if the dialect has them and they are not empty.
     pub(super) fn request(&mut self, options: &TurnOptions, phase: &Phase) -> Request<'static> {
         let instruction = instruction(phase, &options.policy, self.has_results());
-        let instruction = instruction.map(|(text, _)| text);
+        let instruction = instruction.as_ref().map(|(text, _)| text.as_str());
         let (messages, given) = self.history_with(instruction);
         let system = self.context.iter().filter_map(|one| match one {
             Context::System(text) => Some(text.as_str()),
@@ -285,14 +288,19 @@ fn instruction(
     phase: &Phase,
     policy: &Policy,
     has_results: bool,
-) -> Option<(&'static str, &'static str)> {
+) -> Option<(String, &'static str)> {
+    if let Some(left) = phase.warning(policy) {
+        let calls = if left == 1 { "One tool call is" } else { "Few tool calls are" };
+        return Some((format!("{calls} left in this turn ({left})."), WARNING_ID));
+    }
     let native = policy.results_as == ResultsAs::Native;
     if phase.name() != PhaseName::Action || native {
         return None;
     }
     let strict = !phase.has_tools(policy) || phase.budget(policy) == 0;
     let [with, without] = if strict { ANSWER } else { ANSWER_OR_CALL };
-    Some(if has_results { with } else { without })
+    let (text, id) = if has_results { with } else { without };
+    Some((text.to_owned(), id))
 }
 
 fn offer<'a>(options: &'a TurnOptions, phase: &Phase) -> (Vec<&'a ToolSpec>, Choice) {

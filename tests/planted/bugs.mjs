@@ -12,7 +12,8 @@ const bug = (name, file, find, replacement) => ({
 })
 
 const BATCH = 'tool/batch/mod.rs'
-const CALLS = 'turn/record/calls.rs'
+const OUTCOMES = 'tool/batch/outcomes.rs'
+const CALLS = 'turn/record/calls/settle.rs'
 const EMIT = 'turn/record/emit.rs'
 const MACHINE = 'turn/machine.rs'
 const DURABLE = 'turn/durable/mod.rs'
@@ -23,7 +24,7 @@ const SNAPSHOT = 'turn/durable/snapshot.rs'
 export const bugs = [
   bug(
     'a call without outcome runs again',
-    ...[BATCH, 'if call.may_run_again && tool.is_some_and(ToolSpec::may_run_again) {'],
+    ...[OUTCOMES, 'if call.may_run_again && tool.is_some_and(ToolSpec::may_run_again) {'],
     (name) =>
       `if (call.may_run_again && tool.is_some_and(ToolSpec::may_run_again))
                 || (tool.is_some() && ${planted(name)})
@@ -36,7 +37,7 @@ export const bugs = [
   ),
   bug(
     'a late result changes the outcome',
-    BATCH,
+    OUTCOMES,
     `let running = |call: &&mut Call| call.number == number && call.limits().is_some();
         let Some(call) = self.calls.iter_mut().find(running) else { return false };`,
     (name) => `let late = ${planted(name)};

@@ -26,6 +26,7 @@ pub struct Group {
     calls: Vec<(String, String)>,
     refused: Vec<String>,
     results: Vec<(String, String)>,
+    stagnation: Vec<String>,
 }
 
 impl Reduction<'_> {
@@ -93,7 +94,8 @@ impl Reduction<'_> {
 
     /// Writes the lines of the batch.
     pub fn flush(&mut self) {
-        let Group { head, calls, refused, mut results } = std::mem::take(&mut self.group);
+        let Group { head, calls, refused, mut results, mut stagnation } =
+            std::mem::take(&mut self.group);
         let place = |id: &str| calls.iter().position(|(one, _)| one == id);
         results.sort_by_key(|(id, _)| place(id));
         let mut list = |kind: &str, all: Vec<&str>| {
@@ -104,12 +106,14 @@ impl Reduction<'_> {
         list("tool_calls", calls.iter().map(|(_, line)| line.as_str()).collect());
         refused.iter().for_each(|line| list("refused", vec![line]));
         list("tool_results", results.iter().map(|(_, line)| line.as_str()).collect());
+        stagnation.sort();
+        list("stagnation", stagnation.iter().map(String::as_str).collect());
     }
 
     /// Takes an event of a batch. Returns whether it is one.
     fn grouped(&mut self, event: &Value, head: &str) -> bool {
         let kind = event["type"].as_str().unwrap();
-        let grouped = ["tool_calls", "refused", "tool_results"].contains(&kind);
+        let grouped = ["tool_calls", "refused", "tool_results", "stagnation"].contains(&kind);
         if !grouped || self.group.head != head {
             self.flush();
             head.clone_into(&mut self.group.head);
@@ -129,6 +133,10 @@ impl Reduction<'_> {
                 let id = result["toolCallId"].as_str().unwrap();
                 assert!(!self.group.results.iter().any(|(one, _)| one == id), "twice: {event}");
                 self.group.results.push((id.to_owned(), self.result(result)));
+            }
+            "stagnation" => {
+                let tool = event["tool"].as_str().unwrap();
+                self.group.stagnation.push(format!("{tool} ×{}", event["count"]));
             }
             "refused" => {
                 let line = self.refused(event);

@@ -69,7 +69,7 @@ class Reduction {
   #lines = []
   #known
   /** What happens in one batch: it is told call by call, and written in the order of the calls. */
-  #group = { head: '', calls: [], refused: [], results: [] }
+  #group = { head: '', calls: [], refused: [], results: [], stagnation: [] }
 
   /** `known`: signature → the call behind it, shared by the legs of a turn. */
   constructor(turnlock, scenario, known = new Map()) {
@@ -154,8 +154,8 @@ class Reduction {
   }
 
   #flush() {
-    const { head, calls, refused, results } = this.#group
-    this.#group = { head: '', calls: [], refused: [], results: [] }
+    const { head, calls, refused, results, stagnation } = this.#group
+    this.#group = { head: '', calls: [], refused: [], results: [], stagnation: [] }
     const place = (id) => calls.findIndex(([one]) => one === id)
     results.sort(([a], [b]) => place(a) - place(b))
     const list = (kind, all) => {
@@ -170,6 +170,7 @@ class Reduction {
       'tool_results',
       results.map(([, line]) => line),
     )
+    list('stagnation', stagnation.sort())
   }
 
   #refused(event) {
@@ -185,12 +186,13 @@ class Reduction {
 
   /** Takes an event of a batch. Returns whether it is one. */
   #grouped(event, head) {
-    const grouped = ['tool_calls', 'refused', 'tool_results'].includes(event.type)
+    const grouped = ['tool_calls', 'refused', 'tool_results', 'stagnation'].includes(event.type)
     if (!grouped || this.#group.head !== head) {
       this.#flush()
       this.#group.head = head
     }
-    const { calls, refused, results } = this.#group
+    const { calls, refused, results, stagnation } = this.#group
+    if (event.type === 'stagnation') stagnation.push(`${event.tool} ×${event.count}`)
     if (event.type === 'refused') refused.push(this.#refused(event))
     if (event.type === 'tool_calls') {
       const [call, more] = event.toolCalls

@@ -17,6 +17,9 @@ export const POLICY: Checks = {
   modelIdleMs: { whole: [1, 86400000] },
   turnMs: { whole: [1, 86400000] },
   maxToolResultBytes: { whole: [1, 67108864] },
+  warnAt: { whole: [1, 1000] },
+  stagnation: { names: 'report stop' },
+  maxTokens: { whole: [1] },
   maxSteps: { whole: [1, 1000] },
   resultsAs: { names: 'system_box native' },
 }

@@ -212,6 +212,9 @@ export const POLICY: Rows = {
   modelIdleMs: 0,
   turnMs: 0,
   maxToolResultBytes: 0,
+  warnAt: 0,
+  stagnation: 0,
+  maxTokens: 0,
   maxSteps: 0,
   resultsAs: 0,
 }

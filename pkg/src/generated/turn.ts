@@ -123,6 +123,23 @@ export interface Policy {
    * @defaultValue 65536
    */
   maxToolResultBytes?: number | undefined
+  /**
+   * Calls left in the tool phase from which on a system notice tells the model how many there are.
+   * 1 to 1000.
+   * @defaultValue never
+   */
+  warnAt?: number | undefined
+  /**
+   * What follows when a tool returns the same result again behind other arguments.
+   * @defaultValue "report"
+   */
+  stagnation?: Stagnation | undefined
+  /**
+   * Tokens of the turn, as the provider reports them, after which the tool phase makes no further
+   * inference: the answer is asked for. From 1.
+   * @defaultValue no limit
+   */
+  maxTokens?: number | undefined
   /** Unified mode: maximum inferences in one turn. 1 to 1000. @defaultValue 5 */
   maxSteps?: number | undefined
   /** The form of tool results in requests. @defaultValue "system_box" */
@@ -139,6 +156,14 @@ export interface Policy {
  * - `batch`: At the end of the response.
  */
 export type Freeze = 'auto' | 'first_call' | 'batch'
+
+/**
+ * What follows when a tool returns the same result again behind other arguments.
+ *
+ * - `report`: The event `stagnation`.
+ * - `stop`: The event, and the end of the tool phase.
+ */
+export type Stagnation = 'report' | 'stop'
 
 /**
  * The form of tool results in the requests of a two-stage turn.
@@ -281,6 +306,14 @@ export type TurnEventKind =
       type: 'tool_results'
       /** The results. */
       toolResults: ToolResult[]
+    }
+  /** A tool has returned the same result again behind other arguments. */
+  | {
+      type: 'stagnation'
+      /** The tool. */
+      tool: string
+      /** How often it has returned this result, from 2. */
+      count: number
     }
   /** Calls that are not executed. */
   | {

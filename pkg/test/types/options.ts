@@ -104,6 +104,9 @@ export const POLICY: Partial<Policy> = {
   modelIdleMs: undefined,
   turnMs: undefined,
   maxToolResultBytes: undefined,
+  warnAt: undefined,
+  stagnation: undefined,
+  maxTokens: undefined,
   maxSteps: undefined,
   resultsAs: undefined,
 }

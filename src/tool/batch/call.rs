@@ -256,6 +256,11 @@ impl Call {
         self.limits().map_or(0, |limits| limits.result_bytes)
     }
 
+    /// Whether the outcome was shown.
+    pub(crate) fn is_told(&self) -> bool {
+        self.told
+    }
+
     pub(crate) fn is_running(&self) -> bool {
         self.limits().is_some()
     }

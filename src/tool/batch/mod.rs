@@ -5,12 +5,13 @@
 
 mod call;
 mod input;
+mod outcomes;
 
 pub use call::CallView;
 pub(crate) use call::{Call, Fate, Need};
 pub use input::{Settled, Verdict};
 
-use super::{Dedupe, Ledger, Outcome, Refusal, Registry, Rules, Ruling, Status, ToolSpec, judge};
+use super::{Dedupe, Ledger, Outcome, Refusal, Registry, Rules, Ruling, ToolSpec, judge};
 use crate::signature::Signature;
 use call::{Approval, Limits};
 
@@ -343,172 +344,6 @@ impl CallBatch {
     }
 }
 
-/// Outcomes.
-impl CallBatch {
-    /// When [`CallBatch::time_out`] is due.
-    pub(crate) fn deadline(&self) -> Option<u64> {
-        let own = self.calls.iter().filter_map(|call| call.limits().map(|limits| limits.deadline));
-        let checks = (!self.is_checked()).then_some(self.checks_until);
-        own.chain(self.end_of_time()).chain(checks).min()
-    }
-
-    /// When the time of all calls is over, while tools run.
-    fn end_of_time(&self) -> Option<u64> {
-        let left = self.total_ms.saturating_sub(self.ran_ms);
-        self.since.map(|since| since.saturating_add(left))
-    }
-
-    /// Milliseconds for which tools have run.
-    pub(crate) fn elapsed_ms(&self, now: u64) -> u64 {
-        self.ran_ms + self.since.map_or(0, |since| now.saturating_sub(since))
-    }
-
-    /// Counts the time of the tools once none runs.
-    fn rest(&mut self, now: u64) {
-        if self.running().next().is_none() {
-            self.ran_ms = self.elapsed_ms(now);
-            self.since = None;
-        }
-    }
-
-    /// When the last call settled, once all judged calls have.
-    pub(crate) fn settled_at(&self) -> Option<u64> {
-        let at = |call: &Call| Some(call.since.saturating_add(call.settled.as_ref()?.1));
-        self.calls.iter().filter_map(at).max().filter(|_| self.is_settled())
-    }
-
-    /// Takes what a running tool settled with. Returns whether the call was running.
-    pub(crate) fn settle(&mut self, now: u64, number: u32, settled: Settled) -> bool {
-        let running = |call: &&mut Call| call.number == number && call.limits().is_some();
-        let Some(call) = self.calls.iter_mut().find(running) else { return false };
-        let Some(limits) = call.limits() else { return false };
-        let outcome = match settled {
-            Settled::Ok { text, bytes } => Outcome::returned(&text, bytes, limits.result_bytes),
-            Settled::Error { code, mut message } => {
-                let limit = usize::try_from(limits.error_bytes).unwrap_or(usize::MAX);
-                message.truncate(message.floor_char_boundary(limit));
-                Outcome::failed(Status::Error, &code, message)
-            }
-        };
-        call.settled = Some((outcome, now.saturating_sub(call.since)));
-        self.rest(now);
-        true
-    }
-
-    /// Settles a running call with a recorded outcome instead.
-    pub(crate) fn substitute(&mut self, number: u32, recorded: Option<(Outcome, u64)>) {
-        let Some(call) = self.calls.iter_mut().find(|call| call.number == number) else { return };
-        if recorded.is_some() {
-            call.fate = Fate::Recall;
-        }
-        let missing = || {
-            let message = "no result was recorded for this call";
-            (Outcome::failed(Status::Error, "replay.miss", message), 0)
-        };
-        call.settled = Some(recorded.unwrap_or_else(missing));
-    }
-
-    /// Records the outcomes in the ledger, and settles the replays of them. Returns whether all
-    /// calls have settled.
-    pub(crate) fn settle_replays(&mut self, ledger: &mut Ledger) -> bool {
-        for call in self.calls.iter().filter(|call| call.is_outcome_given()) {
-            if let Some((outcome, _)) = &call.settled {
-                for signature in call.signatures() {
-                    ledger.settle(signature, call.number, outcome);
-                }
-            }
-        }
-        let replay = |call: &&mut Call| call.fate == Fate::Replay && call.settled.is_none();
-        for call in self.calls.iter_mut().filter(replay) {
-            let outcome = ledger.outcome(seen(call, ledger));
-            call.settled = outcome.map(|outcome| (outcome.clone(), 0));
-        }
-        self.is_settled()
-    }
-
-    /// Returns the numbers of the calls that have settled since the last time.
-    pub(crate) fn tell(&mut self) -> Vec<u32> {
-        let fresh = |call: &&mut Call| call.settled.is_some() && !call.told;
-        let tell = |call: &mut Call| {
-            call.told = true;
-            call.number
-        };
-        self.calls.iter_mut().filter(fresh).map(tell).collect()
-    }
-
-    /// Whether all judged calls have settled.
-    pub(crate) fn is_settled(&self) -> bool {
-        !self.calls.iter().any(Call::is_open)
-    }
-
-    /// Ends the checks and settles the running calls whose time is over. Returns the numbers of the
-    /// latter.
-    pub(crate) fn time_out(&mut self, now: u64) -> Vec<u32> {
-        if now >= self.checks_until {
-            self.stop_checks();
-        }
-        let end = self.end_of_time().unwrap_or(u64::MAX);
-        let mut late = Vec::new();
-        for call in &mut self.calls {
-            let Some(limits) = call.limits() else { continue };
-            if now < limits.deadline.min(end) {
-                continue;
-            }
-            let since = now.saturating_sub(call.since);
-            let waited = if now >= limits.deadline { limits.timeout_ms } else { since };
-            let message = format!("no result within {waited} ms");
-            let outcome = Outcome::failed(Status::Timeout, "tool.timeout", message);
-            call.settled = Some((outcome, since));
-            late.push(call.number);
-        }
-        self.rest(now);
-        late
-    }
-
-    /// Settles every open call, because its machine ends. Returns the numbers of those that were
-    /// running.
-    pub(crate) fn cancel(&mut self, now: u64, outcome: &Outcome) -> Vec<u32> {
-        let mut running = Vec::new();
-        for call in self.calls.iter_mut().filter(|call| call.is_open()) {
-            if matches!(call.fate, Fate::Run(_)) {
-                running.push(call.number);
-            }
-            call.settled = Some((outcome.clone(), now.saturating_sub(call.since)));
-        }
-        self.rest(now);
-        running
-    }
-
-    /// Takes over a batch whose owner is gone. A call without an outcome may have run: it runs
-    /// again if its tool allowed that when it was judged, and still does. Otherwise its outcome is
-    /// `unknown`. Returns the numbers of those that run again.
-    pub(crate) fn take_over(&mut self, now: u64, terms: &Terms<'_>) -> Vec<u32> {
-        self.total_ms = terms.total_ms;
-        let mut again = Vec::new();
-        for call in self.calls.iter_mut().filter(|call| call.limits().is_some()) {
-            let tool = terms.tools.find(&call.view.name);
-            if call.may_run_again && tool.is_some_and(ToolSpec::may_run_again) {
-                call.fate = Fate::Run(terms.limits(tool, now));
-                call.since = now;
-                self.since = Some(now);
-                again.push(call.number);
-            } else {
-                call.settled = Some((unknown(), 0));
-            }
-        }
-        again
-    }
-
-    /// Settles a batch whose owner is gone and whose turn is cancelled. Its tools may run in another
-    /// process, which cannot be notified from here.
-    pub(crate) fn abandon(&mut self, cancelled: &Outcome) {
-        for call in self.calls.iter_mut().filter(|call| call.limits().is_some()) {
-            let outcome = if call.may_run_again { cancelled.clone() } else { unknown() };
-            call.settled = Some((outcome, 0));
-        }
-    }
-}
-
 impl Terms<'_> {
     fn limits(&self, tool: Option<&ToolSpec>, now: u64) -> Limits {
         let limit = |own: Option<u64>, limit: u64| match own {
@@ -541,10 +376,4 @@ fn accept(call: &Call, ledger: &mut Ledger) {
 fn seen<'a>(call: &'a Call, ledger: &Ledger) -> &'a Signature {
     let mut known = call.signatures().filter(|one| ledger.call(one).is_some());
     known.next().unwrap_or(&call.signature)
-}
-
-/// The outcome of a call that may or may not have run.
-fn unknown() -> Outcome {
-    let message = "the tool was started, and whether it finished is not known";
-    Outcome::failed(Status::Unknown, "tool.outcome_unknown", message)
 }

@@ -1,25 +1,22 @@
 //! The calls of a turn: what it adds to a [`CallBatch`].
 
-use sha2::{Digest, Sha256};
+mod settle;
 
 use super::super::event::{EventKind, PhaseName, ResultView};
 use super::super::options::TurnOptions;
 use super::super::phase::Phase;
 use super::super::progress::Progress;
-use super::super::prompt::{Answered, Exchange, unique};
-use super::super::protocol::{CancelReason, Effect};
+use super::super::prompt::{Exchange, unique};
+use super::super::protocol::Effect;
 use super::Record;
-use super::outcomes::{answer, cancelled, repeated, soft_stop};
+use super::outcomes::soft_stop;
 use crate::error::Failure;
 use crate::json::Json;
 use crate::limits;
-use crate::signature::hex;
 use crate::store;
-use crate::stream::{self, Response, Usage};
+use crate::stream::{self, Response};
 use crate::tool::CallView;
-use crate::tool::{
-    Call, CallBatch, Fate, Need, Outcome, Refusal, Replays, Settled, Terms, Verdict,
-};
+use crate::tool::{Call, CallBatch, Fate, Need, Outcome, Refusal, Replays, Status, Terms, Verdict};
 
 /// The calls of one response, with the rest of it.
 #[derive(Debug, Clone)]
@@ -295,198 +292,6 @@ impl Calling {
     }
 }
 
-/// Calls that run, and their outcomes.
-impl Calling {
-    /// Takes over a batch whose owner is gone.
-    pub(crate) fn take_over(&mut self, record: &mut Record) {
-        let again = self.batch.take_over(record.now, &terms(&record.options, &record.progress));
-        for at in 0..self.opened {
-            if self.batch.calls().get(at).is_some_and(|call| again.contains(&call.number())) {
-                self.start(at, record);
-            }
-        }
-    }
-
-    /// Settles a batch whose owner is gone and whose turn is cancelled.
-    pub(crate) fn abandon(&mut self) {
-        self.batch.abandon(&cancelled());
-    }
-
-    /// Takes what a running tool settled with.
-    pub(crate) fn settle(&mut self, call: u32, settled: Settled, record: &Record) {
-        self.batch.settle(record.now, call, settled);
-    }
-
-    /// Emits progress of a running call. It has no other effect.
-    pub(crate) fn report(&self, call: u32, data: Json<'static>, record: &mut Record) {
-        let Some(call) = self.batch.running().find(|one| one.number() == call) else { return };
-        let (tool_call_id, name) = (call.view().id.clone(), call.view().name.clone());
-        record.emit(EventKind::ToolProgress { tool_call_id, name, data });
-    }
-
-    /// Counts tokens that a running call has used.
-    pub(crate) fn spend(&self, call: u32, usage: Usage, record: &mut Record) {
-        if self.batch.running().any(|one| one.number() == call) {
-            record.progress.tool_usage.add(usage);
-        }
-    }
-
-    /// Ends the checks, and cancels the calls whose time is over.
-    pub(crate) fn time_out(&mut self, record: &mut Record) {
-        for call in self.batch.time_out(record.now) {
-            record.push(Effect::CancelTool { call, reason: CancelReason::Timeout });
-        }
-    }
-
-    /// Cancels the calls that have not settled, because the turn ends. Calls that are not judged
-    /// were never told of.
-    pub(crate) fn cancel(&mut self, record: &mut Record) {
-        self.reading = false;
-        self.batch.drop_unjudged();
-        if self.batch.calls().is_empty() {
-            return;
-        }
-        if !self.complete {
-            self.open(record);
-        }
-        for call in self.batch.cancel(record.now, &cancelled()) {
-            record.push(Effect::CancelTool { call, reason: CancelReason::Cancelled });
-        }
-        self.tell(record);
-        self.close(record);
-    }
-
-    /// Shows the results of the calls that have settled. Returns whether the batch is over.
-    pub(crate) fn tell(&mut self, record: &mut Record) -> bool {
-        self.batch.settle_replays(&mut record.ledger);
-        for number in self.batch.tell() {
-            let found = self.settled().find(|(call, ..)| call.number() == number);
-            let Some((call, outcome, duration_ms)) = found else { continue };
-            record.trace_tool_result(call, outcome, duration_ms);
-            let results = vec![view(call, outcome, duration_ms)];
-            record.emit(EventKind::ToolResults { results });
-        }
-        self.complete && self.batch.is_settled()
-    }
-
-    /// Adds the results of a batch that is over to the conversation.
-    pub(crate) fn close(&mut self, record: &mut Record) {
-        record.progress.tools_ms += self.batch.elapsed_ms(record.now);
-        let (is_boxed, has_results) = (record.is_boxed(), self.has_results(record));
-        let mut answered = std::mem::take(&mut self.exchange.calls);
-        for (call, outcome, _) in self.settled() {
-            if is_boxed && call.is_outcome_given() {
-                record.conversation.add_result(call, outcome);
-            } else if is_boxed {
-                record.conversation.add_notice(repeated(&call.view().name));
-            }
-            answered.push(Answered { view: own(call), answer: answer(call, outcome) });
-        }
-        if self.place.phase != PhaseName::Unified {
-            for (refusal, calls) in self.batch.refused() {
-                let answer = |call: &Call| Call::notice(refusal, &[call], has_results);
-                let answer = |call: &Call| Answered { view: own(call), answer: answer(call) };
-                answered.extend(calls.into_iter().map(answer));
-            }
-        }
-        if self.is_waiting() {
-            self.exchange.calls = answered;
-        } else if !is_boxed {
-            let exchange = self.exchange.clone();
-            record.conversation.add_exchange(Exchange { calls: answered, ..exchange });
-        }
-    }
-
-    /// How many calls have performed rulings, and whether the batch gets no more.
-    pub(crate) fn opened(&self) -> (usize, bool) {
-        (self.opened, self.complete)
-    }
-
-    /// Whether calls were accepted, or no more come.
-    pub(crate) fn is_begun(&self) -> bool {
-        let mut opened = self.batch.calls().iter().take(self.opened);
-        self.complete || opened.any(is_accepted)
-    }
-
-    pub(crate) fn batch(&self) -> &CallBatch {
-        &self.batch
-    }
-
-    pub(crate) fn exchange(&self) -> &Exchange {
-        &self.exchange
-    }
-
-    pub(crate) fn place(&self) -> Place {
-        self.place
-    }
-
-    /// Whether calls wait for the user's approval.
-    pub(crate) fn is_waiting(&self) -> bool {
-        self.waiting().next().is_some()
-    }
-
-    /// The calls that wait for the user's approval.
-    pub(crate) fn approvals(&self) -> Vec<CallView> {
-        self.waiting().map(|call| call.view().clone()).collect()
-    }
-
-    pub(super) fn settled(&self) -> impl Iterator<Item = (&Call, &Outcome, u64)> {
-        self.listed().filter_map(|call| {
-            let (outcome, duration_ms) = call.outcome()?;
-            Some((call, outcome, duration_ms))
-        })
-    }
-
-    /// The calls with a result, in the model's order.
-    pub(crate) fn listed(&self) -> impl Iterator<Item = &Call> {
-        self.batch.calls().iter().filter(|call| call.has_result())
-    }
-
-    /// The calls that wait for the user's approval.
-    pub(crate) fn waiting(&self) -> impl Iterator<Item = &Call> {
-        self.batch.calls().iter().filter(|call| call.fate() == Fate::Waiting)
-    }
-
-    /// The results of the calls that have settled.
-    pub(crate) fn results(&self) -> impl Iterator<Item = ResultView> {
-        self.settled().map(|(call, outcome, duration_ms)| view(call, outcome, duration_ms))
-    }
-
-    /// Emits the effect that runs the call at a place of the batch, if it runs.
-    fn start(&self, at: usize, record: &mut Record) {
-        let Some(call) = self.batch.calls().get(at).filter(|call| call.is_running()) else {
-            return;
-        };
-        // Its place among the calls with a result.
-        let before = self.batch.calls().iter().take(at);
-        let place = before.filter(|call| call.has_result()).count();
-        record.trace_tool_call(call);
-        record.push(Effect::RunTool {
-            call: call.number(),
-            name: call.view().name.clone(),
-            tool_call_id: call.view().id.clone(),
-            tool_batch_id: self.place.id,
-            idempotency_key: self.idempotency_key(place, call, &record.options),
-            max_result_bytes: call.result_bytes(),
-            args: call.raw_args().clone(),
-            signed: call.raw().map(|_| call.view().args.clone()),
-        });
-    }
-
-    /// Returns a key that is the same each time this call is started, so that a tool can detect a
-    /// repeated call.
-    fn idempotency_key(&self, place: usize, call: &Call, options: &TurnOptions) -> String {
-        let parts = Json::Array(vec![
-            tenant(options).to_owned().into(),
-            options.request_id.to_string().into(),
-            Json::integer(u64::from(self.place.id)),
-            Json::integer(u64::try_from(place).unwrap_or(u64::MAX)),
-            call.view().signature.clone().into(),
-        ]);
-        hex(&Sha256::digest(parts.to_text().as_bytes()))
-    }
-}
-
 /// Whether a call has a result of its own, or waits for the user's approval.
 fn is_accepted(call: &Call) -> bool {
     call.is_outcome_given() || matches!(call.fate(), Fate::Replay | Fate::Waiting)
@@ -495,6 +300,12 @@ fn is_accepted(call: &Call) -> bool {
 /// A call with the model's own arguments, for its history.
 fn own(call: &Call) -> CallView {
     CallView { args: call.raw_args().clone(), ..call.view().clone() }
+}
+
+/// Whether a call was executed, and its tool returned.
+fn has_run(call: &Call) -> bool {
+    let is_ok = |(outcome, _): (&Outcome, u64)| outcome.status == Status::Ok;
+    matches!(call.fate(), Fate::Run(_)) && call.outcome().is_some_and(is_ok)
 }
 
 fn view(call: &Call, outcome: &Outcome, duration_ms: u64) -> ResultView {

@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 use super::event::{EventKind, PhaseName};
 use super::options::{Mode, TurnOptions};
 use super::phase::{Phase, Step, retract};
+use super::policy::Stagnation;
 use super::progress::Progress;
 use super::prompt::{self, Conversation};
 use super::protocol::Effect;
@@ -241,7 +242,12 @@ impl Record {
     /// What follows a batch of calls.
     pub(super) fn after_calls(&mut self, calling: &Calling) -> Step {
         let (executed, elsewhere) = (calling.batch().executed(), calling.place().elsewhere);
-        let outcome = (executed, elsewhere, calling.is_hopeless());
+        let policy = &self.options.policy;
+        let tokens = self.progress.usage().total_tokens;
+        let is_over = calling.is_hopeless()
+            || policy.max_tokens.is_some_and(|most| tokens >= most)
+            || policy.stagnation == Stagnation::Stop && calling.is_stagnant(self);
+        let outcome = (executed, elsewhere, is_over);
         let Progress { phase, cycle, .. } = &mut self.progress;
         phase.after_calls(outcome, &self.options.policy, *cycle, self.pause)
     }
