@@ -8,19 +8,19 @@
 //! |---|---|---|---|---|---|---|---|
 //! | `Start` | A | · | · | · | · | · | · |
 //! | `resume` | A R O |  |  |  |  |  |  |
-//! | `ResponseHead` | · | A W O | · | T C R O | · | · | · |
-//! | `ResponseBytes` | · | A W T C R O | · | T C R O | · | · | · |
+//! | `ResponseHead` | · | A W O | · | A T C R O | · | · | · |
+//! | `ResponseBytes` | · | A W T C R O | · | A T C R O | · | · | · |
 //! | `Deltas` | · | A W T C R O | · | A T C R O | · | · | · |
 //! | `HeldBack` | · | · | · | · | · | · | · |
 //! | `ResponseEnded` | · | A W C R O | · | A T C R O | · | · | · |
 //! | `ResponseFailed` | · | A W C R O | · | A C R O | · | · | · |
-//! | `Checked` | · | · | · | T O | A C R O | · | · |
+//! | `Checked` | · | · | · | T C R O | A C R O | · | · |
 //! | `Recalled` | · | · | · | T R | A C R O | · | · |
 //! | `ToolSettled` | · | · | · | · | · | A R O | · |
 //! | `ToolProgress` | · | · | · | · | · | · | · |
 //! | `ToolUsage` | · | · | · | · | · | · | · |
-//! | `Timer` | · | A W C R O | A W O | A T R O | A C R O | A R O | · |
-//! | `Pause` | · | · | · | T R | · | · | · |
+//! | `Timer` | · | A W C R O | A W O | A T C R O | A C R O | A R O | · |
+//! | `Pause` | · | · | · | T C R O | · | · | · |
 //! | `Cancel` | O | O | O | O | O | O | · |
 //! | `Stored` | · | · | · | · | · | · | · |
 //! | `Verify` | · | · | · | · | · | · | · |

@@ -18,7 +18,7 @@ use crate::stream::{Delta, ErrorClass, FinishReason, StreamError, Usage};
 use crate::tool::Outcome;
 
 const STATES: [&str; 7] = ["Idle", "Asking", "Waiting", "Taking", "Checking", "Running", "Over"];
-const HOSTS: u64 = 30_000;
+const HOSTS: u64 = 60_000;
 
 /// By input and state: the states that follow.
 type Table = BTreeMap<(String, String), BTreeSet<String>>;
@@ -88,13 +88,15 @@ struct Host {
     inference: (u32, u32),
     calls: u32,
     coming: VecDeque<Input>,
+    /// Its responses have calls, and often no end: the turn is mostly `Taking`.
+    busy: bool,
 }
 
 impl Host {
     fn new(seed: u64) -> Self {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-        random.below(2);
-        Self { random, now: 0, inference: (0, 0), calls: 0, coming: VecDeque::new() }
+        let busy = random.one(2);
+        Self { random, now: 0, inference: (0, 0), calls: 0, coming: VecDeque::new(), busy }
     }
 
     fn deltas(&mut self) -> Vec<Delta> {
@@ -103,7 +105,8 @@ impl Host {
         if random.one(2) {
             deltas.push(Delta::Text("word ".to_owned()));
         }
-        for index in 0..u32::try_from([0, 1, 1, 2][random.below(4)]).unwrap() {
+        let calls = if self.busy { [1, 2, 2, 3] } else { [0, 1, 1, 2] };
+        for index in 0..u32::try_from(calls[random.below(4)]).unwrap() {
             let name = random.pick(&["read", "read", "send", "ghost"]).to_owned();
             deltas.push(Delta::ToolCallStart { index, id: "c".to_owned(), name });
             let text = random.pick(&["{}", "{\"n\":1}", "{\"n\":"]).to_owned();
@@ -114,7 +117,7 @@ impl Host {
             let (class, message) = (ErrorClass::Overloaded, String::new());
             deltas.push(Delta::Error(StreamError { class, message, raw: "null".to_owned() }));
         }
-        if random.one(2) {
+        if random.one(if self.busy { 6 } else { 2 }) {
             deltas.push(Delta::Finish { reason: FinishReason::Stop, raw: "stop".to_owned() });
         }
         deltas
@@ -196,8 +199,8 @@ impl Host {
     /// Lets some time pass; sometimes until a deadline.
     fn wait(&mut self, deadline: Option<u64>) {
         self.now += self.random.below(3) as u64;
-        if self.random.one(8) {
-            let late = [0, 0, 400_000][self.random.below(3)];
+        if self.random.one(if self.busy { 3 } else { 8 }) {
+            let late = [0, 0, if self.busy { 0 } else { 400_000 }][self.random.below(3)];
             self.now = self.now.max(deadline.unwrap_or(0)) + late;
         }
     }
@@ -239,8 +242,10 @@ impl Walk {
     fn tell(&mut self, input: Input) {
         self.host.wait(self.machine.deadline());
         self.machine.record_mut().advance(self.host.now);
+        // What the time brings is not the input's.
+        self.step("Timer", Machine::expire);
         match input {
-            Input::Timer => {}
+            Input::Timer => return self.perform(),
             Input::Recalled { call, found } => {
                 let found = found.map(|_| (Outcome::returned("1", 1, 9), 0));
                 self.step("Recalled", |machine| machine.recall(call, found));
@@ -248,6 +253,10 @@ impl Walk {
             input => self.step(&name(&input), |machine| machine.take(input)),
         }
         self.step("Timer", Machine::expire);
+        self.perform();
+    }
+
+    fn perform(&mut self) {
         for effect in self.machine.record_mut().drain() {
             self.host.perform(effect);
         }
