@@ -51,7 +51,7 @@ const PARTS = {
 }
 
 /** All capabilities in one file, for `turnlock/slim` and workerd. */
-const WHOLE = 322
+const WHOLE = 325
 
 const RUST = { page: 240, worker: 251 }
 
