@@ -20,7 +20,7 @@ const PAGES = {
   'runTurn, openaiChat, defineTool': { parts: ['turn'], first: 18, run: 96 },
   // Whose histories are not plain: another provider, events, what must be repaired.
   'runTurn, anthropic, defineTool': { parts: ['durable'], first: 18, run: 167 },
-  'normalize, diagnose': { run: 98 },
+  'normalize, diagnose': { run: 100 },
   runBundle: { parts: ['evidence'], first: 15, run: 115 },
   'signature, canonicalize': { run: 25 },
   decodeStream: { run: 40 },
