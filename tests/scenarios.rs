@@ -137,6 +137,86 @@ fn a_call_without_its_end_is_never_executed() {
     assert!(refused, "{effects:?}");
 }
 
+/// A turn whose first call has spent its budget while the response goes on, and what it does.
+fn spent() -> (Turn, Vec<Effect>) {
+    let scenario = json!({ "tools": { "list": { "returns": [] } } });
+    let mut options = options(&scenario, "openai-chat");
+    options["tools"][0]["checks"] = json!(false);
+    let mut turn = TurnOptions::parse(options.to_string().as_bytes()).and_then(Turn::new).unwrap();
+    turn.handle(0, Input::Start);
+    drop(effects(&mut turn));
+    turn.handle(0, deltas(call(0)));
+    let done = effects(&mut turn);
+    (turn, done)
+}
+
+fn call(index: u32) -> Vec<turnlock::stream::Delta> {
+    use turnlock::stream::Delta;
+    let start = Delta::ToolCallStart { index, id: format!("c{index}"), name: "list".to_owned() };
+    let arguments = Delta::ToolCallArguments { index, text: format!("{{\"n\":{index}}}") };
+    vec![start, arguments, Delta::ToolCallEnd { index }]
+}
+
+fn deltas(deltas: Vec<turnlock::stream::Delta>) -> Input {
+    Input::Deltas { inference: 1, attempt: 1, deltas }
+}
+
+fn effects(turn: &mut Turn) -> Vec<Effect> {
+    let next = || match turn.poll() {
+        Next::Effect(effect) => Some(effect),
+        Next::Wait { .. } => None,
+    };
+    std::iter::from_fn(next).collect()
+}
+
+fn aborts(turn: &mut Turn) -> bool {
+    effects(turn).iter().any(|effect| matches!(effect, Effect::Abort { .. }))
+}
+
+#[test]
+fn a_call_starts_before_its_response_ends() {
+    let (_, done) = spent();
+    assert!(done.iter().any(|effect| matches!(effect, Effect::RunTool { .. })), "{done:?}");
+    assert!(!done.iter().any(|effect| matches!(effect, Effect::Abort { .. })), "{done:?}");
+}
+
+/// The rest of a response is read within bounds: bytes, calls, and time behind the last tool.
+#[test]
+fn a_spent_budget_bounds_the_reading() {
+    use turnlock::stream::Delta;
+    use turnlock::turn::Settled;
+    let text = |bytes: usize| deltas(vec![Delta::Text("x".repeat(bytes))]);
+    let (mut turn, _) = spent();
+    turn.handle(1, text(16 * 1024 - 1));
+    assert!(!aborts(&mut turn));
+    turn.handle(2, text(1));
+    assert!(aborts(&mut turn), "16 KiB");
+
+    let (mut turn, _) = spent();
+    for index in 1..=7 {
+        turn.handle(1, deltas(call(index)));
+        assert!(!aborts(&mut turn), "call {index}");
+    }
+    turn.handle(1, deltas(call(8)));
+    assert!(aborts(&mut turn), "eight further calls");
+
+    let (mut turn, _) = spent();
+    turn.handle(100, Input::Timer);
+    assert!(!aborts(&mut turn), "the tool runs");
+    let settled = Settled::Ok { text: "[]".to_owned(), bytes: 2 };
+    turn.handle(1_000, Input::ToolSettled { call: 1, settled });
+    assert!(!aborts(&mut turn));
+    assert_eq!(turn.poll(), Next::Wait { until: Some(1_250) });
+    turn.handle(1_249, Input::Timer);
+    assert!(!aborts(&mut turn));
+    turn.handle(1_250, Input::Timer);
+    assert!(aborts(&mut turn), "250 ms behind the last tool");
+
+    let (mut turn, _) = spent();
+    turn.handle(1, Input::Pause);
+    assert!(aborts(&mut turn), "a pause");
+}
+
 /// All calls of a turn share one time: a second batch has what the first one left.
 #[test]
 fn tools_share_their_time() {

@@ -124,6 +124,7 @@ impl Legs<'_> {
             group: Group::default(),
         };
         events.iter().for_each(|event| reduction.event(event));
+        reduction.flush();
         self.known = reduction.known;
         let lines = reduction.lines;
         let requests = site::requests(self.session).await.split_off(before);

@@ -92,6 +92,7 @@ async fn play_once(scenario: &Arc<Value>, model: Model, session: &str) -> Result
     let mut reduction =
         Reduction { scenario, known: BTreeMap::new(), lines: Vec::new(), group: Group::default() };
     events.iter().for_each(|event| reduction.event(event));
+    reduction.flush();
     let requests = site::requests(session).await;
     let executed = executed.lock().clone();
     met(&scenario["expect"], &reduction.lines, &executed, Some(&result), &requests)

@@ -38,6 +38,9 @@ const ROWS = {
   tool_calls: ({ toolCalls, toolBatchId }) =>
     toolCalls.map((call) => row('call', `Batch ${toolBatchId}: call `, callOf(call))),
   tool_results: ({ toolResults }) => toolResults.map(resultRow),
+  stagnation: ({ tool, count }) => [
+    row('note', `${tool} returned the same result ${count} times, behind other arguments`),
+  ],
   refused: ({ toolCalls, reason, notice }) =>
     toolCalls.map((call) =>
       row(
@@ -67,7 +70,9 @@ const ROWS = {
       element(
         'small',
         {},
-        'as the model reported them; a response that was cut short reports none',
+        usage.incomplete
+          ? 'as the model reported them; a response was not read to its end'
+          : 'as the model reported them',
       ),
     ),
   ],

@@ -108,7 +108,7 @@ impl Durable {
         self.recorded = recorded;
         self.observed = self.mark();
         let closed = self.turn.record().closed();
-        let batch = running.as_deref().or(closed.last());
+        let batch = running.as_deref().or_else(|| closed.last());
         let (calls, complete) = batch.map(Calling::opened).unwrap_or_default();
         let batches = closed.len() + usize::from(running.is_some());
         self.kept = Kept { batches, calls, complete };
