@@ -399,7 +399,11 @@ function hintOf({ ok, status, url, headers }: Response, path: string): string | 
 }
 
 function connectionFailure(error: unknown): string {
-  if (error instanceof ConnectionError) return error.message
+  try {
+    if (error instanceof ConnectionError) return error.message
+  } catch {
+    // What is thrown may throw itself.
+  }
   const cause = member(member(error, 'cause'), 'code')
   return `the connection to the model failed${typeof cause === 'string' ? ` (${cause})` : ''}`
 }
