@@ -384,3 +384,19 @@ fn framing_follows_the_standard() {
         assert_eq!(counted, ("ab".to_owned(), true, Some(7), false));
     }
 }
+
+#[test]
+fn details_are_the_reasoning_where_there_is_no_other() {
+    let reasoning = |delta: &str| {
+        let wire = format!("data: {{\"choices\":[{{\"delta\":{{{delta}}}}}]}}\n\n");
+        meaning_of(&decode(Dialect::OpenAiChat, [wire.as_bytes()])).0.reasoning
+    };
+    let details = concat!(
+        r#""reasoning_details":[{"type":"reasoning.text","text":"a","signature":null},"#,
+        r#"{"type":"reasoning.summary","summary":"b"},{"type":"reasoning.encrypted","data":"x"}]"#
+    );
+    assert_eq!(reasoning(details), "ab");
+    assert_eq!(reasoning(&format!(r#"{details},"reasoning":null,"content":"""#)), "ab");
+    assert_eq!(reasoning(&format!(r#""reasoning":"ab",{details}"#)), "ab");
+    assert_eq!(reasoning(&format!(r#"{details},"reasoning_content":"ab""#)), "ab");
+}

@@ -188,7 +188,7 @@ pub(super) enum Piece<'a> {
         call: Call<'a>,
         marks: Marks,
         /// The response that has it, if a turn of ours says so. Its other calls may have results.
-        batch: Option<String>,
+        batch: Option<Box<str>>,
     },
     /// A result, and the id of its call; empty if it has none.
     Result {

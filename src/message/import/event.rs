@@ -231,7 +231,7 @@ fn turn_calls<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>
         let mut call = call::call(item, index, &mut Marks::default())?;
         call.extra.clear();
         let keys = ["requestId", "toolBatchId"];
-        let batch = keys.iter().all(|key| fields.has(key)).then(|| place(&fields, &keys));
+        let batch = keys.iter().all(|key| fields.has(key)).then(|| place(&fields, &keys).into());
         pieces.push(Piece::Call { call, marks: Marks::EVENT, batch });
     }
     Some(pieces)

@@ -283,24 +283,6 @@ mod tests {
     }
 
     #[test]
-    fn details_are_the_reasoning_where_there_is_no_other() {
-        let reasoning = |delta: &str| -> String {
-            let text = |delta| match delta {
-                Delta::Reasoning { text, .. } => Some(text),
-                _ => None,
-            };
-            let event = format!(r#"{{"choices":[{{"delta":{{{delta}}}}}]}}"#);
-            read(&[&event]).into_iter().filter_map(text).collect()
-        };
-        let details = r#""reasoning_details":[{"type":"reasoning.text","text":"a","signature":null},
-            {"type":"reasoning.summary","summary":"b"},{"type":"reasoning.encrypted","data":"x"}]"#;
-        assert_eq!(reasoning(details), "ab");
-        assert_eq!(reasoning(&format!(r#"{details},"reasoning":null,"content":"""#)), "ab");
-        assert_eq!(reasoning(&format!(r#""reasoning":"ab",{details}"#)), "ab");
-        assert_eq!(reasoning(&format!(r#"{details},"reasoning_content":"ab""#)), "ab");
-    }
-
-    #[test]
     fn stop_with_calls_means_calls() {
         let one = call(r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}"#);
         let finish = |events: &[&str]| {
