@@ -185,7 +185,7 @@ pub(super) enum Piece<'a> {
     Say(Entry<'a>),
     /// A call that is its own element; it joins the calls before it.
     Call {
-        call: Call<'a>,
+        call: Box<Call<'a>>,
         marks: Marks,
         /// The response that has it, if a turn of ours says so. Its other calls may have results.
         batch: Option<Box<str>>,

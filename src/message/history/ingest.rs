@@ -32,7 +32,7 @@ impl<'a> History<'a> {
             self.arranger.rewind(self.entries.len().saturating_sub(1));
             match piece {
                 Piece::Say(entry) => self.say(entry),
-                Piece::Call { call, marks, batch } => self.call_in(call, marks, batch.as_deref()),
+                Piece::Call { call, marks, batch } => self.call_in(*call, marks, batch.as_deref()),
                 Piece::Result { id, result } => self.result(&id, result),
                 Piece::ArgsDelta { id, delta } => self.args_delta(&id, &delta, index),
                 Piece::TextDelta { id, delta, speaker, shown } => {

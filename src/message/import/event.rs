@@ -120,7 +120,7 @@ fn start<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
         return None;
     }
     let call = call::made(id, name.unwrap_or_default(), call::args_of(args), Vec::new(), index);
-    one(Piece::Call { call, marks: Marks::EVENT, batch: None })
+    one(Piece::Call { call: Box::new(call), marks: Marks::EVENT, batch: None })
 }
 
 fn delta<'a>(fields: &Fields<'a>) -> Option<Vec<Piece<'a>>> {
@@ -232,7 +232,7 @@ fn turn_calls<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>
         call.extra.clear();
         let keys = ["requestId", "toolBatchId"];
         let batch = keys.iter().all(|key| fields.has(key)).then(|| place(&fields, &keys).into());
-        pieces.push(Piece::Call { call, marks: Marks::EVENT, batch });
+        pieces.push(Piece::Call { call: Box::new(call), marks: Marks::EVENT, batch });
     }
     Some(pieces)
 }

@@ -39,7 +39,7 @@ pub(super) fn item<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece
             let args = call::args_of(fields.take("arguments"));
             fields.take("type");
             one(Piece::Call {
-                call: call::made(id, name, args, fields.rest(), index),
+                call: Box::new(call::made(id, name, args, fields.rest(), index)),
                 marks,
                 batch: None,
             })
