@@ -46,10 +46,10 @@ fn branched_case(branches: usize, random: &mut Random) -> Case {
     let mut steps = Vec::new();
     for branch in 0..branches {
         steps.push(json!({ "id": 2 * branch, "type": "search", "query": format!("q{branch}"), "depends_on": [] }));
-        steps.push(json!({ "id": 2 * branch + 1, "type": "refine", "focus": "x", "depends_on": [2 * branch] }));
+        steps.push(json!({ "id": 2 * branch + 1, "type": "refine", "query": "q", "focus": "x", "depends_on": [2 * branch] }));
     }
     let ends: Vec<usize> = (0..branches).map(|branch| 2 * branch + 1).collect();
-    steps.push(json!({ "id": 2 * branches, "type": "refine", "focus": "x", "depends_on": ends }));
+    steps.push(json!({ "id": 2 * branches, "type": "refine", "query": "q", "focus": "x", "depends_on": ends }));
     let takes = steps.iter().map(|_| latency(random)).collect();
     Case { plan: json!({ "pattern": "parallel", "steps": steps }), takes }
 }

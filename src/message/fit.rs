@@ -25,7 +25,7 @@ type Keep<'f> = &'f dyn Fn(&Json<'_>, usize) -> bool;
 /// use turnlock::Dialect;
 /// use turnlock::message::FitOptions;
 ///
-/// let options = FitOptions::new(Dialect::Anthropic).max_tokens(100_000).keep(|_, index| index == 2);
+/// let options = FitOptions::new(Dialect::Anthropic).max_tokens(100_000).keep(&|_, index| index == 2);
 /// ```
 #[derive(Clone, Copy)]
 pub struct FitOptions<'f> {
@@ -109,7 +109,7 @@ struct Size {
 /// use turnlock::json::Json;
 /// use turnlock::message::{FitOptions, fit};
 ///
-/// let said = |text: &str| Json::object([("role", "user".into()), ("content", text.into())]);
+/// let said = |text: &'static str| Json::object([("role", "user".into()), ("content", text.into())]);
 /// let history = vec![said("an old story"), said("and a newer one"), said("what now?")];
 /// let fitted = fit(history, FitOptions::new(Dialect::OpenAiChat).max_bytes(60))?;
 /// assert_eq!(fitted.dropped, [0..2]);

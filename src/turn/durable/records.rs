@@ -93,6 +93,7 @@ pub(super) fn batch(calling: &Calling, (from, joins): (usize, bool)) -> Option<S
             Fate::Recall => "recalled",
             Fate::Refused(refusal) => {
                 members.add("reason", Json::from(refusal.name()));
+                add_why(&mut members, one);
                 "told"
             }
             Fate::Replay | Fate::Unjudged(_) | Fate::Waiting => "replay",
@@ -107,9 +108,7 @@ pub(super) fn batch(calling: &Calling, (from, joins): (usize, bool)) -> Option<S
             let mut view = call.view().to_json();
             if let Json::Object(members) = &mut view {
                 members.add("call", number(call.number()));
-                if !call.why().is_empty() {
-                    members.add("why", Json::from(call.why().to_owned()));
-                }
+                add_why(members, call);
             }
             view
         });
@@ -197,6 +196,13 @@ pub(super) fn read_batch(text: &str) -> Option<(Calling, bool)> {
     Some((Calling::stored(calls, exchange, place), joins))
 }
 
+/// Adds what the host said of the arguments.
+fn add_why(members: &mut Vec<(Cow<'static, str>, Json<'static>)>, call: &Call) {
+    if !call.why().is_empty() {
+        members.add("why", Json::from(call.why().to_owned()));
+    }
+}
+
 fn read_call(json: &Json<'_>) -> Option<Call> {
     let fate = match json.get("kind")?.as_str()? {
         "run" => Fate::RUN,
@@ -206,6 +212,7 @@ fn read_call(json: &Json<'_>) -> Option<Call> {
     };
     let call = Call::stored(small(json, "call")?, CallView::read(json.get("view")?)?, fate);
     let call = call.of_tool(json.get("readOnly")?.as_bool()?, json.get("again")?.as_bool()?);
+    let call = call.because(string(json, "why").unwrap_or_default());
     Some(call.with_raw(read_raw(json)))
 }
 
