@@ -75,13 +75,13 @@ test('a model that loops is refused, and answers', async () => {
   assert.match(await answer(), /notes\.txt.*That answers it/)
 })
 
-test('the same model in unified mode: its repeats are replayed', async () => {
+test('the same model in unified mode: its repeats do not run', async () => {
   await page.check('#unified')
   await send('loop')
   await ended()
   assert.deepEqual(await rows('.phase'), ['Unified loop'])
   assert.equal(await fact('Runs counted'), '1')
-  assert.equal(await fact('Repeats replayed'), '4')
+  assert.equal(await fact('Repeats not run'), '4')
 })
 
 test('Stop ends the turn, and closes the connection to the model', async () => {

@@ -123,7 +123,7 @@ export class Timeline {
     this.#text = undefined
     this.#calls.clear()
     this.composed = false
-    this.#told = { status: 'running', toolResults: [], blockedSignatures: [] }
+    this.#told = { status: 'running', toolResults: [], blockedSignatures: [], repeats: {} }
     this.#list.replaceChildren()
     this.#facts?.replaceChildren()
   }
@@ -137,6 +137,7 @@ export class Timeline {
     for (const call of event.toolCalls ?? []) this.#calls.set(call.signature, call)
     this.#told.toolResults.push(...(event.toolResults ?? []))
     this.#told.blockedSignatures = event.blockedSignatures ?? this.#told.blockedSignatures
+    this.#told.repeats = event.repeats ?? this.#told.repeats
     this.#told.status = STATUS[event.type] ?? 'running'
     this.#append(...(ROWS[event.type]?.(event, this.#turn) ?? []))
   }
@@ -206,11 +207,11 @@ const executed = ({ toolResults }) =>
  * usage, so two turns cannot be compared by it. Who reads along is not told the model calls.
  */
 export function counts(result) {
-  const { inferences, toolResults, blockedSignatures, status } = result
+  const { inferences, repeats = {}, blockedSignatures, status } = result
   return {
     ...(inferences !== undefined && { 'Model calls': inferences }),
     'Tools executed': executed(result),
-    'Repeats replayed': toolResults.filter((one) => one.replayed).length,
+    'Repeats not run': Object.values(repeats).reduce((sum, times) => sum + times, 0),
     'Different calls blocked': blockedSignatures.length,
     Status: status,
   }

@@ -113,7 +113,7 @@ impl Chat {
         if !result.full_content.is_empty() {
             history.push(Message { role: "assistant", content: result.full_content });
         }
-        self.timeline.end(result.inferences, &result.tool_results);
+        self.timeline.end(&result);
         self.say_status(match result.status {
             TurnStatus::Complete => "The turn is complete.",
             TurnStatus::Cancelled => "The turn was stopped.",

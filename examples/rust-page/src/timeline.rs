@@ -3,7 +3,9 @@
 use std::cell::{Cell, RefCell};
 
 use turnlock_client::turnlock::tool::Status;
-use turnlock_client::turnlock::turn::{CallView, Event, EventKind, PhaseName, ResultView};
+use turnlock_client::turnlock::turn::{
+    CallView, Event, EventKind, PhaseName, ResultView, TurnResult,
+};
 use web_sys::HtmlElement;
 
 use crate::dom;
@@ -89,12 +91,12 @@ impl Timeline {
     }
 
     /// The numbers of a turn that has ended.
-    pub fn end(&self, inferences: u32, results: &[ResultView]) {
-        let replayed = results.iter().filter(|one| one.replayed).count();
+    pub fn end(&self, result: &TurnResult) {
+        let repeats: u32 = result.repeats.iter().map(|(_, times)| times).sum();
         for (name, count) in [
-            ("Model calls", inferences as usize),
-            ("Tool results", results.len()),
-            ("Repeats replayed", replayed),
+            ("Model calls", result.inferences as usize),
+            ("Tool results", result.tool_results.len()),
+            ("Repeats not run", repeats as usize),
             ("Runs counted in list_files", RUNS.get() as usize),
         ] {
             dom::append(&self.facts, &dom::element("li", "", &format!("{name}: {count}")));
