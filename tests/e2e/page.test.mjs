@@ -84,7 +84,7 @@ test('the same model in both modes, side by side', async () => {
   await page.click('#compare')
   await page.waitForSelector('#comparison tbody tr')
   const rows = await page.locator('#comparison tbody tr').allTextContents()
-  assert.deepEqual(rows.slice(0, 3), ['Model calls35', 'Tools executed11', 'Repeats not run04'])
+  assert.deepEqual(rows.slice(0, 3), ['Model calls35', 'Tools executed11', 'Repeats not run14'])
   assert.equal(rows.at(-2), 'An answer arrivedyesno')
   assert.match(rows.at(-1), /notes\.txt.*\(none\)/)
   assert.equal(await page.locator('#staged .phase').count(), 2)

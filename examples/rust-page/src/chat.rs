@@ -111,7 +111,7 @@ impl Chat {
         let mut history = self.history.borrow_mut();
         history.push(Message { role: "user", content: text });
         if !result.full_content.is_empty() {
-            history.push(Message { role: "assistant", content: result.full_content });
+            history.push(Message { role: "assistant", content: result.full_content.clone() });
         }
         self.timeline.end(&result);
         self.say_status(match result.status {
