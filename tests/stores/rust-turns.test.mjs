@@ -203,7 +203,7 @@ test('both keep a turn in records of the same names and forms', async (t) => {
   }
   assert.deepEqual(
     forms.ts.records.map(([name]) => name),
-    ['claim/1/1/call_1', 'batch/1', 'outcome/1/call_1'],
+    ['batch/1', 'claim/1/1/call_1', 'outcome/1/call_1'],
   )
   assert.ok(forms.ts.begun.dialect && forms.ts.begun.messages.length === 1)
   assert.deepEqual(forms.rust, forms.ts)
