@@ -72,6 +72,10 @@ test('memory: characters are limited too', async () => {
   await store.commit('a', commitOf('o', 2, { open: false }))
   assert.deepEqual(await store.commit('c', commitOf('o', 1, big)), { ok: true })
   assert.equal(await store.read('a'), undefined)
+  await store.commit('c', commitOf('o', 2, { open: false }))
+  const huge = { records: [['r', 'x'.repeat(1001)]] }
+  await assert.rejects(store.commit('d', commitOf('o', 1, huge)), code('store.full'))
+  assert.equal((await store.read('c')).open, false, 'nothing is dropped for what cannot fit')
 })
 
 test('memory: expired turns make room, wherever they are', async () => {

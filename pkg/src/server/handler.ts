@@ -255,7 +255,7 @@ class Exchange<S extends Session> {
     const unknown = refusalOf('turn.not_found')
     if (requestId === undefined) throw unknown
     const { readers } = this.#shared
-    const key = JSON.stringify([session.tenant, requestId])
+    const key = turnKey(session.tenant, requestId)
     const store = await this.#store(session)
     const left = new AbortController()
     const leave = () => left.abort()
@@ -318,7 +318,8 @@ class Exchange<S extends Session> {
       throw error
     }
     const key = turnKey(session.tenant, turn.requestId)
-    this.#shared.turns.set(key, turn)
+    // One with the id of a turn that runs here ends with a conflict, and does not replace it.
+    if (!this.#shared.turns.has(key)) this.#shared.turns.set(key, turn)
     if (this.#settings.onEvent) void this.#tell(session, turn)
     const over = turn.result.then((result) => {
       const { error } = result

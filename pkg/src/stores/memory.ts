@@ -114,16 +114,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   /** Makes room for a new turn with so many characters. */
   const makeRoom = (more: number) => {
     sweepTurns(now(), SWEPT)
+    const full = (why: string) => new TurnlockError('store.full', why)
+    // It would drop all others and still not fit.
+    if (more > maxCharacters) throw full('the turn has more than maxCharacters')
     let swept = false
     while (isFull(more)) {
       const turn = mostDispensable()
       if (turn !== undefined) drop(turn)
-      else if (!swept) sweepTurns(now(), turns.size)
+      else if (swept) throw full('all turns are running; see maxTurns and maxCharacters')
       else {
-        const message = 'all turns of the store are running; see maxTurns and maxCharacters'
-        throw new TurnlockError('store.full', message)
+        sweepTurns(now(), turns.size)
+        swept = true
       }
-      swept ||= turn === undefined
     }
   }
 
