@@ -48,11 +48,19 @@ async function phaseOf(response) {
   return events[0].phase
 }
 
-/** Without what differs from run to run. */
-const plain = (events, requestId) =>
-  JSON.stringify(events)
-    .replaceAll(requestId, 'ID')
-    .replace(/"durationMs":[\d.]+/g, '"durationMs":0')
+/**
+ * Without what differs from run to run: a call runs as soon as it has been read, so that its
+ * result may come before or after what the model says next.
+ */
+function plain(events, requestId) {
+  const text = (event) =>
+    JSON.stringify(event)
+      .replaceAll(requestId, 'ID')
+      .replace(/"(durationMs|seq)":[\d.]+/g, '"$1":0')
+  const late = ({ type }) => type === 'tool_results' || type === 'stagnation'
+  const told = events.filter((event) => !late(event)).map(text)
+  return [...told, ...events.filter(late).map(text).sort()].join('\n')
+}
 
 export const routes = {
   'the table of routes'(host) {
@@ -121,7 +129,7 @@ export const routes = {
         const requestId = fresh('same')
         const { events } = await client.run({ requestId, ...body }, '/messages', { headers })
         const asked = host.provider.requests(client.session).map((one) => one.body)
-        seen.push([`${script} ${enabled}`, plain(events, requestId) + plain(asked, requestId)])
+        seen.push([`${script} ${enabled}`, plain([...events, asked], requestId)])
       }
     }
     const half = seen.length / 2
