@@ -66,17 +66,19 @@ export function checkRuns(option: string, given: unknown): void {
   }
 }
 
-/** Starts a run, or gives the response that the host sends instead. */
+/**
+ * Starts a run, or gives the response that the host sends instead. In an object: a pass that an
+ * `async` function returns is its plan.
+ */
 export async function begin<S>(
   start: Start<unknown, S>,
   body: Record<string, unknown>,
   context: RunContext<S>,
-): Promise<Run | Response> {
+): Promise<{ made: Run | Response }> {
   let made: unknown = start(body, context)
-  // A pass that is awaited is its plan.
   if (!isRun(made)) made = await made
   if (typeof made === 'function') made = (made as () => unknown)()
-  if (isRun(made) || made instanceof Response) return made
+  if (isRun(made) || made instanceof Response) return { made }
   const what = 'expected a run; an async function returns `() => runWithToolRequests(…)`'
   throw new TurnlockError(
     'options.invalid',

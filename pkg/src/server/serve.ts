@@ -8,7 +8,15 @@ import { perRequest, type RequestContext, type Session, type Settings } from './
 import { queryOf } from './pass-events.js'
 import { json } from './refusal.js'
 import type { Route } from './routes.js'
-import { begin, runEventText, watch, type RunContext, type RunEvent, type Start } from './runs.js'
+import {
+  begin,
+  runEventText,
+  watch,
+  type Run,
+  type RunContext,
+  type RunEvent,
+  type Start,
+} from './runs.js'
 import { streamed } from './stream.js'
 
 /** A request that was authorized. */
@@ -40,11 +48,13 @@ export async function serveRun<S extends Session>(
     request.signal.removeEventListener('abort', leave)
   }
   const { signal } = left
-  let run
+  let run: Run | Response
   try {
     const about: RunContext<S> = { tenant, session, signal, request, env: context.env }
     const start = settings[kind]?.[name] as Start<unknown, S>
-    run = await begin(start, body.members, { ...about, ...given('conversationId', conversationId) })
+    const own = given('conversationId', conversationId)
+    const { made } = await begin(start, body.members, { ...about, ...own })
+    run = made
   } catch (error) {
     over()
     throw error
