@@ -178,7 +178,7 @@ export interface MemoryPassEventsOptions {
   /**
    * Maximum characters of the events of all tenants. At the limit, the tenant that has the most
    * loses its oldest event. From 1.
-   * @defaultValue 16777216
+   * @defaultValue 4194304
    */
   maxCharacters?: number | undefined
 }

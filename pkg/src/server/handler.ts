@@ -48,6 +48,8 @@ export type Handler = (request: Request, context?: RequestContext) => Promise<Re
  * | `POST …/cancel` | cancels a turn: `{ requestId, reason? }` → `{ requestId, status }` |
  * | `POST …/pause` | asks for a pause behind the tools: `{ requestId }` → `{ requestId, status }` |
  * | `GET …/:requestId/events` | the events of a turn after `Last-Event-ID` or `?after=` |
+ * | `POST /passes/:name`, `/bundles/:name`, `/chains/:name` | what the host starts of the body |
+ * | `GET /agents/events` | trace events of passes: `?plan_id=`, `?after=`, `?limit=` → `{ events }` |
  * | `GET` on the base itself | `{ twoStage, default }`: the switches and the default route's path |
  *
  * A turn starts with the body `{ messages, requestId?, projectId?, conversationId?, policy?: {

@@ -47,7 +47,7 @@ interface Tenant {
  */
 export function memoryPassEvents(options: MemoryPassEventsOptions = {}): PassEvents {
   checkOptions(options, MEMORY_PASS_EVENTS_OPTIONS)
-  const { maxEvents = 1000, maxCharacters = 16_777_216 } = options
+  const { maxEvents = 1000, maxCharacters = 4_194_304 } = options
   for (const [name, value] of Object.entries({ maxEvents, maxCharacters })) {
     if (Number.isSafeInteger(value) && value > 0) continue
     throw new TurnlockError('options.invalid', `\`${name}\`: expected a whole number from 1`)

@@ -145,7 +145,7 @@ pub(super) fn tables() -> Vec<Table> {
                 maxEvents: "number" = "1000", "from 1";
                 /// Maximum characters of the events of all tenants. At the limit, the tenant that
                 /// has the most loses its oldest event.
-                maxCharacters: "number" = "16777216", "from 1";
+                maxCharacters: "number" = "4194304", "from 1";
             }
         },
         table! {
