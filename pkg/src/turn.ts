@@ -179,7 +179,11 @@ export class RunningTurn implements Turn {
         onFault: (error) => this.fail(error),
       },
       restored ? RESTORED : store ? KEPT : PLAIN,
-      { ...options, secret: randomHex(32), trace: onTrace !== undefined },
+      {
+        ...options,
+        secret: randomHex(32),
+        ...(onTrace && { trace: true, startedAt: Date.now() }),
+      },
     )
     this.#driver = driver
     const onAbort = () => this.cancel(abortReason(signal))

@@ -35,9 +35,11 @@ use super::phase::Step;
 use super::progress::{End, Point};
 use super::protocol::{Effect, Input};
 use super::record::{Calling, Record, compose};
+use super::result::TurnStatus;
 use crate::error::{Error, Failure};
 use crate::inference::{self, Heard, Inference};
 use crate::next::Next;
+use crate::stream::Response;
 use crate::tool::CallView;
 use crate::tool::Outcome;
 
@@ -289,8 +291,8 @@ impl Machine {
     /// of the last event that was shown; `unseen`, the bytes of text after it. Returns the effects
     /// that stop the request and the tools.
     pub(super) fn lose(&mut self, end: End, seq: u64, unseen: usize) -> Vec<Effect> {
-        self.abort();
-        let stopped = self.record.drain().into_iter().filter(Effect::is_stop).collect();
+        self.abort(end.status());
+        let stopped = self.record.drain().into_iter().filter(Effect::is_kept).collect();
         self.record.retract(seq, unseen);
         self.finish(end);
         stopped
@@ -395,12 +397,12 @@ impl Machine {
         match step {
             Step::Ask => self.ask(),
             Step::Act => {
-                self.record.phase_ended();
+                self.record.phase_ended(TurnStatus::Complete);
                 self.record.begin_phase(PhaseName::Action);
                 self.ask();
             }
             Step::Cycle => {
-                self.record.phase_ended();
+                self.record.phase_ended(TurnStatus::Complete);
                 self.record.begin_cycle();
                 self.ask();
             }
@@ -415,14 +417,14 @@ impl Machine {
     }
 
     fn complete(&mut self, composed: bool) {
-        self.record.phase_ended();
+        self.record.phase_ended(TurnStatus::Complete);
         self.record.emit_complete(composed);
         self.finish(End::Complete);
     }
 
     /// Ends this turn as paused. A resumed turn continues at `point`.
     fn pause(&mut self, point: Point, approvals: Vec<CallView>) {
-        self.record.phase_ended();
+        self.record.phase_ended(TurnStatus::Paused);
         self.record.emit_paused(approvals);
         self.finish(End::Paused(point));
     }
@@ -433,14 +435,15 @@ impl Machine {
 
     /// Ends the turn, whatever is in flight.
     fn stop(&mut self, end: End) {
-        self.abort();
+        self.abort(end.status());
         self.finish(end);
     }
 
     /// Aborts the request in flight, and cancels the calls that have not settled.
-    fn abort(&mut self) {
+    fn abort(&mut self, status: TurnStatus) {
         match &mut self.state {
             State::Asking(inference) => {
+                self.record.trace_llm_call(&Response::default(), status);
                 if inference.stop() {
                     self.record.push(Effect::Abort { inference: inference.number() });
                 }

@@ -16,8 +16,9 @@ use super::event::{EventKind, PhaseName};
 use super::options::{Mode, TurnOptions};
 use super::phase::{Phase, Step, retract};
 use super::progress::Progress;
-use super::prompt::{self, Conversation};
+use super::prompt::Conversation;
 use super::protocol::Effect;
+use super::result::TurnStatus;
 use crate::error::Error;
 use crate::inference::{Inference, Rules};
 use crate::secret::Secret;
@@ -41,6 +42,8 @@ pub(super) struct Record {
     closed: Vec<Calling>,
     /// Text that a resume has made void, and the `seq` of the event that says so.
     void: (u64, String),
+    /// A phase has begun and not ended.
+    in_phase: bool,
     /// The host wants a pause.
     pause: bool,
     /// The effects that the host has not polled yet.
@@ -63,6 +66,7 @@ impl Record {
             blocked: Vec::new(),
             closed: Vec::new(),
             void: (0, String::new()),
+            in_phase: false,
             pause: false,
             effects: VecDeque::new(),
             options,
@@ -198,10 +202,7 @@ impl Record {
         if let Some(usage) = response.usage {
             self.progress.usage.add(usage);
         }
-        let (policy, phase) = (&self.options.policy, &self.progress.phase);
-        let flags = self.conversation.flags(phase.offers_tools(policy));
-        let template = prompt::template(phase, policy);
-        self.trace_llm_call(response, template, flags);
+        self.trace_llm_call(response, TurnStatus::Complete);
         if self.conversation.is_thread() {
             self.progress.heard = self.conversation.elements();
             self.conversation.heard(self.progress.heard);
