@@ -191,7 +191,11 @@ export class RunningTurn implements Turn {
         onFault: (error) => this.fail(error),
       },
       restored ? RESTORED : seemsPlain(options) ? PLAIN : ANY,
-      { ...options, secret: randomHex(32), trace: onTrace !== undefined },
+      {
+        ...options,
+        secret: randomHex(32),
+        ...(onTrace && { trace: true, startedAt: Date.now() }),
+      },
     )
     this.#driver = driver
     const onAbort = () => this.cancel(abortReason(signal))

@@ -36,6 +36,7 @@ use super::phase::Step;
 use super::progress::{End, Point};
 use super::protocol::{Effect, Input};
 use super::record::{Calling, Record, compose};
+use super::result::TurnStatus;
 use crate::error::{Error, Failure};
 use crate::inference::{self, Heard, Inference};
 use crate::next::Next;
@@ -320,8 +321,8 @@ impl Machine {
     /// of the last event that was shown; `unseen`, the bytes of text after it. Returns the effects
     /// that stop the request and the tools.
     pub(super) fn lose(&mut self, end: End, seq: u64, unseen: usize) -> Vec<Effect> {
-        self.abort();
-        let stopped = self.record.drain().into_iter().filter(Effect::is_stop).collect();
+        self.abort(end.status());
+        let stopped = self.record.drain().into_iter().filter(Effect::is_kept).collect();
         self.record.retract(seq, unseen);
         self.finish(end);
         stopped
@@ -389,14 +390,14 @@ impl Machine {
     fn broke(&mut self, failure: Failure) {
         let State::Calling(calling, reading) = &mut self.state else { return self.fail(failure) };
         let Some(inference) = reading.take() else { return };
-        self.record.response_done(inference.response(), true);
+        self.record.response_done(inference.response(), true, TurnStatus::Failed);
         calling.stop_reading(inference.response(), Some(failure));
         self.go_on();
     }
 
     /// Goes on after a response. `cut`: it was not read to its end.
     fn responded(&mut self, response: Response, cut: bool) {
-        self.record.response_done(&response, cut);
+        self.record.response_done(&response, cut, TurnStatus::Complete);
         if let State::Calling(_, reading) = &mut self.state {
             *reading = None;
         } else if response.calls.is_empty() {
@@ -422,7 +423,7 @@ impl Machine {
             if inference.stop() {
                 self.record.push(Effect::Abort { inference: inference.number() });
             }
-            self.record.response_done(inference.response(), true);
+            self.record.response_done(inference.response(), true, TurnStatus::Complete);
             calling.stop_reading(inference.response(), None);
             *reading = None;
             calling.judge(&mut self.record);
@@ -473,12 +474,12 @@ impl Machine {
         match step {
             Step::Ask => self.ask(),
             Step::Act => {
-                self.record.phase_ended();
+                self.record.phase_ended(TurnStatus::Complete);
                 self.record.begin_phase(PhaseName::Action);
                 self.ask();
             }
             Step::Cycle => {
-                self.record.phase_ended();
+                self.record.phase_ended(TurnStatus::Complete);
                 self.record.begin_cycle();
                 self.ask();
             }
@@ -493,14 +494,14 @@ impl Machine {
     }
 
     fn complete(&mut self, composed: bool) {
-        self.record.phase_ended();
+        self.record.phase_ended(TurnStatus::Complete);
         self.record.emit_complete(composed);
         self.finish(End::Complete);
     }
 
     /// Ends this turn as paused. A resumed turn continues at `point`.
     fn pause(&mut self, point: Point, approvals: Vec<CallView>) {
-        self.record.phase_ended();
+        self.record.phase_ended(TurnStatus::Paused);
         self.record.emit_paused(approvals);
         self.finish(End::Paused(point));
     }
@@ -511,12 +512,12 @@ impl Machine {
 
     /// Ends the turn, whatever is in flight.
     fn stop(&mut self, end: End) {
-        self.abort();
+        self.abort(end.status());
         self.finish(end);
     }
 
     /// Aborts the request in flight, and cancels the calls that have not settled.
-    fn abort(&mut self) {
+    fn abort(&mut self, status: TurnStatus) {
         match &mut self.state {
             State::Asking(inference) => {
                 if inference.stop() {
@@ -525,11 +526,13 @@ impl Machine {
                 if inference.is_heard() {
                     self.record.count_usage(inference.response(), true);
                 }
+                self.record.trace_llm_call(inference.response(), status);
             }
             State::Calling(calling, reading) => {
                 if let Some(inference) = reading {
                     self.record.push(Effect::Abort { inference: inference.number() });
                     self.record.count_usage(inference.response(), true);
+                    self.record.trace_llm_call(inference.response(), status);
                 }
                 calling.cancel(&mut self.record);
             }

@@ -109,6 +109,8 @@ options! {
         max_retries "maxRetries": u32 = 2, whole 0..=10;
         /// Whether the turn emits trace events.
         trace "trace": bool = false;
+        /// Milliseconds since 1970 at the start, for trace events.
+        started_at "startedAt": u64 = 0, whole 0..=1 << 53;
         /// With a store: what is stored, and for how long.
         keep "keep": Option<Keep>;
     }

@@ -32,6 +32,8 @@ options! {
         max_retries "maxRetries": u32 = 2, whole 0..=10;
         /// Whether the turn emits trace events.
         trace "trace": bool = false;
+        /// Milliseconds since 1970 at the start, for trace events.
+        started_at "startedAt": u64 = 0, whole 0..=1 << 53;
         /// The new owner and the tenant. How much is stored was said when the turn began.
         keep "keep": Keep | required = Keep::blank();
         /// What is stored of the turn, and what is to be done with it.
@@ -126,6 +128,7 @@ impl RestoreOptions {
         turn.secret = self.secret.clone();
         turn.max_retries = self.max_retries;
         turn.trace = self.trace;
+        turn.started_at = self.started_at;
         turn.keep = Some(keep);
         Ok((turn, known))
     }

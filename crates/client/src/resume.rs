@@ -281,6 +281,7 @@ async fn restore(
             options = options.model(name).body(body);
         }
         let options = options.tools(registry(&host.tools)?).trace(host.on_trace.is_some());
+        let options = options.started_at(clock::whole(clock::unix_ms()));
         Ok::<_, Error>((Turn::restore(options)?, kept, owner))
     };
     match read.await {

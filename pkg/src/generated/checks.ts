@@ -63,6 +63,7 @@ export const TURN_OPTIONS: Checks = {
   secret: 'text',
   maxRetries: { whole: [0, 10] },
   trace: 'flag',
+  startedAt: { whole: [0, 9007199254740992] },
   keep: { rows: STORED_AS },
 }
 

@@ -67,6 +67,8 @@ export interface TurnOptions {
   maxRetries?: number | undefined
   /** Whether the turn emits trace events. @defaultValue false */
   trace?: boolean | undefined
+  /** Milliseconds since 1970 at the start, for trace events. From 0. @defaultValue 0 */
+  startedAt?: number | undefined
   /** With a store: what is stored, and for how long. */
   keep?: StoredAs | undefined
 }
@@ -532,8 +534,10 @@ interface TraceEventMembers {
   projectId: string | null
   /** The id of the conversation, if the host set one. */
   conversationId?: string
-  /** Milliseconds since the turn began. */
+  /** Milliseconds since the turn began, or was resumed. */
   atMs: number
+  /** Milliseconds since 1970: `startedAt` plus `atMs`. */
+  at: number
   /** Where in the turn it happened. */
   details: TracePlace
 }
@@ -595,6 +599,18 @@ export type TraceEventKind =
       /** The signature of the call. */
       signature: string
     }
+  /** A call is not executed. */
+  | {
+      type: 'tool_refused'
+      /** The tool. */
+      tool_name: string
+      /** The provider's id of the call. */
+      tool_call_id: string
+      /** The signature of the call. */
+      signature: string
+      /** The reason. */
+      reason: RefusalReason
+    }
   /** A phase begins. */
   | {
       type: 'orchestration_phase_start'
@@ -602,10 +618,14 @@ export type TraceEventKind =
   /** A phase ends. */
   | {
       type: 'orchestration_phase_end'
+      /** `complete`, or how the turn ended within the phase. */
+      status: TurnStatus
     }
-  /** A response of the model was read, or is not read further. */
+  /** A response of the model was read, or is not read further; or there is none. */
   | {
       type: 'llm_call'
+      /** `complete`, or how the turn ended before the response did. */
+      status: TurnStatus
       /** The number of the inference, from 1. */
       inference: number
       /** The id of the turn's instruction in the request, if there was one. */

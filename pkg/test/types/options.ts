@@ -88,6 +88,7 @@ export const TURN_OPTIONS: Partial<TurnOptions> = {
   secret: undefined,
   maxRetries: undefined,
   trace: undefined,
+  startedAt: undefined,
   keep: undefined,
 }
 
