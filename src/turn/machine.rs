@@ -30,7 +30,7 @@
 //! [wrapper](super::durable) of turns with a store, which also takes `Stored` and `Verify`.
 //! `tests/transitions` walks this table cell by cell.
 
-use super::event::{EventKind, PhaseName};
+use super::event::{EventKind, PhaseName, ResultView};
 use super::options::TurnOptions;
 use super::phase::Step;
 use super::progress::{End, Point};
@@ -74,6 +74,8 @@ pub(super) struct Entry {
     pub(super) calling: Option<Box<Calling>>,
     /// What the user has decided on calls that wait, by signature.
     pub(super) approvals: Vec<(String, bool)>,
+    /// The results that take the place of earlier ones.
+    pub(super) revised: Vec<ResultView>,
 }
 
 impl Machine {
@@ -255,8 +257,9 @@ impl Machine {
 
     /// Starts a restored turn.
     pub(super) fn resume(&mut self, entry: Entry) {
-        let Entry { at, calling, approvals } = entry;
+        let Entry { at, calling, approvals, revised } = entry;
         self.record.start();
+        revised.into_iter().for_each(|view| self.record.show_revised(view));
         if at.is_ok() && at != Ok(Point::Action) {
             self.record.phase_resumed(at == Ok(Point::Ask));
         }

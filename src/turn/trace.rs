@@ -61,6 +61,8 @@ cases! {
             replayed "replayed": bool,
             /// Whether the result was cut to its limit.
             truncated "truncated": bool,
+            /// Whether whoever resumed the turn replaced or dropped the result.
+            revised "revised?": bool,
         }
         /// A call with the signature of an earlier one.
         DuplicateToolCall "duplicate_tool_call" {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::super::event::{Event, EventKind, PhaseName, ResumePoint};
+use super::super::event::{Event, EventKind, PhaseName, ResultView, ResumePoint};
 use super::super::progress::End;
 use super::super::prompt::template;
 use super::super::protocol::Effect;
@@ -113,10 +113,29 @@ impl Record {
             duration_ms,
             replayed: call.is_replayed(),
             truncated: outcome.truncated,
+            revised: outcome.revised,
         });
         if call.is_replayed() {
             self.trace(TraceEventKind::DuplicateToolCall { call: traced(call) });
         }
+    }
+
+    /// Shows a result that took the place of an earlier one.
+    pub(crate) fn show_revised(&mut self, view: ResultView) {
+        let call = TracedCall {
+            tool_name: view.name.clone(),
+            tool_call_id: view.tool_call_id.clone(),
+            signature: view.signature.clone(),
+        };
+        self.trace(TraceEventKind::ToolResult {
+            call,
+            status: view.outcome.status,
+            duration_ms: view.duration_ms,
+            replayed: view.replayed,
+            truncated: view.outcome.truncated,
+            revised: true,
+        });
+        self.emit(EventKind::ToolResults { results: vec![view] });
     }
 
     pub(super) fn trace_refused(&mut self, reason: Refusal, calls: &[&Call]) {

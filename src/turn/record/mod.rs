@@ -244,9 +244,8 @@ impl Record {
     pub(super) fn after_calls(&mut self, calling: &Calling) -> Step {
         let (executed, elsewhere) = (calling.batch().executed(), calling.place().elsewhere);
         let policy = &self.options.policy;
-        let tokens = self.progress.usage().total_tokens;
         let is_over = calling.is_hopeless()
-            || policy.max_tokens.is_some_and(|most| tokens >= most)
+            || policy.is_spent(self.progress.usage)
             || policy.stagnation == Stagnation::Stop && calling.is_stagnant(self);
         let outcome = (executed, elsewhere, is_over);
         let Progress { phase, cycle, .. } = &mut self.progress;
