@@ -57,6 +57,7 @@ export {
   pauseTurn,
   resumeTurn,
   type Approval,
+  type ResultRevision,
   type CancelTurnOptions,
   type PauseTurnOptions,
   type ResumeTurnOptions,

@@ -349,3 +349,51 @@ test('a pause from elsewhere lands behind the tools, and a resume answers', asyn
   const misused = { model, messages, policy: { pauseAfterTools: true } }
   assert.throws(() => runTurn(misused), { code: 'options.invalid', message: /a store/ })
 })
+
+/** A turn that paused behind the result of its one call, and what resumes it. */
+async function looked(options = {}) {
+  const store = memoryStore()
+  const look = defineTool({
+    ...{ description: 'Looks', inputSchema: { type: 'object' }, readOnly: true },
+    execute: () => 'a secret',
+  })
+  const parts = { store, requestId: 'r', tools: { act: look } }
+  const policy = { pauseAfterTools: true, ...options }
+  assert.equal((await runTurn({ ...parts, model, messages, policy }).result).status, 'paused')
+  const resume = (more) => resumeTurn({ ...parts, model, ...more })
+  return { resume }
+}
+
+test('a result that is replaced is cut as one of the tool is, and traced', async () => {
+  const { resume } = await looked({ maxToolResultBytes: 20 })
+  const trace = []
+  const results = [{ toolCallId: 'c1', result: 'x'.repeat(50) }]
+  const { status, toolResults } = await resume({ results, onTrace: (one) => trace.push(one) }).result
+  assert.equal(status, 'complete')
+  const [{ truncated, revised, result }] = toolResults
+  assert.deepEqual([truncated, revised], [true, true])
+  assert.match(result, /^x{20}/)
+  const [told] = trace.filter(({ type }) => type === 'tool_result')
+  assert.deepEqual([told.revised, told.tool_call_id, told.truncated], [true, 'c1', true])
+})
+
+test('revisions that cannot be meant are refused before anything is read', async () => {
+  const { resume } = await looked()
+  for (const results of [
+    {},
+    [null],
+    ['c1'],
+    [{ result: 1 }],
+    [{ toolCallId: 1, result: 1 }],
+    [{ toolCallId: 'c1' }],
+    [{ toolCallId: 'c1', drop: false }],
+    [{ toolCallId: 'c1', drop: true, result: 1 }],
+    [{ toolCallId: 'c1', result: undefined }],
+    [{ toolCallId: 'c1', result: () => 1 }],
+  ]) {
+    const code = typeof results[0]?.result === 'function' ? 'json.not_serializable' : 'options.invalid'
+    assert.throws(() => resume({ results }), { code }, JSON.stringify(results))
+  }
+  const { status, toolResults } = await resume({ results: [{ toolCallId: 'c1', drop: true }] }).result
+  assert.deepEqual([status, toolResults[0].error.code], ['complete', 'tool.result_dropped'])
+})

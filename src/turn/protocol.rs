@@ -263,9 +263,10 @@ impl CancelReason {
 }
 
 impl<R, T> Effect<R, T> {
-    /// Whether the effect stops a request or a tool.
-    pub(super) fn is_stop(&self) -> bool {
-        matches!(self, Self::Abort { .. } | Self::CancelTool { .. })
+    /// Whether the effect is performed even if the turn has another owner: it stops a request or a
+    /// tool, or is a trace event.
+    pub(super) fn is_kept(&self) -> bool {
+        matches!(self, Self::Abort { .. } | Self::CancelTool { .. } | Self::Trace(_))
     }
 
     /// Converts the result and the trace events.

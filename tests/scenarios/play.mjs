@@ -107,6 +107,7 @@ class Reduction {
     }
     if (result.error) line += ` !${result.error.code}`
     if (result.replayed) line += ' replayed'
+    if (result.revised) line += ' revised'
     if (result.truncated) line += ' truncated'
     return line
   }
@@ -433,10 +434,10 @@ async function playLegs({ turnlock, model, asked }, scenario) {
       const approvals = Object.entries(leg.resume?.approvals ?? {}).map(([id, approved]) => ({
         ...{ signature: waits.get(id), approved },
       }))
-      const { toolBatchId } = leg.resume ?? {}
+      const { toolBatchId, results } = leg.resume ?? {}
       const turn = leg.run
         ? turnlock.runTurn({ model, tools, ...given(scenario), ...own })
-        : turnlock.resumeTurn({ model, tools, ...own, toolBatchId, approvals })
+        : turnlock.resumeTurn({ model, tools, ...own, toolBatchId, approvals, results })
       const [events, counts] = [[], {}]
       const reader = turn[Symbol.asyncIterator]()
       for (;;) {

@@ -1,6 +1,6 @@
 //! A simulated host: plays a scenario's model and tools, with a clock of its own.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::{Value, json};
 use turnlock::Next;
@@ -34,6 +34,9 @@ pub struct Sim<'a> {
     pub urgent: VecDeque<Input>,
     pub requests: Vec<Value>,
     pub events: Vec<Value>,
+    pub traces: Vec<Value>,
+    /// The inferences that were asked for.
+    pub inferences: BTreeSet<u32>,
     pub executed: Vec<String>,
     pub open_tools: BTreeMap<u32, ()>,
     pub checked_actions: BTreeMap<u32, String>,
@@ -133,6 +136,8 @@ impl<'a> Sim<'a> {
             urgent: VecDeque::new(),
             requests: Vec::new(),
             events: Vec::new(),
+            traces: Vec::new(),
+            inferences: BTreeSet::new(),
             executed: Vec::new(),
             open_tools: BTreeMap::new(),
             checked_actions: BTreeMap::new(),
@@ -220,6 +225,7 @@ impl<'a> Sim<'a> {
     pub fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::Fetch { inference, attempt, request } => {
+                self.inferences.insert(inference);
                 self.fetch(inference, attempt, &request.body)
             }
             Effect::Abort { inference } => {
@@ -259,6 +265,7 @@ impl<'a> Sim<'a> {
             Effect::Trace(event) => {
                 let request = &event.request_id;
                 assert!(self.options.contains(&format!("\"requestId\":\"{request}\"")));
+                self.traces.push(serde_json::from_str(&event.to_json().to_text()).unwrap());
             }
             Effect::Done { result } => {
                 self.result = Some(serde_json::from_str(&result.to_json().to_text()).unwrap());

@@ -157,4 +157,4 @@ pub use turn::{Control, RunningTurn, TurnOptions, run_turn};
 pub use turnlock::error::Failure;
 pub use turnlock::request::{PassEvent, PassResult};
 pub use turnlock::stream::TokenUsage;
-pub use turnlock::turn::{Approval, ResultView, TraceEvent, TurnResult, TurnStatus};
+pub use turnlock::turn::{Approval, ResultView, Revision, TraceEvent, TurnResult, TurnStatus};

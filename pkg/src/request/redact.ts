@@ -35,7 +35,7 @@ const FOREIGN = new Set(['plan', 'params', 'result'])
 
 /**
  * Redacts every text of a result that may come from a model or a tool, also of members that are not
- * known here. The reasons of rejections are names of the core.
+ * known here. The reasons of rejections and notes are names of the core.
  */
 export function redactedPlan<Result extends object>(result: Result, redact: Redact): Result {
   const hide = guarded(redact)
@@ -44,7 +44,8 @@ export function redactedPlan<Result extends object>(result: Result, redact: Reda
     if (typeof value === 'string') return own ? value : hide(value)
     if (Array.isArray(value)) return value.map((item) => shown(item, name, own))
     if (typeof value !== 'object' || value === null) return value
-    const isOwn = (inner: string) => OWN.has(inner) || (name === 'rejected' && inner === 'reason')
+    const named = name === 'rejected' || name === 'notes'
+    const isOwn = (inner: string) => OWN.has(inner) || (named && inner === 'reason')
     const entries = Object.entries(value)
     return Object.fromEntries(
       entries.map(([inner, item]) => [inner, shown(item, inner, isOwn(inner))]),

@@ -127,8 +127,19 @@ export function needed<T>(value: T | undefined, path: string): T {
   return value
 }
 
-/** Maximum approvals in one request; a batch has no more calls. */
+/** Maximum approvals in one request, and results; a batch has no more calls. */
 const MOST_APPROVALS = 128
+
+/** A client may drop results. It may not write any: they would count as those of the host's tools. */
+export function droppedOf(list: unknown[] | undefined) {
+  if (list && list.length > MOST_APPROVALS) throw invalid('results', `at most ${MOST_APPROVALS}`)
+  return list?.map((value, at) => {
+    const fields = new Fields(value, `results.${at}`)
+    if (fields.boolean('drop') !== true) throw invalid(`results.${at}.drop`, 'true')
+    const toolCallId = needed(fields.text('toolCallId', 1024), `results.${at}.toolCallId`)
+    return { toolCallId, drop: true as const }
+  })
+}
 
 /** The approvals of a request. */
 export function approvalsOf(list: unknown[] | undefined) {

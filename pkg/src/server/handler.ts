@@ -10,6 +10,7 @@ import type { Policy, TurnEvent } from '../types.js'
 import {
   approvalsOf,
   checkContentType,
+  droppedOf,
   type Fields,
   given,
   invalid,
@@ -44,7 +45,7 @@ export type Handler = (request: Request, context?: RequestContext) => Promise<Re
  * | `POST /messages` | a unified turn |
  * | `POST /messages_two_stage` | a two-stage turn; 404 `route.disabled` if it is switched off |
  * | `POST` on the base itself | the default one of the two |
- * | `POST …/resume` | continues a turn: `{ requestId, toolBatchId?, approvals? }` |
+ * | `POST …/resume` | continues a turn: `{ requestId, toolBatchId?, approvals?, results? }` |
  * | `POST …/cancel` | cancels a turn: `{ requestId, reason? }` → `{ requestId, status }` |
  * | `POST …/pause` | asks for a pause behind the tools: `{ requestId }` → `{ requestId, status }` |
  * | `GET …/:requestId/events` | the events of a turn after `Last-Event-ID` or `?after=` |
@@ -234,6 +235,7 @@ class Exchange<S extends Session> {
       requestId,
       ...given('toolBatchId', body.count('toolBatchId')),
       ...given('approvals', approvalsOf(body.list('approvals'))),
+      ...given('results', droppedOf(body.list('results'))),
     }
     this.#shared.resumes.use(session.tenant, requestId)
     const common = await this.#common(session)

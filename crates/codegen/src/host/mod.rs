@@ -147,7 +147,7 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ("../options.js", &["Method"]),
     ("../redact.js", &["Redact"]),
     ("../request/types.js", &["CallRefusal"]),
-    ("../resume.js", &["Approval"]),
+    ("../resume.js", &["Approval", "ResultRevision"]),
     ("../server/options.js", &["EndOf", "EventOf", "PerRequest", "Prepare", "Session"]),
     ("../server/pass-events.js", &["PassEvents"]),
     ("../server/runs.js", &["Bundles", "Chains", "Passes"]),
