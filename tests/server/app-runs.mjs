@@ -38,9 +38,9 @@ export function runsOf(env, toolsOf) {
     })
   const passes = {
     plan: (body, { request }) => pass(request, { input: { symbol: String(body.symbol) } }),
-    async later(_body, { request }) {
+    async later(body, { request }) {
       await null
-      return () => pass(request)
+      return () => this.plan(body, { request })
     },
     // Its caller awaits the plan, and never sees the pass.
     lost: async (_body, { request }) => pass(request),

@@ -219,11 +219,9 @@ export const runs = {
       assert.equal(response.status, 500, path)
       const error = await errorOf(response)
       assert.deepEqual(error, { code: 'server.failed', message: 'the server failed' }, path)
-      const told = host.runtime === 'workerd' ? [] : await errorsOf(host)
-      if (host.runtime !== 'workerd') assert.equal(told.length, 1, `${path} ${told}`)
-      if (path === '/passes/lost') {
-        assert.match(told[0] ?? 'async function', /async function/)
-      }
+      const told = await errorsOf(host)
+      assert.equal(told.length, 1, `${path} ${told}`)
+      if (path === '/passes/lost') assert.match(told[0], /async function/)
     }
     for (const path of ['/passes/broken', '/bundles/broken', '/chains/broken']) {
       const { events } = await run(client, path)
@@ -231,7 +229,6 @@ export const runs = {
       assert.match(text, /model\.status/, path)
       assert.match(text, /the model refused the request/, path)
       assert.doesNotMatch(text, SECRET, path)
-      if (host.runtime === 'workerd') continue
       assert.ok((await errorsOf(host)).length >= 1, path)
     }
   },

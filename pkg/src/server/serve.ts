@@ -51,7 +51,7 @@ export async function serveRun<S extends Session>(
   let run: Run | Response
   try {
     const about: RunContext<S> = { tenant, session, signal, request, env: context.env }
-    const start = settings[kind]?.[name] as Start<unknown, S>
+    const start = (settings[kind]?.[name] as Start<unknown, S>).bind(settings[kind])
     const own = given('conversationId', conversationId)
     const { made } = await begin(start, body.members, { ...about, ...own })
     run = made
