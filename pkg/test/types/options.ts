@@ -126,6 +126,7 @@ export const TOOL_SPEC: Partial<ToolSpec> = {
   maxCalls: undefined,
   checks: undefined,
   reuseMs: undefined,
+  reconciles: undefined,
 }
 
 export const STORED_AS: Partial<StoredAs> = {
@@ -386,6 +387,7 @@ export const ANTHROPIC_OPTIONS: Partial<AnthropicOptions> = {
 
 export const TOOL_OPTIONS: Partial<ToolOptions> = {
   jsonSchema: undefined,
+  reconcile: undefined,
   readOnly: undefined,
   idempotent: undefined,
   action: undefined,

@@ -151,7 +151,19 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ("../server/options.js", &["EndOf", "EventOf", "PerRequest", "Prepare", "Session"]),
     ("../server/two-stage.js", &["Environment", "TwoStageCallback"]),
     ("../stores/store.js", &["Store"]),
-    ("../tools.js", &["Args", "JsonSchema", "StandardSchema", "Tool", "ToolContext"]),
+    (
+        "../tools.js",
+        &[
+            "Args",
+            "JsonSchema",
+            "PendingCall",
+            "ReconcileContext",
+            "Reconciled",
+            "StandardSchema",
+            "Tool",
+            "ToolContext",
+        ],
+    ),
 ];
 
 /// All declarations, those of the core first.
