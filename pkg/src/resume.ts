@@ -157,7 +157,7 @@ function checkResults(results: unknown): void {
   const fits = (one: unknown) => {
     if (!isObject(one) || typeof one['toolCallId'] !== 'string') return false
     return one['drop'] === undefined
-      ? one['result'] !== undefined
+      ? !['undefined', 'function', 'symbol'].includes(typeof one['result'])
       : one['drop'] === true && !('result' in one)
   }
   if (!Array.isArray(results) || !results.every(fits)) {

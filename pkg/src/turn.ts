@@ -290,13 +290,14 @@ export function wireTools(tools: Record<string, Tool> = {}): ToolSpec[] {
       )
     }
     const { description, inputSchema, readOnly, idempotent, dedupe, reuseMs } = tool
-    const { timeoutMs, maxResultBytes, maxCalls } = tool
+    const { timeoutMs, maxResultBytes, maxCalls, reconcile } = tool
     if (reuseMs !== undefined && !readOnly) {
       throw wrong(`tools[${index}].reuseMs`, 'a tool that is readOnly')
     }
     return {
       ...{ name, description, inputSchema, readOnly, idempotent, dedupe, reuseMs },
       ...{ timeoutMs, maxResultBytes, maxCalls, checks: true },
+      ...(reconcile && { reconciles: true }),
     }
   })
 }

@@ -42,6 +42,16 @@ function toolOf({ defineTool, canonicalize }, conversationId, name, tool, execut
     ...(tool.reuseMs && { reuseMs: tool.reuseMs }),
     ...(tool.needsApproval && { needsApproval: true }),
     ...(tool.action && { action: (args) => String(args[tool.action]) }),
+    ...(tool.reconciles && {
+      reconcile({ name: asked, args }, { idempotencyKey, signal }) {
+        assert(asked === name && /^[0-9a-f]{64}$/.test(idempotencyKey), 'a call to reconcile')
+        assert(executed.includes(`${name} ${canonicalize(JSON.stringify(args))}`), 'its arguments')
+        if (tool.reconciles === 'hangs') return late(signal)
+        if (tool.reconciles.throws) throw new Error(tool.reconciles.throws)
+        const { result, error } = tool.reconciles
+        return result === undefined && error === undefined ? undefined : tool.reconciles
+      },
+    }),
     execute(args, { signal, reportUsage, conversationId: told }) {
       assert(told === conversationId, 'conversationId of the context')
       executed.push(`${name} ${canonicalize(JSON.stringify(args))}`)

@@ -8,7 +8,7 @@ use turnlock::json::Json;
 use turnlock::store::{Answer, Commit};
 use turnlock::stream::Usage;
 use turnlock::turn::shell::Unkept;
-use turnlock::turn::{Effect, Input, RestoreOptions, Turn, TurnOptions, Verdict};
+use turnlock::turn::{Effect, Input, RestoreOptions, Settled, Turn, TurnOptions, Verdict};
 
 use crate::common::Random;
 use crate::common::facts::{self, accepted, cut, late, misfit, response, settled};
@@ -68,6 +68,7 @@ pub fn options(scenario: &Value, dialect: &str) -> Value {
                     "readOnly": tool["readOnly"], "idempotent": tool["idempotent"],
                     "dedupe": tool["dedupe"], "timeoutMs": tool["timeoutMs"],
                     "maxResultBytes": tool["maxResultBytes"], "reuseMs": tool["reuseMs"], "maxCalls": tool["maxCalls"],
+                    "reconciles": tool["reconciles"].is_object() || tool["reconciles"].is_string(),
                     "checks": true })
         })
         .collect();
@@ -236,6 +237,7 @@ impl<'a> Sim<'a> {
             Effect::RunTool { call, name, args, signed, .. } => {
                 self.run_tool(call, &name, signed.as_ref().unwrap_or(&args));
             }
+            Effect::Reconcile { call, about, .. } => self.reconcile(call, &about.name),
             Effect::CancelTool { call, .. } => {
                 assert!(self.open_tools.remove(&call).is_some(), "a tool that is not running");
                 self.lanes.push(VecDeque::from([late(call)]));
@@ -327,6 +329,25 @@ impl<'a> Sim<'a> {
         });
         let settled = Input::ToolSettled { call, settled };
         self.lanes.push(spent.into_iter().chain([settled]).collect());
+    }
+
+    /// Says what became of a call that may have run.
+    fn reconcile(&mut self, call: u32, name: &str) {
+        self.open_tools.insert(call, ());
+        let answer = &self.scenario["tools"][name]["reconciles"];
+        if answer == "hangs" {
+            return;
+        }
+        let settled = if let Some(result) = answer.get("result") {
+            let text = result.to_string();
+            Settled::Ok { bytes: text.len() as u64, text }
+        } else if let Some(message) = answer["error"].as_str() {
+            Settled::Error { code: "tool.threw".to_owned(), message: message.to_owned() }
+        } else {
+            let why = answer["throws"].as_str().unwrap_or_default().to_owned();
+            Settled::Unknown { why }
+        };
+        self.lanes.push(VecDeque::from([Input::ToolSettled { call, settled }]));
     }
 
     pub fn event(&mut self, event: &turnlock::turn::Event) {

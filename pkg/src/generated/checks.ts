@@ -44,6 +44,7 @@ export const TOOL_SPEC: Checks = {
   maxCalls: { whole: [1, 1000] },
   checks: 'flag',
   reuseMs: { whole: [1] },
+  reconciles: 'flag',
 }
 
 export const STORED_AS: Checks = {

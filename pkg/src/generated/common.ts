@@ -57,6 +57,12 @@ export interface ToolSpec {
    * @defaultValue never
    */
   reuseMs?: number | undefined
+  /**
+   * Whether the host can find out what became of a call that may have run. It is asked before the
+   * outcome of such a call is `unknown`.
+   * @defaultValue false
+   */
+  reconciles?: boolean | undefined
 }
 
 /**

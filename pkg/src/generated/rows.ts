@@ -89,6 +89,7 @@ export const TOOL_OPTIONS: Rows = {
   inputSchema: 0,
   jsonSchema: 0,
   execute: 0,
+  reconcile: 0,
   readOnly: 0,
   idempotent: 0,
   action: 0,

@@ -127,6 +127,7 @@ export const TOOL_SPEC: Partial<ToolSpec> = {
   maxCalls: undefined,
   checks: undefined,
   reuseMs: undefined,
+  reconciles: undefined,
 }
 
 export const STORED_AS: Partial<StoredAs> = {
@@ -387,6 +388,7 @@ export const ANTHROPIC_OPTIONS: Partial<AnthropicOptions> = {
 
 export const TOOL_OPTIONS: Partial<ToolOptions> = {
   jsonSchema: undefined,
+  reconcile: undefined,
   readOnly: undefined,
   idempotent: undefined,
   action: undefined,

@@ -153,7 +153,19 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ("../server/runs.js", &["Bundles", "Chains", "Passes"]),
     ("../server/two-stage.js", &["Environment", "TwoStageCallback"]),
     ("../stores/store.js", &["Store"]),
-    ("../tools.js", &["Args", "JsonSchema", "StandardSchema", "Tool", "ToolContext"]),
+    (
+        "../tools.js",
+        &[
+            "Args",
+            "JsonSchema",
+            "PendingCall",
+            "ReconcileContext",
+            "Reconciled",
+            "StandardSchema",
+            "Tool",
+            "ToolContext",
+        ],
+    ),
 ];
 
 /// All declarations, those of the core first.
