@@ -19,7 +19,7 @@ const KB = 1000
 const PAGES = {
   'runTurn, openaiChat, defineTool': { parts: ['turn'], first: 18, run: 108 },
   // Whose histories are not plain: another provider, events, what must be repaired.
-  'runTurn, anthropic, defineTool': { parts: ['durable'], first: 18, run: 180 },
+  'runTurn, anthropic, defineTool': { parts: ['durable'], first: 18, run: 183 },
   'normalize, diagnose': { run: 100 },
   runBundle: { parts: ['evidence'], first: 15, run: 115 },
   'signature, canonicalize': { run: 25 },
@@ -32,7 +32,7 @@ const PAGES = {
     ],
     first: 30,
   },
-  everything: { all: true, parts: ['turn'], run: 450 },
+  everything: { all: true, parts: ['turn'], run: 430 },
 }
 
 const PEERS = {
@@ -45,13 +45,13 @@ const PEERS = {
 /** Operations, and the parts that they load or carry, where these have other names. */
 const PARTS = {
   ...{ runTurn: 'turn', resumeTurn: 'durable', runBundle: 'evidence', runChain: 'chain' },
-  ...{ runWithToolRequests: 'planning', parseToolRequest: 'requests', parsePlan: 'plans' },
+  ...{ runWithToolRequests: 'planning', parseToolRequest: 'plans', parsePlan: 'plans' },
   ...{ classifyQuery: 'plans', normalize: 'history', diagnose: 'history' },
   ...{ canonicalize: 'signature', decodeStream: 'stream', summarizeReplicates: 'evidence' },
 }
 
 /** All capabilities in one file, for `turnlock/slim` and workerd. */
-const WHOLE = 342
+const WHOLE = 345
 
 const RUST = { page: 250, worker: 261 }
 
