@@ -30,7 +30,7 @@ const PAGES = {
       ...['runWithToolRequests', 'openaiChat', 'anthropic', 'customModel', 'defineTool'],
       ...['memoryStore', 'bundleTool', 'replicateByModel', 'replicateByTurn'],
     ],
-    first: 30,
+    first: 32,
   },
   everything: { all: true, parts: ['turn'], run: 430 },
 }
