@@ -19,7 +19,8 @@ options! {
     /// The limits of a pass. Times are milliseconds.
     pub struct Policy as "ToolRequestPolicy" {
         /// Names of the tools that may be requested. A tool that is not `readOnly` never runs, even
-        /// if it is listed. Default: every tool that is `readOnly`.
+        /// if it is listed. Default: what `inventoryTools` calls read-only: every tool that is
+        /// `readOnly`, except those whose names begin with a verb of change, such as `place_order`.
         allow "allow": Option<Vec<String>>;
         /// Where the model is asked to put its request.
         channel "channel": Channel = Channel::Text;

@@ -31,7 +31,8 @@ names! {
         Duplicate "duplicate",
         /// The arguments do not fit the tool's schema.
         InvalidArguments "invalid_arguments",
-        /// Not on the allowlist.
+        /// Not on the allowlist. Without one, a tool whose name begins with a verb of change is
+        /// not allowed, even if it is `readOnly`: list it by hand if it only reads.
         NotAllowed "not_allowed",
         /// It needs the approval of a user, which a pass does not request.
         NotApproved "not_approved",

@@ -68,7 +68,8 @@ export interface ToolRequestPolicy {
   /**
    * Names of the tools that may be requested. A tool that is not `readOnly` never runs, even if it
    * is listed.
-   * @defaultValue every tool that is `readOnly`
+   * @defaultValue what `inventoryTools` calls read-only: every tool that is `readOnly`, except
+   * those whose names begin with a verb of change, such as `place_order`
    */
   allow?: string[] | undefined
   /** Where the model is asked to put its request. @defaultValue "text" */
@@ -291,7 +292,8 @@ export interface Rejected {
  * - `budget`: Over the limit of calls.
  * - `duplicate`: A call with the same signature was accepted before; its result serves both.
  * - `invalid_arguments`: The arguments do not fit the tool's schema.
- * - `not_allowed`: Not on the allowlist.
+ * - `not_allowed`: Not on the allowlist. Without one, a tool whose name begins with a verb of
+ *   change is not allowed, even if it is `readOnly`: list it by hand if it only reads.
  * - `not_approved`: It needs the approval of a user, which a pass does not request.
  * - `not_read_only`: Allowed by its name, but not declared read-only: it never runs in a pass.
  * - `unknown_tool`: There is no such tool.

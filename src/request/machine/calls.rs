@@ -2,6 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
+use super::super::inventory::changes;
 use super::super::options::PassOptions;
 use super::super::parse::RequestedCall;
 use super::super::rejected::Reason;
@@ -28,7 +29,11 @@ impl PassOptions {
         if let Some(refusal) = self.rules(0).by_name(tool) {
             return Some(refusal.into());
         }
-        tool.is_some_and(|tool| !tool.read_only).then_some(Reason::NotReadOnly)
+        if tool.is_some_and(|tool| !tool.read_only) {
+            return Some(Reason::NotReadOnly);
+        }
+        // Without a list of the host's, that of `inventory` counts, which has no doubtful tool.
+        (self.policy.allow.is_none() && changes(name)).then_some(Reason::NotAllowed)
     }
 
     /// Returns why a call was refused. A tool that is not read-only is refused before its calls are
