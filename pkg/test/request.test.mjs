@@ -370,6 +370,37 @@ test('the audit: which tool, when, why and with what, plan by plan', async () =>
   assert.deepEqual(auditToolUse(kept, 'p3').calls, [])
 })
 
+test('the audit keeps two runs of one plan apart', async () => {
+  const kept = []
+  for (const [runId, price] of [
+    ['r1', 1],
+    ['r2', 'twenty'],
+  ]) {
+    await runWithToolRequests({
+      ...{ model: scriptedModel([asks(['quote']), '{}']), input, planId: 'p', runId },
+      ...{ tools: { quote: reads(() => price) }, source: runId },
+      onTrace: (event) => kept.push(event),
+    })
+  }
+  const summaries = (audit) => audit.calls.map((call) => call.result_summary)
+  const [one, two] = ['number, 1 byte', 'text of 6 characters, 8 bytes']
+  const both = auditToolUse(kept, 'p')
+  assert.deepEqual(summaries(both), [one, two])
+  assert.deepEqual([both.runId, both.source, both.inferences.length], [null, null, 4])
+  assert.deepEqual(
+    both.runs.map((run) => [run.runId, run.source, ...summaries(run)]),
+    [
+      ['r1', 'r1', one],
+      ['r2', 'r2', two],
+    ],
+  )
+  const second = auditToolUse(kept, 'p', 'r2')
+  assert.deepEqual([second.runId, second.source, summaries(second)], ['r2', 'r2', [two]])
+  // Events of runs at the same time stand in each other's way no more than those of runs in turn.
+  const zipped = [0, 1, 2, 3].flatMap((at) => [kept[at], kept[at + 4]])
+  assert.deepEqual(auditToolUse(zipped, 'p'), both)
+})
+
 test('parseToolRequest', () => {
   const policy = { allow: ['search'] }
   const text = asks(['search', { q: 1 }], ['order'])

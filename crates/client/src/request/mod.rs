@@ -26,7 +26,9 @@ use result::{Ended, ended};
 use turnlock::request::{Pass, PassEvent};
 use turnlock::turn::Input;
 
-pub use audit::{AuditedCall, AuditedInference, PlanAudit, audit_tool_use, inventory_tools};
+pub use audit::{
+    AuditedCall, AuditedInference, PlanAudit, RunAudit, audit_tool_use, inventory_tools,
+};
 pub use options::PassOptions;
 pub use result::{PassError, Planned};
 
