@@ -229,7 +229,12 @@ test('recording: every result, by list or by function; a recorder that throws co
   }
   const model = () => scriptedModel([asks(['quote', { s: 1 }], ['boom']), '{"plan":1}'])
   const list = []
-  await runWithToolRequests({ model: model(), input, tools, record: list, planId: 'p' })
+  const trace = []
+  await runWithToolRequests({
+    ...{ model: model(), input, tools, record: list, planId: 'p' },
+    onTrace: (event) => trace.push(event),
+  })
+  assert.deepEqual([trace[0].source, auditToolUse(trace, 'p').source], [null, null])
   assert.deepEqual(
     list.map(({ signature: _, duration_ms, ...rest }) => [Number.isInteger(duration_ms), rest]),
     [
@@ -285,7 +290,7 @@ test('replaying: the same bytes each time, and never a live call', async () => {
   )
   assert.equal(result.toolResults[1].error.code, 'replay.miss')
   assert.equal(trace.at(-1).at, 1009)
-  assert.equal(trace[0].source, 'backtest')
+  assert.equal(trace[0].source, null, 'no source is guessed')
 })
 
 test('records of one signature: that of the plan counts, else the last', async () => {

@@ -86,8 +86,9 @@ options! {
         plan_id "planId": String;
         /// The id of the run that the plan belongs to. May be empty as `plan_id`.
         run_id "runId": String;
-        /// The origin of the plan. Default: `live`, or `backtest` with recorded results.
-        source "source": String;
+        /// The origin of the plan in every event, such as `live`, `paper` or `backtest`. Default:
+        /// none, which is null in events.
+        source "source": Option<String>;
         /// The system prompt of the request pass.
         request_prompt "requestPrompt": Template = prompt::request();
         /// The system prompt of the plan pass.
@@ -152,9 +153,6 @@ impl PassOptions {
             if self.secret.is_empty() {
                 self.secret = format!("secret-{digest}").into();
             }
-        }
-        if self.source.is_empty() {
-            self.source = if self.replay.is_some() { "backtest" } else { "live" }.to_owned();
         }
         for (id, option) in [(&self.plan_id, "planId"), (&self.run_id, "runId")] {
             if id.is_empty() {

@@ -21,8 +21,8 @@ envelope! {
         plan_id "plan_id": String;
         /// The id of the run that the plan belongs to.
         run_id "run_id": String;
-        /// The origin of the plan.
-        source "source": String;
+        /// The origin of the plan, if the host gave one.
+        source "source": Option<String>;
         /// Where in the pass it happened.
         details "details": PassPlace;
     }

@@ -214,8 +214,8 @@ async fn the_channel_and_the_start_are_the_hosts() {
     assert!(asked[0].get("response_format").is_some() && asked[1].get("response_format").is_none());
     for event in events {
         assert_eq!(event.at, 5000 + event.at_ms);
-        let ids = (&*event.plan_id, &*event.run_id, &*event.source);
-        assert_eq!(ids, ("p", "r", "nightly"));
+        let ids = (&*event.plan_id, &*event.run_id, event.source.as_deref());
+        assert_eq!(ids, ("p", "r", Some("nightly")));
     }
 }
 

@@ -75,7 +75,7 @@ async fn of_several_records_the_plans_own_counts_else_the_last() {
         let PassOutcome::Error(error) = &result.pass.tool_results[1].outcome else { panic!() };
         assert_eq!(error.code, "replay.miss");
         let last = events.last().unwrap();
-        assert_eq!((last.at, &*last.source), (9, "backtest"));
+        assert_eq!((last.at, &last.source), (9, &None), "no source is guessed");
     }
 }
 

@@ -132,8 +132,7 @@ async fn pass(
     let mut pass = run_with_tool_requests(options).map_err(|error| error.to_string())?;
     let mut events = Vec::new();
     while let Some(event) = pass.next().await {
-        let source = if is_replay { "backtest" } else { "paper" };
-        let fits = event.source == source
+        let fits = event.source.is_none()
             && event.request_id == event.run_id
             && event.project_id.is_none()
             && (is_replay || (event.plan_id == "plan-1" && event.run_id == "run-1"))

@@ -144,6 +144,7 @@ async function playPass({ turnlock, url, session, dialect }, scenario) {
     ...(replay ? { replay } : { planId: 'plan-1', runId: 'run-1' }),
     onTrace(event) {
       trace.push(event)
+      assert(event.source === null, 'a source is guessed')
       if (event.type === scenario.cancel) cancelling.abort('user')
     },
   })

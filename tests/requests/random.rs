@@ -51,6 +51,7 @@ pub fn rules(sim: &Sim<'_>) {
         for (key, want) in [("plan_id", "planId"), ("run_id", "runId"), ("requestId", "runId")] {
             assert_eq!(event[key], result[want]);
         }
+        assert!(event["source"].is_null(), "no source is guessed");
         assert_eq!(event["at"].as_u64(), event["atMs"].as_u64().map(|at| at + 5_000));
     }
     sim.requests.iter().for_each(|request| boxed(request, entries));

@@ -41,7 +41,10 @@ export interface PassOptions {
   planId?: string | undefined
   /** The id of the run that the plan belongs to. May be empty as `planId`. @defaultValue "" */
   runId?: string | undefined
-  /** The origin of the plan. @defaultValue `live`, or `backtest` with recorded results */
+  /**
+   * The origin of the plan in every event, such as `live`, `paper` or `backtest`. Default: none,
+   * which is null in events.
+   */
   source?: string | undefined
   /** The system prompt of the request pass. */
   requestPrompt?: PromptTemplate | undefined
@@ -170,8 +173,8 @@ interface PassTraceEventMembers {
   plan_id: string
   /** The id of the run that the plan belongs to. */
   run_id: string
-  /** The origin of the plan. */
-  source: string
+  /** The origin of the plan, if the host gave one. */
+  source: string | null
   /** Where in the pass it happened. */
   details: PassPlace
 }
@@ -512,8 +515,8 @@ export interface ToolRequestOptions<Plan = unknown> {
    */
   runId?: string | undefined
   /**
-   * The origin of the plan.
-   * @defaultValue "live"; "paper" with `record`, "backtest" with `replay`
+   * The origin of the plan in every event, such as `live`, `paper` or `backtest`. Default: none,
+   * which is null in events.
    */
   source?: string | undefined
   /** Replacements for the shipped prompts; see `lintPrompt`. */

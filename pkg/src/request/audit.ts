@@ -35,7 +35,8 @@ export interface AuditedInference {
 /** The audit of one run. */
 export interface RunAudit {
   runId: string
-  source: string
+  /** Null if the host gave none. */
+  source: string | null
   calls: AuditedCall[]
   /** The parts of requests that were rejected. */
   rejected: Rejected[]
@@ -47,7 +48,7 @@ export interface PlanAudit extends Omit<RunAudit, 'runId' | 'source'> {
   planId: string
   /** Null if there is no event of the plan, or if it has several runs. */
   runId: string | null
-  /** Null if there is no event of the plan, or if its runs differ in it. */
+  /** Null if the host gave none, or if the runs of the plan differ in it. */
   source: string | null
   /** The runs, in the order of their first events. */
   runs: RunAudit[]

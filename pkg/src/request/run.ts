@@ -89,7 +89,6 @@ function drive(options: AnyOptions): Promise<PassResult> {
   checkRecording(options)
   // Throws a typed error before the driver serializes all options.
   stringify([input, replay])
-  const recording = options.record !== undefined
   // When replaying, the core derives missing ids from the input.
   const own = replay ? {} : { planId: randomId(), runId: randomId(), secret: randomHex(32) }
   const machine: PassOptions = {
@@ -98,7 +97,7 @@ function drive(options: AnyOptions): Promise<PassResult> {
     ...modelOptions(model),
     tools: wireTools(tools),
     ...{ input, policy, replay: replay && [...replay] },
-    source: options.source ?? (recording ? 'paper' : undefined),
+    source: options.source,
     requestPrompt: template(options.prompts?.request),
     planPrompt: template(options.prompts?.plan),
     startedAt: options.startedAt ?? (replay ? 0 : Date.now()),

@@ -74,7 +74,7 @@ async function run(replay) {
       input: JSON.parse(byId('ask-input').value),
       policy: { maxToolCalls: Number(byId('ask-limit').value || 2), toolTimeoutMs: 500 },
       onTrace: (event) => trace.push(event),
-      ...(replay ? { replay } : { record: recorded }),
+      ...(replay ? { replay, source: 'backtest' } : { record: recorded, source: 'paper' }),
     })
     // What was started later is shown instead.
     if (mine !== latest) return

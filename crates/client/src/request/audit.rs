@@ -18,7 +18,7 @@ pub struct PlanAudit {
     pub plan_id: String,
     /// The run that it belongs to; `None` without any event of it, and if it has several runs.
     pub run_id: Option<String>,
-    /// What asked for it; `None` without any event of it, and if its runs differ in it.
+    /// What asked for it; `None` if the host did not say, and if its runs differ in it.
     pub source: Option<String>,
     /// Every requested call, in order.
     pub calls: Vec<AuditedCall>,
@@ -36,8 +36,8 @@ pub struct PlanAudit {
 pub struct RunAudit {
     /// The run.
     pub run_id: String,
-    /// What asked for it.
-    pub source: String,
+    /// What asked for it, if the host said so.
+    pub source: Option<String>,
     /// Every requested call, in order.
     pub calls: Vec<AuditedCall>,
     /// What spoiled requests.
@@ -126,7 +126,7 @@ pub fn audit_tool_use<'a>(
     PlanAudit {
         plan_id: plan_id.to_owned(),
         run_id: alone.map(|run| run.run_id.clone()),
-        source: same.map(|run| run.source.clone()),
+        source: same.and_then(|run| run.source.clone()),
         calls: runs.iter().flat_map(|run| run.calls.clone()).collect(),
         rejected: runs.iter().flat_map(|run| run.rejected.clone()).collect(),
         inferences: runs.iter().flat_map(|run| run.inferences.clone()).collect(),

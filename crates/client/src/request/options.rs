@@ -91,10 +91,11 @@ impl PassOptions {
         self
     }
 
-    /// What asked for the plan. Default `live`; `paper` when recording, `backtest` when replaying.
+    /// What asked for the plan, such as `live`, `paper` or `backtest`. Default none: events then have
+    /// no source.
     #[must_use]
     pub fn source(mut self, source: impl Into<String>) -> Self {
-        self.pass.source = source.into();
+        self.pass.source = Some(source.into());
         self
     }
 
@@ -174,9 +175,6 @@ impl PassOptions {
             }
         } else if recording {
             return Err(Error::option("record", "none when replaying"));
-        }
-        if recording && pass.source.is_empty() {
-            pass.source = "paper".to_owned();
         }
         let input = self.input?;
         let (name, body) = self.model.parameters();

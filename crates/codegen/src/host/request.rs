@@ -19,8 +19,7 @@ pub(super) fn tables() -> Vec<Table> {
                 planId: "string" = "random; derived from the input when replaying";
                 /// The id of the run that the plan belongs to.
                 runId: "string" = "random; derived from the input when replaying";
-                source from "PassOptions"
-                    = "\"live\"; \"paper\" with `record`, \"backtest\" with `replay`";
+                source from "PassOptions";
                 /// Replacements for the shipped prompts; see `lintPrompt`.
                 prompts: "ToolRequestPrompts" | deep;
                 /// Makes the plan from the model's text, without the code fence around it.
