@@ -27,7 +27,8 @@ fn play(scenario: &Value, dialect: &str, seed: Option<u64>) -> Result<(), String
     let mut got = json!({
         "fellBack": result["fellBack"], "calls": lines::calls(&result),
         "results": lines::results(&result), "executed": sim.executed,
-        "rejected": lines::rejected(&result["rejected"]), "trace": lines::trace(&sim.traces),
+        "rejected": lines::rejected(&result["rejected"]),
+        "notes": lines::rejected(&result["notes"]), "trace": lines::trace(&sim.traces),
         "plan": result["plan"], "error": result["error"]["code"], "usage": result["usage"],
     });
     if seed.is_some() {

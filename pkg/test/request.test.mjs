@@ -461,5 +461,5 @@ test('a model that throws in the request pass costs only the request', async () 
     yield { type: 'text', text: '{"plan":1}' }
   })
   const { plan, fellBack } = await runWithToolRequests({ model, input })
-  assert.deepEqual([plan, fellBack], [{ plan: 1 }, 'no_request'])
+  assert.deepEqual([plan, fellBack], [{ plan: 1 }, 'model_failed'])
 })

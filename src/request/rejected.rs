@@ -4,8 +4,9 @@ use crate::json::table::{names, record};
 use crate::tool::Refusal;
 
 names! {
-    /// Why something is rejected. The reasons up to `unknown_field` reject the whole request, the
-    /// others one call.
+    /// Why something is rejected: the whole request if it has no index, otherwise one call. Two of
+    /// them are only noted where they are about something optional: `missing_field` for `reason`,
+    /// and `unknown_field`.
     pub enum Reason as "RejectedReason", "a reason of a rejection" {
         /// More than one fenced block could be the request.
         Ambiguous "ambiguous",

@@ -21,6 +21,9 @@ record! {
         calls "calls": Vec<PassCall>;
         /// The parts of requests that were rejected.
         rejected "rejected": Vec<Rejected>;
+        /// What the schema of a request does not define, or requires and is missing, without effect
+        /// on the calls: unknown members, and calls without a `reason`.
+        notes "notes": Vec<Rejected>;
         /// Why the plan was made from the input alone; null if it had results.
         fell_back "fellBack": Option<FellBack>;
         /// Tokens of all inferences.
@@ -41,12 +44,16 @@ record! {
 names! {
     /// Why a plan was made from the input alone.
     pub enum FellBack as "FellBack", "a reason to plan without results" {
-        /// The model requested nothing.
+        /// The model requested nothing, or was not asked.
         NoRequest "no_request",
-        /// The model's request was invalid.
+        /// What the model said is not a request.
         InvalidRequest "invalid_request",
-        /// No call returned a result.
+        /// Calls ran, and none returned a result.
         AllFailed "all_failed",
+        /// Calls were requested, and none was allowed to run.
+        AllBlocked "all_blocked",
+        /// The model failed in the request pass; the event `llm_call` has the code.
+        ModelFailed "model_failed",
     }
 }
 

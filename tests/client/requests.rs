@@ -71,7 +71,7 @@ async fn play(scenario: &Arc<Value>, dialect: &str, session: &str) -> Result<(),
     let same = |what: &str, a: Value, b: Value| {
         if a == b { Ok(()) } else { Err(format!("{what}: live\n    {a}\n  replayed\n    {b}")) }
     };
-    for key in ["plan", "toolResults", "rejected", "text"] {
+    for key in ["plan", "toolResults", "rejected", "notes", "text"] {
         same(key, live.result[key].clone(), one.result[key].clone())?;
     }
     same("requests", sent(&live), sent(&one))
@@ -155,7 +155,7 @@ async fn pass(
             let pass = *error.pass.unwrap();
             let result = json!({
                 "error": error.failure.code, "plan": null, "calls": pass.calls,
-                "toolResults": pass.tool_results, "rejected": pass.rejected,
+                "toolResults": pass.tool_results, "rejected": pass.rejected, "notes": pass.notes,
             });
             (result, pass.recorded)
         }
@@ -176,7 +176,8 @@ fn judge(scenario: &Value, dialect: &str, played: &Played) -> Result<(), String>
     let got = json!({
         "plan": result["plan"], "error": result["error"], "executed": executed,
         "calls": calls(result), "results": results(result),
-        "rejected": rejected(&result["rejected"]), "trace": trace(events),
+        "rejected": rejected(&result["rejected"]),
+        "notes": rejected(&result["notes"]), "trace": trace(events),
         "fellBack": result["fellBack"], "usage": result["usage"],
     });
     for (key, want) in scenario["expect"].as_object().unwrap() {

@@ -47,6 +47,17 @@ pub fn rules(sim: &Sim<'_>) {
     }
     let ok = calls.iter().any(|call| call["status"] == "ok");
     assert_eq!(result["fellBack"].is_null(), ok);
+    assert_eq!(result["fellBack"] == "all_failed", !ok && ran > 0);
+    if result["fellBack"] == "no_request" {
+        assert!(calls.is_empty() && result["rejected"].as_array().unwrap().is_empty());
+    }
+    let failed = |one: &Value| {
+        one["details"]["phase"] == "request_pass"
+            && one["type"] == "llm_call"
+            && !one["error"].is_null()
+    };
+    let asked_in_vain = ran == 0 && sim.traces.iter().any(failed);
+    assert_eq!(result["fellBack"] == "model_failed", asked_in_vain);
     for event in &sim.traces {
         for (key, want) in [("plan_id", "planId"), ("run_id", "runId"), ("requestId", "runId")] {
             assert_eq!(event[key], result[want]);
@@ -193,7 +204,7 @@ pub fn random_scenario(random: &mut Random) -> Value {
 #[test]
 fn random_passes_keep_the_rules() {
     let mut ends: BTreeMap<String, u32> = BTreeMap::new();
-    let seeds = std::env::var("SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(4_000_u64);
+    let seeds = std::env::var("SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(6_000_u64);
     for seed in 1..=seeds {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let scenario = random_scenario(&mut random);
@@ -213,6 +224,8 @@ fn random_passes_keep_the_rules() {
     for end in [
         "results",
         "all_failed",
+        "all_blocked",
+        "model_failed",
         "invalid_request",
         "no_request",
         "request.cancelled",

@@ -205,10 +205,12 @@ export type PassTraceEventKind =
       type: 'strategist_tool_request'
       /** Every requested call, in order. */
       tool_calls: AskedCall[]
-      /** Whether the response was a request according to the schema. */
+      /** Whether the response was a request; if not, no call of it is accepted. */
       valid: boolean
-      /** What was rejected, and why. */
+      /** What was rejected, and why: the response, or calls that do not match the schema. */
       rejected: Rejected[]
+      /** What deviates from the schema without effect on the calls. */
+      notes: Rejected[]
       /** The id of the prompt of the request pass. */
       prompt_template_id: string
       /** Lower-case hex SHA-256 of its text. */
@@ -280,8 +282,9 @@ export interface Rejected {
 }
 
 /**
- * Why something is rejected. The reasons up to `unknown_field` reject the whole request, the others
- * one call.
+ * Why something is rejected: the whole request if it has no index, otherwise one call. Two of them
+ * are only noted where they are about something optional: `missing_field` for `reason`, and
+ * `unknown_field`.
  *
  * - `ambiguous`: More than one fenced block could be the request.
  * - `invalid_field`: A member has a value of the wrong type, or a name that no tool can have.
@@ -331,6 +334,11 @@ export interface PassResult {
   calls: PassCall[]
   /** The parts of requests that were rejected. */
   rejected: Rejected[]
+  /**
+   * What the schema of a request does not define, or requires and is missing, without effect on the
+   * calls: unknown members, and calls without a `reason`.
+   */
+  notes: Rejected[]
   /** Why the plan was made from the input alone; null if it had results. */
   fellBack: FellBack | null
   /** Tokens of all inferences. */
@@ -388,11 +396,14 @@ export interface PassCall {
 /**
  * Why a plan was made from the input alone.
  *
- * - `no_request`: The model requested nothing.
- * - `invalid_request`: The model's request was invalid.
- * - `all_failed`: No call returned a result.
+ * - `no_request`: The model requested nothing, or was not asked.
+ * - `invalid_request`: What the model said is not a request.
+ * - `all_failed`: Calls ran, and none returned a result.
+ * - `all_blocked`: Calls were requested, and none was allowed to run.
+ * - `model_failed`: The model failed in the request pass; the event `llm_call` has the code.
  */
-export type FellBack = 'no_request' | 'invalid_request' | 'all_failed'
+export type FellBack =
+  'no_request' | 'invalid_request' | 'all_failed' | 'all_blocked' | 'model_failed'
 
 /** The result of parsing a request. */
 export interface ParsedToolRequest {
@@ -400,7 +411,12 @@ export interface ParsedToolRequest {
   toolCalls: RequestedCall[]
   /** The rejected calls and the reasons, in the order of the request. */
   rejected: Rejected[]
-  /** Whether the text was a request according to the schema. If not, no call is accepted. */
+  /**
+   * What the schema does not define, or requires and is missing, without effect on the calls:
+   * unknown members, and calls without a `reason`.
+   */
+  notes: Rejected[]
+  /** Whether the text was a request. If not, no call is accepted. */
   valid: boolean
 }
 
@@ -410,10 +426,7 @@ export interface RequestedCall {
   tool_name: string
   /** The arguments, an object. */
   params: Record<string, unknown>
-  /**
-   * The model's reason, cut to its limit. Empty if the tool itself is called on a provider's
-   * tool-call channel.
-   */
+  /** The model's reason, cut to its limit. Empty if the model gave none. */
   reason: string
   /** The signature of the call. */
   signature: string

@@ -40,6 +40,8 @@ export interface RunAudit {
   calls: AuditedCall[]
   /** The parts of requests that were rejected. */
   rejected: Rejected[]
+  /** What deviates from the schema of a request without effect on its calls. */
+  notes: Rejected[]
   inferences: AuditedInference[]
 }
 
@@ -69,7 +71,7 @@ export function auditToolUse(
     const { plan_id, run_id, source } = event
     if (plan_id !== planId || (runId ?? run_id) !== run_id) continue
     const run = byId.get(run_id) ?? {
-      ...{ runId: run_id, source, calls: [], rejected: [], inferences: [] },
+      ...{ runId: run_id, source, calls: [], rejected: [], notes: [], inferences: [] },
     }
     byId.set(run_id, run)
     take(event, run)
@@ -82,15 +84,18 @@ export function auditToolUse(
     source: first && runs.every((run) => run.source === first.source) ? first.source : null,
     calls: runs.flatMap((run) => run.calls),
     rejected: runs.flatMap((run) => run.rejected),
+    notes: runs.flatMap((run) => run.notes),
     inferences: runs.flatMap((run) => run.inferences),
     runs,
   }
 }
 
 /** Adds what an event tells to the audit of its run. */
-function take(event: PassTraceEvent, { calls, rejected, inferences }: RunAudit): void {
+function take(event: PassTraceEvent, { calls, rejected, notes, inferences }: RunAudit): void {
   if (event.type === 'strategist_tool_request') {
     rejected.push(...event.rejected)
+    // Events that an older version stored have none.
+    notes.push(...(event.notes ?? []))
     for (const { allowed, ...asked } of event.tool_calls) {
       const refused = asked.refusal === 'duplicate' ? 'skipped' : 'blocked'
       calls.push({

@@ -52,7 +52,7 @@ type AnyOptions = Omit<ToolRequestOptions, 'parsePlan'>
  * @returns rejects with a TurnlockError: `options.invalid`, `tool.invalid_name`,
  * `json.not_serializable` for misuse; `model.*` if the plan pass failed; `plan.missing` if the
  * model returned none; `plan.invalid` if `parsePlan` threw; `request.cancelled`. Its `details`
- * contain `toolResults`, `calls` and `rejected` if there are any.
+ * contain `toolResults`, `calls`, `rejected` and `notes`.
  */
 export async function runWithToolRequests<Plan = unknown>(
   options: ToolRequestOptions<Plan>,
@@ -61,7 +61,7 @@ export async function runWithToolRequests<Plan = unknown>(
   const { parsePlan, record } = options
   const done = await drive(options)
   const { recorded, plan, text = '', error, ...result } = done
-  const { toolResults, calls, rejected } = result
+  const { toolResults, calls, rejected, notes } = result
   for (const call of recorded) {
     try {
       if (typeof record === 'function') record(call)
@@ -70,7 +70,7 @@ export async function runWithToolRequests<Plan = unknown>(
       // A recorder that throws must not prevent the plan.
     }
   }
-  const about = { toolResults, calls, rejected }
+  const about = { toolResults, calls, rejected, notes }
   if (error) throw new TurnlockError(error.code, error.message, { ...error.details, ...about })
   const input = withResults(options.input, result.fellBack === null ? toolResults : undefined)
   if (!parsePlan) return { ...result, plan: plan as Plan, input, text }

@@ -156,7 +156,7 @@ impl Pass {
         batch.judge(self.now, &terms, &mut self.record.ledger);
         self.record.executed += u64::from(batch.executed());
         let accepted: Vec<u32> = batch.running().map(Call::number).collect();
-        self.trace_request(&[]);
+        self.trace_request();
         if accepted.is_empty() {
             return self.ask(PassPhase::Plan);
         }

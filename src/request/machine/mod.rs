@@ -6,10 +6,10 @@ mod trace;
 use std::collections::VecDeque;
 
 use super::options::PassOptions;
-use super::parse::{self, Reading};
+use super::parse;
 use super::prompt::{self, Asked, Offer};
 use super::rejected::Rejected;
-use super::result::PassResult;
+use super::result::{FellBack, PassResult};
 use super::trace::{PassEvent, PassPhase};
 use crate::error::{Error, Failure};
 use crate::inference::{End, Heard, Inference, Part, Rules};
@@ -59,8 +59,14 @@ struct Record {
     calls: Vec<Call>,
     /// The reason for each call, in the order of their numbers.
     reasons: Vec<String>,
-    /// The reasons why requests were rejected.
+    /// Why requests, or calls of them, were rejected.
     rejected: Vec<Rejected>,
+    /// What deviates from the schema and does not matter.
+    notes: Vec<Rejected>,
+    /// The lengths of `rejected` and `notes` before the last response.
+    heard: (usize, usize),
+    /// What the last request came to, as long as no call ran.
+    without: FellBack,
     ledger: Ledger,
     /// The number of calls that ran or used a recorded result.
     executed: u64,
@@ -95,6 +101,9 @@ impl Pass {
                 calls: Vec::new(),
                 reasons: Vec::new(),
                 rejected: Vec::new(),
+                notes: Vec::new(),
+                heard: (0, 0),
+                without: FellBack::NoRequest,
                 ledger: Ledger::default(),
                 executed: 0,
                 tools_ms: 0,
@@ -287,7 +296,10 @@ impl Pass {
                 self.trace_llm_call(step, inference, Err(&failure), 0);
                 match step {
                     // A plan is still possible without a request.
-                    PassPhase::Request => self.ask(PassPhase::Plan),
+                    PassPhase::Request => {
+                        self.record.without = FellBack::ModelFailed;
+                        self.ask(PassPhase::Plan);
+                    }
                     PassPhase::Plan => self.fail(failure),
                 }
             }
@@ -297,29 +309,42 @@ impl Pass {
     /// Handles the response of the request pass.
     fn requested(&mut self, number: u32, response: &Response) {
         let most = self.options.policy.max_reason_chars;
-        let reading: Reading = if response.calls.is_empty() {
+        let reading = if response.calls.is_empty() {
             parse::read_text(&response.text, most)
         } else {
             parse::read_calls(&response.calls, most)
         };
-        let count = reading.as_ref().map_or(0, |calls| u64::try_from(calls.len()).unwrap_or(0));
+        let count = reading.as_ref().map_or(0, |reading| reading.calls.len());
+        let count = u64::try_from(count).unwrap_or(u64::MAX);
         self.trace_llm_call(PassPhase::Request, number, Ok(response), count);
+        self.record.heard = (self.record.rejected.len(), self.record.notes.len());
+        let mut calls = Vec::new();
         match reading {
-            Ok(calls) if !calls.is_empty() => {
-                let batch = self.batch(calls);
-                self.enter(State::Calling(batch));
-                self.judge_when_checked();
-            }
-            Ok(_) => {
-                self.trace_request(&[]);
-                self.ask(PassPhase::Plan);
+            Ok(reading) => {
+                self.record.without = match reading.calls.len() {
+                    0 => FellBack::NoRequest,
+                    _ => FellBack::AllBlocked,
+                };
+                self.record.notes.extend(reading.notes);
+                for call in reading.calls {
+                    match call {
+                        Ok(call) => calls.push(call),
+                        Err(rejected) => self.record.rejected.push(rejected),
+                    }
+                }
             }
             Err(rejected) => {
-                self.trace_request(&rejected);
+                self.record.without = FellBack::InvalidRequest;
                 self.record.rejected.extend(rejected);
-                self.ask(PassPhase::Plan);
             }
         }
+        if calls.is_empty() {
+            self.trace_request();
+            return self.ask(PassPhase::Plan);
+        }
+        let batch = self.batch(calls);
+        self.enter(State::Calling(batch));
+        self.judge_when_checked();
     }
 
     /// Handles the response of the plan pass. Calls are not read here. A response that is empty or
@@ -382,5 +407,6 @@ impl Pass {
 fn is_request(text: &str) -> bool {
     let json = parse::find_json(text).ok().flatten();
     let json = json.and_then(|json| Json::parse_str(json).ok());
-    json.is_some_and(|json| json.get("tool_calls").is_some()) && parse::read_text(text, 0).is_ok()
+    json.is_some_and(|json| json.get("tool_calls").is_some())
+        && parse::read_text(text, 0).is_ok_and(|read| read.is_only_a_request())
 }

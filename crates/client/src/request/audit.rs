@@ -22,8 +22,10 @@ pub struct PlanAudit {
     pub source: Option<String>,
     /// Every requested call, in order.
     pub calls: Vec<AuditedCall>,
-    /// What spoiled requests.
+    /// What spoiled requests, or calls of them.
     pub rejected: Vec<Rejected>,
+    /// What was odd about requests, and did not matter.
+    pub notes: Vec<Rejected>,
     /// With which prompt, with what in the context, at what cost.
     pub inferences: Vec<AuditedInference>,
     /// The runs, in the order of their first events.
@@ -40,8 +42,10 @@ pub struct RunAudit {
     pub source: Option<String>,
     /// Every requested call, in order.
     pub calls: Vec<AuditedCall>,
-    /// What spoiled requests.
+    /// What spoiled requests, or calls of them.
     pub rejected: Vec<Rejected>,
+    /// What was odd about requests, and did not matter.
+    pub notes: Vec<Rejected>,
     /// With which prompt, with what in the context, at what cost.
     pub inferences: Vec<AuditedInference>,
 }
@@ -114,6 +118,7 @@ pub fn audit_tool_use<'a>(
                 source: event.source.clone(),
                 calls: Vec::new(),
                 rejected: Vec::new(),
+                notes: Vec::new(),
                 inferences: Vec::new(),
             };
             run.take(event);
@@ -129,6 +134,7 @@ pub fn audit_tool_use<'a>(
         source: same.and_then(|run| run.source.clone()),
         calls: runs.iter().flat_map(|run| run.calls.clone()).collect(),
         rejected: runs.iter().flat_map(|run| run.rejected.clone()).collect(),
+        notes: runs.iter().flat_map(|run| run.notes.clone()).collect(),
         inferences: runs.iter().flat_map(|run| run.inferences.clone()).collect(),
         runs,
     }
@@ -145,7 +151,8 @@ impl PlanAudit {
 impl RunAudit {
     fn take(&mut self, event: &PassEvent) {
         match &event.kind {
-            PassEventKind::ToolRequest { tool_calls, rejected, .. } => {
+            PassEventKind::ToolRequest { tool_calls, rejected, notes, .. } => {
+                self.notes.extend_from_slice(notes);
                 self.rejected.extend_from_slice(rejected);
                 self.calls.extend(tool_calls.iter().map(|asked| AuditedCall {
                     tool_name: asked.tool_name.clone(),
