@@ -41,7 +41,7 @@ options! {
         tool_timeout_ms "toolTimeoutMs": u64 = 2_000, whole 1..=MS;
         /// The time limit of the whole pass.
         total_ms "totalMs": u64 = 300_000, whole 1..=MS;
-        /// The time limit of all calls together.
+        /// The time limit of all calls together. What it cuts off is not recorded for a replay.
         total_tool_ms "totalToolMs": u64 = 5_000, whole 1..=MS;
     }
 }

@@ -30,7 +30,8 @@ record! {
         usage "usage": TokenUsage;
         /// Requests to the model, not counting retries.
         inferences "inferences": u32;
-        /// The outcomes of the calls that ran, for a later replay. Not redacted.
+        /// The outcomes of the calls that ran, for a later replay, without those that `totalToolMs`,
+        /// `totalMs` or the end of the pass cut off. Not redacted.
         recorded "recorded": Vec<Recorded>;
         /// The plan: the JSON of the model's answer, or its text if it is not JSON.
         plan "plan?": Option<Json<'static>>;

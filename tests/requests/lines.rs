@@ -41,6 +41,18 @@ pub fn results(result: &Value) -> Vec<String> {
     result["toolResults"].as_array().unwrap().iter().map(line).collect()
 }
 
+pub fn recorded(list: &Value) -> Vec<String> {
+    let line = |one: &Value| {
+        format!(
+            "{} {} {}",
+            text(&one["tool_name"]),
+            canonical(&one["params"]),
+            text(&one["status"])
+        )
+    };
+    list.as_array().unwrap().iter().map(line).collect()
+}
+
 pub fn rejected(list: &Value) -> Vec<String> {
     let line = |one: &Value| {
         let index = one["index"].as_u64().map_or_else(String::new, |at| format!("{at} "));

@@ -139,10 +139,11 @@ async function playPass({ turnlock, url, session, dialect }, scenario) {
   }))
   const cancelling = new AbortController()
   const trace = []
+  const recorded = []
   const pass = turnlock.runWithToolRequests({
     ...{ model, tools, policy: scenario.policy ?? {}, signal: cancelling.signal },
     input: scenario.input ?? { symbol: 'BTC', global_context: { regime: 'calm' } },
-    ...(replay ? { replay } : { planId: 'plan-1', runId: 'run-1' }),
+    ...(replay ? { replay } : { planId: 'plan-1', runId: 'run-1', record: recorded }),
     onTrace(event) {
       trace.push(event)
       if (event.type === scenario.cancel) cancelling.abort('user')
@@ -160,6 +161,7 @@ async function playPass({ turnlock, url, session, dialect }, scenario) {
     calls: lines.calls(canonical, result.calls),
     results: lines.results(canonical, result.toolResults),
     rejected: lines.rejected(canonical, result.rejected),
+    recorded: lines.calls(canonical, recorded),
     notes: lines.rejected(canonical, result.notes),
     trace: lines.trace(canonical, trace),
     ...{ fellBack: result.fellBack, usage: result.usage },

@@ -113,7 +113,11 @@ export interface ToolRequestPolicy {
   toolTimeoutMs?: number | undefined
   /** The time limit of the whole pass. 1 to 86400000. @defaultValue 300000 */
   totalMs?: number | undefined
-  /** The time limit of all calls together. 1 to 86400000. @defaultValue 5000 */
+  /**
+   * The time limit of all calls together. What it cuts off is not recorded for a replay. 1 to
+   * 86400000.
+   * @defaultValue 5000
+   */
   totalToolMs?: number | undefined
 }
 
@@ -345,7 +349,10 @@ export interface PassResult {
   usage: Usage
   /** Requests to the model, not counting retries. */
   inferences: number
-  /** The outcomes of the calls that ran, for a later replay. Not redacted. */
+  /**
+   * The outcomes of the calls that ran, for a later replay, without those that `totalToolMs`,
+   * `totalMs` or the end of the pass cut off. Not redacted.
+   */
   recorded: RecordedCall[]
   /** The plan: the JSON of the model's answer, or its text if it is not JSON. */
   plan?: unknown

@@ -66,6 +66,7 @@ impl PassOptions {
             caps: true,
             error_bytes: Some(ERROR_BYTES),
             total_ms: self.policy.total_tool_ms.saturating_sub(tools_ms),
+            total_option: "totalToolMs",
         }
     }
 }
@@ -220,13 +221,15 @@ impl Pass {
     /// Cancels and settles what is in flight when the pass ends.
     pub(super) fn stop_calls(&mut self, reason: CancelReason) {
         let State::Calling(batch) = &mut self.state else { return };
-        let message = "the pass ended first";
-        let outcome = match reason {
-            CancelReason::Timeout => Outcome::failed(Status::Timeout, "tool.timeout", message),
+        let (status, code, message) = match reason {
+            CancelReason::Timeout => {
+                (Status::Timeout, "tool.timeout", "no result when `totalMs` was over")
+            }
             CancelReason::Cancelled => {
-                Outcome::failed(Status::Cancelled, "tool.cancelled", message)
+                (Status::Cancelled, "tool.cancelled", "the pass ended first")
             }
         };
+        let outcome = Outcome::failed(status, code, message);
         let stopped = batch.cancel(self.now, &outcome);
         for call in &stopped {
             self.effects.push_back(Effect::CancelTool { call: *call, reason });

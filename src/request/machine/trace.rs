@@ -158,13 +158,11 @@ impl Pass {
         }
     }
 
-    /// The record of a call. A call that was cancelled with the pass has no result to record.
+    /// The record of a call. What the end of the pass or of its tools' time cut off says nothing of
+    /// the tool, and has no record.
     fn recorded(&self, call: &Call) -> Option<Recorded> {
         let (outcome, duration_ms) = call.outcome()?;
-        if call.is_replayed()
-            || self.options.replay.is_some()
-            || outcome.status == Status::Cancelled
-        {
+        if call.is_cut_off() || self.options.replay.is_some() {
             return None;
         }
         Some(Recorded {
