@@ -8,8 +8,9 @@
 //! values of other types there, is rejected alone. A missing `reason` and members that the schema
 //! does not define are noted, and change nothing.
 //!
-//! The text is the JSON itself, or contains it in exactly one fenced block.
+//! `find` has where in a text the JSON may be.
 
+use super::find;
 use super::options::Policy;
 use super::rejected::{Reason, Rejected};
 use crate::error::Error;
@@ -131,7 +132,7 @@ pub(super) fn read_text(text: &str, max_reason: u64) -> Read {
     if text.len() > limits::REQUEST_BYTES {
         return Err(vec![Rejected::whole(Reason::TooLarge, "")]);
     }
-    match find_json(text) {
+    match find::request(text) {
         Ok(None) => Ok(reading),
         Ok(Some(json)) => match reading.read(json, max_reason) {
             Ok(()) => Ok(reading),
@@ -169,46 +170,6 @@ pub(super) fn read_calls(calls: &[Call], max_reason: u64) -> Read {
         }
     }
     if wrong.is_empty() { Ok(reading) } else { Err(wrong) }
-}
-
-/// Returns the JSON of a text: all of it, or the content of its only fenced block. `None` for an
-/// empty text.
-pub(super) fn find_json(text: &str) -> Result<Option<&str>, Reason> {
-    let text = text.trim_start_matches('\u{feff}').trim();
-    if text.is_empty() {
-        return Ok(None);
-    }
-    if text.starts_with(['{', '[']) {
-        return Ok(Some(text));
-    }
-    let mut found = None;
-    let mut open: Option<(&str, usize, bool)> = None;
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        let start = at;
-        at += line.len();
-        let bare = line.trim();
-        let info = bare.trim_start_matches('`');
-        let ticks = bare.get(..bare.len() - info.len()).unwrap_or_default();
-        match open {
-            None if ticks.len() >= 3 => {
-                let info = info.trim();
-                open = Some((ticks, at, info.is_empty() || info.eq_ignore_ascii_case("json")));
-            }
-            Some((fence, body, json)) if info.is_empty() && ticks.len() >= fence.len() => {
-                if json && found.replace(text.get(body..start).unwrap_or_default()).is_some() {
-                    return Err(Reason::Ambiguous);
-                }
-                open = None;
-            }
-            None | Some(_) => {}
-        }
-    }
-    match (found, open) {
-        (_, Some((_, _, true))) => Err(Reason::Truncated),
-        (None, _) => Err(Reason::NoJson),
-        (Some(json), _) => Ok(Some(json.trim())),
-    }
 }
 
 impl Reading {

@@ -8,13 +8,13 @@ names! {
     /// them are only noted where they are about something optional: `missing_field` for `reason`,
     /// and `unknown_field`.
     pub enum Reason as "RejectedReason", "a reason of a rejection" {
-        /// More than one fenced block could be the request.
+        /// More than one fenced block, or more than one object in prose, could be the request.
         Ambiguous "ambiguous",
         /// A member has a value of the wrong type, or a name that no tool can have.
         InvalidField "invalid_field",
         /// A member of a call is missing.
         MissingField "missing_field",
-        /// Text without a request in it.
+        /// Text without a request in it: no JSON, and no object with `tool_calls`.
         NoJson "no_json",
         /// Not a JSON object where one is required.
         NotAnObject "not_an_object",
@@ -22,7 +22,7 @@ names! {
         Syntax "syntax",
         /// Longer than 64 KiB.
         TooLarge "too_large",
-        /// The text or the call is truncated.
+        /// The text or the call is truncated: a block that does not end.
         Truncated "truncated",
         /// A member that the schema does not define.
         UnknownField "unknown_field",

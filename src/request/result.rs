@@ -35,7 +35,7 @@ record! {
         recorded "recorded": Vec<Recorded>;
         /// The plan: the JSON of the model's answer, or its text if it is not JSON.
         plan "plan?": Option<Json<'static>>;
-        /// The text of the plan, without the code fence around it.
+        /// The text of the plan, without the code fence around it and the `<think>` block before it.
         text "text?": Option<String>;
         /// Why there is no plan.
         error "error?": Option<Failure>;

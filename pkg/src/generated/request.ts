@@ -290,14 +290,15 @@ export interface Rejected {
  * are only noted where they are about something optional: `missing_field` for `reason`, and
  * `unknown_field`.
  *
- * - `ambiguous`: More than one fenced block could be the request.
+ * - `ambiguous`: More than one fenced block, or more than one object in prose, could be the
+ *   request.
  * - `invalid_field`: A member has a value of the wrong type, or a name that no tool can have.
  * - `missing_field`: A member of a call is missing.
- * - `no_json`: Text without a request in it.
+ * - `no_json`: Text without a request in it: no JSON, and no object with `tool_calls`.
  * - `not_an_object`: Not a JSON object where one is required.
  * - `syntax`: Not valid I-JSON; the detail is the code, such as `json.duplicate_key`.
  * - `too_large`: Longer than 64 KiB.
- * - `truncated`: The text or the call is truncated.
+ * - `truncated`: The text or the call is truncated: a block that does not end.
  * - `unknown_field`: A member that the schema does not define.
  * - `budget`: Over the limit of calls.
  * - `duplicate`: A call with the same signature was accepted before; its result serves both.
@@ -356,7 +357,7 @@ export interface PassResult {
   recorded: RecordedCall[]
   /** The plan: the JSON of the model's answer, or its text if it is not JSON. */
   plan?: unknown
-  /** The text of the plan, without the code fence around it. */
+  /** The text of the plan, without the code fence around it and the `<think>` block before it. */
   text?: string
   /** Why there is no plan. */
   error?: TurnFailure

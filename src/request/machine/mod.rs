@@ -6,11 +6,11 @@ mod trace;
 use std::collections::VecDeque;
 
 use super::options::PassOptions;
-use super::parse;
 use super::prompt::{self, Asked, Offer};
 use super::rejected::Rejected;
 use super::result::{FellBack, PassResult};
 use super::trace::{PassEvent, PassPhase};
+use super::{find, parse};
 use crate::error::{Error, Failure};
 use crate::inference::{End, Heard, Inference, Part, Rules};
 use crate::json::Json;
@@ -351,8 +351,8 @@ impl Pass {
     /// a request is not a plan; the plan is then requested once more.
     fn planned(&mut self, number: u32, response: &Response) {
         self.trace_llm_call(PassPhase::Plan, number, Ok(response), self.record.executed);
-        let text = &response.text;
-        if !text.trim().is_empty() && !is_request(text) {
+        let text = find::spoken(&response.text).unwrap_or_default();
+        if !text.is_empty() && !is_request(text) {
             return self.finish(Ok(text));
         }
         if !self.record.again {
@@ -391,8 +391,7 @@ impl Pass {
         let mut result = self.result();
         match plan {
             Ok(text) => {
-                let json = parse::find_json(text).ok().flatten();
-                let json = json.filter(|json| Json::parse_str(json).is_ok());
+                let json = find::plan(text);
                 let plan = json.and_then(|json| Json::parse_str(json).ok()).map(Json::into_owned);
                 result.plan = Some(plan.unwrap_or_else(|| text.to_owned().into()));
                 result.text = Some(json.unwrap_or(text).to_owned());
@@ -405,8 +404,7 @@ impl Pass {
 
 /// Whether a text is a request for tools, not a plan that has a list of the same name.
 fn is_request(text: &str) -> bool {
-    let json = parse::find_json(text).ok().flatten();
-    let json = json.and_then(|json| Json::parse_str(json).ok());
+    let json = find::request(text).ok().flatten().and_then(|json| Json::parse_str(json).ok());
     json.is_some_and(|json| json.get("tool_calls").is_some())
         && parse::read_text(text, 0).is_ok_and(|read| read.is_only_a_request())
 }

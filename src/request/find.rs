@@ -1,0 +1,170 @@
+//! Finds the JSON in what a model said. Every step reads the text once.
+//!
+//! Models put it into a fenced block, write about it, or think before it: a `<think>` block at the
+//! beginning of the text is skipped. What is found is a part of the text, as the model wrote it.
+
+use super::rejected::Reason;
+use crate::json::Json;
+
+/// Names of the blocks in which models think aloud.
+const THINKING: [&str; 2] = ["think", "thinking"];
+
+/// Returns the JSON of a request: all of the text, the content of its only fenced block, or the
+/// only object with `tool_calls` that stands in prose. `None` for an empty text.
+pub(super) fn request(text: &str) -> Result<Option<&str>, Reason> {
+    let text = spoken(text).ok_or(Reason::Truncated)?;
+    let starts = text.starts_with(['{', '[']);
+    if starts && Json::parse_str(text).is_ok() {
+        return Ok(Some(text));
+    }
+    if !starts {
+        let found = fenced(text);
+        if found != Err(Reason::NoJson) {
+            return found;
+        }
+    }
+    let mut found = None;
+    for object in (Objects { rest: text }) {
+        // An object that cannot be read might be the request as well, if it has its word.
+        let may_be = match Json::parse_str(object) {
+            Ok(json) => json.get("tool_calls").is_some(),
+            Err(_) => object.contains("\"tool_calls\""),
+        };
+        if may_be && found.replace(object).is_some() {
+            return Err(Reason::Ambiguous);
+        }
+    }
+    // What looks like JSON and is none is handed on: the parser says what is wrong with it.
+    let found = found.or_else(|| starts.then_some(text));
+    found.map(Some).ok_or(Reason::NoJson)
+}
+
+/// Returns the JSON of a plan: all of the text, or the content of its only fenced block. `None` if
+/// there is none, or if it cannot be read.
+pub(super) fn plan(text: &str) -> Option<&str> {
+    let text = spoken(text)?;
+    let found = match text.starts_with(['{', '[']) {
+        true => Some(text),
+        false => fenced(text).ok().flatten(),
+    };
+    found.filter(|json| Json::parse_str(json).is_ok())
+}
+
+/// Returns what a model said after it has thought: the text without the `<think>` blocks at its
+/// beginning. `None` if such a block does not end.
+pub(super) fn spoken(text: &str) -> Option<&str> {
+    let mut rest = text.trim_start_matches('\u{feff}').trim();
+    loop {
+        let inside = |name| rest.strip_prefix('<')?.strip_prefix(name)?.strip_prefix('>');
+        let Some((name, inside)) = THINKING.iter().find_map(|name| Some((*name, inside(*name)?)))
+        else {
+            return Some(rest);
+        };
+        let after =
+            |(at, _)| inside.get(at..)?.strip_prefix("</")?.strip_prefix(name)?.strip_prefix('>');
+        rest = inside.match_indices("</").find_map(after)?.trim();
+    }
+}
+
+/// Returns the content of the only fenced block without a language or with `json`. `None` for an
+/// empty text.
+fn fenced(text: &str) -> Result<Option<&str>, Reason> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let mut found = None;
+    let mut open: Option<(&str, usize, bool)> = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let bare = line.trim();
+        let info = bare.trim_start_matches('`');
+        let ticks = bare.get(..bare.len() - info.len()).unwrap_or_default();
+        match open {
+            None if ticks.len() >= 3 => {
+                let info = info.trim();
+                open = Some((ticks, at, info.is_empty() || info.eq_ignore_ascii_case("json")));
+            }
+            Some((fence, body, json)) if info.is_empty() && ticks.len() >= fence.len() => {
+                if json && found.replace(text.get(body..start).unwrap_or_default()).is_some() {
+                    return Err(Reason::Ambiguous);
+                }
+                open = None;
+            }
+            None | Some(_) => {}
+        }
+    }
+    match (found, open) {
+        (_, Some((_, _, true))) => Err(Reason::Truncated),
+        (None, _) => Err(Reason::NoJson),
+        (Some(json), _) => Ok(Some(json.trim())),
+    }
+}
+
+/// The parts of a text between a brace and the one that closes it, outside of one another; the last
+/// one may not be closed. Braces inside of JSON strings do not count.
+struct Objects<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Objects<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let text = self.rest.get(self.rest.find('{')?..)?;
+        let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
+        let closes = text.bytes().position(|byte| {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' if quoted => escaped = true,
+                b'"' => quoted = !quoted,
+                b'{' if !quoted => depth += 1,
+                b'}' if !quoted => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        });
+        let end = closes.map_or(text.len(), |at| at + 1);
+        self.rest = text.get(end..).unwrap_or_default();
+        text.get(..end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_thought_is_not_said() {
+        for (text, said) in [
+            ("<think>a {</think> b", Some("b")),
+            ("\u{feff} <thinking>a</think></thinking>\n<think></think>{}", Some("{}")),
+            ("a <think>b</think>", Some("a <think>b</think>")),
+            ("<thinks>a</thinks>", Some("<thinks>a</thinks>")),
+            ("<think>a", None),
+            ("<think>a</think", None),
+        ] {
+            assert_eq!(spoken(text), said, "{text}");
+        }
+    }
+
+    /// The parts follow one another, so that all of them together are read once.
+    #[test]
+    fn no_text_is_read_twice_however_hostile() {
+        let size = crate::limits::REQUEST_BYTES;
+        for piece in
+            ["{", "}", "{}", "{{}", "{\"", "\"{", "{\\", "{\"tool_calls\":", "<think>", "</think>"]
+        {
+            let text = piece.repeat(size / piece.len());
+            let mut end = 0;
+            for object in (Objects { rest: &text }) {
+                let at = object.as_ptr() as usize - text.as_ptr() as usize;
+                assert!(at >= end && !object.is_empty(), "{piece}");
+                end = at + object.len();
+            }
+            assert!(end <= text.len());
+            assert_ne!(request(&text).ok().flatten(), Some(""), "{piece}");
+        }
+    }
+}
