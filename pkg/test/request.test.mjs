@@ -128,6 +128,51 @@ test('parsePlan gets the text out of its fence; what it throws is typed', async 
   assert.equal(details.toolResults[0].result, 42)
 })
 
+test('planSchema: prose is no plan, nor is JSON that does not match', async () => {
+  const run = (answer, own) =>
+    runWithToolRequests({
+      ...{ model: scriptedModel([asks(['quote']), answer]), input },
+      ...{ tools: { quote: reads(() => 42) }, ...own },
+    })
+  const json = {
+    type: 'object',
+    properties: { size: { type: 'integer' } },
+    required: ['size'],
+  }
+  const standard = {
+    '~standard': {
+      ...{ version: 1, vendor: 'test' },
+      async validate(value) {
+        if (value.size > 9) return { issues: [{ message: 'too big', path: ['size'] }] }
+        return { value: { size: value.size * 2 } }
+      },
+    },
+  }
+  const fenced = 'Here:\n```json\n{"size": 1}\n```'
+  assert.deepEqual((await run(fenced, { planSchema: json })).plan, { size: 1 })
+  assert.deepEqual((await run(fenced, { planSchema: standard })).plan, { size: 2 })
+  const parsePlan = (text) => JSON.parse(text).size
+  assert.equal((await run(fenced, { planSchema: standard, parsePlan })).plan, 1)
+  for (const [planSchema, answer, errors] of [
+    [json, 'Hold, and wait.', ['#: expected JSON']],
+    [{}, 'Hold, and wait.', ['#: expected JSON']],
+    [{ type: 'string' }, 'Hold, and wait.', ['#: expected JSON']],
+    [standard, 'Hold, and wait.', ['#: expected JSON']],
+    [standard, '{"size":10}', ['/size: too big']],
+  ]) {
+    const error = await failing(run(answer, { planSchema }), 'plan.invalid')
+    assert.deepEqual([error.details.errors, error.details.text], [errors, answer])
+    assert.equal(error.details.toolResults[0].result, 42)
+    assert.ok(error.message.includes(errors[0]), error.message)
+  }
+  const { details } = await failing(run('{"size":"one"}', { planSchema: json }), 'plan.invalid')
+  assert.match(details.errors.join(), /size/)
+  const throws = { '~standard': { validate: () => { throw new Error('on purpose') } } } // prettier-ignore
+  await failing(run('{}', { planSchema: throws }), 'plan.invalid')
+  const misuse = await failing(run('{}', { planSchema: { type: 'objekt' } }), 'options.invalid')
+  assert.match(misuse.message, /`planSchema`/)
+})
+
 test('hostile tools cost a result, never the plan', async () => {
   const getter = {
     get price() {

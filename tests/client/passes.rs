@@ -273,6 +273,35 @@ async fn plans_of_the_hosts_own() {
     assert_eq!((error.to_string().as_str(), error.pass), ("mine.refused: no", None));
 }
 
+#[test]
+async fn prose_is_no_plan_of_a_schema_nor_is_json_that_does_not_match() {
+    let schema = json!({ "type": "object", "required": ["size"],
+        "properties": { "size": { "type": "integer" } } });
+    let run = async |answer: &str, schema: &Value| {
+        let quote = vec![reads("quote", json!(42))];
+        let (options, _) = with(&[&asks(&[("quote", json!({}))]), answer], quote);
+        run_with_tool_requests(options.plan_schema(schema)).unwrap().result().await
+    };
+    assert_eq!(run(FENCED, &schema).await.unwrap().plan, json!({ "size": 1 }));
+    for (answer, schema, why) in [
+        ("Hold.", &schema, "expected JSON"),
+        ("Hold.", &json!({ "type": "string" }), "expected JSON"),
+        ("{\"size\":\"one\"}", &schema, "#/size"),
+        ("{}", &schema, "size"),
+    ] {
+        let error = run(answer, schema).await.unwrap_err();
+        assert_eq!(error.failure.code, "plan.invalid");
+        assert!(error.failure.message.contains(why), "{error}");
+        let pass = error.pass.unwrap();
+        assert_eq!(pass.text.as_deref(), Some(answer));
+        assert_eq!(pass.tool_results[0].outcome, PassOutcome::Result(Json::integer(42)));
+    }
+    let (options, asked) = with(&[], vec![]);
+    let error = run_with_tool_requests(options.plan_schema(json!(1))).unwrap_err();
+    assert_eq!((&*error.code, error.message.contains("`planSchema`")), ("options.invalid", true));
+    assert_eq!(asked.lock().len(), 0);
+}
+
 /// Reads anything, and panics.
 #[derive(Debug)]
 struct Bomb;

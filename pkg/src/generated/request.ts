@@ -2,7 +2,7 @@
 import type { Model } from '../models/model.js'
 import type { Redact } from '../redact.js'
 import type { CallRefusal } from '../request/types.js'
-import type { Tool } from '../tools.js'
+import type { JsonSchema, StandardSchema, Tool } from '../tools.js'
 import type {
   Dialect,
   FinishReason,
@@ -543,8 +543,15 @@ export interface ToolRequestOptions<Plan = unknown> {
   /** Replacements for the shipped prompts; see `lintPrompt`. */
   prompts?: ToolRequestPrompts | undefined
   /**
-   * Makes the plan from the model's text, without the code fence around it.
-   * @defaultValue the JSON value; the text itself if it is not JSON
+   * JSON Schema or a Standard Schema of the plan. With it, text that is not JSON is no plan, and
+   * JSON that does not match is none either: both reject with `plan.invalid`. A Standard Schema may
+   * transform the plan.
+   */
+  planSchema?: JsonSchema | StandardSchema<Plan> | undefined
+  /**
+   * Makes the plan from the model's text, without the code fence around it and the `<think>` block
+   * before it. With `planSchema`, it gets only text that matches.
+   * @defaultValue the JSON value; the text itself if it is not JSON and there is no `planSchema`
    */
   parsePlan?: ((text: string) => Plan | Promise<Plan>) | undefined
   /** A list or a function that receives every result for a later `replay`. Not redacted. */

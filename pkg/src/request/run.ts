@@ -1,6 +1,7 @@
 /** Runs a tool-request pass in a page or a worker. */
 import type { PlanningGlue } from '../core/glue.js'
 import { LazyPart } from '../core/instance.js'
+import { checkOf } from '../bundle/schema.js'
 import { checkValues, isObject, wrong } from '../checks.js'
 import { Driver, type Kind } from '../driver.js'
 import { isTurnlockError, TurnlockError } from '../errors.js'
@@ -41,8 +42,8 @@ const PASS: Kind<PlanningGlue> = {
   make: (glue, options) => glue.request_new(options),
 }
 
-/** All options except `parsePlan`. */
-type AnyOptions = Omit<ToolRequestOptions, 'parsePlan'>
+/** All options except those for the plan's type. */
+type AnyOptions = Omit<ToolRequestOptions, 'parsePlan' | 'planSchema'>
 
 /**
  * Requests a plan in two passes. The first asks the model which read-only data it needs; the
@@ -51,14 +52,16 @@ type AnyOptions = Omit<ToolRequestOptions, 'parsePlan'>
  *
  * @returns rejects with a TurnlockError: `options.invalid`, `tool.invalid_name`,
  * `json.not_serializable` for misuse; `model.*` if the plan pass failed; `plan.missing` if the
- * model returned none; `plan.invalid` if `parsePlan` threw; `request.cancelled`. Its `details`
+ * model returned none; `plan.invalid` if the plan does not match `planSchema` (`details.errors`) or
+ * `parsePlan` threw, with the text in `details.text`; `request.cancelled`. Its `details`
  * contain `toolResults`, `calls`, `rejected` and `notes`.
  */
 export async function runWithToolRequests<Plan = unknown>(
   options: ToolRequestOptions<Plan>,
 ): Promise<ToolRequestResult<Plan>> {
   checkOptions(options, TOOL_REQUEST_OPTIONS)
-  const { parsePlan, record } = options
+  const { parsePlan, planSchema, record } = options
+  const check = planSchema && checkOf(planSchema, 'planSchema')
   const done = await drive(options)
   const { recorded, plan, text = '', error, ...result } = done
   const { toolResults, calls, rejected, notes } = result
@@ -73,9 +76,16 @@ export async function runWithToolRequests<Plan = unknown>(
   const about = { toolResults, calls, rejected, notes }
   if (error) throw new TurnlockError(error.code, error.message, { ...error.details, ...about })
   const input = withResults(options.input, result.fellBack === null ? toolResults : undefined)
-  if (!parsePlan) return { ...result, plan: plan as Plan, input, text }
   try {
-    return { ...result, plan: await parsePlan(text), input, text }
+    // The core returns a text only where the answer is not JSON.
+    const prose = { data: plan, errors: ['#: expected JSON'] }
+    const verdict = typeof plan === 'string' ? prose : check?.(plan)
+    const { data, errors } = (check && (await verdict)) ?? { data: plan, errors: [] }
+    if (errors.length) {
+      const message = `the plan was not accepted: ${errors.join('; ')}`
+      throw new TurnlockError('plan.invalid', message, { ...about, text, errors })
+    }
+    return { ...result, plan: parsePlan ? await parsePlan(text) : (data as Plan), input, text }
   } catch (cause) {
     if (isTurnlockError(cause)) throw cause
     const message = `the plan was not accepted: ${describe(cause)}`

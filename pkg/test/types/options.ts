@@ -540,6 +540,7 @@ export const TOOL_REQUEST_OPTIONS: Partial<ToolRequestOptions> = {
   runId: undefined,
   source: undefined,
   prompts: undefined,
+  planSchema: undefined,
   parsePlan: undefined,
   record: undefined,
   replay: undefined,

@@ -12,6 +12,7 @@ use crate::json::to_json;
 use crate::launch::registry;
 use crate::model::Model;
 use crate::platform::{Dyn, MaybeSend, MaybeSync};
+use crate::schema::Validator;
 use crate::tool::Tool;
 use turnlock::json::Json;
 use turnlock::request::{self, Pass, Policy, Recorded, Template};
@@ -31,6 +32,7 @@ pub struct PassOptions {
     in_result: bool,
     started: bool,
     redact: Option<Redact>,
+    plan_schema: Option<Result<Json<'static>, Error>>,
 }
 
 impl fmt::Debug for PassOptions {
@@ -53,6 +55,7 @@ impl PassOptions {
             in_result: false,
             started: false,
             redact: None,
+            plan_schema: None,
         }
     }
 
@@ -111,6 +114,14 @@ impl PassOptions {
     #[must_use]
     pub fn plan_prompt(mut self, prompt: impl Into<Template>) -> Self {
         self.pass.plan_prompt = prompt.into();
+        self
+    }
+
+    /// JSON Schema of the plan. An answer that is not JSON is then no plan, and with the feature
+    /// `jsonschema` neither is one that does not match: the pass fails with `plan.invalid`.
+    #[must_use]
+    pub fn plan_schema(mut self, schema: impl Serialize) -> Self {
+        self.plan_schema = Some(to_json(&schema));
         self
     }
 
@@ -177,6 +188,9 @@ impl PassOptions {
             return Err(Error::option("record", "none when replaying"));
         }
         let input = self.input?;
+        let wrong = |why| Error::new("options.invalid", format!("`planSchema`: {why}"));
+        let compiled = |schema| Validator::of(&schema?).map_err(wrong);
+        let plan_schema = self.plan_schema.map(compiled).transpose()?;
         let (name, body) = self.model.parameters();
         let pass = pass.model(name).body(body).tools(registry(&self.tools)?).input(input.clone());
         let run_id = pass.run_id.clone();
@@ -189,6 +203,7 @@ impl PassOptions {
             on_record: self.on_record,
             in_result: self.in_result,
             redact: self.redact,
+            plan_schema,
         })
     }
 }
@@ -203,4 +218,6 @@ pub(super) struct Begun {
     pub(super) on_record: Option<OnRecord>,
     pub(super) in_result: bool,
     pub(super) redact: Option<Redact>,
+    /// With it, the plan is JSON. `None` inside: JSON of any form.
+    pub(super) plan_schema: Option<Option<Validator>>,
 }

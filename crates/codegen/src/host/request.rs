@@ -22,9 +22,14 @@ pub(super) fn tables() -> Vec<Table> {
                 source from "PassOptions";
                 /// Replacements for the shipped prompts; see `lintPrompt`.
                 prompts: "ToolRequestPrompts" | deep;
-                /// Makes the plan from the model's text, without the code fence around it.
+                /// JSON Schema or a Standard Schema of the plan. With it, text that is not JSON is
+                /// no plan, and JSON that does not match is none either: both reject with
+                /// `plan.invalid`. A Standard Schema may transform the plan.
+                planSchema: "JsonSchema | StandardSchema<Plan>";
+                /// Makes the plan from the model's text, without the code fence around it and the
+                /// `<think>` block before it. With `planSchema`, it gets only text that matches.
                 parsePlan: "(text: string) => Plan | Promise<Plan>"
-                    = "the JSON value; the text itself if it is not JSON";
+                    = "the JSON value; the text itself if it is not JSON and there is no `planSchema`";
                 /// A list or a function that receives every result for a later `replay`. Not
                 /// redacted.
                 record: "RecordedCall[] | ((call: RecordedCall) => void)";
