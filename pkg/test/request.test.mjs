@@ -92,7 +92,7 @@ test('prompts of the host, by text or by name, are used and traced', async () =>
     prompts: { request: 'Ask.', plan: { id: 'mine.v2', text: 'Plan.' } },
   })
   const [asked, planned] = model.requests.map(({ messages }) => messages[0].content)
-  assert.match(asked, /^Ask\.\n\nLimit: 2 calls\. Tools:\n\[\]$/)
+  assert.match(asked, /^Ask\.\n\nLimit: 2 calls\. Tools:\n\[\]\n\n.*\n\nPlan\.\n\n/)
   assert.equal(planned, 'Plan.')
   const ids = events.map((event) => event.prompt_template_id)
   assert.deepEqual(ids, ['custom', 'custom', 'mine.v2'])

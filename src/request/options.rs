@@ -91,7 +91,8 @@ options! {
         source "source": Option<String>;
         /// The system prompt of the request pass.
         request_prompt "requestPrompt": Template = prompt::request();
-        /// The system prompt of the plan pass.
+        /// The system prompt of the plan pass. Unless it is the shipped one, the request pass is
+        /// shown it too, behind its own prompt and the tools: the strategy decides what is missing.
         plan_prompt "planPrompt": Template = prompt::plan();
         /// Randomness from the host, at least 32 characters, for boxes, keys and jitter. May be
         /// empty as `plan_id`.

@@ -193,6 +193,7 @@ async fn prompts_of_the_host_are_used_and_traced() {
     let events = events_of(options.request_prompt("Ask.").plan_prompt(named)).await;
     let systems: Vec<_> = asked.lock().iter().map(|body| said(&body["messages"][0])).collect();
     assert!(systems[0].starts_with("Ask.\n\nLimit: 2 calls. Tools:\n[]"), "{}", systems[0]);
+    assert!(systems[0].contains("\n\nPlan.\n\n"), "the request pass sees the strategy");
     assert_eq!(systems[1].trim(), "Plan.");
     let used = |event: &PassEvent| match &event.kind {
         PassEventKind::ToolRequest { prompt_template_id: id, .. }

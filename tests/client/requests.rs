@@ -139,6 +139,12 @@ async fn pass(
             let policy = Json::parse_str(&policy.to_string()).unwrap().into_owned();
             Policy::from_json(&policy).unwrap()
         }));
+    if let Some(text) = scenario["prompts"]["request"].as_str() {
+        options = options.request_prompt(text);
+    }
+    if let Some(text) = scenario["prompts"]["plan"].as_str() {
+        options = options.plan_prompt(text);
+    }
     let is_replay = replay.is_some();
     options = match replay {
         Some(recorded) => options.replay(recorded),

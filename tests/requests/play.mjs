@@ -142,6 +142,7 @@ async function playPass({ turnlock, url, session, dialect }, scenario) {
   const recorded = []
   const pass = turnlock.runWithToolRequests({
     ...{ model, tools, policy: scenario.policy ?? {}, signal: cancelling.signal },
+    prompts: scenario.prompts,
     input: scenario.input ?? { symbol: 'BTC', global_context: { regime: 'calm' } },
     ...(replay ? { replay } : { planId: 'plan-1', runId: 'run-1', record: recorded }),
     onTrace(event) {

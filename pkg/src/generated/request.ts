@@ -48,7 +48,10 @@ export interface PassOptions {
   source?: string | undefined
   /** The system prompt of the request pass. */
   requestPrompt?: PromptTemplate | undefined
-  /** The system prompt of the plan pass. */
+  /**
+   * The system prompt of the plan pass. Unless it is the shipped one, the request pass is shown it
+   * too, behind its own prompt and the tools: the strategy decides what is missing.
+   */
   planPrompt?: PromptTemplate | undefined
   /**
    * Randomness from the host, at least 32 characters, for boxes, keys and jitter. May be empty as
@@ -578,6 +581,9 @@ export interface ToolRequestOptions<Plan = unknown> {
 export interface ToolRequestPrompts {
   /** The system prompt of the request pass. */
   request?: string | PromptTemplate | undefined
-  /** The system prompt of the plan pass. */
+  /**
+   * The system prompt of the plan pass, for example a strategy. The request pass is shown it too,
+   * behind its own prompt and the tools.
+   */
   plan?: string | PromptTemplate | undefined
 }

@@ -110,7 +110,8 @@ impl PassOptions {
         self
     }
 
-    /// In place of the shipped prompt of the plan pass.
+    /// In place of the shipped prompt of the plan pass, for example a strategy. The request pass is
+    /// shown it too, behind its own prompt and the tools.
     #[must_use]
     pub fn plan_prompt(mut self, prompt: impl Into<Template>) -> Self {
         self.pass.plan_prompt = prompt.into();

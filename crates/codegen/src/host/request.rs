@@ -51,7 +51,8 @@ pub(super) fn tables() -> Vec<Table> {
             "ToolRequestPrompts" {
                 /// The system prompt of the request pass.
                 request: "string | PromptTemplate" | deep;
-                /// The system prompt of the plan pass.
+                /// The system prompt of the plan pass, for example a strategy. The request pass is
+                /// shown it too, behind its own prompt and the tools.
                 plan: "string | PromptTemplate" | deep;
             }
         },
