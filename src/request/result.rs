@@ -65,7 +65,7 @@ record! {
         tool_name "tool_name": String;
         /// The arguments.
         params "params": Json<'static> as "Record<string, unknown>";
-        /// The model's reason. Empty on a provider's tool-call channel.
+        /// The model's reason. Empty if it gave none.
         reason "reason": String;
         /// The signature of the call.
         signature "signature": String;
