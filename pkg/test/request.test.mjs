@@ -151,6 +151,10 @@ test('planSchema: prose is no plan, nor is JSON that does not match', async () =
   const fenced = 'Here:\n```json\n{"size": 1}\n```'
   assert.deepEqual((await run(fenced, { planSchema: json })).plan, { size: 1 })
   assert.deepEqual((await run(fenced, { planSchema: standard })).plan, { size: 2 })
+  for (const answer of ['Hold {now}: {"size":1}.', '{"size":1} is my plan.']) {
+    assert.deepEqual((await run(answer, { planSchema: json })).plan, { size: 1 })
+    assert.equal((await run(answer, {})).plan, answer, 'without a schema, prose is a plan')
+  }
   const parsePlan = (text) => JSON.parse(text).size
   assert.equal((await run(fenced, { planSchema: standard, parsePlan })).plan, 1)
   for (const [planSchema, answer, errors] of [
@@ -158,6 +162,7 @@ test('planSchema: prose is no plan, nor is JSON that does not match', async () =
     [{}, 'Hold, and wait.', ['#: expected JSON']],
     [{ type: 'string' }, 'Hold, and wait.', ['#: expected JSON']],
     [standard, 'Hold, and wait.', ['#: expected JSON']],
+    [json, 'Either {"size":1} or {"size":2}.', ['#: expected JSON']],
     [standard, '{"size":10}', ['/size: too big']],
   ]) {
     const error = await failing(run(answer, { planSchema }), 'plan.invalid')

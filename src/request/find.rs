@@ -23,31 +23,38 @@ pub(super) fn request(text: &str) -> Result<Option<&str>, Reason> {
             return found;
         }
     }
-    let mut found = None;
-    for object in (Objects { rest: text }) {
-        // An object that cannot be read might be the request as well, if it has its word.
-        let may_be = match Json::parse_str(object) {
-            Ok(json) => json.get("tool_calls").is_some(),
-            Err(_) => object.contains("\"tool_calls\""),
-        };
-        if may_be && found.replace(object).is_some() {
-            return Err(Reason::Ambiguous);
-        }
-    }
+    // An object that cannot be read might be the request as well, if it has its word.
+    let found = only(text, |object| match Json::parse_str(object) {
+        Ok(json) => json.get("tool_calls").is_some(),
+        Err(_) => object.contains("\"tool_calls\""),
+    })?;
     // What looks like JSON and is none is handed on: the parser says what is wrong with it.
     let found = found.or_else(|| starts.then_some(text));
     found.map(Some).ok_or(Reason::NoJson)
 }
 
-/// Returns the JSON of a plan: all of the text, or the content of its only fenced block. `None` if
-/// there is none, or if it cannot be read.
-pub(super) fn plan(text: &str) -> Option<&str> {
+/// Returns the JSON of a plan: all of the text, the content of its only fenced block, or, if prose
+/// is no plan, the only object that stands in it. `None` if there is none, or if it cannot be read.
+pub(super) fn plan(text: &str, prose_is_none: bool) -> Option<&str> {
     let text = spoken(text)?;
+    let is_json = |json: &str| Json::parse_str(json).is_ok();
     let found = match text.starts_with(['{', '[']) {
         true => Some(text),
         false => fenced(text).ok().flatten(),
     };
-    found.filter(|json| Json::parse_str(json).is_ok())
+    let found = found.filter(|json| is_json(json));
+    found.or_else(|| prose_is_none.then(|| only(text, is_json).ok().flatten()).flatten())
+}
+
+/// Returns the only object outside of other objects that is `wanted`.
+fn only(text: &str, wanted: fn(&str) -> bool) -> Result<Option<&str>, Reason> {
+    let mut found = None;
+    for object in (Objects { rest: text }) {
+        if wanted(object) && found.replace(object).is_some() {
+            return Err(Reason::Ambiguous);
+        }
+    }
+    Ok(found)
 }
 
 /// Returns what a model said after it has thought: the text without the `<think>` blocks at its

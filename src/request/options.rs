@@ -94,6 +94,8 @@ options! {
         /// The system prompt of the plan pass. Unless it is the shipped one, the request pass is
         /// shown it too, behind its own prompt and the tools: the strategy decides what is missing.
         plan_prompt "planPrompt": Template = prompt::plan();
+        /// Whether prose is no plan: the only object that stands in it is then taken for the plan.
+        plan_is_json "planIsJson": bool = false;
         /// Randomness from the host, at least 32 characters, for boxes, keys and jitter. May be
         /// empty as `plan_id`.
         secret "secret": Secret;

@@ -283,9 +283,12 @@ async fn prose_is_no_plan_of_a_schema_nor_is_json_that_does_not_match() {
         let (options, _) = with(&[&asks(&[("quote", json!({}))]), answer], quote);
         run_with_tool_requests(options.plan_schema(schema)).unwrap().result().await
     };
-    assert_eq!(run(FENCED, &schema).await.unwrap().plan, json!({ "size": 1 }));
+    for answer in [FENCED, "Hold {now}: {\"size\":1}."] {
+        assert_eq!(run(answer, &schema).await.unwrap().plan, json!({ "size": 1 }));
+    }
     for (answer, schema, why) in [
         ("Hold.", &schema, "expected JSON"),
+        ("{\"size\":1} or {\"size\":2}", &schema, "expected JSON"),
         ("Hold.", &json!({ "type": "string" }), "expected JSON"),
         ("{\"size\":\"one\"}", &schema, "#/size"),
         ("{}", &schema, "size"),

@@ -54,6 +54,11 @@ export interface PassOptions {
    */
   planPrompt?: PromptTemplate | undefined
   /**
+   * Whether prose is no plan: the only object that stands in it is then taken for the plan.
+   * @defaultValue false
+   */
+  planIsJson?: boolean | undefined
+  /**
    * Randomness from the host, at least 32 characters, for boxes, keys and jitter. May be empty as
    * `planId`.
    * @defaultValue ""
@@ -387,7 +392,7 @@ export interface PassCall {
   tool_name: string
   /** The arguments. */
   params: Record<string, unknown>
-  /** The model's reason. Empty on a provider's tool-call channel. */
+  /** The model's reason. Empty if it gave none. */
   reason: string
   /** The signature of the call. */
   signature: string
@@ -546,9 +551,9 @@ export interface ToolRequestOptions<Plan = unknown> {
   /** Replacements for the shipped prompts; see `lintPrompt`. */
   prompts?: ToolRequestPrompts | undefined
   /**
-   * JSON Schema or a Standard Schema of the plan. With it, text that is not JSON is no plan, and
-   * JSON that does not match is none either: both reject with `plan.invalid`. A Standard Schema may
-   * transform the plan.
+   * JSON Schema or a Standard Schema of the plan. With it, prose is no plan, except for the only
+   * object that stands in it, and JSON that does not match is none either: both reject with
+   * `plan.invalid`. A Standard Schema may transform the plan.
    */
   planSchema?: JsonSchema | StandardSchema<Plan> | undefined
   /**

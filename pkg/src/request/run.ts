@@ -42,8 +42,8 @@ const PASS: Kind<PlanningGlue> = {
   make: (glue, options) => glue.request_new(options),
 }
 
-/** All options except those for the plan's type. */
-type AnyOptions = Omit<ToolRequestOptions, 'parsePlan' | 'planSchema'>
+/** The options, whatever the plan's type is. */
+type AnyOptions = Omit<ToolRequestOptions, 'parsePlan'>
 
 /**
  * Requests a plan in two passes. The first asks the model which read-only data it needs; the
@@ -110,6 +110,7 @@ function drive(options: AnyOptions): Promise<PassResult> {
     source: options.source,
     requestPrompt: template(options.prompts?.request),
     planPrompt: template(options.prompts?.plan),
+    planIsJson: options.planSchema !== undefined,
     startedAt: options.startedAt ?? (replay ? 0 : Date.now()),
     trace: onTrace !== undefined,
   }

@@ -144,6 +144,7 @@ export const PASS_OPTIONS: Partial<PassOptions> = {
   source: undefined,
   requestPrompt: undefined,
   planPrompt: undefined,
+  planIsJson: undefined,
   secret: undefined,
   replay: undefined,
   startedAt: undefined,

@@ -391,7 +391,7 @@ impl Pass {
         let mut result = self.result();
         match plan {
             Ok(text) => {
-                let json = find::plan(text);
+                let json = find::plan(text, self.options.plan_is_json);
                 let plan = json.and_then(|json| Json::parse_str(json).ok()).map(Json::into_owned);
                 result.plan = Some(plan.unwrap_or_else(|| text.to_owned().into()));
                 result.text = Some(json.unwrap_or(text).to_owned());

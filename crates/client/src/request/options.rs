@@ -118,7 +118,7 @@ impl PassOptions {
         self
     }
 
-    /// JSON Schema of the plan. An answer that is not JSON is then no plan, and with the feature
+    /// JSON Schema of the plan. An answer that is not JSON, nor has exactly one object in its prose, is then no plan, and with the feature
     /// `jsonschema` neither is one that does not match: the pass fails with `plan.invalid`.
     #[must_use]
     pub fn plan_schema(mut self, schema: impl Serialize) -> Self {
@@ -192,6 +192,7 @@ impl PassOptions {
         let wrong = |why| Error::new("options.invalid", format!("`planSchema`: {why}"));
         let compiled = |schema| Validator::of(&schema?).map_err(wrong);
         let plan_schema = self.plan_schema.map(compiled).transpose()?;
+        pass.plan_is_json = plan_schema.is_some();
         let (name, body) = self.model.parameters();
         let pass = pass.model(name).body(body).tools(registry(&self.tools)?).input(input.clone());
         let run_id = pass.run_id.clone();

@@ -22,9 +22,9 @@ pub(super) fn tables() -> Vec<Table> {
                 source from "PassOptions";
                 /// Replacements for the shipped prompts; see `lintPrompt`.
                 prompts: "ToolRequestPrompts" | deep;
-                /// JSON Schema or a Standard Schema of the plan. With it, text that is not JSON is
-                /// no plan, and JSON that does not match is none either: both reject with
-                /// `plan.invalid`. A Standard Schema may transform the plan.
+                /// JSON Schema or a Standard Schema of the plan. With it, prose is no plan, except for
+                /// the only object that stands in it, and JSON that does not match is none either:
+                /// both reject with `plan.invalid`. A Standard Schema may transform the plan.
                 planSchema: "JsonSchema | StandardSchema<Plan>";
                 /// Makes the plan from the model's text, without the code fence around it and the
                 /// `<think>` block before it. With `planSchema`, it gets only text that matches.
