@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 
 use common::Random;
 use lines::{Group, Reduction};
-use rules::{continues, invariants, random_scenario, requests, rules};
+use rules::{continues, invariants, random_scenario, requests, rules, traced};
 use serde_json::{Value, json};
 use sim::{Sim, options};
 use turnlock::Next;
@@ -74,6 +74,7 @@ fn met(sim: &Sim<'_>, lines: &[String], expect: &Value) -> Result<(), String> {
     requests(sim, &expect["requests"]);
     let Some(result) = &sim.result else { return Ok(()) };
     continues(sim.scenario, result)?;
+    traced(sim)?;
     for key in ["status", "text", "fullContent", "messages"] {
         if let Some(want) = expect.get(key)
             && result[key] != *want

@@ -10,10 +10,11 @@ import { isTurnlockError, TurnlockError } from './errors.js'
 import { Loop } from './loop.js'
 import { ConnectionError, type Model, type ModelRequest, type Sending } from './models/model.js'
 import { member, quietly } from './quietly.js'
-import { describe, isPlain, isSame, serialize, threw, type SettledInput } from './serialize.js'
+import { describe, isPlain, isSame, reconciled, serialize, threw } from './serialize.js'
+import type { SettledInput } from './serialize.js'
 import type { Commit, Store } from './stores/store.js'
 import { stringify } from './text.js'
-import type { Tool, ToolContext } from './tools.js'
+import type { PendingCall, Tool, ToolContext } from './tools.js'
 import type { Delta, PhaseName, TraceEvent, TurnEvent, TurnResult } from './types.js'
 
 /** The parts of a turn or of a pass, and the receivers of its events. */
@@ -43,6 +44,7 @@ type Effect<Result, Trace> =
   | { type: 'commit'; attempt: number; commit: Commit }
   | { type: 'recall'; call: number; key: string }
   | RunTool
+  | Reconcile
   | { type: 'cancel_tool'; call: number; reason: string }
   | { type: 'emit'; event: TurnEvent }
   | { type: 'trace'; event: Trace }
@@ -67,6 +69,15 @@ interface RunTool {
   args: unknown
   /** The arguments that the validator returned, if the signature is made of them. */
   signed?: unknown
+}
+
+/** A call that may have run: find out what became of it. */
+interface Reconcile {
+  type: 'reconcile'
+  call: number
+  about: PendingCall
+  idempotencyKey: string
+  maxResultBytes: number
 }
 
 /** Interval in milliseconds at which the core is notified that a response is held back. */
@@ -163,6 +174,8 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
         return void this.#recall(effect.call, effect.key)
       case 'run_tool':
         return void this.#runTool(effect)
+      case 'reconcile':
+        return void this.#reconcile(effect)
       case 'cancel_tool':
         return this.#tools.get(effect.call)?.abort(new DOMException(effect.reason, 'AbortError'))
       case 'trace':
@@ -310,6 +323,24 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
             }
     } catch (error) {
       settled = threw(error)
+    }
+    this.#tools.delete(id)
+    this.send({ type: 'tool_settled', call: id, ...settled })
+  }
+
+  async #reconcile({ call: id, about, idempotencyKey, maxResultBytes }: Reconcile): Promise<void> {
+    const controller = new AbortController()
+    this.#tools.set(id, controller)
+    let settled: SettledInput
+    try {
+      const { signal } = controller
+      const answer = await this.#host.tools[about.name]?.reconcile?.(about, {
+        idempotencyKey,
+        signal,
+      })
+      settled = reconciled(answer, maxResultBytes)
+    } catch (error) {
+      settled = { status: 'unknown', message: describe(error) }
     }
     this.#tools.delete(id)
     this.send({ type: 'tool_settled', call: id, ...settled })

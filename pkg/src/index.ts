@@ -49,7 +49,16 @@ export {
   type Recalled,
   type Store,
 } from './stores/store.js'
-export { defineTool, type Tool, type ToolContext, type ToolOptions } from './tools.js'
+export {
+  defineTool,
+  type PendingCall,
+  type ReconcileContext,
+  type Reconciled,
+  type ReconciledOutcome,
+  type Tool,
+  type ToolContext,
+  type ToolOptions,
+} from './tools.js'
 export { followTurn, type FollowedTurn, type FollowTurnOptions } from './follow.js'
 export type { Keep } from './kept.js'
 export {
@@ -57,6 +66,7 @@ export {
   pauseTurn,
   resumeTurn,
   type Approval,
+  type ResultRevision,
   type CancelTurnOptions,
   type PauseTurnOptions,
   type ResumeTurnOptions,

@@ -1,4 +1,5 @@
 /** Resumes or cancels turns in another process, isolate or tab. */
+import { isObject } from './checks.js'
 import { describe } from './serialize.js'
 import { isTurnlockError, TurnlockError } from './errors.js'
 import { CANCEL_TURN_OPTIONS, PAUSE_TURN_OPTIONS, RESUME_TURN_OPTIONS } from './generated/rows.js'
@@ -8,6 +9,7 @@ import { modelOptions } from './models/model.js'
 import { checkOptions } from './options.js'
 import { randomHex } from './random.js'
 import { checkStore, type Kept, type Store } from './stores/store.js'
+import { stringify } from './text.js'
 import { checkModel, RunningTurn, tracer, wireTools, type CoreOptions, type Turn } from './turn.js'
 
 export type { CancelTurnOptions, PauseTurnOptions, ResumeTurnOptions }
@@ -19,6 +21,13 @@ export interface Approval {
 }
 
 /**
+ * What takes the place of a result of the turn: another value, or none. It counts for the last call
+ * with this id that has a result of its own.
+ */
+export type ResultRevision =
+  { toolCallId: string; result: unknown } | { toolCallId: string; drop: true }
+
+/**
  * Continues a turn that is paused, whose model failed, or whose owner is gone.
  *
  * Stored outcomes are used. No call is started twice unless its tool is `readOnly` or `idempotent`,
@@ -26,7 +35,7 @@ export interface Approval {
  *
  * Terminal `error` events: `turn.not_found` (unknown, expired, or another tenant's),
  * `turn.conflict` (ended, running elsewhere, or resumed by another owner at the same time),
- * `turn.cancelled`, `store.*`. After a conflict, read the turn with `followTurn`. A dead owner may
+ * `turn.cancelled`, `tool.no_result`, `store.*`. After a conflict, read the turn with `followTurn`. A dead owner may
  * have sent a last write, and its lease starts when that write arrives: try again when `followTurn`
  * reports `turn.interrupted`.
  *
@@ -34,10 +43,12 @@ export interface Approval {
  */
 export function resumeTurn(options: ResumeTurnOptions): Turn {
   checkOptions(options, RESUME_TURN_OPTIONS)
-  const { model, tools, store, tenant = '', requestId, toolBatchId, approvals } = options
+  const { model, tools, store, tenant = '', requestId, toolBatchId } = options
+  const { approvals, results } = options
   checkModel(model)
   checkBatch(toolBatchId)
   checkApprovals(approvals)
+  checkResults(results)
   const { signal } = options
   const turn = open({
     ...{ model, tools, requestId, store, tenant, signal, onTrace: tracer(options) },
@@ -47,7 +58,7 @@ export function resumeTurn(options: ResumeTurnOptions): Turn {
     ...modelOptions(model),
     ...{ requestId, tools: wire },
     keep: keepOptions(tenant),
-    resume: { kept, events, toolBatchId, approvals },
+    resume: { kept, events, toolBatchId, approvals, results },
   }))
   return turn
 }
@@ -138,6 +149,22 @@ function checkApprovals(approvals: unknown): void {
   if (Array.isArray(approvals) && approvals.every(fits)) return
   const what = 'expected a list of { signature, approved: true or false }'
   throw new TurnlockError('options.invalid', `\`approvals\`: ${what}`)
+}
+
+/** Throws for revisions that could not be read, or not be what was meant. */
+function checkResults(results: unknown): void {
+  if (results === undefined) return
+  const fits = (one: unknown) => {
+    if (!isObject(one) || typeof one['toolCallId'] !== 'string') return false
+    return one['drop'] === undefined
+      ? !['undefined', 'function', 'symbol'].includes(typeof one['result'])
+      : one['drop'] === true && !('result' in one)
+  }
+  if (!Array.isArray(results) || !results.every(fits)) {
+    const what = 'expected a list of { toolCallId, result } or { toolCallId, drop: true }'
+    throw new TurnlockError('options.invalid', `\`results\`: ${what}`)
+  }
+  stringify(results)
 }
 
 function open(host: ConstructorParameters<typeof RunningTurn>[0]): RunningTurn {

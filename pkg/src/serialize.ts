@@ -2,7 +2,9 @@
 
 /** The outcome of a tool, as sent to the core. */
 export type SettledInput =
-  { status: 'ok'; text: string; bytes: number } | { status: 'error'; code: string; message: string }
+  | { status: 'ok'; text: string; bytes: number }
+  | { status: 'error'; code: string; message: string }
+  | { status: 'unknown'; message: string }
 
 /** Extra characters beyond the limit, so that the core can choose where to cut. */
 const SLACK = 16
@@ -24,6 +26,19 @@ export function serialize(value: unknown, limit: number): SettledInput {
 /** The outcome of a tool that threw. */
 export function threw(error: unknown): SettledInput {
   return { status: 'error', code: 'tool.threw', message: describe(error) }
+}
+
+/** What a tool says of a call that may have run. */
+export function reconciled(answer: unknown, limit: number): SettledInput {
+  if (answer === undefined || answer === null) return { status: 'unknown', message: '' }
+  const { result, error } = answer as { result?: unknown; error?: unknown }
+  if (error !== undefined && error !== null) {
+    const { code, message } = error as { code?: unknown; message?: unknown }
+    const why = typeof message === 'string' ? message : describe(error)
+    return { status: 'error', code: typeof code === 'string' ? code : 'tool.threw', message: why }
+  }
+  if (result !== undefined) return serialize(result, limit)
+  return { status: 'unknown', message: '`reconcile` returned neither `result` nor `error`' }
 }
 
 /** Returns the message of an error. Works for any thrown value. */

@@ -29,6 +29,30 @@ export interface ToolContext {
   reportUsage(usage: Partial<Usage>): void
 }
 
+/** A call that may have run, as the events show it. */
+export interface PendingCall {
+  id: string
+  name: string
+  /** The arguments: those that the validator returned, if the signature is made of them. */
+  args: unknown
+  signature: string
+}
+
+/** The context in which a tool is asked what became of a call. */
+export interface ReconcileContext {
+  /** The key with which the call was started. */
+  idempotencyKey: string
+  /** Aborted when the answer is no longer needed. */
+  signal: AbortSignal
+}
+
+/** What became of a call; `undefined` if nobody knows. */
+export type ReconciledOutcome =
+  { result: unknown } | { error: string | { message: string; code?: string } } | undefined
+
+/** The answer of a `reconcile`. */
+export type Reconciled = ReconciledOutcome | Promise<ReconciledOutcome>
+
 /** The part of the Standard Schema interface (standardschema.dev) that is used here. */
 export interface StandardSchema<Output = unknown> {
   readonly '~standard': {
@@ -85,6 +109,7 @@ export interface Tool {
   readonly maxCalls?: number
   check(args: unknown): Checked | Promise<Checked>
   execute(args: unknown, context: ToolContext): unknown
+  reconcile?(call: PendingCall, context: ReconcileContext): Reconciled
 }
 
 /**
@@ -100,7 +125,10 @@ export function defineTool<const S extends JsonSchema | StandardSchema>(
     throw new TurnlockError('options.invalid', '`execute`: expected a function')
   }
   const { description, inputSchema, execute, action, needsApproval = false } = options
-  const { dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls } = options
+  const { dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls, reconcile } = options
+  if (reconcile !== undefined && typeof reconcile !== 'function') {
+    throw new TurnlockError('options.invalid', '`reconcile`: expected a function')
+  }
   const validate = isStandard(inputSchema) ? standard(inputSchema) : jsonSchema(inputSchema)
   const asks = (args: Args<S>) =>
     typeof needsApproval === 'function' ? Boolean(needsApproval(args)) : needsApproval
@@ -125,6 +153,7 @@ export function defineTool<const S extends JsonSchema | StandardSchema>(
       return checked instanceof Promise ? checked.then(finish) : finish(checked)
     },
     execute: (args, context) => execute(args as Args<S>, context),
+    ...(reconcile && { reconcile: (call, context) => reconcile(call, context) }),
   }
 }
 

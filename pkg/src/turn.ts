@@ -88,6 +88,9 @@ export function checkTurn(options: CoreOptions): void {
   if (policy?.pauseAfterTools && !keep) {
     throw wrong('policy.pauseAfterTools', 'a store: the turn is resumed from it')
   }
+  if (policy?.maxCost != null && !policy.price) {
+    throw wrong('policy.maxCost', '`policy.price` beside it')
+  }
   if (!isObject(body ?? {})) throw wrong('body', 'an object')
   if (!messages?.length) throw wrong('messages', 'at least one message')
   if (!requestId) throw wrong('requestId', 'a string that is not empty')
@@ -191,7 +194,11 @@ export class RunningTurn implements Turn {
         onFault: (error) => this.fail(error),
       },
       restored ? RESTORED : seemsPlain(options) ? PLAIN : ANY,
-      { ...options, secret: randomHex(32), trace: onTrace !== undefined },
+      {
+        ...options,
+        secret: randomHex(32),
+        ...(onTrace && { trace: true, startedAt: Date.now() }),
+      },
     )
     this.#driver = driver
     const onAbort = () => this.cancel(abortReason(signal))
@@ -283,13 +290,14 @@ export function wireTools(tools: Record<string, Tool> = {}): ToolSpec[] {
       )
     }
     const { description, inputSchema, readOnly, idempotent, dedupe, reuseMs } = tool
-    const { timeoutMs, maxResultBytes, maxCalls } = tool
+    const { timeoutMs, maxResultBytes, maxCalls, reconcile } = tool
     if (reuseMs !== undefined && !readOnly) {
       throw wrong(`tools[${index}].reuseMs`, 'a tool that is readOnly')
     }
     return {
       ...{ name, description, inputSchema, readOnly, idempotent, dedupe, reuseMs },
       ...{ timeoutMs, maxResultBytes, maxCalls, checks: true },
+      ...(reconcile && { reconciles: true }),
     }
   })
 }

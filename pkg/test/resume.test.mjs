@@ -349,3 +349,104 @@ test('a pause from elsewhere lands behind the tools, and a resume answers', asyn
   const misused = { model, messages, policy: { pauseAfterTools: true } }
   assert.throws(() => runTurn(misused), { code: 'options.invalid', message: /a store/ })
 })
+
+/** A turn that paused behind the result of its one call, and what resumes it. */
+async function looked(options = {}) {
+  const store = memoryStore()
+  const look = defineTool({
+    ...{ description: 'Looks', inputSchema: { type: 'object' }, readOnly: true },
+    execute: () => 'a secret',
+  })
+  const parts = { store, requestId: 'r', tools: { act: look } }
+  const policy = { pauseAfterTools: true, ...options }
+  assert.equal((await runTurn({ ...parts, model, messages, policy }).result).status, 'paused')
+  const resume = (more) => resumeTurn({ ...parts, model, ...more })
+  return { resume }
+}
+
+test('a result that is replaced is cut as one of the tool is, and traced', async () => {
+  const { resume } = await looked({ maxToolResultBytes: 20 })
+  const trace = []
+  const results = [{ toolCallId: 'c1', result: 'x'.repeat(50) }]
+  const { status, toolResults } = await resume({ results, onTrace: (one) => trace.push(one) })
+    .result
+  assert.equal(status, 'complete')
+  const [{ truncated, revised, result }] = toolResults
+  assert.deepEqual([truncated, revised], [true, true])
+  assert.match(result, /^x{19}…/)
+  const [told] = trace.filter(({ type }) => type === 'tool_result')
+  assert.deepEqual([told.revised, told.tool_call_id, told.truncated], [true, 'c1', true])
+})
+
+test('revisions that cannot be meant are refused before anything is read', async () => {
+  const { resume } = await looked()
+  for (const results of [
+    {},
+    [null],
+    ['c1'],
+    [{ result: 1 }],
+    [{ toolCallId: 1, result: 1 }],
+    [{ toolCallId: 'c1' }],
+    [{ toolCallId: 'c1', drop: false }],
+    [{ toolCallId: 'c1', drop: true, result: 1 }],
+    [{ toolCallId: 'c1', result: undefined }],
+    [{ toolCallId: 'c1', result: () => 1 }],
+    [{ toolCallId: 'c1', result: 1n }],
+  ]) {
+    const code =
+      typeof results[0]?.result === 'bigint' ? 'json.not_serializable' : 'options.invalid'
+    assert.throws(() => resume({ results }), { code }, String(results))
+  }
+  const { status, toolResults } = await resume({ results: [{ toolCallId: 'c1', drop: true }] })
+    .result
+  assert.deepEqual([status, toolResults[0].error.code], ['complete', 'tool.result_dropped'])
+})
+
+test('what a tool says of a call that may have run is recorded once', async () => {
+  const asked = []
+  for (const [answer, status, part] of [
+    [{ result: { id: 7 } }, 'ok', { id: 7 }],
+    [{ result: null }, 'ok', null],
+    [{ error: 'refused' }, 'error', 'refused'],
+    [{ error: { message: 'refused', code: 'pay.refused' } }, 'error', 'refused'],
+    [{ error: new Error('refused') }, 'error', 'refused'],
+    [{ result: 1n }, 'error', 'BigInt'],
+    [undefined, 'unknown', 'not known'],
+    [{}, 'unknown', 'neither `result` nor `error`'],
+    ['done', 'unknown', 'neither `result` nor `error`'],
+  ]) {
+    let now = 0
+    const store = memoryStore({ now: () => now })
+    let begun
+    const inside = new Promise((resolve) => (begun = resolve))
+    const tool = (own) => ({
+      act: defineTool({ description: 'Acts', inputSchema: { type: 'object' }, ...own }),
+    })
+    const parts = { model, requestId: 'r', store, projectId: 'apollo' }
+    const execute = (_, { idempotencyKey }) => (begun(idempotencyKey), new Promise(() => {}))
+    const first = runTurn({ ...parts, messages, tools: tool({ execute }), keep: { leaseMs: 300 } })
+    const key = await inside
+    now = 1_000_000
+    const reconcile = (call, { idempotencyKey, signal }) => {
+      asked.push(call)
+      assert.deepEqual([idempotencyKey, signal.aborted], [key, false])
+      return answer
+    }
+    const never = () => assert.fail('it ran again')
+    const tools = tool({ execute: never, reconcile })
+    const { toolResults } = await resumeTurn({ model, requestId: 'r', store, tools }).result
+    const [{ result, error, signature, ...rest }] = toolResults
+    assert.equal(rest.status, status)
+    if (error) assert.ok(error.message.includes(part), error.message)
+    else assert.deepEqual(result, part)
+    assert.deepEqual(asked.at(-1), { id: 'c1', name: 'act', args: {}, signature })
+    const after = []
+    for await (const event of followTurn({ requestId: 'r', store })) after.push(event)
+    const told = after.filter(({ type }) => type === 'tool_results')
+    assert.deepEqual([told.length, told[0].toolResults[0].status], [1, status])
+    first.cancel()
+  }
+  assert.equal(asked.length, 9)
+  const wrong = { description: '', inputSchema: {}, execute: () => 1, reconcile: true }
+  assert.throws(() => defineTool(wrong), { code: 'options.invalid', message: /reconcile/ })
+})

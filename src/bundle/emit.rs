@@ -5,7 +5,7 @@ use super::machine::Bundle;
 use super::options::Strategy;
 use super::protocol::Effect;
 use super::results::{BundleMeta, Encoding, ReplicateMeta, ReplicateStatus, SchemaName, Stopped};
-use super::usage::{Price, micro_dollars};
+use super::usage::{Price, cost, micro_dollars};
 use crate::json::write_string;
 
 impl Bundle {
@@ -118,7 +118,7 @@ impl Bundle {
             status,
             model: self.model_of(at).cloned(),
             usage: one.tokens.map(|_| one.all_tokens()),
-            cost: price.map(|price| micro_dollars(price.of(one.all_tokens()))),
+            cost: price.map(|price| micro_dollars(cost(price, one.all_tokens()))),
             duration_ms: end.saturating_sub(one.since),
         })
     }

@@ -8,7 +8,7 @@ use super::evidence::Evidence;
 use super::options::{BundleOptions, Stop};
 use super::protocol::{CancelReason, Effect, Input, Outcome};
 use super::results::{Quality, ReplicateStatus, Stopped};
-use super::usage::{Price, Tokens, micro_dollars};
+use super::usage::{Price, Tokens, cost, micro_dollars};
 use crate::error::Error;
 use crate::json::{Json, number_text};
 use crate::limits;
@@ -335,7 +335,7 @@ impl Bundle {
         let (mut sum, mut whole) = (0_u128, true);
         for (at, one) in self.replicates.iter().enumerate() {
             match self.price(at) {
-                Some(price) => sum = sum.saturating_add(price.of(one.all_tokens())),
+                Some(price) => sum = sum.saturating_add(cost(price, one.all_tokens())),
                 None => whole &= one.all_tokens().total == 0,
             }
         }

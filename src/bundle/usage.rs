@@ -1,7 +1,8 @@
 //! Tokens and cost of replicates (§2.11), as integers. Costs are rounded once, at the end.
 
 use crate::json::Json;
-use crate::json::table::{options, record};
+use crate::json::table::record;
+pub use crate::stream::Price;
 
 record! {
     /// Tokens of replicates.
@@ -67,34 +68,9 @@ impl Tokens {
     }
 }
 
-options! {
-    /// Prices in micro-dollars per million tokens.
-    pub struct Price as "Price" {
-        /// Price of the prompt.
-        input "input": u64 | required;
-        /// Price of prompt tokens read from the provider's cache. Default: `input`.
-        cached_input "cached_input?": Option<u64>;
-        /// Price of the answer.
-        output "output": u64 | required;
-    }
-}
-
-impl Copy for Price {}
-
-impl Price {
-    /// Returns the prices of a prompt and its answer.
-    #[must_use]
-    pub fn new(input: u64, output: u64) -> Self {
-        Self::blank().input(input).output(output)
-    }
-
-    /// The cost in millionths of a micro-dollar, so that sums are exact.
-    pub(super) fn of(self, tokens: Tokens) -> u128 {
-        let times = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
-        times(tokens.input.saturating_sub(tokens.cached), self.input)
-            .saturating_add(times(tokens.cached, self.cached_input.unwrap_or(self.input)))
-            .saturating_add(times(tokens.output, self.output))
-    }
+/// The cost of these tokens in millionths of a micro-dollar, so that sums are exact.
+pub(super) fn cost(price: Price, tokens: Tokens) -> u128 {
+    price.of((tokens.input, tokens.cached, tokens.output))
 }
 
 /// Rounds to micro-dollars, with halves rounded up.

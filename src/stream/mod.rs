@@ -35,6 +35,7 @@ mod classify;
 mod decoder;
 mod delta;
 mod events;
+mod price;
 mod sse;
 mod template;
 
@@ -44,4 +45,5 @@ pub(crate) use events::{AnyEvents, Events};
 pub use assemble::{Call, Reasoning, Response};
 pub use decoder::Decoder;
 pub use delta::{Delta, ErrorClass, FinishReason, StreamError, TokenUsage, Usage};
+pub use price::Price;
 pub use sse::{EventTooLarge, SseDecoder, SseEvent};

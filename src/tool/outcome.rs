@@ -6,7 +6,8 @@ use crate::json::{Json, Reader};
 names! {
     /// How a call ended.
     pub enum Status as "ToolStatus", "a status of a call" {
-        /// Unified mode: the call was refused. Its result is a notice for the model.
+        /// Unified mode: the call was refused; its result is a notice for the model. In any mode: the
+        /// result was dropped by whoever resumed the turn (`tool.result_dropped`).
         Blocked "blocked",
         /// The turn ended before the tool settled.
         Cancelled "cancelled",
@@ -46,6 +47,8 @@ record! {
         error "error?": Option<ToolError>;
         /// Whether the result was cut to its limit. A cut result ends with a mark.
         truncated "truncated": bool;
+        /// Whether whoever resumed the turn replaced or dropped the result.
+        revised "revised?": bool;
     }
 }
 
@@ -61,21 +64,28 @@ impl Outcome {
         } else {
             (read(text), false)
         };
-        Self { status: Status::Ok, result: Some(result), error: None, truncated }
+        Self { status: Status::Ok, result: Some(result), error: None, truncated, revised: false }
     }
 
     /// Makes the outcome of a call without a result.
     #[must_use]
     pub fn failed(status: Status, code: &str, message: impl Into<String>) -> Self {
         let error = ToolError { code: code.to_owned(), message: message.into() };
-        Self { status, result: None, error: Some(error), truncated: false }
+        Self { status, result: None, error: Some(error), truncated: false, revised: false }
+    }
+
+    /// The outcome of a call whose result the model must not see.
+    #[must_use]
+    pub(crate) fn dropped() -> Self {
+        let message = "the result was removed before the model could read it";
+        Self { revised: true, ..Self::failed(Status::Blocked, "tool.result_dropped", message) }
     }
 
     /// Makes the outcome of a call whose result is a text for the model.
     #[must_use]
     pub fn told(status: Status, text: impl Into<String>) -> Self {
         let result = Some(Json::String(text.into().into()));
-        Self { status, result, error: None, truncated: false }
+        Self { status, result, error: None, truncated: false, revised: false }
     }
 
     /// Returns the members of an outcome in events and records: `status, result?, error?,
@@ -100,6 +110,7 @@ impl Outcome {
             result: json.get("result").cloned().map(Json::into_owned),
             error: json.get("error").and_then(error),
             truncated: json.get("truncated")?.as_bool()?,
+            revised: json.get("revised").and_then(Json::as_bool).unwrap_or(false),
         })
     }
 

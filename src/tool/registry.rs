@@ -53,6 +53,9 @@ options! {
         /// Milliseconds for which other turns of the tenant may use an outcome, for read-only tools
         /// only. Default: never.
         reuse_ms "reuseMs": Option<u64>, whole 1..=u64::MAX;
+        /// Whether the host can find out what became of a call that may have run. It is asked
+        /// before the outcome of such a call is `unknown`.
+        reconciles "reconciles": bool = false;
     }
 }
 

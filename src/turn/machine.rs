@@ -30,12 +30,13 @@
 //! [wrapper](super::durable) of turns with a store, which also takes `Stored` and `Verify`.
 //! `tests/transitions` walks this table cell by cell.
 
-use super::event::{EventKind, PhaseName};
+use super::event::{EventKind, PhaseName, ResultView};
 use super::options::TurnOptions;
 use super::phase::Step;
 use super::progress::{End, Point};
 use super::protocol::{Effect, Input};
 use super::record::{Calling, Record, compose};
+use super::result::TurnStatus;
 use crate::error::{Error, Failure};
 use crate::inference::{self, Heard, Inference};
 use crate::next::Next;
@@ -73,6 +74,8 @@ pub(super) struct Entry {
     pub(super) calling: Option<Box<Calling>>,
     /// What the user has decided on calls that wait, by signature.
     pub(super) approvals: Vec<(String, bool)>,
+    /// The results that take the place of earlier ones.
+    pub(super) revised: Vec<ResultView>,
 }
 
 impl Machine {
@@ -254,8 +257,9 @@ impl Machine {
 
     /// Starts a restored turn.
     pub(super) fn resume(&mut self, entry: Entry) {
-        let Entry { at, calling, approvals } = entry;
+        let Entry { at, calling, approvals, revised } = entry;
         self.record.start();
+        revised.into_iter().for_each(|view| self.record.show_revised(view));
         if at.is_ok() && at != Ok(Point::Action) {
             self.record.phase_resumed(at == Ok(Point::Ask));
         }
@@ -320,8 +324,8 @@ impl Machine {
     /// of the last event that was shown; `unseen`, the bytes of text after it. Returns the effects
     /// that stop the request and the tools.
     pub(super) fn lose(&mut self, end: End, seq: u64, unseen: usize) -> Vec<Effect> {
-        self.abort();
-        let stopped = self.record.drain().into_iter().filter(Effect::is_stop).collect();
+        self.abort(end.status());
+        let stopped = self.record.drain().into_iter().filter(Effect::is_kept).collect();
         self.record.retract(seq, unseen);
         self.finish(end);
         stopped
@@ -389,14 +393,14 @@ impl Machine {
     fn broke(&mut self, failure: Failure) {
         let State::Calling(calling, reading) = &mut self.state else { return self.fail(failure) };
         let Some(inference) = reading.take() else { return };
-        self.record.response_done(inference.response(), true);
+        self.record.response_done(inference.response(), true, TurnStatus::Failed);
         calling.stop_reading(inference.response(), Some(failure));
         self.go_on();
     }
 
     /// Goes on after a response. `cut`: it was not read to its end.
     fn responded(&mut self, response: Response, cut: bool) {
-        self.record.response_done(&response, cut);
+        self.record.response_done(&response, cut, TurnStatus::Complete);
         if let State::Calling(_, reading) = &mut self.state {
             *reading = None;
         } else if response.calls.is_empty() {
@@ -422,7 +426,7 @@ impl Machine {
             if inference.stop() {
                 self.record.push(Effect::Abort { inference: inference.number() });
             }
-            self.record.response_done(inference.response(), true);
+            self.record.response_done(inference.response(), true, TurnStatus::Complete);
             calling.stop_reading(inference.response(), None);
             *reading = None;
             calling.judge(&mut self.record);
@@ -473,12 +477,12 @@ impl Machine {
         match step {
             Step::Ask => self.ask(),
             Step::Act => {
-                self.record.phase_ended();
+                self.record.phase_ended(TurnStatus::Complete);
                 self.record.begin_phase(PhaseName::Action);
                 self.ask();
             }
             Step::Cycle => {
-                self.record.phase_ended();
+                self.record.phase_ended(TurnStatus::Complete);
                 self.record.begin_cycle();
                 self.ask();
             }
@@ -493,14 +497,14 @@ impl Machine {
     }
 
     fn complete(&mut self, composed: bool) {
-        self.record.phase_ended();
+        self.record.phase_ended(TurnStatus::Complete);
         self.record.emit_complete(composed);
         self.finish(End::Complete);
     }
 
     /// Ends this turn as paused. A resumed turn continues at `point`.
     fn pause(&mut self, point: Point, approvals: Vec<CallView>) {
-        self.record.phase_ended();
+        self.record.phase_ended(TurnStatus::Paused);
         self.record.emit_paused(approvals);
         self.finish(End::Paused(point));
     }
@@ -511,12 +515,12 @@ impl Machine {
 
     /// Ends the turn, whatever is in flight.
     fn stop(&mut self, end: End) {
-        self.abort();
+        self.abort(end.status());
         self.finish(end);
     }
 
     /// Aborts the request in flight, and cancels the calls that have not settled.
-    fn abort(&mut self) {
+    fn abort(&mut self, status: TurnStatus) {
         match &mut self.state {
             State::Asking(inference) => {
                 if inference.stop() {
@@ -525,11 +529,13 @@ impl Machine {
                 if inference.is_heard() {
                     self.record.count_usage(inference.response(), true);
                 }
+                self.record.trace_llm_call(inference.response(), status);
             }
             State::Calling(calling, reading) => {
                 if let Some(inference) = reading {
                     self.record.push(Effect::Abort { inference: inference.number() });
                     self.record.count_usage(inference.response(), true);
+                    self.record.trace_llm_call(inference.response(), status);
                 }
                 calling.cancel(&mut self.record);
             }

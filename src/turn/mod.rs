@@ -103,7 +103,7 @@ pub use event::{Event, EventKind, PhaseName, ResultView, ResumePoint};
 pub use options::{Keep, Mode, TurnOptions};
 pub use policy::{Freeze, Policy, ResultsAs, Stagnation};
 pub use protocol::{CancelReason, Effect, Input};
-pub use restore::{Approval, RestoreOptions, Resume};
+pub use restore::{Approval, RestoreOptions, Resume, Revision};
 pub use result::{MessageCall, TurnMessage, TurnResult, TurnStatus};
 pub use trace::{TraceEvent, TraceEventKind, TracePlace, TracedCall};
 

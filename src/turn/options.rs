@@ -109,6 +109,8 @@ options! {
         max_retries "maxRetries": u32 = 2, whole 0..=10;
         /// Whether the turn emits trace events.
         trace "trace": bool = false;
+        /// Milliseconds since 1970 at the start, for trace events.
+        started_at "startedAt": u64 = 0, whole 0..=1 << 53;
         /// With a store: what is stored, and for how long.
         keep "keep": Option<Keep>;
     }
@@ -162,6 +164,9 @@ impl TurnOptions {
         }
         if self.request_id.is_empty() {
             return Err(Error::option("requestId", "a string that is not empty"));
+        }
+        if !resumed && self.policy.max_cost.is_some() && self.policy.price.is_none() {
+            return Err(Error::option("policy.maxCost", "`policy.price` beside it"));
         }
         if !resumed && self.policy.pause_after_tools && self.keep.is_none() {
             return Err(Error::option(

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::json::Json;
 use crate::json::table::{At, Read, names, options};
 use crate::limits;
+use crate::stream::{Price, TokenUsage, Usage};
 
 names! {
     /// When the tool phase stops reading a response.
@@ -78,6 +79,11 @@ options! {
         /// Tokens of the turn, as the provider reports them, after which the tool phase makes no
         /// further inference: the answer is asked for. Default: no limit.
         max_tokens "maxTokens": Option<u64>, whole 1..=u64::MAX;
+        /// Micro-dollars of the turn, by the tokens that the provider reports and `price`, after
+        /// which the tool phase makes no further inference, as for `maxTokens`. Default: no limit.
+        max_cost "maxCost": Option<u64>, whole 1..=u64::MAX;
+        /// What the model's tokens cost, for `maxCost`.
+        price "price": Option<Price>;
         /// Unified mode: maximum inferences in one turn.
         max_steps "maxSteps": u32 = 5, whole 1..=1000;
         /// The form of tool results in requests.
@@ -92,6 +98,17 @@ impl Default for Policy {
 }
 
 impl Policy {
+    /// Whether these tokens are as many, or cost as much, as the turn may spend.
+    pub(super) fn is_spent(&self, usage: Usage) -> bool {
+        let tokens = TokenUsage::from(usage).total_tokens;
+        let counts = [usage.input_tokens, usage.cached_input_tokens, usage.output_tokens];
+        let [input, cached, output] = counts.map(Option::unwrap_or_default);
+        let cost = self.price.map(|price| price.of((input, cached, output)));
+        let most = self.max_cost.map(|most| u128::from(most) * 1_000_000);
+        self.max_tokens.is_some_and(|most| tokens >= most)
+            || cost.zip(most).is_some_and(|(cost, most)| cost >= most)
+    }
+
     /// Reads the policy from a host's JSON. Fields that are missing or null have their default.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use crate::json::Json;
 use crate::provider::Request;
 use crate::store::{Answer, Commit};
 use crate::stream::{Delta, Usage};
-use crate::tool::{Settled, Verdict};
+use crate::tool::{CallView, Settled, Verdict};
 
 /// Something that happened. The host reports each input when it happens. Late and repeated inputs
 /// are ignored.
@@ -223,6 +223,18 @@ pub enum Effect<R = TurnResult, T = TraceEvent> {
         /// (`tool.invalid_arguments`) if other arguments come of it.
         signed: Option<Json<'static>>,
     },
+    /// Find out what became of a call that may have run, instead of running it: its owner is gone,
+    /// and its tool may not run twice. The host answers with [`Input::ToolSettled`].
+    Reconcile {
+        /// The call.
+        call: u32,
+        /// Its id, name, arguments and signature, as in events.
+        about: CallView,
+        /// The key with which it was started.
+        idempotency_key: String,
+        /// Limit of the result in bytes. The host need not report more.
+        max_result_bytes: u64,
+    },
     /// Cancel a tool whose result is no longer needed.
     CancelTool {
         /// The call.
@@ -263,9 +275,10 @@ impl CancelReason {
 }
 
 impl<R, T> Effect<R, T> {
-    /// Whether the effect stops a request or a tool.
-    pub(super) fn is_stop(&self) -> bool {
-        matches!(self, Self::Abort { .. } | Self::CancelTool { .. })
+    /// Whether the effect is performed even if the turn has another owner: it stops a request or a
+    /// tool, or is a trace event.
+    pub(super) fn is_kept(&self) -> bool {
+        matches!(self, Self::Abort { .. } | Self::CancelTool { .. } | Self::Trace(_))
     }
 
     /// Converts the result and the trace events.
@@ -302,6 +315,9 @@ impl<R, T> Effect<R, T> {
                 args,
                 signed,
             },
+            Self::Reconcile { call, about, idempotency_key, max_result_bytes } => {
+                Effect::Reconcile { call, about, idempotency_key, max_result_bytes }
+            }
             Self::CancelTool { call, reason } => Effect::CancelTool { call, reason },
             Self::Emit(event) => Effect::Emit(event),
             Self::Trace(event) => Effect::Trace(trace(event)),

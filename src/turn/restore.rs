@@ -32,6 +32,8 @@ options! {
         max_retries "maxRetries": u32 = 2, whole 0..=10;
         /// Whether the turn emits trace events.
         trace "trace": bool = false;
+        /// Milliseconds since 1970 at the start, for trace events.
+        started_at "startedAt": u64 = 0, whole 0..=1 << 53;
         /// The new owner and the tenant. How much is stored was said when the turn began.
         keep "keep": Keep | required = Keep::blank();
         /// What is stored of the turn, and what is to be done with it.
@@ -51,6 +53,8 @@ options! {
         tool_batch_id "toolBatchId": Option<u64>;
         /// Decisions on calls that wait. Those that are not named go on waiting.
         approvals "approvals": Vec<Approval>;
+        /// Results of the turn that are to be replaced or dropped.
+        results "results": Vec<Revision>;
         /// Cancels the turn, for this reason, instead of resuming it.
         cancel "cancel": Option<String>;
     }
@@ -63,6 +67,35 @@ options! {
         signature "signature": String | required;
         /// Whether the call may run.
         approved "approved": bool | required;
+    }
+}
+
+options! {
+    /// What takes the place of a result of the turn. Only a result that a tool of this turn gave can
+    /// be revised; of calls with the same id, that of the last batch.
+    pub struct Revision as "RevisedResult" {
+        /// The provider's id of the call, from the event `tool_results`.
+        tool_call_id "toolCallId": String | required;
+        /// The new result, cut to `policy.maxToolResultBytes`.
+        result "result": Json<'static> = Json::Null;
+        /// Removes the result: the model is told that there was one.
+        drop "drop": bool = false;
+    }
+}
+
+impl Eq for Revision {}
+
+impl Revision {
+    /// Replaces a result.
+    #[must_use]
+    pub fn replaced(tool_call_id: impl Into<String>, result: Json<'static>) -> Self {
+        Self { tool_call_id: tool_call_id.into(), result, drop: false }
+    }
+
+    /// Removes a result.
+    #[must_use]
+    pub fn dropped(tool_call_id: impl Into<String>) -> Self {
+        Self { tool_call_id: tool_call_id.into(), result: Json::Null, drop: true }
     }
 }
 
@@ -126,6 +159,7 @@ impl RestoreOptions {
         turn.secret = self.secret.clone();
         turn.max_retries = self.max_retries;
         turn.trace = self.trace;
+        turn.started_at = self.started_at;
         turn.keep = Some(keep);
         Ok((turn, known))
     }

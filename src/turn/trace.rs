@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::event::PhaseName;
+use super::result::TurnStatus;
 use crate::json::table::{cases, envelope, record};
 use crate::stream::{FinishReason, TokenUsage};
-use crate::tool::Status;
+use crate::tool::{Refusal, Status};
 
 envelope! {
     /// A trace event of a turn: names and numbers, never texts, arguments or results.
@@ -16,8 +17,10 @@ envelope! {
         project_id "projectId": Option<Arc<str>>;
         /// The id of the conversation, if the host set one.
         conversation_id "conversationId?": Option<Arc<str>>;
-        /// Milliseconds since the turn began.
+        /// Milliseconds since the turn began, or was resumed.
         at_ms "atMs": u64;
+        /// Milliseconds since 1970: `startedAt` plus `at_ms`.
+        at "at": u64;
         /// Where in the turn it happened.
         details "details": TracePlace;
     }
@@ -58,18 +61,32 @@ cases! {
             replayed "replayed": bool,
             /// Whether the result was cut to its limit.
             truncated "truncated": bool,
+            /// Whether whoever resumed the turn replaced or dropped the result.
+            revised "revised?": bool,
         }
         /// A call with the signature of an earlier one.
         DuplicateToolCall "duplicate_tool_call" {
             /// The call.
             call "": TracedCall,
         }
+        /// A call is not executed.
+        ToolRefused "tool_refused" {
+            /// The call.
+            call "": TracedCall,
+            /// The reason.
+            reason "reason": Refusal,
+        }
         /// A phase begins.
         PhaseStart "orchestration_phase_start" {}
         /// A phase ends.
-        PhaseEnd "orchestration_phase_end" {}
-        /// A response of the model was read, or is not read further.
+        PhaseEnd "orchestration_phase_end" {
+            /// `complete`, or how the turn ended within the phase.
+            status "status": TurnStatus,
+        }
+        /// A response of the model was read, or is not read further; or there is none.
         LlmCall "llm_call" {
+            /// `complete`, or how the turn ended before the response did.
+            status "status": TurnStatus,
             /// The number of the inference, from 1.
             inference "inference": u32,
             /// The id of the turn's instruction in the request, if there was one.

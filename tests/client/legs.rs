@@ -6,18 +6,23 @@ use std::sync::Arc;
 use futures::StreamExt;
 use futures::future::{Either, select};
 use serde_json::{Value, json};
+use turnlock::json::Json;
 use turnlock::store::{Answer, Commit, Kept};
 use turnlock_client::store::{
     EventGroup, MemoryStore, MemoryStoreOptions, Recalled, Store, StoreError,
 };
 use turnlock_client::{
-    Approval, BoxFuture, Model, ResumeOptions, cancel_turn, resume_turn, run_turn,
+    Approval, BoxFuture, Model, ResumeOptions, Revision, cancel_turn, resume_turn, run_turn,
 };
 
 use crate::lines::{Group, Reduction};
 use crate::platform::{self, Seen, sleep};
 use crate::site;
 use crate::turns::{Dead, Executed, TERMINAL, given, intervene, met, tools};
+
+fn parsed(value: &Value) -> Json<'static> {
+    Json::parse_str(&value.to_string()).unwrap().into_owned()
+}
 
 /// What the legs have in common.
 struct Legs<'a> {
@@ -84,7 +89,14 @@ impl Legs<'_> {
                 Approval::new(self.waits.get(id).cloned().unwrap_or_default(), approved == true)
             };
             let approvals = leg["resume"]["approvals"].as_object().into_iter().flatten();
-            resume_turn(options.approvals(approvals.map(approval)))
+            let results = leg["resume"]["results"].as_array().into_iter().flatten().map(|one| {
+                let id = one["toolCallId"].as_str().unwrap();
+                match one.get("result") {
+                    Some(new) => Revision::replaced(id, parsed(new)),
+                    None => Revision::dropped(id),
+                }
+            });
+            resume_turn(options.approvals(approvals.map(approval)).results(results))
         };
         let mut turn = turn.map_err(|error| error.to_string())?;
         let control = turn.control();

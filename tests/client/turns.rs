@@ -10,7 +10,7 @@ use turnlock::message::Strategy;
 use turnlock::stream::Usage;
 use turnlock::tool::Dedupe;
 use turnlock::turn::{Mode, Policy};
-use turnlock_client::{Control, Model, Tool, TurnOptions, TurnResult, run_turn};
+use turnlock_client::{Control, Model, Reconciled, Tool, TurnOptions, TurnResult, run_turn};
 
 use crate::lines::{Group, Reduction, canonical};
 use crate::platform::{Seen, test};
@@ -178,7 +178,8 @@ fn tool_of(name: &str, table: &Value, executed: Executed, dead: Dead) -> Tool {
 
 fn rust_tool(name: &str, schema: Value, table: Value, executed: Executed, dead: Dead) -> Tool {
     let said = name.to_owned();
-    Tool::new(name, name, schema, move |args: Value, context| {
+    let reconciles = table["reconciles"].clone();
+    let tool = Tool::new(name, name, schema, move |args: Value, context| {
         executed.lock().push(format!("{said} {}", canonical(&args)));
         if let Some(usage) = table["spends"].as_object() {
             let tokens = |name: &str| usage.get(name).and_then(Value::as_u64);
@@ -207,6 +208,27 @@ fn rust_tool(name: &str, schema: Value, table: Value, executed: Executed, dead: 
                 return Ok(json!(text["repeat"].as_str().unwrap().repeat(times)));
             }
             Ok(table["returns"].clone())
+        }
+    });
+    if reconciles.is_null() {
+        return tool;
+    }
+    let said = name.to_owned();
+    tool.reconcile(move |call, key| {
+        assert!(call.name == said && key.len() == 64, "a call to reconcile");
+        let answer = reconciles.clone();
+        async move {
+            if answer == "hangs" {
+                futures::future::pending::<()>().await;
+            }
+            if let Some(why) = answer["throws"].as_str() {
+                return Err(why.to_owned());
+            }
+            Ok(match (answer.get("result"), answer["error"].as_str()) {
+                (Some(result), _) => Reconciled::Returned(result.clone()),
+                (None, Some(error)) => Reconciled::Failed(error.to_owned()),
+                (None, None) => Reconciled::Unknown,
+            })
         }
     })
 }

@@ -24,11 +24,10 @@ const SNAPSHOT = 'turn/durable/snapshot.rs'
 export const bugs = [
   bug(
     'a call without outcome runs again',
-    ...[OUTCOMES, 'if call.may_run_again && tool.is_some_and(ToolSpec::may_run_again) {'],
+    ...[OUTCOMES, 'let may_run = call.may_run_again && tool.is_some_and(ToolSpec::may_run_again);'],
     (name) =>
-      `if (call.may_run_again && tool.is_some_and(ToolSpec::may_run_again))
-                || (tool.is_some() && ${planted(name)})
-            {`,
+      `let may_run = (call.may_run_again && tool.is_some_and(ToolSpec::may_run_again))
+                || (tool.is_some() && ${planted(name)});`,
   ),
   bug(
     'a denied call runs',

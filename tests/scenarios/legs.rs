@@ -114,6 +114,7 @@ impl Legs<'_> {
             };
             let approvals = wish["approvals"].as_object().into_iter().flatten().map(approval);
             all["resume"]["approvals"] = approvals.collect();
+            all["resume"]["results"] = wish["results"].clone();
         }
         (all, key)
     }

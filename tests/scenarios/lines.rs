@@ -80,6 +80,9 @@ impl Reduction<'_> {
         if result["replayed"] == true {
             line += " replayed";
         }
+        if result["revised"] == true {
+            line += " revised";
+        }
         if truncated {
             line += " truncated";
         }

@@ -42,6 +42,16 @@ function toolOf({ defineTool, canonicalize }, conversationId, name, tool, execut
     ...(tool.reuseMs && { reuseMs: tool.reuseMs }),
     ...(tool.needsApproval && { needsApproval: true }),
     ...(tool.action && { action: (args) => String(args[tool.action]) }),
+    ...(tool.reconciles && {
+      reconcile({ name: asked, args }, { idempotencyKey, signal }) {
+        assert(asked === name && /^[0-9a-f]{64}$/.test(idempotencyKey), 'a call to reconcile')
+        assert(executed.includes(`${name} ${canonicalize(JSON.stringify(args))}`), 'its arguments')
+        if (tool.reconciles === 'hangs') return late(signal)
+        if (tool.reconciles.throws) throw new Error(tool.reconciles.throws)
+        const { result, error } = tool.reconciles
+        return result === undefined && error === undefined ? undefined : tool.reconciles
+      },
+    }),
     execute(args, { signal, reportUsage, conversationId: told }) {
       assert(told === conversationId, 'conversationId of the context')
       executed.push(`${name} ${canonicalize(JSON.stringify(args))}`)
@@ -107,6 +117,7 @@ class Reduction {
     }
     if (result.error) line += ` !${result.error.code}`
     if (result.replayed) line += ' replayed'
+    if (result.revised) line += ' revised'
     if (result.truncated) line += ' truncated'
     return line
   }
@@ -433,10 +444,10 @@ async function playLegs({ turnlock, model, asked }, scenario) {
       const approvals = Object.entries(leg.resume?.approvals ?? {}).map(([id, approved]) => ({
         ...{ signature: waits.get(id), approved },
       }))
-      const { toolBatchId } = leg.resume ?? {}
+      const { toolBatchId, results } = leg.resume ?? {}
       const turn = leg.run
         ? turnlock.runTurn({ model, tools, ...given(scenario), ...own })
-        : turnlock.resumeTurn({ model, tools, ...own, toolBatchId, approvals })
+        : turnlock.resumeTurn({ model, tools, ...own, toolBatchId, approvals, results })
       const [events, counts] = [[], {}]
       const reader = turn[Symbol.asyncIterator]()
       for (;;) {

@@ -157,6 +157,40 @@ pub fn random_scenario(random: &mut Random) -> Value {
     })
 }
 
+/// The trace is whole: phases and inferences that start also end, once, and every refusal is in it.
+pub fn traced(sim: &Sim<'_>) -> Result<(), String> {
+    let count = |kind: &str| sim.traces.iter().filter(|event| event["type"] == kind).count();
+    let of = |kind: &str, list: &str, id: &str| -> BTreeSet<String> {
+        let events = sim.events.iter().filter(|event| event["type"] == kind);
+        let listed = events.flat_map(|event| event[list].as_array().unwrap().clone());
+        listed.map(|one| one[id].as_str().unwrap().to_owned()).collect()
+    };
+    let phases = (count("orchestration_phase_start"), count("orchestration_phase_end"));
+    if phases.0 != phases.1 {
+        return Err(format!("{phases:?} phases begin and end: {:?}", sim.traces));
+    }
+    // A request that was not sent yet when its turn was lost has begun all the same.
+    if count("llm_call") < sim.inferences.len() {
+        return Err(format!("{:?} were asked: {:?}", sim.inferences, sim.traces));
+    }
+    let refused = sim
+        .traces
+        .iter()
+        .filter(|event| event["type"] == "tool_refused" || event["type"] == "duplicate_tool_call");
+    let refused: BTreeSet<_> =
+        refused.map(|event| event["signature"].as_str().unwrap().to_owned()).collect();
+    let told = of("refused", "toolCalls", "signature");
+    if !told.is_subset(&refused) {
+        return Err(format!("{told:?} were refused, and traced {refused:?}"));
+    }
+    let ends = |kind: &str| sim.traces.iter().rfind(|event| event["type"] == kind);
+    let status = &sim.result.as_ref().unwrap()["status"];
+    match ends("orchestration_phase_end") {
+        Some(last) if last["status"] != *status => Err(format!("{status}, and traced {last}")),
+        _ => Ok(()),
+    }
+}
+
 /// What the turn adds to the history, and a next question behind it, need no repair in any dialect.
 pub fn continues(scenario: &Value, result: &Value) -> Result<(), String> {
     let repairs = |history: &[Value], dialect| {
@@ -223,6 +257,7 @@ pub fn rules(sim: &Sim<'_>) {
     told_one_by_one(sim);
     assert_eq!(distinct.len(), calls.len(), "two outcomes under one key");
     continues(sim.scenario, result).unwrap();
+    traced(sim).unwrap();
     // What was shown is what the result holds.
     let said = |event: &Value| {
         event["chunk"].as_str().filter(|_| event["type"] == "text").map(str::to_owned)

@@ -1,6 +1,6 @@
 //! A simulated host: plays a scenario's model and tools, with a clock of its own.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::{Value, json};
 use turnlock::Next;
@@ -8,7 +8,7 @@ use turnlock::json::Json;
 use turnlock::store::{Answer, Commit};
 use turnlock::stream::Usage;
 use turnlock::turn::shell::Unkept;
-use turnlock::turn::{Effect, Input, RestoreOptions, Turn, TurnOptions, Verdict};
+use turnlock::turn::{Effect, Input, RestoreOptions, Settled, Turn, TurnOptions, Verdict};
 
 use crate::common::Random;
 use crate::common::facts::{self, accepted, cut, late, misfit, response, settled};
@@ -34,6 +34,9 @@ pub struct Sim<'a> {
     pub urgent: VecDeque<Input>,
     pub requests: Vec<Value>,
     pub events: Vec<Value>,
+    pub traces: Vec<Value>,
+    /// The inferences that were asked for.
+    pub inferences: BTreeSet<u32>,
     pub executed: Vec<String>,
     pub open_tools: BTreeMap<u32, ()>,
     pub checked_actions: BTreeMap<u32, String>,
@@ -65,6 +68,7 @@ pub fn options(scenario: &Value, dialect: &str) -> Value {
                     "readOnly": tool["readOnly"], "idempotent": tool["idempotent"],
                     "dedupe": tool["dedupe"], "timeoutMs": tool["timeoutMs"],
                     "maxResultBytes": tool["maxResultBytes"], "reuseMs": tool["reuseMs"], "maxCalls": tool["maxCalls"],
+                    "reconciles": tool["reconciles"].is_object() || tool["reconciles"].is_string(),
                     "checks": true })
         })
         .collect();
@@ -133,6 +137,8 @@ impl<'a> Sim<'a> {
             urgent: VecDeque::new(),
             requests: Vec::new(),
             events: Vec::new(),
+            traces: Vec::new(),
+            inferences: BTreeSet::new(),
             executed: Vec::new(),
             open_tools: BTreeMap::new(),
             checked_actions: BTreeMap::new(),
@@ -220,6 +226,7 @@ impl<'a> Sim<'a> {
     pub fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::Fetch { inference, attempt, request } => {
+                self.inferences.insert(inference);
                 self.fetch(inference, attempt, &request.body)
             }
             Effect::Abort { inference } => {
@@ -230,6 +237,7 @@ impl<'a> Sim<'a> {
             Effect::RunTool { call, name, args, signed, .. } => {
                 self.run_tool(call, &name, signed.as_ref().unwrap_or(&args));
             }
+            Effect::Reconcile { call, about, .. } => self.reconcile(call, &about.name),
             Effect::CancelTool { call, .. } => {
                 assert!(self.open_tools.remove(&call).is_some(), "a tool that is not running");
                 self.lanes.push(VecDeque::from([late(call)]));
@@ -259,6 +267,7 @@ impl<'a> Sim<'a> {
             Effect::Trace(event) => {
                 let request = &event.request_id;
                 assert!(self.options.contains(&format!("\"requestId\":\"{request}\"")));
+                self.traces.push(serde_json::from_str(&event.to_json().to_text()).unwrap());
             }
             Effect::Done { result } => {
                 self.result = Some(serde_json::from_str(&result.to_json().to_text()).unwrap());
@@ -320,6 +329,25 @@ impl<'a> Sim<'a> {
         });
         let settled = Input::ToolSettled { call, settled };
         self.lanes.push(spent.into_iter().chain([settled]).collect());
+    }
+
+    /// Says what became of a call that may have run.
+    fn reconcile(&mut self, call: u32, name: &str) {
+        self.open_tools.insert(call, ());
+        let answer = &self.scenario["tools"][name]["reconciles"];
+        if answer == "hangs" {
+            return;
+        }
+        let settled = if let Some(result) = answer.get("result") {
+            let text = result.to_string();
+            Settled::Ok { bytes: text.len() as u64, text }
+        } else if let Some(message) = answer["error"].as_str() {
+            Settled::Error { code: "tool.threw".to_owned(), message: message.to_owned() }
+        } else {
+            let why = answer["throws"].as_str().unwrap_or_default().to_owned();
+            Settled::Unknown { why }
+        };
+        self.lanes.push(VecDeque::from([Input::ToolSettled { call, settled }]));
     }
 
     pub fn event(&mut self, event: &turnlock::turn::Event) {

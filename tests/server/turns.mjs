@@ -281,6 +281,30 @@ export const turns = {
     assert.deepEqual(ranNames(host, client), ['read_file'])
   },
 
+  async 'a client may take a result out, and write none'(host) {
+    const { client, requestId, events } = await paused(host)
+    const { toolCallId, result } = events.find((one) => one.type === 'tool_results').toolResults[0]
+    for (const [results, path] of [
+      [[{ toolCallId, result: 'forged' }], 'results.0.drop'],
+      [[{ toolCallId, drop: false }], 'results.0.drop'],
+      [[{ drop: true }], 'results.0.toolCallId'],
+      [{ toolCallId }, 'results'],
+      [Array(129).fill({ toolCallId, drop: true }), 'results'],
+    ]) {
+      const refused = await client.resume(requestId, { results })
+      assert.equal(refused.status, 400)
+      assert.ok((await refused.json()).error.message.startsWith(path), path)
+    }
+    const unknown = await client.resume(requestId, { results: [{ toolCallId: 'no', drop: true }] })
+    assert.equal(last((await readEvents(unknown)).events).code, 'tool.no_result')
+    const response = await client.resume(requestId, { results: [{ toolCallId, drop: true }] })
+    const rest = (await readEvents(response)).events
+    numbered([...events, ...rest])
+    assert.equal(last(rest).type, 'complete')
+    const [asked] = host.provider.requests(client.session).slice(-1)
+    assert.equal(JSON.stringify(asked.body).includes(JSON.stringify(result)), false)
+  },
+
   async 'an approval of something else approves nothing'(host) {
     const { client, requestId, signature } = await waiting(host)
     const flipped = signature.replace(/./g, (digit) => (digit === 'a' ? 'b' : 'a'))

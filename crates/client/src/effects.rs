@@ -151,6 +151,18 @@ impl<M: Asks> Perform<M> for Asked<M> {
                 let handle = tasks.start(self.settle(call, max_result_bytes, settling));
                 self.under_way.tools.insert(call, (handle, signal));
             }
+            Effect::Reconcile { call, about, idempotency_key, max_result_bytes } => {
+                let tool = self.find(&about.name).cloned();
+                let signal = Signal::default();
+                let asked = async move {
+                    match tool {
+                        Some(tool) => tool.reconciled(about, idempotency_key).await,
+                        None => Settled::Unknown { why: String::new() },
+                    }
+                };
+                let handle = tasks.start(self.settle(call, max_result_bytes, asked));
+                self.under_way.tools.insert(call, (handle, signal));
+            }
             Effect::CancelTool { call, reason } => {
                 if let Some((handle, signal)) = self.under_way.tools.remove(&call) {
                     signal.abort(Some(reason.name()));

@@ -151,10 +151,12 @@ pub use request::{PassError, PassOptions, Planned, RunningPass, run_with_tool_re
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use resume::{ResumeOptions, cancel_turn, pause_turn, resume_turn};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-pub use tool::{Tool, ToolContext};
+pub use tool::{Reconciled, Tool, ToolContext};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use turn::{Control, RunningTurn, TurnOptions, run_turn};
 pub use turnlock::error::Failure;
 pub use turnlock::request::{PassEvent, PassResult};
 pub use turnlock::stream::TokenUsage;
-pub use turnlock::turn::{Approval, ResultView, TraceEvent, TurnResult, TurnStatus};
+pub use turnlock::turn::{
+    Approval, CallView, ResultView, Revision, TraceEvent, TurnResult, TurnStatus,
+};

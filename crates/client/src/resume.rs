@@ -19,7 +19,9 @@ use crate::tool::Tool;
 use crate::turn::RunningTurn;
 use turnlock::json::Json;
 use turnlock::store::{Answer, Commit, Kept, turn_key};
-use turnlock::turn::{Approval, Keep, RestoreOptions, Resume, TraceEvent, Turn, TurnStatus};
+use turnlock::turn::{
+    Approval, Keep, RestoreOptions, Resume, Revision, TraceEvent, Turn, TurnStatus,
+};
 
 /// Milliseconds for which a store is waited for, to be read. Longer than any of ours waits itself.
 const READ_MS: f64 = 20_000.0;
@@ -33,6 +35,7 @@ pub struct ResumeOptions {
     model: Model,
     tool_batch_id: Option<u32>,
     approvals: Vec<Approval>,
+    results: Vec<Revision>,
     host: TurnHost,
 }
 
@@ -50,7 +53,7 @@ impl ResumeOptions {
             store: Some(Arc::new(store)),
             ..TurnHost::default()
         };
-        Self { model, tool_batch_id: None, approvals: Vec::new(), host }
+        Self { model, tool_batch_id: None, approvals: Vec::new(), results: Vec::new(), host }
     }
 
     /// The tools that the turn began with; what is missing cannot be called.
@@ -80,6 +83,14 @@ impl ResumeOptions {
         self
     }
 
+    /// Results of the turn that are to be replaced or dropped before the model reads them. A call of
+    /// which the turn has no result ends the resume with `tool.no_result`, and changes nothing.
+    #[must_use]
+    pub fn results(mut self, results: impl IntoIterator<Item = Revision>) -> Self {
+        self.results.extend(results);
+        self
+    }
+
     /// Whom the turn belongs to. Default the empty string.
     #[must_use]
     pub fn tenant(mut self, tenant: impl Into<String>) -> Self {
@@ -105,7 +116,7 @@ impl ResumeOptions {
 ///
 /// Terminal `error` events: `turn.not_found` (unknown, expired, or another tenant's),
 /// `turn.conflict` (over, alive elsewhere, or resumed by another at the same time),
-/// `turn.cancelled`, `store.*`.
+/// `turn.cancelled`, `tool.no_result`, `store.*`.
 ///
 /// # Errors
 /// Misuse: `options.invalid`, `tool.invalid_name`, `tool.invalid_schema`.
@@ -113,7 +124,7 @@ impl ResumeOptions {
 /// # Panics
 /// Natively, outside of a tokio runtime.
 pub fn resume_turn(options: ResumeOptions) -> Result<RunningTurn, Error> {
-    let ResumeOptions { model, tool_batch_id, approvals, host } = options;
+    let ResumeOptions { model, tool_batch_id, approvals, results, host } = options;
     model.checked()?;
     check(&host)?;
     // Misuse is told now, not behind the store.
@@ -125,6 +136,7 @@ pub fn resume_turn(options: ResumeOptions) -> Result<RunningTurn, Error> {
     let wish = move |kept: &mut Resume| {
         kept.tool_batch_id = tool_batch_id.map(u64::from);
         kept.approvals = approvals;
+        kept.results = results;
     };
     let (launch, mut turn) = Launch::new(&host);
     turn.running.spawn(restore(launch, Some(model), host, wish).map(drop));
@@ -281,6 +293,7 @@ async fn restore(
             options = options.model(name).body(body);
         }
         let options = options.tools(registry(&host.tools)?).trace(host.on_trace.is_some());
+        let options = options.started_at(clock::whole(clock::unix_ms()));
         Ok::<_, Error>((Turn::restore(options)?, kept, owner))
     };
     match read.await {

@@ -15,11 +15,12 @@ use crate::schema::Validator;
 use turnlock::json::Json;
 use turnlock::stream::Usage;
 use turnlock::tool::{Dedupe, ToolSpec};
-use turnlock::turn::{Settled, Verdict};
+use turnlock::turn::{CallView, Settled, Verdict};
 
 type Check = Arc<Dyn![Fn(&Json<'static>) -> Result<(), String>]>;
 type Action = Arc<Dyn![Fn(&Json<'static>) -> Option<String>]>;
 type Approval = Arc<Dyn![Fn(&Json<'static>) -> bool]>;
+type Reconcile = Arc<Dyn![Fn(CallView, String) -> BoxFuture<'static, Settled>]>;
 pub(crate) type Run = Arc<Dyn![Fn(Json<'static>, ToolContext) -> BoxFuture<'static, Settled>]>;
 
 /// A tool: an async closure; on the web also a JavaScript function (`Tool::js`).
@@ -52,6 +53,7 @@ pub struct Tool {
     checks: Vec<Check>,
     action: Option<Action>,
     approval: Option<Approval>,
+    reconcile: Option<Reconcile>,
     run: Run,
 }
 
@@ -59,6 +61,17 @@ impl fmt::Debug for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tool").field("spec", &self.spec).finish_non_exhaustive()
     }
+}
+
+/// What became of a call that may have run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reconciled<R> {
+    /// It ran, and returned this.
+    Returned(R),
+    /// It failed, for this reason.
+    Failed(String),
+    /// Nobody knows.
+    Unknown,
 }
 
 /// What a tool is told beside its arguments.
@@ -165,7 +178,8 @@ impl Tool {
         spec.description = description;
         spec.checks = true;
         let (wrong, checks) = (None, Vec::new());
-        let mut tool = Self { spec, wrong, checks, action: None, approval: None, run };
+        let (action, approval, reconcile) = (None, None, None);
+        let mut tool = Self { spec, wrong, checks, action, approval, reconcile, run };
         match to_json(schema) {
             Ok(schema) => {
                 match Validator::of(&schema) {
@@ -239,6 +253,38 @@ impl Tool {
         self
     }
 
+    /// Finds out what became of a call that may have run, whose owner is gone, and that may not run
+    /// again. It gets the call and the idempotency key with which it was started; what it answers
+    /// becomes the recorded outcome. If it fails, panics or takes longer than the tool may, the
+    /// outcome is `unknown`.
+    #[must_use]
+    pub fn reconcile<R, E, F, Fut>(mut self, reconcile: F) -> Self
+    where
+        R: Serialize + 'static,
+        E: fmt::Display + 'static,
+        F: Fn(CallView, String) -> Fut + MaybeSend + MaybeSync + 'static,
+        Fut: Future<Output = Result<Reconciled<R>, E>> + MaybeSend + 'static,
+    {
+        let reconcile = Arc::new(reconcile);
+        self.spec.reconciles = true;
+        self.reconcile = Some(Arc::new(move |call, key| {
+            let reconcile = reconcile.clone();
+            Box::pin(async move {
+                match called(move || reconcile(call, key)).await {
+                    Ok(Ok(Reconciled::Returned(value))) => returned(&value),
+                    Ok(Ok(Reconciled::Failed(message))) => failed("tool.threw", &message),
+                    Ok(Ok(Reconciled::Unknown)) => Settled::Unknown { why: String::new() },
+                    Ok(Err(error)) => {
+                        let words = guarded(|| error.to_string());
+                        Settled::Unknown { why: words.unwrap_or_else(|panicked| panicked) }
+                    }
+                    Err(why) => Settled::Unknown { why },
+                }
+            })
+        }));
+        self
+    }
+
     /// Arguments for which `readable` fails are refused.
     pub(crate) fn takes(mut self, readable: fn(&Json<'static>) -> Result<(), String>) -> Self {
         self.checks.push(Arc::new(readable));
@@ -289,6 +335,13 @@ impl Tool {
         match verdict.unwrap_or_else(Err) {
             Ok(verdict) => verdict,
             Err(errors) => Verdict::Invalid { errors },
+        }
+    }
+
+    pub(crate) async fn reconciled(self, call: CallView, key: String) -> Settled {
+        match &self.reconcile {
+            Some(reconcile) => reconcile(call, key).await,
+            None => Settled::Unknown { why: String::new() },
         }
     }
 

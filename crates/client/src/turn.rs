@@ -218,6 +218,7 @@ pub fn run_turn(options: TurnOptions) -> Result<RunningTurn, Error> {
         .request_id(host.request_id.as_str().into())
         .project_id(host.project_id.as_deref().map(Arc::from))
         .secret(clock::random_hex(32).into())
+        .started_at(clock::whole(clock::unix_ms()))
         .trace(host.on_trace.is_some());
     let machine = Turn::new(turn)?;
     let (launch, mut turn) = Launch::new(&host);

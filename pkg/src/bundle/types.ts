@@ -16,12 +16,12 @@ export type {
   Distribution,
   EvidenceBundle,
   ItemAgreement,
-  Price,
   Quality,
   ReplicateLimits,
   ReplicateStatus,
   Stopped,
 } from '../generated/bundle.js'
+export type { Price } from '../generated/common.js'
 
 /** The usage of a replicate, as far as the host knows it. */
 export type ReportedUsage = { [Name in keyof Usage]?: Usage[Name] | undefined }

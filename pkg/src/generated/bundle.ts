@@ -7,7 +7,7 @@ import type { Model } from '../models/model.js'
 import type { Method } from '../options.js'
 import type { Redact } from '../redact.js'
 import type { JsonSchema, StandardSchema, Tool } from '../tools.js'
-import type { Dedupe } from './common.js'
+import type { Dedupe, Price } from './common.js'
 import type { Mode, Policy } from './turn.js'
 
 /** The options of a bundle. */
@@ -133,16 +133,6 @@ export interface BundleBudget {
   seconds?: number | undefined
   /** Maximum micro-dollars; requires `prices`. From 1. */
   cost?: number | undefined
-}
-
-/** Prices in micro-dollars per million tokens. */
-export interface Price {
-  /** Price of the prompt. */
-  input: number
-  /** Price of prompt tokens read from the provider's cache. @defaultValue `input` */
-  cached_input?: number | undefined
-  /** Price of the answer. */
-  output: number
 }
 
 /** Caps on the output. They never change a number. */

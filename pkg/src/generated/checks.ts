@@ -4,6 +4,12 @@ import type { Checks } from '../checks.js'
 /** Dialects whose turns the part `turn` of the core runs. */
 export const PLAIN_DIALECTS: readonly string[] = ['openai-chat', 'deepseek', 'groq', 'xai']
 
+export const PRICE: Checks = {
+  input: { check: 'number', required: true },
+  cached_input: 'number',
+  output: { check: 'number', required: true },
+}
+
 export const POLICY: Checks = {
   maxTools: { whole: [0, 1000] },
   freeze: { names: 'auto first_call batch' },
@@ -20,6 +26,8 @@ export const POLICY: Checks = {
   warnAt: { whole: [1, 1000] },
   stagnation: { names: 'report stop' },
   maxTokens: { whole: [1] },
+  maxCost: { whole: [1] },
+  price: { rows: PRICE },
   maxSteps: { whole: [1, 1000] },
   resultsAs: { names: 'system_box native' },
 }
@@ -36,6 +44,7 @@ export const TOOL_SPEC: Checks = {
   maxCalls: { whole: [1, 1000] },
   checks: 'flag',
   reuseMs: { whole: [1] },
+  reconciles: 'flag',
 }
 
 export const STORED_AS: Checks = {
@@ -63,6 +72,7 @@ export const TURN_OPTIONS: Checks = {
   secret: 'text',
   maxRetries: { whole: [0, 10] },
   trace: 'flag',
+  startedAt: { whole: [0, 9007199254740992] },
   keep: { rows: STORED_AS },
 }
 
@@ -120,12 +130,6 @@ export const BUNDLE_BUDGET: Checks = {
   tokens: { check: { whole: [1] }, expected: 'a whole number above 0' },
   seconds: { check: 'number', expected: 'seconds above 0' },
   cost: { check: { whole: [1] }, expected: 'a whole number above 0' },
-}
-
-export const PRICE: Checks = {
-  input: { check: 'number', required: true },
-  cached_input: 'number',
-  output: { check: 'number', required: true },
 }
 
 export const BUNDLE_LIMITS: Checks = {

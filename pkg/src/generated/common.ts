@@ -16,6 +16,16 @@ export type Dialect =
   | 'xai'
   | 'chat-template'
 
+/** Prices in micro-dollars per million tokens. */
+export interface Price {
+  /** Price of the prompt. */
+  input: number
+  /** Price of prompt tokens read from the provider's cache. @defaultValue `input` */
+  cached_input?: number | undefined
+  /** Price of the answer. */
+  output: number
+}
+
 /** One tool, as the host declares it. */
 export interface ToolSpec {
   /** The name: 1 to 64 of `A-Z a-z 0-9 _ -`, which every provider accepts. */
@@ -47,6 +57,12 @@ export interface ToolSpec {
    * @defaultValue never
    */
   reuseMs?: number | undefined
+  /**
+   * Whether the host can find out what became of a call that may have run. It is asked before the
+   * outcome of such a call is `unknown`.
+   * @defaultValue false
+   */
+  reconciles?: boolean | undefined
 }
 
 /**
@@ -70,7 +86,8 @@ export type Strategy = 'reconstruct' | 'thread' | 'text_only'
 /**
  * How a call ended.
  *
- * - `blocked`: Unified mode: the call was refused. Its result is a notice for the model.
+ * - `blocked`: Unified mode: the call was refused; its result is a notice for the model. In any
+ *   mode: the result was dropped by whoever resumed the turn (`tool.result_dropped`).
  * - `cancelled`: The turn ended before the tool settled.
  * - `error`: The tool threw, or returned a value that has no JSON form.
  * - `ok`: The tool returned.

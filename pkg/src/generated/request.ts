@@ -170,6 +170,8 @@ export interface RecordedCall {
   error?: ToolError
   /** Whether the result was cut to its limit. A cut result ends with a mark. */
   truncated: boolean
+  /** Whether whoever resumed the turn replaced or dropped the result. */
+  revised?: true
 }
 
 interface PassTraceEventMembers {

@@ -48,6 +48,7 @@ export const RESUME_TURN_OPTIONS: Rows = {
   store: 0,
   tenant: 0,
   approvals: 0,
+  results: 0,
   signal: 0,
   onTrace: 0,
 }
@@ -88,6 +89,7 @@ export const TOOL_OPTIONS: Rows = {
   inputSchema: 0,
   jsonSchema: 0,
   execute: 0,
+  reconcile: 0,
   readOnly: 0,
   idempotent: 0,
   action: 0,
@@ -199,6 +201,8 @@ export const COMBINE_OPTIONS: Rows = {
 
 export const MODEL_REPLICATE_OPTIONS: Rows = { read: 0, model: 0, prompt: 0, system: 0, input: 0 }
 
+export const PRICE: Rows = { input: 0, cached_input: 0, output: 0 }
+
 export const POLICY: Rows = {
   maxTools: 0,
   freeze: 0,
@@ -215,6 +219,8 @@ export const POLICY: Rows = {
   warnAt: 0,
   stagnation: 0,
   maxTokens: 0,
+  maxCost: 0,
+  price: PRICE,
   maxSteps: 0,
   resultsAs: 0,
 }

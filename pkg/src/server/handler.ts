@@ -33,7 +33,7 @@ export type Handler = (request: Request, context?: RequestContext) => Promise<Re
  * | `POST /messages` | a unified turn |
  * | `POST /messages_two_stage` | a two-stage turn; 404 `route.disabled` if it is switched off |
  * | `POST` on the base itself | the default one of the two |
- * | `POST …/resume` | continues a turn: `{ requestId, toolBatchId?, approvals? }` |
+ * | `POST …/resume` | continues a turn: `{ requestId, toolBatchId?, approvals?, results? }` |
  * | `POST …/cancel` | cancels a turn: `{ requestId, reason? }` → `{ requestId, status }` |
  * | `POST …/pause` | asks for a pause behind the tools: `{ requestId }` → `{ requestId, status }` |
  * | `GET …/:requestId/events` | the events of a turn after `Last-Event-ID` or `?after=` |
@@ -222,6 +222,7 @@ class Exchange<S extends Session> {
       requestId,
       ...given('toolBatchId', body.count('toolBatchId')),
       ...given('approvals', approvalsOf(body.list('approvals'))),
+      ...given('results', droppedOf(body.list('results'))),
     }
     this.#shared.resumes.use(session.tenant, requestId)
     const common = await this.#common(session)
@@ -442,8 +443,19 @@ const failureOf = ({ code, message, details }: TurnFailure) =>
 const given = <K extends string, T>(name: K, value: T | undefined) =>
   (value === undefined ? {} : { [name]: value }) as { [key in K]?: T }
 
-/** Maximum approvals in one request; a batch has no more calls. */
+/** Maximum approvals in one request, and results; a batch has no more calls. */
 const MOST_APPROVALS = 128
+
+/** A client may drop results. It may not write any: they would count as those of the host's tools. */
+function droppedOf(list: unknown[] | undefined) {
+  if (list && list.length > MOST_APPROVALS) throw invalid('results', `at most ${MOST_APPROVALS}`)
+  return list?.map((value, at) => {
+    const fields = new Fields(value, `results.${at}`)
+    if (fields.boolean('drop') !== true) throw invalid(`results.${at}.drop`, 'true')
+    const toolCallId = needed(fields.text('toolCallId', 1024), `results.${at}.toolCallId`)
+    return { toolCallId, drop: true as const }
+  })
+}
 
 function approvalsOf(list: unknown[] | undefined) {
   if (list && list.length > MOST_APPROVALS) {

@@ -12,7 +12,6 @@ import type {
   CoreSummaryOptions,
   DistanceOptions,
   ModelReplicateOptions,
-  Price,
   ReadOptions,
   ReplayBundleOptions,
   ReplicateLimits,
@@ -32,7 +31,7 @@ import type {
   PlanLimits,
   RunChainOptions,
 } from '../../dist/generated/chain.js'
-import type { ToolSpec } from '../../dist/generated/common.js'
+import type { Price, ToolSpec } from '../../dist/generated/common.js'
 import type { FitOptions, HistoryOptions } from '../../dist/generated/history.js'
 import type {
   AnthropicOptions,
@@ -88,6 +87,7 @@ export const TURN_OPTIONS: Partial<TurnOptions> = {
   secret: undefined,
   maxRetries: undefined,
   trace: undefined,
+  startedAt: undefined,
   keep: undefined,
 }
 
@@ -107,9 +107,13 @@ export const POLICY: Partial<Policy> = {
   warnAt: undefined,
   stagnation: undefined,
   maxTokens: undefined,
+  maxCost: undefined,
+  price: undefined,
   maxSteps: undefined,
   resultsAs: undefined,
 }
+
+export const PRICE: Partial<Price> = { cached_input: undefined }
 
 export const TOOL_SPEC: Partial<ToolSpec> = {
   description: undefined,
@@ -122,6 +126,7 @@ export const TOOL_SPEC: Partial<ToolSpec> = {
   maxCalls: undefined,
   checks: undefined,
   reuseMs: undefined,
+  reconciles: undefined,
 }
 
 export const STORED_AS: Partial<StoredAs> = {
@@ -283,8 +288,6 @@ export const BUNDLE_BUDGET: Partial<BundleBudget> = {
   cost: undefined,
 }
 
-export const PRICE: Partial<Price> = { cached_input: undefined }
-
 export const BUNDLE_LIMITS: Partial<BundleLimits> = {
   max_fields: undefined,
   max_diffs: undefined,
@@ -335,6 +338,7 @@ export const RESUME_TURN_OPTIONS: Partial<ResumeTurnOptions> = {
   tools: undefined,
   tenant: undefined,
   approvals: undefined,
+  results: undefined,
   signal: undefined,
   onTrace: undefined,
 }
@@ -384,6 +388,7 @@ export const ANTHROPIC_OPTIONS: Partial<AnthropicOptions> = {
 
 export const TOOL_OPTIONS: Partial<ToolOptions> = {
   jsonSchema: undefined,
+  reconcile: undefined,
   readOnly: undefined,
   idempotent: undefined,
   action: undefined,

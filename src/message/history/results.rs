@@ -127,7 +127,7 @@ impl<'a> History<'a> {
     /// The last result replaces earlier ones, unless it is the text of a synthesized result.
     fn again(&mut self, place: Place, result: ToolResult<'a>) {
         let made_up = |result: &ToolResult<'_>| matches!(&result.content, Content::Text(text) if text.as_str() == Some(INTERRUPTED));
-        let mut dropped = result.index;
+        let (mut dropped, revised) = (result.index, result.marks.meets(Marks::REVISED));
         self.link(place.0, dropped);
         let mut id = String::new();
         if let Some(call) = self.call_at(place) {
@@ -138,8 +138,10 @@ impl<'a> History<'a> {
                 kept => *kept = Some(result),
             }
         }
-        let finding = Finding::new(Code::ToolResultDuplicate, Action::Dropped, dropped);
-        self.read.push(finding.call(&id));
+        if !revised {
+            let finding = Finding::new(Code::ToolResultDuplicate, Action::Dropped, dropped);
+            self.read.push(finding.call(&id));
+        }
         self.arranger.rewind(place.0);
     }
 }

@@ -258,7 +258,10 @@ fn turn_results<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a
         let content = call::content(value, &mut Marks::default());
         let called = (id, given.take_text("name").unwrap_or_default());
         let content = (content, status != "ok");
-        let marks = Marks::EVENT.and(Marks::TURN);
+        let mut marks = Marks::EVENT.and(Marks::TURN);
+        if given.get("revised") == Some(&Json::Bool(true)) {
+            marks.add(Marks::REVISED);
+        }
         pieces.push(call::answer(called, content, (marks, Vec::new()), index));
     }
     Some(pieces)

@@ -48,6 +48,8 @@ pub(crate) struct Call {
     pub(super) recalled: Option<Outcome>,
     pub(super) read_only: bool,
     pub(super) may_run_again: bool,
+    /// The host is asked what became of it, instead of running it.
+    pub(super) reconciles: bool,
     pub(super) since: u64,
     pub(super) fate: Fate,
     /// The outcome and its duration in milliseconds.
@@ -137,6 +139,7 @@ impl Call {
             recalled: None,
             read_only: false,
             may_run_again: false,
+            reconciles: false,
             since: 0,
             fate,
             settled: None,
@@ -269,6 +272,11 @@ impl Call {
     }
 
     /// Whether an earlier or stored outcome is used instead of an execution.
+    /// Whether the host is asked what became of the call, instead of running it.
+    pub(crate) fn reconciles(&self) -> bool {
+        self.reconciles
+    }
+
     pub(crate) fn is_replayed(&self) -> bool {
         matches!(self.fate, Fate::Replay | Fate::Recall)
     }

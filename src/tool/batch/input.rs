@@ -32,6 +32,11 @@ pub enum Settled {
         /// Size of the whole text in bytes.
         bytes: u64,
     },
+    /// Nobody knows whether the tool ran: the answer to a call that is reconciled.
+    Unknown {
+        /// Why the host could not find out. May be empty.
+        why: String,
+    },
     /// The tool threw, or returned a value that has no JSON form.
     Error {
         /// Stable code of the failure, such as `tool.threw`.

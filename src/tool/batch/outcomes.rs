@@ -43,11 +43,10 @@ impl CallBatch {
         let Some(limits) = call.limits() else { return false };
         let outcome = match settled {
             Settled::Ok { text, bytes } => Outcome::returned(&text, bytes, limits.result_bytes),
-            Settled::Error { code, mut message } => {
-                let limit = usize::try_from(limits.error_bytes).unwrap_or(usize::MAX);
-                message.truncate(message.floor_char_boundary(limit));
-                Outcome::failed(Status::Error, &code, message)
+            Settled::Error { code, message } => {
+                Outcome::failed(Status::Error, &code, short(message, limits.error_bytes))
             }
+            Settled::Unknown { why } => unknown(&short(why, limits.error_bytes)),
         };
         call.settled = Some((outcome, now.saturating_sub(call.since)));
         self.rest(now);
@@ -119,7 +118,11 @@ impl CallBatch {
                 }
                 false => format!("no result within {} ms", limits.timeout_ms),
             };
-            let outcome = Outcome::failed(Status::Timeout, "tool.timeout", message);
+            let outcome = if call.reconciles {
+                unknown(&message)
+            } else {
+                Outcome::failed(Status::Timeout, "tool.timeout", message)
+            };
             call.settled = Some((outcome, since));
             late.push(call.number);
         }
@@ -136,27 +139,31 @@ impl CallBatch {
                 running.push(call.number);
             }
             call.cut_off = true;
-            call.settled = Some((outcome.clone(), now.saturating_sub(call.since)));
+            let outcome = if call.reconciles { unknown("") } else { outcome.clone() };
+            call.settled = Some((outcome, now.saturating_sub(call.since)));
         }
         self.rest(now);
         running
     }
 
     /// Takes over a batch whose owner is gone. A call without an outcome may have run: it runs
-    /// again if its tool allowed that when it was judged, and still does. Otherwise its outcome is
-    /// `unknown`. Returns the numbers of those that run again.
+    /// again if its tool allowed that when it was judged, and still does. Otherwise the host is
+    /// asked what became of it, if it can tell, or its outcome is `unknown`. Returns the numbers of
+    /// those that run again or are asked for.
     pub(crate) fn take_over(&mut self, now: u64, terms: &Terms<'_>) -> Vec<u32> {
         (self.total_ms, self.total_option) = (terms.total_ms, terms.total_option);
         let mut again = Vec::new();
         for call in self.calls.iter_mut().filter(|call| call.limits().is_some()) {
             let tool = terms.tools.find(&call.view.name);
-            if call.may_run_again && tool.is_some_and(ToolSpec::may_run_again) {
+            let may_run = call.may_run_again && tool.is_some_and(ToolSpec::may_run_again);
+            if may_run || tool.is_some_and(|tool| tool.reconciles) {
+                call.reconciles = !may_run;
                 call.fate = Fate::Run(terms.limits(tool, now));
                 call.since = now;
                 self.since = Some(now);
                 again.push(call.number);
             } else {
-                call.settled = Some((unknown(), 0));
+                call.settled = Some((unknown(""), 0));
             }
         }
         again
@@ -166,14 +173,24 @@ impl CallBatch {
     /// process, which cannot be notified from here.
     pub(crate) fn abandon(&mut self, cancelled: &Outcome) {
         for call in self.calls.iter_mut().filter(|call| call.limits().is_some()) {
-            let outcome = if call.may_run_again { cancelled.clone() } else { unknown() };
+            let outcome = if call.may_run_again { cancelled.clone() } else { unknown("") };
             call.settled = Some((outcome, 0));
         }
     }
 }
 
-/// The outcome of a call that may or may not have run.
-fn unknown() -> Outcome {
-    let message = "the tool was started, and whether it finished is not known";
+/// The outcome of a call that may or may not have run. `why`: what the host says of it.
+fn unknown(why: &str) -> Outcome {
+    let mut message = "the tool was started, and whether it finished is not known".to_owned();
+    if !why.is_empty() {
+        message = format!("{message}: {why}");
+    }
     Outcome::failed(Status::Unknown, "tool.outcome_unknown", message)
+}
+
+/// A host's text, cut to its limit.
+fn short(mut text: String, bytes: u64) -> String {
+    let limit = usize::try_from(bytes).unwrap_or(usize::MAX);
+    text.truncate(text.floor_char_boundary(limit));
+    text
 }

@@ -199,12 +199,12 @@ impl Journal {
             Effect::Fetch { .. } => self.gathering.held.push_back(effect),
             Effect::CancelTool { call, .. } => {
                 // A tool that was not started yet is dropped instead of cancelled.
-                let is = |effect: &Effect| matches!(effect, Effect::RunTool { call: one, .. } if *one == call);
+                let is = |effect: &Effect| matches!(effect, Effect::RunTool { call: one, .. } | Effect::Reconcile { call: one, .. } if *one == call);
                 if !self.drop_held(is) {
                     self.ready.push_back(effect);
                 }
             }
-            Effect::RunTool { .. } | Effect::Done { .. } => {
+            Effect::RunTool { .. } | Effect::Reconcile { .. } | Effect::Done { .. } => {
                 self.gathering.urgent = true;
                 self.gathering.held.push_back(effect);
             }

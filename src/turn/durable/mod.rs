@@ -149,7 +149,7 @@ impl Durable {
     fn lose(&mut self, end: End) {
         let Some(mut journal) = self.journal.take() else { return };
         let stops = self.turn.lose(end, journal.shown(), journal.unseen());
-        for effect in self.fresh.drain(..).filter(Effect::is_stop).chain(stops) {
+        for effect in self.fresh.drain(..).filter(Effect::is_kept).chain(stops) {
             journal.take(effect);
         }
         self.ready = journal.into_ready();

@@ -6,6 +6,7 @@
 //! | `batch/<n>` | when calls were judged | the calls: accepted, refused and waiting |
 //! | `claim/<toolBatchId>/<epoch>/<toolCallId>` | before a tool is started | the idempotency key |
 //! | `outcome/<toolBatchId>/<toolCallId>` | when a call has settled | its outcome |
+//! | `revision/<toolBatchId>/<toolCallId>/<epoch>` | when a resume revises the result | what counts instead |
 
 use std::borrow::Cow;
 
@@ -30,6 +31,18 @@ pub(super) fn claim_name(batch: u32, epoch: u64, id: &str) -> String {
 
 pub(super) fn outcome_name(batch: u32, id: &str) -> String {
     format!("outcome/{batch}/{id}")
+}
+
+pub(super) fn revision_name(batch: u32, id: &str, epoch: u64) -> String {
+    format!("revision/{batch}/{id}/{epoch}")
+}
+
+/// Returns the epoch of the owner that revised the result of this call, if the record is one of it.
+pub(super) fn revised_by(name: &str, batch: u32, id: &str) -> Option<u64> {
+    let rest = name.strip_prefix("revision/")?;
+    let (own, rest) = rest.split_once('/')?;
+    let epoch = rest.strip_prefix(id)?.strip_prefix('/')?.parse().ok()?;
+    (own.parse() == Ok(batch)).then_some(epoch)
 }
 
 pub(super) fn conflict() -> Failure {

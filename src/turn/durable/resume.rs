@@ -7,18 +7,21 @@
 
 use std::collections::BTreeSet;
 
+use super::super::event::ResultView;
 use super::super::machine::{Entry, Machine};
+use super::super::options::TurnOptions;
 use super::super::progress::{End, Point, Progress};
 use super::super::record::Calling;
-use super::super::restore::{RestoreOptions, Resume};
+use super::super::restore::{RestoreOptions, Resume, Revision};
 use super::journal::Journal;
 use super::records;
 use super::snapshot::KeptState;
-use super::{Durable, Kept};
+use super::{Durable, Kept as Seen};
 use crate::error::Error;
 use crate::error::Failure;
 use crate::json::Json;
-use crate::tool::Call;
+use crate::store::Kept;
+use crate::tool::{Call, Outcome};
 
 /// Added to `seq` if the earlier owner may have shown events without storing them. It is larger
 /// than their number, so no `seq` is used twice.
@@ -31,7 +34,7 @@ pub(super) fn restore(mut options: RestoreOptions) -> Result<Durable, Error> {
     let mut turn = Durable::of(Machine::new(turn)?);
     let refused = |failure| {
         let at = Err(End::Failed(failure));
-        Entry { at, calling: None, approvals: Vec::new() }
+        Entry { at, calling: None, approvals: Vec::new(), revised: Vec::new() }
     };
     turn.entry = Some(turn.reinstate(options.resume, known).unwrap_or_else(refused));
     Ok(turn)
@@ -40,7 +43,7 @@ pub(super) fn restore(mut options: RestoreOptions) -> Result<Durable, Error> {
 impl Durable {
     /// Restores the stored state. `known`: the original options of the host could be read.
     fn reinstate(&mut self, resume: Resume, known: bool) -> Result<Entry, Failure> {
-        let Resume { kept, events, tool_batch_id, approvals, cancel } = resume;
+        let Resume { kept, events, tool_batch_id, approvals, results, cancel } = resume;
         let unknown = || Failure::new("turn.not_found", "no such turn is kept");
         let kept = kept.filter(|kept| !kept.state.is_empty()).ok_or_else(unknown)?;
         let foreign = || Failure::new("store.version", "the turn was kept by another version");
@@ -61,6 +64,7 @@ impl Durable {
         if tool_batch_id.is_some_and(|wanted| wanted != u64::from(batch)) {
             return Err(Failure::new("turn.conflict", "the turn has gone on behind that batch"));
         }
+        let revisions = revisions(&kept, batch, results, record.options())?;
         record.restore(fresh);
         let (mut running, mut recorded) = (None, BTreeSet::new());
         let mut batches: Vec<Calling> = Vec::new();
@@ -75,7 +79,8 @@ impl Durable {
         let last = batches.len();
         for (at, mut calling) in batches.into_iter().enumerate() {
             let outcome = |id: u32, call: &str| {
-                records::read_outcome(kept.record(&records::outcome_name(id, call))?)
+                let new = revisions.iter().find(|one| (one.batch, one.call.as_str()) == (id, call));
+                new.map(|one| one.outcome.clone()).or_else(|| kept_outcome(&kept, id, call))
             };
             let is_running = point == Point::Running && at + 1 == last;
             let is_settled = calling.restore(record, outcome);
@@ -106,20 +111,98 @@ impl Durable {
             record.void(settled);
         }
         self.recorded = recorded;
+        for Revised { batch, call, outcome: (outcome, duration_ms) } in &revisions {
+            if let Some(journal) = &mut self.journal {
+                let name = records::revision_name(*batch, call, self.epoch);
+                journal.record(name, records::outcome(outcome, *duration_ms));
+            }
+        }
+        let all = self.turn.record().closed().iter().chain(running.as_deref());
+        let revised = revised_views(all, &revisions);
         self.observed = self.mark();
         let closed = self.turn.record().closed();
         let batch = running.as_deref().or_else(|| closed.last());
         let (calls, complete) = batch.map(Calling::opened).unwrap_or_default();
         let batches = closed.len() + usize::from(running.is_some());
-        self.kept = Kept { batches, calls, complete };
+        self.kept = Seen { batches, calls, complete };
         let at = match cancel {
             Some(reason) => Err(End::Cancelled(reason)),
             None if point == Point::Running && running.is_none() => return Err(foreign()),
             None => Ok(point),
         };
         let approvals = approvals.into_iter().map(|one| (one.signature, one.approved)).collect();
-        Ok(Entry { at, calling: running, approvals })
+        Ok(Entry { at, calling: running, approvals, revised })
     }
+}
+
+/// A result that is to be revised.
+struct Revised {
+    batch: u32,
+    call: String,
+    /// What counts instead, and the duration of the call in milliseconds.
+    outcome: (Outcome, u64),
+}
+
+/// Finds the results that are to be revised, in the last batch that has one of a call with this id.
+/// `batch`: the last one.
+fn revisions(
+    kept: &Kept,
+    batch: u32,
+    wanted: Vec<Revision>,
+    options: &TurnOptions,
+) -> Result<Vec<Revised>, Failure> {
+    let mut all: Vec<Revised> = Vec::new();
+    for Revision { tool_call_id: call, result, drop } in wanted {
+        let stored = |at: u32| {
+            let text = kept.record(&records::outcome_name(at, &call))?;
+            Some((at, records::read_outcome(text)?.1))
+        };
+        let found = (1..=batch).rev().find_map(stored);
+        let new =
+            |(at, _): &(u32, u64)| !all.iter().any(|one| (one.batch, &one.call) == (*at, &call));
+        let Some((at, duration_ms)) = found.filter(new) else {
+            let message = format!(
+                "`results`: the turn has no result of the call {}",
+                Json::from(call).to_text()
+            );
+            return Err(Failure::new("tool.no_result", message));
+        };
+        let outcome = if drop {
+            Outcome::dropped()
+        } else {
+            let limit = options.policy.max_tool_result_bytes;
+            let text = result.to_text();
+            Outcome { revised: true, ..Outcome::returned(&text, 0, limit) }
+        };
+        all.push(Revised { batch: at, call, outcome: (outcome, duration_ms) });
+    }
+    Ok(all)
+}
+
+/// The results that these revisions change: those of the calls, and of their repeats.
+fn revised_views<'a>(
+    batches: impl Iterator<Item = &'a Calling>,
+    revisions: &[Revised],
+) -> Vec<ResultView> {
+    let mut all: Vec<ResultView> = Vec::new();
+    for (batch, view) in batches.flat_map(|one| one.results().map(|view| (one.place().id, view))) {
+        let own = |one: &Revised| one.batch == batch && one.call == view.tool_call_id;
+        let repeats = |one: &ResultView| view.replayed && one.signature == view.signature;
+        if revisions.iter().any(own) || all.iter().any(repeats) {
+            all.push(view);
+        }
+    }
+    all
+}
+
+/// The outcome of a call that counts, and its duration: the last revision, or what was recorded.
+fn kept_outcome(kept: &Kept, batch: u32, call: &str) -> Option<(Outcome, u64)> {
+    let revised = kept
+        .records
+        .iter()
+        .filter_map(|(name, text)| Some((records::revised_by(name, batch, call)?, text.as_str())));
+    let last = revised.max_by_key(|(epoch, _)| *epoch).map(|(_, text)| text);
+    records::read_outcome(last.or_else(|| kept.record(&records::outcome_name(batch, call)))?)
 }
 
 /// Applies events that were stored after the state: text of an inference that did not end.

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::super::event::{Event, EventKind, PhaseName, ResumePoint};
+use super::super::event::{Event, EventKind, PhaseName, ResultView, ResumePoint};
 use super::super::progress::End;
+use super::super::prompt::template;
 use super::super::protocol::Effect;
-use super::super::result::TurnResult;
+use super::super::result::{TurnResult, TurnStatus};
 use super::super::trace::{TraceEvent, TraceEventKind, TracePlace, TracedCall};
 use super::{Calling, Record};
 use crate::stream::{Response, TokenUsage};
@@ -44,6 +45,7 @@ impl Record {
     }
 
     pub(crate) fn phase_started(&mut self) {
+        self.in_phase = true;
         self.trace(TraceEventKind::PhaseStart {});
         let max_tools = self.progress.phase.granted(&self.options.policy);
         self.emit(EventKind::PhaseStart { resumed: false, max_tools, void_from: None });
@@ -51,15 +53,23 @@ impl Record {
 
     /// `again`: its last inference is made again.
     pub(crate) fn phase_resumed(&mut self, again: bool) {
+        self.in_phase = true;
         self.trace(TraceEventKind::PhaseStart {});
         let max_tools = self.progress.phase.granted(&self.options.policy);
         let void_from = Some(self.progress.asked_seq).filter(|seq| again && *seq > 0);
         self.emit(EventKind::PhaseStart { resumed: true, max_tools, void_from });
     }
 
-    pub(crate) fn phase_ended(&mut self) {
-        self.trace(TraceEventKind::PhaseEnd {});
+    /// `status`: how the turn goes on or ends behind the phase.
+    pub(crate) fn phase_ended(&mut self, status: TurnStatus) {
+        self.trace_phase_end(status);
         self.emit(EventKind::PhaseEnd {});
+    }
+
+    fn trace_phase_end(&mut self, status: TurnStatus) {
+        if std::mem::take(&mut self.in_phase) {
+            self.trace(TraceEventKind::PhaseEnd { status });
+        }
     }
 
     pub(super) fn trace_tools(&mut self) {
@@ -67,16 +77,17 @@ impl Record {
         self.trace(TraceEventKind::ToolRegistration { tools });
     }
 
-    /// `prompt`: the id and hash of the instruction, if there was one. `flags`: the context that
-    /// the request had in addition to the given history.
-    pub(super) fn trace_llm_call(
-        &mut self,
-        response: &Response,
-        prompt: Option<(&'static str, String)>,
-        flags: Vec<&'static str>,
-    ) {
-        let (prompt_template_id, prompt_template_hash) = prompt.unzip();
+    /// Traces an inference with its response, or how the turn ended without one.
+    pub(crate) fn trace_llm_call(&mut self, response: &Response, status: TurnStatus) {
+        if !self.options.trace {
+            return;
+        }
+        let (policy, phase) = (&self.options.policy, &self.progress.phase);
+        let flags = self.conversation.flags(phase.offers_tools(policy));
+        let template = template(phase, policy, self.conversation.has_results());
+        let (prompt_template_id, prompt_template_hash) = template.unzip();
         self.trace(TraceEventKind::LlmCall {
+            status,
             inference: self.progress.inferences,
             prompt_template_id,
             prompt_template_hash,
@@ -102,15 +113,40 @@ impl Record {
             duration_ms,
             replayed: call.is_replayed(),
             truncated: outcome.truncated,
+            revised: outcome.revised,
         });
         if call.is_replayed() {
             self.trace(TraceEventKind::DuplicateToolCall { call: traced(call) });
         }
     }
 
+    /// Shows a result that took the place of an earlier one.
+    pub(crate) fn show_revised(&mut self, view: ResultView) {
+        let call = TracedCall {
+            tool_name: view.name.clone(),
+            tool_call_id: view.tool_call_id.clone(),
+            signature: view.signature.clone(),
+        };
+        self.trace(TraceEventKind::ToolResult {
+            call,
+            status: view.outcome.status,
+            duration_ms: view.duration_ms,
+            replayed: view.replayed,
+            truncated: view.outcome.truncated,
+            revised: true,
+        });
+        self.emit(EventKind::ToolResults { results: vec![view] });
+    }
+
     pub(super) fn trace_refused(&mut self, reason: Refusal, calls: &[&Call]) {
-        for call in calls.iter().filter(|_| reason == Refusal::Duplicate) {
-            self.trace(TraceEventKind::DuplicateToolCall { call: traced(call) });
+        for call in calls {
+            let ran = call.signatures().any(|one| self.ledger.call(one).is_some());
+            if ran || reason == Refusal::Duplicate {
+                self.trace(TraceEventKind::DuplicateToolCall { call: traced(call) });
+            }
+            if reason != Refusal::Duplicate {
+                self.trace(TraceEventKind::ToolRefused { call: traced(call), reason });
+            }
         }
     }
 
@@ -133,6 +169,7 @@ impl Record {
 
     /// Emits the last event of a turn that was cancelled or has failed, and the result.
     pub(crate) fn ended(&mut self, end: &End) {
+        self.trace_phase_end(end.status());
         match end {
             End::Cancelled(reason) => self.emit(EventKind::cancelled(reason)),
             End::Failed(failure) => self.emit(EventKind::error(failure.clone())),
@@ -168,11 +205,13 @@ impl Record {
         if !self.options.trace {
             return;
         }
+        let at_ms = self.now.saturating_sub(self.started);
         let event = TraceEvent {
             request_id: Arc::clone(&self.options.request_id),
             project_id: self.options.project_id.clone(),
             conversation_id: self.options.conversation_id.clone(),
-            at_ms: self.now.saturating_sub(self.started),
+            at_ms,
+            at: self.options.started_at.saturating_add(at_ms),
             details: TracePlace {
                 phase: self.progress.phase.name(),
                 tool_batch_id: self.progress.batch,

@@ -17,8 +17,9 @@ use super::options::{Mode, TurnOptions};
 use super::phase::{Phase, Step, retract};
 use super::policy::Stagnation;
 use super::progress::Progress;
-use super::prompt::{self, Conversation};
+use super::prompt::Conversation;
 use super::protocol::Effect;
+use super::result::TurnStatus;
 use crate::error::Error;
 use crate::inference::{Inference, Rules};
 use crate::secret::Secret;
@@ -46,6 +47,8 @@ pub(super) struct Record {
     closed: Vec<Calling>,
     /// Text that a resume has made void, and the `seq` of the event that says so.
     void: (u64, String),
+    /// A phase has begun and not ended.
+    in_phase: bool,
     /// The host wants a pause.
     pause: bool,
     /// The effects that the host has not polled yet.
@@ -81,6 +84,7 @@ impl Record {
             seen: Vec::new(),
             closed: Vec::new(),
             void: (0, String::new()),
+            in_phase: false,
             pause: false,
             effects: VecDeque::new(),
             options,
@@ -221,12 +225,9 @@ impl Record {
     }
 
     /// Counts and traces a response that is complete, or that is not read further (`cut`).
-    pub(super) fn response_done(&mut self, response: &Response, cut: bool) {
+    pub(super) fn response_done(&mut self, response: &Response, cut: bool, status: TurnStatus) {
         self.count_usage(response, cut);
-        let (policy, phase) = (&self.options.policy, &self.progress.phase);
-        let flags = self.conversation.flags(phase.offers_tools(policy));
-        let template = prompt::template(phase, policy, self.conversation.has_results());
-        self.trace_llm_call(response, template, flags);
+        self.trace_llm_call(response, status);
         if self.conversation.is_thread() {
             self.progress.heard = self.conversation.elements();
             self.conversation.heard(self.progress.heard);
@@ -243,9 +244,8 @@ impl Record {
     pub(super) fn after_calls(&mut self, calling: &Calling) -> Step {
         let (executed, elsewhere) = (calling.batch().executed(), calling.place().elsewhere);
         let policy = &self.options.policy;
-        let tokens = self.progress.usage().total_tokens;
         let is_over = calling.is_hopeless()
-            || policy.max_tokens.is_some_and(|most| tokens >= most)
+            || policy.is_spent(self.progress.usage)
             || policy.stagnation == Stagnation::Stop && calling.is_stagnant(self);
         let outcome = (executed, elsewhere, is_over);
         let Progress { phase, cycle, .. } = &mut self.progress;

@@ -147,11 +147,23 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ("../options.js", &["Method"]),
     ("../redact.js", &["Redact"]),
     ("../request/types.js", &["CallRefusal"]),
-    ("../resume.js", &["Approval"]),
+    ("../resume.js", &["Approval", "ResultRevision"]),
     ("../server/options.js", &["EndOf", "EventOf", "PerRequest", "Prepare", "Session"]),
     ("../server/two-stage.js", &["Environment", "TwoStageCallback"]),
     ("../stores/store.js", &["Store"]),
-    ("../tools.js", &["Args", "JsonSchema", "StandardSchema", "Tool", "ToolContext"]),
+    (
+        "../tools.js",
+        &[
+            "Args",
+            "JsonSchema",
+            "PendingCall",
+            "ReconcileContext",
+            "Reconciled",
+            "StandardSchema",
+            "Tool",
+            "ToolContext",
+        ],
+    ),
 ];
 
 /// All declarations, those of the core first.

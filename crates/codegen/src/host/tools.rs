@@ -14,6 +14,10 @@ pub(super) fn tables() -> Vec<Table> {
             /// Runs the tool. The returned value must have a JSON form; `undefined` counts as
             /// `null`. Arguments are values of `JSON.parse`, so ids beyond 2^53 must be strings.
             execute: "(args: Args<S>, context: ToolContext): unknown" | required;
+            /// Finds out what became of a call that may have run, whose owner is gone, and that may
+            /// not run again: its result or its error becomes the recorded outcome. Without an
+            /// answer (`undefined`, an exception, none within `timeoutMs`) the outcome is `unknown`.
+            reconcile: "(call: PendingCall, context: ReconcileContext): Reconciled";
             readOnly from "ToolSpec";
             idempotent from "ToolSpec";
             /// Part of the signature, for tools with several actions.

@@ -63,6 +63,10 @@ pub(super) fn tables() -> Vec<Table> {
                 tenant from "StoredAs" = "\"\"";
                 /// Decisions on waiting calls. Calls without a decision keep waiting.
                 approvals: "Approval[]";
+                /// Results of the turn that are to be replaced or dropped before the model reads
+                /// them: `tool_results` shows them again with `revised`. A call of which the turn
+                /// has no result ends the resume with `tool.no_result`, and changes nothing.
+                results: "ResultRevision[]";
                 /// Cancels the turn.
                 signal: "AbortSignal";
                 /// Receives trace events. Its exceptions are ignored.

@@ -140,6 +140,7 @@ fn read(given: &Given<'_>) -> Input {
                     text: given.text("text"),
                     bytes: given.count("bytes").unwrap_or(0),
                 },
+                "unknown" => Settled::Unknown { why: given.text("message") },
                 _ => Settled::Error { code: given.text("code"), message: given.text("message") },
             };
             Input::ToolSettled { call: call(), settled }
@@ -351,6 +352,15 @@ fn effect(effect: Written, out: &mut String) {
             if let Some(signed) = signed {
                 value("signed", &signed, out);
             }
+        }
+        #[cfg(feature = "durable")]
+        Effect::Reconcile { call, about, idempotency_key, max_result_bytes } => {
+            begin("reconcile", out);
+            number("call", call, out);
+            value("about", &about.to_json(), out);
+            text("idempotencyKey", &idempotency_key, out);
+            key("maxResultBytes", out);
+            whole(max_result_bytes, out);
         }
         Effect::CancelTool { call, reason } => {
             begin("cancel_tool", out);

@@ -201,19 +201,29 @@ impl Calling {
         let Some(call) = self.batch.calls().get(at).filter(|call| call.is_running()) else {
             return;
         };
+        let view = call.view();
         // Its place among the calls with a result.
         let before = self.batch.calls().iter().take(at);
         let place = before.filter(|call| call.has_result()).count();
+        let idempotency_key = self.idempotency_key(place, call, &record.options);
+        if call.reconciles() {
+            return record.push(Effect::Reconcile {
+                call: call.number(),
+                about: view.clone(),
+                idempotency_key,
+                max_result_bytes: call.result_bytes(),
+            });
+        }
         record.trace_tool_call(call);
         record.push(Effect::RunTool {
             call: call.number(),
-            name: call.view().name.clone(),
-            tool_call_id: call.view().id.clone(),
+            name: view.name.clone(),
+            tool_call_id: view.id.clone(),
             tool_batch_id: self.place.id,
-            idempotency_key: self.idempotency_key(place, call, &record.options),
+            idempotency_key,
             max_result_bytes: call.result_bytes(),
             args: call.raw_args().clone(),
-            signed: call.raw().map(|_| call.view().args.clone()),
+            signed: call.raw().map(|_| view.args.clone()),
         });
     }
 

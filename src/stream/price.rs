@@ -1,0 +1,34 @@
+//! What tokens cost.
+
+use crate::json::table::options;
+
+options! {
+    /// Prices in micro-dollars per million tokens.
+    pub struct Price as "Price" {
+        /// Price of the prompt.
+        input "input": u64 | required;
+        /// Price of prompt tokens read from the provider's cache. Default: `input`.
+        cached_input "cached_input?": Option<u64>;
+        /// Price of the answer.
+        output "output": u64 | required;
+    }
+}
+
+impl Copy for Price {}
+
+impl Price {
+    /// Returns the prices of a prompt and its answer.
+    #[must_use]
+    pub fn new(input: u64, output: u64) -> Self {
+        Self::blank().input(input).output(output)
+    }
+
+    /// The cost of tokens in millionths of a micro-dollar: those of the prompt, how many of them
+    /// were read from the provider's cache, and those of the answer.
+    pub(crate) fn of(self, (input, cached, output): (u64, u64, u64)) -> u128 {
+        let times = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
+        times(input.saturating_sub(cached), self.input)
+            .saturating_add(times(cached, self.cached_input.unwrap_or(self.input)))
+            .saturating_add(times(output, self.output))
+    }
+}
