@@ -468,6 +468,11 @@ test('parseToolRequest', () => {
   assert.deepEqual(rejected, [
     { index: 1, tool_name: 'order', reason: 'not_allowed', detail: null },
   ])
+  const odd = parseToolRequest('{"tool_calls":[{"tool_name":"search","params":{}}]}', policy)
+  assert.deepEqual([odd.valid, odd.toolCalls.length, odd.rejected], [true, 1, []])
+  assert.deepEqual(odd.notes, [
+    { index: 0, tool_name: 'search', reason: 'missing_field', detail: 'reason' },
+  ])
   // Half of a surrogate pair could be any other half once it is replaced.
   const lone = parseToolRequest(text.replace('"why"', '"\ud800"'), policy)
   assert.deepEqual([lone.valid, lone.rejected[0].detail], [false, 'json.lone_surrogate'])

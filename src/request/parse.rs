@@ -142,6 +142,13 @@ pub(super) fn read_text(text: &str, max_reason: u64) -> Read {
     }
 }
 
+/// Whether a text is a request for tools, not a plan that has a list of the same name.
+pub(super) fn is_request(text: &str) -> bool {
+    let json = find::request(text).ok().flatten().and_then(|json| Json::parse_str(json).ok());
+    json.is_some_and(|json| json.get("tool_calls").is_some())
+        && read_text(text, 0).is_ok_and(|read| read.is_only_a_request())
+}
+
 /// Parses a request on the provider's tool-call channel: the arguments of [`REQUEST_TOOL`], or
 /// calls of the tools themselves. A call that was not received whole, or whose arguments are not
 /// JSON, makes the request invalid.

@@ -206,10 +206,11 @@ fn a_reason_is_cut_to_what_javascript_counts() {
 fn mutated_requests_stay_within_the_policy() {
     let seed = request(&[call("search", r#"{"q":[1,{"a":null}]}"#), call("order", "{}")]);
     let fenced = format!("text\n```json\n{seed}\n```\n");
+    let wrapped = format!("<think>or {seed}</think>I ask {{so}}: {seed}.");
     let mut random = Random(0x5EED);
     let (mut valid, mut invalid) = (0, 0);
     for round in 0..60_000 {
-        let mut bytes = if round % 2 == 0 { &seed } else { &fenced }.clone().into_bytes();
+        let mut bytes = [&seed, &fenced, &wrapped][round % 3].clone().into_bytes();
         for _ in 0..=random.below(3) {
             if bytes.is_empty() {
                 break;

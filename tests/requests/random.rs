@@ -137,6 +137,7 @@ pub fn random_scenario(random: &mut Random) -> Value {
             3 => json!({ "calls": [{ "id": "c1", "name": "request_tools", "args": body }] }),
             4 => json!({ "calls": [{ "id": "c1", "name": "search", "args": { "q": 1 } }] }),
             5 => json!({ "text": [""] }),
+            6 => json!({ "text": [format!("<think>{body}</think>I ask {{so}}: {body}.")] }),
             _ => json!({ "says": body }),
         }
     };

@@ -352,7 +352,7 @@ impl Pass {
     fn planned(&mut self, number: u32, response: &Response) {
         self.trace_llm_call(PassPhase::Plan, number, Ok(response), self.record.executed);
         let text = find::spoken(&response.text).unwrap_or_default();
-        if !text.is_empty() && !is_request(text) {
+        if !text.is_empty() && !parse::is_request(text) {
             return self.finish(Ok(text));
         }
         if !self.record.again {
@@ -400,11 +400,4 @@ impl Pass {
         }
         self.effects.push_back(Effect::Done { result });
     }
-}
-
-/// Whether a text is a request for tools, not a plan that has a list of the same name.
-fn is_request(text: &str) -> bool {
-    let json = find::request(text).ok().flatten().and_then(|json| Json::parse_str(json).ok());
-    json.is_some_and(|json| json.get("tool_calls").is_some())
-        && parse::read_text(text, 0).is_ok_and(|read| read.is_only_a_request())
 }
