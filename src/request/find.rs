@@ -6,8 +6,11 @@
 use super::rejected::Reason;
 use crate::json::Json;
 
-/// Names of the blocks in which models think aloud.
-const THINKING: [&str; 2] = ["think", "thinking"];
+/// Begins and ends of the blocks in which models think aloud.
+const THINKING: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
+/// The member that makes an object a request, as JSON has it. As bytes: searching a text for a text
+/// is much code.
+const MEMBER: &[u8] = b"\"tool_calls\"";
 
 /// Returns the JSON of a request: all of the text, the content of its only fenced block, or the
 /// only object with `tool_calls` that stands in prose. `None` for an empty text.
@@ -26,7 +29,7 @@ pub(super) fn request(text: &str) -> Result<Option<&str>, Reason> {
     // An object that cannot be read might be the request as well, if it has its word.
     let found = only(text, |object| match Json::parse_str(object) {
         Ok(json) => json.get("tool_calls").is_some(),
-        Err(_) => object.contains("\"tool_calls\""),
+        Err(_) => object.as_bytes().windows(MEMBER.len()).any(|part| part == MEMBER),
     })?;
     // What looks like JSON and is none is handed on: the parser says what is wrong with it.
     let found = found.or_else(|| starts.then_some(text));
@@ -62,14 +65,13 @@ fn only(text: &str, wanted: fn(&str) -> bool) -> Result<Option<&str>, Reason> {
 pub(super) fn spoken(text: &str) -> Option<&str> {
     let mut rest = text.trim_start_matches('\u{feff}').trim();
     loop {
-        let inside = |name| rest.strip_prefix('<')?.strip_prefix(name)?.strip_prefix('>');
-        let Some((name, inside)) = THINKING.iter().find_map(|name| Some((*name, inside(*name)?)))
-        else {
+        let inside = |(open, close)| Some((rest.strip_prefix(open)?, close));
+        let Some((inside, close)) = THINKING.into_iter().find_map(inside) else {
             return Some(rest);
         };
-        let after =
-            |(at, _)| inside.get(at..)?.strip_prefix("</")?.strip_prefix(name)?.strip_prefix('>');
-        rest = inside.match_indices("</").find_map(after)?.trim();
+        let mut parts = inside.as_bytes().windows(close.len());
+        let end = parts.position(|part| part == close.as_bytes())? + close.len();
+        rest = inside.get(end..)?.trim();
     }
 }
 
@@ -119,7 +121,7 @@ impl<'a> Iterator for Objects<'a> {
     type Item = &'a str;
 
     fn next(&mut self) -> Option<&'a str> {
-        let text = self.rest.get(self.rest.find('{')?..)?;
+        let text = self.rest.get(self.rest.bytes().position(|byte| byte == b'{')?..)?;
         let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
         let closes = text.bytes().position(|byte| {
             match byte {
