@@ -19,7 +19,7 @@ const KB = 1000
 const PAGES = {
   'runTurn, openaiChat, defineTool': { parts: ['turn'], first: 18, run: 108 },
   // Whose histories are not plain: another provider, events, what must be repaired.
-  'runTurn, anthropic, defineTool': { parts: ['durable'], first: 18, run: 180 },
+  'runTurn, anthropic, defineTool': { parts: ['durable'], first: 18, run: 183 },
   'normalize, diagnose': { run: 100 },
   runBundle: { parts: ['evidence'], first: 15, run: 115 },
   'signature, canonicalize': { run: 25 },
@@ -51,7 +51,7 @@ const PARTS = {
 }
 
 /** All capabilities in one file, for `turnlock/slim` and workerd. */
-const WHOLE = 342
+const WHOLE = 345
 
 const RUST = { page: 250, worker: 261 }
 

@@ -54,10 +54,10 @@ function members(given: unknown, rows: Checks, at: string): void {
     if (typeof row !== 'object' || !('required' in row)) continue
     const value: unknown = given[name]
     if (value !== undefined && value !== null) continue
-    throw wrong(
-      at ? `${at}.${name}` : name,
-      row.expected ?? (row.check === 'text' ? 'a string' : 'a value'),
-    )
+    const { check, expected } = row
+    const whole = typeof check === 'object' && 'whole' in check && 'a whole number'
+    const kind = whole || (check === 'text' ? 'a string' : 'a value')
+    throw wrong(at ? `${at}.${name}` : name, expected ?? kind)
   }
 }
 

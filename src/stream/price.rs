@@ -6,11 +6,11 @@ options! {
     /// Prices in micro-dollars per million tokens.
     pub struct Price as "Price" {
         /// Price of the prompt.
-        input "input": u64 | required;
+        input "input": u64 | required, whole 0..=u64::MAX;
         /// Price of prompt tokens read from the provider's cache. Default: `input`.
-        cached_input "cached_input?": Option<u64>;
+        cached_input "cached_input?": Option<u64>, whole 0..=u64::MAX;
         /// Price of the answer.
-        output "output": u64 | required;
+        output "output": u64 | required, whole 0..=u64::MAX;
     }
 }
 

@@ -160,8 +160,8 @@ export const bugs = [
   ),
   bug(
     'kept outcomes are forgotten',
-    ...[RESUME, 'kept.record(&records::outcome_name(id, call))?'],
-    (name) => `kept.record(&records::outcome_name(id, call)).filter(|_| !${planted(name)})?`,
+    ...[RESUME, 'kept.record(&records::outcome_name(batch, call))'],
+    (name) => `kept.record(&records::outcome_name(batch, call)).filter(|_| !${planted(name)})`,
   ),
   bug(
     'kept text is not part of the whole',

@@ -331,7 +331,7 @@ fn shortened(settled: Settled, limit: u64) -> Settled {
             text.truncate(text.floor_char_boundary(most));
             Settled::Ok { text, bytes }
         }
-        error @ Settled::Error { .. } => error,
+        other @ (Settled::Error { .. } | Settled::Unknown { .. }) => other,
     }
 }
 

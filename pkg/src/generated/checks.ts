@@ -5,9 +5,9 @@ import type { Checks } from '../checks.js'
 export const PLAIN_DIALECTS: readonly string[] = ['openai-chat', 'deepseek', 'groq', 'xai']
 
 export const PRICE: Checks = {
-  input: { check: 'number', required: true },
-  cached_input: 'number',
-  output: { check: 'number', required: true },
+  input: { check: { whole: [0] }, required: true },
+  cached_input: { whole: [0] },
+  output: { check: { whole: [0] }, required: true },
 }
 
 export const POLICY: Checks = {

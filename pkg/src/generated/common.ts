@@ -18,11 +18,11 @@ export type Dialect =
 
 /** Prices in micro-dollars per million tokens. */
 export interface Price {
-  /** Price of the prompt. */
+  /** Price of the prompt. From 0. */
   input: number
-  /** Price of prompt tokens read from the provider's cache. @defaultValue `input` */
+  /** Price of prompt tokens read from the provider's cache. From 0. @defaultValue `input` */
   cached_input?: number | undefined
-  /** Price of the answer. */
+  /** Price of the answer. From 0. */
   output: number
 }
 
