@@ -118,8 +118,9 @@ impl PassOptions {
         self
     }
 
-    /// JSON Schema of the plan. An answer that is not JSON, nor has exactly one object in its prose, is then no plan, and with the feature
-    /// `jsonschema` neither is one that does not match: the pass fails with `plan.invalid`.
+    /// JSON Schema of the plan. The only object in prose is then the plan; other prose is none, and
+    /// with the feature `jsonschema` neither is JSON that does not match: the pass fails with
+    /// `plan.invalid`.
     #[must_use]
     pub fn plan_schema(mut self, schema: impl Serialize) -> Self {
         self.plan_schema = Some(to_json(&schema));
