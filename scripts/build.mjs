@@ -135,7 +135,7 @@ export const glue = async (kind, wasm, folder, ...flags) =>
 
 /** The cores: one a capability, and the one with all of them. */
 const PARTS = [
-  ...['signature', 'stream', 'history', 'turn', 'durable', 'requests', 'planning'],
+  ...['signature', 'stream', 'history', 'turn', 'durable', 'planning'],
   ...['evidence', 'plans', 'chain'],
   'whole',
 ]

@@ -32,7 +32,7 @@ const PAGES = {
     ],
     first: 30,
   },
-  everything: { all: true, parts: ['turn'], run: 450 },
+  everything: { all: true, parts: ['turn'], run: 430 },
 }
 
 const PEERS = {
@@ -45,7 +45,7 @@ const PEERS = {
 /** Operations, and the parts that they load or carry, where these have other names. */
 const PARTS = {
   ...{ runTurn: 'turn', resumeTurn: 'durable', runBundle: 'evidence', runChain: 'chain' },
-  ...{ runWithToolRequests: 'planning', parseToolRequest: 'requests', parsePlan: 'plans' },
+  ...{ runWithToolRequests: 'planning', parseToolRequest: 'plans', parsePlan: 'plans' },
   ...{ classifyQuery: 'plans', normalize: 'history', diagnose: 'history' },
   ...{ canonicalize: 'signature', decodeStream: 'stream', summarizeReplicates: 'evidence' },
 }

@@ -1,6 +1,6 @@
 // The parts of a built package's core, for tests that look behind its surface.
 const NAMES = [
-  ...['signature', 'stream', 'history', 'turn', 'durable', 'requests', 'planning'],
+  ...['signature', 'stream', 'history', 'turn', 'durable', 'planning'],
   ...['evidence', 'plans', 'chain'],
 ]
 

@@ -23,7 +23,7 @@ pub mod history;
 pub mod planning;
 #[cfg(feature = "plans")]
 pub mod plans;
-#[cfg(feature = "requests")]
+#[cfg(feature = "plans")]
 pub mod requests;
 #[cfg(any(feature = "signature", feature = "evidence"))]
 pub mod signature;

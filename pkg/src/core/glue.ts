@@ -39,14 +39,6 @@ export interface PlanningGlue extends DrivenGlue {
   request_new(options: Uint8Array): string
 }
 
-/** What tool requests need without a pass. */
-export interface RequestsGlue {
-  request_parse(given: Uint8Array): string
-  request_lint(given: Uint8Array): string
-  request_inventory(tools: Uint8Array): string
-  request_prompts(): string
-}
-
 export interface HistoryGlue {
   history_normalize(options: Uint8Array, tape: Uint32Array, text: Uint8Array): Uint8Array
   history_diagnose(options: Uint8Array, tape: Uint32Array, text: Uint8Array): Uint8Array
@@ -71,8 +63,12 @@ export interface EvidenceGlue {
   bundle_free(handle: number): void
 }
 
-/** What queries and plans need without a chain. */
+/** What queries and plans need without a chain, and tool requests without a pass. */
 export interface PlansGlue {
+  request_parse(given: Uint8Array): string
+  request_lint(given: Uint8Array): string
+  request_inventory(tools: Uint8Array): string
+  request_prompts(): string
   classify_query(query: Uint8Array, options: Uint8Array): string
   parse_plan(text: Uint8Array, limits: Uint8Array): string
   chain_learn(request: Uint8Array): string

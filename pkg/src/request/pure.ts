@@ -1,7 +1,7 @@
 /** The synchronous operations around a tool-request pass. */
 import { answer, encode } from '../core/instance.js'
-import type { RequestsGlue } from '../core/glue.js'
-import { requests as part } from '../core/parts/requests.js'
+import type { PlansGlue } from '../core/glue.js'
+import { plans as part } from '../core/parts/plans.js'
 import { TurnlockError } from '../errors.js'
 import type {
   PromptLint,
@@ -14,7 +14,7 @@ import type { ParsedToolRequest } from './types.js'
 
 export type { PromptLint, PromptTemplate, ToolInventory }
 
-const ask = <T>(work: (glue: RequestsGlue) => string): T => JSON.parse(answer(part.call(work))) as T
+const ask = <T>(work: (glue: PlansGlue) => string): T => JSON.parse(answer(part.call(work))) as T
 
 /**
  * Reads a model's request for tools, `{"tool_calls":[{"tool_name","params","reason"}]}`: plain
