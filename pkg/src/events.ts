@@ -1,12 +1,19 @@
-/** Events of a turn as streams. */
-import { eventStream } from './sse.js'
-import type { TurnEvent } from './types.js'
+/** Events as streams: of turns, bundles, chains and passes. */
+import { isTurnlockError, TurnlockError } from './errors.js'
+import { describe } from './serialize.js'
+import { eventStream, type Numbered } from './sse.js'
+
+/** What a stream of events says last if there is nothing else to say. */
+export interface ErrorEvent extends Numbered {
+  type: 'error'
+  /** Stable code, such as `core.unavailable`. */
+  code: string
+  /** The error message. */
+  message: string
+}
 
 /** A stream that pulls from `events` only when read. `left` is called when it is cancelled. */
-export function readable(
-  events: AsyncIterator<TurnEvent>,
-  left: () => void,
-): ReadableStream<TurnEvent> {
+export function readable<T>(events: AsyncIterator<T>, left: () => void): ReadableStream<T> {
   return new ReadableStream({
     pull: async (controller) => {
       const { done, value } = await events.next()
@@ -19,9 +26,32 @@ export function readable(
 }
 
 /** Events as a `text/event-stream` response. */
-export function eventResponse(events: ReadableStream<TurnEvent>, init: ResponseInit): Response {
+export function eventResponse(events: ReadableStream<Numbered>, init: ResponseInit = {}): Response {
   const headers = new Headers(init.headers)
   headers.set('content-type', 'text/event-stream; charset=utf-8')
   headers.set('cache-control', 'no-cache, no-transform')
   return new Response(eventStream(events), { ...init, headers })
+}
+
+/** The event of a failure, behind `seq` others. */
+export function errorEvent(error: unknown, seq: number): ErrorEvent {
+  const { code, message } = isTurnlockError(error)
+    ? error
+    : new TurnlockError('core.fault', describe(error))
+  return { type: 'error', seq: seq + 1, code, message }
+}
+
+/** The events, and an {@link ErrorEvent} instead of what reading them throws. */
+export async function* closed<T extends Numbered>(
+  events: AsyncIterable<T>,
+): AsyncGenerator<T | ErrorEvent, void, undefined> {
+  let seq = 0
+  try {
+    for await (const event of events) {
+      seq = event.seq
+      yield event
+    }
+  } catch (error) {
+    yield errorEvent(error, seq)
+  }
 }

@@ -1,14 +1,24 @@
 /** Events as `text/event-stream`. */
-import type { TurnEvent } from './types.js'
 
-/** `id: <seq>`, `data: <one line of JSON>`, blank line. The JSON contains no line breaks. */
-export const formatEvent = (event: TurnEvent): string =>
-  `id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`
+/** An event with its number, from 1. */
+export interface Numbered {
+  seq: number
+}
 
-export function eventStream(events: ReadableStream<TurnEvent>): ReadableStream<Uint8Array> {
+/**
+ * `id: <seq>`, `data: <one line of JSON>`, blank line. The JSON contains no line breaks.
+ *
+ * @param replace as of `JSON.stringify`
+ */
+export const formatEvent = (
+  event: Numbered,
+  replace?: (name: string, value: unknown) => unknown,
+): string => `id: ${event.seq}\ndata: ${JSON.stringify(event, replace)}\n\n`
+
+export function eventStream(events: ReadableStream<Numbered>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   return events.pipeThrough(
-    new TransformStream<TurnEvent, Uint8Array>({
+    new TransformStream<Numbered, Uint8Array>({
       transform(event, controller) {
         controller.enqueue(encoder.encode(formatEvent(event)))
       },

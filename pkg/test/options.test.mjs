@@ -7,7 +7,7 @@ import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { runInNewContext } from 'node:vm'
 import * as turnlock from 'turnlock'
-import { createHandler, toNodeListener } from 'turnlock/server'
+import { createHandler, memoryPassEvents, toNodeListener } from 'turnlock/server'
 import { indexedDbStore } from 'turnlock/stores/indexeddb'
 import { redisStore } from 'turnlock/stores/redis'
 import { storeConformance } from 'turnlock/testing'
@@ -70,6 +70,7 @@ const FUNCTIONS = {
     createHandler,
     ['policy', 'keep', 'cors', 'limits', 'twoStage', 'twoStage.headers'],
   ],
+  memoryPassEvents: [{}, memoryPassEvents],
   toNodeListener: [{}, (options) => toNodeListener(text, options)],
   storeConformance: [{}, (options) => storeConformance(memoryStore, options)],
 }

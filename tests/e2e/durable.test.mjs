@@ -96,6 +96,34 @@ test('pause, reload, resume: the tool ran once', async () => {
   assert.equal(await page.isEnabled('#send'), true)
 })
 
+for (const [choice, words, shown] of [
+  ['nothing of it', undefined, /left out by you/],
+  ['what I write:', 'only holiday.txt', /changed by you "?only holiday\.txt/],
+]) {
+  test(`the model reads ${choice.replace(':', '')} of a result`, async () => {
+    await pause()
+    await decision('Paused behind the tools')
+    const [before] = await texts('#decision-items li')
+    assert.match(before, /notes\.txt.*The model reads/s)
+    const turn = await remembered()
+    assert.equal(await page.isVisible('#decision-items input'), false)
+    await page.selectOption('#decision-items select', { label: choice })
+    if (words) await page.fill('#decision-items input', words)
+    assert.equal(await page.isVisible('#decision-items input'), words !== undefined)
+    await choose('Resume')
+    await completed()
+    const told = await answer()
+    assert.equal(/notes\.txt/.test(told), false, told)
+    if (words) assert.ok(told.includes(words), told)
+    assert.ok((await texts('#timeline li')).some((line) => shown.test(line)))
+    assert.deepEqual(await runs(), LISTED_ONCE)
+    const asked = (await requests(turn)).at(-1)
+    assert.equal(JSON.stringify(asked).includes('notes.txt'), false)
+    await reload()
+    assert.equal(/notes\.txt/.test(await answer()), false)
+  })
+}
+
 test('the button pauses a turn whose tool is under way', async () => {
   const letGo = await holdTools()
   await send('one-call')

@@ -6,6 +6,7 @@
 import { Hono } from 'hono'
 import { customModel, defineTool, openaiChat } from 'turnlock'
 import { createHandler } from 'turnlock/server'
+import { runsOf } from './app-runs.mjs'
 
 const header = (request, name) => request.headers.get(name) ?? undefined
 const SCHEMA = { type: 'object' }
@@ -75,6 +76,10 @@ export function createApp({ env, store }) {
     cors: { origins: ['https://app.example', 'http://localhost:5173'] },
     onError: (error) => errors.push(String(error?.message ?? error)),
   }
+  const runs = runsOf(env, toolsOf(env))
+  const failing = () => {
+    throw new Error('secret: the log is down')
+  }
   const json = (name) => (request) => JSON.parse(header(request, name) ?? '{}')
   const handlers = {
     '/api/chat': {},
@@ -100,6 +105,9 @@ export function createApp({ env, store }) {
     '/credentials': { cors: { origins: ['https://app.example'], credentials: true, maxAge: 60 } },
     '/any': { cors: { origins: ['*'] } },
     '/chunks': { model: chunks(said) },
+    '/served': runs,
+    '/narrow': { ...runs, limits: { bodyBytes: 2000, turnsPerTenant: 1 } },
+    '/unlogged': { ...runs, passEvents: { append: failing, list: failing } },
     '/prepare': {
       prepare: (messages, { tenant }) => [
         { role: 'system', content: `You help ${tenant}.` },

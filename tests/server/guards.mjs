@@ -66,6 +66,14 @@ export const guards = {
       { limits: { bodyBytes: 0 } },
       { limits: { messages: 1.5 } },
       { limits: { keepAliveMs: '15' } },
+      { passes: 'plan' },
+      { passes: { plan: {} } },
+      { bundles: { 'a/b': () => {} } },
+      { bundles: { '': () => {} } },
+      { chains: { ask: undefined } },
+      { passEvents: {} },
+      { passEvents: null },
+      { passEvents: { append() {} } },
     ]) {
       const make = () => createHandler({ ...good, ...bad })
       assert.throws(make, { name: 'TurnlockError', code: 'options.invalid' }, JSON.stringify(bad))

@@ -6,13 +6,14 @@ import { example } from './example.mjs'
 import { guards } from './guards.mjs'
 import { notOk } from '../runtimes.mjs'
 import { routes } from './routes.mjs'
+import { runs } from './runs.mjs'
 import { runtimes } from './runtimes.mjs'
 import { streams } from './streams.mjs'
 import { restarts, turns } from './turns.mjs'
 import { types } from './types.mjs'
 
 const checksFor = (host) => ({
-  ...{ ...routes, ...guards, ...streams, ...turns, ...example },
+  ...{ ...routes, ...guards, ...streams, ...turns, ...runs, ...example },
   ...(host.restart && restarts),
   ...(host.runtime === 'node' && types),
 })

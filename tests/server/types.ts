@@ -1,7 +1,14 @@
 // Only compiled: what callers write, under strict rules.
 import { createServer } from 'node:http'
-import { memoryStore, openaiChat } from 'turnlock'
-import { createHandler, toNodeListener, type Handler } from 'turnlock/server'
+import {
+  memoryStore,
+  openaiChat,
+  runBundle,
+  runChain,
+  runWithToolRequests,
+  type PassEvent,
+} from 'turnlock'
+import { createHandler, memoryPassEvents, toNodeListener, type Handler } from 'turnlock/server'
 
 const model = openaiChat({ baseURL: 'http://localhost/v1', model: 'm' })
 const base = { model, store: memoryStore() }
@@ -24,3 +31,40 @@ createHandler(base)
 createHandler({ ...base, authorize: () => ({ user: 'ann' }) })
 // @ts-expect-error a switch that does not exist
 createHandler({ ...base, authorize: () => null, twoStage: { on: true } })
+
+const known = { ...base, authorize: () => ({ tenant: 'all', plan: 'free' }) }
+const pass = () => runWithToolRequests<number>({ model, input: {} })
+const replicate = async () => ({ data: 1 })
+const search = async () => ({})
+export const served = createHandler({
+  ...known,
+  passes: {
+    plan: (body, { session, signal }) =>
+      session.plan === 'free'
+        ? runWithToolRequests({ model, input: { symbol: body['symbol'] }, signal })
+        : new Response(null, { status: 402 }),
+    later: async () => pass,
+  },
+  bundles: { triage: async () => runBundle({ task: 'triage', replicate }) },
+  chains: {
+    ask: ({ query }) => {
+      const answer = async () => ''
+      const steps = { plan: answer, search, synthesize: answer }
+      return runChain({ query: String(query), answer, ...steps })
+    },
+  },
+  passEvents: memoryPassEvents({ maxEvents: 10 }),
+})
+// @ts-expect-error an async function that returns a pass returns its plan
+createHandler({ ...known, passes: { plan: async () => pass() } })
+// @ts-expect-error a bundle is no pass
+createHandler({ ...known, passes: { plan: () => runBundle({ task: 'triage', replicate }) } })
+export async function read(): Promise<number> {
+  const running = pass()
+  for await (const event of running) {
+    const told: PassEvent<number> = event
+    if (told.type === 'complete') return told.plan
+    if (told.type === 'strategist_tool_result') console.log(told.seq, told.result_summary)
+  }
+  return (await running).plan
+}

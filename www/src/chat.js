@@ -1,7 +1,7 @@
 // The conversation: what was said, and the turn that says more. The turn is kept in IndexedDB and
 // its id is remembered, so this page may go away at any moment.
 import { cancelTurn, followTurn, resumeTurn, runTurn } from 'turnlock'
-import { ask, unask } from './decision.js'
+import { ask, revisions, unask } from './decision.js'
 import { byId, element, follow, many } from './dom.js'
 import { recall, remember, store } from './kept.js'
 import { askForEndpoint, choices, modelAt } from './settings.js'
@@ -123,9 +123,9 @@ export class Chat {
     return followTurn({ requestId: this.#turn.id, store, after: this.#last?.seq ?? 0 })
   }
 
-  #resume(approvals) {
+  #resume(wish) {
     const { id, place } = this.#turn
-    return resumeTurn({ requestId: id, model: modelAt(place), tools, store, approvals })
+    return resumeTurn({ requestId: id, model: modelAt(place), tools, store, ...wish })
   }
 
   /** Stops the turn, wherever it runs. */
@@ -222,7 +222,7 @@ export class Chat {
   #stand(problem, said) {
     const { type, approvals, code = '' } = this.#last ?? {}
     const isRemembered = recall('turn')?.id === this.#turn.id
-    const resume = (label) => ({ label, act: () => this.#goOn() })
+    const resume = (label) => ({ label, act: () => this.#goOn({ results: revisions() }) })
     const stop = { label: 'Stop', act: () => this.#stop() }
     if (problem?.code === 'turn.cancelled') {
       return ask({ title: 'The resume was refused', about: `${said}.` })
@@ -253,8 +253,9 @@ export class Chat {
   }
 
   #askToResume([resume, stop]) {
-    const items = [...this.#calls.values()].filter(({ result }) => result)
-    const about = `${many(items.length, 'result')} kept. Reload the page if you like: no tool runs again.`
+    const found = [...this.#calls.values()].filter(({ result }) => result)
+    const items = found.map((one) => ({ ...one, mayChange: one.result.status === 'ok' }))
+    const about = `${many(items.length, 'result')} kept. Reload the page if you like: no tool runs again. You decide what the model reads.`
     const choices = [{ ...resume, primary: true }, stop]
     return ask({ title: 'Paused behind the tools', about, items, choices })
   }
@@ -263,7 +264,7 @@ export class Chat {
     const [title, all] =
       calls.length > 1 ? [`Run these ${calls.length} calls?`, ' all'] : ['Run this call?', '']
     const say = (approved) => () =>
-      this.#goOn(calls.map(({ signature }) => ({ signature, approved })))
+      this.#goOn({ approvals: calls.map(({ signature }) => ({ signature, approved })) })
     return ask({
       title,
       about: 'It has not run. An approval is for these very arguments.',
@@ -276,8 +277,8 @@ export class Chat {
     })
   }
 
-  #goOn(approvals) {
-    void this.#alone((started) => this.#play(this.#resume(approvals), started))
+  #goOn(wish) {
+    void this.#alone((started) => this.#play(this.#resume(wish), started))
   }
 
   #stop() {

@@ -3,7 +3,8 @@ import { byId, element, short } from './dom.js'
 
 /**
  * Shows what is to be decided.
- * @param {{ title: string, about: string, items?: { call: object, result?: object }[],
+ * @param {{ title: string, about: string,
+ *   items?: { call: object, result?: object, mayChange?: boolean }[],
  *   choices?: { label: string, primary?: boolean, act: () => void }[] }} what
  * @returns {string} its title
  */
@@ -29,13 +30,41 @@ export function unask() {
 /** The button that goes on, for the focus. */
 export const firstChoice = () => byId('decision-choices').querySelector('button')
 
-function item({ call, result }) {
+/** What the user wants of the results, as `resumeTurn` takes it. */
+export const revisions = () =>
+  [...byId('decision-items').children].map(({ revision }) => revision?.()).filter(Boolean)
+
+function item({ call, result, mayChange }) {
   const found = result?.error?.message ?? result?.result
-  return element(
+  const own = mayChange ? choiceOf(result) : []
+  const made = element(
     'li',
     {},
     element('code', {}, `${call.name}(${short(call.args)})`),
     result ? ` ${result.status}: ` : '',
     result ? element('code', {}, short(found ?? 'nothing')) : '',
+    ...own,
   )
+  const [label, text] = own
+  made.revision = () => {
+    const wanted = label?.querySelector('select').value
+    if (wanted === 'nothing') return { toolCallId: result.toolCallId, drop: true }
+    return wanted === 'text' && { toolCallId: result.toolCallId, result: text.value }
+  }
+  return made
+}
+
+/** Whether the model reads the result, nothing of it, or what the user writes instead. */
+function choiceOf({ name }) {
+  const text = element('input', { type: 'text', hidden: true, ariaLabel: `Instead of ${name}` })
+  const choices = { result: 'this result', nothing: 'nothing of it', text: 'what I write:' }
+  const select = element('select')
+  for (const [value, words] of Object.entries(choices)) {
+    select.append(element('option', { value }, words))
+  }
+  select.addEventListener('change', () => {
+    text.hidden = select.value !== 'text'
+    if (!text.hidden) text.focus()
+  })
+  return [element('label', { className: 'reads' }, 'The model reads ', select), text]
 }

@@ -82,9 +82,10 @@ const ROWS = {
 
 const KINDS = { ok: 'ok', blocked: 'refused', skipped: 'refused' }
 
-function resultRow({ name, status, result, error, durationMs, replayed, truncated }) {
-  const notes = [status, replayed && 'replayed, not run again', truncated && 'cut']
-  const ran = !replayed && !['blocked', 'skipped', 'unknown'].includes(status)
+function resultRow({ name, status, result, error, durationMs, replayed, revised, truncated }) {
+  const changed = revised && (error ? 'left out by you' : 'changed by you')
+  const notes = [changed || status, replayed && 'replayed, not run again', truncated && 'cut']
+  const ran = !replayed && !revised && !['blocked', 'skipped', 'unknown'].includes(status)
   return row(
     KINDS[status] ?? 'bad',
     `${name}: ${notes.filter(Boolean).join(', ')} `,
@@ -135,7 +136,12 @@ export class Timeline {
     if (event.type !== 'error') this.#text = undefined
     this.composed ||= event.composed === true
     for (const call of event.toolCalls ?? []) this.#calls.set(call.signature, call)
-    this.#told.toolResults.push(...(event.toolResults ?? []))
+    for (const result of event.toolResults ?? []) {
+      const { toolResults } = this.#told
+      const before = toolResults.findLastIndex((one) => one.toolCallId === result.toolCallId)
+      if (result.revised && before >= 0) toolResults[before] = result
+      else toolResults.push(result)
+    }
     this.#told.blockedSignatures = event.blockedSignatures ?? this.#told.blockedSignatures
     this.#told.repeats = event.repeats ?? this.#told.repeats
     this.#told.status = STATUS[event.type] ?? 'running'
@@ -200,7 +206,8 @@ const STATUS = {
 }
 
 const executed = ({ toolResults }) =>
-  toolResults.filter((one) => !one.replayed && KINDS[one.status] !== 'refused').length
+  toolResults.filter((one) => !one.replayed && (one.revised || KINDS[one.status] !== 'refused'))
+    .length
 
 /**
  * The numbers of a turn. Tokens are none of them: a response that the freeze cuts reports no

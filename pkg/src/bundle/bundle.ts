@@ -1,6 +1,7 @@
 /** Bundles: k replicates of one task, evidence computed from them, and one atomic result. */
 import { checkValues, wrong } from '../checks.js'
 import { TurnlockError } from '../errors.js'
+import { closed, eventResponse, readable } from '../events.js'
 import { Feed } from '../feed.js'
 import type { BundleSettings, CoreBundleOptions, RunBundleOptions } from '../generated/bundle.js'
 import { CORE_BUNDLE_OPTIONS } from '../generated/checks.js'
@@ -34,6 +35,14 @@ export interface RunningBundle extends AsyncIterable<BundleEvent> {
   readonly result: Promise<EvidenceBundle>
   /** Ends the bundle with the results so far and aborts the signals of running replicates. */
   cancel(reason?: string): void
+  /** The events as objects. Cancelling the stream cancels the bundle. */
+  toReadableStream(): ReadableStream<BundleEvent>
+  /**
+   * The events as `text/event-stream`: `id:` is `seq`, `data:` one line of JSON. Where iterating
+   * throws, the last event is `{ type: 'error', seq, code, message }`. A client that leaves cancels
+   * the bundle.
+   */
+  toResponse(init?: ResponseInit): Response
   /** With `record`: complete once the result has settled. */
   readonly recording: BundleRecording | undefined
 }
@@ -112,6 +121,7 @@ class Running implements RunningBundle {
   #settle!: (bundle: EvidenceBundle) => void
   #fail!: (error: TurnlockError) => void
   #forget: () => void = () => {}
+  readonly #left = () => this.cancel('the reader left')
 
   constructor(options: RunBundleOptions) {
     checkOptions(options, RUN_BUNDLE_OPTIONS)
@@ -151,7 +161,15 @@ class Running implements RunningBundle {
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<BundleEvent, void, undefined> {
-    return this.#feed.read(() => this.cancel('the reader left'))
+    return this.#feed.read(this.#left)
+  }
+
+  toReadableStream(): ReadableStream<BundleEvent> {
+    return readable(this.#feed.read(this.#left), this.#left)
+  }
+
+  toResponse(init?: ResponseInit): Response {
+    return eventResponse(readable(closed(this.#feed.read(this.#left)), this.#left), init)
   }
 
   #show(raw: BundleEvent): void {

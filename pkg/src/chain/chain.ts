@@ -1,6 +1,7 @@
 /** Runs a chain of steps for a complex query, in a page or a worker. */
 import { checkValues, wrong } from '../checks.js'
 import { TurnlockError } from '../errors.js'
+import { eventResponse, readable } from '../events.js'
 import { Feed } from '../feed.js'
 import type { RunChainOptions } from '../generated/chain.js'
 import { CHAIN_OPTIONS } from '../generated/checks.js'
@@ -19,6 +20,13 @@ export interface Chain extends AsyncIterable<ChainEvent> {
   readonly result: Promise<ChainResult>
   /** Ends the chain and aborts the signals of its callbacks. */
   cancel(reason?: string): void
+  /** The events as objects. Cancelling the stream cancels the chain. */
+  toReadableStream(): ReadableStream<ChainEvent>
+  /**
+   * The events as `text/event-stream`: `id:` is `seq`, `data:` one line of JSON. A client that
+   * leaves cancels the chain.
+   */
+  toResponse(init?: ResponseInit): Response
   /**
    * Records in `feedback` whether the user was satisfied. Counts once, if the chain ran a plan, also
    * if its steps found nothing.
@@ -51,6 +59,7 @@ class RunningChain implements Chain {
   #settle!: (result: ChainResult) => void
   #forget = () => {}
   #rated = false
+  readonly #left = () => this.cancel('the reader left')
 
   constructor(options: RunChainOptions) {
     checkOptions(options, RUN_CHAIN_OPTIONS)
@@ -111,7 +120,15 @@ class RunningChain implements Chain {
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<ChainEvent, void, undefined> {
-    return this.#feed.read(() => this.cancel('the reader left'))
+    return this.#feed.read(this.#left)
+  }
+
+  toReadableStream(): ReadableStream<ChainEvent> {
+    return readable(this.#feed.read(this.#left), this.#left)
+  }
+
+  toResponse(init?: ResponseInit): Response {
+    return eventResponse(this.toReadableStream(), init)
   }
 
   #finish(result: ChainResult): void {

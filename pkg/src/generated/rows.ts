@@ -332,6 +332,10 @@ export const HANDLER_OPTIONS: Rows = {
   cors: CORS_OPTIONS,
   hosts: 0,
   limits: SERVER_LIMITS,
+  passes: 0,
+  bundles: 0,
+  chains: 0,
+  passEvents: 0,
   basePath: 0,
   clientGone: 0,
   onTrace: 0,
@@ -339,6 +343,8 @@ export const HANDLER_OPTIONS: Rows = {
   onEnd: 0,
   onError: 0,
 }
+
+export const MEMORY_PASS_EVENTS_OPTIONS: Rows = { maxEvents: 0, maxCharacters: 0 }
 
 export const NODE_LISTENER_OPTIONS: Rows = { protocol: 0 }
 

@@ -2,6 +2,8 @@
 import type { Model } from '../models/model.js'
 import type { Method } from '../options.js'
 import type { EndOf, EventOf, PerRequest, Prepare, Session } from '../server/options.js'
+import type { PassEvents } from '../server/pass-events.js'
+import type { Bundles, Chains, Passes } from '../server/runs.js'
 import type { Environment, TwoStageCallback } from '../server/two-stage.js'
 import type { Store } from '../stores/store.js'
 import type { Tool } from '../tools.js'
@@ -48,6 +50,22 @@ export interface HandlerOptions<S extends Session = Session> {
   hosts?: string[] | undefined
   /** Limits of requests and of running turns. */
   limits?: ServerLimits | undefined
+  /**
+   * Tool-request passes by name, served at `POST …/passes/:name`. Each function gets the JSON
+   * object of the body, which is untrusted, and starts a pass with options of its own. The client
+   * gets its events; their last one has the plan. A pass, as every run, is cancelled when its
+   * client leaves, and counts as a running turn.
+   */
+  passes?: Passes<S> | undefined
+  /** Evidence bundles by name, served at `POST …/bundles/:name`; see `passes`. */
+  bundles?: Bundles<S> | undefined
+  /** Chains by name, served at `POST …/chains/:name`; see `passes`. */
+  chains?: Chains<S> | undefined
+  /**
+   * Where the trace events of `passes` are kept, for `GET …/agents/events`.
+   * @defaultValue `memoryPassEvents()`: in the memory of this process or isolate
+   */
+  passEvents?: PerRequest<PassEvents, S> | undefined
   /** The path before those of the routes. @defaultValue "/api/chat" */
   basePath?: string | undefined
   /**
@@ -138,7 +156,11 @@ export interface ServerLimits {
    * @defaultValue 30
    */
   resumesPerMinute?: number | undefined
-  /** Maximum concurrent turns of one tenant, per handler instance. From 1. @defaultValue 32 */
+  /**
+   * Maximum concurrent turns, passes, bundles and chains of one tenant, per handler instance. From
+   * 1.
+   * @defaultValue 32
+   */
   turnsPerTenant?: number | undefined
   /**
    * Maximum concurrent readers of the events of one turn, per handler instance. From 1.
@@ -147,6 +169,18 @@ export interface ServerLimits {
   readersPerTurn?: number | undefined
   /** Milliseconds without an event before a `: keep-alive` comment. From 1. @defaultValue 15000 */
   keepAliveMs?: number | undefined
+}
+
+/** The options of `memoryPassEvents`. */
+export interface MemoryPassEventsOptions {
+  /** Maximum events of one tenant; its oldest one is dropped first. From 1. @defaultValue 1000 */
+  maxEvents?: number | undefined
+  /**
+   * Maximum characters of the events of all tenants. At the limit, the tenant that has the most
+   * loses its oldest event. From 1.
+   * @defaultValue 4194304
+   */
+  maxCharacters?: number | undefined
 }
 
 /** The options of `toNodeListener`. */

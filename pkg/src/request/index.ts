@@ -16,4 +16,5 @@ export {
   type ToolInventory,
 } from './pure.js'
 export { runWithToolRequests, type ToolRequestOptions, type ToolRequestResult } from './run.js'
+export type { PassComplete, PassEvent, RunningPass } from './running.js'
 export type * from './types.js'

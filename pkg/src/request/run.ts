@@ -22,6 +22,7 @@ import { abortReason, describe } from '../serialize.js'
 import { stringify } from '../text.js'
 import { checkModel, wireTools } from '../turn.js'
 import { redacted } from './redact.js'
+import { running, type Reporter, type RunningPass } from './running.js'
 
 export type { ToolRequestOptions }
 
@@ -50,19 +51,28 @@ type AnyOptions = Omit<ToolRequestOptions, 'parsePlan'>
  * second asks for the plan, with the results. Any failure before the plan pass (of a tool, a
  * request or the model) is recorded, and the plan is made without it.
  *
+ * The promise is also the running pass: iterate over its trace events, or serve them.
+ *
  * @returns rejects with a TurnlockError: `options.invalid`, `tool.invalid_name`,
  * `json.not_serializable` for misuse; `model.*` if the plan pass failed; `plan.missing` if the
  * model returned none; `plan.invalid` if the plan does not match `planSchema` (`details.errors`) or
  * `parsePlan` threw, with the text in `details.text`; `request.cancelled`. Its `details`
  * contain `toolResults`, `calls`, `rejected` and `notes`.
  */
-export async function runWithToolRequests<Plan = unknown>(
+export function runWithToolRequests<Plan = unknown>(
   options: ToolRequestOptions<Plan>,
+): RunningPass<Plan> {
+  return running((reporter) => plan(options, reporter), options?.redact)
+}
+
+async function plan<Plan>(
+  options: ToolRequestOptions<Plan>,
+  reporter: Reporter,
 ): Promise<ToolRequestResult<Plan>> {
   checkOptions(options, TOOL_REQUEST_OPTIONS)
   const { parsePlan, planSchema, record } = options
   const check = planSchema && checkOf(planSchema, 'planSchema')
-  const done = await drive(options)
+  const done = await drive(options, reporter)
   const { recorded, plan, text = '', error, ...result } = done
   const { toolResults, calls, rejected, notes } = result
   for (const call of recorded) {
@@ -93,7 +103,7 @@ export async function runWithToolRequests<Plan = unknown>(
   }
 }
 
-function drive(options: AnyOptions): Promise<PassResult> {
+function drive(options: AnyOptions, reporter: Reporter): Promise<PassResult> {
   const { model, input, tools, policy, replay, onTrace, redact, signal } = options
   checkModel(model)
   checkRecording(options)
@@ -112,13 +122,15 @@ function drive(options: AnyOptions): Promise<PassResult> {
     planPrompt: template(options.prompts?.plan),
     planIsJson: options.planSchema !== undefined,
     startedAt: options.startedAt ?? (replay ? 0 : Date.now()),
-    trace: onTrace !== undefined,
+    trace: true,
   }
   checkPass(machine)
   return new Promise<PassResult>((resolve, reject) => {
     const over = () => signal?.removeEventListener('abort', onAbort)
     const trace = (event: PassTraceEvent) => {
-      onTrace?.call(options, redact ? redacted(event, redact) : event)
+      const shown = redact ? redacted(event, redact) : event
+      reporter.trace(shown)
+      onTrace?.call(options, shown)
     }
     const driver = new Driver<PlanningGlue, PassResult, PassTraceEvent>(
       {
@@ -126,14 +138,15 @@ function drive(options: AnyOptions): Promise<PassResult> {
         requestId: options.runId ?? (own.runId as string | undefined) ?? '',
         onEvent: () => {},
         room: () => undefined,
-        onTrace: onTrace && trace,
+        onTrace: trace,
         onDone: (result) => (over(), resolve(result)),
         onFault: (error) => (over(), reject(error)),
       },
       PASS,
       machine,
     )
-    const onAbort = () => driver.send({ type: 'cancel', reason: abortReason(signal) })
+    reporter.cancel = (reason) => driver.send({ type: 'cancel', reason })
+    const onAbort = () => reporter.cancel(abortReason(signal))
     if (signal?.aborted) return onAbort()
     signal?.addEventListener('abort', onAbort, { once: true })
     driver.send({ type: 'start' })

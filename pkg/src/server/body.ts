@@ -56,23 +56,22 @@ export async function readObject(request: Request, most: number): Promise<Fields
 
 /** The members of an object from a client. Each is checked when it is read; others are ignored. */
 export class Fields {
-  readonly #members: object
+  /** The object itself, which is untrusted. */
+  readonly members: Record<string, unknown>
   readonly #path: string
 
   constructor(value: unknown, path: string) {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw invalid(path || 'the body', 'an object')
     }
-    this.#members = value
+    this.members = value as Record<string, unknown>
     this.#path = path && `${path}.`
   }
 
   /** Returns an own member; `undefined` if it is missing or null. */
   #own(name: string): unknown {
     // Never through the prototype.
-    return Object.hasOwn(this.#members, name)
-      ? (Reflect.get(this.#members, name) ?? undefined)
-      : undefined
+    return Object.hasOwn(this.members, name) ? (this.members[name] ?? undefined) : undefined
   }
 
   #read<T>(name: string, what: string, fits: (value: unknown) => value is T): T | undefined {
@@ -118,8 +117,43 @@ const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (val
 export const invalid = (path: string, what: string): Refusal =>
   new Refusal(400, 'request.invalid', `${path}: expected ${what}`)
 
+/** An object with the member, or an empty object if it has no value. */
+export const given = <K extends string, T>(name: K, value: T | undefined) =>
+  (value === undefined ? {} : { [name]: value }) as { [key in K]?: T }
+
 /** Throws if a required member of a body is missing. */
 export function needed<T>(value: T | undefined, path: string): T {
   if (value === undefined) throw invalid(path, 'a value')
   return value
+}
+
+/** Maximum approvals in one request, and results; a batch has no more calls. */
+const MOST_APPROVALS = 128
+
+/** A client may drop results. It may not write any: they would count as those of the host's tools. */
+export function droppedOf(list: unknown[] | undefined) {
+  if (list && list.length > MOST_APPROVALS) throw invalid('results', `at most ${MOST_APPROVALS}`)
+  return list?.map((value, at) => {
+    const fields = new Fields(value, `results.${at}`)
+    if (fields.boolean('drop') !== true) throw invalid(`results.${at}.drop`, 'true')
+    const toolCallId = needed(fields.text('toolCallId', 1024), `results.${at}.toolCallId`)
+    return { toolCallId, drop: true as const }
+  })
+}
+
+/** The approvals of a request. */
+export function approvalsOf(list: unknown[] | undefined) {
+  if (list && list.length > MOST_APPROVALS) {
+    throw invalid('approvals', `at most ${MOST_APPROVALS}`)
+  }
+  return list?.map((value, at) => {
+    const path = `approvals.${at}`
+    const fields = new Fields(value, path)
+    const signature = needed(fields.text('signature', 64), `${path}.signature`)
+    if (!/^[0-9a-f]{64}$/.test(signature)) throw invalid(`${path}.signature`, 'a signature')
+    return {
+      signature,
+      approved: needed(fields.boolean('approved'), `${path}.approved`),
+    }
+  })
 }

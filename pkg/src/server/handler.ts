@@ -1,13 +1,24 @@
 /** Handles a request: authorization, routing, and the response as JSON or a stream. */
-import { isTurnlockError, TurnlockError } from '../errors.js'
+import { isTurnlockError } from '../errors.js'
 import { followTurn } from '../follow.js'
 import { turnKey } from '../kept.js'
 import { quietly } from '../quietly.js'
 import { cancelTurn, pauseTurn, resumeTurn } from '../resume.js'
 import type { Store } from '../stores/store.js'
 import { runTurn, type Turn } from '../turn.js'
-import type { Policy, TurnEvent, TurnFailure, TurnResult } from '../types.js'
-import { checkContentType, Fields, invalid, needed, readObject } from './body.js'
+import type { Policy, TurnEvent } from '../types.js'
+import {
+  approvalsOf,
+  checkContentType,
+  droppedOf,
+  type Fields,
+  given,
+  invalid,
+  needed,
+  readObject,
+} from './body.js'
+import { tellEnd, tellEvents } from './ends.js'
+import { failed, failureOf, historyRefusal, isOurs, refusalFor } from './failures.js'
 import { Rate, Running } from './limits.js'
 import {
   perRequest,
@@ -19,7 +30,8 @@ import {
 } from './options.js'
 import { json, Refusal, refusalOf } from './refusal.js'
 import { routeOf, type Route } from './routes.js'
-import { asKept, eventBody, EventReader, isOurs, TurnStream } from './stream.js'
+import { listPassEvents, serveRun } from './serve.js'
+import { asKept, streamed, turnEventText, TurnStream } from './stream.js'
 import { twoStageFor, type TwoStage } from './two-stage.js'
 
 /** Responds to a request. Never rejects. */
@@ -37,6 +49,8 @@ export type Handler = (request: Request, context?: RequestContext) => Promise<Re
  * | `POST …/cancel` | cancels a turn: `{ requestId, reason? }` → `{ requestId, status }` |
  * | `POST …/pause` | asks for a pause behind the tools: `{ requestId }` → `{ requestId, status }` |
  * | `GET …/:requestId/events` | the events of a turn after `Last-Event-ID` or `?after=` |
+ * | `POST /passes/:name`, `/bundles/:name`, `/chains/:name` | what the host starts of the body |
+ * | `GET /agents/events` | trace events of passes: `?plan_id=`, `?after=`, `?limit=` → `{ events }` |
  * | `GET` on the base itself | `{ twoStage, default }`: the switches and the default route's path |
  *
  * A turn starts with the body `{ messages, requestId?, projectId?, conversationId?, policy?: {
@@ -105,22 +119,18 @@ class Exchange<S extends Session> {
 
   /** The refusal for an error of a turn or a store. Details of server errors are not sent. */
   #refusalFor(error: unknown): Refusal {
-    const code = isTurnlockError(error) ? error.code : ''
-    const known = refusalOf(code)
-    if (known && known.status < 500) return known
-    const refused = isTurnlockError(error) ? historyRefusal(code, error.message) : undefined
-    if (refused) return refused
-    this.#report(error)
-    return known ?? new Refusal(500, 'server.failed', 'the server failed')
+    const refusal = isTurnlockError(error) ? refusalFor(error) : failed()
+    if (refusal.status >= 500) this.#report(error)
+    return refusal
   }
 
   async #answer(): Promise<Response> {
-    const { basePath, origins } = this.#settings
+    const { basePath, origins, served } = this.#settings
     const { method, url } = this.#request
     origins.check(this.#request)
     const { pathname } = new URL(url)
     const below = pathname === basePath || pathname.startsWith(`${basePath}/`)
-    const route = below ? routeOf(pathname.slice(basePath.length)) : undefined
+    const route = below ? routeOf(pathname.slice(basePath.length), served) : undefined
     if (!route) throw new Refusal(404, 'route.not_found', 'there is no such route')
     if (method === 'OPTIONS') return origins.preflight(route.methods)
     if (!route.methods.includes(method)) {
@@ -131,12 +141,14 @@ class Exchange<S extends Session> {
     const session = await this.#authorize()
     if (session instanceof Response) return session
     if (route.name === 'events') return this.#follow(session, route.requestId)
+    if (route.name === 'pass_events') return listPassEvents(this.#exchange(session))
     if (method === 'GET') return this.#describe()
     // Before the callbacks below run and before the body is read.
     checkContentType(this.#request)
     if (route.name === 'resume') return this.#resume(session)
     if (route.name === 'cancel') return this.#cancel(session)
     if (route.name === 'pause') return this.#pause(session)
+    if (route.name === 'run') return serveRun(this.#exchange(session), route, await this.#body())
     return this.#start(session, mode)
   }
 
@@ -144,10 +156,11 @@ class Exchange<S extends Session> {
    * The mode of a route. The switch is read only if a two-stage turn is to run. If it is off,
    * running turns can still be followed and cancelled.
    */
-  async #modeOf({ name, prefix }: Route): Promise<'unified' | 'two_stage'> {
-    const runs = name === 'start' || name === 'resume'
-    if (!runs || prefix === 'unified' || (prefix === 'default' && name !== 'start'))
-      return 'unified'
+  async #modeOf(route: Route): Promise<'unified' | 'two_stage'> {
+    const { name } = route
+    if (name !== 'start' && name !== 'resume') return 'unified'
+    const { prefix } = route
+    if (prefix === 'unified' || (prefix === 'default' && name !== 'start')) return 'unified'
     const switches = await this.#twoStage()
     if (prefix === 'default') return switches.enabled && switches.default ? 'two_stage' : 'unified'
     if (switches.enabled) return 'two_stage'
@@ -284,6 +297,13 @@ class Exchange<S extends Session> {
     }
   }
 
+  #exchange(session: S) {
+    const report = (error: unknown) => this.#report(error)
+    const { running } = this.#shared
+    const [settings, request, context] = [this.#settings, this.#request, this.#context]
+    return { settings, request, context, session, running, report }
+  }
+
   #body(): Promise<Fields> {
     return readObject(this.#request, this.#settings.limits.bodyBytes)
   }
@@ -321,13 +341,17 @@ class Exchange<S extends Session> {
     const key = turnKey(session.tenant, turn.requestId)
     // One with the id of a turn that runs here ends with a conflict, and does not replace it.
     if (!this.#shared.turns.has(key)) this.#shared.turns.set(key, turn)
-    if (this.#settings.onEvent) void this.#tell(session, turn)
-    const over = turn.result.then((result) => {
+    void tellEvents(this.#settings, session.tenant, turn)
+    const over = turn.result.then(async (result) => {
       const { error } = result
       running.leave(session.tenant)
       if (this.#shared.turns.get(key) === turn) this.#shared.turns.delete(key)
       if (error && isOurs(error)) this.#report(failureOf(error))
-      return this.#ended(session, store, result, messages)
+      try {
+        await tellEnd(this.#settings, session.tenant, store, result, messages)
+      } catch (thrown) {
+        this.#report(thrown)
+      }
     })
     const stops = this.#settings.clientGone === 'stop'
     if (!stops) this.#context.waitUntil?.(over)
@@ -345,130 +369,30 @@ class Exchange<S extends Session> {
     return this.#stream(turn.requestId, asKept(stream, follow), leave)
   }
 
-  /** Tells `onEvent` every event, whether or not a client reads. */
-  async #tell({ tenant }: S, turn: Turn): Promise<void> {
-    for await (const event of turn) {
-      const { requestId, conversationId } = event
-      const about = { tenant, requestId, ...given('conversationId', conversationId) }
-      quietly(() => this.#settings.onEvent?.(event, about))
-    }
-  }
-
-  /** Tells `onEnd` of a turn that has ended for good. */
-  async #ended(
-    { tenant }: S,
-    store: Store,
-    result: TurnResult,
-    messages: unknown[] | undefined,
-  ): Promise<void> {
-    const { onEnd } = this.#settings
-    const { requestId, conversationId, status, error } = result
-    if (!onEnd || status === 'paused' || (error && GOES_ON.test(error.code))) return
-    const about = { tenant, requestId, ...given('conversationId', conversationId) }
-    try {
-      const history = messages ?? (await historyOf(store, turnKey(tenant, requestId)))
-      await onEnd(result, { ...about, messages: history })
-    } catch (error) {
-      this.#report(error)
-    }
-  }
-
   /** Reads a turn's events after a `seq`, until the signal is aborted. */
   #reader({ tenant }: S, store: Store, requestId: string, signal: AbortSignal) {
     return (after: number) => followTurn({ requestId, store, tenant, after, signal })
   }
 
-  /**
-   * The events as a response. The head waits for the first event or the first keep-alive, so that
-   * the status can report an early failure.
-   */
-  async #stream(
+  /** The events of a turn as a response. */
+  #stream(
     requestId: string,
     events: AsyncIterable<TurnEvent>,
     onLeave: () => void,
   ): Promise<Response> {
-    const { keepAliveMs } = this.#settings.limits
-    const reader = new EventReader(events)
-    const first = await reader.peek(keepAliveMs)
-    const named = { 'x-request-id': requestId }
-    // This status tells an `EventSource` not to reconnect, because there are no more events.
-    if (first?.done) return new Response(null, { status: 204, headers: named })
-    if (first?.value.type === 'error') {
-      const { code, message } = first.value
-      const refusal = refusalOf(code) ?? historyRefusal(code, message)
-      if (refusal) {
-        reader.leave()
-        throw refusal
-      }
-    }
-    const report = (error: unknown) => this.#report(error)
-    const leave = () => {
-      onLeave()
-      reader.leave()
-    }
-    return new Response(eventBody(reader, keepAliveMs, leave, report), {
-      headers: {
-        'content-type': 'text/event-stream; charset=utf-8',
-        'cache-control': 'no-cache, no-transform',
-        // A proxy that buffers events would delay them.
-        'x-accel-buffering': 'no',
-        ...named,
-      },
+    return streamed(events, {
+      text: turnEventText,
+      refuse: (event) =>
+        event.type === 'error'
+          ? (refusalOf(event.code) ?? historyRefusal(event.code, event.message))
+          : undefined,
+      keepAliveMs: this.#settings.limits.keepAliveMs,
+      ...{ onLeave, onError: (error) => this.#report(error) },
+      headers: { 'x-request-id': requestId },
     })
   }
 
   #report(error: unknown): void {
     quietly(() => this.#settings.onError?.(error, this.#request))
   }
-}
-
-/** Failures behind which a turn can be resumed, has another owner, or never began. */
-const GOES_ON = /^(model|store|core|message|json)\.|^turn\.(conflict|cancelled|not_found)$/
-
-/** The history that a stored turn began with. */
-async function historyOf(store: Store, key: string): Promise<unknown[]> {
-  const kept = await store.read(key)
-  const [, text = '{}'] = kept?.records.find(([name]) => name === 'turn') ?? []
-  return (JSON.parse(text) as { messages?: unknown[] }).messages ?? []
-}
-
-/** The refusal for errors of the history, the only client input that the core parses. */
-const historyRefusal = (code: string, message: string) =>
-  /^(message|json)\./.test(code) ? new Refusal(400, code, message) : undefined
-
-const failureOf = ({ code, message, details }: TurnFailure) =>
-  new TurnlockError(code, message, details && { ...details })
-
-/** An object with the member, or an empty object if it has no value. */
-const given = <K extends string, T>(name: K, value: T | undefined) =>
-  (value === undefined ? {} : { [name]: value }) as { [key in K]?: T }
-
-/** Maximum approvals in one request, and results; a batch has no more calls. */
-const MOST_APPROVALS = 128
-
-/** A client may drop results. It may not write any: they would count as those of the host's tools. */
-function droppedOf(list: unknown[] | undefined) {
-  if (list && list.length > MOST_APPROVALS) throw invalid('results', `at most ${MOST_APPROVALS}`)
-  return list?.map((value, at) => {
-    const fields = new Fields(value, `results.${at}`)
-    if (fields.boolean('drop') !== true) throw invalid(`results.${at}.drop`, 'true')
-    const toolCallId = needed(fields.text('toolCallId', 1024), `results.${at}.toolCallId`)
-    return { toolCallId, drop: true as const }
-  })
-}
-
-function approvalsOf(list: unknown[] | undefined) {
-  if (list && list.length > MOST_APPROVALS) {
-    throw invalid('approvals', `at most ${MOST_APPROVALS}`)
-  }
-  return list?.map((value, at) => {
-    const path = `approvals.${at}`
-    const fields = new Fields(value, path)
-    const signature = needed(fields.text('signature', 64), `${path}.signature`)
-    if (!/^[0-9a-f]{64}$/.test(signature)) throw invalid(`${path}.signature`, 'a signature')
-    return {
-      signature,
-      approved: needed(fields.boolean('approved'), `${path}.approved`),
-    }
-  })
 }

@@ -18,6 +18,14 @@ export type {
   RequestContext,
   Session,
 } from './options.js'
+export {
+  memoryPassEvents,
+  type KeptPassEvent,
+  type MemoryPassEventsOptions,
+  type PassEventQuery,
+  type PassEvents,
+} from './pass-events.js'
+export type { Bundles, Chains, Passes, RunContext, Start, Started } from './runs.js'
 export type {
   Environment,
   TwoStage,

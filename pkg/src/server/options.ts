@@ -6,6 +6,9 @@ import { checkOptions, type Filled, type Method } from '../options.js'
 import type { Tool } from '../tools.js'
 import { Cors } from './cors.js'
 import { limitsOf } from './limits.js'
+import { checkPassEvents, memoryPassEvents, type PassEvents } from './pass-events.js'
+import type { RunKind, Served } from './routes.js'
+import { checkRuns } from './runs.js'
 import type { Environment, TwoStageOption } from './two-stage.js'
 
 export type { HandlerOptions }
@@ -55,6 +58,8 @@ export interface RequestContext {
 
 /** Options with their defaults. */
 export type Settings<S extends Session> = HandlerOptions<S> & {
+  served: Served
+  passEvents: PerRequest<PassEvents, S>
   tools: PerRequest<Record<string, Tool>, S>
   twoStage: TwoStageOption
   clientGone: 'continue' | 'stop'
@@ -62,6 +67,8 @@ export type Settings<S extends Session> = HandlerOptions<S> & {
   limits: Filled<ServerLimits>
   origins: Cors
 }
+
+const RUN_KINDS: readonly RunKind[] = ['passes', 'bundles', 'chains']
 
 /** @throws TurnlockError `options.invalid` */
 export function settingsOf<S extends Session>(options: HandlerOptions<S>): Settings<S> {
@@ -81,9 +88,17 @@ export function settingsOf<S extends Session>(options: HandlerOptions<S>): Setti
   if (!['object', 'function'].includes(typeof twoStage) || twoStage === null) {
     throw invalid('`twoStage`: expected values, or a function that gives them')
   }
+  const { passes, passEvents } = options
+  for (const kind of RUN_KINDS) checkRuns(kind, options[kind])
+  checkPassEvents(passEvents)
   return {
     ...options,
-    ...{ tools, twoStage, clientGone },
+    ...{ tools, twoStage, clientGone, passEvents: passEvents ?? memoryPassEvents() },
+    served: {
+      // Never through the prototype.
+      has: (kind, name) => Object.hasOwn(options[kind] ?? {}, name),
+      passEvents: passes !== undefined || passEvents !== undefined,
+    },
     basePath: basePath.replace(/\/$/, ''),
     limits: limitsOf(options.limits),
     origins: new Cors(options.cors, options.hosts),

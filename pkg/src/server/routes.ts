@@ -4,10 +4,15 @@ import { isId } from './body.js'
 /** The meaning of a route's prefix: a mode, or the default one. */
 export type Prefix = 'unified' | 'two_stage' | 'default'
 
+/** What a host may serve beside turns, by name. */
+export type RunKind = 'passes' | 'bundles' | 'chains'
+
 export type Route =
   | { name: 'start'; prefix: Prefix; methods: readonly string[] }
   | { name: 'resume' | 'cancel' | 'pause'; prefix: Prefix; methods: readonly string[] }
   | { name: 'events'; prefix: Prefix; methods: readonly string[]; requestId: string | undefined }
+  | { name: 'run'; methods: readonly string[]; kind: RunKind; run: string }
+  | { name: 'pass_events'; methods: readonly string[] }
 
 const PREFIXES: Record<string, Prefix> = {
   '': 'default',
@@ -15,9 +20,23 @@ const PREFIXES: Record<string, Prefix> = {
   messages_two_stage: 'two_stage',
 }
 const PATH = /^(?:\/(messages|messages_two_stage))?(?:\/(resume|cancel|pause)|\/([^/]+)\/events)?$/
+const RUN = /^\/(passes|bundles|chains)\/([^/]+)$/
+
+/** What a handler serves beside turns. */
+export interface Served {
+  has(kind: RunKind, name: string): boolean
+  passEvents: boolean
+}
 
 /** The route of `path`, relative to the base path; `undefined` if there is none. */
-export function routeOf(path: string): Route | undefined {
+export function routeOf(path: string, served: Served): Route | undefined {
+  const [, kind, run = ''] = RUN.exec(path) ?? []
+  if (kind && served.has(kind as RunKind, run)) {
+    return { name: 'run', methods: ['POST'], kind: kind as RunKind, run }
+  }
+  if (path === '/agents/events' && served.passEvents) {
+    return { name: 'pass_events', methods: ['GET'] }
+  }
   const [all, folder = '', verb, id] = PATH.exec(path) ?? []
   const prefix = PREFIXES[folder]
   if (all === undefined || !prefix) return undefined

@@ -1,22 +1,24 @@
-/** Turn events as a pull-based response body. */
+/** Events as a pull-based response body. */
 import { formatEvent } from '../sse.js'
 import type { Turn } from '../turn.js'
 import type { TurnEvent } from '../types.js'
+import { isOurs, wordsOf } from './failures.js'
+import type { Refusal } from './refusal.js'
 
 const encoder = /* @__PURE__ */ new TextEncoder()
 const KEEP_ALIVE = /* @__PURE__ */ encoder.encode(': keep-alive\n\n')
 
 /** An iterator whose next event can be awaited with a time limit and read without taking it. */
-export class EventReader {
-  readonly #events: AsyncIterator<TurnEvent>
-  #next: Promise<IteratorResult<TurnEvent>> | undefined
+class EventReader<T> {
+  readonly #events: AsyncIterator<T>
+  #next: Promise<IteratorResult<T>> | undefined
 
-  constructor(events: AsyncIterable<TurnEvent>) {
+  constructor(events: AsyncIterable<T>) {
     this.#events = events[Symbol.asyncIterator]()
   }
 
   /** Returns the next event without taking it; `undefined` if none arrives within `ms`. */
-  async peek(ms: number): Promise<IteratorResult<TurnEvent> | undefined> {
+  async peek(ms: number): Promise<IteratorResult<T> | undefined> {
     this.#next ??= this.#events.next()
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<undefined>((resolve) => (timer = setTimeout(resolve, ms)))
@@ -85,63 +87,88 @@ export async function* asKept(
   }
 }
 
+/** How events become a response. */
+export interface Streaming<T> {
+  /** Writes an event. */
+  text(event: T): string
+  /** The refusal to send instead of a stream that begins with this event. */
+  refuse(first: T): Refusal | undefined
+  keepAliveMs: number
+  /** The client has left. */
+  onLeave(): void
+  onError(error: unknown): void
+  headers: Record<string, string>
+}
+
 /**
- * Sends `id: <seq>`, `data: <one line of JSON>`, and a comment whenever `keepAliveMs` pass without
- * an event. An event is taken from `events` only after the client has read the previous one.
+ * Events as a response. The head waits for the first event or the first keep-alive, so that the
+ * status can report an early failure.
+ *
+ * @throws Refusal
  */
-export function eventBody(
-  events: EventReader,
-  keepAliveMs: number,
-  onLeave: () => void,
-  onError: (error: unknown) => void,
-): ReadableStream<Uint8Array> {
+export async function streamed<T>(events: AsyncIterable<T>, how: Streaming<T>): Promise<Response> {
+  const reader = new EventReader(events)
+  const first = await reader.peek(how.keepAliveMs)
+  // This status tells an `EventSource` not to reconnect, because there are no more events.
+  if (first?.done) return new Response(null, { status: 204, headers: how.headers })
+  const refusal = first && how.refuse(first.value)
+  if (refusal) {
+    reader.leave()
+    throw refusal
+  }
+  return new Response(eventBody(reader, how), {
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      // A proxy that buffers events would delay them.
+      'x-accel-buffering': 'no',
+      ...how.headers,
+    },
+  })
+}
+
+/**
+ * Sends each event, and a comment whenever `keepAliveMs` pass without one. An event is taken from
+ * `events` only after the client has read the previous one.
+ */
+function eventBody<T>(events: EventReader<T>, how: Streaming<T>): ReadableStream<Uint8Array> {
   let left = false
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
-          const next = await events.peek(keepAliveMs)
+          const next = await events.peek(how.keepAliveMs)
           if (!next) return controller.enqueue(KEEP_ALIVE)
           events.advance()
           if (next.done) controller.close()
-          else controller.enqueue(encoder.encode(formatEvent(forClient(next.value))))
+          else controller.enqueue(encoder.encode(how.text(next.value)))
         } catch (error) {
           // An event that arrives behind a client that has left fails, and is nobody's error.
           if (left) return
           // The client sees a broken stream and reconnects for the rest.
-          onError(error)
+          how.onError(error)
           controller.error(error)
         }
       },
       cancel() {
         left = true
-        onLeave()
+        how.onLeave()
+        events.leave()
       },
     },
     { highWaterMark: 0 },
   )
 }
 
-const FAILED: Record<string, string> = {
-  'model.redirected': 'the model could not be reached',
-  'model.status': 'the model refused the request',
-  'model.stream': 'the response of the model broke',
-  'model.timeout': 'the model took too long',
-  'model.truncated': 'the response of the model was cut off',
-  'model.unreachable': 'the model could not be reached',
-}
-
-/** Whether a failure is the server's: a failure of its model, its store or the core. */
-export const isOurs = ({ code }: { code: string }): boolean => /^(model|store|core)\./.test(code)
-
 /**
- * Replaces the messages of model and store failures. The original messages come from other
- * software and can contain a URL or a key, so only `onError` receives them. The client receives
- * the code, the status and a fixed message.
+ * An event of a turn as text. The messages of model and store failures come from other software and
+ * can contain a URL or a key, so only `onError` receives them. The client receives the code, the
+ * status and a fixed message.
  */
-function forClient(event: TurnEvent): TurnEvent {
-  if (event.type !== 'error' || !isOurs(event)) return event
+export function turnEventText(event: TurnEvent): string {
+  if (event.type !== 'error' || !isOurs(event)) return formatEvent(event)
   const status = event.details?.status
-  const words = FAILED[event.code] ?? 'the server failed'
-  return { ...event, message: status === undefined ? words : `${words} (status ${status})` }
+  const words = wordsOf(event.code)
+  const message = status === undefined ? words : `${words} (status ${status})`
+  return formatEvent({ ...event, message } as TurnEvent)
 }

@@ -48,6 +48,7 @@ import type {
 import type {
   CorsOptions,
   HandlerOptions,
+  MemoryPassEventsOptions,
   NodeListenerOptions,
   ServerLimits,
   TwoStageHeaders,
@@ -627,6 +628,10 @@ export const HANDLER_OPTIONS: Partial<HandlerOptions> = {
   cors: undefined,
   hosts: undefined,
   limits: undefined,
+  passes: undefined,
+  bundles: undefined,
+  chains: undefined,
+  passEvents: undefined,
   basePath: undefined,
   clientGone: undefined,
   onTrace: undefined,
@@ -668,6 +673,11 @@ export const SERVER_LIMITS: Partial<ServerLimits> = {
   turnsPerTenant: undefined,
   readersPerTurn: undefined,
   keepAliveMs: undefined,
+}
+
+export const MEMORY_PASS_EVENTS_OPTIONS: Partial<MemoryPassEventsOptions> = {
+  maxEvents: undefined,
+  maxCharacters: undefined,
 }
 
 export const NODE_LISTENER_OPTIONS: Partial<NodeListenerOptions> = { protocol: undefined }

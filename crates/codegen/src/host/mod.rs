@@ -149,6 +149,8 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ("../request/types.js", &["CallRefusal"]),
     ("../resume.js", &["Approval", "ResultRevision"]),
     ("../server/options.js", &["EndOf", "EventOf", "PerRequest", "Prepare", "Session"]),
+    ("../server/pass-events.js", &["PassEvents"]),
+    ("../server/runs.js", &["Bundles", "Chains", "Passes"]),
     ("../server/two-stage.js", &["Environment", "TwoStageCallback"]),
     ("../stores/store.js", &["Store"]),
     (

@@ -39,6 +39,18 @@ pub(super) fn tables() -> Vec<Table> {
                 hosts: "string[]" = "all";
                 /// Limits of requests and of running turns.
                 limits: "ServerLimits" | deep;
+                /// Tool-request passes by name, served at `POST …/passes/:name`. Each function gets
+                /// the JSON object of the body, which is untrusted, and starts a pass with options
+                /// of its own. The client gets its events; their last one has the plan. A pass, as
+                /// every run, is cancelled when its client leaves, and counts as a running turn.
+                passes: "Passes<S>";
+                /// Evidence bundles by name, served at `POST …/bundles/:name`; see `passes`.
+                bundles: "Bundles<S>";
+                /// Chains by name, served at `POST …/chains/:name`; see `passes`.
+                chains: "Chains<S>";
+                /// Where the trace events of `passes` are kept, for `GET …/agents/events`.
+                passEvents: "PerRequest<PassEvents, S>"
+                    = "`memoryPassEvents()`: in the memory of this process or isolate";
                 /// The path before those of the routes.
                 basePath: "string" = "\"/api/chat\"";
                 /// What happens to a turn whose client disconnects: it continues and can be
@@ -117,12 +129,23 @@ pub(super) fn tables() -> Vec<Table> {
                 messages: "number" = "500", "from 1";
                 /// Maximum attempts per minute to resume one turn, per handler instance.
                 resumesPerMinute: "number" = "30", "from 1";
-                /// Maximum concurrent turns of one tenant, per handler instance.
+                /// Maximum concurrent turns, passes, bundles and chains of one tenant, per handler
+                /// instance.
                 turnsPerTenant: "number" = "32", "from 1";
                 /// Maximum concurrent readers of the events of one turn, per handler instance.
                 readersPerTurn: "number" = "32", "from 1";
                 /// Milliseconds without an event before a `: keep-alive` comment.
                 keepAliveMs: "number" = "15000", "from 1";
+            }
+        },
+        table! {
+            /// The options of `memoryPassEvents`.
+            "MemoryPassEventsOptions" for "memoryPassEvents" {
+                /// Maximum events of one tenant; its oldest one is dropped first.
+                maxEvents: "number" = "1000", "from 1";
+                /// Maximum characters of the events of all tenants. At the limit, the tenant that
+                /// has the most loses its oldest event.
+                maxCharacters: "number" = "4194304", "from 1";
             }
         },
         table! {

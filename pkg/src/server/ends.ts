@@ -1,0 +1,53 @@
+/** Tells a host of its turns: `onEvent` and `onEnd`. */
+import { turnKey } from '../kept.js'
+import { quietly } from '../quietly.js'
+import type { Store } from '../stores/store.js'
+import type { Turn } from '../turn.js'
+import type { TurnResult } from '../types.js'
+import { given } from './body.js'
+import type { HandlerOptions, Session } from './options.js'
+
+type Hooks<S extends Session> = Pick<HandlerOptions<S>, 'onEnd' | 'onEvent'>
+
+/** Tells `onEvent` every event, whether or not a client reads. */
+export async function tellEvents<S extends Session>(
+  hooks: Hooks<S>,
+  tenant: string,
+  turn: Turn,
+): Promise<void> {
+  if (!hooks.onEvent) return
+  for await (const event of turn) {
+    const { requestId, conversationId } = event
+    const about = { tenant, requestId, ...given('conversationId', conversationId) }
+    quietly(() => hooks.onEvent?.(event, about))
+  }
+}
+
+/** Failures behind which a turn can be resumed, has another owner, or never began. */
+const GOES_ON = /^(model|store|core|message|json)\.|^turn\.(conflict|cancelled|not_found)$/
+
+/**
+ * Tells `onEnd` of a turn that has ended for good. Rejects with what it throws.
+ *
+ * @param messages the history that it began with; without it, the store's
+ */
+export async function tellEnd<S extends Session>(
+  hooks: Hooks<S>,
+  tenant: string,
+  store: Store,
+  result: TurnResult,
+  messages: unknown[] | undefined,
+): Promise<void> {
+  const { requestId, conversationId, status, error } = result
+  if (!hooks.onEnd || status === 'paused' || (error && GOES_ON.test(error.code))) return
+  const about = { tenant, requestId, ...given('conversationId', conversationId) }
+  const history = messages ?? (await historyOf(store, turnKey(tenant, requestId)))
+  await hooks.onEnd(result, { ...about, messages: history })
+}
+
+/** The history that a stored turn began with. */
+async function historyOf(store: Store, key: string): Promise<unknown[]> {
+  const kept = await store.read(key)
+  const [, text = '{}'] = kept?.records.find(([name]) => name === 'turn') ?? []
+  return (JSON.parse(text) as { messages?: unknown[] }).messages ?? []
+}

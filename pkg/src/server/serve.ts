@@ -1,0 +1,92 @@
+/** Requests for passes, bundles and chains, and for the events of passes. */
+import { closed } from '../events.js'
+import type { PassTraceEvent } from '../request/types.js'
+import { given, type Fields } from './body.js'
+import { refusalFor } from './failures.js'
+import type { Running } from './limits.js'
+import { perRequest, type RequestContext, type Session, type Settings } from './options.js'
+import { queryOf } from './pass-events.js'
+import { json } from './refusal.js'
+import type { Route } from './routes.js'
+import {
+  begin,
+  runEventText,
+  watch,
+  type Run,
+  type RunContext,
+  type RunEvent,
+  type Start,
+} from './runs.js'
+import { streamed } from './stream.js'
+
+/** A request that was authorized. */
+interface Asked<S extends Session> {
+  settings: Settings<S>
+  request: Request
+  context: RequestContext
+  session: S
+  running: Running
+  report(error: unknown): void
+}
+
+/** Runs what the host starts. Nobody could follow it again, so it ends with its client. */
+export async function serveRun<S extends Session>(
+  asked: Asked<S>,
+  { kind, run: name }: Route & { name: 'run' },
+  body: Fields,
+): Promise<Response> {
+  const { settings, request, context, session, running, report } = asked
+  const { tenant } = session
+  const conversationId = body.text('conversationId', 256)
+  const log = kind === 'passes' ? await passEventsOf(asked) : undefined
+  running.enter(tenant)
+  const left = new AbortController()
+  const leave = () => left.abort()
+  request.signal.addEventListener('abort', leave, { once: true })
+  const over = () => {
+    running.leave(tenant)
+    request.signal.removeEventListener('abort', leave)
+  }
+  const { signal } = left
+  let run: Run | Response
+  try {
+    const about: RunContext<S> = { tenant, session, signal, request, env: context.env }
+    const start = (settings[kind]?.[name] as Start<unknown, S>).bind(settings[kind])
+    const own = given('conversationId', conversationId)
+    const { made } = await begin(start, body.members, { ...about, ...own })
+    run = made
+  } catch (error) {
+    over()
+    throw error
+  }
+  if (run instanceof Response) {
+    over()
+    return run
+  }
+  const cancel = run.cancel.bind(run, 'the client left')
+  if (signal.aborted) cancel()
+  else signal.addEventListener('abort', cancel, { once: true })
+  const keep = log && ((event: PassTraceEvent) => log.append(tenant, event))
+  const watched = watch(run, keep, report, over)
+  context.waitUntil?.(watched)
+  return streamed(closed(run), {
+    text: runEventText,
+    // Whoever watches the run has reported it.
+    refuse: (event) => (isError(event) ? refusalFor(event) : undefined),
+    keepAliveMs: settings.limits.keepAliveMs,
+    ...{ onLeave: leave, onError: report, headers: {} },
+  })
+}
+
+/** The trace events of the tenant's passes: `{ events }`. */
+export async function listPassEvents<S extends Session>(asked: Asked<S>): Promise<Response> {
+  const query = queryOf(new URL(asked.request.url))
+  const log = await passEventsOf(asked)
+  return json({ events: await log.list(asked.session.tenant, query) })
+}
+
+const passEventsOf = <S extends Session>({ settings, request, session, context }: Asked<S>) =>
+  perRequest(settings.passEvents, request, session, context.env)
+
+const isError = (event: RunEvent): event is RunEvent & { code: string; message: string } =>
+  event.type === 'error'
