@@ -27,7 +27,9 @@ fn play(scenario: &Value, dialect: &str, seed: Option<u64>) -> Result<(), String
     let mut got = json!({
         "fellBack": result["fellBack"], "calls": lines::calls(&result),
         "results": lines::results(&result), "executed": sim.executed,
-        "rejected": lines::rejected(&result["rejected"]), "trace": lines::trace(&sim.traces),
+        "rejected": lines::rejected(&result["rejected"]),
+        "notes": lines::rejected(&result["notes"]), "trace": lines::trace(&sim.traces),
+        "recorded": lines::recorded(&result["recorded"]),
         "plan": result["plan"], "error": result["error"]["code"], "usage": result["usage"],
     });
     if seed.is_some() {
@@ -133,7 +135,11 @@ fn a_call_has_its_time() {
         let mut sim = Sim::new(&scenario, "openai-chat", None);
         let result = sim.play();
         assert_eq!(result["toolResults"][0]["duration_ms"], wanted, "{policy} {own}");
-        let message = format!("no result within {wanted} ms");
+        // What ended it is said, and the end of all calls is no record of the tool.
+        let cut = wanted == 5_000;
+        let end = if cut { ", when `totalToolMs` was over" } else { "" };
+        let message = format!("no result within {wanted} ms{end}");
         assert_eq!(result["toolResults"][0]["error"]["message"], *message);
+        assert_eq!(result["recorded"].as_array().unwrap().is_empty(), cut);
     }
 }

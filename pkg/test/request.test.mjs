@@ -92,7 +92,7 @@ test('prompts of the host, by text or by name, are used and traced', async () =>
     prompts: { request: 'Ask.', plan: { id: 'mine.v2', text: 'Plan.' } },
   })
   const [asked, planned] = model.requests.map(({ messages }) => messages[0].content)
-  assert.match(asked, /^Ask\.\n\nLimit: 2 calls\. Tools:\n\[\]$/)
+  assert.match(asked, /^Ask\.\n\nLimit: 2 calls\. Tools:\n\[\]\n\n.*\n\nPlan\.\n\n/)
   assert.equal(planned, 'Plan.')
   const ids = events.map((event) => event.prompt_template_id)
   assert.deepEqual(ids, ['custom', 'custom', 'mine.v2'])
@@ -126,6 +126,56 @@ test('parsePlan gets the text out of its fence; what it throws is typed', async 
   assert.match(message, /size is too small/)
   assert.equal(details.text, '{"size": 1}')
   assert.equal(details.toolResults[0].result, 42)
+})
+
+test('planSchema: prose is no plan, nor is JSON that does not match', async () => {
+  const run = (answer, own) =>
+    runWithToolRequests({
+      ...{ model: scriptedModel([asks(['quote']), answer]), input },
+      ...{ tools: { quote: reads(() => 42) }, ...own },
+    })
+  const json = {
+    type: 'object',
+    properties: { size: { type: 'integer' } },
+    required: ['size'],
+  }
+  const standard = {
+    '~standard': {
+      ...{ version: 1, vendor: 'test' },
+      async validate(value) {
+        if (value.size > 9) return { issues: [{ message: 'too big', path: ['size'] }] }
+        return { value: { size: value.size * 2 } }
+      },
+    },
+  }
+  const fenced = 'Here:\n```json\n{"size": 1}\n```'
+  assert.deepEqual((await run(fenced, { planSchema: json })).plan, { size: 1 })
+  assert.deepEqual((await run(fenced, { planSchema: standard })).plan, { size: 2 })
+  for (const answer of ['Hold {now}: {"size":1}.', '{"size":1} is my plan.']) {
+    assert.deepEqual((await run(answer, { planSchema: json })).plan, { size: 1 })
+    assert.equal((await run(answer, {})).plan, answer, 'without a schema, prose is a plan')
+  }
+  const parsePlan = (text) => JSON.parse(text).size
+  assert.equal((await run(fenced, { planSchema: standard, parsePlan })).plan, 1)
+  for (const [planSchema, answer, errors] of [
+    [json, 'Hold, and wait.', ['#: expected JSON']],
+    [{}, 'Hold, and wait.', ['#: expected JSON']],
+    [{ type: 'string' }, 'Hold, and wait.', ['#: expected JSON']],
+    [standard, 'Hold, and wait.', ['#: expected JSON']],
+    [json, 'Either {"size":1} or {"size":2}.', ['#: expected JSON']],
+    [standard, '{"size":10}', ['/size: too big']],
+  ]) {
+    const error = await failing(run(answer, { planSchema }), 'plan.invalid')
+    assert.deepEqual([error.details.errors, error.details.text], [errors, answer])
+    assert.equal(error.details.toolResults[0].result, 42)
+    assert.ok(error.message.includes(errors[0]), error.message)
+  }
+  const { details } = await failing(run('{"size":"one"}', { planSchema: json }), 'plan.invalid')
+  assert.match(details.errors.join(), /size/)
+  const throws = { '~standard': { validate: () => { throw new Error('on purpose') } } } // prettier-ignore
+  await failing(run('{}', { planSchema: throws }), 'plan.invalid')
+  const misuse = await failing(run('{}', { planSchema: { type: 'objekt' } }), 'options.invalid')
+  assert.match(misuse.message, /`planSchema`/)
 })
 
 test('hostile tools cost a result, never the plan', async () => {
@@ -229,7 +279,12 @@ test('recording: every result, by list or by function; a recorder that throws co
   }
   const model = () => scriptedModel([asks(['quote', { s: 1 }], ['boom']), '{"plan":1}'])
   const list = []
-  await runWithToolRequests({ model: model(), input, tools, record: list, planId: 'p' })
+  const trace = []
+  await runWithToolRequests({
+    ...{ model: model(), input, tools, record: list, planId: 'p' },
+    onTrace: (event) => trace.push(event),
+  })
+  assert.deepEqual([trace[0].source, auditToolUse(trace, 'p').source], [null, null])
   assert.deepEqual(
     list.map(({ signature: _, duration_ms, ...rest }) => [Number.isInteger(duration_ms), rest]),
     [
@@ -285,7 +340,7 @@ test('replaying: the same bytes each time, and never a live call', async () => {
   )
   assert.equal(result.toolResults[1].error.code, 'replay.miss')
   assert.equal(trace.at(-1).at, 1009)
-  assert.equal(trace[0].source, 'backtest')
+  assert.equal(trace[0].source, null, 'no source is guessed')
 })
 
 test('records of one signature: that of the plan counts, else the last', async () => {
@@ -370,6 +425,37 @@ test('the audit: which tool, when, why and with what, plan by plan', async () =>
   assert.deepEqual(auditToolUse(kept, 'p3').calls, [])
 })
 
+test('the audit keeps two runs of one plan apart', async () => {
+  const kept = []
+  for (const [runId, price] of [
+    ['r1', 1],
+    ['r2', 'twenty'],
+  ]) {
+    await runWithToolRequests({
+      ...{ model: scriptedModel([asks(['quote']), '{}']), input, planId: 'p', runId },
+      ...{ tools: { quote: reads(() => price) }, source: runId },
+      onTrace: (event) => kept.push(event),
+    })
+  }
+  const summaries = (audit) => audit.calls.map((call) => call.result_summary)
+  const [one, two] = ['number, 1 byte', 'text of 6 characters, 8 bytes']
+  const both = auditToolUse(kept, 'p')
+  assert.deepEqual(summaries(both), [one, two])
+  assert.deepEqual([both.runId, both.source, both.inferences.length], [null, null, 4])
+  assert.deepEqual(
+    both.runs.map((run) => [run.runId, run.source, ...summaries(run)]),
+    [
+      ['r1', 'r1', one],
+      ['r2', 'r2', two],
+    ],
+  )
+  const second = auditToolUse(kept, 'p', 'r2')
+  assert.deepEqual([second.runId, second.source, summaries(second)], ['r2', 'r2', [two]])
+  // Events of runs at the same time stand in each other's way no more than those of runs in turn.
+  const zipped = [0, 1, 2, 3].flatMap((at) => [kept[at], kept[at + 4]])
+  assert.deepEqual(auditToolUse(zipped, 'p'), both)
+})
+
 test('parseToolRequest', () => {
   const policy = { allow: ['search'] }
   const text = asks(['search', { q: 1 }], ['order'])
@@ -381,6 +467,11 @@ test('parseToolRequest', () => {
   ])
   assert.deepEqual(rejected, [
     { index: 1, tool_name: 'order', reason: 'not_allowed', detail: null },
+  ])
+  const odd = parseToolRequest('{"tool_calls":[{"tool_name":"search","params":{}}]}', policy)
+  assert.deepEqual([odd.valid, odd.toolCalls.length, odd.rejected], [true, 1, []])
+  assert.deepEqual(odd.notes, [
+    { index: 0, tool_name: 'search', reason: 'missing_field', detail: 'reason' },
   ])
   // Half of a surrogate pair could be any other half once it is replaced.
   const lone = parseToolRequest(text.replace('"why"', '"\ud800"'), policy)
@@ -425,5 +516,5 @@ test('a model that throws in the request pass costs only the request', async () 
     yield { type: 'text', text: '{"plan":1}' }
   })
   const { plan, fellBack } = await runWithToolRequests({ model, input })
-  assert.deepEqual([plan, fellBack], [{ plan: 1 }, 'no_request'])
+  assert.deepEqual([plan, fellBack], [{ plan: 1 }, 'model_failed'])
 })

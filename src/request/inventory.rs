@@ -168,7 +168,7 @@ fn judge(tool: &Json<'_>, name: &str) -> AccessReason {
 }
 
 /// Whether the first word is a verb of change: `place_order`, `placeOrder`, `place-order`.
-fn changes(name: &str) -> bool {
+pub(super) fn changes(name: &str) -> bool {
     let upper = |c: char| c.is_ascii_uppercase();
     let end = name.char_indices().find(|(at, c)| *at > 0 && (upper(*c) || matches!(c, '_' | '-')));
     let first = end.map_or(name, |(at, _)| name.get(..at).unwrap_or(name));

@@ -29,6 +29,7 @@
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 
+mod find;
 mod inventory;
 mod lint;
 mod machine;

@@ -19,7 +19,8 @@ options! {
     /// The limits of a pass. Times are milliseconds.
     pub struct Policy as "ToolRequestPolicy" {
         /// Names of the tools that may be requested. A tool that is not `readOnly` never runs, even
-        /// if it is listed. Default: every tool that is `readOnly`.
+        /// if it is listed. Default: what `inventoryTools` calls read-only: every tool that is
+        /// `readOnly`, except those whose names begin with a verb of change, such as `place_order`.
         allow "allow": Option<Vec<String>>;
         /// Where the model is asked to put its request.
         channel "channel": Channel = Channel::Text;
@@ -40,7 +41,7 @@ options! {
         tool_timeout_ms "toolTimeoutMs": u64 = 2_000, whole 1..=MS;
         /// The time limit of the whole pass.
         total_ms "totalMs": u64 = 300_000, whole 1..=MS;
-        /// The time limit of all calls together.
+        /// The time limit of all calls together. What it cuts off is not recorded for a replay.
         total_tool_ms "totalToolMs": u64 = 5_000, whole 1..=MS;
     }
 }
@@ -85,12 +86,16 @@ options! {
         plan_id "planId": String;
         /// The id of the run that the plan belongs to. May be empty as `plan_id`.
         run_id "runId": String;
-        /// The origin of the plan. Default: `live`, or `backtest` with recorded results.
-        source "source": String;
+        /// The origin of the plan in every event, such as `live`, `paper` or `backtest`. Default:
+        /// none, which is null in events.
+        source "source": Option<String>;
         /// The system prompt of the request pass.
         request_prompt "requestPrompt": Template = prompt::request();
-        /// The system prompt of the plan pass.
+        /// The system prompt of the plan pass. Unless it is the shipped one, the request pass is
+        /// shown it too, behind its own prompt and the tools: the strategy decides what is missing.
         plan_prompt "planPrompt": Template = prompt::plan();
+        /// Whether prose is no plan: the only object that stands in it is then taken for the plan.
+        plan_is_json "planIsJson": bool = false;
         /// Randomness from the host, at least 32 characters, for boxes, keys and jitter. May be
         /// empty as `plan_id`.
         secret "secret": Secret;
@@ -151,9 +156,6 @@ impl PassOptions {
             if self.secret.is_empty() {
                 self.secret = format!("secret-{digest}").into();
             }
-        }
-        if self.source.is_empty() {
-            self.source = if self.replay.is_some() { "backtest" } else { "live" }.to_owned();
         }
         for (id, option) in [(&self.plan_id, "planId"), (&self.run_id, "runId")] {
             if id.is_empty() {

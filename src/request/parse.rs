@@ -1,12 +1,16 @@
-//! Parses a model's request for tools. The parser is strict: any deviation from the schema makes
-//! the request invalid.
+//! Parses a model's request for tools.
 //!
 //! ```text
 //! {"tool_calls":[{"tool_name":"search","params":{"q":"tides"},"reason":"the input has no tide table"}]}
 //! ```
-//! `tool_calls` may be omitted; inside a call all three members are required, and no other member
-//! is allowed. The text is the JSON itself, or contains it in exactly one fenced block.
+//! `tool_calls` may be omitted. The JSON is read strictly. A text without such an object, or whose
+//! `tool_calls` is not an array, is not a request. A call without `tool_name` or `params`, or with
+//! values of other types there, is rejected alone. A missing `reason` and members that the schema
+//! does not define are noted, and change nothing.
+//!
+//! `find` has where in a text the JSON may be.
 
+use super::find;
 use super::options::Policy;
 use super::rejected::{Reason, Rejected};
 use crate::error::Error;
@@ -26,8 +30,7 @@ record! {
         tool_name "tool_name": String;
         /// The arguments, an object.
         params "params": Json<'static> as "Record<string, unknown>";
-        /// The model's reason, cut to its limit. Empty if the tool itself is called on a provider's
-        /// tool-call channel.
+        /// The model's reason, cut to its limit. Empty if the model gave none.
         reason "reason": String;
         /// The signature of the call.
         signature "signature": Signature;
@@ -48,7 +51,10 @@ record! {
         tool_calls "toolCalls": Vec<RequestedCall>;
         /// The rejected calls and the reasons, in the order of the request.
         rejected "rejected": Vec<Rejected>;
-        /// Whether the text was a request according to the schema. If not, no call is accepted.
+        /// What the schema does not define, or requires and is missing, without effect on the calls:
+        /// unknown members, and calls without a `reason`.
+        notes "notes": Vec<Rejected>;
+        /// Whether the text was a request. If not, no call is accepted.
         valid "valid": bool;
     }
 }
@@ -62,25 +68,32 @@ impl ParsedRequest {
     }
 
     fn refused(rejected: Vec<Rejected>) -> Self {
-        Self { tool_calls: Vec::new(), rejected, valid: false }
+        Self { tool_calls: Vec::new(), rejected, notes: Vec::new(), valid: false }
     }
 }
 
-/// Parses a request. First, the whole request must match the schema. Then each call is checked
-/// against the policy, and is rejected if it is not on the allowlist, is a duplicate by signature,
-/// or exceeds the limit of calls. Of the policy, `allow`, `max_tool_calls` and `max_reason_chars`
-/// count.
+/// Parses a request. Each call is checked by the schema, then against the policy: it is rejected if
+/// it is not on the allowlist, is a duplicate by signature, or exceeds the limit of calls. Of the
+/// policy, `allow`, `max_tool_calls` and `max_reason_chars` count.
 ///
 /// # Errors
 /// `options.invalid` for a policy without `allow`. A text is never an error.
 pub fn parse_tool_request(text: &str, policy: &Policy) -> Result<ParsedRequest, Error> {
     let allow = policy.allow.as_ref().ok_or_else(|| Error::option("policy.allow", "an array"))?;
-    let calls = match read_text(text, policy.max_reason_chars) {
-        Ok(calls) => calls,
+    let Reading { calls, notes } = match read_text(text, policy.max_reason_chars) {
+        Ok(reading) => reading,
         Err(rejected) => return Ok(ParsedRequest::refused(rejected)),
     };
-    let mut parsed = ParsedRequest { tool_calls: Vec::new(), rejected: Vec::new(), valid: true };
+    let mut parsed =
+        ParsedRequest { tool_calls: Vec::new(), rejected: Vec::new(), notes, valid: true };
     for (index, call) in calls.into_iter().enumerate() {
+        let call = match call {
+            Ok(call) => call,
+            Err(rejected) => {
+                parsed.rejected.push(rejected);
+                continue;
+            }
+        };
         let taken = u64::try_from(parsed.tool_calls.len()).unwrap_or(u64::MAX);
         let refusal = if !allow.contains(&call.tool_name) {
             Some(Reason::NotAllowed)
@@ -101,147 +114,143 @@ pub fn parse_tool_request(text: &str, policy: &Policy) -> Result<ParsedRequest, 
     Ok(parsed)
 }
 
-/// The calls of a request, or all of its defects.
-pub(super) type Reading = Result<Vec<RequestedCall>, Vec<Rejected>>;
+/// A request, as far as the schema goes.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    /// The calls in their order, or why one is rejected alone.
+    pub(super) calls: Vec<Result<RequestedCall, Rejected>>,
+    /// What deviates from the schema and does not matter.
+    pub(super) notes: Vec<Rejected>,
+}
+
+/// A request, or why there is none.
+type Read<T = Reading> = Result<T, Vec<Rejected>>;
 
 /// Parses a request in a text; an empty text requests nothing.
-pub(super) fn read_text(text: &str, max_reason: u64) -> Reading {
+pub(super) fn read_text(text: &str, max_reason: u64) -> Read {
+    let mut reading = Reading::default();
     if text.len() > limits::REQUEST_BYTES {
         return Err(vec![Rejected::whole(Reason::TooLarge, "")]);
     }
-    match find_json(text) {
-        Ok(None) => Ok(Vec::new()),
-        Ok(Some(json)) => read_json(json, max_reason),
+    match find::request(text) {
+        Ok(None) => Ok(reading),
+        Ok(Some(json)) => match reading.read(json, max_reason) {
+            Ok(()) => Ok(reading),
+            Err(rejected) => Err(vec![rejected]),
+        },
         Err(reason) => Err(vec![Rejected::whole(reason, "")]),
     }
 }
 
+/// Whether a text is a request for tools, not a plan that has a list of the same name.
+pub(super) fn is_request(text: &str) -> bool {
+    let json = find::request(text).ok().flatten().and_then(|json| Json::parse_str(json).ok());
+    json.is_some_and(|json| json.get("tool_calls").is_some())
+        && read_text(text, 0).is_ok_and(|read| read.is_only_a_request())
+}
+
 /// Parses a request on the provider's tool-call channel: the arguments of [`REQUEST_TOOL`], or
-/// calls of the tools themselves. A call whose end was not received makes the request invalid.
-pub(super) fn read_calls(calls: &[Call], max_reason: u64) -> Reading {
-    let mut all = Vec::new();
+/// calls of the tools themselves. A call that was not received whole, or whose arguments are not
+/// JSON, makes the request invalid.
+pub(super) fn read_calls(calls: &[Call], max_reason: u64) -> Read {
+    let mut reading = Reading::default();
     let mut wrong = Vec::new();
     for call in calls {
         let text = call.arguments.trim();
+        let text = if text.is_empty() { "{}" } else { text };
+        let index = reading.calls.len();
         if !call.ended || call.arguments.len() > limits::REQUEST_BYTES {
             let reason = if call.ended { Reason::TooLarge } else { Reason::Truncated };
-            wrong.push(Rejected::call(all.len(), "", reason, ""));
+            wrong.push(Rejected::call(index, "", reason, ""));
         } else if call.name == REQUEST_TOOL {
-            match read_json(if text.is_empty() { "{}" } else { text }, max_reason) {
-                Ok(more) => all.extend(more),
-                Err(more) => wrong.extend(more),
-            }
+            wrong.extend(reading.read(text, max_reason).err());
         } else {
-            match Json::parse_str(if text.is_empty() { "{}" } else { text }) {
+            let bad = |detail| Rejected::call(index, &call.name, Reason::InvalidField, detail);
+            match Json::parse_str(text) {
                 Ok(params @ Json::Object(_)) => {
                     let (name, params) = (call.name.clone(), params.into_owned());
-                    all.push(RequestedCall::new(name, params, String::new()));
+                    reading.calls.push(Ok(RequestedCall::new(name, params, String::new())));
                 }
-                other => {
-                    let detail = other.err().map_or("params", |error| error.code());
-                    let index = all.len();
-                    wrong.push(Rejected::call(index, &call.name, Reason::InvalidField, detail));
-                }
+                Ok(_) => reading.calls.push(Err(bad("params"))),
+                Err(error) => wrong.push(bad(error.code())),
             }
         }
     }
-    if wrong.is_empty() { Ok(all) } else { Err(wrong) }
+    if wrong.is_empty() { Ok(reading) } else { Err(wrong) }
 }
 
-/// Returns the JSON of a text: all of it, or the content of its only fenced block. `None` for an
-/// empty text.
-pub(super) fn find_json(text: &str) -> Result<Option<&str>, Reason> {
-    let text = text.trim_start_matches('\u{feff}').trim();
-    if text.is_empty() {
-        return Ok(None);
+impl Reading {
+    /// Whether the text is a request and nothing else: a plan may have a list of the same name.
+    pub(super) fn is_only_a_request(&self) -> bool {
+        self.calls.iter().all(Result::is_ok)
+            && self.notes.iter().all(|note| note.reason == Reason::MissingField)
     }
-    if text.starts_with(['{', '[']) {
-        return Ok(Some(text));
-    }
-    let mut found = None;
-    let mut open: Option<(&str, usize, bool)> = None;
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        let start = at;
-        at += line.len();
-        let bare = line.trim();
-        let info = bare.trim_start_matches('`');
-        let ticks = bare.get(..bare.len() - info.len()).unwrap_or_default();
-        match open {
-            None if ticks.len() >= 3 => {
-                let info = info.trim();
-                open = Some((ticks, at, info.is_empty() || info.eq_ignore_ascii_case("json")));
-            }
-            Some((fence, body, json)) if info.is_empty() && ticks.len() >= fence.len() => {
-                if json && found.replace(text.get(body..start).unwrap_or_default()).is_some() {
-                    return Err(Reason::Ambiguous);
+
+    /// Adds the calls of a request, member by member. An error rejects the request.
+    fn read(&mut self, text: &str, max_reason: u64) -> Result<(), Rejected> {
+        let json = Json::parse_str(text)
+            .map_err(|error| Rejected::whole(Reason::Syntax, error.code()))?
+            .into_owned();
+        let Json::Object(members) = json else {
+            return Err(Rejected::whole(Reason::NotAnObject, ""));
+        };
+        for (key, value) in members {
+            match (key.as_ref(), value) {
+                ("tool_calls", Json::Array(calls)) => {
+                    for call in calls {
+                        let call = self.call(call, max_reason);
+                        self.calls.push(call);
+                    }
                 }
-                open = None;
+                ("tool_calls", _) => {
+                    return Err(Rejected::whole(Reason::InvalidField, "tool_calls"));
+                }
+                _ => self.note(Rejected::whole(Reason::UnknownField, clip(&key))),
             }
-            None | Some(_) => {}
         }
+        Ok(())
     }
-    match (found, open) {
-        (_, Some((_, _, true))) => Err(Reason::Truncated),
-        (None, _) => Err(Reason::NoJson),
-        (Some(json), _) => Ok(Some(json.trim())),
-    }
-}
 
-/// Parses a request by the schema, member by member.
-fn read_json(text: &str, max_reason: u64) -> Reading {
-    let whole = |reason, detail: &str| Err(vec![Rejected::whole(reason, detail)]);
-    let json = match Json::parse_str(text) {
-        Ok(json) => json.into_owned(),
-        Err(error) => return whole(Reason::Syntax, error.code()),
-    };
-    let Json::Object(members) = json else { return whole(Reason::NotAnObject, "") };
-    let mut calls = Vec::new();
-    for (key, value) in members {
-        match (key.as_ref(), value) {
-            ("tool_calls", Json::Array(items)) => calls = items,
-            ("tool_calls", _) => return whole(Reason::InvalidField, "tool_calls"),
-            _ => return whole(Reason::UnknownField, clip(&key)),
+    fn call(&mut self, call: Json<'static>, max_reason: u64) -> Result<RequestedCall, Rejected> {
+        let index = self.calls.len();
+        let named = call.get("tool_name").and_then(Json::as_str).unwrap_or_default();
+        let named = clip(named).to_owned();
+        let bad = |reason, detail: &str| Rejected::call(index, &named, reason, detail);
+        let Json::Object(members) = call else { return Err(bad(Reason::NotAnObject, "")) };
+        let (mut name, mut params, mut why) = (None, None, None);
+        for (key, value) in members {
+            match (key.as_ref(), value) {
+                // A registry accepts no empty or longer name.
+                ("tool_name", Json::String(text)) if (1..=64).contains(&text.len()) => {
+                    name = Some(text.into_owned());
+                }
+                ("params", object @ Json::Object(_)) => params = Some(object),
+                ("reason", Json::String(text)) => why = Some(shorten(&text, max_reason)),
+                (known @ ("tool_name" | "params"), _) => {
+                    return Err(bad(Reason::InvalidField, known));
+                }
+                ("reason", _) => {
+                    self.note(bad(Reason::InvalidField, "reason"));
+                    why = Some(String::new());
+                }
+                _ => self.note(bad(Reason::UnknownField, clip(&key))),
+            }
         }
+        let missing = |key| bad(Reason::MissingField, key);
+        let name = name.ok_or_else(|| missing("tool_name"))?;
+        let params = params.ok_or_else(|| missing("params"))?;
+        let why = why.unwrap_or_else(|| {
+            self.note(missing("reason"));
+            String::new()
+        });
+        Ok(RequestedCall::new(name, params, why))
     }
-    let mut read = Vec::with_capacity(calls.len());
-    let mut wrong = Vec::new();
-    for (index, call) in calls.into_iter().enumerate() {
-        match read_call(index, call, max_reason) {
-            Ok(call) => read.push(call),
-            Err(one) => wrong.push(one),
-        }
-    }
-    if wrong.is_empty() { Ok(read) } else { Err(wrong) }
-}
 
-fn read_call(
-    index: usize,
-    call: Json<'static>,
-    max_reason: u64,
-) -> Result<RequestedCall, Rejected> {
-    let named = clip(call.get("tool_name").and_then(Json::as_str).unwrap_or_default()).to_owned();
-    let bad = |reason, detail: &str| Rejected::call(index, &named, reason, detail);
-    let Json::Object(members) = call else { return Err(bad(Reason::NotAnObject, "")) };
-    let (mut name, mut params, mut why) = (None, None, None);
-    for (key, value) in members {
-        match (key.as_ref(), value) {
-            // A registry accepts no empty or longer name.
-            ("tool_name", Json::String(text)) if (1..=64).contains(&text.len()) => {
-                name = Some(text.into_owned());
-            }
-            ("params", object @ Json::Object(_)) => params = Some(object),
-            ("reason", Json::String(text)) => why = Some(shorten(&text, max_reason)),
-            (known @ ("tool_name" | "params" | "reason"), _) => {
-                return Err(bad(Reason::InvalidField, known));
-            }
-            _ => return Err(bad(Reason::UnknownField, clip(&key))),
+    fn note(&mut self, note: Rejected) {
+        if self.notes.len() < limits::REQUESTED_CALLS {
+            self.notes.push(note);
         }
     }
-    let missing = |key| bad(Reason::MissingField, key);
-    let name = name.ok_or_else(|| missing("tool_name"))?;
-    let params = params.ok_or_else(|| missing("params"))?;
-    Ok(RequestedCall::new(name, params, why.ok_or_else(|| missing("reason"))?))
 }
 
 /// Cuts a text to at most `max` UTF-16 units, as JavaScript counts, including the `…`.

@@ -4,16 +4,17 @@ use crate::json::table::{names, record};
 use crate::tool::Refusal;
 
 names! {
-    /// Why something is rejected. The reasons up to `unknown_field` reject the whole request, the
-    /// others one call.
+    /// Why something is rejected: the whole request if it has no index, otherwise one call. Two of
+    /// them are only noted where they are about something optional: `missing_field` for `reason`,
+    /// and `unknown_field`.
     pub enum Reason as "RejectedReason", "a reason of a rejection" {
-        /// More than one fenced block could be the request.
+        /// More than one fenced block, or more than one object in prose, could be the request.
         Ambiguous "ambiguous",
         /// A member has a value of the wrong type, or a name that no tool can have.
         InvalidField "invalid_field",
         /// A member of a call is missing.
         MissingField "missing_field",
-        /// Text without a request in it.
+        /// Text without a request in it: no JSON, and no object with `tool_calls`.
         NoJson "no_json",
         /// Not a JSON object where one is required.
         NotAnObject "not_an_object",
@@ -21,7 +22,7 @@ names! {
         Syntax "syntax",
         /// Longer than 64 KiB.
         TooLarge "too_large",
-        /// The text or the call is truncated.
+        /// The text or the call is truncated: a block that does not end.
         Truncated "truncated",
         /// A member that the schema does not define.
         UnknownField "unknown_field",
@@ -31,7 +32,8 @@ names! {
         Duplicate "duplicate",
         /// The arguments do not fit the tool's schema.
         InvalidArguments "invalid_arguments",
-        /// Not on the allowlist.
+        /// Not on the allowlist. Without one, a tool whose name begins with a verb of change is
+        /// not allowed, even if it is `readOnly`: list it by hand if it only reads.
         NotAllowed "not_allowed",
         /// It needs the approval of a user, which a pass does not request.
         NotApproved "not_approved",

@@ -21,17 +21,21 @@ record! {
         calls "calls": Vec<PassCall>;
         /// The parts of requests that were rejected.
         rejected "rejected": Vec<Rejected>;
+        /// What the schema of a request does not define, or requires and is missing, without effect
+        /// on the calls: unknown members, and calls without a `reason`.
+        notes "notes": Vec<Rejected>;
         /// Why the plan was made from the input alone; null if it had results.
         fell_back "fellBack": Option<FellBack>;
         /// Tokens of all inferences.
         usage "usage": TokenUsage;
         /// Requests to the model, not counting retries.
         inferences "inferences": u32;
-        /// The outcomes of the calls that ran, for a later replay. Not redacted.
+        /// The outcomes of the calls that ran, for a later replay, without those that `totalToolMs`,
+        /// `totalMs` or the end of the pass cut off. Not redacted.
         recorded "recorded": Vec<Recorded>;
         /// The plan: the JSON of the model's answer, or its text if it is not JSON.
         plan "plan?": Option<Json<'static>>;
-        /// The text of the plan, without the code fence around it.
+        /// The text of the plan, without the code fence around it and the `<think>` block before it.
         text "text?": Option<String>;
         /// Why there is no plan.
         error "error?": Option<Failure>;
@@ -41,12 +45,16 @@ record! {
 names! {
     /// Why a plan was made from the input alone.
     pub enum FellBack as "FellBack", "a reason to plan without results" {
-        /// The model requested nothing.
+        /// The model requested nothing, or was not asked.
         NoRequest "no_request",
-        /// The model's request was invalid.
+        /// What the model said is not a request.
         InvalidRequest "invalid_request",
-        /// No call returned a result.
+        /// Calls ran, and none returned a result.
         AllFailed "all_failed",
+        /// Calls were requested, and none was allowed to run.
+        AllBlocked "all_blocked",
+        /// The model failed in the request pass; the event `llm_call` has the code.
+        ModelFailed "model_failed",
     }
 }
 
@@ -57,7 +65,7 @@ record! {
         tool_name "tool_name": String;
         /// The arguments.
         params "params": Json<'static> as "Record<string, unknown>";
-        /// The model's reason. Empty on a provider's tool-call channel.
+        /// The model's reason. Empty if it gave none.
         reason "reason": String;
         /// The signature of the call.
         signature "signature": String;

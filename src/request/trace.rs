@@ -21,8 +21,8 @@ envelope! {
         plan_id "plan_id": String;
         /// The id of the run that the plan belongs to.
         run_id "run_id": String;
-        /// The origin of the plan.
-        source "source": String;
+        /// The origin of the plan, if the host gave one.
+        source "source": Option<String>;
         /// Where in the pass it happened.
         details "details": PassPlace;
     }
@@ -55,10 +55,12 @@ cases! {
         ToolRequest "strategist_tool_request" {
             /// Every requested call, in order.
             tool_calls "tool_calls": Vec<AskedCall>,
-            /// Whether the response was a request according to the schema.
+            /// Whether the response was a request; if not, no call of it is accepted.
             valid "valid": bool,
-            /// What was rejected, and why.
+            /// What was rejected, and why: the response, or calls that do not match the schema.
             rejected "rejected": Vec<Rejected>,
+            /// What deviates from the schema without effect on the calls.
+            notes "notes": Vec<Rejected>,
             /// The id of the prompt of the request pass.
             prompt_template_id "prompt_template_id": String,
             /// Lower-case hex SHA-256 of its text.

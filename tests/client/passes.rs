@@ -193,6 +193,7 @@ async fn prompts_of_the_host_are_used_and_traced() {
     let events = events_of(options.request_prompt("Ask.").plan_prompt(named)).await;
     let systems: Vec<_> = asked.lock().iter().map(|body| said(&body["messages"][0])).collect();
     assert!(systems[0].starts_with("Ask.\n\nLimit: 2 calls. Tools:\n[]"), "{}", systems[0]);
+    assert!(systems[0].contains("\n\nPlan.\n\n"), "the request pass sees the strategy");
     assert_eq!(systems[1].trim(), "Plan.");
     let used = |event: &PassEvent| match &event.kind {
         PassEventKind::ToolRequest { prompt_template_id: id, .. }
@@ -214,8 +215,8 @@ async fn the_channel_and_the_start_are_the_hosts() {
     assert!(asked[0].get("response_format").is_some() && asked[1].get("response_format").is_none());
     for event in events {
         assert_eq!(event.at, 5000 + event.at_ms);
-        let ids = (&*event.plan_id, &*event.run_id, &*event.source);
-        assert_eq!(ids, ("p", "r", "nightly"));
+        let ids = (&*event.plan_id, &*event.run_id, event.source.as_deref());
+        assert_eq!(ids, ("p", "r", Some("nightly")));
     }
 }
 
@@ -271,6 +272,38 @@ async fn plans_of_the_hosts_own() {
         |_| async { Err::<(), _>(Error { code: "mine.refused".into(), message: "no".to_owned() }) };
     let error = planned(FENCED).await.result_with(own).await.unwrap_err();
     assert_eq!((error.to_string().as_str(), error.pass), ("mine.refused: no", None));
+}
+
+#[test]
+async fn prose_is_no_plan_of_a_schema_nor_is_json_that_does_not_match() {
+    let schema = json!({ "type": "object", "required": ["size"],
+        "properties": { "size": { "type": "integer" } } });
+    let run = async |answer: &str, schema: &Value| {
+        let quote = vec![reads("quote", json!(42))];
+        let (options, _) = with(&[&asks(&[("quote", json!({}))]), answer], quote);
+        run_with_tool_requests(options.plan_schema(schema)).unwrap().result().await
+    };
+    for answer in [FENCED, "Hold {now}: {\"size\":1}."] {
+        assert_eq!(run(answer, &schema).await.unwrap().plan, json!({ "size": 1 }));
+    }
+    for (answer, schema, why) in [
+        ("Hold.", &schema, "expected JSON"),
+        ("{\"size\":1} or {\"size\":2}", &schema, "expected JSON"),
+        ("Hold.", &json!({ "type": "string" }), "expected JSON"),
+        ("{\"size\":\"one\"}", &schema, "#/size"),
+        ("{}", &schema, "size"),
+    ] {
+        let error = run(answer, schema).await.unwrap_err();
+        assert_eq!(error.failure.code, "plan.invalid");
+        assert!(error.failure.message.contains(why), "{error}");
+        let pass = error.pass.unwrap();
+        assert_eq!(pass.text.as_deref(), Some(answer));
+        assert_eq!(pass.tool_results[0].outcome, PassOutcome::Result(Json::integer(42)));
+    }
+    let (options, asked) = with(&[], vec![]);
+    let error = run_with_tool_requests(options.plan_schema(json!(1))).unwrap_err();
+    assert_eq!((&*error.code, error.message.contains("`planSchema`")), ("options.invalid", true));
+    assert_eq!(asked.lock().len(), 0);
 }
 
 /// Reads anything, and panics.

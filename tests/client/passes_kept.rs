@@ -75,7 +75,7 @@ async fn of_several_records_the_plans_own_counts_else_the_last() {
         let PassOutcome::Error(error) = &result.pass.tool_results[1].outcome else { panic!() };
         assert_eq!(error.code, "replay.miss");
         let last = events.last().unwrap();
-        assert_eq!((last.at, &*last.source), (9, "backtest"));
+        assert_eq!((last.at, &last.source), (9, &None), "no source is guessed");
     }
 }
 
@@ -159,4 +159,28 @@ async fn the_audit_says_which_tool_when_why_and_with_what() {
     let second = audit_tool_use(&kept, "p2");
     assert_eq!((second.calls.len(), second.rejected[0].reason), (0, Reason::NoJson));
     assert_eq!(audit_tool_use(&kept, "p3").run_id, None);
+}
+
+#[test]
+async fn the_audit_keeps_two_runs_of_one_plan_apart() {
+    let mut kept = Vec::new();
+    for (run, price) in [("r1", json!(1)), ("r2", json!("twenty"))] {
+        let texts = [&*asks(&[("quote", json!({}))]), "{}"];
+        let (options, _) = with(&texts, vec![reads("quote", price)]);
+        kept.extend(events_of(options.plan_id("p").run_id(run).source(run)).await);
+    }
+    let (first, second) = kept.split_at(kept.len() / 2);
+    let zipped: Vec<_> =
+        first.iter().zip(second).flat_map(|(a, b)| [a.clone(), b.clone()]).collect();
+    let (one, two) = ("number, 1 byte", "text of 6 characters, 8 bytes");
+    for events in [&kept, &zipped] {
+        let audit = audit_tool_use(events, "p");
+        let said: Vec<_> =
+            audit.calls.iter().map(|call| call.result_summary.as_deref().unwrap()).collect();
+        assert_eq!(said, [one, two]);
+        assert_eq!((&audit.run_id, &audit.source, audit.inferences.len()), (&None, &None, 4));
+        let run = audit.run("r2").unwrap();
+        assert_eq!((run.calls.len(), run.calls[0].result_summary.as_deref()), (1, Some(two)));
+        assert_eq!((audit.runs.len(), audit.run("r3")), (2, None));
+    }
 }

@@ -196,13 +196,14 @@ async fn play(search: &Value, dialect: &str, session: &str) -> Result<(), String
         Player { search, dialect, session, searched: Seen::default(), ordered: Seen::default() };
     let searched = || player.searched.get();
     let live = player.pass("live", |options| options).await?;
-    same(live.events[0].source.as_str(), "live", "source")?;
+    same(live.events[0].source.as_deref(), None, "source")?;
     let recording = Seen::new(Vec::new());
     let kept = recording.clone();
-    let paper = player.pass("paper", |options| options.record(move |one| kept.lock().push(one)));
+    let paper = player
+        .pass("paper", |options| options.source("paper").record(move |one| kept.lock().push(one)));
     let paper = paper.await?;
-    let got = (paper.events[0].source.as_str(), recording.lock().len(), searched());
-    same(got, ("paper", 1, 2), "the recording")?;
+    let got = (paper.events[0].source.as_deref(), recording.lock().len(), searched());
+    same(got, (Some("paper"), 1, 2), "the recording")?;
     let kept = serde_json::to_string(&*recording.lock()).unwrap();
     let kept: Vec<Recorded> = serde_json::from_str(&kept).unwrap();
     let one = player.pass("one", |options| options.replay(kept.clone())).await?;

@@ -68,6 +68,23 @@ test("a request of one's own, and a limit", async () => {
   assert.equal((await texts('#ask-calls strong'))[2], 'read_file: blocked, budget')
 })
 
+test('what is odd about a request is noted, and where a call is rejected the others run', async () => {
+  await page.selectOption('#ask-example', 'A member too many')
+  await outcome(/^paper: 1 call requested, 1 ran/)
+  assert.deepEqual(await texts('#ask-calls strong'), ['read_file: allowed', 'Noted: unknown_field'])
+  await page.selectOption('#ask-example', 'With thoughts, in prose')
+  await outcome(/^paper: 1 call requested, 1 ran/)
+  const call = (own) => ({ tool_name: 'read_file', params: { path: 'notes.txt' }, ...own })
+  const asked = [call({ reason: 'r' }), { tool_name: 'read_file', reason: 'r' }]
+  await page.fill('#ask', JSON.stringify({ tool_calls: asked }))
+  await page.press('#ask-limit', 'Enter')
+  await outcome(/1 call requested, 1 ran/)
+  assert.deepEqual(await texts('#ask-calls strong'), [
+    'Not a call: missing_field',
+    'read_file: allowed',
+  ])
+})
+
 test('an input that is no JSON is said', async () => {
   await page.fill('#ask-input', '{')
   await page.click('#ask-form [type=submit]')

@@ -1,6 +1,6 @@
 //! Requests as models write them, and as nobody should.
 
-use turnlock::request::{ParsedRequest, Policy, parse_tool_request};
+use turnlock::request::{ParsedRequest, Policy, Rejected, parse_tool_request};
 
 use crate::common::Random;
 
@@ -46,6 +46,11 @@ fn a_request_is_found_plain_or_fenced() {
         format!("I need this first:\n\n```\n{spread}\n```\nThanks!"),
         format!("````json\n{json}\n````"),
         format!("```python\nprint(1)\n```\n```json\n{json}\n```"),
+        format!("{json} is what I need."),
+        format!("I need {spread}"),
+        format!("Of {{a, b}} and {{\"a\":\"}}{{\"}} I need [1]: {json}, no more.}}"),
+        format!("<think>\nMaybe {json}? Or {{\n</think>\n\n{json}"),
+        format!("<think></think><think>{{}}</think>```json\n{json}\n```"),
     ] {
         let parsed = parse(&text);
         assert!(parsed.valid, "{text}");
@@ -64,7 +69,6 @@ fn nothing_asked_is_a_valid_request() {
 
 #[test]
 fn what_is_no_request_is_refused_with_its_reason() {
-    let good = call("search", "{}");
     let deep = format!("{}{}", r#"{"tool_calls":"#.repeat(10_000), "[".repeat(10_000));
     let huge = request(&[call("search", &format!(r#"{{"q":"{}"}}"#, "x".repeat(70_000)))]);
     let numbers = request(&[call("search", r#"{"q":1e999999}"#)]);
@@ -72,12 +76,20 @@ fn what_is_no_request_is_refused_with_its_reason() {
         ("No tools needed.", "- no_json"),
         ("[]", "- not_an_object"),
         ("{", "- syntax"),
-        (r#"{"tool_calls":[]} trailing"#, "- syntax"),
+        ("No tools needed, {}.", "- no_json"),
+        (r#"{"a":1} or {"b":2}"#, "- syntax"),
+        (r#"{"tool_calls":[]} or {"tool_calls":[]}"#, "- ambiguous"),
+        (r#"{"tool_calls":[]} or {"tool_calls":[{"tool_name""#, "- ambiguous"),
+        (r#"{"tool_calls":[]} or {'tool_calls':[], "tool_calls":[]}"#, "- ambiguous"),
+        (r#"I ask: {"tool_calls":[],}"#, "- syntax"),
+        (r#"I ask: {"tool_calls":[],"tool_calls":[]}"#, "- syntax"),
+        (r#"I ask: {"tool_calls":["#, "- syntax"),
+        (r#"So {x is open, {"tool_calls":[]}"#, "- syntax"),
+        (r#"<think>{"tool_calls":[]}"#, "- truncated"),
+        (r#"<think>{"tool_calls":[]}</think>No tools needed."#, "- no_json"),
         (r#"{"tool_calls":[],"tool_calls":[]}"#, "- syntax"),
-        (r#"{"tool_calls":[],"note":1}"#, "- unknown_field"),
         (r#"{"tool_calls":null}"#, "- invalid_field"),
         (r#"{"tool_calls":{}}"#, "- invalid_field"),
-        (r#"{"tool_calls":[1]}"#, "0 not_an_object"),
         ("```json\n{}\n```\n```json\n{}\n```", "- ambiguous"),
         ("```json\n{\"tool_calls\":[", "- truncated"),
         (&deep[..60_000], "- syntax"),
@@ -97,22 +109,56 @@ fn what_is_no_request_is_refused_with_its_reason() {
         assert_eq!((parsed.valid, parsed.tool_calls.len()), (false, 0), "{wanted}");
         assert_eq!(short(&parsed).1, [wanted], "{}", &text[..text.len().min(80)]);
     }
-    // Inside of a call, and one bad call spoils the good one beside it.
+}
+
+/// A call that cannot run is rejected alone; what makes no difference is noted.
+#[test]
+fn what_a_call_lacks_costs_that_call_and_what_does_not_matter_nothing() {
+    let good = call("search", "{}");
     for (bad, wanted) in [
-        (good.replace("why\"", "why\",\"timeout\":1"), "1 unknown_field"),
-        (good.replace("{}", "[]"), "1 invalid_field"),
-        (good.replace("{}", "\"{}\""), "1 invalid_field"),
-        (good.replace("\"why\"", "7"), "1 invalid_field"),
-        (good.replace("\"search\"", "null"), "1 invalid_field"),
-        (good.replace("search", &"s".repeat(65)), "1 invalid_field"),
-        (good.replace(r#","reason":"why""#, ""), "1 missing_field"),
-        (good.replace(r#","params":{}"#, ""), "1 missing_field"),
-        ("{}".to_owned(), "1 missing_field"),
+        (good.replace("{}", "[]"), "0 invalid_field"),
+        (good.replace("{}", "\"{}\""), "0 invalid_field"),
+        (good.replace("\"search\"", "null"), "0 invalid_field"),
+        (good.replace("search", &"s".repeat(65)), "0 invalid_field"),
+        (good.replace(r#","params":{}"#, ""), "0 missing_field"),
+        (good.replace(r#""tool_name":"search","#, ""), "0 missing_field"),
+        ("{}".to_owned(), "0 missing_field"),
+        ("1".to_owned(), "0 not_an_object"),
     ] {
-        let parsed = parse(&request(&[good.clone(), bad.clone()]));
-        assert_eq!(short(&parsed), (vec![], vec![wanted.to_owned()]), "{bad}");
-        assert!(!parsed.valid);
+        let parsed = parse(&request(&[bad.clone(), good.clone()]));
+        assert_eq!(
+            short(&parsed),
+            (vec!["search {}".to_owned()], vec![wanted.to_owned()]),
+            "{bad}"
+        );
+        assert!(parsed.valid);
     }
+    let noted = |parsed: &ParsedRequest| -> Vec<_> {
+        let note = |one: &Rejected| {
+            let index = one.index.map_or_else(|| "-".to_owned(), |index| index.to_string());
+            format!("{index} {} {}", one.reason.name(), one.detail.as_deref().unwrap_or_default())
+        };
+        parsed.notes.iter().map(note).collect()
+    };
+    for (odd, wanted) in [
+        (good.replace("why\"", "why\",\"timeout\":1"), vec!["1 unknown_field timeout"]),
+        (good.replace("\"why\"", "7"), vec!["1 invalid_field reason"]),
+        (good.replace(r#","reason":"why""#, ""), vec!["1 missing_field reason"]),
+        (
+            good.replace(r#""reason":"why""#, r#""Reason":"why""#),
+            vec!["1 unknown_field Reason", "1 missing_field reason"],
+        ),
+        (good.clone(), vec![]),
+    ] {
+        let parsed = parse(&request(&[call("quote", "{}"), odd.clone()]));
+        assert_eq!(short(&parsed), (vec!["quote {}".to_owned(), "search {}".to_owned()], vec![]));
+        assert_eq!(noted(&parsed), wanted, "{odd}");
+    }
+    let parsed = parse(r#"{"tool_calls":[],"note":1}"#);
+    assert_eq!((parsed.valid, noted(&parsed)), (true, vec!["- unknown_field note".to_owned()]));
+    // However many there are, a few are listed.
+    let many: Vec<_> = (0..5_000).map(|n| format!(r#""m{n}":1"#)).collect();
+    assert_eq!(parse(&format!("{{{}}}", many.join(","))).notes.len(), 128);
 }
 
 #[test]
@@ -154,16 +200,17 @@ fn a_reason_is_cut_to_what_javascript_counts() {
     }
 }
 
-/// Whatever a model says: no panic, no call outside of the policy, and never a call and a fault
-/// of the schema at once.
+/// Whatever a model says: no panic, no call outside of the policy, and never a call of a text that
+/// is no request.
 #[test]
 fn mutated_requests_stay_within_the_policy() {
     let seed = request(&[call("search", r#"{"q":[1,{"a":null}]}"#), call("order", "{}")]);
     let fenced = format!("text\n```json\n{seed}\n```\n");
+    let wrapped = format!("<think>or {seed}</think>I ask {{so}}: {seed}.");
     let mut random = Random(0x5EED);
     let (mut valid, mut invalid) = (0, 0);
     for round in 0..60_000 {
-        let mut bytes = if round % 2 == 0 { &seed } else { &fenced }.clone().into_bytes();
+        let mut bytes = [&seed, &fenced, &wrapped][round % 3].clone().into_bytes();
         for _ in 0..=random.below(3) {
             if bytes.is_empty() {
                 break;

@@ -82,7 +82,8 @@ const lines = {
           ({ tool_name, refusal }) => `${tool_name}:${refusal ?? 'allowed'}`,
         )
         const wrong = lines.rejected(canonical, event.rejected).map((one) => `(${one})`)
-        all.push(`${event.type} ${[...calls, ...wrong].join('; ')}`.trim())
+        const notes = lines.rejected(canonical, event.notes).map((one) => `[${one}]`)
+        all.push(`${event.type} ${[...calls, ...wrong, ...notes].join('; ')}`.trim())
       }
     }
     flush()
@@ -138,10 +139,12 @@ async function playPass({ turnlock, url, session, dialect }, scenario) {
   }))
   const cancelling = new AbortController()
   const trace = []
+  const recorded = []
   const pass = turnlock.runWithToolRequests({
     ...{ model, tools, policy: scenario.policy ?? {}, signal: cancelling.signal },
+    prompts: scenario.prompts,
     input: scenario.input ?? { symbol: 'BTC', global_context: { regime: 'calm' } },
-    ...(replay ? { replay } : { planId: 'plan-1', runId: 'run-1' }),
+    ...(replay ? { replay } : { planId: 'plan-1', runId: 'run-1', record: recorded }),
     onTrace(event) {
       trace.push(event)
       if (event.type === scenario.cancel) cancelling.abort('user')
@@ -150,11 +153,17 @@ async function playPass({ turnlock, url, session, dialect }, scenario) {
   const result = await pass.catch((error) => ({
     ...{ plan: null, error: error.code, ...error.details },
   }))
+  assert(
+    trace.every((event) => event.source === null),
+    'a source is guessed',
+  )
   const got = {
     ...{ plan: result.plan, error: result.error ?? null, executed },
     calls: lines.calls(canonical, result.calls),
     results: lines.results(canonical, result.toolResults),
     rejected: lines.rejected(canonical, result.rejected),
+    recorded: lines.calls(canonical, recorded),
+    notes: lines.rejected(canonical, result.notes),
     trace: lines.trace(canonical, trace),
     ...{ fellBack: result.fellBack, usage: result.usage },
   }

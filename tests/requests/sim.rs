@@ -55,6 +55,11 @@ pub fn options(scenario: &Value, dialect: &str) -> Value {
         "maxRetries": scenario["maxRetries"].as_u64().unwrap_or(0), "trace": true,
         "replay": replay(&scenario["replay"]), "startedAt": 5_000,
     });
+    for (pass, option) in [("request", "requestPrompt"), ("plan", "planPrompt")] {
+        if let Some(text) = scenario["prompts"][pass].as_str() {
+            options[option] = json!({ "id": "custom", "text": text });
+        }
+    }
     if scenario["replay"].is_null() {
         options["planId"] = "plan-1".into();
         options["runId"] = "run-1".into();

@@ -1,4 +1,4 @@
-/** The schema of replicates, used for validation and for comparison in the core. */
+/** Schemas of data that a model or the host returned: of replicates, and of plans. */
 import { TurnlockError } from '../errors.js'
 import { isStandard, type JsonSchema, type StandardSchema } from '../tools.js'
 import { validatorOf } from '../validate.js'
@@ -6,10 +6,13 @@ import { validatorOf } from '../validate.js'
 /** The result of a validation: the data, as transformed by the schema, and the errors. */
 export type Verdict = { data: unknown; errors: string[] }
 
+/** Checks data. */
+export type Check = (data: unknown) => Verdict | Promise<Verdict>
+
 export interface ReplicateSchema {
   /** JSON Schema for the core; `undefined` compares by the types of the values. */
   readonly json: JsonSchema | undefined
-  check(data: unknown): Verdict | Promise<Verdict>
+  readonly check: Check
 }
 
 const ERRORS = 20
@@ -23,22 +26,25 @@ const DRAFT = { target: 'draft-2020-12' }
  */
 export function replicateSchema(schema: unknown, jsonSchema?: JsonSchema): ReplicateSchema {
   if (schema === undefined) return { json: jsonSchema, check: (data) => ({ data, errors: [] }) }
-  if (isStandard(schema)) {
-    const { jsonSchema: own } = schema['~standard'] as Described
-    return {
-      json: jsonSchema ?? own?.output?.(DRAFT) ?? own?.input?.(DRAFT),
-      check: standard(schema),
-    }
-  }
-  const validate = ofReplicates(schema)
-  return {
-    json: jsonSchema ?? (schema as JsonSchema),
-    check(data) {
-      const { valid, errors } = validate(data)
-      if (valid) return { data, errors: [] }
-      const said = errors.map((one) => `${one.instanceLocation}: ${one.error}`)
-      return { data, errors: said.slice(0, ERRORS) }
-    },
+  const check = checkOf(schema, 'schema')
+  if (!isStandard(schema)) return { json: jsonSchema ?? (schema as JsonSchema), check }
+  const { jsonSchema: own } = schema['~standard'] as Described
+  return { json: jsonSchema ?? own?.output?.(DRAFT) ?? own?.input?.(DRAFT), check }
+}
+
+/**
+ * The check of a JSON Schema or a Standard Schema, which is the value of this option.
+ *
+ * @throws TurnlockError `options.invalid` for an invalid schema
+ */
+export function checkOf(schema: unknown, option: string): Check {
+  if (isStandard(schema)) return standard(schema)
+  const validate = validator(schema, option)
+  return (data) => {
+    const { valid, errors } = validate(data)
+    if (valid) return { data, errors: [] }
+    const said = errors.map((one) => `${one.instanceLocation}: ${one.error}`)
+    return { data, errors: said.slice(0, ERRORS) }
   }
 }
 
@@ -46,16 +52,17 @@ interface Described {
   jsonSchema?: Partial<Record<'input' | 'output', (options: { target: string }) => JsonSchema>>
 }
 
-function ofReplicates(schema: unknown) {
+function validator(schema: unknown, option: string) {
   try {
     return validatorOf(schema)
   } catch (error) {
-    const why = error instanceof Error ? error.message.replace('`inputSchema`', '`schema`') : ''
+    const why =
+      error instanceof Error ? error.message.replace('`inputSchema`', `\`${option}\``) : ''
     throw new TurnlockError('options.invalid', why)
   }
 }
 
-function standard(schema: StandardSchema): ReplicateSchema['check'] {
+function standard(schema: StandardSchema): Check {
   return (data) => {
     const read = (
       result: Awaited<ReturnType<StandardSchema['~standard']['validate']>>,

@@ -107,6 +107,7 @@ export const PASS_OPTIONS: Checks = {
   source: 'text',
   requestPrompt: { rows: PROMPT_TEMPLATE },
   planPrompt: { rows: PROMPT_TEMPLATE },
+  planIsJson: 'flag',
   secret: 'text',
   replay: { list: 0 },
   startedAt: { whole: [0, 9007199254740992] },

@@ -2,7 +2,7 @@
 import type { Model } from '../models/model.js'
 import type { Redact } from '../redact.js'
 import type { CallRefusal } from '../request/types.js'
-import type { Tool } from '../tools.js'
+import type { JsonSchema, StandardSchema, Tool } from '../tools.js'
 import type {
   Dialect,
   FinishReason,
@@ -41,12 +41,23 @@ export interface PassOptions {
   planId?: string | undefined
   /** The id of the run that the plan belongs to. May be empty as `planId`. @defaultValue "" */
   runId?: string | undefined
-  /** The origin of the plan. @defaultValue `live`, or `backtest` with recorded results */
+  /**
+   * The origin of the plan in every event, such as `live`, `paper` or `backtest`. Default: none,
+   * which is null in events.
+   */
   source?: string | undefined
   /** The system prompt of the request pass. */
   requestPrompt?: PromptTemplate | undefined
-  /** The system prompt of the plan pass. */
+  /**
+   * The system prompt of the plan pass. Unless it is the shipped one, the request pass is shown it
+   * too, behind its own prompt and the tools: the strategy decides what is missing.
+   */
   planPrompt?: PromptTemplate | undefined
+  /**
+   * Whether prose is no plan: the only object that stands in it is then taken for the plan.
+   * @defaultValue false
+   */
+  planIsJson?: boolean | undefined
   /**
    * Randomness from the host, at least 32 characters, for boxes, keys and jitter. May be empty as
    * `planId`.
@@ -68,7 +79,8 @@ export interface ToolRequestPolicy {
   /**
    * Names of the tools that may be requested. A tool that is not `readOnly` never runs, even if it
    * is listed.
-   * @defaultValue every tool that is `readOnly`
+   * @defaultValue what `inventoryTools` calls read-only: every tool that is `readOnly`, except
+   * those whose names begin with a verb of change, such as `place_order`
    */
   allow?: string[] | undefined
   /** Where the model is asked to put its request. @defaultValue "text" */
@@ -109,7 +121,11 @@ export interface ToolRequestPolicy {
   toolTimeoutMs?: number | undefined
   /** The time limit of the whole pass. 1 to 86400000. @defaultValue 300000 */
   totalMs?: number | undefined
-  /** The time limit of all calls together. 1 to 86400000. @defaultValue 5000 */
+  /**
+   * The time limit of all calls together. What it cuts off is not recorded for a replay. 1 to
+   * 86400000.
+   * @defaultValue 5000
+   */
   totalToolMs?: number | undefined
 }
 
@@ -171,8 +187,8 @@ interface PassTraceEventMembers {
   plan_id: string
   /** The id of the run that the plan belongs to. */
   run_id: string
-  /** The origin of the plan. */
-  source: string
+  /** The origin of the plan, if the host gave one. */
+  source: string | null
   /** Where in the pass it happened. */
   details: PassPlace
 }
@@ -203,10 +219,12 @@ export type PassTraceEventKind =
       type: 'strategist_tool_request'
       /** Every requested call, in order. */
       tool_calls: AskedCall[]
-      /** Whether the response was a request according to the schema. */
+      /** Whether the response was a request; if not, no call of it is accepted. */
       valid: boolean
-      /** What was rejected, and why. */
+      /** What was rejected, and why: the response, or calls that do not match the schema. */
       rejected: Rejected[]
+      /** What deviates from the schema without effect on the calls. */
+      notes: Rejected[]
       /** The id of the prompt of the request pass. */
       prompt_template_id: string
       /** Lower-case hex SHA-256 of its text. */
@@ -278,22 +296,25 @@ export interface Rejected {
 }
 
 /**
- * Why something is rejected. The reasons up to `unknown_field` reject the whole request, the others
- * one call.
+ * Why something is rejected: the whole request if it has no index, otherwise one call. Two of them
+ * are only noted where they are about something optional: `missing_field` for `reason`, and
+ * `unknown_field`.
  *
- * - `ambiguous`: More than one fenced block could be the request.
+ * - `ambiguous`: More than one fenced block, or more than one object in prose, could be the
+ *   request.
  * - `invalid_field`: A member has a value of the wrong type, or a name that no tool can have.
  * - `missing_field`: A member of a call is missing.
- * - `no_json`: Text without a request in it.
+ * - `no_json`: Text without a request in it: no JSON, and no object with `tool_calls`.
  * - `not_an_object`: Not a JSON object where one is required.
  * - `syntax`: Not valid I-JSON; the detail is the code, such as `json.duplicate_key`.
  * - `too_large`: Longer than 64 KiB.
- * - `truncated`: The text or the call is truncated.
+ * - `truncated`: The text or the call is truncated: a block that does not end.
  * - `unknown_field`: A member that the schema does not define.
  * - `budget`: Over the limit of calls.
  * - `duplicate`: A call with the same signature was accepted before; its result serves both.
  * - `invalid_arguments`: The arguments do not fit the tool's schema.
- * - `not_allowed`: Not on the allowlist.
+ * - `not_allowed`: Not on the allowlist. Without one, a tool whose name begins with a verb of
+ *   change is not allowed, even if it is `readOnly`: list it by hand if it only reads.
  * - `not_approved`: It needs the approval of a user, which a pass does not request.
  * - `not_read_only`: Allowed by its name, but not declared read-only: it never runs in a pass.
  * - `unknown_tool`: There is no such tool.
@@ -328,17 +349,25 @@ export interface PassResult {
   calls: PassCall[]
   /** The parts of requests that were rejected. */
   rejected: Rejected[]
+  /**
+   * What the schema of a request does not define, or requires and is missing, without effect on the
+   * calls: unknown members, and calls without a `reason`.
+   */
+  notes: Rejected[]
   /** Why the plan was made from the input alone; null if it had results. */
   fellBack: FellBack | null
   /** Tokens of all inferences. */
   usage: Usage
   /** Requests to the model, not counting retries. */
   inferences: number
-  /** The outcomes of the calls that ran, for a later replay. Not redacted. */
+  /**
+   * The outcomes of the calls that ran, for a later replay, without those that `totalToolMs`,
+   * `totalMs` or the end of the pass cut off. Not redacted.
+   */
   recorded: RecordedCall[]
   /** The plan: the JSON of the model's answer, or its text if it is not JSON. */
   plan?: unknown
-  /** The text of the plan, without the code fence around it. */
+  /** The text of the plan, without the code fence around it and the `<think>` block before it. */
   text?: string
   /** Why there is no plan. */
   error?: TurnFailure
@@ -365,7 +394,7 @@ export interface PassCall {
   tool_name: string
   /** The arguments. */
   params: Record<string, unknown>
-  /** The model's reason. Empty on a provider's tool-call channel. */
+  /** The model's reason. Empty if it gave none. */
   reason: string
   /** The signature of the call. */
   signature: string
@@ -385,11 +414,14 @@ export interface PassCall {
 /**
  * Why a plan was made from the input alone.
  *
- * - `no_request`: The model requested nothing.
- * - `invalid_request`: The model's request was invalid.
- * - `all_failed`: No call returned a result.
+ * - `no_request`: The model requested nothing, or was not asked.
+ * - `invalid_request`: What the model said is not a request.
+ * - `all_failed`: Calls ran, and none returned a result.
+ * - `all_blocked`: Calls were requested, and none was allowed to run.
+ * - `model_failed`: The model failed in the request pass; the event `llm_call` has the code.
  */
-export type FellBack = 'no_request' | 'invalid_request' | 'all_failed'
+export type FellBack =
+  'no_request' | 'invalid_request' | 'all_failed' | 'all_blocked' | 'model_failed'
 
 /** The result of parsing a request. */
 export interface ParsedToolRequest {
@@ -397,7 +429,12 @@ export interface ParsedToolRequest {
   toolCalls: RequestedCall[]
   /** The rejected calls and the reasons, in the order of the request. */
   rejected: Rejected[]
-  /** Whether the text was a request according to the schema. If not, no call is accepted. */
+  /**
+   * What the schema does not define, or requires and is missing, without effect on the calls:
+   * unknown members, and calls without a `reason`.
+   */
+  notes: Rejected[]
+  /** Whether the text was a request. If not, no call is accepted. */
   valid: boolean
 }
 
@@ -407,10 +444,7 @@ export interface RequestedCall {
   tool_name: string
   /** The arguments, an object. */
   params: Record<string, unknown>
-  /**
-   * The model's reason, cut to its limit. Empty if the tool itself is called on a provider's
-   * tool-call channel.
-   */
+  /** The model's reason, cut to its limit. Empty if the model gave none. */
   reason: string
   /** The signature of the call. */
   signature: string
@@ -512,15 +546,22 @@ export interface ToolRequestOptions<Plan = unknown> {
    */
   runId?: string | undefined
   /**
-   * The origin of the plan.
-   * @defaultValue "live"; "paper" with `record`, "backtest" with `replay`
+   * The origin of the plan in every event, such as `live`, `paper` or `backtest`. Default: none,
+   * which is null in events.
    */
   source?: string | undefined
   /** Replacements for the shipped prompts; see `lintPrompt`. */
   prompts?: ToolRequestPrompts | undefined
   /**
-   * Makes the plan from the model's text, without the code fence around it.
-   * @defaultValue the JSON value; the text itself if it is not JSON
+   * JSON Schema or a Standard Schema of the plan. With it, prose is no plan, except for the only
+   * object that stands in it, and JSON that does not match is none either: both reject with
+   * `plan.invalid`. A Standard Schema may transform the plan.
+   */
+  planSchema?: JsonSchema | StandardSchema<Plan> | undefined
+  /**
+   * Makes the plan from the model's text, without the code fence around it and the `<think>` block
+   * before it. With `planSchema`, it gets only text that matches.
+   * @defaultValue the JSON value; the text itself if it is not JSON and there is no `planSchema`
    */
   parsePlan?: ((text: string) => Plan | Promise<Plan>) | undefined
   /** A list or a function that receives every result for a later `replay`. Not redacted. */
@@ -547,6 +588,9 @@ export interface ToolRequestOptions<Plan = unknown> {
 export interface ToolRequestPrompts {
   /** The system prompt of the request pass. */
   request?: string | PromptTemplate | undefined
-  /** The system prompt of the plan pass. */
+  /**
+   * The system prompt of the plan pass, for example a strategy. The request pass is shown it too,
+   * behind its own prompt and the tools.
+   */
   plan?: string | PromptTemplate | undefined
 }

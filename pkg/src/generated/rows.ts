@@ -249,6 +249,7 @@ export const TOOL_REQUEST_OPTIONS: Rows = {
   runId: 0,
   source: 0,
   prompts: TOOL_REQUEST_PROMPTS,
+  planSchema: 0,
   parsePlan: 0,
   record: 0,
   replay: 0,

@@ -21,63 +21,99 @@ export interface AuditedCall {
   result_summary: string | null
 }
 
-/** The audit of one plan. */
-export interface PlanAudit {
-  planId: string
-  runId: string | null
+/** One inference of a pass, with its prompt, context and usage. */
+export interface AuditedInference {
+  pass: 'request_pass' | 'plan_pass'
+  at: number
+  prompt_template_id: string
+  prompt_template_hash: string
+  context_flags: string[]
+  usage: Usage | null
+  error?: string
+}
+
+/** The audit of one run. */
+export interface RunAudit {
+  runId: string
+  /** Null if the host gave none. */
   source: string | null
   calls: AuditedCall[]
   /** The parts of requests that were rejected. */
   rejected: Rejected[]
-  /** The inferences, with their prompts, contexts and usage. */
-  inferences: {
-    pass: 'request_pass' | 'plan_pass'
-    at: number
-    prompt_template_id: string
-    prompt_template_hash: string
-    context_flags: string[]
-    usage: Usage | null
-    error?: string
-  }[]
+  /** What deviates from the schema of a request without effect on its calls. */
+  notes: Rejected[]
+  inferences: AuditedInference[]
+}
+
+/** The audit of one plan. Its lists have the entries of all runs, run by run. */
+export interface PlanAudit extends Omit<RunAudit, 'runId' | 'source'> {
+  planId: string
+  /** Null if there is no event of the plan, or if it has several runs. */
+  runId: string | null
+  /** Null if the host gave none, or if the runs of the plan differ in it. */
+  source: string | null
+  /** The runs, in the order of their first events. */
+  runs: RunAudit[]
 }
 
 /**
  * Makes the audit of a plan from stored trace events in their original order. Events of other
- * plans are ignored.
+ * plans are ignored, and with `runId` those of other runs of the plan too. Runs are kept apart: a
+ * result belongs to a call of its own run.
  */
 export function auditToolUse(
   events: Iterable<PassTraceEvent | { type: string }>,
   planId: string,
+  runId?: string,
 ): PlanAudit {
-  const audit: PlanAudit = {
-    ...{ planId, runId: null, source: null, calls: [], rejected: [], inferences: [] },
-  }
+  const byId = new Map<string, RunAudit>()
   for (const event of events as Iterable<PassTraceEvent>) {
-    if (event.plan_id !== planId) continue
-    audit.runId = event.run_id
-    audit.source = event.source
-    if (event.type === 'strategist_tool_request') {
-      audit.rejected.push(...event.rejected)
-      for (const { allowed, ...asked } of event.tool_calls) {
-        const refused = asked.refusal === 'duplicate' ? 'skipped' : 'blocked'
-        audit.calls.push({
-          ...asked,
-          ...{ requestedAt: event.at, settledAt: null, status: allowed ? 'pending' : refused },
-          ...{ duration_ms: null, replayed: false, result_summary: null },
-        })
-      }
-    } else if (event.type === 'strategist_tool_result') {
-      const { signature, status, duration_ms, replayed, result_summary, at } = event
-      const open = audit.calls.find((one) => one.signature === signature && !one.refusal)
-      const known = { status, duration_ms, replayed, result_summary, settledAt: at }
-      if (open) Object.assign(open, known)
-    } else if (event.type === 'llm_call') {
-      const { prompt_template_id, prompt_template_hash, context_flags, usage, error } = event
-      audit.inferences.push({
-        ...{ pass: event.details.phase, at: event.at, prompt_template_id, prompt_template_hash },
-        ...{ context_flags, usage, ...(error !== undefined && { error }) },
+    const { plan_id, run_id, source } = event
+    if (plan_id !== planId || (runId ?? run_id) !== run_id) continue
+    const run = byId.get(run_id) ?? {
+      ...{ runId: run_id, source, calls: [], rejected: [], notes: [], inferences: [] },
+    }
+    byId.set(run_id, run)
+    take(event, run)
+  }
+  const runs = [...byId.values()]
+  const [first] = runs
+  return {
+    planId,
+    runId: first && runs.length === 1 ? first.runId : null,
+    source: first && runs.every((run) => run.source === first.source) ? first.source : null,
+    calls: runs.flatMap((run) => run.calls),
+    rejected: runs.flatMap((run) => run.rejected),
+    notes: runs.flatMap((run) => run.notes),
+    inferences: runs.flatMap((run) => run.inferences),
+    runs,
+  }
+}
+
+/** Adds what an event tells to the audit of its run. */
+function take(event: PassTraceEvent, { calls, rejected, notes, inferences }: RunAudit): void {
+  if (event.type === 'strategist_tool_request') {
+    rejected.push(...event.rejected)
+    // Events that an older version stored have none.
+    notes.push(...(event.notes ?? []))
+    for (const { allowed, ...asked } of event.tool_calls) {
+      const refused = asked.refusal === 'duplicate' ? 'skipped' : 'blocked'
+      calls.push({
+        ...asked,
+        ...{ requestedAt: event.at, settledAt: null, status: allowed ? 'pending' : refused },
+        ...{ duration_ms: null, replayed: false, result_summary: null },
       })
     }
+  } else if (event.type === 'strategist_tool_result') {
+    const { signature, status, duration_ms, replayed, result_summary, at } = event
+    const open = calls.find((one) => one.signature === signature && one.status === 'pending')
+    const known = { status, duration_ms, replayed, result_summary, settledAt: at }
+    if (open) Object.assign(open, known)
+  } else if (event.type === 'llm_call') {
+    const { prompt_template_id, prompt_template_hash, context_flags, usage, error } = event
+    inferences.push({
+      ...{ pass: event.details.phase, at: event.at, prompt_template_id, prompt_template_hash },
+      ...{ context_flags, usage, ...(error !== undefined && { error }) },
+    })
   }
-  return audit
 }

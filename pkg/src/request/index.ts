@@ -1,4 +1,10 @@
-export { auditToolUse, type AuditedCall, type PlanAudit } from './audit.js'
+export {
+  auditToolUse,
+  type AuditedCall,
+  type AuditedInference,
+  type PlanAudit,
+  type RunAudit,
+} from './audit.js'
 export {
   inventoryTools,
   lintPrompt,

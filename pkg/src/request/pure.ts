@@ -17,9 +17,11 @@ export type { PromptLint, PromptTemplate, ToolInventory }
 const ask = <T>(work: (glue: PlansGlue) => string): T => JSON.parse(answer(part.call(work))) as T
 
 /**
- * Reads a model's request for tools: plain JSON, or JSON in the only fenced block of the text.
- * The form is strict: `{"tool_calls":[{"tool_name","params","reason"}]}`. `tool_calls` is optional,
- * the members of a call are required, other members are rejected. No text makes this throw.
+ * Reads a model's request for tools, `{"tool_calls":[{"tool_name","params","reason"}]}`: plain
+ * JSON, JSON in the only fenced block of the text, or the only object with `tool_calls` in prose;
+ * `<think>` blocks before it are skipped. `tool_calls` is optional. A call without `tool_name` or
+ * `params` is rejected alone; a missing `reason` and other members are listed in `notes`. No text
+ * makes this throw.
  *
  * @throws TurnlockError `options.invalid` for a policy without `allow`
  */

@@ -1,6 +1,6 @@
 /** The only place where the events of a pass are redacted. */
 import { deep, guarded, type Redact } from '../redact.js'
-import type { PassTraceEvent } from './types.js'
+import type { PassTraceEvent, Rejected } from './types.js'
 
 /**
  * Redacts every text of an event that comes from a model or a tool: `params`, `reason`, `detail`
@@ -12,6 +12,10 @@ export function redacted(event: PassTraceEvent, redact: Redact): PassTraceEvent 
     return { ...event, result_summary: hide(event.result_summary) }
   }
   if (event.type !== 'strategist_tool_request') return event
+  const about = (one: Rejected) => ({
+    ...one,
+    detail: one.detail === null ? null : hide(one.detail),
+  })
   return {
     ...event,
     tool_calls: event.tool_calls.map((call) => ({
@@ -19,10 +23,8 @@ export function redacted(event: PassTraceEvent, redact: Redact): PassTraceEvent 
       params: deep(call.params, hide),
       reason: hide(call.reason),
     })),
-    rejected: event.rejected.map((one) => ({
-      ...one,
-      detail: one.detail === null ? null : hide(one.detail),
-    })),
+    rejected: event.rejected.map(about),
+    notes: event.notes.map(about),
   }
 }
 

@@ -1,6 +1,7 @@
 /** Runs a tool-request pass in a page or a worker. */
 import type { PlanningGlue } from '../core/glue.js'
 import { LazyPart } from '../core/instance.js'
+import { checkOf } from '../bundle/schema.js'
 import { checkValues, isObject, wrong } from '../checks.js'
 import { Driver, type Kind } from '../driver.js'
 import { isTurnlockError, TurnlockError } from '../errors.js'
@@ -42,7 +43,7 @@ const PASS: Kind<PlanningGlue> = {
   make: (glue, options) => glue.request_new(options),
 }
 
-/** All options except `parsePlan`. */
+/** The options, whatever the plan's type is. */
 type AnyOptions = Omit<ToolRequestOptions, 'parsePlan'>
 
 /**
@@ -54,8 +55,9 @@ type AnyOptions = Omit<ToolRequestOptions, 'parsePlan'>
  *
  * @returns rejects with a TurnlockError: `options.invalid`, `tool.invalid_name`,
  * `json.not_serializable` for misuse; `model.*` if the plan pass failed; `plan.missing` if the
- * model returned none; `plan.invalid` if `parsePlan` threw; `request.cancelled`. Its `details`
- * contain `toolResults`, `calls` and `rejected` if there are any.
+ * model returned none; `plan.invalid` if the plan does not match `planSchema` (`details.errors`) or
+ * `parsePlan` threw, with the text in `details.text`; `request.cancelled`. Its `details`
+ * contain `toolResults`, `calls`, `rejected` and `notes`.
  */
 export function runWithToolRequests<Plan = unknown>(
   options: ToolRequestOptions<Plan>,
@@ -68,10 +70,11 @@ async function plan<Plan>(
   reporter: Reporter,
 ): Promise<ToolRequestResult<Plan>> {
   checkOptions(options, TOOL_REQUEST_OPTIONS)
-  const { parsePlan, record } = options
+  const { parsePlan, planSchema, record } = options
+  const check = planSchema && checkOf(planSchema, 'planSchema')
   const done = await drive(options, reporter)
   const { recorded, plan, text = '', error, ...result } = done
-  const { toolResults, calls, rejected } = result
+  const { toolResults, calls, rejected, notes } = result
   for (const call of recorded) {
     try {
       if (typeof record === 'function') record(call)
@@ -80,12 +83,19 @@ async function plan<Plan>(
       // A recorder that throws must not prevent the plan.
     }
   }
-  const about = { toolResults, calls, rejected }
+  const about = { toolResults, calls, rejected, notes }
   if (error) throw new TurnlockError(error.code, error.message, { ...error.details, ...about })
   const input = withResults(options.input, result.fellBack === null ? toolResults : undefined)
-  if (!parsePlan) return { ...result, plan: plan as Plan, input, text }
   try {
-    return { ...result, plan: await parsePlan(text), input, text }
+    // The core returns a text only where the answer is not JSON.
+    const prose = { data: plan, errors: ['#: expected JSON'] }
+    const verdict = typeof plan === 'string' ? prose : check?.(plan)
+    const { data, errors } = (check && (await verdict)) ?? { data: plan, errors: [] }
+    if (errors.length) {
+      const message = `the plan was not accepted: ${errors.join('; ')}`
+      throw new TurnlockError('plan.invalid', message, { ...about, text, errors })
+    }
+    return { ...result, plan: parsePlan ? await parsePlan(text) : (data as Plan), input, text }
   } catch (cause) {
     if (isTurnlockError(cause)) throw cause
     const message = `the plan was not accepted: ${describe(cause)}`
@@ -99,7 +109,6 @@ function drive(options: AnyOptions, reporter: Reporter): Promise<PassResult> {
   checkRecording(options)
   // Throws a typed error before the driver serializes all options.
   stringify([input, replay])
-  const recording = options.record !== undefined
   // When replaying, the core derives missing ids from the input.
   const own = replay ? {} : { planId: randomId(), runId: randomId(), secret: randomHex(32) }
   const machine: PassOptions = {
@@ -108,9 +117,10 @@ function drive(options: AnyOptions, reporter: Reporter): Promise<PassResult> {
     ...modelOptions(model),
     tools: wireTools(tools),
     ...{ input, policy, replay: replay && [...replay] },
-    source: options.source ?? (recording ? 'paper' : undefined),
+    source: options.source,
     requestPrompt: template(options.prompts?.request),
     planPrompt: template(options.prompts?.plan),
+    planIsJson: options.planSchema !== undefined,
     startedAt: options.startedAt ?? (replay ? 0 : Date.now()),
     trace: true,
   }

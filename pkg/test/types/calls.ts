@@ -48,6 +48,16 @@ runWithToolRequests({
   prompts: { request: KEY, plan: undefined },
   parsePlan: JSON.parse,
 })
+const sized = {
+  '~standard': {
+    ...{ version: 1 as const, vendor: 'test' },
+    validate: () => ({ value: { size: 1 } }),
+  },
+}
+runWithToolRequests({ model, input: {}, planSchema: KEY ? sized : undefined }).then(
+  ({ plan, notes }) => plan.size.toFixed(notes.length),
+)
+runWithToolRequests({ model, input: {}, planSchema: { type: 'object' } })
 runChain({
   ...{ query: 'q', limits, refine: undefined, classifier: { threshold: undefined } },
   answer: async ({ query, fellBack }) => query + fellBack?.code,

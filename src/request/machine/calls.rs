@@ -2,6 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
+use super::super::inventory::changes;
 use super::super::options::PassOptions;
 use super::super::parse::RequestedCall;
 use super::super::rejected::Reason;
@@ -28,7 +29,11 @@ impl PassOptions {
         if let Some(refusal) = self.rules(0).by_name(tool) {
             return Some(refusal.into());
         }
-        tool.is_some_and(|tool| !tool.read_only).then_some(Reason::NotReadOnly)
+        if tool.is_some_and(|tool| !tool.read_only) {
+            return Some(Reason::NotReadOnly);
+        }
+        // Without a list of the host's, that of `inventory` counts, which has no doubtful tool.
+        (self.policy.allow.is_none() && changes(name)).then_some(Reason::NotAllowed)
     }
 
     /// Returns why a call was refused. A tool that is not read-only is refused before its calls are
@@ -61,6 +66,7 @@ impl PassOptions {
             caps: true,
             error_bytes: Some(ERROR_BYTES),
             total_ms: self.policy.total_tool_ms.saturating_sub(tools_ms),
+            total_option: "totalToolMs",
         }
     }
 }
@@ -151,7 +157,7 @@ impl Pass {
         batch.judge(self.now, &terms, &mut self.record.ledger);
         self.record.executed += u64::from(batch.executed());
         let accepted: Vec<u32> = batch.running().map(Call::number).collect();
-        self.trace_request(&[]);
+        self.trace_request();
         if accepted.is_empty() {
             return self.ask(PassPhase::Plan);
         }
@@ -215,13 +221,15 @@ impl Pass {
     /// Cancels and settles what is in flight when the pass ends.
     pub(super) fn stop_calls(&mut self, reason: CancelReason) {
         let State::Calling(batch) = &mut self.state else { return };
-        let message = "the pass ended first";
-        let outcome = match reason {
-            CancelReason::Timeout => Outcome::failed(Status::Timeout, "tool.timeout", message),
+        let (status, code, message) = match reason {
+            CancelReason::Timeout => {
+                (Status::Timeout, "tool.timeout", "no result when `totalMs` was over")
+            }
             CancelReason::Cancelled => {
-                Outcome::failed(Status::Cancelled, "tool.cancelled", message)
+                (Status::Cancelled, "tool.cancelled", "the pass ended first")
             }
         };
+        let outcome = Outcome::failed(status, code, message);
         let stopped = batch.cancel(self.now, &outcome);
         for call in &stopped {
             self.effects.push_back(Effect::CancelTool { call: *call, reason });

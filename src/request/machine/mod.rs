@@ -6,11 +6,11 @@ mod trace;
 use std::collections::VecDeque;
 
 use super::options::PassOptions;
-use super::parse::{self, Reading};
 use super::prompt::{self, Asked, Offer};
 use super::rejected::Rejected;
-use super::result::PassResult;
+use super::result::{FellBack, PassResult};
 use super::trace::{PassEvent, PassPhase};
+use super::{find, parse};
 use crate::error::{Error, Failure};
 use crate::inference::{End, Heard, Inference, Part, Rules};
 use crate::json::Json;
@@ -59,8 +59,14 @@ struct Record {
     calls: Vec<Call>,
     /// The reason for each call, in the order of their numbers.
     reasons: Vec<String>,
-    /// The reasons why requests were rejected.
+    /// Why requests, or calls of them, were rejected.
     rejected: Vec<Rejected>,
+    /// What deviates from the schema and does not matter.
+    notes: Vec<Rejected>,
+    /// The lengths of `rejected` and `notes` before the last response.
+    heard: (usize, usize),
+    /// What the last request came to, as long as no call ran.
+    without: FellBack,
     ledger: Ledger,
     /// The number of calls that ran or used a recorded result.
     executed: u64,
@@ -95,6 +101,9 @@ impl Pass {
                 calls: Vec::new(),
                 reasons: Vec::new(),
                 rejected: Vec::new(),
+                notes: Vec::new(),
+                heard: (0, 0),
+                without: FellBack::NoRequest,
                 ledger: Ledger::default(),
                 executed: 0,
                 tools_ms: 0,
@@ -287,7 +296,10 @@ impl Pass {
                 self.trace_llm_call(step, inference, Err(&failure), 0);
                 match step {
                     // A plan is still possible without a request.
-                    PassPhase::Request => self.ask(PassPhase::Plan),
+                    PassPhase::Request => {
+                        self.record.without = FellBack::ModelFailed;
+                        self.ask(PassPhase::Plan);
+                    }
                     PassPhase::Plan => self.fail(failure),
                 }
             }
@@ -297,37 +309,50 @@ impl Pass {
     /// Handles the response of the request pass.
     fn requested(&mut self, number: u32, response: &Response) {
         let most = self.options.policy.max_reason_chars;
-        let reading: Reading = if response.calls.is_empty() {
+        let reading = if response.calls.is_empty() {
             parse::read_text(&response.text, most)
         } else {
             parse::read_calls(&response.calls, most)
         };
-        let count = reading.as_ref().map_or(0, |calls| u64::try_from(calls.len()).unwrap_or(0));
+        let count = reading.as_ref().map_or(0, |reading| reading.calls.len());
+        let count = u64::try_from(count).unwrap_or(u64::MAX);
         self.trace_llm_call(PassPhase::Request, number, Ok(response), count);
+        self.record.heard = (self.record.rejected.len(), self.record.notes.len());
+        let mut calls = Vec::new();
         match reading {
-            Ok(calls) if !calls.is_empty() => {
-                let batch = self.batch(calls);
-                self.enter(State::Calling(batch));
-                self.judge_when_checked();
-            }
-            Ok(_) => {
-                self.trace_request(&[]);
-                self.ask(PassPhase::Plan);
+            Ok(reading) => {
+                self.record.without = match reading.calls.len() {
+                    0 => FellBack::NoRequest,
+                    _ => FellBack::AllBlocked,
+                };
+                self.record.notes.extend(reading.notes);
+                for call in reading.calls {
+                    match call {
+                        Ok(call) => calls.push(call),
+                        Err(rejected) => self.record.rejected.push(rejected),
+                    }
+                }
             }
             Err(rejected) => {
-                self.trace_request(&rejected);
+                self.record.without = FellBack::InvalidRequest;
                 self.record.rejected.extend(rejected);
-                self.ask(PassPhase::Plan);
             }
         }
+        if calls.is_empty() {
+            self.trace_request();
+            return self.ask(PassPhase::Plan);
+        }
+        let batch = self.batch(calls);
+        self.enter(State::Calling(batch));
+        self.judge_when_checked();
     }
 
     /// Handles the response of the plan pass. Calls are not read here. A response that is empty or
     /// a request is not a plan; the plan is then requested once more.
     fn planned(&mut self, number: u32, response: &Response) {
         self.trace_llm_call(PassPhase::Plan, number, Ok(response), self.record.executed);
-        let text = &response.text;
-        if !text.trim().is_empty() && !is_request(text) {
+        let text = find::spoken(&response.text).unwrap_or_default();
+        if !text.is_empty() && !parse::is_request(text) {
             return self.finish(Ok(text));
         }
         if !self.record.again {
@@ -366,8 +391,7 @@ impl Pass {
         let mut result = self.result();
         match plan {
             Ok(text) => {
-                let json = parse::find_json(text).ok().flatten();
-                let json = json.filter(|json| Json::parse_str(json).is_ok());
+                let json = find::plan(text, self.options.plan_is_json);
                 let plan = json.and_then(|json| Json::parse_str(json).ok()).map(Json::into_owned);
                 result.plan = Some(plan.unwrap_or_else(|| text.to_owned().into()));
                 result.text = Some(json.unwrap_or(text).to_owned());
@@ -376,11 +400,4 @@ impl Pass {
         }
         self.effects.push_back(Effect::Done { result });
     }
-}
-
-/// Whether a text is a request for tools, not a plan that has a list of the same name.
-fn is_request(text: &str) -> bool {
-    let json = parse::find_json(text).ok().flatten();
-    let json = json.and_then(|json| Json::parse_str(json).ok());
-    json.is_some_and(|json| json.get("tool_calls").is_some()) && parse::read_text(text, 0).is_ok()
 }

@@ -5,7 +5,7 @@ use super::super::rejected::Rejected;
 use super::super::replay::Recorded;
 use super::super::result::{FellBack, PassCall, PassResult};
 use super::super::trace::{AskedCall, PassEvent, PassEventKind, PassPhase, PassPlace};
-use super::{Pass, State};
+use super::{Pass, Record, State};
 use crate::error::Failure;
 use crate::json::Json;
 use crate::stream::{Response, TokenUsage};
@@ -21,8 +21,10 @@ const KEY_BYTES: usize = 40;
 const FLAGS: usize = 32;
 
 impl Pass {
-    /// Traces the requested calls, and the reasons why the request was rejected.
-    pub(super) fn trace_request(&mut self, rejected: &[Rejected]) {
+    /// Traces the requested calls, and what was wrong with the request.
+    pub(super) fn trace_request(&mut self) {
+        let Record { rejected, notes, heard, .. } = &self.record;
+        let rejected: Vec<Rejected> = rejected.iter().skip(heard.0).cloned().collect();
         let calls = match &self.state {
             State::Calling(batch) => batch.calls(),
             _ => &[],
@@ -40,8 +42,9 @@ impl Pass {
         });
         let kind = PassEventKind::ToolRequest {
             tool_calls: tool_calls.collect(),
-            valid: rejected.is_empty(),
-            rejected: rejected.to_vec(),
+            valid: self.record.without != FellBack::InvalidRequest,
+            rejected,
+            notes: notes.iter().skip(heard.1).cloned().collect(),
             prompt_template_id: self.options.request_prompt.id.clone(),
             prompt_template_hash: self.options.request_prompt.hash(),
         };
@@ -133,12 +136,10 @@ impl Pass {
 
     /// What the host receives at the end, without the plan.
     pub(super) fn result(&self) -> PassResult {
-        let spoiled = !self.record.rejected.is_empty();
-        let fell_back = match (self.has_result(), self.record.reasons.is_empty(), spoiled) {
-            (true, ..) => None,
-            (false, false, _) => Some(FellBack::AllFailed),
-            (false, true, true) => Some(FellBack::InvalidRequest),
-            (false, true, false) => Some(FellBack::NoRequest),
+        let fell_back = match (self.has_result(), self.record.executed) {
+            (true, _) => None,
+            (false, 0) => Some(self.record.without),
+            (false, _) => Some(FellBack::AllFailed),
         };
         PassResult {
             plan_id: self.options.plan_id.clone(),
@@ -146,6 +147,7 @@ impl Pass {
             tool_results: self.entries().collect(),
             calls: self.calls().map(|call| self.call_view(call)).collect(),
             rejected: self.record.rejected.clone(),
+            notes: self.record.notes.clone(),
             fell_back,
             usage: self.record.usage.into(),
             inferences: self.record.inferences,
@@ -156,13 +158,11 @@ impl Pass {
         }
     }
 
-    /// The record of a call. A call that was cancelled with the pass has no result to record.
+    /// The record of a call. What the end of the pass or of its tools' time cut off says nothing of
+    /// the tool, and has no record.
     fn recorded(&self, call: &Call) -> Option<Recorded> {
         let (outcome, duration_ms) = call.outcome()?;
-        if call.is_replayed()
-            || self.options.replay.is_some()
-            || outcome.status == Status::Cancelled
-        {
+        if call.is_cut_off() || self.options.replay.is_some() {
             return None;
         }
         Some(Recorded {

@@ -54,6 +54,8 @@ pub(crate) struct Call {
     pub(super) fate: Fate,
     /// The outcome and its duration in milliseconds.
     pub(super) settled: Option<(Outcome, u64)>,
+    /// The outcome is that of the end of all calls, not of the tool.
+    pub(super) cut_off: bool,
     /// The outcome was shown.
     pub(super) told: bool,
 }
@@ -141,6 +143,7 @@ impl Call {
             since: 0,
             fate,
             settled: None,
+            cut_off: false,
             told: false,
         }
     }
@@ -276,6 +279,11 @@ impl Call {
 
     pub(crate) fn is_replayed(&self) -> bool {
         matches!(self.fate, Fate::Replay | Fate::Recall)
+    }
+
+    /// Whether the outcome is that of the end of all calls, not of the tool.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.cut_off
     }
 
     /// Whether the outcome comes from outside of the batch's machine.

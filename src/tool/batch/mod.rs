@@ -36,6 +36,8 @@ pub(crate) struct CallBatch {
     ran_ms: u64,
     /// Milliseconds for which tools may run.
     total_ms: u64,
+    /// The option that says so.
+    total_option: &'static str,
 }
 
 /// What the rulings on calls depend on. Times are milliseconds.
@@ -60,6 +62,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) error_bytes: Option<u64>,
     /// The time of all calls together.
     pub(crate) total_ms: u64,
+    /// The option that it comes from.
+    pub(crate) total_option: &'static str,
 }
 
 /// Which repeated calls get the outcome of the first.
@@ -191,7 +195,7 @@ impl CallBatch {
     /// `terms` has the executions before those of this call. Returns whether a refused call would
     /// have been accepted in another phase.
     pub(crate) fn judge(&mut self, now: u64, terms: &Terms<'_>, ledger: &mut Ledger) -> bool {
-        self.total_ms = terms.total_ms;
+        (self.total_ms, self.total_option) = (terms.total_ms, terms.total_option);
         // A waiting call reserves its share, so that it can run once it is approved.
         let waiting = self.calls.iter().filter(|call| call.fate == Fate::Waiting).count();
         let waiting = u32::try_from(waiting).unwrap_or(u32::MAX);

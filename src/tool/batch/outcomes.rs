@@ -111,8 +111,13 @@ impl CallBatch {
                 continue;
             }
             let since = now.saturating_sub(call.since);
-            let waited = if now >= limits.deadline { limits.timeout_ms } else { since };
-            let message = format!("no result within {waited} ms");
+            call.cut_off = end < limits.deadline;
+            let message = match call.cut_off {
+                true => {
+                    format!("no result within {since} ms, when `{}` was over", self.total_option)
+                }
+                false => format!("no result within {} ms", limits.timeout_ms),
+            };
             let outcome = if call.reconciles {
                 unknown(&message)
             } else {
@@ -133,6 +138,7 @@ impl CallBatch {
             if matches!(call.fate, Fate::Run(_)) {
                 running.push(call.number);
             }
+            call.cut_off = true;
             let outcome = if call.reconciles { unknown("") } else { outcome.clone() };
             call.settled = Some((outcome, now.saturating_sub(call.since)));
         }
@@ -145,7 +151,7 @@ impl CallBatch {
     /// asked what became of it, if it can tell, or its outcome is `unknown`. Returns the numbers of
     /// those that run again or are asked for.
     pub(crate) fn take_over(&mut self, now: u64, terms: &Terms<'_>) -> Vec<u32> {
-        self.total_ms = terms.total_ms;
+        (self.total_ms, self.total_option) = (terms.total_ms, terms.total_option);
         let mut again = Vec::new();
         for call in self.calls.iter_mut().filter(|call| call.limits().is_some()) {
             let tool = terms.tools.find(&call.view.name);

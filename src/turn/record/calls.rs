@@ -413,6 +413,7 @@ fn terms<'a>(options: &'a TurnOptions, progress: &Progress) -> Terms<'a> {
         caps: false,
         error_bytes: None,
         total_ms: policy.tools_total_ms.saturating_sub(progress.tools_ms),
+        total_option: "toolsTotalMs",
     }
 }
 

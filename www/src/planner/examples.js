@@ -16,6 +16,7 @@ export const EXAMPLES = {
     call('slow_report', {}, 'The weekly numbers.'),
   ),
   'In a fenced block': `I need one thing first:\n\n\`\`\`json\n${asks(READ)}\n\`\`\`\n`,
+  'With thoughts, in prose': `<think>The notes may say more.</think>I need one thing first: ${asks(READ)}`,
   'Nothing needed': '{ "tool_calls": [] }',
   'No request': 'The input is enough for me, thank you.',
   'A member too many': asks({ ...READ, timeout: 60 }),

@@ -23,6 +23,8 @@ const FELL_BACK = {
   no_request: 'the model asked for nothing',
   invalid_request: 'what the model said is no request',
   all_failed: 'no call brought a result',
+  all_blocked: 'no call was allowed to run',
+  model_failed: 'the model failed before it could ask',
 }
 
 let recording = []
@@ -74,7 +76,7 @@ async function run(replay) {
       input: JSON.parse(byId('ask-input').value),
       policy: { maxToolCalls: Number(byId('ask-limit').value || 2), toolTimeoutMs: 500 },
       onTrace: (event) => trace.push(event),
-      ...(replay ? { replay } : { record: recorded }),
+      ...(replay ? { replay, source: 'backtest' } : { record: recorded, source: 'paper' }),
     })
     // What was started later is shown instead.
     if (mine !== latest) return
@@ -88,8 +90,9 @@ async function run(replay) {
 }
 
 function show(result, trace) {
-  const { calls, rejected, toolResults, fellBack, plan } = result
-  fill('ask-calls', [...rejected.map(spoiled), ...calls.map(requested)], 'Nothing.')
+  const { calls, rejected, notes, toolResults, fellBack, plan } = result
+  const asked = [...rejected.map(spoiled), ...calls.map(requested), ...notes.map(noted)]
+  fill('ask-calls', asked, 'Nothing.')
   fill('ask-results', toolResults.map(brought), 'None.')
   byId('ask-plan').textContent = JSON.stringify(plan, null, 2)
   fill('ask-audit', trace.map(traced), 'Nothing.')
@@ -112,8 +115,10 @@ const row = (kind, title, ...words) =>
     ...words.map((text) => element('small', {}, text)),
   )
 
-const spoiled = ({ index, reason, detail }) =>
-  row('bad', `Not a request: ${reason}`, `${index === null ? '' : `call ${index} `}${detail ?? ''}`)
+const about = ({ index, detail }) => `${index === null ? '' : `call ${index} `}${detail ?? ''}`
+const spoiled = ({ reason, ...one }) =>
+  row('bad', `Not a ${one.index === null ? 'request' : 'call'}: ${reason}`, about(one))
+const noted = ({ reason, ...one }) => row('hint', `Noted: ${reason}`, about(one))
 
 function requested({ tool_name, params, reason, refusal, status }) {
   const title = refusal ? `${tool_name}: ${status}, ${refusal}` : `${tool_name}: allowed`

@@ -10,20 +10,42 @@ use turnlock::request::{
 };
 use turnlock::stream::TokenUsage;
 
-/// What was done for one plan.
+/// What was done for one plan. Its lists have the entries of all runs, run by run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanAudit {
     /// The plan.
     pub plan_id: String,
-    /// The run that it belongs to; `None` without any event of it.
+    /// The run that it belongs to; `None` without any event of it, and if it has several runs.
     pub run_id: Option<String>,
-    /// What asked for it.
+    /// What asked for it; `None` if the host did not say, and if its runs differ in it.
     pub source: Option<String>,
     /// Every requested call, in order.
     pub calls: Vec<AuditedCall>,
-    /// What spoiled requests.
+    /// What spoiled requests, or calls of them.
     pub rejected: Vec<Rejected>,
+    /// What was odd about requests, and did not matter.
+    pub notes: Vec<Rejected>,
+    /// With which prompt, with what in the context, at what cost.
+    pub inferences: Vec<AuditedInference>,
+    /// The runs, in the order of their first events.
+    pub runs: Vec<RunAudit>,
+}
+
+/// What was done in one run for a plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunAudit {
+    /// The run.
+    pub run_id: String,
+    /// What asked for it, if the host said so.
+    pub source: Option<String>,
+    /// Every requested call, in order.
+    pub calls: Vec<AuditedCall>,
+    /// What spoiled requests, or calls of them.
+    pub rejected: Vec<Rejected>,
+    /// What was odd about requests, and did not matter.
+    pub notes: Vec<Rejected>,
     /// With which prompt, with what in the context, at what cost.
     pub inferences: Vec<AuditedInference>,
 }
@@ -79,32 +101,58 @@ pub struct AuditedInference {
 }
 
 /// The audit of a plan, out of trace events that were kept, in their order. Events of other plans
-/// are passed over.
+/// are passed over. Runs are kept apart: a result belongs to a call of its own run. For one run
+/// alone, see [`PlanAudit::run`].
 #[must_use]
 pub fn audit_tool_use<'a>(
     events: impl IntoIterator<Item = &'a PassEvent>,
     plan_id: &str,
 ) -> PlanAudit {
-    let mut audit = PlanAudit {
-        plan_id: plan_id.to_owned(),
-        run_id: None,
-        source: None,
-        calls: Vec::new(),
-        rejected: Vec::new(),
-        inferences: Vec::new(),
-    };
+    let mut runs: Vec<RunAudit> = Vec::new();
     for event in events.into_iter().filter(|event| event.plan_id == plan_id) {
-        audit.run_id = Some(event.run_id.clone());
-        audit.source = Some(event.source.clone());
-        audit.take(event);
+        if let Some(run) = runs.iter_mut().find(|run| run.run_id == event.run_id) {
+            run.take(event);
+        } else {
+            let mut run = RunAudit {
+                run_id: event.run_id.clone(),
+                source: event.source.clone(),
+                calls: Vec::new(),
+                rejected: Vec::new(),
+                notes: Vec::new(),
+                inferences: Vec::new(),
+            };
+            run.take(event);
+            runs.push(run);
+        }
     }
-    audit
+    let first = runs.first();
+    let alone = first.filter(|_| runs.len() == 1);
+    let same = first.filter(|first| runs.iter().all(|run| run.source == first.source));
+    PlanAudit {
+        plan_id: plan_id.to_owned(),
+        run_id: alone.map(|run| run.run_id.clone()),
+        source: same.and_then(|run| run.source.clone()),
+        calls: runs.iter().flat_map(|run| run.calls.clone()).collect(),
+        rejected: runs.iter().flat_map(|run| run.rejected.clone()).collect(),
+        notes: runs.iter().flat_map(|run| run.notes.clone()).collect(),
+        inferences: runs.iter().flat_map(|run| run.inferences.clone()).collect(),
+        runs,
+    }
 }
 
 impl PlanAudit {
+    /// The audit of one run.
+    #[must_use]
+    pub fn run(&self, run_id: &str) -> Option<&RunAudit> {
+        self.runs.iter().find(|run| run.run_id == run_id)
+    }
+}
+
+impl RunAudit {
     fn take(&mut self, event: &PassEvent) {
         match &event.kind {
-            PassEventKind::ToolRequest { tool_calls, rejected, .. } => {
+            PassEventKind::ToolRequest { tool_calls, rejected, notes, .. } => {
+                self.notes.extend_from_slice(notes);
                 self.rejected.extend_from_slice(rejected);
                 self.calls.extend(tool_calls.iter().map(|asked| AuditedCall {
                     tool_name: asked.tool_name.clone(),
@@ -132,9 +180,9 @@ impl PlanAudit {
                 result_summary,
                 ..
             } => {
-                let ran =
-                    |one: &&mut AuditedCall| one.signature == *signature && one.refusal.is_none();
-                if let Some(call) = self.calls.iter_mut().find(ran) {
+                let open =
+                    |one: &&mut AuditedCall| one.signature == *signature && one.status == "pending";
+                if let Some(call) = self.calls.iter_mut().find(open) {
                     call.status = status.name();
                     call.duration_ms = Some(*duration_ms);
                     call.replayed = *replayed;

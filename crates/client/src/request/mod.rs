@@ -26,7 +26,9 @@ use result::{Ended, ended};
 use turnlock::request::{Pass, PassEvent};
 use turnlock::turn::Input;
 
-pub use audit::{AuditedCall, AuditedInference, PlanAudit, audit_tool_use, inventory_tools};
+pub use audit::{
+    AuditedCall, AuditedInference, PlanAudit, RunAudit, audit_tool_use, inventory_tools,
+};
 pub use options::PassOptions;
 pub use result::{PassError, Planned};
 
@@ -89,7 +91,7 @@ pub fn run_with_tool_requests(options: PassOptions) -> Result<RunningPass, Error
         // Behind whatever the host has said by now: a pass that is cancelled at once asks nobody.
         inputs.tell(Input::Start);
         let done = drive(begun.machine, asked, inputs).await;
-        let mut ended = ended(done, begun.input);
+        let mut ended = ended(done, begun.input, begun.plan_schema.as_ref());
         keep(&mut ended, begun.on_record.as_ref(), begun.in_result);
         let _ = settle.send(ended);
     });
@@ -160,7 +162,7 @@ impl RunningPass {
     ///
     /// # Errors
     /// `model.*` where the plan pass failed; `plan.missing` where the model gave none;
-    /// `request.cancelled`.
+    /// `plan.invalid` where it does not match [`PassOptions::plan_schema`]; `request.cancelled`.
     pub async fn result(self) -> Result<Planned, PassError> {
         self.result_as().await
     }

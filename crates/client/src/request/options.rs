@@ -12,6 +12,7 @@ use crate::json::to_json;
 use crate::launch::registry;
 use crate::model::Model;
 use crate::platform::{Dyn, MaybeSend, MaybeSync};
+use crate::schema::Validator;
 use crate::tool::Tool;
 use turnlock::json::Json;
 use turnlock::request::{self, Pass, Policy, Recorded, Template};
@@ -31,6 +32,7 @@ pub struct PassOptions {
     in_result: bool,
     started: bool,
     redact: Option<Redact>,
+    plan_schema: Option<Result<Json<'static>, Error>>,
 }
 
 impl fmt::Debug for PassOptions {
@@ -53,6 +55,7 @@ impl PassOptions {
             in_result: false,
             started: false,
             redact: None,
+            plan_schema: None,
         }
     }
 
@@ -91,10 +94,11 @@ impl PassOptions {
         self
     }
 
-    /// What asked for the plan. Default `live`; `paper` when recording, `backtest` when replaying.
+    /// What asked for the plan, such as `live`, `paper` or `backtest`. Default none: events then have
+    /// no source.
     #[must_use]
     pub fn source(mut self, source: impl Into<String>) -> Self {
-        self.pass.source = source.into();
+        self.pass.source = Some(source.into());
         self
     }
 
@@ -106,10 +110,20 @@ impl PassOptions {
         self
     }
 
-    /// In place of the shipped prompt of the plan pass.
+    /// In place of the shipped prompt of the plan pass, for example a strategy. The request pass is
+    /// shown it too, behind its own prompt and the tools.
     #[must_use]
     pub fn plan_prompt(mut self, prompt: impl Into<Template>) -> Self {
         self.pass.plan_prompt = prompt.into();
+        self
+    }
+
+    /// JSON Schema of the plan. The only object in prose is then the plan; other prose is none, and
+    /// with the feature `jsonschema` neither is JSON that does not match: the pass fails with
+    /// `plan.invalid`.
+    #[must_use]
+    pub fn plan_schema(mut self, schema: impl Serialize) -> Self {
+        self.plan_schema = Some(to_json(&schema));
         self
     }
 
@@ -175,10 +189,11 @@ impl PassOptions {
         } else if recording {
             return Err(Error::option("record", "none when replaying"));
         }
-        if recording && pass.source.is_empty() {
-            pass.source = "paper".to_owned();
-        }
         let input = self.input?;
+        let wrong = |why| Error::new("options.invalid", format!("`planSchema`: {why}"));
+        let compiled = |schema| Validator::of(&schema?).map_err(wrong);
+        let plan_schema = self.plan_schema.map(compiled).transpose()?;
+        pass.plan_is_json = plan_schema.is_some();
         let (name, body) = self.model.parameters();
         let pass = pass.model(name).body(body).tools(registry(&self.tools)?).input(input.clone());
         let run_id = pass.run_id.clone();
@@ -191,6 +206,7 @@ impl PassOptions {
             on_record: self.on_record,
             in_result: self.in_result,
             redact: self.redact,
+            plan_schema,
         })
     }
 }
@@ -205,4 +221,6 @@ pub(super) struct Begun {
     pub(super) on_record: Option<OnRecord>,
     pub(super) in_result: bool,
     pub(super) redact: Option<Redact>,
+    /// With it, the plan is JSON. `None` inside: JSON of any form.
+    pub(super) plan_schema: Option<Option<Validator>>,
 }

@@ -15,12 +15,13 @@ pub(super) type Redact = Arc<Dyn![Fn(&str) -> String]>;
 /// If `redact` panics, the text is dropped.
 pub(super) fn redact(event: &mut PassEvent, redact: &Redact) {
     match &mut event.kind {
-        PassEventKind::ToolRequest { tool_calls, rejected, .. } => {
+        PassEventKind::ToolRequest { tool_calls, rejected, notes, .. } => {
             for call in tool_calls {
                 value(&mut call.params, redact);
                 text(&mut call.reason, redact);
             }
-            for detail in rejected.iter_mut().filter_map(|one| one.detail.as_mut()) {
+            let all = rejected.iter_mut().chain(notes);
+            for detail in all.filter_map(|one| one.detail.as_mut()) {
                 text(detail, redact);
             }
         }

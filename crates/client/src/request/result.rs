@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::super::error::Error;
+use super::super::schema::Validator;
 use turnlock::error::Failure;
 use turnlock::json::Json;
 use turnlock::request::{PassResult, PassToolResult, planned_input};
@@ -47,17 +48,33 @@ impl From<Error> for PassError {
     }
 }
 
+/// The maximum number of errors of a plan that are named.
+const ERRORS: usize = 20;
+
 /// A pass at its end, its plan as the core has it.
 pub(super) type Ended = Result<Planned<Json<'static>>, PassError>;
 
 /// What a pass came to.
-pub(super) fn ended(mut pass: PassResult, input: Json<'static>) -> Ended {
+pub(super) fn ended(
+    mut pass: PassResult,
+    input: Json<'static>,
+    schema: Option<&Option<Validator>>,
+) -> Ended {
     if let Some(failure) = pass.error.take() {
         return Err(PassError { failure, pass: Some(Box::new(pass)) });
     }
     let results = || Json::Array(pass.tool_results.iter().map(PassToolResult::to_json).collect());
     let input = planned_input(input, pass.fell_back.is_none().then(results));
-    Ok(Planned { plan: pass.plan.take().unwrap_or_default(), input, pass })
+    let planned = Planned { plan: pass.plan.take().unwrap_or_default(), input, pass };
+    let errors = match (schema, &planned.plan) {
+        (None, _) => Vec::new(),
+        // The plan is a text only where the answer is not JSON.
+        (Some(_), Json::String(_)) => vec!["#: expected JSON".to_owned()],
+        (Some(schema), plan) => {
+            schema.as_ref().map_or_else(Vec::new, |schema| schema.errors(plan, ERRORS))
+        }
+    };
+    if errors.is_empty() { Ok(planned) } else { Err(planned.refused(&errors.join("; "))) }
 }
 
 impl<Plan> Planned<Plan> {
@@ -65,7 +82,7 @@ impl<Plan> Planned<Plan> {
         Planned { plan, input: self.input, pass: self.pass }
     }
 
-    /// The host did not accept the text as a plan.
+    /// The host or its schema did not accept the plan.
     pub(super) fn refused(self, why: &str) -> PassError {
         let message = format!("the plan was not accepted: {why}");
         PassError {

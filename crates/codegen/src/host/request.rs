@@ -19,13 +19,17 @@ pub(super) fn tables() -> Vec<Table> {
                 planId: "string" = "random; derived from the input when replaying";
                 /// The id of the run that the plan belongs to.
                 runId: "string" = "random; derived from the input when replaying";
-                source from "PassOptions"
-                    = "\"live\"; \"paper\" with `record`, \"backtest\" with `replay`";
+                source from "PassOptions";
                 /// Replacements for the shipped prompts; see `lintPrompt`.
                 prompts: "ToolRequestPrompts" | deep;
-                /// Makes the plan from the model's text, without the code fence around it.
+                /// JSON Schema or a Standard Schema of the plan. With it, prose is no plan, except for
+                /// the only object that stands in it, and JSON that does not match is none either:
+                /// both reject with `plan.invalid`. A Standard Schema may transform the plan.
+                planSchema: "JsonSchema | StandardSchema<Plan>";
+                /// Makes the plan from the model's text, without the code fence around it and the
+                /// `<think>` block before it. With `planSchema`, it gets only text that matches.
                 parsePlan: "(text: string) => Plan | Promise<Plan>"
-                    = "the JSON value; the text itself if it is not JSON";
+                    = "the JSON value; the text itself if it is not JSON and there is no `planSchema`";
                 /// A list or a function that receives every result for a later `replay`. Not
                 /// redacted.
                 record: "RecordedCall[] | ((call: RecordedCall) => void)";
@@ -47,7 +51,8 @@ pub(super) fn tables() -> Vec<Table> {
             "ToolRequestPrompts" {
                 /// The system prompt of the request pass.
                 request: "string | PromptTemplate" | deep;
-                /// The system prompt of the plan pass.
+                /// The system prompt of the plan pass, for example a strategy. The request pass is
+                /// shown it too, behind its own prompt and the tools.
                 plan: "string | PromptTemplate" | deep;
             }
         },
