@@ -144,16 +144,18 @@ const PARTS = [
 export async function compileCore(what, part, features, to) {
   const out = join(root, to)
   mkdirSync(out, { recursive: true })
-  const profile = part === 'evidence' ? 'speed' : 'release'
+  // Summaries of bundles take a third less time than with "z", for 8 % more bytes. Not a profile of
+  // its own, which would compile the macros again.
+  const speed = part === 'evidence' ? ['--config', 'profile.release.opt-level="s"'] : []
   await cargo(what, [
-    ...['rustc', '--profile', profile, '--package', 'turnlock-wasm', '--lib'],
+    ...['rustc', '--release', ...speed, '--package', 'turnlock-wasm', '--lib'],
     ...['--crate-type', 'cdylib'],
     ...['--target', 'wasm32-unknown-unknown', '--no-default-features', '--locked'],
     ...['--features', features],
   ])
   const built = join(out, `${part}.raw.wasm`)
   // The next build replaces it.
-  copyFileSync(join(target, 'wasm32-unknown-unknown', profile, 'turnlock_wasm.wasm'), built)
+  copyFileSync(join(target, 'wasm32-unknown-unknown', 'release', 'turnlock_wasm.wasm'), built)
   return built
 }
 
