@@ -21,7 +21,7 @@ const PAGES = {
   // Whose histories are not plain: another provider, events, what must be repaired.
   'runTurn, anthropic, defineTool': { parts: ['durable'], first: 18, run: 183 },
   'normalize, diagnose': { run: 100 },
-  runBundle: { parts: ['evidence'], first: 15, run: 115 },
+  runBundle: { parts: ['evidence'], first: 15, run: 116 },
   'signature, canonicalize': { run: 25 },
   decodeStream: { run: 40 },
   'every asynchronous operation': {
@@ -32,7 +32,7 @@ const PAGES = {
     ],
     first: 32,
   },
-  everything: { all: true, parts: ['turn'], run: 430 },
+  everything: { all: true, parts: ['turn'], run: 432 },
 }
 
 const PEERS = {

@@ -44,6 +44,11 @@ pub enum Error {
         /// Its index in the history, from 0.
         index: usize,
     },
+    /// A history has too many parts.
+    MessageParts {
+        /// The index of the element with which it has, from 0.
+        index: usize,
+    },
     /// A tool's name is invalid or already in use.
     ToolName {
         /// The name.
@@ -75,6 +80,7 @@ impl Error {
             Self::Dialect { known: false, .. } => "dialect.unknown",
             Self::Dialect { known: true, .. } => "dialect.no_stream",
             Self::MessageShape { .. } => "message.unknown_shape",
+            Self::MessageParts { .. } => "message.too_many_parts",
             Self::ToolName { .. } => "tool.invalid_name",
             Self::Plan(error) => error.code(),
             Self::Handle => "core.stale_handle",
@@ -89,7 +95,14 @@ impl fmt::Display for Error {
             Self::Options { option, expected } => write!(f, "`{option}`: expected {expected}"),
             Self::Dialect { name, known: false } => write!(f, "unknown dialect `{name}`"),
             Self::Dialect { name, known: true } => write!(f, "dialect `{name}` has no stream"),
-            Self::MessageShape { index } => write!(f, "message {index} has no known shape"),
+            Self::MessageShape { index } | Self::MessageParts { index } => {
+                let has = if matches!(self, Self::MessageShape { .. }) {
+                    "no known shape"
+                } else {
+                    "too many parts"
+                };
+                write!(f, "message {index} has {has}")
+            }
             Self::ToolName { name, reason } => write!(f, "tool `{name}`: {reason}"),
             Self::Plan(error) => error.fmt(f),
             Self::Handle => f.write_str("the handle is not live"),

@@ -24,6 +24,11 @@ pub const JSON_BYTES: usize = 16 * 1024 * 1024;
 /// tenth of an isolate's memory.
 pub const HISTORY_BYTES: usize = 64 * 1024 * 1024;
 
+/// Parts of the messages of one history: texts, images, calls, results and other blocks. A part
+/// takes some 500 bytes while a history is read, however short it is. The longest recorded
+/// conversations have some thousands.
+pub const HISTORY_PARTS: usize = 1 << 16;
+
 /// Bytes of the input of [`RestoreOptions::parse`](crate::turn::RestoreOptions::parse): 256 MiB. It holds the
 /// original options as a JSON string, where escapes take twice the space, and the turn's batches,
 /// outcomes and events.

@@ -1,4 +1,21 @@
-//! Searching in text. The standard library's search for a text in a text adds some 5 KB to the wasm.
+//! Searching in text, and what a model says behind its thoughts. The standard library's search for a text in a text adds some 5 KB to the wasm.
+
+/// Begins and ends of the blocks in which models think aloud.
+const THINKING: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
+
+/// Returns what a model said after it has thought: the text without the `<think>` blocks at its
+/// beginning. `None` if such a block does not end.
+pub(crate) fn said(text: &str) -> Option<&str> {
+    let mut rest = text.trim_start_matches('\u{feff}').trim();
+    loop {
+        let inside = |(open, close)| Some((rest.strip_prefix(open)?, close));
+        let Some((inside, close)) = THINKING.into_iter().find_map(inside) else {
+            return Some(rest);
+        };
+        let end = find(inside, close)? + close.len();
+        rest = inside.get(end..)?.trim();
+    }
+}
 
 /// The place of the first `needle` in `text`, in bytes. Takes time in proportion to both lengths
 /// (Knuth, Morris and Pratt).
@@ -40,7 +57,21 @@ pub(crate) fn holds(text: &str, needle: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::find;
+    use super::{find, said};
+
+    #[test]
+    fn what_was_thought_is_not_said() {
+        for (text, wanted) in [
+            ("<think>a {</think> b", Some("b")),
+            ("\u{feff} <thinking>a</think></thinking>\n<think></think>{}", Some("{}")),
+            ("a <think>b</think>", Some("a <think>b</think>")),
+            ("<thinks>a</thinks>", Some("<thinks>a</thinks>")),
+            ("<think>a", None),
+            ("<think>a</think", None),
+        ] {
+            assert_eq!(said(text), wanted, "{text}");
+        }
+    }
 
     #[test]
     fn finds_what_std_finds() {

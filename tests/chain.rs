@@ -89,6 +89,8 @@ fn plans_that_are_none() {
     let cases = [
         ("plan.syntax", String::new()),
         ("plan.syntax", "no plan today {}".to_owned()),
+        ("plan.syntax", "<think>{\"steps\":[{\"id\":\"a\",\"query\":\"q\"}]}".to_owned()),
+        ("plan.empty", "<think>{\"steps\":[{\"id\":\"a\"}]}</think>{\"steps\":[]}".to_owned()),
         ("plan.syntax", "{\"steps\": 3}".to_owned()),
         ("plan.syntax", "{\"steps\": [{\"id\": 1".to_owned()),
         ("plan.empty", of(vec![])),

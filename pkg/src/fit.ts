@@ -11,6 +11,8 @@ import { stringify } from './text.js'
 
 export type { FitOptions }
 
+type Measures = Pick<FitOptions, 'dialect' | 'countTokens'>
+
 /** A history that was trimmed. */
 export interface Fitted<Element = unknown> {
   /** The elements that stay, as they were given. */
@@ -43,7 +45,10 @@ const PARTS = 4
  * @throws TurnlockError as `normalize`; `options.invalid` for bounds that are no positive integers,
  * and for counts that are no numbers from 0 on
  */
-export function fit<Element>(history: readonly Element[], options: FitOptions): Fitted<Element> {
+export function fit<Element>(
+  history: readonly Element[],
+  options: FitOptions<Element>,
+): Fitted<Element> {
   checkOptions(options, FIT_OPTIONS)
   const { dialect, keep } = options
   const [maxBytes, maxTokens] = [bound('maxBytes', options), bound('maxTokens', options)]
@@ -104,7 +109,7 @@ interface Size {
   tokens: number
 }
 
-function measured(history: readonly unknown[], { dialect, countTokens }: FitOptions): Size {
+function measured(history: readonly unknown[], { dialect, countTokens }: Measures): Size {
   const { messages, system } = normalize(history, { dialect })
   const size = { bytes: messages.length + 1, tokens: 0 }
   for (const message of system === undefined ? messages : [...messages, system]) {
@@ -121,7 +126,10 @@ function count(tokens: unknown): number {
   throw new TurnlockError('options.invalid', '`countTokens`: expected to return a number from 0 on')
 }
 
-function bound(name: 'maxBytes' | 'maxTokens', options: FitOptions): number {
+function bound(
+  name: 'maxBytes' | 'maxTokens',
+  options: Pick<FitOptions, 'maxBytes' | 'maxTokens'>,
+): number {
   const most = options[name]
   if (most === undefined) return Infinity
   if (Number.isInteger(most) && most >= 1) return most

@@ -10,6 +10,7 @@ import {
   decodeStream,
   defineTool,
   memoryStore,
+  normalize,
   openaiChat,
   openHistory,
   runBundle,
@@ -382,4 +383,34 @@ test('a Host header names no path, and only names that are listed are served', a
   }
   server.close()
   assert.deepEqual(urls, ['http://app.example/harmless'])
+})
+
+test('a message of many parts is refused before it fills the memory', async () => {
+  const texts = (count) => Array(count).fill({ type: 'text', text: '' })
+  const { parts } = await partsOf(new URL('../dist', import.meta.url).pathname)
+  const memory = () => parts.history.call((glue) => glue.memory.buffer.byteLength)
+  for (const message of [
+    { role: 'user', content: Array(330_000).fill({}) },
+    { role: 'user', parts: Array(330_000).fill({}) },
+    { role: 'user', content: texts(100_000) },
+    {
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: 'a', content: texts(100_000) }],
+    },
+  ]) {
+    const bytes = JSON.stringify(message).length
+    const before = memory()
+    const refused = { code: 'message.too_many_parts', details: { index: 1 } }
+    const history = [{ role: 'user', content: 'go' }, message]
+    assert.throws(() => normalize(history, { dialect: 'openai-chat' }), refused)
+    assert.ok(memory() - before <= 40 * bytes, `${memory() - before} for ${bytes}`)
+    const model = customModel(async function* () {})
+    const { error } = await runTurn({ model, messages: history }).result
+    assert.equal(error.code, 'message.too_many_parts')
+  }
+  // What is equal is told once.
+  const { repairs } = normalize([{ role: 'user', content: Array(1000).fill({}) }], {
+    dialect: 'openai-chat',
+  })
+  assert.equal(repairs.length, 1)
 })

@@ -5,17 +5,15 @@
 
 use super::rejected::Reason;
 use crate::json::Json;
+use crate::text::{holds, said};
 
-/// Begins and ends of the blocks in which models think aloud.
-const THINKING: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
-/// The member that makes an object a request, as JSON has it. As bytes: searching a text for a text
-/// is much code.
-const MEMBER: &[u8] = b"\"tool_calls\"";
+/// The member that makes an object a request, as JSON has it.
+const MEMBER: &str = "\"tool_calls\"";
 
 /// Returns the JSON of a request: all of the text, the content of its only fenced block, or the
 /// only object with `tool_calls` that stands in prose. `None` for an empty text.
 pub(super) fn request(text: &str) -> Result<Option<&str>, Reason> {
-    let text = spoken(text).ok_or(Reason::Truncated)?;
+    let text = said(text).ok_or(Reason::Truncated)?;
     let starts = text.starts_with(['{', '[']);
     if starts && Json::parse_str(text).is_ok() {
         return Ok(Some(text));
@@ -29,7 +27,7 @@ pub(super) fn request(text: &str) -> Result<Option<&str>, Reason> {
     // An object that cannot be read might be the request as well, if it has its word.
     let found = only(text, |object| match Json::parse_str(object) {
         Ok(json) => json.get("tool_calls").is_some(),
-        Err(_) => object.as_bytes().windows(MEMBER.len()).any(|part| part == MEMBER),
+        Err(_) => holds(object, MEMBER),
     })?;
     // What looks like JSON and is none is handed on: the parser says what is wrong with it.
     let found = found.or_else(|| starts.then_some(text));
@@ -39,7 +37,7 @@ pub(super) fn request(text: &str) -> Result<Option<&str>, Reason> {
 /// Returns the JSON of a plan: all of the text, the content of its only fenced block, or, if prose
 /// is no plan, the only object that stands in it. `None` if there is none, or if it cannot be read.
 pub(super) fn plan(text: &str, prose_is_none: bool) -> Option<&str> {
-    let text = spoken(text)?;
+    let text = said(text)?;
     let is_json = |json: &str| Json::parse_str(json).is_ok();
     let found = match text.starts_with(['{', '[']) {
         true => Some(text),
@@ -58,21 +56,6 @@ fn only(text: &str, wanted: fn(&str) -> bool) -> Result<Option<&str>, Reason> {
         }
     }
     Ok(found)
-}
-
-/// Returns what a model said after it has thought: the text without the `<think>` blocks at its
-/// beginning. `None` if such a block does not end.
-pub(super) fn spoken(text: &str) -> Option<&str> {
-    let mut rest = text.trim_start_matches('\u{feff}').trim();
-    loop {
-        let inside = |(open, close)| Some((rest.strip_prefix(open)?, close));
-        let Some((inside, close)) = THINKING.into_iter().find_map(inside) else {
-            return Some(rest);
-        };
-        let mut parts = inside.as_bytes().windows(close.len());
-        let end = parts.position(|part| part == close.as_bytes())? + close.len();
-        rest = inside.get(end..)?.trim();
-    }
 }
 
 /// Returns the content of the only fenced block without a language or with `json`. `None` for an
@@ -143,20 +126,6 @@ impl<'a> Iterator for Objects<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_was_thought_is_not_said() {
-        for (text, said) in [
-            ("<think>a {</think> b", Some("b")),
-            ("\u{feff} <thinking>a</think></thinking>\n<think></think>{}", Some("{}")),
-            ("a <think>b</think>", Some("a <think>b</think>")),
-            ("<thinks>a</thinks>", Some("<thinks>a</thinks>")),
-            ("<think>a", None),
-            ("<think>a</think", None),
-        ] {
-            assert_eq!(spoken(text), said, "{text}");
-        }
-    }
 
     /// The parts follow one another, so that all of them together are read once.
     #[test]

@@ -279,13 +279,15 @@ impl Phase {
     /// `is_over`: the tool phase makes no further inference, whatever is left.
     pub(super) fn after_calls(
         &mut self,
-        (executed, elsewhere, is_over): (u32, bool, bool),
+        (executed, elsewhere, is_hopeless, is_spent): (u32, bool, bool, bool),
         policy: &Policy,
         cycle: u32,
         pause: bool,
     ) -> Step {
         match self.name {
-            PhaseName::Tool if self.asks_again(policy) && !is_over && !pause => Step::Ask,
+            PhaseName::Tool if self.asks_again(policy) && !is_hopeless && !is_spent && !pause => {
+                Step::Ask
+            }
             PhaseName::Tool => Self::after_tools(policy, pause),
             PhaseName::Action if executed > 0 => Step::Ask,
             PhaseName::Action if elsewhere && cycle < policy.max_cycles => Step::Cycle,
@@ -293,8 +295,13 @@ impl Phase {
             PhaseName::Unified | PhaseName::Complete if self.is_last_step(policy) => {
                 self.answered()
             }
-            PhaseName::Unified | PhaseName::Complete if pause => Step::Pause(Point::Step),
-            PhaseName::Unified | PhaseName::Complete => Step::Ask,
+            PhaseName::Unified | PhaseName::Complete => {
+                if is_spent {
+                    // The next inference is the last one.
+                    self.inferences = self.inferences.max(policy.max_steps.saturating_sub(1));
+                }
+                if pause { Step::Pause(Point::Step) } else { Step::Ask }
+            }
         }
     }
 

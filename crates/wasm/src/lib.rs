@@ -72,7 +72,7 @@ fn failure(error: &Error) -> String {
         Error::Plan(_) => text.push_str("\"\""),
         error => write_string(&error.to_string(), &mut text),
     }
-    if let Error::MessageShape { index } = error {
+    if let Error::MessageShape { index } | Error::MessageParts { index } = error {
         text.push_str(&format!(",\"details\":{{\"index\":{index}}}"));
     }
     if let Error::Json(

@@ -4,7 +4,8 @@ import type { BundleEvent, BundleReplicate, BundleSummary, Quality } from './typ
 
 /**
  * Redacts every text of an event that comes from replicates or errors, including member names.
- * The host's own values (task, model, seeds, parameters) stay unchanged.
+ * The host's own values (task, model, seeds, parameters) stay unchanged, but for the prompts of
+ * strategies.
  */
 export function redactEvent(event: BundleEvent, redact: Redact | undefined): BundleEvent {
   if (!redact) return event
@@ -24,7 +25,11 @@ export function redactEvent(event: BundleEvent, redact: Redact | undefined): Bun
     case 'bundle_ready': {
       const { meta, replicates, summary } = event.bundle
       const all = replicates.map((one) => ofReplicate(one, hide))
-      return { ...event, bundle: { meta, replicates: all, summary: ofSummary(summary, hide) } }
+      const prompt = <T extends { prompt?: string | undefined }>(one: T): T =>
+        typeof one.prompt === 'string' ? { ...one, prompt: hide(one.prompt) } : one
+      const about = { ...meta, ...(meta.strategies && { strategies: meta.strategies.map(prompt) }) }
+      const shown = { meta: about, replicates: all, summary: ofSummary(summary, hide) }
+      return { ...event, bundle: shown }
     }
     default:
       return event

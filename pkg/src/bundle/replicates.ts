@@ -12,7 +12,7 @@ import {
   type ReplicateResult,
   type RunReplicate,
 } from './driver.js'
-import { unfenced } from './json.js'
+import { said, unfenced } from './json.js'
 
 export type { ModelReplicateOptions, TurnReplicateOptions }
 
@@ -109,7 +109,7 @@ function withMembers(model: Model, members: Record<string, unknown>): Model {
 }
 
 async function parse(answer: string, read: 'auto' | 'json'): Promise<unknown> {
-  const text = unfenced(answer)
+  const text = unfenced(said(answer))
   try {
     await checkStrict(text)
     return JSON.parse(text)

@@ -124,7 +124,7 @@ export interface Violation {
 }
 
 /** The options of `fit`. */
-export interface FitOptions {
+export interface FitOptions<Element = unknown> {
   /** The provider that the history is for. */
   dialect: Dialect
   /**
@@ -137,5 +137,5 @@ export interface FitOptions {
   /** Counts the tokens of a text, the JSON of one message. */
   countTokens?: Method<[text: string], number> | undefined
   /** Whether an element is pinned: its whole turn stays. */
-  keep?: Method<[element: unknown, index: number], boolean> | undefined
+  keep?: Method<[element: Element, index: number], boolean> | undefined
 }

@@ -33,6 +33,7 @@ const STATUS: Record<string, [status: number, message: string]> = {
   'turn.not_found': [404, 'there is no such turn'],
   'turn.conflict': [409, 'this turn is known already, is over, or is run by somebody else'],
   'turn.cancelled': [409, 'this turn was stopped'],
+  'tool.no_result': [400, 'results: the turn has no result of such a call, or it is named twice'],
   'turn.events_gone': [410, 'these events are not kept any longer'],
 }
 

@@ -3,6 +3,7 @@ import {
   anthropic,
   bundleTool,
   defineTool,
+  fit,
   openaiChat,
   openHistory,
   runBundle,
@@ -100,6 +101,9 @@ class Job implements RunTurnOptions {
   }
 }
 runTurn(new Job())
+
+const pinned: { role: 'user'; content: string; pinned?: boolean }[] = []
+fit(pinned, { dialect: 'openai-chat', maxBytes: 1, keep: (element) => element.pinned === true })
 
 // @ts-expect-error misspelt
 openaiChat({ baseURL: 'http://x/v1', model: 'm', apikey: KEY })

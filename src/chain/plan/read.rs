@@ -3,6 +3,7 @@
 use super::{Pattern, PlanError, PlanStep, StepId, StepKind};
 use crate::json::{Json, Reader};
 use crate::limits;
+use crate::text::said;
 
 /// The content of a planner's answer.
 #[derive(Debug)]
@@ -24,6 +25,7 @@ pub(in crate::chain) fn draft(text: &str) -> Result<Draft, PlanError> {
     if text.len() > limits::PLAN_BYTES {
         return Err(PlanError::TooLarge);
     }
+    let text = said(text).ok_or(PlanError::Syntax)?;
     if let Ok(value) = Json::parse(text.trim().as_bytes(), limits::PLAN_BYTES) {
         return from_json(&value);
     }

@@ -4,14 +4,30 @@ use std::borrow::Cow;
 
 use super::super::code::Code;
 use super::super::import::element;
-use super::super::model::{Args, Call, Entry, Part, Piece, Speaker, Text};
+use super::super::model::{Args, Call, Content, Entry, Part, Piece, Speaker, Text, ToolResult};
 use super::super::options::UnknownElements;
 use super::super::pair::Place;
 use super::super::report::{Action, Finding};
 use super::{History, Shown};
 use crate::error::Error;
 use crate::json::{Joined, Json};
+use crate::limits;
 use crate::provider::Marks;
+
+/// How many parts a history has with these pieces.
+#[inline(never)]
+fn fitting(mut parts: usize, pieces: &[Piece<'_>], index: usize) -> Result<usize, Error> {
+    for piece in pieces {
+        parts += match piece {
+            Piece::Say(entry) => entry.parts.len(),
+            Piece::Result { result: ToolResult { content: Content::Parts(parts), .. }, .. } => {
+                parts.len()
+            }
+            _ => 1,
+        };
+    }
+    if parts > limits::HISTORY_PARTS { Err(Error::MessageParts { index }) } else { Ok(parts) }
+}
 
 impl<'a> History<'a> {
     /// Reads one element.
@@ -26,6 +42,7 @@ impl<'a> History<'a> {
 
     /// Adds the pieces of one element.
     pub(super) fn take(&mut self, pieces: Vec<Piece<'a>>, index: usize) -> Result<(), Error> {
+        self.parts = fitting(self.parts, &pieces, index)?;
         let foreign = !self.marks.within(self.rules.own);
         for piece in pieces {
             // Whether a call is unanswered or pending depends on the entries after it.
@@ -48,6 +65,10 @@ impl<'a> History<'a> {
                     // Every element is read before the history is cleared.
                     let read = elements.into_iter().map(|value| self.pieces(value, index));
                     let read: Vec<_> = read.collect::<Result<_, _>>()?;
+                    let mut parts = 0;
+                    for pieces in &read {
+                        parts = fitting(parts, pieces, index)?;
+                    }
                     self.clear();
                     for pieces in read {
                         self.take(pieces, index)?;

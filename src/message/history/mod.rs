@@ -47,6 +47,8 @@ pub struct History<'a> {
     /// The number of appended elements.
     elements: usize,
     entries: Vec<Entry<'a>>,
+    /// The number of parts of all elements.
+    parts: usize,
     /// The numbers of ids, both given and assigned ones.
     index: Index,
     pairs: Pairs<'a>,
@@ -108,6 +110,7 @@ impl<'a> History<'a> {
             options,
             elements: 0,
             entries: Vec::new(),
+            parts: 0,
             index: Index::default(),
             pairs: Pairs::default(),
             ids: IdMap::default(),
@@ -134,8 +137,10 @@ impl<'a> History<'a> {
     /// Appends the next elements, in any shape.
     ///
     /// # Errors
-    /// `message.unknown_shape` with the index of an element whose shape is unknown. The elements
-    /// before it are appended; it and the later ones are not.
+    /// `message.unknown_shape` with the index of an element whose shape is unknown, and
+    /// `message.too_many_parts` with that of the one behind which the history has more than
+    /// [`HISTORY_PARTS`](crate::limits::HISTORY_PARTS). The elements before it are appended; it and
+    /// the later ones are not.
     pub fn append(&mut self, elements: impl IntoIterator<Item = Json<'a>>) -> Result<(), Error> {
         for value in elements {
             let index = self.elements;

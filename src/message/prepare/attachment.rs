@@ -26,7 +26,7 @@ impl<'a> Work<'_, 'a> {
             Some(seen) if fits => Out::Media(seen),
             seen => {
                 let finding = Finding::new(Code::ContentShape, Action::Converted, self.index);
-                self.findings.push(finding.done("an attachment became a note"));
+                self.tell(finding.done("an attachment became a note"));
                 let note = seen.map_or_else(
                     || "[attachment]".to_owned(),
                     |seen| match (seen.is_url, seen.name) {
@@ -51,17 +51,17 @@ impl<'a> Work<'_, 'a> {
         let kind = block.get("type").and_then(Json::as_str).unwrap_or("a block");
         let finding = Finding::new(Code::ContentShape, Action::Converted, self.index);
         if let Some(text) = document(block) {
-            self.findings.push(finding.done("its text stays"));
+            self.tell(finding.done("its text stays"));
             return Some(Out::Text { text, extra: Vec::new(), apart: true });
         }
         let why = format!("{kind} is known to its own provider only");
         if self.entry.speaker == Speaker::User {
             // An attachment of the user is at least named.
             let text = Json::string(format!("[attachment: {kind}]"));
-            self.findings.push(finding.more(why));
+            self.tell(finding.more(why));
             return Some(Out::Text { text, extra: Vec::new(), apart: true });
         }
-        self.findings.push(Finding { action: Action::Dropped, ..finding.more(why) });
+        self.tell(Finding { action: Action::Dropped, ..finding.more(why) });
         None
     }
 }

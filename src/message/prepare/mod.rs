@@ -171,6 +171,18 @@ impl<'a> Work<'_, 'a> {
         self.findings.push(finding);
     }
 
+    /// Adds a finding about a block: one for all equal blocks of a message.
+    fn tell(&mut self, finding: Finding) {
+        let is_told = self.findings.last().is_some_and(|last| {
+            (last.code, last.action, last.index) == (finding.code, finding.action, finding.index)
+                && last.more == finding.more
+                && last.done == finding.done
+        });
+        if !is_told {
+            self.findings.push(finding);
+        }
+    }
+
     /// Returns the fields that the dialect knows; the others are dropped.
     fn fields(&mut self, extra: &Members<'a>, known: &[&str], marks: Marks) -> Members<'a> {
         let mut kept = Vec::new();

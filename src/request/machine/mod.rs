@@ -17,6 +17,7 @@ use crate::json::Json;
 use crate::next::Next;
 use crate::provider::Wire;
 use crate::stream::{Response, Usage};
+use crate::text::said;
 use crate::tool::{BoxMaker, Call, CallBatch, Ledger};
 use crate::turn::{CancelReason, Effect, Input};
 
@@ -351,7 +352,7 @@ impl Pass {
     /// a request is not a plan; the plan is then requested once more.
     fn planned(&mut self, number: u32, response: &Response) {
         self.trace_llm_call(PassPhase::Plan, number, Ok(response), self.record.executed);
-        let text = find::spoken(&response.text).unwrap_or_default();
+        let text = said(&response.text).unwrap_or_default();
         if !text.is_empty() && !parse::is_request(text) {
             return self.finish(Ok(text));
         }

@@ -162,7 +162,7 @@ fn revisions(
             |(at, _): &(u32, u64)| !all.iter().any(|one| (one.batch, &one.call) == (*at, &call));
         let Some((at, duration_ms)) = found.filter(new) else {
             let message = format!(
-                "`results`: the turn has no result of the call {}",
+                "`results`: the turn has no result of the call {}, or it is named twice",
                 Json::from(call).to_text()
             );
             return Err(Failure::new("tool.no_result", message));

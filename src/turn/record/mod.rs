@@ -244,10 +244,9 @@ impl Record {
     pub(super) fn after_calls(&mut self, calling: &Calling) -> Step {
         let (executed, elsewhere) = (calling.batch().executed(), calling.place().elsewhere);
         let policy = &self.options.policy;
-        let is_over = calling.is_hopeless()
-            || policy.is_spent(self.progress.usage)
+        let is_spent = policy.is_spent(self.progress.usage)
             || policy.stagnation == Stagnation::Stop && calling.is_stagnant(self);
-        let outcome = (executed, elsewhere, is_over);
+        let outcome = (executed, elsewhere, calling.is_hopeless(), is_spent);
         let Progress { phase, cycle, .. } = &mut self.progress;
         phase.after_calls(outcome, &self.options.policy, *cycle, self.pause)
     }

@@ -5,7 +5,7 @@ use super::{Table, table};
 pub(super) fn tables() -> Vec<Table> {
     vec![table! {
         /// The options of `fit`.
-        "FitOptions" for "fit" {
+        "FitOptions<Element = unknown>" for "fit" {
             /// The provider that the history is for.
             dialect: "Dialect" | required;
             /// The most tokens of the request's messages and system prompt.
@@ -16,7 +16,7 @@ pub(super) fn tables() -> Vec<Table> {
             /// bytes, an estimate that is rather too high.
             countTokens: "(text: string): number";
             /// Whether an element is pinned: its whole turn stays.
-            keep: "(element: unknown, index: number): boolean";
+            keep: "(element: Element, index: number): boolean";
         }
     }]
 }
