@@ -35,7 +35,9 @@ export function reconciled(answer: unknown, limit: number): SettledInput {
   if (error !== undefined && error !== null) {
     const { code, message } = error as { code?: unknown; message?: unknown }
     const why = typeof message === 'string' ? message : describe(error)
-    return { status: 'error', code: typeof code === 'string' ? code : 'tool.threw', message: why }
+    // Codes of ours keep their meaning.
+    const own = typeof code === 'string' && /^(?!tool\.)[\w.-]{1,64}$/.test(code)
+    return { status: 'error', code: own ? code : 'tool.threw', message: why }
   }
   if (result !== undefined) return serialize(result, limit)
   return { status: 'unknown', message: '`reconcile` returned neither `result` nor `error`' }

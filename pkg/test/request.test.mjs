@@ -518,3 +518,25 @@ test('a model that throws in the request pass costs only the request', async () 
   const { plan, fellBack } = await runWithToolRequests({ model, input })
   assert.deepEqual([plan, fellBack], [{ plan: 1 }, 'model_failed'])
 })
+
+test('a pass whose plan is checked by the host can be cancelled', async () => {
+  const hang = { '~standard': { version: 1, vendor: 'x', validate: () => new Promise(() => {}) } }
+  const stop = new AbortController()
+  for (const [own, end] of [
+    [{ planSchema: hang }, (pass) => pass.cancel('enough')],
+    [{ parsePlan: () => new Promise(() => {}) }, (pass) => pass.cancel('enough')],
+    [{ planSchema: hang, signal: stop.signal }, () => stop.abort()],
+  ]) {
+    const model = scriptedModel([asks(), '{"size":1}'])
+    let planned
+    const done = new Promise((resolve) => (planned = resolve))
+    let calls = 0
+    const onTrace = ({ type }) => type === 'llm_call' && ++calls === 2 && planned()
+    const pass = runWithToolRequests({ model, input, onTrace, ...own })
+    await done
+    // The core is through, and the host's function runs.
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    end(pass)
+    await failing(pass, 'request.cancelled')
+  }
+})

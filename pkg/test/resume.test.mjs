@@ -7,6 +7,7 @@ import {
   defineTool,
   followTurn,
   memoryStore,
+  normalize,
   pauseTurn,
   resumeTurn,
   runTurn,
@@ -449,4 +450,59 @@ test('what a tool says of a call that may have run is recorded once', async () =
   assert.equal(asked.length, 9)
   const wrong = { description: '', inputSchema: {}, execute: () => 1, reconcile: true }
   assert.throws(() => defineTool(wrong), { code: 'options.invalid', message: /reconcile/ })
+})
+
+test('what was taken out of a turn is in no history that its events make, whatever its ids', async () => {
+  const store = memoryStore()
+  const read = defineTool({
+    ...{ description: 'Reads', inputSchema: { type: 'object' }, readOnly: true },
+    execute: () => 'SECRET',
+  })
+  // The same id in each response, as some providers have it; the second call is a repeat.
+  const parts = { model, store, requestId: 'r', tools: { act: read } }
+  const policy = { maxTools: 2, pauseAfterTools: true }
+  const first = await collect(runTurn({ ...parts, messages, policy }))
+  const turn = resumeTurn({ ...parts, results: [{ toolCallId: 'c1', drop: true }] })
+  const second = await collect(turn)
+  const revised = second.filter(({ type }) => type === 'tool_results')
+  assert.deepEqual(
+    revised.map(({ toolBatchId }) => toolBatchId),
+    [1, 2, 3],
+  )
+  assert.ok(JSON.stringify(first).includes('SECRET'))
+  for (const dialect of [
+    'openai-chat',
+    'anthropic',
+    'gemini',
+    'openai-responses',
+    'mistral',
+    'bedrock',
+  ]) {
+    const made = normalize([...messages, ...first, ...second], { dialect })
+    assert.equal(JSON.stringify(made).includes('SECRET'), false, dialect)
+    const added = normalize([...messages, ...(await turn.result).messages], { dialect })
+    assert.equal(JSON.stringify(added).includes('SECRET'), false, dialect)
+  }
+})
+
+test('the code of a reconciled error is short, and none of ours', async () => {
+  for (const code of ['C'.repeat(2e6), 'tool.result_dropped', 'a b', 7]) {
+    let now = 0
+    const store = memoryStore({ now: () => now })
+    let begun
+    const inside = new Promise((resolve) => (begun = resolve))
+    const tool = (own) => ({
+      act: defineTool({ description: 'Acts', inputSchema: { type: 'object' }, ...own }),
+    })
+    const parts = { model, requestId: 'r', store, messages, keep: { leaseMs: 300 } }
+    const hang = () => (begun(), new Promise(() => {}))
+    const first = runTurn({ ...parts, tools: tool({ execute: hang }) })
+    await inside
+    now = 1_000_000
+    const reconcile = () => ({ error: { code, message: 'm' } })
+    const tools = tool({ execute: () => assert.fail('it ran again'), reconcile })
+    const { toolResults } = await resumeTurn({ model, requestId: 'r', store, tools }).result
+    assert.deepEqual(toolResults[0].error, { code: 'tool.threw', message: 'm' })
+    first.cancel()
+  }
 })

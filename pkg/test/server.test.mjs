@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, request as connect } from 'node:http'
 import test from 'node:test'
-import { customModel, defineTool, memoryStore, openaiChat } from 'turnlock'
+import { customModel, defineTool, memoryStore, openaiChat, runWithToolRequests } from 'turnlock'
 import { createHandler, toNodeListener } from 'turnlock/server'
 import { collectGarbage } from '../../tests/garbage.mjs'
 import { until } from '../../tests/patience.mjs'
@@ -142,4 +142,68 @@ test('onEvent and onEnd hear of every turn, also when its client has left', asyn
   await (await ask(handler, '/resume', { requestId: 'later' })).text()
   await until(() => ends.length === 2)
   assert.deepEqual(ends[1].messages, messages)
+})
+
+test('a client that has left before its run or turn begins gives its place back', async () => {
+  const deaf = customModel(async function* (_, { signal }) {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    yield { type: 'text', text: 'late' }
+  })
+  const left = new AbortController()
+  let signals = 0
+  const handler = createHandler({
+    ...{ model: deaf, store: memoryStore(), clientGone: 'stop', limits: { turnsPerTenant: 1 } },
+    // It leaves while the request is authorized.
+    authorize: async () => (left.abort(), { tenant: 't' }),
+    passes: {
+      plan(_, { signal }) {
+        signals += Number(signal.aborted)
+        return runWithToolRequests({ model: deaf, input: {}, tools: {}, signal })
+      },
+    },
+  })
+  const send = (path, body) =>
+    handler(
+      new Request(`http://app.example/api/chat${path}`, {
+        ...{ method: 'POST', headers: { 'content-type': 'application/json' }, signal: left.signal },
+        body: JSON.stringify(body),
+      }),
+    )
+  for (let times = 1; times <= 3; times++) {
+    const run = await send('/passes/plan', {})
+    assert.notEqual(run.status, 429)
+    await run.text()
+    const turn = await send('/messages', { messages: [{ role: 'user', content: 'hi' }] })
+    assert.notEqual(turn.status, 429)
+    await turn.text()
+  }
+  assert.equal(signals, 3)
+})
+
+test('what a function of the host returns wrongly is its failure, and ends nothing else', async () => {
+  const unhandled = []
+  const note = (error) => unhandled.push(error)
+  process.on('unhandledRejection', note)
+  const told = []
+  const cached = new Response('{}', { status: 422 })
+  const handler = createHandler({
+    ...{ model: hello, store: memoryStore(), authorize, onError: (error) => told.push(error) },
+    passes: {
+      rejects: () => async () => {
+        throw new Error('secret: the database is down')
+      },
+      cached: () => cached,
+      broken: () => Response.error(),
+    },
+  })
+  const status = async (name) => (await ask(handler, `/passes/${name}`, {})).status
+  assert.equal(await status('rejects'), 500)
+  assert.equal(await status('cached'), 422)
+  await cached.text().catch(() => {})
+  assert.equal(await status('cached'), 500)
+  assert.equal(await status('broken'), 500)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  process.off('unhandledRejection', note)
+  assert.deepEqual(unhandled, [])
+  assert.equal(told.length, 3)
 })

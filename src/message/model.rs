@@ -168,6 +168,8 @@ pub(super) struct ToolResult<'a> {
     pub(super) item: Option<Box<Json<'a>>>,
     /// The entry in which it is sent unchanged until its call arrives.
     pub(super) kept: Option<usize>,
+    /// The batch whose result it replaces, because a resume says so.
+    pub(super) revises: Option<Box<str>>,
 }
 
 /// The content of a result.

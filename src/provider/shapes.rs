@@ -23,8 +23,6 @@ impl Marks {
     pub(crate) const OLLAMA: Self = Self(1 << 12);
     /// An event of a turn of ours. It is an event too, and has no name of its own.
     pub(crate) const TURN: Self = Self(1 << 13);
-    /// A result that takes the place of an earlier one, because a resume says so.
-    pub(crate) const REVISED: Self = Self(1 << 14);
 
     pub(crate) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)

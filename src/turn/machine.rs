@@ -74,8 +74,8 @@ pub(super) struct Entry {
     pub(super) calling: Option<Box<Calling>>,
     /// What the user has decided on calls that wait, by signature.
     pub(super) approvals: Vec<(String, bool)>,
-    /// The results that take the place of earlier ones.
-    pub(super) revised: Vec<ResultView>,
+    /// The results that take the place of earlier ones, with their batches.
+    pub(super) revised: Vec<(u32, ResultView)>,
 }
 
 impl Machine {
@@ -259,7 +259,7 @@ impl Machine {
     pub(super) fn resume(&mut self, entry: Entry) {
         let Entry { at, calling, approvals, revised } = entry;
         self.record.start();
-        revised.into_iter().for_each(|view| self.record.show_revised(view));
+        revised.into_iter().for_each(|(batch, view)| self.record.show_revised(batch, view));
         if at.is_ok() && at != Ok(Point::Action) {
             self.record.phase_resumed(at == Ok(Point::Ask));
         }

@@ -86,7 +86,8 @@ async function plan<Plan>(
   const about = { toolResults, calls, rejected, notes }
   if (error) throw new TurnlockError(error.code, error.message, { ...error.details, ...about })
   const input = withResults(options.input, result.fellBack === null ? toolResults : undefined)
-  try {
+  const cancelled = untilCancelled(reporter, options.signal, about)
+  const accepted = async (): Promise<ToolRequestResult<Plan>> => {
     // The core returns a text only where the answer is not JSON.
     const prose = { data: plan, errors: ['#: expected JSON'] }
     const verdict = typeof plan === 'string' ? prose : check?.(plan)
@@ -96,11 +97,33 @@ async function plan<Plan>(
       throw new TurnlockError('plan.invalid', message, { ...about, text, errors })
     }
     return { ...result, plan: parsePlan ? await parsePlan(text) : (data as Plan), input, text }
+  }
+  try {
+    return await Promise.race([cancelled.error, accepted()])
   } catch (cause) {
     if (isTurnlockError(cause)) throw cause
     const message = `the plan was not accepted: ${describe(cause)}`
     throw new TurnlockError('plan.invalid', message, { ...about, text }, cause)
+  } finally {
+    cancelled.over()
   }
+}
+
+/** Rejects once the pass is cancelled; for what the host does when the core is through. */
+function untilCancelled(
+  reporter: Reporter,
+  signal: AbortSignal | undefined,
+  about: Record<string, unknown>,
+) {
+  let over = () => {}
+  const error = new Promise<never>((_, reject) => {
+    reporter.cancel = (reason) => reject(new TurnlockError('request.cancelled', reason, about))
+    const onAbort = () => reporter.cancel(abortReason(signal))
+    if (signal?.aborted) return onAbort()
+    signal?.addEventListener('abort', onAbort, { once: true })
+    over = () => signal?.removeEventListener('abort', onAbort)
+  })
+  return { error, over: () => over() }
 }
 
 function drive(options: AnyOptions, reporter: Reporter): Promise<PassResult> {

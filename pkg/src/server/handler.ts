@@ -31,7 +31,7 @@ import {
 import { json, Refusal, refusalOf } from './refusal.js'
 import { routeOf, type Route } from './routes.js'
 import { listPassEvents, serveRun } from './serve.js'
-import { asKept, streamed, turnEventText, TurnStream } from './stream.js'
+import { asKept, streamed, turnEventText, TurnStream, whenGone } from './stream.js'
 import { twoStageFor, type TwoStage } from './two-stage.js'
 
 /** Responds to a request. Never rejects. */
@@ -105,7 +105,14 @@ class Exchange<S extends Session> {
   }
 
   async respond(): Promise<Response> {
-    return this.#settings.origins.apply(this.#request, await this.#answerOrRefuse())
+    const { origins } = this.#settings
+    const response = await this.#answerOrRefuse()
+    try {
+      return origins.apply(this.#request, response)
+    } catch (error) {
+      // A response of the host that cannot be sent: its body was read, or it is that of an error.
+      return origins.apply(this.#request, this.#refusalFor(error).toResponse())
+    }
   }
 
   async #answerOrRefuse(): Promise<Response> {
@@ -273,7 +280,7 @@ class Exchange<S extends Session> {
     const store = await this.#store(session)
     const left = new AbortController()
     const leave = () => left.abort()
-    this.#request.signal.addEventListener('abort', leave, { once: true })
+    whenGone(this.#request, leave)
     const events = this.#reader(session, store, requestId, left.signal)(Number(seen))
     readers.enter(key)
     const counted = this.#watched(events, () => readers.leave(key))
@@ -365,7 +372,7 @@ class Exchange<S extends Session> {
     }
     // Some hosts cancel the body only at their next write, or not at all while they cannot write,
     // but abort the request's signal at once.
-    this.#request.signal.addEventListener('abort', leave, { once: true })
+    whenGone(this.#request, leave)
     return this.#stream(turn.requestId, asKept(stream, follow), leave)
   }
 

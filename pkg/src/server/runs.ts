@@ -79,6 +79,7 @@ export async function begin<S>(
   if (!isRun(made)) made = await made
   if (typeof made === 'function') made = (made as () => unknown)()
   if (isRun(made) || made instanceof Response) return { made }
+  if (made instanceof Promise) made.catch(() => {})
   const what = 'expected a run; an async function returns `() => runWithToolRequests(…)`'
   throw new TurnlockError(
     'options.invalid',

@@ -17,7 +17,7 @@ import {
   type RunEvent,
   type Start,
 } from './runs.js'
-import { streamed } from './stream.js'
+import { streamed, whenGone } from './stream.js'
 
 /** A request that was authorized. */
 interface Asked<S extends Session> {
@@ -42,7 +42,7 @@ export async function serveRun<S extends Session>(
   running.enter(tenant)
   const left = new AbortController()
   const leave = () => left.abort()
-  request.signal.addEventListener('abort', leave, { once: true })
+  whenGone(request, leave)
   const over = () => {
     running.leave(tenant)
     request.signal.removeEventListener('abort', leave)

@@ -87,6 +87,12 @@ export async function* asKept(
   }
 }
 
+/** Calls `leave` once the client has left, which may be before. */
+export function whenGone({ signal }: Request, leave: () => void): void {
+  if (signal.aborted) leave()
+  else signal.addEventListener('abort', leave, { once: true })
+}
+
 /** How events become a response. */
 export interface Streaming<T> {
   /** Writes an event. */

@@ -18,7 +18,7 @@ impl<'a> History<'a> {
         let Some(batch) = batch.map(|batch| self.index.number(&by_batch(batch))) else {
             return self.call(call, marks);
         };
-        match self.batch {
+        match self.batches.last().copied() {
             Some((open, at)) if open == batch && self.stands(at) => {
                 self.shape(marks, call.index);
                 self.arranger.rewind(at);
@@ -26,7 +26,7 @@ impl<'a> History<'a> {
             }
             _ => {
                 self.call(call, marks);
-                self.batch = Some((batch, self.entries.len().saturating_sub(1)));
+                self.batches.push((batch, self.entries.len().saturating_sub(1)));
             }
         }
     }

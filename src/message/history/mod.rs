@@ -80,8 +80,8 @@ pub struct History<'a> {
     /// The texts that a turn of ours showed, in order, and the number of the turn's id.
     shown: Vec<Shown>,
     shown_by: Option<usize>,
-    /// The last batch of calls of a turn of ours, by its number, and the entry that has them.
-    batch: Option<(usize, usize)>,
+    /// The batches of calls of turns of ours, by their numbers, and the entries that have them.
+    batches: Vec<(usize, usize)>,
     /// Elements that belong to an earlier turn, and an element of that turn.
     links: Vec<(usize, usize)>,
     /// Whether a call carried a thought signature.
@@ -127,7 +127,7 @@ impl<'a> History<'a> {
             named: Vec::new(),
             shown: Vec::new(),
             shown_by: None,
-            batch: None,
+            batches: Vec::new(),
             links: Vec::new(),
             signed: false,
             marks: Marks::NONE,

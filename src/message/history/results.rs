@@ -6,6 +6,7 @@ use super::super::options::Strategy;
 use super::super::pair::{Answers, Place, by_name};
 use super::super::report::{Action, Finding};
 use super::calls::key;
+use super::ingest::by_batch;
 use super::{History, INTERRUPTED};
 use crate::json::Json;
 use crate::provider::{Bridge, Elements, Ids, Marks, Results};
@@ -16,6 +17,12 @@ impl<'a> History<'a> {
         if result.behind && self.rules.results == Results::WithUser {
             let finding = Finding::new(Code::ToolResultTextFirst, Action::Moved, result.index);
             self.read.push(finding.call(id).spelling());
+        }
+        if let Some(batch) = result.revises.take()
+            && let Some(place) = self.in_batch(&batch, id)
+        {
+            self.link(place.0, result.index);
+            return self.settle(place, result);
         }
         let named;
         let key = if id.is_empty() {
@@ -44,6 +51,16 @@ impl<'a> History<'a> {
             Answers::Nothing if id.is_empty() => self.pairs.orphan(result),
             Answers::Nothing => self.pairs.wait(number, key, result),
         }
+    }
+
+    /// The call with this id in a batch of a turn of ours.
+    fn in_batch(&mut self, batch: &str, id: &str) -> Option<Place> {
+        let batch = self.index.number(&by_batch(batch));
+        let (_, at) = *self.batches.iter().rev().find(|(one, _)| *one == batch)?;
+        let is = |part: &Part<'_>| matches!(part, Part::Call(call) if call.id == id);
+        let part = self.entries.get(at)?.parts.iter().position(is)?;
+        self.arranger.rewind(at);
+        Some((at, part))
     }
 
     /// Whether only the provider may know the call of this result: the input continues a response
@@ -127,7 +144,7 @@ impl<'a> History<'a> {
     /// The last result replaces earlier ones, unless it is the text of a synthesized result.
     fn again(&mut self, place: Place, result: ToolResult<'a>) {
         let made_up = |result: &ToolResult<'_>| matches!(&result.content, Content::Text(text) if text.as_str() == Some(INTERRUPTED));
-        let (mut dropped, revised) = (result.index, result.marks.meets(Marks::REVISED));
+        let mut dropped = result.index;
         self.link(place.0, dropped);
         let mut id = String::new();
         if let Some(call) = self.call_at(place) {
@@ -138,10 +155,8 @@ impl<'a> History<'a> {
                 kept => *kept = Some(result),
             }
         }
-        if !revised {
-            let finding = Finding::new(Code::ToolResultDuplicate, Action::Dropped, dropped);
-            self.read.push(finding.call(&id));
-        }
+        let finding = Finding::new(Code::ToolResultDuplicate, Action::Dropped, dropped);
+        self.read.push(finding.call(&id));
         self.arranger.rewind(place.0);
     }
 }

@@ -127,6 +127,7 @@ pub(super) fn result<'a>(content: Content<'a>, error: bool, index: usize) -> Too
         behind: false,
         item: None,
         kept: None,
+        revises: None,
     }
 }
 

@@ -258,11 +258,13 @@ fn turn_results<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a
         let content = call::content(value, &mut Marks::default());
         let called = (id, given.take_text("name").unwrap_or_default());
         let content = (content, status != "ok");
-        let mut marks = Marks::EVENT.and(Marks::TURN);
-        if given.get("revised") == Some(&Json::Bool(true)) {
-            marks.add(Marks::REVISED);
+        let marks = Marks::EVENT.and(Marks::TURN);
+        let revised = given.get("revised") == Some(&Json::Bool(true));
+        let mut piece = call::answer(called, content, (marks, Vec::new()), index);
+        if let (true, Piece::Result { result, .. }) = (revised, &mut piece) {
+            result.revises = Some(place(&fields, &["requestId", "toolBatchId"]).into());
         }
-        pieces.push(call::answer(called, content, (marks, Vec::new()), index));
+        pieces.push(piece);
     }
     Some(pieces)
 }

@@ -183,13 +183,14 @@ fn revisions(
 fn revised_views<'a>(
     batches: impl Iterator<Item = &'a Calling>,
     revisions: &[Revised],
-) -> Vec<ResultView> {
-    let mut all: Vec<ResultView> = Vec::new();
+) -> Vec<(u32, ResultView)> {
+    let mut all: Vec<(u32, ResultView)> = Vec::new();
     for (batch, view) in batches.flat_map(|one| one.results().map(|view| (one.place().id, view))) {
         let own = |one: &Revised| one.batch == batch && one.call == view.tool_call_id;
-        let repeats = |one: &ResultView| view.replayed && one.signature == view.signature;
+        let repeats =
+            |(_, one): &(u32, ResultView)| view.replayed && one.signature == view.signature;
         if revisions.iter().any(own) || all.iter().any(repeats) {
-            all.push(view);
+            all.push((batch, view));
         }
     }
     all

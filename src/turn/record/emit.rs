@@ -120,8 +120,9 @@ impl Record {
         }
     }
 
-    /// Shows a result that took the place of an earlier one.
-    pub(crate) fn show_revised(&mut self, view: ResultView) {
+    /// Shows a result that took the place of an earlier one of this batch.
+    pub(crate) fn show_revised(&mut self, batch: u32, view: ResultView) {
+        let last = std::mem::replace(&mut self.progress.batch, batch);
         let call = TracedCall {
             tool_name: view.name.clone(),
             tool_call_id: view.tool_call_id.clone(),
@@ -136,6 +137,7 @@ impl Record {
             revised: true,
         });
         self.emit(EventKind::ToolResults { results: vec![view] });
+        self.progress.batch = last;
     }
 
     pub(super) fn trace_refused(&mut self, reason: Refusal, calls: &[&Call]) {
