@@ -51,7 +51,7 @@ const PARTS = {
 }
 
 /** All capabilities in one file, for `turnlock/slim` and workerd. */
-const WHOLE = 345
+const WHOLE = 347
 
 const RUST = { page: 253, worker: 264 }
 
