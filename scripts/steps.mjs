@@ -118,7 +118,7 @@ export const PARTS = {
     script('additions', ['scripts/howto.mjs'], { lane: 'cargo', needs: [linters] }),
   ],
   core: [
-    script('core (native)', ['scripts/native.mjs'], { lane: 'cargo' }),
+    script('core (native)', ['scripts/native.mjs'], { lane: 'cargo', long: true }),
     cargo('core (documentation)', ['test', '--doc', locked]),
     cargo('generator', ['test', '--package', 'turnlock-codegen', locked]),
     script('planted bugs', ['scripts/planted.mjs'], { lane: 'cargo' }),
@@ -149,7 +149,7 @@ export const PARTS = {
     cargo('Rust driver (documentation)', ['test', '--doc', ...native]),
     script('Rust driver (tokio)', ['tests/client/run.mjs', 'native'], { lane: 'cargo' }),
     script('Rust driver (Chromium)', ['tests/client/run.mjs'], {
-      ...{ lane: 'cargo', needs: [browser, testRunner] },
+      ...{ lane: 'cargo', long: true, needs: [browser, testRunner] },
     }),
     inChromium('stores (Rust, Chromium)', ['test', '--test', 'client_stores', ...wasm, ...client]),
   ],
@@ -166,7 +166,7 @@ export const PARTS = {
     tests('tabs (Chromium)', ['tests/kills/tabs.test.mjs'], { needs: [browser] }),
     tests('memory of many turns', ['tests/soak.test.mjs'], { needs: [redis] }),
   ],
-  page: [tests('page (Chromium)', testsIn('tests/e2e'), { needs: [browser] })],
+  page: [tests('page (Chromium)', testsIn('tests/e2e'), { long: true, needs: [browser] })],
   examples: [
     script(PAGE, ['examples/rust-page/build.mjs'], { lane: 'cargo' }),
     script(WORKER, ['examples/rust-worker/build.mjs'], { lane: 'cargo' }),
@@ -185,8 +185,8 @@ const ALL = Object.entries(PARTS).flatMap(([part, steps]) => steps.map((one) => 
 
 /**
  * The steps of these parts, or whose names hold one of these words, and those that they come after;
- * no word: all. What others come after is first, what comes after others is last. Throws for a word
- * that matches no step.
+ * no word: all. What others come after is first, then what takes minutes, so that no lane ends with
+ * it; what comes after others is last. Throws for a word that matches no step.
  */
 export function choose(words) {
   const matches = (step) => (word) =>
@@ -196,7 +196,7 @@ export function choose(words) {
   const wanted = words.length ? ALL.filter((step) => words.some(matches(step))) : ALL
   const before = new Set(wanted.flatMap((step) => step.after ?? []))
   const chosen = ALL.filter((step) => wanted.includes(step) || before.has(step.name))
-  const place = (step) => (before.has(step.name) ? 0 : step.after ? 2 : 1)
+  const place = (step) => (before.has(step.name) ? 0 : step.long ? 1 : step.after ? 3 : 2)
   return chosen.toSorted((a, b) => place(a) - place(b))
 }
 
