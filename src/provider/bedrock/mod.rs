@@ -1,10 +1,11 @@
 //! Bedrock Converse: <https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html>.
 
 mod message;
+mod request;
 
-use super::chat;
+pub(super) use request::REQUESTS;
+
 use super::content::blocks;
-use super::prompt::Requests;
 use super::rules::{
     Arguments, Blank, EmptyResult, Fields, First, Ids, Last, Media, Merge, Replay, ResultParts,
     Results, Rules, System, UndeclaredTools,
@@ -37,8 +38,6 @@ pub(super) const RULES: Rules = Rules {
 };
 
 pub(super) const STREAM: Stream = Stream::None;
-
-pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;
 
 /// Declares tools that cannot be called.
 fn stubs(names: Vec<String>) -> Json<'static> {

@@ -1,8 +1,11 @@
 //! Cohere v2: OpenAI's format; a message that has only calls has no content.
 //! <https://docs.cohere.com/v2/reference/chat>
 
+mod request;
+
+pub(super) use request::REQUESTS;
+
 use super::chat::{self, Silence, Style};
-use super::prompt::Requests;
 use super::rules::{Fields, Replay, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -20,5 +23,3 @@ const STYLE: Style =
     Style { silence: Silence::Omitted, typed: true, result_name: None, lists: true, plan: true };
 
 pub(super) const STREAM: Stream = Stream::None;
-
-pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;

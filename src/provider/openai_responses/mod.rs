@@ -2,9 +2,10 @@
 //! <https://platform.openai.com/docs/api-reference/responses/create#responses-create-input>
 
 mod message;
+mod request;
 
-use super::chat;
-use super::prompt::Requests;
+pub(super) use request::REQUESTS;
+
 use super::rules::{Blank, Elements, Fields, Ids, Media, Names, Replay, ResultParts, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -33,5 +34,3 @@ pub(super) const RULES: Rules = Rules {
 };
 
 pub(super) const STREAM: Stream = Stream::None;
-
-pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;
