@@ -165,7 +165,14 @@ test('a name that is close is suggested', () => {
 })
 
 test('options that are no object are refused', async () => {
-  for (const call of [runTurn, turnlock.runBundle, openaiChat, turnlock.gemini, defineTool, createHandler]) {
+  for (const call of [
+    runTurn,
+    turnlock.runBundle,
+    openaiChat,
+    turnlock.gemini,
+    defineTool,
+    createHandler,
+  ]) {
     for (const options of [undefined, null, 'x', 7]) {
       assert.throws(() => call(options), { code: 'options.invalid', message: /^`options`: / })
     }

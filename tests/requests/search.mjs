@@ -1,6 +1,6 @@
 // A pass whose tool really searches: a full-text index over the library, in any runtime.
 import MiniSearch from 'minisearch'
-import { modelOf } from "../lanes.mjs"
+import { modelOf } from '../lanes.mjs'
 
 function assert(fact, what) {
   if (!fact) throw new Error(what)
