@@ -1,6 +1,7 @@
 //! Bedrock Converse: <https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html>.
 
 mod message;
+mod stream;
 
 use super::chat;
 use super::content::blocks;
@@ -12,6 +13,7 @@ use super::rules::{
 use super::shapes::Marks;
 use super::stream::Stream;
 use crate::json::{Json, object};
+use crate::stream::AnyEvents;
 use message::{block, write};
 
 const OWN: Marks = Marks::BEDROCK;
@@ -36,7 +38,9 @@ pub(super) const RULES: Rules = Rules {
     ..Rules::common(OWN, write)
 };
 
-pub(super) const STREAM: Stream = Stream::None;
+/// The frames of `InvokeModelWithResponseStream` hold events of the model's own provider.
+pub(super) const STREAM: Stream =
+    Stream::Either(|| AnyEvents::new(stream::Blocks::default()), super::anthropic::events);
 
 pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;
 

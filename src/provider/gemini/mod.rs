@@ -1,6 +1,7 @@
 //! Gemini `generateContent`: <https://ai.google.dev/api/generate-content>.
 
 mod message;
+mod stream;
 
 use super::chat;
 use super::content::blocks;
@@ -12,6 +13,7 @@ use super::rules::{
 use super::shapes::Marks;
 use super::stream::Stream;
 use crate::json::{Json, object};
+use crate::stream::AnyEvents;
 use message::{part, write};
 
 const OWN: Marks = Marks::GEMINI;
@@ -46,6 +48,6 @@ pub(super) const RULES: Rules = Rules {
     ..Rules::common(OWN, write)
 };
 
-pub(super) const STREAM: Stream = Stream::None;
+pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Parts::default()));
 
 pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;

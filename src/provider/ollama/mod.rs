@@ -1,6 +1,8 @@
 //! Ollama's own API: arguments are objects, results name their tool, ids are not needed.
 //! <https://docs.ollama.com/api/chat>
 
+mod stream;
+
 use super::chat::{self, Silence, Style};
 use super::content::{Message, Out};
 use super::prompt::Requests;
@@ -8,6 +10,7 @@ use super::rules::{Arguments, Media, Replay, ResultParts, Rules, SentIds};
 use super::shapes::Marks;
 use super::stream::Stream;
 use crate::json::{Add, Json};
+use crate::stream::AnyEvents;
 
 const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::OLLAMA);
 
@@ -30,7 +33,7 @@ const STYLE: Style = Style {
     plan: false,
 };
 
-pub(super) const STREAM: Stream = Stream::None;
+pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Lines::default()));
 
 pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;
 
