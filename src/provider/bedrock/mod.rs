@@ -2,6 +2,7 @@
 
 mod message;
 mod request;
+mod stream;
 
 pub(super) use request::REQUESTS;
 
@@ -13,6 +14,7 @@ use super::rules::{
 use super::shapes::Marks;
 use super::stream::Stream;
 use crate::json::{Json, object};
+use crate::stream::AnyEvents;
 use message::{block, write};
 
 const OWN: Marks = Marks::BEDROCK;
@@ -37,7 +39,9 @@ pub(super) const RULES: Rules = Rules {
     ..Rules::common(OWN, write)
 };
 
-pub(super) const STREAM: Stream = Stream::None;
+/// The frames of `InvokeModelWithResponseStream` hold events of the model's own provider.
+pub(super) const STREAM: Stream =
+    Stream::Either(|| AnyEvents::new(stream::Blocks::default()), super::anthropic::events);
 
 /// Declares tools that cannot be called.
 fn stubs(names: Vec<String>) -> Json<'static> {

@@ -2,6 +2,7 @@
 //! <https://docs.cohere.com/v2/reference/chat>
 
 mod request;
+mod stream;
 
 pub(super) use request::REQUESTS;
 
@@ -9,6 +10,7 @@ use super::chat::{self, Silence, Style};
 use super::rules::{Fields, Replay, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
+use crate::stream::AnyEvents;
 
 const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED).and(Marks::COHERE);
 
@@ -22,4 +24,4 @@ pub(super) const RULES: Rules = Rules {
 const STYLE: Style =
     Style { silence: Silence::Omitted, typed: true, result_name: None, lists: true, plan: true };
 
-pub(super) const STREAM: Stream = Stream::None;
+pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Steps::default()));

@@ -2,6 +2,7 @@
 
 mod message;
 mod request;
+mod stream;
 
 pub(super) use request::REQUESTS;
 
@@ -13,6 +14,7 @@ use super::rules::{
 use super::shapes::Marks;
 use super::stream::Stream;
 use crate::json::{Json, object};
+use crate::stream::AnyEvents;
 use message::{part, write};
 
 const OWN: Marks = Marks::GEMINI;
@@ -47,4 +49,4 @@ pub(super) const RULES: Rules = Rules {
     ..Rules::common(OWN, write)
 };
 
-pub(super) const STREAM: Stream = Stream::None;
+pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Parts::default()));

@@ -3,12 +3,14 @@
 
 mod message;
 mod request;
+mod stream;
 
 pub(super) use request::REQUESTS;
 
 use super::rules::{Blank, Elements, Fields, Ids, Media, Names, Replay, ResultParts, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
+use crate::stream::AnyEvents;
 use message::write;
 
 const OWN: Marks = Marks::RESPONSES.and(Marks::PLAIN);
@@ -33,4 +35,4 @@ pub(super) const RULES: Rules = Rules {
     ..Rules::common(OWN, write)
 };
 
-pub(super) const STREAM: Stream = Stream::None;
+pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Items::default()));
