@@ -1,11 +1,12 @@
 //! Bedrock Converse: <https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html>.
 
 mod message;
+mod request;
 mod stream;
 
-use super::chat;
+pub(super) use request::REQUESTS;
+
 use super::content::blocks;
-use super::prompt::Requests;
 use super::rules::{
     Arguments, Blank, EmptyResult, Fields, First, Ids, Last, Media, Merge, Replay, ResultParts,
     Results, Rules, System, UndeclaredTools,
@@ -41,8 +42,6 @@ pub(super) const RULES: Rules = Rules {
 /// The frames of `InvokeModelWithResponseStream` hold events of the model's own provider.
 pub(super) const STREAM: Stream =
     Stream::Either(|| AnyEvents::new(stream::Blocks::default()), super::anthropic::events);
-
-pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;
 
 /// Declares tools that cannot be called.
 fn stubs(names: Vec<String>) -> Json<'static> {

@@ -6,7 +6,7 @@ mod request;
 mod stream;
 
 pub(super) use message::{Silence, Style, address, payload, write};
-pub(super) use request::{FOR_HOSTS, REQUESTS, post};
+pub(super) use request::{FOR_HOSTS, REQUESTS, post, started, tools};
 
 use super::rules::{ResultParts, Rules, Write};
 use super::shapes::Marks;

@@ -1,10 +1,12 @@
 //! Cohere v2: OpenAI's format; a message that has only calls has no content.
 //! <https://docs.cohere.com/v2/reference/chat>
 
+mod request;
 mod stream;
 
+pub(super) use request::REQUESTS;
+
 use super::chat::{self, Silence, Style};
-use super::prompt::Requests;
 use super::rules::{Fields, Replay, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -23,5 +25,3 @@ const STYLE: Style =
     Style { silence: Silence::Omitted, typed: true, result_name: None, lists: true, plan: true };
 
 pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Steps::default()));
-
-pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;

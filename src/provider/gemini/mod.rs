@@ -1,11 +1,12 @@
 //! Gemini `generateContent`: <https://ai.google.dev/api/generate-content>.
 
 mod message;
+mod request;
 mod stream;
 
-use super::chat;
+pub(super) use request::REQUESTS;
+
 use super::content::blocks;
-use super::prompt::Requests;
 use super::rules::{
     Arguments, Blank, Fields, First, Ids, Last, Media, Merge, Names, Replay, ResultValues, Results,
     Rules, SentIds, Signatures, System,
@@ -49,5 +50,3 @@ pub(super) const RULES: Rules = Rules {
 };
 
 pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Parts::default()));
-
-pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;

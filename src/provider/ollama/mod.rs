@@ -1,11 +1,13 @@
 //! Ollama's own API: arguments are objects, results name their tool, ids are not needed.
 //! <https://docs.ollama.com/api/chat>
 
+mod request;
 mod stream;
+
+pub(super) use request::REQUESTS;
 
 use super::chat::{self, Silence, Style};
 use super::content::{Message, Out};
-use super::prompt::Requests;
 use super::rules::{Arguments, Media, Replay, ResultParts, Rules, SentIds};
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -34,8 +36,6 @@ const STYLE: Style = Style {
 };
 
 pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Lines::default()));
-
-pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;
 
 /// Writes images beside the text, as bare base64.
 fn write<'a>(mut message: Message<'a>, out: &mut Vec<Json<'a>>) {

@@ -2,10 +2,11 @@
 //! <https://platform.openai.com/docs/api-reference/responses/create#responses-create-input>
 
 mod message;
+mod request;
 mod stream;
 
-use super::chat;
-use super::prompt::Requests;
+pub(super) use request::REQUESTS;
+
 use super::rules::{Blank, Elements, Fields, Ids, Media, Names, Replay, ResultParts, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
@@ -35,5 +36,3 @@ pub(super) const RULES: Rules = Rules {
 };
 
 pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Items::default()));
-
-pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;
