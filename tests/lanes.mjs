@@ -30,9 +30,15 @@ export function byDialect(runtime, scenarios) {
   )
 }
 
-/** What a request is to offer on this wire: Ollama has no choice, and leaves the tools out. */
-export const offered = (wire, want) =>
-  wire === 'ollama' && want.choice === 'none' ? { ...want, tools: [], choice: null } : want
+/**
+ * What a request of this wire is to offer and say. Ollama has no choice, and leaves the tools out;
+ * Gemini's calls have no ids.
+ */
+export function offered(wire, want) {
+  if (wire === 'ollama' && want.choice === 'none') return { ...want, tools: [], choice: null }
+  if (wire !== 'gemini' || !want.has) return want
+  return { ...want, has: want.has.filter((part) => !/^(c\d|old)$/.test(part)) }
+}
 
 /**
  * Plays jobs, so many at a time; counts and tells.

@@ -27,8 +27,8 @@ export function stream(entry, { n = 1 } = {}) {
     ...text.map((piece) => chunk([{ text: piece }])),
   ]
   for (const [index, call] of calls.entries()) {
-    const args = argumentPieces(call).join('')
-    // Whatever the model wrote, the API sends an object: a text that is none stands in its place.
+    // It is one line.
+    const args = argumentPieces(call).join('').replaceAll('\n', ' ')
     const raw = `{"functionCall":{"name":${JSON.stringify(call.name)},"args":${args || '{}'},"id":${JSON.stringify(call.id)}}}`
     const signature = index === 0 && reasoning.length ? ',"thoughtSignature":"sig"' : ''
     const part = `${raw.slice(0, -1)}${signature}}`

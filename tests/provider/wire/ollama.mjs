@@ -19,14 +19,14 @@ export function stream(entry, { body = {} } = {}) {
     ...text.map((content) => say({ content })),
   ]
   for (const [index, call] of calls.entries()) {
-    const args = argumentPieces(call).join('') || '{}'
+    const args = argumentPieces(call).join('').replaceAll('\n', ' ') || '{}'
     const raw = `{"id":${JSON.stringify(call.id)},"function":{"index":${index},"name":${JSON.stringify(call.name)},"arguments":${args}}}`
     const whole = say({ tool_calls: ['CALL'] }).replace('"CALL"', () => raw)
     lines.push(isCut(entry, index) ? whole.slice(0, whole.indexOf('"arguments":') + 14) : whole)
   }
   lines.push(...textAfter.map((content) => say({ content })))
   if (entry.then === 'error') return [...lines, '{"error":"The model is overloaded"}\n']
-  if (entry.then === 'malformed') return [...lines, '{"model":"scripted","message":{"ro\n']
+  if (entry.then === 'malformed') return [...lines, '{"model":"scripted","message":what}\n']
   if (entry.then) return lines
   const { input: prompt_eval_count, output: eval_count } = usageOf(entry)
   // It says `stop` with calls too.
