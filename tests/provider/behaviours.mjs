@@ -87,6 +87,14 @@ export const BEHAVIOURS = {
         ? { text: words('Let me look at the files. '), calls: [LIST] }
         : answer(seen),
   },
+  thinks: {
+    about: 'Thinks, calls two tools, then answers from their results.',
+    play(seen) {
+      if (!seen.canCall || seen.results.length) return answer(seen)
+      const reasoning = words('Both may be of use. ')
+      return { reasoning, calls: [LIST, call('read_file', { path: 'notes.txt' })] }
+    },
+  },
   'list-then-read': {
     about: 'Lists files, reads the first one it finds, then answers. Give it two tool calls.',
     play(seen) {
