@@ -47,7 +47,7 @@ const PARTS = {
   ...{ runTurn: 'turn', resumeTurn: 'durable', runBundle: 'evidence', runChain: 'chain' },
   ...{ runWithToolRequests: 'planning', parseToolRequest: 'plans', parsePlan: 'plans' },
   ...{ classifyQuery: 'plans', normalize: 'history', diagnose: 'history' },
-  ...{ canonicalize: 'signature', decodeStream: 'stream', summarizeReplicates: 'evidence' },
+  ...{ canonicalize: 'signature', decodeStream: 'stream', summarizeReplicates: 'statistics' },
 }
 
 /** All capabilities in one file, for `turnlock/slim` and workerd. */
