@@ -346,6 +346,6 @@ export const HANDLER_OPTIONS: Rows = {
 
 export const MEMORY_PASS_EVENTS_OPTIONS: Rows = { maxEvents: 0, maxCharacters: 0 }
 
-export const NODE_LISTENER_OPTIONS: Rows = { protocol: 0 }
+export const NODE_LISTENER_OPTIONS: Rows = { protocol: 0, forwarded: 0 }
 
 export const CONFORMANCE_OPTIONS: Rows = { patienceMs: 0 }

@@ -680,6 +680,9 @@ export const MEMORY_PASS_EVENTS_OPTIONS: Partial<MemoryPassEventsOptions> = {
   maxCharacters: undefined,
 }
 
-export const NODE_LISTENER_OPTIONS: Partial<NodeListenerOptions> = { protocol: undefined }
+export const NODE_LISTENER_OPTIONS: Partial<NodeListenerOptions> = {
+  protocol: undefined,
+  forwarded: undefined,
+}
 
 export const CONFORMANCE_OPTIONS: Partial<ConformanceOptions> = { patienceMs: undefined }
