@@ -24,6 +24,7 @@ const PAGES = {
   runBundle: { parts: ['evidence'], first: 15, run: 108 },
   'signature, canonicalize': { run: 25 },
   decodeStream: { run: 40 },
+  remoteTurns: { from: 'turnlock/remote', run: 5 },
   'every asynchronous operation': {
     names: [
       ...['runTurn', 'resumeTurn', 'cancelTurn', 'followTurn', 'runBundle', 'runChain'],
@@ -115,9 +116,11 @@ const within = (bytes, limit) => {
 }
 
 console.log('KB, gzip -9 | first | run | every chunk')
-for (const [title, { names, all, parts = [], first, run }] of Object.entries(PAGES)) {
+for (const [title, { names, all, from = 'turnlock', parts = [], first, run }] of Object.entries(
+  PAGES,
+)) {
   const list = (names ?? title.split(', ')).join(', ')
-  const text = `import { ${list} } from 'turnlock'; globalThis.page = [${list}]`
+  const text = `import { ${list} } from '${from}'; globalThis.page = [${list}]`
   const page = await bundled(all ? "export * from 'turnlock'" : text)
   const weights = [within(page.first, first), within(page.run(parts), run), kb(page.reachable)]
   console.log([title, ...weights].join(' | '))
