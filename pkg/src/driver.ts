@@ -426,7 +426,7 @@ async function beginning(response: Response): Promise<string> {
 function hintOf({ ok, status, url, headers }: Response, path: string): string | undefined {
   if (status === 404) return `POST ${url ? new URL(url).pathname : path}`
   const type = headers.get('content-type')?.slice(0, 60)
-  if (!ok || !type || /event-stream|ndjson|octet-stream/i.test(type)) return undefined
+  if (!ok || !type || /event-?stream|ndjson|octet-stream/i.test(type)) return undefined
   return `a stream was expected, the content type is ${type}`
 }
 

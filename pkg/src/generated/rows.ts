@@ -72,6 +72,58 @@ export const OPEN_AI_CHAT_OPTIONS: Rows = {
   dialect: 0,
 }
 
+export const OPEN_AI_RESPONSES_OPTIONS: Rows = {
+  model: 0,
+  apiKey: 0,
+  headers: 0,
+  fetch: 0,
+  maxRetries: 0,
+  body: 0,
+  baseURL: 0,
+}
+
+export const GEMINI_OPTIONS: Rows = {
+  model: 0,
+  apiKey: 0,
+  headers: 0,
+  fetch: 0,
+  maxRetries: 0,
+  body: 0,
+  baseURL: 0,
+}
+
+export const BEDROCK_OPTIONS: Rows = {
+  model: 0,
+  apiKey: 0,
+  headers: 0,
+  fetch: 0,
+  maxRetries: 0,
+  body: 0,
+  region: 0,
+  baseURL: 0,
+  sign: 0,
+}
+
+export const COHERE_OPTIONS: Rows = {
+  model: 0,
+  apiKey: 0,
+  headers: 0,
+  fetch: 0,
+  maxRetries: 0,
+  body: 0,
+  baseURL: 0,
+}
+
+export const OLLAMA_OPTIONS: Rows = {
+  model: 0,
+  apiKey: 0,
+  headers: 0,
+  fetch: 0,
+  maxRetries: 0,
+  body: 0,
+  baseURL: 0,
+}
+
 export const ANTHROPIC_OPTIONS: Rows = {
   model: 0,
   apiKey: 0,

@@ -35,9 +35,14 @@ import type { Price, ToolSpec } from '../../dist/generated/common.js'
 import type { FitOptions, HistoryOptions } from '../../dist/generated/history.js'
 import type {
   AnthropicOptions,
+  BedrockOptions,
+  CohereOptions,
   CustomModelOptions,
+  GeminiOptions,
   HttpModelOptions,
+  OllamaOptions,
   OpenAIChatOptions,
+  OpenAIResponsesOptions,
 } from '../../dist/generated/models.js'
 import type {
   RemoteFollowOptions,
@@ -381,6 +386,53 @@ export const OPEN_AI_CHAT_OPTIONS: Partial<OpenAIChatOptions> = {
   maxRetries: undefined,
   body: undefined,
   dialect: undefined,
+}
+
+export const OPEN_AI_RESPONSES_OPTIONS: Partial<OpenAIResponsesOptions> = {
+  apiKey: undefined,
+  headers: undefined,
+  fetch: undefined,
+  maxRetries: undefined,
+  body: undefined,
+  baseURL: undefined,
+}
+
+export const GEMINI_OPTIONS: Partial<GeminiOptions> = {
+  apiKey: undefined,
+  headers: undefined,
+  fetch: undefined,
+  maxRetries: undefined,
+  body: undefined,
+  baseURL: undefined,
+}
+
+export const BEDROCK_OPTIONS: Partial<BedrockOptions> = {
+  apiKey: undefined,
+  headers: undefined,
+  fetch: undefined,
+  maxRetries: undefined,
+  body: undefined,
+  region: undefined,
+  baseURL: undefined,
+  sign: undefined,
+}
+
+export const COHERE_OPTIONS: Partial<CohereOptions> = {
+  apiKey: undefined,
+  headers: undefined,
+  fetch: undefined,
+  maxRetries: undefined,
+  body: undefined,
+  baseURL: undefined,
+}
+
+export const OLLAMA_OPTIONS: Partial<OllamaOptions> = {
+  apiKey: undefined,
+  headers: undefined,
+  fetch: undefined,
+  maxRetries: undefined,
+  body: undefined,
+  baseURL: undefined,
 }
 
 export const ANTHROPIC_OPTIONS: Partial<AnthropicOptions> = {
