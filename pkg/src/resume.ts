@@ -73,9 +73,23 @@ const ATTEMPTS = 100
  *
  * @throws TurnlockError `turn.not_found`, `store.*`; `options.invalid` for misuse
  */
-export async function cancelTurn(
+export async function cancelTurn(options: CancelTurnOptions): Promise<CancelledTurn> {
+  const { requestId, status } = await endTurn(options)
+  return { requestId, status }
+}
+
+interface CancelledTurn {
+  requestId: string
+  status: 'cancelled' | 'complete' | 'failed'
+}
+
+/**
+ * As {@link cancelTurn}. `ended` is there if this call has ended a turn that nobody ran: a paused
+ * one, or one whose model failed. Of any other, its owner tells the end.
+ */
+export async function endTurn(
   options: CancelTurnOptions,
-): Promise<{ requestId: string; status: 'cancelled' | 'complete' | 'failed' }> {
+): Promise<CancelledTurn & { ended?: Turn }> {
   checkOptions(options, CANCEL_TURN_OPTIONS)
   const { requestId, store, tenant = '', reason = 'cancelled by the host' } = options
   const key = turnKey(tenant, requestId)
@@ -88,10 +102,13 @@ export async function cancelTurn(
     const result = await turn.result
     const status = kept && stateOf(kept).status
     if (result.status === 'cancelled' || status === 'cancelled') {
-      return { requestId, status: 'cancelled' }
+      const rested = result.status === 'cancelled' && (status === 'paused' || status === 'failed')
+      return { requestId, status: 'cancelled', ...(rested && { ended: turn }) }
     }
     if (status === 'complete' || (status === 'failed' && !kept?.open)) return { requestId, status }
     const { code, message } = result.error ?? { code: 'core.fault', message: 'no answer' }
+    // Another one did between our reading and our writing.
+    if (code === 'turn.cancelled') return { requestId, status: 'cancelled' }
     if (code !== 'turn.conflict' || attempt >= ATTEMPTS) throw new TurnlockError(code, message)
     await backOff(attempt)
   }

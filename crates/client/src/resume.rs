@@ -199,6 +199,10 @@ pub async fn cancel_turn(
             || Error::new("core.fault", "no answer"),
             |error| Error::new(error.code, error.message),
         );
+        if error.code == "turn.cancelled" {
+            // Another one did between our reading and our writing.
+            return Ok(TurnStatus::Cancelled);
+        }
         if error.code != "turn.conflict" || attempt >= ATTEMPTS {
             return Err(error);
         }
