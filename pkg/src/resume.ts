@@ -208,6 +208,8 @@ async function restore(
   } catch (error) {
     turn.fail(
       isTurnlockError(error) ? error : new TurnlockError('store.unavailable', describe(error)),
+      // This event is not stored, and has no `seq` of its own.
+      0,
     )
     return undefined
   }

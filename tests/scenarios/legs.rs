@@ -1,6 +1,6 @@
 //! Turns with a store: a run, and the legs behind it, each by a new owner.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use turnlock::store::turn_key;
@@ -27,6 +27,8 @@ struct Legs<'a> {
     waits: BTreeMap<String, String>,
     /// The `text` and `reasoning` of all legs that stand: what the events say, and where.
     stands: Vec<(u64, Option<String>)>,
+    /// The `seq` of what the legs of each turn showed.
+    taken: BTreeSet<(String, u64)>,
     count: u64,
     /// What the legs of the first request showed.
     events: Vec<Value>,
@@ -56,6 +58,7 @@ pub fn play_and_pause(
         known: BTreeMap::new(),
         waits: BTreeMap::new(),
         stands: Vec::new(),
+        taken: BTreeSet::new(),
         count: 0,
         events: Vec::new(),
     };
@@ -154,6 +157,13 @@ impl Legs<'_> {
             for call in event["toolCalls"].as_array().unwrap() {
                 let signature = call["signature"].as_str().unwrap().to_owned();
                 self.waits.insert(call["id"].as_str().unwrap().to_owned(), signature);
+            }
+        }
+        for event in &sim.events {
+            let seq = event["seq"].as_u64().unwrap();
+            let new = self.taken.insert((key.clone(), seq));
+            if !new && event["type"] != "error" {
+                return Err(format!("two events have its seq: {event}"));
             }
         }
         self.events.extend(sim.events.iter().cloned());

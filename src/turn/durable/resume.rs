@@ -36,7 +36,11 @@ pub(super) fn restore(mut options: RestoreOptions) -> Result<Durable, Error> {
         let at = Err(End::Failed(failure));
         Entry { at, calling: None, approvals: Vec::new(), revised: Vec::new() }
     };
-    turn.entry = Some(turn.reinstate(options.resume, known).unwrap_or_else(refused));
+    let entry = turn.reinstate(options.resume, known).unwrap_or_else(|failure| {
+        turn.turn.record_mut().repeat_seq();
+        refused(failure)
+    });
+    turn.entry = Some(entry);
     Ok(turn)
 }
 
