@@ -21,8 +21,9 @@ export interface Approval {
 }
 
 /**
- * What takes the place of a result of the turn: another value, or none. It counts for the last call
- * with this id that has a result of its own.
+ * What takes the place of a result of the turn: another value, or none. Where
+ * calls have the same id, those that `result.messages` shows tell them apart; an id that is not there
+ * is that of the last such call.
  */
 export type ResultRevision =
   { toolCallId: string; result: unknown } | { toolCallId: string; drop: true }
@@ -35,9 +36,9 @@ export type ResultRevision =
  *
  * Terminal `error` events: `turn.not_found` (unknown, expired, or another tenant's),
  * `turn.conflict` (ended, running elsewhere, or resumed by another owner at the same time),
- * `turn.cancelled`, `tool.no_result`, `store.*`. After a conflict, read the turn with `followTurn`. A dead owner may
- * have sent a last write, and its lease starts when that write arrives: try again when `followTurn`
- * reports `turn.interrupted`.
+ * `turn.cancelled`, `tool.no_result`, `tool.no_approval`, `store.*`. After a conflict, read the turn
+ * with `followTurn`. A dead owner may have sent a last write, and its lease starts when that write
+ * arrives: try again when `followTurn` reports `turn.interrupted`.
  *
  * @throws TurnlockError for misuse: `options.invalid`, `store.unsupported`
  */

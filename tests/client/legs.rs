@@ -88,7 +88,7 @@ impl Legs<'_> {
                 options = options.tool_batch_id(u32::try_from(id).unwrap());
             }
             let approval = |(id, approved): (&String, &Value)| {
-                Approval::new(self.waits.get(id).cloned().unwrap_or_default(), approved == true)
+                Approval::new(self.waits.get(id).unwrap_or(id).clone(), approved == true)
             };
             let approvals = leg["resume"]["approvals"].as_object().into_iter().flatten();
             let results = leg["resume"]["results"].as_array().into_iter().flatten().map(|one| {

@@ -26,17 +26,20 @@ impl World {
         let follows = seq == one.shown + 1 || jumps || beside || !owns && terminal;
         self.truth.check(follows, "I5", || format!("leg {leg} shows {seq} behind {}", one.shown));
         let life = self.truth.life(turn, &one.owner);
-        let logged = life.and_then(|life| match life.log.get(usize::try_from(seq).ok()?.checked_sub(1)?) {
-            Some(one) if one.seq == seq => Some(one),
-            _ => life.log.iter().find(|one| one.seq == seq),
-        });
+        let logged =
+            life.and_then(|life| match life.log.get(usize::try_from(seq).ok()?.checked_sub(1)?) {
+                Some(one) if one.seq == seq => Some(one),
+                _ => life.log.iter().find(|one| one.seq == seq),
+            });
         let kept = logged.is_some_and(|logged| logged.raw == raw && logged.owner == one.owner);
         let quiet = matches!(event["type"].as_str(), Some("text" | "reasoning"));
         let shows_early = quiet && !self.plan.keeps_text();
         if !kept && !shows_early {
             // A leg that is not, or no longer, the owner's ends with its own word.
             let code = event["code"].as_str().unwrap_or_default();
-            let own = code.starts_with("turn.") || code.starts_with("store.");
+            let own = code.starts_with("turn.")
+                || code.starts_with("store.")
+                || code == "tool.no_approval";
             // Or the life that stands now: an owner whose turn expired and was run anew by another
             // is told of that one, and cannot tell them apart (as in `World::commit`).
             let stands = self.truth.lives[turn].last();

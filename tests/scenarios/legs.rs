@@ -112,7 +112,7 @@ impl Legs<'_> {
             let wish = &leg["resume"];
             all["resume"]["toolBatchId"] = wish["toolBatchId"].clone();
             let approval = |(id, approved): (&String, &Value)| {
-                let signature = self.waits.get(id).cloned().unwrap_or_default();
+                let signature = self.waits.get(id).unwrap_or(id);
                 json!({ "signature": signature, "approved": approved })
             };
             let approvals = wish["approvals"].as_object().into_iter().flatten().map(approval);

@@ -444,7 +444,7 @@ async function playLegs({ turnlock, model, asked }, scenario) {
         continue
       }
       const approvals = Object.entries(leg.resume?.approvals ?? {}).map(([id, approved]) => ({
-        ...{ signature: waits.get(id), approved },
+        ...{ signature: waits.get(id) ?? id, approved },
       }))
       const { toolBatchId, results } = leg.resume ?? {}
       const turn = leg.run
