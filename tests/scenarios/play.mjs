@@ -400,6 +400,8 @@ async function playLegs({ turnlock, model, asked }, scenario) {
   const waits = new Map()
   const known = new Map()
   let stands = []
+  // The `seq` of what the legs of each turn showed.
+  const taken = new Set()
   const first = { run: true, facts: scenario.facts, expect: scenario.expect }
   for (const [at, leg] of [first, ...scenario.legs].entries()) {
     skew += leg.later ?? 0
@@ -438,7 +440,7 @@ async function playLegs({ turnlock, model, asked }, scenario) {
         continue
       }
       const approvals = Object.entries(leg.resume?.approvals ?? {}).map(([id, approved]) => ({
-        ...{ signature: waits.get(id), approved },
+        ...{ signature: waits.get(id) ?? id, approved },
       }))
       const { toolBatchId, results } = leg.resume ?? {}
       const turn = leg.run
@@ -455,6 +457,9 @@ async function playLegs({ turnlock, model, asked }, scenario) {
       }
       events.forEach(({ seq, requestId, type }, n) => {
         assert(seq === events[0].seq + n, 'seq')
+        const number = `${own.tenant} ${requestId} ${seq}`
+        assert(type === 'error' || !taken.has(number), `two events have the seq ${seq}`)
+        taken.add(number)
         assert(requestId === own.requestId, 'requestId')
         const ends = !dead && n === events.length - 1
         assert(TERMINAL.includes(type) === ends, 'one terminal event, the last')

@@ -89,10 +89,10 @@ export class ConnectionError extends Error {}
  * Throws for an address that is neither absolute nor begins with `/`: a page would take
  * `api.openai.com/v1` for a path of its own server, and send the key there.
  */
-export function checkAddress(baseURL: unknown): asserts baseURL is string {
+export function checkAddress(baseURL: unknown, name = 'baseURL'): asserts baseURL is string {
   if (typeof baseURL === 'string' && /^(https?:\/\/[^/?#]|\/)/i.test(baseURL)) return
   const what = 'an absolute address, such as https://api.openai.com/v1, or one that begins with /'
-  throw wrong('baseURL', what)
+  throw wrong(name, what)
 }
 
 /** An address without credentials and query. */

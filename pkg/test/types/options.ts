@@ -45,6 +45,13 @@ import type {
   OpenAIResponsesOptions,
 } from '../../dist/generated/models.js'
 import type {
+  RemoteFollowOptions,
+  RemotePolicy,
+  RemoteResumeOptions,
+  RemoteRunOptions,
+  RemoteTurnsOptions,
+} from '../../dist/generated/remote.js'
+import type {
   PassOptions,
   ToolRequestOptions,
   ToolRequestPolicy,
@@ -732,6 +739,42 @@ export const MEMORY_PASS_EVENTS_OPTIONS: Partial<MemoryPassEventsOptions> = {
   maxCharacters: undefined,
 }
 
-export const NODE_LISTENER_OPTIONS: Partial<NodeListenerOptions> = { protocol: undefined }
+export const NODE_LISTENER_OPTIONS: Partial<NodeListenerOptions> = {
+  protocol: undefined,
+  forwarded: undefined,
+}
+
+export const REMOTE_TURNS_OPTIONS: Partial<RemoteTurnsOptions> = {
+  headers: undefined,
+  fetch: undefined,
+  maxRetries: undefined,
+  idleMs: undefined,
+}
+
+export const REMOTE_RUN_OPTIONS: Partial<RemoteRunOptions> = {
+  requestId: undefined,
+  projectId: undefined,
+  conversationId: undefined,
+  policy: undefined,
+  signal: undefined,
+}
+
+export const REMOTE_POLICY: Partial<RemotePolicy> = {
+  maxTools: undefined,
+  pauseAfterTools: undefined,
+}
+
+export const REMOTE_RESUME_OPTIONS: Partial<RemoteResumeOptions> = {
+  toolBatchId: undefined,
+  approvals: undefined,
+  results: undefined,
+  after: undefined,
+  signal: undefined,
+}
+
+export const REMOTE_FOLLOW_OPTIONS: Partial<RemoteFollowOptions> = {
+  after: undefined,
+  signal: undefined,
+}
 
 export const CONFORMANCE_OPTIONS: Partial<ConformanceOptions> = { patienceMs: undefined }
