@@ -7,7 +7,7 @@
 use super::classify::{failure, malformed};
 use super::delta::Delta;
 use super::events::AnyEvents;
-use super::frames::{Frame, Frames};
+use super::frames::{Frame, Framer, Frames};
 use super::sse::{SseDecoder, SseEvent};
 use super::template::Template;
 use super::values::{Broken, Values};
@@ -21,6 +21,8 @@ const SHOWN: usize = 1000;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decoder {
     framing: Framing,
+    /// The reader of binary frames, for providers that send them.
+    framer: Option<Framer>,
     meaning: Meaning,
     is_cut: bool,
 }
@@ -31,7 +33,7 @@ enum Framing {
     Unknown(Vec<u8>),
     Sse(SseDecoder),
     Values(Values),
-    Frames(Frames),
+    Frames(Frames, Framer),
     /// The beginning of a page in place of a stream.
     Page(Vec<u8>),
 }
@@ -53,11 +55,12 @@ struct Meaning {
 }
 
 impl Decoder {
-    pub(crate) fn of(events: AnyEvents, inner: Option<AnyEvents>) -> Self {
+    /// `inner`: the wire format of frames that hold another provider's events.
+    pub(crate) fn of(events: AnyEvents, framer: Option<Framer>, inner: Option<AnyEvents>) -> Self {
         let template = Some(Template::default());
         let meaning =
             Meaning { events, inner, template, failed: false, known: false, foreign: None };
-        Self { framing: Framing::Unknown(Vec::new()), meaning, is_cut: false }
+        Self { framing: Framing::Unknown(Vec::new()), framer, meaning, is_cut: false }
     }
 
     /// Returns the decoder without its shortcut for text events, for tests that compare both.
@@ -82,12 +85,14 @@ impl Decoder {
                 return;
             };
             let before = std::mem::take(space);
-            self.framing = match first {
-                b'{' | b'[' => Framing::Values(Values::default()),
-                b'<' => Framing::Page(Vec::new()),
+            self.framing = match (first, self.framer) {
+                (b'{' | b'[', _) => Framing::Values(Values::default()),
+                (b'<', _) => Framing::Page(Vec::new()),
                 // The high byte of a length.
-                0 => Framing::Frames(Frames::default()),
-                0x1f => return self.meaning.broken("the response is compressed", "", out),
+                (0, Some(framer)) => Framing::Frames(Frames::default(), framer),
+                (0 | 0x1f, _) => {
+                    return self.meaning.broken("the response is binary or compressed", "", out);
+                }
                 _ => Framing::Sse(SseDecoder::new(limits::SSE_EVENT_BYTES)),
             };
             // White space before a frame would be a part of it; elsewhere it means nothing or is
@@ -117,9 +122,9 @@ impl Decoder {
                     Err(Broken::Syntax) => meaning.broken("the response is no JSON", "", out),
                 }
             }
-            Framing::Frames(frames) => {
+            Framing::Frames(frames, framer) => {
                 let mut dispatch = |frame| meaning.frame(frame, out);
-                if let Err(why) = frames.feed(bytes, &mut dispatch) {
+                if let Err(why) = (framer.0)(frames, bytes, &mut dispatch) {
                     meaning.broken(why, "", out);
                 }
             }
@@ -162,7 +167,7 @@ impl Decoder {
                 let rest = values.rest();
                 half = (!rest.is_empty()).then(|| String::from_utf8_lossy(&rest).into_owned());
             }
-            Framing::Frames(frames) => half = frames.is_cut().then(String::new),
+            Framing::Frames(frames, _) => half = frames.is_cut().then(String::new),
             Framing::Page(page) => meaning.page(&page, out),
         }
         if meaning.failed || meaning.events.is_finished() {
