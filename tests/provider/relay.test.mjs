@@ -77,4 +77,36 @@ for (const from of WIRES) {
       }
     }
   })
+
+  test(`a turn that paused on ${from} is resumed on every provider`, async () => {
+    for (const to of WIRES) {
+      const store = turnlock.memoryStore()
+      const requestId = `paused-${from}-${to}`
+      const session = `relay-${sessions++}`
+      const model = (dialect) =>
+        modelOf(turnlock, dialect, {
+          ...{
+            baseURL: `${provider.url}/s/${session}/thinks/v1`,
+            model: 'scripted',
+            maxRetries: 0,
+          },
+        })
+      const policy = { ...native.policy, pauseAfterTools: true }
+      const messages = [user('go')]
+      const first = await turnlock.runTurn({
+        ...{ model: model(from), tools, messages, policy, store, requestId },
+      }).result
+      assert.equal(first.status, 'paused')
+      const { status, error } = await turnlock.resumeTurn({
+        ...{ requestId, toolBatchId: 1, model: model(to), tools, store },
+      }).result
+      assert.equal(status, 'complete', `${from} to ${to}: ${error?.message}`)
+      const [, second] = provider.requests(session)
+      const sent = JSON.stringify(second.messages)
+      for (const part of ['a.txt', 'Call Ada']) assert.ok(sent.includes(part), sent)
+      // The reasoning is that of its own provider.
+      const signs = !['openai-chat', 'cohere', 'ollama'].includes(from)
+      assert.equal(sent.includes('"sig"'), signs && from === to, `${from} to ${to}: ${sent}`)
+    }
+  })
 }

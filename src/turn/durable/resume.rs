@@ -71,7 +71,8 @@ impl Durable {
         let mut batches: Vec<Calling> = Vec::new();
         for number in 1..=progress.judged {
             let text = kept.record(&records::batch_name(number)).ok_or_else(foreign)?;
-            let (calling, joins) = records::read_batch(text).ok_or_else(foreign)?;
+            let (calling, joins) =
+                records::read_batch(text, record.options().dialect).ok_or_else(foreign)?;
             match batches.last_mut().filter(|_| joins) {
                 Some(batch) => batch.join(calling),
                 None => batches.push(calling),
@@ -137,13 +138,16 @@ impl Durable {
     }
 }
 
+/// The outcome of a call and its duration in milliseconds, if it has settled.
+type Settled = Option<(Outcome, u64)>;
+
 /// Replays the stored batches. Returns the last one, if it `is_running`, and the calls that have an
 /// outcome.
 fn replay(
     record: &mut Record,
     batches: Vec<Calling>,
     is_running: bool,
-    outcome: &dyn Fn(u32, &str) -> Option<(Outcome, u64)>,
+    outcome: &dyn Fn(u32, &str) -> Settled,
 ) -> (Option<Box<Calling>>, BTreeSet<u32>) {
     let (mut running, mut recorded) = (None, BTreeSet::new());
     let last = batches.len();
