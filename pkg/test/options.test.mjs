@@ -38,6 +38,11 @@ const FUNCTIONS = {
   followTurn: [{ requestId, store }, turnlock.followTurn],
   openaiChat: [http, turnlock.openaiChat],
   anthropic: [{ model: 'm' }, turnlock.anthropic],
+  openaiResponses: [{ model: 'm' }, turnlock.openaiResponses],
+  gemini: [{ model: 'm' }, turnlock.gemini],
+  bedrock: [{ model: 'm', region: 'eu-west-1' }, turnlock.bedrock],
+  cohere: [{ model: 'm' }, turnlock.cohere],
+  ollama: [{ model: 'm' }, turnlock.ollama],
   defineTool: [tool, turnlock.defineTool],
   normalize: [{ dialect: 'gemini' }, (options) => turnlock.normalize(messages, options)],
   diagnose: [{ dialect: 'gemini' }, (options) => turnlock.diagnose(messages, options)],
@@ -120,7 +125,8 @@ test('`undefined` is a value of every option that may be missing', async () => {
   // The tables, each by its functions.
   const tables = {
     ...{ normalize: 'HISTORY', diagnose: 'HISTORY', openHistory: 'HISTORY' },
-    ...{ openaiChat: 'OPEN_AI_CHAT', defineTool: 'TOOL', summarizeReplicates: 'BUNDLE' },
+    ...{ openaiChat: 'OPEN_AI_CHAT', openaiResponses: 'OPEN_AI_RESPONSES' },
+    ...{ defineTool: 'TOOL', summarizeReplicates: 'BUNDLE' },
     ...{ replicateByModel: 'MODEL_REPLICATE', replicateByTurn: 'TURN_REPLICATE' },
     ...{ combineOutputs: 'COMBINE', runWithToolRequests: 'TOOL_REQUEST' },
     ...{ classifyQuery: 'CLASSIFIER', createHandler: 'HANDLER', storeConformance: 'CONFORMANCE' },
@@ -159,7 +165,14 @@ test('a name that is close is suggested', () => {
 })
 
 test('options that are no object are refused', async () => {
-  for (const call of [runTurn, turnlock.runBundle, openaiChat, defineTool, createHandler]) {
+  for (const call of [
+    runTurn,
+    turnlock.runBundle,
+    openaiChat,
+    turnlock.gemini,
+    defineTool,
+    createHandler,
+  ]) {
     for (const options of [undefined, null, 'x', 7]) {
       assert.throws(() => call(options), { code: 'options.invalid', message: /^`options`: / })
     }

@@ -6,6 +6,7 @@ use crate::json::{Add, Json, members, object};
 use crate::provider::content::Members;
 use crate::provider::prompt::{AddedSystem, Exchange, Post, Prompt, Requests, Structured};
 use crate::provider::request::Choice;
+use crate::stream::REDACTED;
 
 pub(in crate::provider) const REQUESTS: Requests = Requests {
     // Most models refuse a message with the role `system`.
@@ -43,6 +44,9 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
     // With thinking enabled, an assistant message with calls must begin with its signed thinking.
     let signed = reasoning.iter().filter_map(|block| {
         let signature = block.signature.as_deref()?;
+        if let Some(data) = signature.strip_prefix(REDACTED) {
+            return Some(object! { "type": "redacted_thinking", "data": owned(data) });
+        }
         Some(object! {
             "type": "thinking",
             "thinking": owned(&block.text),

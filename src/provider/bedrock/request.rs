@@ -7,6 +7,7 @@ use crate::json::{Add, Json, object};
 use crate::provider::content::Members;
 use crate::provider::prompt::{AddedSystem, Exchange, Member, Post, Prompt, Requests, Structured};
 use crate::provider::request::{Choice, escape};
+use crate::stream::REDACTED;
 
 /// Stands in the system prompt where tools may not be called: Converse has no such choice, and tools
 /// of calls in the history must stay declared.
@@ -44,6 +45,10 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
     let owned = |text: &str| Json::string(text.to_owned());
     let signed = reasoning.iter().filter_map(|block| {
         let signature = block.signature.as_deref()?;
+        if let Some(data) = signature.strip_prefix(REDACTED) {
+            let content = object! { "redactedContent": owned(data) };
+            return Some(object! { "reasoningContent": content });
+        }
         let text = object! { "text": owned(&block.text), "signature": owned(signature) };
         Some(object! { "reasoningContent": object! { "reasoningText": text } })
     });
