@@ -92,7 +92,8 @@ export const BEHAVIOURS = {
     play(seen) {
       if (!seen.canCall || seen.results.length) return answer(seen)
       const reasoning = words('Both may be of use. ')
-      return { reasoning, calls: [LIST, call('read_file', { path: 'notes.txt' })] }
+      const calls = [LIST, call('read_file', { path: 'notes.txt' })]
+      return { reasoning, text: words('Let me see. '), calls }
     },
   },
   'list-then-read': {
