@@ -107,7 +107,7 @@ impl Decoder {
         match &mut self.framing {
             Framing::Unknown(_) => {}
             Framing::Sse(sse) => {
-                let dispatch = |event: &SseEvent<'_>| meaning.event(&event.data, out);
+                let dispatch = |event: &SseEvent<'_>| meaning.lines(&event.data, out);
                 if sse.feed(bytes, dispatch).is_err() {
                     meaning.too_large(out);
                 }
@@ -154,10 +154,16 @@ impl Decoder {
             Framing::Sse(mut sse) => {
                 // The standard drops an event whose blank line never came: it may be cut. Some
                 // servers close without it, so the end of a response counts if it is complete.
-                match sse.end().filter(|event| !event.data.trim_ascii().is_empty()) {
-                    Some(event) if is_whole(&event.data) => meaning.last(&event.data, out),
-                    Some(event) => half = Some(event.data.into_owned()),
-                    None => {}
+                let event = sse.end().map(|event| event.data).unwrap_or_default();
+                let (before, last) = match event.rsplit_once('\n') {
+                    Some(two) if !is_whole(&event) => two,
+                    _ => ("", &*event),
+                };
+                meaning.lines(before, out);
+                if is_whole(last) {
+                    meaning.last(last, out);
+                } else if !last.trim_ascii().is_empty() {
+                    half = Some(last.to_owned());
                 }
                 if let Some(line) = sse.foreign() {
                     meaning.foreign.get_or_insert_with(|| line.to_owned());
@@ -196,6 +202,16 @@ impl Decoder {
 }
 
 impl Meaning {
+    /// Takes the data of an event. Some servers leave out the blank line between two events: then
+    /// each line is an event.
+    fn lines(&mut self, data: &str, out: &mut Vec<Delta>) {
+        if data.contains('\n') && !is_whole(data) {
+            data.split('\n').for_each(|line| self.event(line, out));
+        } else {
+            self.event(data, out);
+        }
+    }
+
     fn event(&mut self, data: &str, out: &mut Vec<Delta>) {
         // Some gateways keep a connection alive with events without data.
         if self.failed || data.trim_ascii().is_empty() {
@@ -248,6 +264,9 @@ impl Meaning {
 
     /// Takes a whole event whose end was not received, if the response is complete with it.
     fn last(&mut self, data: &str, out: &mut Vec<Delta>) {
+        if self.failed {
+            return;
+        }
         let (mut ended, mut deltas) = (self.events.clone(), Vec::new());
         ended.data(data, &mut deltas);
         if ended.is_finished() {

@@ -186,7 +186,7 @@ fn read_cohere(events: &[Value]) -> Option<Said> {
 fn streams_say_what_their_events_say() {
     type Read = fn(&[Value]) -> Option<Said>;
     let readers: [(&str, Read, usize); 5] = [
-        ("openai-responses", read_responses, 56),
+        ("openai-responses", read_responses, 55),
         ("gemini", read_gemini, 100),
         ("bedrock", read_bedrock, 12),
         ("cohere", read_cohere, 4),
