@@ -7,6 +7,7 @@ import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { runInNewContext } from 'node:vm'
 import * as turnlock from 'turnlock'
+import { remoteTurns } from 'turnlock/remote'
 import { createHandler, memoryPassEvents, toNodeListener } from 'turnlock/server'
 import { indexedDbStore } from 'turnlock/stores/indexeddb'
 import { redisStore } from 'turnlock/stores/redis'
@@ -26,6 +27,7 @@ const requestId = 'r'
 const text = () => 'text'
 const calls = { answer: text, plan: text, search: text, synthesize: text }
 const http = { baseURL: 'http://x/v1', model: 'm' }
+const remote = remoteTurns({ url: '/api', maxRetries: 0, fetch: async () => new Response() })
 const handled = { model, store, authorize: () => null }
 
 /** Function → options that it takes, how it is called, and names of objects in them. */
@@ -76,6 +78,10 @@ const FUNCTIONS = {
     ['policy', 'keep', 'cors', 'limits', 'twoStage', 'twoStage.headers'],
   ],
   memoryPassEvents: [{}, memoryPassEvents],
+  remoteTurns: [{ url: '/api' }, remoteTurns],
+  'remoteTurns().run': [{ messages }, remote.run, ['policy']],
+  'remoteTurns().resume': [{ requestId }, remote.resume],
+  'remoteTurns().follow': [{ requestId }, remote.follow],
   toNodeListener: [{}, (options) => toNodeListener(text, options)],
   storeConformance: [{}, (options) => storeConformance(memoryStore, options)],
 }
@@ -130,7 +136,8 @@ test('`undefined` is a value of every option that may be missing', async () => {
     ...{ replicateByModel: 'MODEL_REPLICATE', replicateByTurn: 'TURN_REPLICATE' },
     ...{ combineOutputs: 'COMBINE', runWithToolRequests: 'TOOL_REQUEST' },
     ...{ classifyQuery: 'CLASSIFIER', createHandler: 'HANDLER', storeConformance: 'CONFORMANCE' },
-    ...{ toNodeListener: 'NODE_LISTENER' },
+    ...{ toNodeListener: 'NODE_LISTENER', 'remoteTurns().run': 'REMOTE_RUN' },
+    ...{ 'remoteTurns().resume': 'REMOTE_RESUME', 'remoteTurns().follow': 'REMOTE_FOLLOW' },
   }
   for (const [name, [options, call]] of Object.entries(FUNCTIONS)) {
     const snake = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
