@@ -4,6 +4,8 @@
 //! events, JSON objects (a whole response, one a line, or in an array), or the binary frames of
 //! Bedrock.
 
+use std::borrow::Cow;
+
 use super::classify::{failure, malformed};
 use super::delta::Delta;
 use super::events::AnyEvents;
@@ -107,7 +109,11 @@ impl Decoder {
         match &mut self.framing {
             Framing::Unknown(_) => {}
             Framing::Sse(sse) => {
-                let dispatch = |event: &SseEvent<'_>| meaning.lines(&event.data, out);
+                let dispatch = |event: &SseEvent<'_>| match &event.data {
+                    // One line, in the common case.
+                    Cow::Borrowed(data) => meaning.event(data, out),
+                    Cow::Owned(data) => meaning.lines(data, out),
+                };
                 if sse.feed(bytes, dispatch).is_err() {
                     meaning.too_large(out);
                 }
