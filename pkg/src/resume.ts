@@ -21,8 +21,9 @@ export interface Approval {
 }
 
 /**
- * What takes the place of a result of the turn: another value, or none. It counts for the last call
- * with this id that has a result of its own.
+ * What takes the place of a result of the turn: another value, or none. Where
+ * calls have the same id, those that `result.messages` shows tell them apart; an id that is not there
+ * is that of the last such call.
  */
 export type ResultRevision =
   { toolCallId: string; result: unknown } | { toolCallId: string; drop: true }
@@ -35,9 +36,9 @@ export type ResultRevision =
  *
  * Terminal `error` events: `turn.not_found` (unknown, expired, or another tenant's),
  * `turn.conflict` (ended, running elsewhere, or resumed by another owner at the same time),
- * `turn.cancelled`, `tool.no_result`, `store.*`. After a conflict, read the turn with `followTurn`. A dead owner may
- * have sent a last write, and its lease starts when that write arrives: try again when `followTurn`
- * reports `turn.interrupted`.
+ * `turn.cancelled`, `tool.no_result`, `tool.no_approval`, `store.*`. After a conflict, read the turn
+ * with `followTurn`. A dead owner may have sent a last write, and its lease starts when that write
+ * arrives: try again when `followTurn` reports `turn.interrupted`.
  *
  * @throws TurnlockError for misuse: `options.invalid`, `store.unsupported`
  */
@@ -73,9 +74,23 @@ const ATTEMPTS = 100
  *
  * @throws TurnlockError `turn.not_found`, `store.*`; `options.invalid` for misuse
  */
-export async function cancelTurn(
+export async function cancelTurn(options: CancelTurnOptions): Promise<CancelledTurn> {
+  const { requestId, status } = await endTurn(options)
+  return { requestId, status }
+}
+
+interface CancelledTurn {
+  requestId: string
+  status: 'cancelled' | 'complete' | 'failed'
+}
+
+/**
+ * As {@link cancelTurn}. `ended` is there if this call has ended a turn that nobody ran: a paused
+ * one, or one whose model failed. Of any other, its owner tells the end.
+ */
+export async function endTurn(
   options: CancelTurnOptions,
-): Promise<{ requestId: string; status: 'cancelled' | 'complete' | 'failed' }> {
+): Promise<CancelledTurn & { ended?: Turn }> {
   checkOptions(options, CANCEL_TURN_OPTIONS)
   const { requestId, store, tenant = '', reason = 'cancelled by the host' } = options
   const key = turnKey(tenant, requestId)
@@ -88,10 +103,13 @@ export async function cancelTurn(
     const result = await turn.result
     const status = kept && stateOf(kept).status
     if (result.status === 'cancelled' || status === 'cancelled') {
-      return { requestId, status: 'cancelled' }
+      const rested = result.status === 'cancelled' && (status === 'paused' || status === 'failed')
+      return { requestId, status: 'cancelled', ...(rested && { ended: turn }) }
     }
     if (status === 'complete' || (status === 'failed' && !kept?.open)) return { requestId, status }
     const { code, message } = result.error ?? { code: 'core.fault', message: 'no answer' }
+    // Another one did between our reading and our writing.
+    if (code === 'turn.cancelled') return { requestId, status: 'cancelled' }
     if (code !== 'turn.conflict' || attempt >= ATTEMPTS) throw new TurnlockError(code, message)
     await backOff(attempt)
   }
@@ -191,6 +209,8 @@ async function restore(
   } catch (error) {
     turn.fail(
       isTurnlockError(error) ? error : new TurnlockError('store.unavailable', describe(error)),
+      // This event is not stored, and has no `seq` of its own.
+      0,
     )
     return undefined
   }

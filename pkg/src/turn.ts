@@ -244,7 +244,7 @@ export class RunningTurn implements Turn {
   }
 
   /** Ends the turn without a core. The result is assembled from the events so far. */
-  fail(error: TurnlockError): void {
+  fail(error: TurnlockError, seq?: number): void {
     if (this.#over) return
     const { code, message } = error
     const none = { inputTokens: 0, outputTokens: 0, totalTokens: 0 }
@@ -256,7 +256,7 @@ export class RunningTurn implements Turn {
     this.#feed.push({
       ...{ type: 'error', phase: last?.phase ?? 'tool_phase', requestId: this.requestId },
       ...{ projectId: last?.projectId ?? null, toolBatchId: last?.toolBatchId ?? 0 },
-      ...{ seq: (last?.seq ?? 0) + 1, code, message },
+      ...{ seq: seq ?? (last?.seq ?? 0) + 1, code, message },
     })
     this.#finish({
       ...{ requestId: this.requestId, status: 'failed', text: shown, fullContent: shown },

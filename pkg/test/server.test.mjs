@@ -144,6 +144,60 @@ test('onEvent and onEnd hear of every turn, also when its client has left', asyn
   assert.deepEqual(ends[1].messages, messages)
 })
 
+test('onEnd hears of a turn that is cancelled while nobody runs it, once', async () => {
+  const [events, ends] = [[], []]
+  const store = memoryStore()
+  let broken = true
+  const model = customModel(async function* ({ tools }) {
+    if (!tools?.length && broken) throw new Error('the model is down')
+    yield { type: 'tool_call_start', index: 0, id: 'c', name: 'look' }
+    yield { type: 'tool_call_end', index: 0 }
+  })
+  const look = defineTool({ description: '', inputSchema: {}, execute: () => 'seen' })
+  const handler = createHandler({
+    ...{ model, tools: { look }, store, authorize },
+    onEvent: ({ type }, { requestId }) => events.push(`${requestId} ${type}`),
+    onEnd: (result, about) => ends.push([result, about]),
+    onError() {},
+  })
+  const start = async (requestId, policy) => {
+    const messages = [{ role: 'user', content: 'hi' }]
+    const body = { messages, requestId, policy, conversationId: 'chat' }
+    await (await ask(handler, '/messages_two_stage', body)).text()
+  }
+  const cancel = async (requestId) => (await ask(handler, '/cancel', { requestId })).json()
+  await start('paused', { pauseAfterTools: true })
+  await start('broken')
+  assert.deepEqual(ends, [], 'both can be resumed')
+  for (const requestId of ['paused', 'broken']) {
+    const twice = await Promise.all([cancel(requestId), cancel(requestId)])
+    twice.push(await cancel(requestId))
+    assert.deepEqual(twice, Array(3).fill({ requestId, status: 'cancelled' }))
+    await until(() => ends.length && events.includes(`${requestId} cancelled`))
+    const [result, about] = ends.pop()
+    assert.deepEqual([result.status, result.toolResults.length], ['cancelled', 1])
+    const messages = [{ role: 'user', content: 'hi' }]
+    assert.deepEqual(about, { tenant: 'ann', requestId, conversationId: 'chat', messages })
+    assert.deepEqual(ends, [])
+  }
+  // Its owner tells the end of a turn that runs.
+  broken = false
+  let release
+  const held = new Promise((resolve) => (release = resolve))
+  const busy = createHandler({
+    ...{ model, store, authorize, onEnd: ({ status }) => ends.push(status) },
+    tools: { look: defineTool({ description: '', inputSchema: {}, execute: () => held }) },
+  })
+  const body = { messages: [{ role: 'user', content: 'hi' }], requestId: 'runs' }
+  const response = await ask(busy, '/messages_two_stage', body)
+  await ask(busy, '/cancel', { requestId: 'runs' })
+  release('seen')
+  await response.text()
+  await until(() => ends.length)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  assert.deepEqual(ends, ['cancelled'])
+})
+
 test('a client that has left before its run or turn begins gives its place back', async () => {
   const deaf = customModel(async function* (_, { signal }) {
     await new Promise((resolve) => signal.addEventListener('abort', resolve))

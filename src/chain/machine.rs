@@ -248,15 +248,21 @@ impl Chain {
         let call = self.calls.remove(at);
         let said = cost.filter(|cost| cost.is_finite() && *cost >= 0.0);
         let cost = said.unwrap_or_else(|| call.price());
-        self.progress.spent += cost;
+        self.charge(&call, cost);
         if let Some(price) = self.options.costs.of_mut(call.kind) {
             // The next call of this kind may cost as much.
             *price = price.max(cost);
         }
-        if let Some(run) = call.step.and_then(|at| self.runs.get_mut(at)) {
+        Some(call)
+    }
+
+    /// Counts the cost of a call, for its step too. The call of the last synthesis has no step.
+    fn charge(&mut self, call: &Call, cost: f64) {
+        self.progress.spent += cost;
+        let last = (call.kind == CallKind::Synthesize).then_some(self.last);
+        if let Some(run) = call.step.or(last).and_then(|at| self.runs.get_mut(at)) {
             run.cost += cost;
         }
-        Some(call)
     }
 
     /// The cost to reserve for a call of `kind`.
@@ -278,10 +284,7 @@ impl Chain {
         self.calls = kept;
         let aborted: Vec<Call> = aborted;
         for call in aborted {
-            self.progress.spent += call.price();
-            if let Some(run) = call.step.and_then(|at| self.runs.get_mut(at)) {
-                run.cost += call.price();
-            }
+            self.charge(&call, call.price());
             self.effects.push_back(Effect::Abort { call: call.id, reason });
         }
     }
@@ -305,10 +308,7 @@ impl Chain {
         while let Some(at) = self.calls.iter().position(|call| call.deadline <= self.now) {
             let call = self.calls.remove(at);
             self.effects.push_back(Effect::Abort { call: call.id, reason: AbortReason::Timeout });
-            self.progress.spent += call.price();
-            if let Some(run) = call.step.and_then(|at| self.runs.get_mut(at)) {
-                run.cost += call.price();
-            }
+            self.charge(&call, call.price());
             let code = if call.kind == CallKind::Plan { "plan.timeout" } else { "chain.timeout" };
             let message = format!("`{}` took too long", call.kind.name());
             self.failed(call, Failure::new(code, message), true);

@@ -26,7 +26,8 @@ impl Chain {
             return true;
         }
         if self.progress.stop.is_none() && !self.has_more() {
-            self.stop(Stop::PlanFinished);
+            let over = self.progress.spent > self.options.limits.budget() + SLACK;
+            self.stop(if over { Stop::MaxCost } else { Stop::PlanFinished });
         }
         if self.progress.stop.is_some() {
             if self.calls.is_empty() {

@@ -98,7 +98,7 @@ impl<'a> Json<'a> {
                     members.push((key, value));
                     Ok(())
                 })?;
-                if has_duplicate(&members) {
+                if !reader.is_verbatim() && has_duplicate(&members) {
                     if !reader.is_lossy() {
                         return Err(JsonError::DuplicateKey { offset: reader.offset() });
                     }

@@ -321,12 +321,15 @@ impl Machine {
     }
 
     /// Ends the turn because it belongs to another owner, even if it has ended here. `seq` is that
-    /// of the last event that was shown; `unseen`, the bytes of text after it. Returns the effects
-    /// that stop the request and the tools.
-    pub(super) fn lose(&mut self, end: End, seq: u64, unseen: usize) -> Vec<Effect> {
+    /// of the last event that was shown; `unseen`, the bytes of text after it; `beside`: the last
+    /// event repeats `seq`. Returns the effects that stop the request and the tools.
+    pub(super) fn lose(&mut self, end: End, seq: u64, unseen: usize, beside: bool) -> Vec<Effect> {
         self.abort(end.status());
         let stopped = self.record.drain().into_iter().filter(Effect::is_kept).collect();
         self.record.retract(seq, unseen);
+        if beside {
+            self.record.repeat_seq();
+        }
         self.finish(end);
         stopped
     }

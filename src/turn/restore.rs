@@ -72,9 +72,10 @@ options! {
 
 options! {
     /// What takes the place of a result of the turn. Only a result that a tool of this turn gave can
-    /// be revised; of calls with the same id, that of the last batch.
+    /// be revised. Where calls have the same id, those that `result.messages` shows tell them apart;
+    /// an id that is not there is that of the last such call.
     pub struct Revision as "RevisedResult" {
-        /// The provider's id of the call, from the event `tool_results`.
+        /// The id of the call, from `result.messages` or the event `tool_results`.
         tool_call_id "toolCallId": String | required;
         /// The new result, cut to `policy.maxToolResultBytes`.
         result "result": Json<'static> = Json::Null;

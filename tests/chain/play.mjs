@@ -47,13 +47,14 @@ function seen(events, result, asked) {
     fellBack: result.fellBack?.code ?? null,
     steps: of(status),
     queries: of(({ query }) => query),
+    costs: of(({ cost }) => cost),
   }
 }
 
-/** What is expected and is not so. Of steps and queries only those that are named are compared. */
+/** What is expected and is not so. Of steps, queries and costs only those that are named are compared. */
 function compare(expected, found) {
   return Object.entries(expected).flatMap(([key, value]) => {
-    const part = ['steps', 'queries'].includes(key)
+    const part = ['steps', 'queries', 'costs'].includes(key)
       ? Object.fromEntries(Object.keys(value).map((id) => [id, found[key][id]]))
       : found[key]
     const [want, got] = [sorted(value), sorted(part)]
@@ -123,6 +124,11 @@ class Host {
     return missing.map((key) => `not kept: ${sorted(key)}`)
   }
 
+  #spend(id, spend) {
+    const cost = this.#scenario.spends?.[id]
+    if (cost !== undefined) spend(cost)
+  }
+
   #count(kind, value) {
     this.#next(kind)
     return value
@@ -134,7 +140,8 @@ class Host {
     return n
   }
 
-  async #planned({ signal, attempt, error }) {
+  async #planned({ signal, attempt, error, spend }) {
+    this.#spend('plan', spend)
     const n = this.#next('plan')
     const { plans } = this.#scenario
     if (attempt !== n + 1 || n > 0 !== (error !== null)) throw new Error('attempt of the plan')
@@ -144,8 +151,9 @@ class Host {
     return plan ?? null
   }
 
-  async #step(kind, { id, query, task, signal }) {
+  async #step(kind, { id, query, task, signal, spend }) {
     this.#next(kind)
+    this.#spend(id, spend)
     const call = this.#scenario.calls?.[id] ?? {}
     const n = this.#counts.get(id) ?? 0
     this.#counts.set(id, n + 1)
@@ -168,8 +176,9 @@ class Host {
     return this.#gates.get(String(id))
   }
 
-  async *#write(kind, script, { results = [], missing = [] }) {
+  async *#write(kind, script, { id, results = [], missing = [], spend }) {
     const n = this.#next(kind)
+    this.#spend(id, spend)
     if (script?.fails && n < (script.times ?? Infinity)) throw new Error(script.fails)
     if (Array.isArray(script)) {
       for (const piece of script) {

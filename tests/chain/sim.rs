@@ -193,7 +193,8 @@ impl Sim {
         {
             let retryable = script["retryable"] != false;
             let (call, code, message) = (asked.call, "threw".into(), message.to_owned());
-            return self.tell(Input::Failed { call, code, message, retryable, cost: None });
+            let cost = self.spends(asked);
+            return self.tell(Input::Failed { call, code, message, retryable, cost });
         }
         let streams = asked.kind == CallKind::Answer || asked.body["final"] == true;
         if streams {
@@ -210,7 +211,8 @@ impl Sim {
                     return self.tell(Input::Cancel { reason: "as scripted".into() });
                 }
             }
-            return self.returned(asked.call, &Value::Null);
+            let cost = self.spends(asked);
+            return self.tell(Input::returned(asked.call, "null", cost));
         }
         let nth = |list: &Value, last: bool| {
             let list = list.as_array().cloned().unwrap_or_default();
@@ -242,7 +244,15 @@ impl Sim {
                 json!([format!("{}: {said}", asked.id())])
             }),
         };
-        self.returned(asked.call, &value);
+        let cost = self.spends(asked);
+        self.tell(Input::returned(asked.call, &value.to_string(), cost));
+    }
+
+    /// What a call reports with `spend`.
+    fn spends(&self, asked: &Asked) -> Option<f64> {
+        let plan = asked.kind == CallKind::Plan;
+        let id = if plan { "plan".to_owned() } else { asked.id() };
+        self.scenario["spends"][id].as_f64()
     }
 
     pub fn returned(&mut self, call: u32, value: &Value) {
@@ -282,6 +292,11 @@ impl Sim {
                             None => status.to_owned(),
                         };
                         same(id, want, got.into());
+                    }
+                }
+                "costs" => {
+                    for (id, want) in want.as_object().unwrap() {
+                        same(id, &json!(want.as_f64()), json!(step(id)["cost"].as_f64()));
                     }
                 }
                 "queries" => {

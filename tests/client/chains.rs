@@ -94,7 +94,7 @@ pub fn invariants(events: &[Value], result: &ChainResult) -> Vec<String> {
 fn seen(names: &[String], result: &ChainResult, asked: &BTreeMap<&'static str, usize>) -> Value {
     let json = serde_json::to_value(result).unwrap();
     let mut steps = BTreeMap::new();
-    let mut queries = BTreeMap::new();
+    let (mut queries, mut costs) = (BTreeMap::new(), BTreeMap::new());
     for (step, shown) in result.steps.iter().zip(json["steps"].as_array().unwrap()) {
         let status = shown["status"].as_str().unwrap();
         let status = match shown["reason"].as_str() {
@@ -104,21 +104,22 @@ fn seen(names: &[String], result: &ChainResult, asked: &BTreeMap<&'static str, u
         };
         steps.insert(step.id.to_string(), status);
         queries.insert(step.id.to_string(), step.query.clone());
+        costs.insert(step.id.to_string(), step.cost);
     }
     json!({
-        "events": names, "asked": asked, "steps": steps, "queries": queries,
+        "events": names, "asked": asked, "steps": steps, "queries": queries, "costs": costs,
         "status": json["status"], "path": json["path"], "stopped": json["stopped"],
         "text": json["text"], "cost": json["cost"], "coverage": json["coverage"],
         "fellBack": result.outcome.fell_back.as_ref().map(|why| &why.code),
     })
 }
 
-/// What is expected and is not so. Of steps and queries only those that are named are compared.
+/// What is expected and is not so. Of steps, queries and costs only those that are named are compared.
 fn compare(expected: &Value, found: &Value) -> Vec<String> {
     let mut wrong = Vec::new();
     for (key, want) in expected.as_object().unwrap() {
         let mut got = found[key].clone();
-        if let ("steps" | "queries", Some(got), Some(want)) =
+        if let ("steps" | "queries" | "costs", Some(got), Some(want)) =
             (key.as_str(), got.as_object_mut(), want.as_object())
         {
             got.retain(|id, _| want.contains_key(id));

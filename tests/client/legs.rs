@@ -1,6 +1,6 @@
 //! Turns with a store: the first run, and each leg behind it, by an owner of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures::StreamExt;
@@ -35,6 +35,8 @@ struct Legs<'a> {
     known: BTreeMap<String, String>,
     /// Calls that wait for an approval: id → signature.
     waits: BTreeMap<String, String>,
+    /// The `seq` of what the legs of each turn showed.
+    taken: BTreeSet<(String, u64)>,
 }
 
 pub async fn play(scenario: &Arc<Value>, model: &Model, session: &str) -> Result<(), String> {
@@ -43,8 +45,8 @@ pub async fn play(scenario: &Arc<Value>, model: &Model, session: &str) -> Result
     let now = Arc::new(move || platform::now() + clock.get());
     let store = MemoryStore::with_options(MemoryStoreOptions { now, ..Default::default() });
     let executed = Executed::default();
-    let (known, waits) = (BTreeMap::new(), BTreeMap::new());
-    let mut legs = Legs { scenario, model, session, store, skew, executed, known, waits };
+    let (known, waits, taken) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+    let mut legs = Legs { scenario, model, session, store, skew, executed, known, waits, taken };
     let first = json!({ "run": true, "facts": scenario["facts"], "expect": scenario["expect"] });
     let behind = scenario["legs"].as_array().unwrap();
     for (at, leg) in std::iter::once(&first).chain(behind).enumerate() {
@@ -86,7 +88,7 @@ impl Legs<'_> {
                 options = options.tool_batch_id(u32::try_from(id).unwrap());
             }
             let approval = |(id, approved): (&String, &Value)| {
-                Approval::new(self.waits.get(id).cloned().unwrap_or_default(), approved == true)
+                Approval::new(self.waits.get(id).unwrap_or(id).clone(), approved == true)
             };
             let approvals = leg["resume"]["approvals"].as_object().into_iter().flatten();
             let results = leg["resume"]["results"].as_array().into_iter().flatten().map(|one| {
@@ -119,6 +121,13 @@ impl Legs<'_> {
         }
         let dead = dead.get();
         self.check(&events, &request, dead)?;
+        for event in &events {
+            let seq = event["seq"].as_u64().unwrap();
+            let new = self.taken.insert((format!("{} {request}", leg["tenant"]), seq));
+            if !new && event["type"] != "error" {
+                return Err(format!("two events have its seq: {event}"));
+            }
+        }
         if dead != (leg["expect"]["crashed"] == true) {
             return Err(format!("crashed: {dead}"));
         }

@@ -48,6 +48,8 @@ pub struct Leg {
     /// Call → run.
     pub open: BTreeMap<u32, usize>,
     pub shown: u64,
+    /// The `seq` of the last event that counts for the result.
+    pub cutoff: u64,
     pub phase: String,
     pub ending: bool,
     /// The terminal event, and whether it is kept.
@@ -98,6 +100,7 @@ impl Leg {
             inference: BTreeMap::new(),
             open: BTreeMap::new(),
             shown: 0,
+            cutoff: 0,
             phase: String::new(),
             ending: false,
             terminal: None,

@@ -21,20 +21,25 @@ impl World {
         let owns = self.truth.lives[turn].iter().any(|life| life.owners.contains_key(&one.owner));
         // Whoever took over does not know what was shown without being kept.
         let jumps = one.shown < seq && !self.plan.keeps_text();
-        let follows = seq == one.shown + 1 || jumps || !owns && terminal;
+        // A resume that is refused, or loses the turn, ends beside its events.
+        let beside = terminal && event["type"] == "error" && seq == one.shown;
+        let follows = seq == one.shown + 1 || jumps || beside || !owns && terminal;
         self.truth.check(follows, "I5", || format!("leg {leg} shows {seq} behind {}", one.shown));
         let life = self.truth.life(turn, &one.owner);
-        let logged = life.and_then(|life| match life.log.get(usize::try_from(seq).ok()? - 1) {
-            Some(one) if one.seq == seq => Some(one),
-            _ => life.log.iter().find(|one| one.seq == seq),
-        });
+        let logged =
+            life.and_then(|life| match life.log.get(usize::try_from(seq).ok()?.checked_sub(1)?) {
+                Some(one) if one.seq == seq => Some(one),
+                _ => life.log.iter().find(|one| one.seq == seq),
+            });
         let kept = logged.is_some_and(|logged| logged.raw == raw && logged.owner == one.owner);
         let quiet = matches!(event["type"].as_str(), Some("text" | "reasoning"));
         let shows_early = quiet && !self.plan.keeps_text();
         if !kept && !shows_early {
             // A leg that is not, or no longer, the owner's ends with its own word.
             let code = event["code"].as_str().unwrap_or_default();
-            let own = code.starts_with("turn.") || code.starts_with("store.");
+            let own = code.starts_with("turn.")
+                || code.starts_with("store.")
+                || code == "tool.no_approval";
             // Or the life that stands now: an owner whose turn expired and was run anew by another
             // is told of that one, and cannot tell them apart (as in `World::commit`).
             let stands = self.truth.lives[turn].last();
@@ -51,6 +56,7 @@ impl World {
         }
         let one = &mut self.legs[leg];
         one.shown = seq;
+        one.cutoff = seq.saturating_sub(u64::from(!kept && !beside));
         one.phase = event["phase"].as_str().expect("phase").to_owned();
         if terminal {
             one.terminal = Some((event, kept));
@@ -83,7 +89,7 @@ impl World {
             "I14",
             || format!("a stopped turn: {terminal}"),
         );
-        let cutoff = terminal["seq"].as_u64().expect("seq") - u64::from(!kept);
+        let cutoff = one.cutoff;
         if let Some(life) = self.truth.life(turn, &owner).filter(|l| l.owners.contains_key(&owner))
         {
             let mut wrong = None;

@@ -1,6 +1,6 @@
 //! Turns with a store: a run, and the legs behind it, each by a new owner.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use turnlock::store::turn_key;
@@ -27,6 +27,8 @@ struct Legs<'a> {
     waits: BTreeMap<String, String>,
     /// The `text` and `reasoning` of all legs that stand: what the events say, and where.
     stands: Vec<(u64, Option<String>)>,
+    /// The `seq` of what the legs of each turn showed.
+    taken: BTreeSet<(String, u64)>,
     count: u64,
     /// What the legs of the first request showed.
     events: Vec<Value>,
@@ -56,6 +58,7 @@ pub fn play_and_pause(
         known: BTreeMap::new(),
         waits: BTreeMap::new(),
         stands: Vec::new(),
+        taken: BTreeSet::new(),
         count: 0,
         events: Vec::new(),
     };
@@ -109,7 +112,7 @@ impl Legs<'_> {
             let wish = &leg["resume"];
             all["resume"]["toolBatchId"] = wish["toolBatchId"].clone();
             let approval = |(id, approved): (&String, &Value)| {
-                let signature = self.waits.get(id).cloned().unwrap_or_default();
+                let signature = self.waits.get(id).unwrap_or(id);
                 json!({ "signature": signature, "approved": approved })
             };
             let approvals = wish["approvals"].as_object().into_iter().flatten().map(approval);
@@ -154,6 +157,13 @@ impl Legs<'_> {
             for call in event["toolCalls"].as_array().unwrap() {
                 let signature = call["signature"].as_str().unwrap().to_owned();
                 self.waits.insert(call["id"].as_str().unwrap().to_owned(), signature);
+            }
+        }
+        for event in &sim.events {
+            let seq = event["seq"].as_u64().unwrap();
+            let new = self.taken.insert((key.clone(), seq));
+            if !new && event["type"] != "error" {
+                return Err(format!("two events have its seq: {event}"));
             }
         }
         self.events.extend(sim.events.iter().cloned());

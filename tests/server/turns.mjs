@@ -312,7 +312,8 @@ export const turns = {
     const forged = [flipped, 'f'.repeat(64), signature.slice(1) + '0']
     const approvals = forged.map((one) => ({ signature: one, approved: true }))
     const response = await client.resume(requestId, { approvals })
-    await response.text()
+    assert.equal(response.status, 400)
+    assert.equal(await errorCode(response), 'tool.no_approval')
     assert.deepEqual(ranNames(host, client), ['read_file'])
     // Nor does one of another tenant.
     const bob = new Client(host.url, { tenant: 'bob', base: '/approve', session: client.session })

@@ -100,11 +100,11 @@ impl Launch {
         let _ = self.settle.send(drive(machine, asked, self.inputs).await);
     }
 
-    /// Ends a turn that could not begin.
+    /// Ends a turn that could not be resumed. Its event is not stored, and has no `seq` of its own.
     pub(crate) fn fail(self, error: Error) {
         let failure = Failure::new(error.code, error.message);
         let kind = EventKind::error(failure.clone());
-        self.events.push(Event::new(PhaseName::Tool, &self.request_id, 1, kind));
+        self.events.push(Event::new(PhaseName::Tool, &self.request_id, 0, kind));
         let _ = self.settle.send(TurnResult::failed(self.request_id, failure));
     }
 }

@@ -76,7 +76,8 @@ impl ResumeOptions {
         self
     }
 
-    /// For calls that wait; those that are not named wait on.
+    /// For calls that wait; those that are not named wait on. An approval of a call that never waited
+    /// ends the resume with `tool.no_approval`, and changes nothing.
     #[must_use]
     pub fn approvals(mut self, approvals: impl IntoIterator<Item = Approval>) -> Self {
         self.approvals.extend(approvals);
@@ -116,7 +117,7 @@ impl ResumeOptions {
 ///
 /// Terminal `error` events: `turn.not_found` (unknown, expired, or another tenant's),
 /// `turn.conflict` (over, alive elsewhere, or resumed by another at the same time),
-/// `turn.cancelled`, `tool.no_result`, `store.*`.
+/// `turn.cancelled`, `tool.no_result`, `tool.no_approval`, `store.*`.
 ///
 /// # Errors
 /// Misuse: `options.invalid`, `tool.invalid_name`, `tool.invalid_schema`.
@@ -199,6 +200,10 @@ pub async fn cancel_turn(
             || Error::new("core.fault", "no answer"),
             |error| Error::new(error.code, error.message),
         );
+        if error.code == "turn.cancelled" {
+            // Another one did between our reading and our writing.
+            return Ok(TurnStatus::Cancelled);
+        }
         if error.code != "turn.conflict" || attempt >= ATTEMPTS {
             return Err(error);
         }

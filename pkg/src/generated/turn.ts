@@ -741,7 +741,10 @@ export interface ResumeTurnOptions {
   store: Store
   /** The tenant that the turn belongs to. @defaultValue "" */
   tenant?: string | undefined
-  /** Decisions on waiting calls. Calls without a decision keep waiting. */
+  /**
+   * Decisions on waiting calls. Calls without a decision keep waiting. One about a call that never
+   * waited ends the resume with `tool.no_approval`, and changes nothing.
+   */
   approvals?: Approval[] | undefined
   /**
    * Results of the turn that are to be replaced or dropped before the model reads them:

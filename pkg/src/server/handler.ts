@@ -3,10 +3,10 @@ import { isTurnlockError } from '../errors.js'
 import { followTurn } from '../follow.js'
 import { turnKey } from '../kept.js'
 import { quietly } from '../quietly.js'
-import { cancelTurn, pauseTurn, resumeTurn } from '../resume.js'
+import { endTurn, pauseTurn, resumeTurn } from '../resume.js'
 import type { Store } from '../stores/store.js'
 import { runTurn, type Turn } from '../turn.js'
-import type { Policy, TurnEvent } from '../types.js'
+import type { Policy, TurnEvent, TurnResult } from '../types.js'
 import {
   approvalsOf,
   checkContentType,
@@ -34,8 +34,11 @@ import { listPassEvents, serveRun } from './serve.js'
 import { asKept, streamed, turnEventText, TurnStream, whenGone } from './stream.js'
 import { twoStageFor, type TwoStage } from './two-stage.js'
 
-/** Responds to a request. Never rejects. */
-export type Handler = (request: Request, context?: RequestContext) => Promise<Response>
+/**
+ * Responds to a request. Never rejects. What runtimes pass beside the request (`Deno.serve`,
+ * `Bun.serve`, Next) is no context, and is ignored.
+ */
+export type Handler = (request: Request, context?: RequestContext | object) => Promise<Response>
 
 /**
  * Makes a handler of the chat routes, for any runtime with `Request` and `Response`.
@@ -255,7 +258,16 @@ class Exchange<S extends Session> {
     const reason = body.text('reason', 256)
     const store = await this.#store(session)
     const { tenant } = session
-    return json(await cancelTurn({ requestId, store, tenant, ...given('reason', reason) }))
+    const { ended, ...status } = await endTurn({
+      ...{ requestId, store, tenant },
+      ...given('reason', reason),
+    })
+    if (ended) {
+      void tellEvents(this.#settings, tenant, ended)
+      const over = ended.result.then((result) => this.#end(tenant, store, result))
+      this.#context.waitUntil?.(over)
+    }
+    return json(status)
   }
 
   async #pause(session: S): Promise<Response> {
@@ -354,11 +366,7 @@ class Exchange<S extends Session> {
       running.leave(session.tenant)
       if (this.#shared.turns.get(key) === turn) this.#shared.turns.delete(key)
       if (error && isOurs(error)) this.#report(failureOf(error))
-      try {
-        await tellEnd(this.#settings, session.tenant, store, result, messages)
-      } catch (thrown) {
-        this.#report(thrown)
-      }
+      await this.#end(session.tenant, store, result, messages)
     })
     const stops = this.#settings.clientGone === 'stop'
     if (!stops) this.#context.waitUntil?.(over)
@@ -374,6 +382,14 @@ class Exchange<S extends Session> {
     // but abort the request's signal at once.
     whenGone(this.#request, leave)
     return this.#stream(turn.requestId, asKept(stream, follow), leave)
+  }
+
+  async #end(tenant: string, store: Store, result: TurnResult, messages?: unknown[]) {
+    try {
+      await tellEnd(this.#settings, tenant, store, result, messages)
+    } catch (thrown) {
+      this.#report(thrown)
+    }
   }
 
   /** Reads a turn's events after a `seq`, until the signal is aborted. */

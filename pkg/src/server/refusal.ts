@@ -34,6 +34,7 @@ const STATUS: Record<string, [status: number, message: string]> = {
   'turn.conflict': [409, 'this turn is known already, is over, or is run by somebody else'],
   'turn.cancelled': [409, 'this turn was stopped'],
   'tool.no_result': [400, 'results: the turn has no result of such a call, or it is named twice'],
+  'tool.no_approval': [400, 'approvals: no call with such a signature waits'],
   'turn.events_gone': [410, 'these events are not kept any longer'],
 }
 

@@ -148,7 +148,9 @@ impl Durable {
     /// dropped, and a running request and running tools are cancelled.
     fn lose(&mut self, end: End) {
         let Some(mut journal) = self.journal.take() else { return };
-        let stops = self.turn.lose(end, journal.shown(), journal.unseen());
+        // Whoever resumed a turn that others had before ends beside their events.
+        let beside = self.epoch > 1 && matches!(end, End::Failed(_));
+        let stops = self.turn.lose(end, journal.shown(), journal.unseen(), beside);
         for effect in self.fresh.drain(..).filter(Effect::is_kept).chain(stops) {
             journal.take(effect);
         }

@@ -11,8 +11,8 @@ use super::super::event::ResultView;
 use super::super::machine::{Entry, Machine};
 use super::super::options::TurnOptions;
 use super::super::progress::{End, Point, Progress};
-use super::super::record::Calling;
-use super::super::restore::{RestoreOptions, Resume, Revision};
+use super::super::record::{Calling, Record};
+use super::super::restore::{Approval, RestoreOptions, Resume, Revision};
 use super::journal::Journal;
 use super::records;
 use super::snapshot::KeptState;
@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::error::Failure;
 use crate::json::Json;
 use crate::store::Kept;
-use crate::tool::{Call, Outcome};
+use crate::tool::{Call, Fate, Outcome};
 
 /// Added to `seq` if the earlier owner may have shown events without storing them. It is larger
 /// than their number, so no `seq` is used twice.
@@ -36,7 +36,11 @@ pub(super) fn restore(mut options: RestoreOptions) -> Result<Durable, Error> {
         let at = Err(End::Failed(failure));
         Entry { at, calling: None, approvals: Vec::new(), revised: Vec::new() }
     };
-    turn.entry = Some(turn.reinstate(options.resume, known).unwrap_or_else(refused));
+    let entry = turn.reinstate(options.resume, known).unwrap_or_else(|failure| {
+        turn.turn.record_mut().repeat_seq();
+        refused(failure)
+    });
+    turn.entry = Some(entry);
     Ok(turn)
 }
 
@@ -64,9 +68,6 @@ impl Durable {
         if tool_batch_id.is_some_and(|wanted| wanted != u64::from(batch)) {
             return Err(Failure::new("turn.conflict", "the turn has gone on behind that batch"));
         }
-        let revisions = revisions(&kept, batch, results, record.options())?;
-        record.restore(fresh);
-        let (mut running, mut recorded) = (None, BTreeSet::new());
         let mut batches: Vec<Calling> = Vec::new();
         for number in 1..=progress.judged {
             let text = kept.record(&records::batch_name(number)).ok_or_else(foreign)?;
@@ -76,23 +77,24 @@ impl Durable {
                 None => batches.push(calling),
             }
         }
-        let last = batches.len();
-        for (at, mut calling) in batches.into_iter().enumerate() {
-            let outcome = |id: u32, call: &str| {
-                let new = revisions.iter().find(|one| (one.batch, one.call.as_str()) == (id, call));
-                new.map(|one| one.outcome.clone()).or_else(|| kept_outcome(&kept, id, call))
-            };
-            let is_running = point == Point::Running && at + 1 == last;
-            let is_settled = calling.restore(record, outcome);
-            let settled = calling.batch().calls().iter().filter(|one| one.outcome().is_some());
-            recorded.extend(settled.map(Call::number));
-            if is_running {
-                running = Some(Box::new(calling));
-            } else if is_settled {
-                calling.close(record);
-                record.archive(calling);
-            }
+        check_approvals(&approvals, &batches)?;
+        let is_running = point == Point::Running;
+        let mut revisions = Vec::new();
+        if !results.is_empty() {
+            // As the turn was told, so that the calls have the ids that its messages show.
+            let mut told = record.clone();
+            told.restore(fresh.clone());
+            replay(&mut told, batches.clone(), is_running, &|id, call| {
+                kept_outcome(&kept, id, call)
+            });
+            let ids = (told.message_ids(), batch);
+            revisions = self::revisions(&kept, &ids, results, record.options())?;
         }
+        record.restore(fresh);
+        let (running, recorded) = replay(record, batches, is_running, &|id, call| {
+            let new = revisions.iter().find(|one| (one.batch, one.call.as_str()) == (id, call));
+            new.map(|one| one.outcome.clone()).or_else(|| kept_outcome(&kept, id, call))
+        });
         // The earlier owner has performed these effects.
         record.drain();
         for text in &events {
@@ -135,6 +137,44 @@ impl Durable {
     }
 }
 
+/// Replays the stored batches. Returns the last one, if it `is_running`, and the calls that have an
+/// outcome.
+fn replay(
+    record: &mut Record,
+    batches: Vec<Calling>,
+    is_running: bool,
+    outcome: &dyn Fn(u32, &str) -> Option<(Outcome, u64)>,
+) -> (Option<Box<Calling>>, BTreeSet<u32>) {
+    let (mut running, mut recorded) = (None, BTreeSet::new());
+    let last = batches.len();
+    for (at, mut calling) in batches.into_iter().enumerate() {
+        let is_settled = calling.restore(record, outcome);
+        let settled = calling.batch().calls().iter().filter(|one| one.outcome().is_some());
+        recorded.extend(settled.map(Call::number));
+        if is_running && at + 1 == last {
+            running = Some(Box::new(calling));
+        } else if is_settled {
+            calling.close(record);
+            record.archive(calling);
+        }
+    }
+    (running, recorded)
+}
+
+/// An approval of a call that never waited for one is a mistake. One that was given before is not:
+/// whoever resumes again says it again.
+fn check_approvals(approvals: &[Approval], batches: &[Calling]) -> Result<(), Failure> {
+    for Approval { signature, .. } in approvals {
+        let waited =
+            |call: &Call| call.fate() == Fate::Waiting && call.view().signature == *signature;
+        if !batches.iter().any(|one| one.batch().calls().iter().any(waited)) {
+            let message = format!("`approvals`: no call with the signature {signature} waits");
+            return Err(Failure::new("tool.no_approval", message));
+        }
+    }
+    Ok(())
+}
+
 /// A result that is to be revised.
 struct Revised {
     batch: u32,
@@ -143,24 +183,27 @@ struct Revised {
     outcome: (Outcome, u64),
 }
 
-/// Finds the results that are to be revised, in the last batch that has one of a call with this id.
-/// `batch`: the last one.
+/// Finds the results that are to be revised: by the ids that the turn's messages show, with the batch
+/// and the id of each call; else by the provider's, in the last batch that has a result of it.
 fn revisions(
     kept: &Kept,
-    batch: u32,
+    (shown, last): &(Vec<(String, u32, String)>, u32),
     wanted: Vec<Revision>,
     options: &TurnOptions,
 ) -> Result<Vec<Revised>, Failure> {
     let mut all: Vec<Revised> = Vec::new();
     for Revision { tool_call_id: call, result, drop } in wanted {
-        let stored = |at: u32| {
-            let text = kept.record(&records::outcome_name(at, &call))?;
-            Some((at, records::read_outcome(text)?.1))
+        let stored = |at: u32, id: &str| {
+            let text = kept.record(&records::outcome_name(at, id))?;
+            Some((at, id.to_owned(), records::read_outcome(text)?.1))
         };
-        let found = (1..=batch).rev().find_map(stored);
-        let new =
-            |(at, _): &(u32, u64)| !all.iter().any(|one| (one.batch, &one.call) == (*at, &call));
-        let Some((at, duration_ms)) = found.filter(new) else {
+        let named = shown.iter().find(|(id, ..)| *id == call);
+        let named = named.and_then(|(_, at, id)| stored(*at, id));
+        let found = named.or_else(|| (1..=*last).rev().find_map(|at| stored(at, &call)));
+        let new = |(at, id, _): &(u32, String, u64)| {
+            !all.iter().any(|one| (one.batch, &one.call) == (*at, id))
+        };
+        let Some((at, id, duration_ms)) = found.filter(new) else {
             let message = format!(
                 "`results`: the turn has no result of the call {}, or it is named twice",
                 Json::from(call).to_text()
@@ -174,7 +217,7 @@ fn revisions(
             let text = result.to_text();
             Outcome { revised: true, ..Outcome::returned(&text, 0, limit) }
         };
-        all.push(Revised { batch: at, call, outcome: (outcome, duration_ms) });
+        all.push(Revised { batch: at, call: id, outcome: (outcome, duration_ms) });
     }
     Ok(all)
 }

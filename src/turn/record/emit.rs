@@ -27,8 +27,14 @@ impl Record {
         std::mem::take(&mut self.effects)
     }
 
+    /// The next event is not stored, and repeats the last `seq`: the next one is another owner's.
+    pub(crate) fn repeat_seq(&mut self) {
+        // Before the first event there is none; this one then has 0.
+        self.progress.seq = self.progress.seq.wrapping_sub(1);
+    }
+
     pub(crate) fn emit(&mut self, kind: EventKind) {
-        self.progress.seq += 1;
+        self.progress.seq = self.progress.seq.wrapping_add(1);
         let phase = match kind {
             EventKind::Complete { .. } => PhaseName::Complete,
             _ => self.progress.phase.name(),

@@ -2,7 +2,7 @@
 
 use super::super::prompt::unique;
 use super::super::result::{MessageCall, TurnMessage};
-use super::Record;
+use super::{Calling, Record};
 use crate::tool::{Call, Fate, Outcome, Status};
 
 /// What the history has as the result of a call that returned nothing. Some providers refuse an
@@ -22,8 +22,7 @@ impl Record {
             join(&mut said, shown.get(from..to).unwrap_or_default());
             from = to;
             let (mut calls, mut results) = (Vec::new(), Vec::new());
-            let given = calling.settled().filter(|one| !matches!(one.0.fate(), Fate::Refused(_)));
-            for (call, outcome, _) in given {
+            for (call, outcome) in given(calling) {
                 let (call, result) = pair(call, outcome, &mut ids);
                 calls.push(call);
                 results.push(result);
@@ -42,6 +41,32 @@ impl Record {
     }
 }
 
+impl Record {
+    /// The calls of the messages so far: the id there, the batch, and the provider's id.
+    pub(in super::super) fn message_ids(&self) -> Vec<(String, u32, String)> {
+        let mut ids = self.conversation.given_ids();
+        let mut all = Vec::new();
+        for calling in &self.closed {
+            for (call, _) in given(calling) {
+                all.push((id_of(call, &mut ids), calling.place().id, call.view().id.clone()));
+            }
+        }
+        all
+    }
+}
+
+/// The calls of a batch that are in messages, and their outcomes.
+fn given(calling: &Calling) -> impl Iterator<Item = (&Call, &Outcome)> {
+    let refused = |call: &Call| matches!(call.fate(), Fate::Refused(_));
+    calling.settled().filter(move |one| !refused(one.0)).map(|(call, outcome, _)| (call, outcome))
+}
+
+/// The id of a call that no other one of the history has.
+fn id_of(call: &Call, ids: &mut Vec<String>) -> String {
+    let given = call.view().id.as_str();
+    unique(if given.is_empty() { "call" } else { given }.to_owned(), ids)
+}
+
 /// Adds a text to one that it follows in the same message.
 fn join(said: &mut String, text: &str) {
     if !said.is_empty() && !text.is_empty() {
@@ -55,11 +80,10 @@ fn spoken(role: &'static str, content: String) -> TurnMessage {
     TurnMessage { role, content, tool_calls, tool_call_id: None, name: None, is_error: false }
 }
 
-/// A call and its result, with an id that no other call of the history has.
+/// A call and its result.
 fn pair(call: &Call, outcome: &Outcome, ids: &mut Vec<String>) -> (MessageCall, TurnMessage) {
     let view = call.view();
-    let given = if view.id.is_empty() { "call" } else { &view.id };
-    let id = unique(given.to_owned(), ids);
+    let id = id_of(call, ids);
     let failed = outcome.status != Status::Ok;
     let content = match &outcome.error {
         Some(error) if outcome.result.is_none() => error.message.clone(),

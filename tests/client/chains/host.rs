@@ -57,7 +57,7 @@ impl Host {
         let [answer, plan, search, synthesize, refine] = std::array::from_fn(|_| self.clone());
         let mut callbacks = Callbacks::new(
             move |context: AnswerContext| ready(answer.answer(&context)),
-            move |context: PlanContext| plan.clone().plan(context.attempt),
+            move |context: PlanContext| plan.clone().plan(context),
             move |context: StepContext| search.clone().searched("search", context),
             move |context: SynthesisContext| synthesize.clone().synthesize(context),
         );
@@ -150,9 +150,15 @@ impl Host {
         Ok(self.write("answer", &[], &[]))
     }
 
-    async fn plan(self, attempt: u32) -> Result<Value, StepError> {
+    /// What the call of a step reports with `spend`.
+    fn spends(&self, id: &str) -> Option<f64> {
+        self.scenario["spends"][id].as_f64()
+    }
+
+    async fn plan(self, context: PlanContext) -> Result<Value, StepError> {
         let n = self.next("plan");
-        assert_eq!(usize::try_from(attempt).unwrap(), n + 1);
+        assert_eq!(usize::try_from(context.attempt).unwrap(), n + 1);
+        self.spends("plan").into_iter().for_each(|cost| context.spend(cost));
         let plan = self.scenario["plans"].get(n).unwrap_or_else(|| &self.scenario["plan"]);
         if let Some(why) = plan["fails"].as_str() {
             return Err(why.into());
@@ -164,10 +170,14 @@ impl Host {
     }
 
     async fn searched(self, kind: &'static str, context: StepContext) -> Result<Value, StepError> {
+        let id = context.id.to_string();
+        self.spends(&id).into_iter().for_each(|cost| context.spend(cost));
         self.step(kind, &context.id, &context.query).await
     }
 
     async fn synthesize(self, context: SynthesisContext) -> Result<Text, StepError> {
+        let id = context.id.to_string();
+        self.spends(&id).into_iter().for_each(|cost| context.spend(cost));
         if context.is_final {
             let results: Vec<_> = context.results.iter().map(|one| one.id.clone()).collect();
             let missing: Vec<_> = context.missing.iter().map(|one| one.id.clone()).collect();

@@ -61,7 +61,8 @@ pub(super) fn tables() -> Vec<Table> {
                 /// The store that has the turn.
                 store: "Store" | required;
                 tenant from "StoredAs" = "\"\"";
-                /// Decisions on waiting calls. Calls without a decision keep waiting.
+                /// Decisions on waiting calls. Calls without a decision keep waiting. One about a call
+                /// that never waited ends the resume with `tool.no_approval`, and changes nothing.
                 approvals: "Approval[]";
                 /// Results of the turn that are to be replaced or dropped before the model reads
                 /// them: `tool_results` shows them again with `revised`. A call of which the turn
