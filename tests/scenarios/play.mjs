@@ -133,6 +133,9 @@ class Reduction {
     switch (event.type) {
       case 'phase_start':
         return event.resumed ? 'resumed' : ''
+      case 'phase_end':
+        // The budget of calls ends most phases.
+        return !event.ended || event.ended === 'max_tools' ? '' : `ended: ${event.ended}`
       case 'paused':
         return event.approvals
           ? `approvals: ${event.approvals.map((call) => this.#call(call)).join('; ')}`

@@ -267,6 +267,11 @@ export type TurnEventKind =
   /** A phase ends; another one or the end of the turn follows. */
   | {
       type: 'phase_end'
+      /**
+       * The limit that ended the tools, in the tool phase and in unified mode. None where the model
+       * was through, no call could run, the turn pauses, or another owner goes on.
+       */
+      ended?: ToolLimit
     }
   /** Text for the user. */
   | {
@@ -388,6 +393,17 @@ export type TurnEventKind =
       /** More about the failure, if there is more. */
       details?: FailureDetails
     }
+
+/**
+ * Which limit ended the tools of a phase.
+ *
+ * - `max_tools`: `maxTools`: of calls that run, and of inferences that ask for them.
+ * - `max_tokens`: `maxTokens`.
+ * - `max_cost`: `maxCost`.
+ * - `stagnation`: The same result again, with `stagnation: "stop"`.
+ * - `max_steps`: `maxSteps` of the unified mode.
+ */
+export type ToolLimit = 'max_tools' | 'max_tokens' | 'max_cost' | 'stagnation' | 'max_steps'
 
 /** The form of a call in events. */
 export interface ToolCall {

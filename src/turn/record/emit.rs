@@ -69,7 +69,8 @@ impl Record {
     /// `status`: how the turn goes on or ends behind the phase.
     pub(crate) fn phase_ended(&mut self, status: TurnStatus) {
         self.trace_phase_end(status);
-        self.emit(EventKind::PhaseEnd {});
+        let ended = self.ended.take();
+        self.emit(EventKind::PhaseEnd { ended });
     }
 
     fn trace_phase_end(&mut self, status: TurnStatus) {
