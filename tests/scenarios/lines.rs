@@ -83,6 +83,9 @@ impl Reduction<'_> {
         if result["revised"] == true {
             line += " revised";
         }
+        if result["reconciled"] == true {
+            line += " reconciled";
+        }
         if truncated {
             line += " truncated";
         }

@@ -118,6 +118,7 @@ class Reduction {
     if (result.error) line += ` !${result.error.code}`
     if (result.replayed) line += ' replayed'
     if (result.revised) line += ' revised'
+    if (result.reconciled) line += ' reconciled'
     if (result.truncated) line += ' truncated'
     return line
   }

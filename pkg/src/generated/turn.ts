@@ -435,6 +435,8 @@ export interface ToolResult {
   truncated: boolean
   /** Whether whoever resumed the turn replaced or dropped the result. */
   revised?: true
+  /** Whether the tool did not return it here: `reconcile` said what became of the call. */
+  reconciled?: true
   /** Milliseconds from the start of the call until it settled. */
   durationMs: number
   /** The signature of the call. */
@@ -617,6 +619,8 @@ export type TraceEventKind =
       truncated: boolean
       /** Whether whoever resumed the turn replaced or dropped the result. */
       revised?: true
+      /** Whether `reconcile` said what became of the call. */
+      reconciled?: true
     }
   /** A call with the signature of an earlier one. */
   | {

@@ -121,6 +121,7 @@ impl Record {
             replayed: call.is_replayed(),
             truncated: outcome.truncated,
             revised: outcome.revised,
+            reconciled: outcome.reconciled,
         });
         if call.is_replayed() {
             self.trace(TraceEventKind::DuplicateToolCall { call: traced(call) });
@@ -142,6 +143,7 @@ impl Record {
             replayed: view.replayed,
             truncated: view.outcome.truncated,
             revised: true,
+            reconciled: view.outcome.reconciled,
         });
         self.emit(EventKind::ToolResults { results: vec![view] });
         self.progress.batch = last;
