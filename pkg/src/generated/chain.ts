@@ -328,6 +328,16 @@ export type ChainEventKind =
       /** Steps that are gone. */
       removed: StepId[]
     }
+  /** A rating of a result is missing, and does not count. */
+  | {
+      type: 'warning'
+      /** The callback. */
+      call: ChainCall
+      /** Stable code, such as `chain.timeout`, or the host's own. */
+      code: string
+      /** The error message. */
+      message: string
+    }
   /** No further step starts; the answer follows. */
   | {
       type: 'chain_stopped'
@@ -512,6 +522,38 @@ export interface ChainFailure {
 }
 
 /**
+ * The kind of a call to the host, named as the host's callback.
+ *
+ * - `answer`: Answer with one model call: the simple path. Streams.
+ * - `assess`: Rate how complete the results are: a number from 0 to 1.
+ * - `classify`: Classify the query: `simple` or `complex`.
+ * - `condition`: Decide whether a conditional step runs: true or false.
+ * - `enhance`: Write the query of a search.
+ * - `plan`: Make a plan.
+ * - `quality`: Rate the result of a search: a number.
+ * - `recall`: Look up a key in the cache: `{ value, ageMs }` or null.
+ * - `refine`: Condense results.
+ * - `replan`: Return new steps that replace the remaining ones, or null.
+ * - `search`: Search for information.
+ * - `summarizeResult`: Make a short text of a result, for the queries of later steps.
+ * - `synthesize`: Write a text from results. Streams.
+ */
+export type ChainCall =
+  | 'answer'
+  | 'assess'
+  | 'classify'
+  | 'condition'
+  | 'enhance'
+  | 'plan'
+  | 'quality'
+  | 'recall'
+  | 'refine'
+  | 'replan'
+  | 'search'
+  | 'summarizeResult'
+  | 'synthesize'
+
+/**
  * Why the steps of a chain ended.
  *
  * - `complete`: The results are complete enough.
@@ -669,38 +711,6 @@ export interface PlanLimits {
    */
   conditions?: boolean | undefined
 }
-
-/**
- * The kind of a call to the host, named as the host's callback.
- *
- * - `answer`: Answer with one model call: the simple path. Streams.
- * - `assess`: Rate how complete the results are: a number from 0 to 1.
- * - `classify`: Classify the query: `simple` or `complex`.
- * - `condition`: Decide whether a conditional step runs: true or false.
- * - `enhance`: Write the query of a search.
- * - `plan`: Make a plan.
- * - `quality`: Rate the result of a search: a number.
- * - `recall`: Look up a key in the cache: `{ value, ageMs }` or null.
- * - `refine`: Condense results.
- * - `replan`: Return new steps that replace the remaining ones, or null.
- * - `search`: Search for information.
- * - `summarizeResult`: Make a short text of a result, for the queries of later steps.
- * - `synthesize`: Write a text from results. Streams.
- */
-export type ChainCall =
-  | 'answer'
-  | 'assess'
-  | 'classify'
-  | 'condition'
-  | 'enhance'
-  | 'plan'
-  | 'quality'
-  | 'recall'
-  | 'refine'
-  | 'replan'
-  | 'search'
-  | 'summarizeResult'
-  | 'synthesize'
 
 /** What `answer` is told. */
 export interface AnswerCall {

@@ -36,6 +36,10 @@ pub(super) fn event<'a>(
         "tool_call_start" => start(fields.clone(), index),
         "tool_call_args" | "tool_call_delta" => delta(fields),
         "tool_call_chunk" => chunk(fields, index),
+        // The name of a block of Anthropic too, which has no such id.
+        "tool_result" | "tool-result" if !fields.has("role") && fields.has("toolCallId") => {
+            result(fields.clone(), false, index)
+        }
         "tool_call_result" | "tool_call_error" => {
             result(fields.clone(), lower == "tool_call_error", index)
         }
