@@ -6,7 +6,6 @@ use turnlock::Dialect;
 use turnlock::json::Json;
 use turnlock::message::{HistoryOptions, normalize};
 use turnlock::provider::{Choice, Request, RequestParts};
-use turnlock::stream::Decoder;
 use turnlock::tool::ToolSpec;
 
 const CHAT: &[(&str, &str)] =
@@ -146,12 +145,94 @@ fn one_response_in_place_of_a_stream() {
 }
 
 #[test]
-fn requests_are_written_where_responses_are_decoded() {
+fn every_api_has_requests() {
     for dialect in Dialect::ALL {
         let written = dialect.request(RequestParts::new("m", Vec::new(), None));
-        let written = written.map(|_| ()).map_err(|error| error.code());
-        let decoded = Decoder::new(dialect).map(|_| ()).map_err(|error| error.code());
-        assert_eq!(written, decoded, "{}", dialect.name());
+        let code = written.err().map(|error| error.code());
+        let none = dialect == Dialect::LangChain;
+        assert_eq!(code, none.then_some("dialect.no_stream"), "{}", dialect.name());
     }
-    assert!(Dialect::Gemini.request(RequestParts::new("m", Vec::new(), None)).is_err());
+}
+
+const GO: &str = r#"[{"role":"user","content":"go"}]"#;
+
+/// A request with a system text, one tool that may not be called, and members of the host.
+#[track_caller]
+fn with_all(dialect: Dialect, path: &str, accept: &str, body: &str) {
+    let tool = list_files();
+    let said = [r#"{"role":"system","content":"s"}"#, r#"{"role":"user","content":"go"}"#];
+    let said = said.map(|text| Json::parse_str(text).unwrap());
+    let made = normalize(said, &HistoryOptions::new(dialect)).unwrap();
+    let mut parts = RequestParts::new("vendor/m:1", made.messages, made.system);
+    parts.tools.push((&tool).into());
+    parts.choice = Choice::None;
+    parts.extra = members(r#"{"own":1}"#);
+    let headers = [("content-type", "application/json"), ("accept", accept)];
+    check(&dialect.request(parts).unwrap(), path, &headers, body);
+}
+
+#[test]
+fn responses() {
+    let request = Dialect::OpenAiResponses.request(parts(Dialect::OpenAiResponses)).unwrap();
+    let head = r#""store":false,"include":["reasoning.encrypted_content"],"stream":true"#;
+    check(&request, "/responses", CHAT, &format!(r#"{{"model":"m",{head},"input":{GO}}}"#));
+    let body = format!(
+        r#"{{"model":"vendor/m:1",{head},"own":1,"input":[{{"role":"system","content":"s"}},{{"role":"user","content":"go"}}],"tools":[{{"type":"function","name":"list_files","description":"Lists.","parameters":{{"type":"object"}},"strict":false}}],"tool_choice":"none"}}"#
+    );
+    with_all(Dialect::OpenAiResponses, "/responses", "text/event-stream", &body);
+}
+
+#[test]
+fn gemini() {
+    let request = Dialect::Gemini.request(parts(Dialect::Gemini)).unwrap();
+    let body = r#"{"contents":[{"role":"user","parts":[{"text":"go"}]}]}"#;
+    check(&request, "/models/m:streamGenerateContent?alt=sse", CHAT, body);
+    let body = r#"{"own":1,"systemInstruction":{"parts":[{"text":"s"}]},"contents":[{"role":"user","parts":[{"text":"go"}]}],"tools":[{"functionDeclarations":[{"name":"list_files","description":"Lists.","parametersJsonSchema":{"type":"object"}}]}],"toolConfig":{"functionCallingConfig":{"mode":"NONE"}}}"#;
+    let path = "/vendor/m%3A1:streamGenerateContent?alt=sse";
+    with_all(Dialect::Gemini, path, "text/event-stream", body);
+    let mut whole = parts(Dialect::Gemini);
+    whole.stream = false;
+    let request = Dialect::Gemini.request(whole).unwrap();
+    assert_eq!(request.path, "/models/m:generateContent");
+    assert_eq!(request.headers[1], ("accept", "application/json"));
+}
+
+#[test]
+fn bedrock() {
+    let stream = "application/vnd.amazon.eventstream";
+    let body = r#"{"own":1,"system":[{"text":"s"},{"text":"Tools are disabled now. Answer without calling one."}],"messages":[{"role":"user","content":[{"text":"go"}]}],"toolConfig":{"tools":[{"toolSpec":{"name":"list_files","description":"Lists.","inputSchema":{"json":{"type":"object"}}}}]}}"#;
+    with_all(Dialect::Bedrock, "/model/vendor%2Fm%3A1/converse-stream", stream, body);
+    // A history with calls is refused without declarations.
+    let called = [
+        r#"{"role":"user","content":[{"text":"go"}]}"#,
+        r#"{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"f","input":{}}}]}"#,
+        r#"{"role":"user","content":[{"toolResult":{"toolUseId":"a","content":[{"text":"r"}]}}]}"#,
+    ];
+    let called = called.map(|text| Json::parse_str(text).unwrap()).to_vec();
+    let mut whole = RequestParts::new("m", called, None);
+    whole.stream = false;
+    let request = Dialect::Bedrock.request(whole).unwrap();
+    assert_eq!(request.path, "/model/m/converse");
+    let stub = r#"{"tools":[{"toolSpec":{"name":"f","description":"Not available.","inputSchema":{"json":{"type":"object"}}}}]}"#;
+    assert_eq!(request.body.get("toolConfig").unwrap().to_text(), stub);
+}
+
+#[test]
+fn cohere_and_ollama() {
+    let tools = r#"[{"type":"function","function":{"name":"list_files","description":"Lists.","parameters":{"type":"object"}}}]"#;
+    let said = r#"[{"role":"system","content":"s"},{"role":"user","content":"go"}]"#;
+    let body = format!(
+        r#"{{"model":"vendor/m:1","stream":true,"own":1,"messages":{said},"tools":{tools},"tool_choice":"NONE"}}"#
+    );
+    with_all(Dialect::Cohere, "/chat", "text/event-stream", &body);
+    // Ollama has no choice, so that tools which may not be called are left out.
+    let body = format!(r#"{{"model":"vendor/m:1","stream":true,"own":1,"messages":{said}}}"#);
+    with_all(Dialect::Ollama, "/api/chat", "application/x-ndjson", &body);
+    let tool = list_files();
+    let mut asked = parts(Dialect::Ollama);
+    asked.tools.push((&tool).into());
+    asked.stream = false;
+    let request = Dialect::Ollama.request(asked).unwrap();
+    let body = format!(r#"{{"model":"m","stream":false,"messages":{GO},"tools":{tools}}}"#);
+    assert_eq!(request.body.to_text(), body);
 }

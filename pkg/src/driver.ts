@@ -10,7 +10,7 @@ import { isTurnlockError, TurnlockError } from './errors.js'
 import { Loop } from './loop.js'
 import { ConnectionError, type Model, type ModelRequest, type Sending } from './models/model.js'
 import { member, quietly } from './quietly.js'
-import { describe, isPlain, isSame, reconciled, serialize, threw } from './serialize.js'
+import { describe, isPlain, isSame, outcomeOf, reconciled, serialize, threw } from './serialize.js'
 import type { SettledInput } from './serialize.js'
 import type { Commit, Store } from './stores/store.js'
 import { stringify } from './text.js'
@@ -298,6 +298,7 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
     }
     const tool = this.#host.tools[name]
     let settled: SettledInput
+    const { signal, report } = context
     try {
       let args = this.#checkedArgs.get(id)
       let unfit: string | undefined
@@ -316,7 +317,7 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
       }
       settled =
         unfit === undefined
-          ? serialize(await tool?.execute(args, context), maxResultBytes)
+          ? serialize(await outcomeOf(tool?.execute(args, context), report, signal), maxResultBytes)
           : {
               ...{ status: 'error', code: 'tool.invalid_arguments' },
               message: `the tool that the turn was resumed with does not take them: ${unfit}`,
@@ -425,7 +426,7 @@ async function beginning(response: Response): Promise<string> {
 function hintOf({ ok, status, url, headers }: Response, path: string): string | undefined {
   if (status === 404) return `POST ${url ? new URL(url).pathname : path}`
   const type = headers.get('content-type')?.slice(0, 60)
-  if (!ok || !type || /event-stream|ndjson|octet-stream/i.test(type)) return undefined
+  if (!ok || !type || /event-?stream|ndjson|octet-stream/i.test(type)) return undefined
   return `a stream was expected, the content type is ${type}`
 }
 

@@ -13,7 +13,7 @@ const SLACK = 16
 export function serialize(value: unknown, limit: number): SettledInput {
   let text: string | undefined
   try {
-    text = JSON.stringify(value === undefined ? null : value)
+    text = JSON.stringify(value === undefined ? null : value, refuseEmptied)
   } catch (error) {
     return unserializable(describe(error))
   }
@@ -21,6 +21,39 @@ export function serialize(value: unknown, limit: number): SettledInput {
   if (text === undefined) return unserializable(`a ${typeof value} has no JSON`)
   if (text.length <= limit) return { status: 'ok', text, bytes: utf8Length(text) }
   return { status: 'ok', text: text.slice(0, limit + SLACK), bytes: utf8Length(text) }
+}
+
+/** Throws for what would become `{}` although it holds something: a `Map`, a `Response`, a stream. */
+function refuseEmptied(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const kind = Object.prototype.toString.call(value).slice(8, -1)
+  const written = kind === 'Object' || BOXED.includes(kind) || Object.keys(value).length > 0
+  if (!written) throw new TypeError(`a ${kind} has no JSON`)
+  return value
+}
+
+const BOXED = ['String', 'Number', 'Boolean']
+
+/**
+ * What a tool returned; of an async generator, what it returned at last, and each value that it
+ * yields goes to `report`.
+ */
+export async function outcomeOf(
+  returned: unknown,
+  report: (data: unknown) => void,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const value = await returned
+  if (typeof value !== 'object' || value === null) return value
+  const { next, [Symbol.asyncIterator]: iterates } = value as Partial<AsyncGenerator>
+  if (typeof next !== 'function' || typeof iterates !== 'function') return value
+  const generator = value as AsyncGenerator
+  for (;;) {
+    const step = await generator.next()
+    if (step.done) return step.value
+    if (signal.aborted) return (await generator.return(undefined)).value
+    report(step.value)
+  }
 }
 
 /** The outcome of a tool that threw. */

@@ -235,7 +235,8 @@ function isPlain(value: unknown, depth: number): boolean {
   }
 }
 
-const decoder = /* @__PURE__ */ new TextDecoder()
+// Not at import: jsdom has none.
+let decoder: TextDecoder | undefined
 
 /**
  * Reads an answer of the core.
@@ -243,6 +244,7 @@ const decoder = /* @__PURE__ */ new TextDecoder()
  * @returns the value, or the text of an error
  */
 export function readTape(bytes: Uint8Array, kept: Kept): { value: unknown } | { error: string } {
+  decoder ??= new TextDecoder()
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const count = view.getUint32(0, true)
   if (count === 0xffffffff) return { error: decoder.decode(bytes.subarray(4)) }

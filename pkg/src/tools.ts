@@ -4,8 +4,10 @@ import type { Dedupe } from './generated/common.js'
 import { TOOL_OPTIONS } from './generated/rows.js'
 import type { ToolOptions } from './generated/tools.js'
 import { checkOptions } from './options.js'
+import { describe } from './serialize.js'
 import type { Usage } from './types.js'
 import { validatorOf } from './validate.js'
+import type { FromJsonSchema } from './json-schema-types.js'
 
 export type { ToolOptions }
 
@@ -83,9 +85,7 @@ export type Args<S> = S extends { readonly '~standard': { readonly types?: infer
   ? NonNullable<T> extends { readonly output: infer Output }
     ? Output
     : unknown
-  : // A JSON Schema provides no types to the type checker.
-    // eslint-disable-next-line @typescript-eslint/no-explicit-any
-    any
+  : FromJsonSchema<S>
 
 /** The result of the check of arguments. */
 export type Checked =
@@ -185,8 +185,41 @@ function jsonSchema(schema: unknown): (args: unknown) => Checked {
   }
 }
 
+/**
+ * The JSON Schema that a model reads: the host's own, or what the schema itself says.
+ * <https://standardschema.dev/json-schema>; older versions have methods of their own.
+ */
 function wireSchema(schema: unknown, given: JsonSchema | undefined): JsonSchema {
   if (given) return given
   if (!isStandard(schema)) return schema as JsonSchema
-  return schema['~standard'].jsonSchema?.input({ target: 'draft-2020-12' }) ?? { type: 'object' }
+  const { vendor, jsonSchema } = schema['~standard']
+  const { toJSONSchema, toJsonSchema } = schema as Converting
+  let why = `a schema of ${vendor} that makes none itself`
+  try {
+    const made =
+      jsonSchema?.input({ target: 'draft-2020-12' }) ??
+      toJSONSchema?.call(schema, { io: 'input' }) ??
+      toJsonSchema?.call(schema)
+    if (made) return made
+  } catch (error) {
+    why = describe(error)
+  }
+  const cure = CONVERTERS[vendor]
+  // A schema made by hand: any object, as its author knows.
+  if (!cure) return { type: 'object' }
+  const message = `the model needs a JSON Schema; pass \`jsonSchema\`, such as ${cure} (${why})`
+  throw new TurnlockError('tool.invalid_schema', message)
+}
+
+/** What schemas of zod (from 4.2) and arktype offer. */
+interface Converting {
+  toJSONSchema?: (options: object) => JsonSchema
+  toJsonSchema?: () => JsonSchema
+}
+
+/** How a vendor's schema becomes a JSON Schema. */
+const CONVERTERS: Record<string, string> = {
+  valibot: '`toJsonSchema(schema)` of @valibot/to-json-schema',
+  zod: '`z.toJSONSchema(schema)`, or of zod 3 `zodToJsonSchema(schema)` of zod-to-json-schema',
+  arktype: '`schema.toJsonSchema()`',
 }

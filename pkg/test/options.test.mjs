@@ -7,6 +7,7 @@ import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { runInNewContext } from 'node:vm'
 import * as turnlock from 'turnlock'
+import { remoteTurns } from 'turnlock/remote'
 import { createHandler, memoryPassEvents, toNodeListener } from 'turnlock/server'
 import { indexedDbStore } from 'turnlock/stores/indexeddb'
 import { redisStore } from 'turnlock/stores/redis'
@@ -26,6 +27,7 @@ const requestId = 'r'
 const text = () => 'text'
 const calls = { answer: text, plan: text, search: text, synthesize: text }
 const http = { baseURL: 'http://x/v1', model: 'm' }
+const remote = remoteTurns({ url: '/api', maxRetries: 0, fetch: async () => new Response() })
 const handled = { model, store, authorize: () => null }
 
 /** Function → options that it takes, how it is called, and names of objects in them. */
@@ -38,6 +40,11 @@ const FUNCTIONS = {
   followTurn: [{ requestId, store }, turnlock.followTurn],
   openaiChat: [http, turnlock.openaiChat],
   anthropic: [{ model: 'm' }, turnlock.anthropic],
+  openaiResponses: [{ model: 'm' }, turnlock.openaiResponses],
+  gemini: [{ model: 'm' }, turnlock.gemini],
+  bedrock: [{ model: 'm', region: 'eu-west-1' }, turnlock.bedrock],
+  cohere: [{ model: 'm' }, turnlock.cohere],
+  ollama: [{ model: 'm' }, turnlock.ollama],
   defineTool: [tool, turnlock.defineTool],
   normalize: [{ dialect: 'gemini' }, (options) => turnlock.normalize(messages, options)],
   diagnose: [{ dialect: 'gemini' }, (options) => turnlock.diagnose(messages, options)],
@@ -71,6 +78,10 @@ const FUNCTIONS = {
     ['policy', 'keep', 'cors', 'limits', 'twoStage', 'twoStage.headers'],
   ],
   memoryPassEvents: [{}, memoryPassEvents],
+  remoteTurns: [{ url: '/api' }, remoteTurns],
+  'remoteTurns().run': [{ messages }, remote.run, ['policy']],
+  'remoteTurns().resume': [{ requestId }, remote.resume],
+  'remoteTurns().follow': [{ requestId }, remote.follow],
   toNodeListener: [{}, (options) => toNodeListener(text, options)],
   storeConformance: [{}, (options) => storeConformance(memoryStore, options)],
 }
@@ -120,11 +131,13 @@ test('`undefined` is a value of every option that may be missing', async () => {
   // The tables, each by its functions.
   const tables = {
     ...{ normalize: 'HISTORY', diagnose: 'HISTORY', openHistory: 'HISTORY' },
-    ...{ openaiChat: 'OPEN_AI_CHAT', defineTool: 'TOOL', summarizeReplicates: 'BUNDLE' },
+    ...{ openaiChat: 'OPEN_AI_CHAT', openaiResponses: 'OPEN_AI_RESPONSES' },
+    ...{ defineTool: 'TOOL', summarizeReplicates: 'BUNDLE' },
     ...{ replicateByModel: 'MODEL_REPLICATE', replicateByTurn: 'TURN_REPLICATE' },
     ...{ combineOutputs: 'COMBINE', runWithToolRequests: 'TOOL_REQUEST' },
     ...{ classifyQuery: 'CLASSIFIER', createHandler: 'HANDLER', storeConformance: 'CONFORMANCE' },
-    ...{ toNodeListener: 'NODE_LISTENER' },
+    ...{ toNodeListener: 'NODE_LISTENER', 'remoteTurns().run': 'REMOTE_RUN' },
+    ...{ 'remoteTurns().resume': 'REMOTE_RESUME', 'remoteTurns().follow': 'REMOTE_FOLLOW' },
   }
   for (const [name, [options, call]] of Object.entries(FUNCTIONS)) {
     const snake = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
@@ -159,7 +172,14 @@ test('a name that is close is suggested', () => {
 })
 
 test('options that are no object are refused', async () => {
-  for (const call of [runTurn, turnlock.runBundle, openaiChat, defineTool, createHandler]) {
+  for (const call of [
+    runTurn,
+    turnlock.runBundle,
+    openaiChat,
+    turnlock.gemini,
+    defineTool,
+    createHandler,
+  ]) {
     for (const options of [undefined, null, 'x', 7]) {
       assert.throws(() => call(options), { code: 'options.invalid', message: /^`options`: / })
     }

@@ -1,7 +1,7 @@
 // The parts of a built package's core, for tests that look behind its surface.
 const NAMES = [
   ...['signature', 'stream', 'history', 'turn', 'durable', 'planning'],
-  ...['evidence', 'plans', 'chain'],
+  ...['evidence', 'statistics', 'plans', 'chain'],
 ]
 
 /** The parts of the package in this folder, by name, and how many objects live in all of them. */

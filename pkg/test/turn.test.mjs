@@ -351,7 +351,7 @@ test('failures of an endpoint name the cure', async () => {
   assert.equal(missing.message, 'the model answered 404 (POST /chat/completions)')
   const page = { headers: { 'content-type': 'text/html; charset=utf-8' } }
   const html = await failure({ fetch: async () => new Response('<p>Log in</p>', page) })
-  assert.equal(html.code, 'model.truncated')
+  assert.equal(html.code, 'model.stream')
   assert.match(html.message, /a stream was expected, the content type is text\/html/)
 })
 

@@ -247,6 +247,10 @@ impl Inference {
         let mut deltas = Vec::new();
         if let Some(decoder) = self.decoder.as_mut().filter(|_| !self.from_host) {
             decoder.end(&mut deltas);
+            // Half an event at the end is a connection that was cut, and may be repeated.
+            if decoder.is_cut() {
+                deltas.pop();
+            }
         }
         let mut heard = self.deltas(now, deltas);
         if heard.end.is_some() {

@@ -34,6 +34,9 @@ pub(crate) struct Reader<'a> {
     /// Lone surrogates become U+FFFD instead of errors, because providers split surrogate
     /// pairs across deltas, and text for people should be shown rather than refused.
     lossy: bool,
+    /// Numbers keep their text and duplicate keys stay, so that a provider's arguments are passed on
+    /// as they were given.
+    verbatim: bool,
     replaced: usize,
 }
 
@@ -45,12 +48,18 @@ impl<'a> Reader<'a> {
     pub(crate) fn strict(text: &'a [u8]) -> Result<Self, JsonError> {
         let text = std::str::from_utf8(text)
             .map_err(|error| JsonError::Syntax { offset: error.valid_up_to() })?;
-        Ok(Self { text, at: 0, depth: 0, lossy: false, replaced: 0 })
+        Ok(Self { text, at: 0, depth: 0, lossy: false, verbatim: false, replaced: 0 })
     }
 
     /// Makes a reader for a provider's or a host's `text`: lone surrogates become U+FFFD.
     pub(crate) fn lossy(text: &'a str) -> Self {
-        Self { text, at: 0, depth: 0, lossy: true, replaced: 0 }
+        Self { text, at: 0, depth: 0, lossy: true, verbatim: false, replaced: 0 }
+    }
+
+    /// As [`Reader::lossy`], for a provider's event: numbers keep their text, and of duplicate keys
+    /// all are kept.
+    pub(crate) fn verbatim(text: &'a str) -> Self {
+        Self { verbatim: true, ..Self::lossy(text) }
     }
 
     /// Returns the number of bytes read so far.
@@ -147,7 +156,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a number and returns its canonical text.
+    /// Reads a number and returns its canonical text; a verbatim reader returns the text as it is.
     ///
     /// # Errors
     /// `json.syntax` if the next value is not a number; `json.number_range` if it is not a plain
@@ -156,6 +165,9 @@ impl<'a> Reader<'a> {
         self.space();
         let start = self.at;
         self.number_literal()?;
+        if self.verbatim {
+            return Ok(Cow::Borrowed(self.since(start)));
+        }
         number::canonical(self.since(start)).ok_or(JsonError::NumberRange { offset: start })
     }
 
@@ -227,6 +239,11 @@ impl<'a> Reader<'a> {
     /// Whether this reader accepts lone surrogates and duplicate keys, as hosts do.
     pub(crate) fn is_lossy(&self) -> bool {
         self.lossy
+    }
+
+    /// Whether duplicate keys stay as they are.
+    pub(crate) fn is_verbatim(&self) -> bool {
+        self.verbatim
     }
 
     /// Returns the number of lone surrogates that a lossy reader has replaced.

@@ -89,7 +89,7 @@ impl<'a> Json<'a> {
                     members.push((key, Self::read(reader)?));
                     Ok(())
                 })?;
-                if has_duplicate(&members) {
+                if !reader.is_verbatim() && has_duplicate(&members) {
                     if !reader.is_lossy() {
                         return Err(JsonError::DuplicateKey { offset: reader.offset() });
                     }

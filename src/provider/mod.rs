@@ -36,7 +36,7 @@ mod wire;
 
 pub(crate) use content::{Attachment, Members, Message, Out, Reasoning, ResultOut, Role, joined};
 pub(crate) use prompt::{
-    AnsweredCall, Context, Exchange, Prompt, Structured, elements, request, structured,
+    AnsweredCall, Context, Exchange, Prompt, Structured, beside, elements, request, structured,
 };
 pub use request::{Choice, Request, RequestParts, ToolDeclaration};
 pub(crate) use rules::{

@@ -1,7 +1,9 @@
 //! The contents of a request, and how a provider writes them.
 
+use std::borrow::Cow;
+
 use super::content::Members;
-use super::request::post;
+use super::request::{post, put};
 use super::{Choice, Dialect, Request, ToolDeclaration, Wire, requests};
 use crate::json::{Json, object};
 use crate::stream;
@@ -15,23 +17,22 @@ pub(super) struct Requests {
     /// Writes the members of the body that the core decides.
     pub(super) members: for<'a> fn(Prompt<'_, 'a>) -> Members<'a>,
     pub(super) structured: Structured,
-    pub(super) post: Post,
+    /// How whole requests are sent; `None` for a history shape without an API of its own.
+    pub(super) post: Option<Post>,
 }
 
-/// Whether and how this version writes whole requests.
+/// Where and how whole requests are sent.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Post {
-    Json {
-        path: &'static str,
-        /// The provider's own headers, beside those of every JSON request.
-        headers: &'static [(&'static str, &'static str)],
-        /// The limit of tokens, for a provider that requires one. Members of the host replace it,
-        /// and those of the model and the stream.
-        max_tokens: Option<u64>,
-        /// Whether a stream reports its tokens only if the request asks for that.
-        asks_usage: bool,
-    },
-    None,
+pub(super) struct Post {
+    /// The path of a request of this model, streamed or not.
+    pub(super) path: fn(&str, bool) -> Cow<'static, str>,
+    /// The provider's own headers, beside those of every JSON request.
+    pub(super) headers: &'static [(&'static str, &'static str)],
+    /// The media type of a stream.
+    pub(super) accept: &'static str,
+    /// The first members of the body: the model, the stream, and what the provider requires. Members
+    /// of the host replace them.
+    pub(super) start: fn(String, bool) -> Members<'static>,
 }
 
 /// Where a system text is placed that a turn adds to the given history.
@@ -47,13 +48,18 @@ pub(super) enum AddedSystem {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Structured {
     /// By a member of the body, made from a name and the schema.
-    Member(fn(&'static str, Json<'static>) -> (&'static str, Json<'static>)),
+    Member(fn(&'static str, Json<'static>) -> Member),
+    /// As `Member`, beside what the host has in that member.
+    Within(fn(&'static str, Json<'static>) -> Member),
     /// By a tool with the schema; the member, made from the tool's name, forces the model to call
     /// it.
-    Tool(fn(&'static str) -> (&'static str, Json<'static>)),
+    Tool(fn(&'static str) -> Member),
     /// Not at all.
     Unsupported,
 }
+
+/// A member of a body.
+pub(crate) type Member = (&'static str, Json<'static>);
 
 /// The contents of a request.
 #[derive(Debug)]
@@ -122,7 +128,7 @@ pub(crate) fn request(
     wire: Wire,
     (model, extra): (Option<&String>, &Json<'static>),
     prompt: Prompt<'_, 'static>,
-    member: Option<(&'static str, Json<'static>)>,
+    member: Option<Member>,
 ) -> Request<'static> {
     let mut decided = (wire.requests.members)(prompt);
     if let Some((name, value)) = member {
@@ -130,6 +136,26 @@ pub(crate) fn request(
     }
     let extra = extra.as_object().unwrap_or_default().to_vec();
     post(wire.requests, model.cloned(), extra, true, decided)
+}
+
+/// Completes a member by those that the prompt and the host have of this name: `generationConfig` of
+/// the host stays beside the schema, and the tools of a `toolConfig` beside the choice.
+pub(crate) fn beside(
+    wire: Wire,
+    (name, value): Member,
+    prompt: &Prompt<'_, 'static>,
+    extra: &Json<'static>,
+) -> Member {
+    let empty = Prompt { messages: Vec::new(), system: None, ..*prompt };
+    let decided = Json::Object((wire.requests.members)(empty));
+    let Some(known) = decided.get(name).or_else(|| extra.get(name)).and_then(Json::as_object)
+    else {
+        return (name, value);
+    };
+    let Json::Object(own) = value else { return (name, value) };
+    let mut all = known.to_vec();
+    own.into_iter().for_each(|(key, value)| put(&mut all, key, value));
+    (name, Json::Object(all))
 }
 
 /// How the model is told to answer with JSON of a schema.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::content::Members;
-use super::prompt::{AddedSystem, Post, Prompt, Requests};
+use super::prompt::{AddedSystem, Prompt, Requests};
 use super::{Dialect, requests};
 use crate::error::Error;
 use crate::json::Json;
@@ -120,13 +120,12 @@ impl Dialect {
     /// ```
     ///
     /// # Errors
-    /// `dialect.no_stream` for a dialect whose requests this version does not write: those that
-    /// [`Decoder::new`](crate::stream::Decoder::new) refuses.
+    /// `dialect.no_stream` for `langchain`, which is a shape of histories and no API.
     /// `options.invalid` for `system` and `added_system`, if the provider takes system texts in the
     /// messages.
     pub fn request<'a>(self, parts: RequestParts<'a>) -> Result<Request<'a>, Error> {
         let requests = requests(self);
-        if matches!(requests.post, Post::None) {
+        if requests.post.is_none() {
             return Err(Error::Dialect { name: self.name().to_owned(), known: true });
         }
         let RequestParts { model, messages, system, added_system, tools, choice, stream, extra } =
@@ -152,35 +151,44 @@ pub(super) fn post<'a>(
     stream: bool,
     decided: Members<'a>,
 ) -> Request<'a> {
-    let accept = if stream { "text/event-stream" } else { "application/json" };
-    let mut headers = vec![("content-type", "application/json"), ("accept", accept)];
-    let (mut body, mut to) = (Members::new(), "");
-    if let Post::Json { path, headers: own, max_tokens, asks_usage } = requests.post {
-        to = path;
-        headers.extend_from_slice(own);
+    let (mut body, mut to, mut accept) = (Members::new(), "".into(), "application/json");
+    let mut own: &[_] = &[];
+    if let Some(post) = requests.post {
+        to = (post.path)(model.as_deref().unwrap_or_default(), stream);
+        own = post.headers;
+        if stream {
+            accept = post.accept;
+        }
         if let Some(model) = model {
-            put(&mut body, "model".into(), model.into());
-            if let Some(most) = max_tokens {
-                put(&mut body, "max_tokens".into(), Json::integer(most));
-            }
-            if stream {
-                put(&mut body, "stream".into(), true.into());
-            }
-            if stream && asks_usage {
-                let usage = Json::object([("include_usage", true.into())]);
-                put(&mut body, "stream_options".into(), usage);
-            }
+            body = (post.start)(model, stream);
         }
     }
+    let mut headers = vec![("content-type", "application/json"), ("accept", accept)];
+    headers.extend_from_slice(own);
     for members in [extra, decided] {
         members.into_iter().for_each(|(key, value)| put(&mut body, key, value));
     }
-    Request { path: to.into(), headers, body: Json::Object(body) }
+    Request { path: to, headers, body: Json::Object(body) }
+}
+
+/// Writes a text as one part of a path: all but letters, digits, `-`, `_`, `.`, `~` and what `kept`
+/// names is percent-encoded.
+pub(super) fn escape(text: &str, kept: &[u8], out: &mut String) {
+    let hex = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) || kept.contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            out.push(hex(byte >> 4).to_ascii_uppercase());
+            out.push(hex(byte & 15).to_ascii_uppercase());
+        }
+    }
 }
 
 /// Adds a member, or replaces its value.
 #[inline(never)]
-fn put<'a>(body: &mut Members<'a>, key: Cow<'a, str>, value: Json<'a>) {
+pub(super) fn put<'a>(body: &mut Members<'a>, key: Cow<'a, str>, value: Json<'a>) {
     match body.iter_mut().find(|(known, _)| *known == key) {
         Some((_, known)) => *known = value,
         None => body.push((key, value)),

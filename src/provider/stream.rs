@@ -7,28 +7,34 @@ use crate::stream::{AnyEvents, Decoder};
 /// Whether and how the responses of a provider are decoded.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Stream {
-    /// Server-sent events; the function makes the decoder of the events of one response.
-    Sse(fn() -> AnyEvents),
-    /// The provider has no stream, or one that this version does not decode.
+    /// The function makes the decoder of the events of one response.
+    Events(fn() -> AnyEvents),
+    /// As `Events`; binary frames may hold events of the second wire format instead.
+    Either(fn() -> AnyEvents, fn() -> AnyEvents),
+    /// The provider has no stream.
     None,
 }
 
 impl Stream {
     pub(super) fn decoder(&self) -> Option<Decoder> {
         match self {
-            Self::Sse(events) => Some(Decoder::of(events())),
+            Self::Events(events) => Some(Decoder::of(events(), None)),
+            Self::Either(events, inner) => Some(Decoder::of(events(), Some(inner()))),
             Self::None => None,
         }
     }
 }
 
 impl Decoder {
-    /// Creates a decoder for the streams of `dialect`. `mistral`, `deepseek`, `groq`, `xai` and
-    /// `chat-template` stream as `openai-chat`.
+    /// Creates a decoder for the responses of `dialect`. `mistral`, `deepseek`, `groq`, `xai` and
+    /// `chat-template` respond as `openai-chat`.
+    ///
+    /// Streams and whole responses (`stream: false`) are both decoded. The bytes tell the framing:
+    /// server-sent events, JSON objects (one, one a line, or in an array), or Bedrock's binary
+    /// frames.
     ///
     /// # Errors
-    /// `dialect.no_stream` for `langchain`, which has no wire format, and for the wire formats that
-    /// this version does not decode.
+    /// `dialect.no_stream` for `langchain`, which has no wire format.
     pub fn new(dialect: Dialect) -> Result<Self, Error> {
         let no_stream = || Error::Dialect { name: dialect.name().to_owned(), known: true };
         stream(dialect).decoder().ok_or_else(no_stream)

@@ -60,7 +60,7 @@ pub(super) const fn row(
     stream: &'static Stream,
     requests: &'static Requests,
 ) -> Option<(Wire, Plain)> {
-    let (Some(style), Stream::Sse(_)) = (rules.style, stream) else { return None };
+    let (Some(style), Stream::Events(_)) = (rules.style, stream) else { return None };
     let as_chat = style.typed
         && style.result_name.is_none()
         && !style.plan

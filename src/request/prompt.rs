@@ -171,12 +171,15 @@ pub(super) fn ask(options: &PassOptions, asked: &Asked<'_>) -> Request<'static> 
     let tool = by_tool.as_ref().map(ToolDeclaration::from);
     let (added_system, tools, choice) = (&[], tool.as_slice(), Choice::Auto);
     let prompt = Prompt { messages, system, added_system, tools, choice };
+    let wire = Wire::of(dialect);
+    let beside = |member| provider::beside(wire, member, &prompt, &options.body);
     let member = match structured {
         Structured::Member(member) => Some(member(REQUEST_TOOL, schema())),
-        Structured::Tool(member) => Some(member(REQUEST_TOOL)),
+        Structured::Within(member) => Some(beside(member(REQUEST_TOOL, schema()))),
+        Structured::Tool(member) => Some(beside(member(REQUEST_TOOL))),
         Structured::Unsupported => None,
     };
-    provider::request(Wire::of(dialect), (options.model.as_ref(), &options.body), prompt, member)
+    provider::request(wire, (options.model.as_ref(), &options.body), prompt, member)
 }
 
 fn request_tool() -> ToolSpec {

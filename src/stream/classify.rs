@@ -47,23 +47,27 @@ fn of_status(status: u64) -> Option<ErrorClass> {
 /// The first row that matches decides, so a quota error that mentions a rate limit is a quota
 /// error.
 fn of_words(words: &str) -> ErrorClass {
-    const TABLE: [(&[&str], ErrorClass); 8] = [
-        (&["insufficient_quota", "billing", "credit balance"], ErrorClass::Quota),
+    const TABLE: [(&[&str], ErrorClass); 9] = [
+        (&["insufficient_quota", "servicequota", "billing", "credit balance"], ErrorClass::Quota),
         (
             &["context_length", "context window", "maximum context", "prompt is too long"],
             ErrorClass::ContextLength,
         ),
         (&["overloaded", "unavailable", "capacity"], ErrorClass::Overloaded),
         (
-            &["rate_limit", "rate limit", "too many requests", "resource_exhausted"],
+            &["rate_limit", "rate limit", "too many requests", "resource_exhausted", "throttling"],
             ErrorClass::RateLimit,
         ),
         (&["timeout", "timed out", "deadline"], ErrorClass::Timeout),
-        (&["authentication", "permission", "unauthorized", "api key", "api_key"], ErrorClass::Auth),
         (
-            &["invalid_request", "invalid request", "not_found", "bad request"],
+            &["authentication", "permission", "unauthorized", "accessdenied", "api key", "api_key"],
+            ErrorClass::Auth,
+        ),
+        (
+            &["invalid_request", "invalid request", "not_found", "notfound", "bad request"],
             ErrorClass::InvalidRequest,
         ),
+        (&["validationexception", "invalid_argument"], ErrorClass::InvalidRequest),
         (&[], ErrorClass::Server),
     ];
     let matches =

@@ -1,22 +1,28 @@
 //! Decodes the bytes of a response into deltas: first the framing, then the provider's wire format.
+//!
+//! The first byte that is no white space tells the framing, whatever the provider: server-sent
+//! events, JSON objects (a whole response, one a line, or in an array), or the binary frames of
+//! Bedrock.
 
-use super::classify::malformed;
+use super::classify::{failure, malformed};
 use super::delta::Delta;
 use super::events::AnyEvents;
+use super::frames::{Frame, Frames};
 use super::sse::{SseDecoder, SseEvent};
 use super::template::Template;
+use super::values::{Broken, Values};
 use crate::json::Reader;
 use crate::limits;
+
+/// Bytes that are kept of text that is no framing.
+const SHOWN: usize = 1000;
 
 /// Decodes one response of one provider.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decoder {
     framing: Framing,
-    events: AnyEvents,
-    /// The shortcut for text events; `None` disables it.
-    template: Option<Template>,
-    /// An error ended the stream; later bytes are ignored.
-    failed: bool,
+    meaning: Meaning,
+    is_cut: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -24,31 +30,50 @@ enum Framing {
     /// Only this white space was received so far.
     Unknown(Vec<u8>),
     Sse(SseDecoder),
-    /// A JSON body instead of a stream: providers report failures this way, with status 200.
-    Body(Vec<u8>),
+    Values(Values),
+    Frames(Frames),
+    /// The beginning of a page in place of a stream.
+    Page(Vec<u8>),
+}
+
+/// What the events say.
+#[derive(Debug, Clone, PartialEq)]
+struct Meaning {
+    events: AnyEvents,
+    /// The wire format of frames that hold another provider's events.
+    inner: Option<AnyEvents>,
+    /// The shortcut for text events; `None` disables it.
+    template: Option<Template>,
+    /// An error ended the stream; later bytes are ignored.
+    failed: bool,
+    /// An event was of this wire format.
+    known: bool,
+    /// The beginning of the first event, if it was not.
+    foreign: Option<String>,
 }
 
 impl Decoder {
-    pub(crate) fn of(events: AnyEvents) -> Self {
+    pub(crate) fn of(events: AnyEvents, inner: Option<AnyEvents>) -> Self {
         let template = Some(Template::default());
-        Self { framing: Framing::Unknown(Vec::new()), events, template, failed: false }
+        let meaning =
+            Meaning { events, inner, template, failed: false, known: false, foreign: None };
+        Self { framing: Framing::Unknown(Vec::new()), meaning, is_cut: false }
     }
 
     /// Returns the decoder without its shortcut for text events, for tests that compare both.
     #[doc(hidden)]
     #[must_use]
     pub fn without_template(mut self) -> Self {
-        self.template = None;
+        self.meaning.template = None;
         self
     }
 
     /// Takes the next chunk, which may end anywhere, and appends the deltas that it completes.
     pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<Delta>) {
-        if self.failed {
+        if self.meaning.failed {
             return;
         }
         if let Framing::Unknown(space) = &mut self.framing {
-            // A stream starts with a field or a comment, a body with a brace.
             let Some(first) = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) else {
                 // Blank lines may arrive without end: they are not stored from 1024 bytes on.
                 if space.len() < 1024 {
@@ -58,113 +83,193 @@ impl Decoder {
             };
             let before = std::mem::take(space);
             self.framing = match first {
-                b'{' => Framing::Body(Vec::new()),
+                b'{' | b'[' => Framing::Values(Values::default()),
+                b'<' => Framing::Page(Vec::new()),
+                // The high byte of a length.
+                0 => Framing::Frames(Frames::default()),
+                0x1f => return self.meaning.broken("the response is compressed", "", out),
                 _ => Framing::Sse(SseDecoder::new(limits::SSE_EVENT_BYTES)),
             };
+            // White space before a frame would be a part of it; elsewhere it means nothing or is
+            // read.
             self.decode(&before, out);
         }
         self.decode(bytes, out);
     }
 
     fn decode(&mut self, bytes: &[u8], out: &mut Vec<Delta>) {
-        let (events, failed, template) = (&mut self.events, &mut self.failed, &mut self.template);
-        let fits = match &mut self.framing {
-            Framing::Unknown(_) => true,
+        let meaning = &mut self.meaning;
+        match &mut self.framing {
+            Framing::Unknown(_) => {}
             Framing::Sse(sse) => {
-                let dispatch = |event: &SseEvent<'_>| match template {
-                    // A keep-alive of some gateways.
-                    _ if event.data.trim_ascii().is_empty() => {}
-                    Some(template) => with_template(template, events, failed, &event.data, out),
-                    None => event_data(events, failed, &event.data, out),
+                let dispatch = |event: &SseEvent<'_>| meaning.event(&event.data, out);
+                if sse.feed(bytes, dispatch).is_err() {
+                    meaning.too_large(out);
+                }
+            }
+            Framing::Values(values) => {
+                let mut dispatch = |value: &[u8]| {
+                    meaning.event(&String::from_utf8_lossy(value), out);
                 };
-                sse.feed(bytes, dispatch).is_ok()
+                match values.feed(bytes, &mut dispatch) {
+                    Ok(()) => {}
+                    Err(Broken::TooLarge) => meaning.too_large(out),
+                    Err(Broken::Syntax) => meaning.broken("the response is no JSON", "", out),
+                }
             }
-            Framing::Body(body) => {
-                body.extend_from_slice(bytes);
-                body.len() <= limits::SSE_EVENT_BYTES
+            Framing::Frames(frames) => {
+                let mut dispatch = |frame| meaning.frame(frame, out);
+                if let Err(why) = frames.feed(bytes, &mut dispatch) {
+                    meaning.broken(why, "", out);
+                }
             }
-        };
-        if !fits && !self.failed {
-            self.failed = true;
-            let message = format!("an event is larger than {} bytes", limits::SSE_EVENT_BYTES);
-            out.push(Delta::Error(malformed(&message, "")));
+            Framing::Page(page) => {
+                let more = SHOWN.saturating_sub(page.len());
+                page.extend(bytes.iter().take(more));
+                if page.len() == SHOWN {
+                    meaning.page(page, out);
+                }
+            }
         }
     }
 
     /// Ends the stream; appends the deltas that only the end completes.
+    ///
+    /// A response that ends inside an event, and is not complete without it, gets an error of the
+    /// class `malformed`.
     pub fn end(&mut self, out: &mut Vec<Delta>) {
         let framing = std::mem::replace(&mut self.framing, Framing::Unknown(Vec::new()));
-        if self.failed {
+        let meaning = &mut self.meaning;
+        if meaning.failed {
             return;
         }
+        let mut half = None;
         match framing {
             Framing::Unknown(_) => {}
             Framing::Sse(mut sse) => {
-                // The standard drops an event whose blank line never came: it may be cut. Some servers
-                // close without it, so the end of a response counts if it is complete.
-                let last = sse.end().filter(|event| is_whole(&event.data));
-                if let Some(event) = last {
-                    let (mut ended, mut deltas) = (self.events.clone(), Vec::new());
-                    ended.data(&event.data, &mut deltas);
-                    if ended.is_finished() {
-                        self.events = ended;
-                        out.append(&mut deltas);
-                    }
+                // The standard drops an event whose blank line never came: it may be cut. Some
+                // servers close without it, so the end of a response counts if it is complete.
+                match sse.end().filter(|event| !event.data.trim_ascii().is_empty()) {
+                    Some(event) if is_whole(&event.data) => meaning.last(&event.data, out),
+                    Some(event) => half = Some(event.data.into_owned()),
+                    None => {}
+                }
+                if let Some(line) = sse.foreign() {
+                    meaning.foreign.get_or_insert_with(|| line.to_owned());
                 }
             }
-            Framing::Body(body) => {
-                let text = String::from_utf8_lossy(&body);
-                let before = out.len();
-                event_data(&mut self.events, &mut self.failed, &text, out);
-                if !self.failed {
-                    out.truncate(before);
-                    out.push(Delta::Error(malformed("a JSON body in place of a stream", &text)));
-                    self.failed = true;
-                }
+            Framing::Values(mut values) => {
+                let rest = values.rest();
+                half = (!rest.is_empty()).then(|| String::from_utf8_lossy(&rest).into_owned());
             }
+            Framing::Frames(frames) => half = frames.is_cut().then(String::new),
+            Framing::Page(page) => meaning.page(&page, out),
+        }
+        if meaning.failed || meaning.events.is_finished() {
+            return;
+        }
+        if let Some(text) = half {
+            self.is_cut = true;
+            meaning.broken("the response ends inside an event", &text, out);
+        } else if !meaning.known
+            && let Some(text) = meaning.foreign.take()
+        {
+            meaning.broken("the response is not in the provider's wire format", &text, out);
         }
     }
 
     /// Whether the model has finished: a finish reason or the wire's end mark was seen.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.events.is_finished()
+        self.meaning.events.is_finished()
+    }
+
+    /// Whether the response has ended inside an event, so that it can be complete elsewhere.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut
     }
 }
 
-fn with_template(
-    template: &mut Template,
-    events: &mut AnyEvents,
-    failed: &mut bool,
-    data: &str,
-    out: &mut Vec<Delta>,
-) {
-    if *failed {
-        return;
-    }
-    if let Some(text) = template.text(data) {
-        if !text.is_empty() {
-            out.push(Delta::Text(text));
+impl Meaning {
+    fn event(&mut self, data: &str, out: &mut Vec<Delta>) {
+        // Some gateways keep a connection alive with events without data.
+        if self.failed || data.trim_ascii().is_empty() {
+            return;
         }
-        return;
+        if let Some(text) = self.template.as_mut().and_then(|template| template.text(data)) {
+            if !text.is_empty() {
+                out.push(Delta::Text(text));
+            }
+            return;
+        }
+        let before = out.len();
+        self.events.data(data, out);
+        let deltas = out.get(before..).unwrap_or_default();
+        self.failed = matches!(deltas.last(), Some(Delta::Error(_)));
+        if !self.known && data.trim() != "[DONE]" {
+            self.known = !deltas.iter().any(|delta| matches!(delta, Delta::Other { .. }));
+            if !self.known && self.foreign.is_none() {
+                self.foreign = Some(head(data).to_owned());
+            }
+        }
+        let Some(template) = &mut self.template else { return };
+        let events = &self.events;
+        template.learn(data, deltas, |data| {
+            let mut deltas = Vec::new();
+            let mut trial = events.clone();
+            trial.data(data, &mut deltas);
+            // An event that changes the state carries more than its text.
+            if trial == *events { deltas } else { Vec::new() }
+        });
     }
-    let before = out.len();
-    event_data(events, failed, data, out);
-    template.learn(data, out.get(before..).unwrap_or_default(), |data| {
-        let mut deltas = Vec::new();
-        let mut trial = events.clone();
-        trial.data(data, &mut deltas);
-        // An event that changes the state carries more than its text.
-        if trial == *events { deltas } else { Vec::new() }
-    });
+
+    fn frame(&mut self, frame: Frame, out: &mut Vec<Delta>) {
+        match frame {
+            Frame::Event(data) => self.event(&data, out),
+            Frame::Inner(data) => {
+                if let Some(inner) = self.inner.take() {
+                    self.events = inner;
+                }
+                self.event(&data, out);
+            }
+            Frame::Failure(data) if !self.failed => {
+                self.failed = true;
+                let said = Reader::lossy(&data).value().unwrap_or_default();
+                out.push(Delta::Error(failure(&said, &data)));
+            }
+            Frame::Failure(_) => {}
+        }
+    }
+
+    /// Takes a whole event whose end was not received, if the response is complete with it.
+    fn last(&mut self, data: &str, out: &mut Vec<Delta>) {
+        let (mut ended, mut deltas) = (self.events.clone(), Vec::new());
+        ended.data(data, &mut deltas);
+        if ended.is_finished() {
+            self.events = ended;
+            out.append(&mut deltas);
+        }
+    }
+
+    fn page(&mut self, page: &[u8], out: &mut Vec<Delta>) {
+        let page = String::from_utf8_lossy(page);
+        self.broken("the response is a page and no stream of a model", &page, out);
+    }
+
+    fn too_large(&mut self, out: &mut Vec<Delta>) {
+        let message = format!("an event is larger than {} bytes", limits::SSE_EVENT_BYTES);
+        self.broken(&message, "", out);
+    }
+
+    fn broken(&mut self, why: &str, text: &str, out: &mut Vec<Delta>) {
+        if !std::mem::replace(&mut self.failed, true) {
+            out.push(Delta::Error(malformed(why, text)));
+        }
+    }
 }
 
-fn event_data(events: &mut AnyEvents, failed: &mut bool, data: &str, out: &mut Vec<Delta>) {
-    if *failed {
-        return;
-    }
-    events.data(data, out);
-    *failed = matches!(out.last(), Some(Delta::Error(_)));
+fn head(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(SHOWN)).unwrap_or_default()
 }
 
 fn is_whole(data: &str) -> bool {

@@ -12,7 +12,8 @@ pub enum Delta {
     Reasoning {
         /// The increment; empty if only a signature was received.
         text: String,
-        /// The provider's signature of the reasoning, to be sent back unchanged.
+        /// The provider's signature of the reasoning, to be sent back unchanged; behind
+        /// [`REDACTED`](super::REDACTED), the data of reasoning that is encrypted whole.
         signature: Option<String>,
     },
     /// A tool call begins.

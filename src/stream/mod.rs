@@ -31,19 +31,26 @@
 //! ```
 
 mod assemble;
+mod calls;
 mod classify;
 mod decoder;
 mod delta;
 mod events;
+mod frames;
 mod price;
 mod sse;
 mod template;
+mod tree;
+mod values;
 
+pub(crate) use calls::Calls;
 pub(crate) use classify::{failure, malformed};
 pub(crate) use events::{AnyEvents, Events};
+pub(crate) use tree::{Counts, event, finished, push_reasoning, push_text};
 
 pub use assemble::{Call, Reasoning, Response};
 pub use decoder::Decoder;
 pub use delta::{Delta, ErrorClass, FinishReason, StreamError, TokenUsage, Usage};
 pub use price::Price;
 pub use sse::{EventTooLarge, SseDecoder, SseEvent};
+pub use tree::REDACTED;

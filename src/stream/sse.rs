@@ -50,6 +50,8 @@ pub struct SseDecoder {
     /// `None` until a `data` field arrives: an event without one is not dispatched.
     data: Option<String>,
     id: String,
+    /// The beginning of the first line that is no field of the standard, such as a line of a page.
+    foreign: Option<String>,
 }
 
 impl SseDecoder {
@@ -64,6 +66,7 @@ impl SseDecoder {
             event: String::new(),
             data: None,
             id: String::new(),
+            foreign: None,
         }
     }
 
@@ -115,6 +118,11 @@ impl SseDecoder {
         let data = self.data.take()?;
         let event = std::mem::take(&mut self.event);
         Some(SseEvent { event: event.into(), data: data.into(), id: self.id.clone().into() })
+    }
+
+    /// Returns the beginning of the first line that is no field of the standard.
+    pub(super) fn foreign(&self) -> Option<&str> {
+        self.foreign.as_deref()
     }
 
     /// The common case: an event that is one `data` line and its blank line, in one chunk. Consumes
@@ -181,7 +189,12 @@ impl SseDecoder {
             b"event" => self.event = String::from_utf8_lossy(value).into_owned(),
             // "If the field value does not contain U+0000 NULL"
             b"id" if !value.contains(&0) => self.id = String::from_utf8_lossy(value).into_owned(),
-            _ => {} // `retry` concerns reconnecting; any other field is ignored
+            b"id" | b"retry" => {} // `retry` concerns reconnecting
+            _ if self.foreign.is_none() => {
+                let head = line.get(..line.len().min(200)).unwrap_or_default();
+                self.foreign = Some(String::from_utf8_lossy(head).into_owned());
+            }
+            _ => {} // any other field is ignored
         }
     }
 }

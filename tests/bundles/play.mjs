@@ -160,7 +160,7 @@ async function alone({ turnlock, replicate, scenario, take }) {
     if (take(event) === cancel?.after) running.cancel(cancel.reason)
   }
   const bundle = await running.result
-  const again = turnlock.replayBundle(running.recording)
+  const again = await turnlock.replayBundle(running.recording)
   assert(same(again.result, bundle), 'the replay gives another bundle')
   assert(same(again.events, events), 'the replay gives other events')
   return { bundle }

@@ -22,12 +22,9 @@ async fn tables() {
 /// Plays all of them, in sessions of these names.
 pub async fn play_tables(sessions: &str) {
     let mut jobs = Vec::new();
-    for scenario in site::tables("requests").await {
+    for (at, scenario) in site::tables("requests").await.into_iter().enumerate() {
         let scenario = Arc::new(scenario);
-        let dialects = match scenario["dialect"].as_str() {
-            Some(dialect) => vec![dialect.to_owned()],
-            None => vec!["openai-chat".to_owned(), "anthropic".to_owned()],
-        };
+        let dialects = site::wires(&scenario, at);
         jobs.extend(dialects.into_iter().map(|dialect| (scenario.clone(), dialect)));
     }
     let jobs = jobs.into_iter().enumerate().map(|(at, (scenario, dialect))| async move {
@@ -188,7 +185,8 @@ async fn pass(
 /// Of the requests of a session, what does not change with the runtime.
 async fn bodies(session: &str) -> Vec<Value> {
     let all = site::requests(session).await;
-    all.iter().map(|one| json!({ "body": one["body"] })).collect()
+    let kept = ["wire", "body", "tools", "messages"];
+    all.iter().map(|one| kept.map(|key| (key, one[key].clone())).into_iter().collect()).collect()
 }
 
 /// Whether what happened is what was wanted.
@@ -213,23 +211,23 @@ fn judge(scenario: &Value, dialect: &str, played: &Played) -> Result<(), String>
         }
     }
     for request in requests {
-        site::acceptable(&request["body"], dialect)?;
+        site::acceptable(request, dialect)?;
     }
     if requests.len() != scenario["model"].as_array().unwrap().len() {
         return Err(format!("{} requests were made", requests.len()));
     }
     let wanted = scenario["expect"]["requests"].as_array().into_iter().flatten();
-    wanted.enumerate().try_for_each(|(at, want)| check_request(&requests[at]["body"], want, at + 1))
+    wanted.enumerate().try_for_each(|(at, want)| check_request(&requests[at], want, at + 1))
 }
 
-fn check_request(body: &Value, want: &Value, number: usize) -> Result<(), String> {
-    let name = |tool: &Value| tool.get("function").unwrap_or(tool)["name"].clone();
-    let names: Value = body["tools"].as_array().into_iter().flatten().map(name).collect();
-    if want.get("tools").is_some_and(|tools| *tools != names) {
-        return Err(format!("request {number} offers {names}"));
+fn check_request(request: &Value, want: &Value, number: usize) -> Result<(), String> {
+    if want.get("tools").is_some_and(|tools| *tools != request["tools"]) {
+        return Err(format!("request {number} offers {}", request["tools"]));
     }
     // What the model reads, whatever its wire is.
-    let read = format!("{}\n{}", said(&body["system"]), said(&body["messages"]));
+    let body = &request["body"];
+    let system = body.get("system").unwrap_or(&body["systemInstruction"]);
+    let read = format!("{}\n{}", said(system), said(&request["messages"]));
     let parts =
         |key: &str| want[key].as_array().into_iter().flatten().map(|part| part.as_str().unwrap());
     if let Some(part) = parts("has").find(|part| !read.contains(part)) {
@@ -247,7 +245,7 @@ pub fn said(part: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(all) => all.iter().map(said).collect::<Vec<_>>().join("\n"),
         Value::Object(members) => {
-            let texts = ["content", "text"].iter().filter_map(|key| members.get(*key));
+            let texts = ["content", "parts", "text"].iter().filter_map(|key| members.get(*key));
             texts.map(said).collect::<Vec<_>>().join("\n")
         }
         _ => String::new(),

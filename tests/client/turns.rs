@@ -35,12 +35,10 @@ pub async fn play_tables(sessions: &str) {
         let mut tools = scenario["tools"].as_object().into_iter().flatten();
         tools.any(|(_, tool)| tool["fills"].is_object())
     };
-    for scenario in site::tables("scenarios").await.into_iter().filter(|one| !fills(one)) {
+    let all = site::tables("scenarios").await.into_iter().filter(|one| !fills(one));
+    for (at, scenario) in all.enumerate() {
         let scenario = Arc::new(scenario);
-        let dialects = match scenario["dialect"].as_str() {
-            Some(dialect) => vec![dialect.to_owned()],
-            None => vec!["openai-chat".to_owned(), "anthropic".to_owned()],
-        };
+        let dialects = site::wires(&scenario, at);
         jobs.extend(dialects.into_iter().map(|dialect| (scenario.clone(), dialect)));
     }
     let jobs = jobs.into_iter().enumerate().map(|(at, (scenario, dialect))| async move {
@@ -64,7 +62,7 @@ async fn play(scenario: Arc<Value>, dialect: &str, session: &str) -> Result<(), 
     let requests = site::requests(session).await;
     // Whatever the history was, every request is one that the provider takes.
     for request in &requests {
-        site::acceptable(&request["body"], dialect)?;
+        site::acceptable(request, dialect)?;
     }
     let scripted = scenario["model"].as_array().unwrap().len();
     // A turn that is cancelled at once may end before its request has left.

@@ -9,42 +9,35 @@
  * @property {{ input: any, requests: boolean }} [planning] the input of a plan, and whether tools may be requested
  */
 
-/** @returns {Seen} */
-export function look(body) {
-  const text = JSON.stringify([body.system ?? null, body.messages ?? []])
-  const choice = typeof body.tool_choice === 'string' ? body.tool_choice : body.tool_choice?.type
-  const tools = (body.tools ?? []).map((tool) => tool.function?.name ?? tool.name)
+/**
+ * @param {import('./wire/entry.mjs').View} view
+ * @returns {Seen}
+ */
+export function look(view) {
+  const { tools, choice, messages } = view
+  const text = [view.system, ...messages.map((message) => message.text)].join('\n')
+  const native = messages.flatMap((message) => message.results)
   return {
     tools,
     canCall: tools.length > 0 && choice !== 'none',
-    results: [...boxed(text), ...(body.messages ?? []).flatMap(native)],
-    refused: text.includes(' did not run: '),
-    planning: planned(body),
+    results: [...boxed(text), ...native.map((result) => ({ result: parsed(result) }))],
+    refused: [text, ...native].join('\n').includes(' did not run: '),
+    planning: planned(view),
   }
 }
 
 /** A planner's input stands alone in the first line of what the user says. */
-function planned({ messages = [], system }) {
+function planned({ messages, system }) {
   const user = messages.find((message) => message.role === 'user')
-  const said = Array.isArray(user?.content) ? user.content[0]?.text : user?.content
-  const input = parsed(String(said).split('\n')[0])
-  const rules = JSON.stringify([system ?? null, messages[0]])
+  const input = parsed(String(user?.text).split('\n')[0])
+  const rules = `${system}\n${messages[0]?.text}`
   return typeof input === 'object' ? { input, requests: rules.includes('Limit: ') } : undefined
 }
 
-/** The payloads of TOOL RESULT boxes in the JSON text of a request. */
+/** The payloads of TOOL RESULT boxes. */
 function boxed(text) {
-  const boxes = [...text.matchAll(/TOOL RESULT [0-9a-f]{32}\\n(.*?)\\nEND TOOL RESULT/g)]
-  return boxes.map((box) => JSON.parse(JSON.parse(`"${box[1]}"`)))
-}
-
-/** The results that a message holds in its provider's own form. */
-function native(message) {
-  if (message.role === 'tool') return [{ result: parsed(message.content) }]
-  const blocks = Array.isArray(message.content) ? message.content : []
-  return blocks
-    .filter((block) => block.type === 'tool_result')
-    .map((block) => ({ result: parsed(block.content) }))
+  const boxes = [...text.matchAll(/TOOL RESULT [0-9a-f]{32}\n(.*?)\nEND TOOL RESULT/g)]
+  return boxes.map((box) => JSON.parse(box[1]))
 }
 
 function parsed(text) {

@@ -51,16 +51,11 @@ export const QUERIES = {
 }
 
 const words = (text) => text.split(/(?<= )/)
-const said = (body) => (body.messages ?? []).map(textOf).join('\n')
-
-function textOf({ content }) {
-  if (typeof content === 'string') return content
-  return (Array.isArray(content) ? content : []).map((part) => part.text ?? '').join('')
-}
+const said = (view) => view.messages.map(({ text }) => text).join('\n')
 
 /** What a model of that name answers: an entry of wire/entry.mjs; undefined for no such model. */
-export function chainEntry(name, body) {
-  const asked = said(body)
+export function chainEntry(name, view) {
+  const asked = said(view)
   const [, known] = Object.entries(QUERIES).find(([query]) => asked.includes(query)) ?? []
   switch (name) {
     case 'planner':
@@ -70,7 +65,7 @@ export function chainEntry(name, body) {
         text: words(answer([...asked.matchAll(/^\[(.+?)\] (.*)$/gm)].map(([, , text]) => text))),
       }
     case 'loop':
-      return loop(known?.loop() ?? [], body)
+      return loop(known?.loop() ?? [], view)
     default:
       return undefined
   }
@@ -84,10 +79,10 @@ function answer(found) {
 
 /** One search after the other, the results so far in the history each time. */
 function loop(searches, { messages }) {
-  const results = messages.filter(({ role }) => role === 'tool')
+  const results = messages.flatMap((message) => message.results)
   const query = searches[results.length]
   if (query === undefined) {
-    const texts = results.flatMap(({ content }) => JSON.parse(content)).map(({ text }) => text)
+    const texts = results.flatMap((result) => JSON.parse(result)).map(({ text }) => text)
     return { text: words(answer(texts)) }
   }
   return { calls: [{ id: `call_${results.length}`, name: 'search', args: { query } }] }

@@ -4,19 +4,21 @@ import { BEHAVIOURS, look } from './behaviours.mjs'
 import { chainEntry } from './chains.mjs'
 import { bundleEntry, scenarioEntry } from './scenarios.mjs'
 import { loadTape } from './tapes.mjs'
-import * as anthropic from './wire/anthropic.mjs'
-import * as openaiChat from './wire/openai-chat.mjs'
+import { wireAt, WIRES } from './wire/all.mjs'
 
 /**
  * @typedef {object} Kept One request, as it came.
- * @property {'openai-chat' | 'anthropic'} wire
+ * @property {string} wire
  * @property {string} script
  * @property {any} body parsed; null where it was no JSON
+ * @property {string[]} tools their names
+ * @property {string | null} choice of tools; `none` where they may not be called
+ * @property {unknown[]} messages the list of messages, whatever the wire calls it
  * @property {Record<string, string>} headers without those that hold a key
  * @property {boolean} closedEarly the client left before the response had ended
  */
 
-const PATH = /^\/s\/([^/]+)(?:\/(.+?)\/v1)?(?:\/(chat\/completions|messages|requests|cut))?$/
+const PATH = /^\/s\/([^/]+)(?:\/(.+?)\/v1\/(.+)|\/(requests|cut))?$/
 const OPEN = {
   'access-control-allow-origin': '*',
   'access-control-allow-headers': '*',
@@ -24,7 +26,7 @@ const OPEN = {
   'access-control-expose-headers': '*',
 }
 /** They stay out of what is kept. */
-const SECRET = ['authorization', 'x-api-key', 'cookie']
+const SECRET = ['authorization', 'x-api-key', 'x-goog-api-key', 'cookie']
 /** The oldest are forgotten: a page that stays open makes one with every turn. */
 const MOST_SESSIONS = 2000
 
@@ -58,18 +60,18 @@ export function createSessions() {
    */
   async function answer(request, path = new URL(request.url).pathname) {
     if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: OPEN })
-    const [, session, script, kind] = PATH.exec(path) ?? []
+    const [, session, script, at, kind] = PATH.exec(path) ?? []
     if (!session) return json({ error: { message: 'no such path' } }, 404)
     if (request.method === 'DELETE') {
       sessions.delete(session)
       return new Response(null, { status: 204, headers: OPEN })
     }
     if (request.method === 'GET' && kind === 'requests') return json(requests(session))
-    if (request.method === 'POST' && kind === 'cut' && !script) {
+    if (request.method === 'POST' && kind === 'cut') {
       cuts.get(session)?.()
       return new Response(null, { status: 204, headers: OPEN })
     }
-    const wire = { messages: 'anthropic', 'chat/completions': 'openai-chat' }[kind]
+    const wire = wireAt(at)
     if (request.method !== 'POST' || !script || !wire) {
       return json({ error: { message: 'no such path' } }, 404)
     }
@@ -85,19 +87,30 @@ export function createSessions() {
 
 /** `told`: settles when a connection may be cut; undefined where nobody says so. */
 async function play(request, log, name, script, told) {
-  const wire = name === 'anthropic' ? anthropic : openaiChat
+  const wire = WIRES[name]
   const fail = (status, message, headers) => json(wire.failure(status, message), status, headers)
   const text = await request.text()
-  const kept = { wire: name, script, body: parse(text), headers: {}, closedEarly: false }
+  const body = parse(text)
+  const { tools, choice, list: messages } = wire.view(body ?? {})
+  const kept = {
+    wire: name,
+    script,
+    body,
+    tools,
+    choice,
+    messages,
+    headers: {},
+    closedEarly: false,
+  }
   for (const [key, value] of request.headers) {
     if (!SECRET.includes(key)) kept.headers[key] = value
   }
   log.push(kept)
   const n = log.length
   if (!kept.body) return fail(400, 'We could not parse the JSON body of your request.')
-  const broken = wire.violation(kept.body)
+  const { search, searchParams: query } = new URL(request.url)
+  const broken = wire.violation(kept.body, { search })
   if (broken) return fail(400, broken)
-  const query = new URL(request.url).searchParams
   const entry = entryOf(script, query, name, log.slice(0, n))
   if (!entry) return fail(404, `The script ${script} has no entry ${n}.`)
   if (entry.status) return fail(entry.status, entry.message ?? 'scripted failure', headersOf(entry))
@@ -105,12 +118,12 @@ async function play(request, log, name, script, told) {
   if (entry.then === 'stall_head') await client.gone
   const events = entry.events ?? wire.stream(entry, { n, body: kept.body })
   const headers = {
-    'content-type': 'text/event-stream; charset=utf-8',
+    'content-type': wire.TYPE ?? 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache',
     ...(told && entry.then === 'cut' && { 'x-cut-behind': `${lengthOf(events)}` }),
   }
-  const body = streamOf(bytesOf(events, entry, client, told), client)
-  return new Response(body, { headers: { ...OPEN, ...headers, 'x-request-id': `req_${n}` } })
+  const sent = streamOf(bytesOf(events, entry, client, told), client)
+  return new Response(sent, { headers: { ...OPEN, ...headers, 'x-request-id': `req_${n}` } })
 }
 
 /**
@@ -120,7 +133,7 @@ async function play(request, log, name, script, told) {
 function entryOf(script, query, wire, log) {
   const [kind, rest] = split(script)
   if (kind === 'scenario') return scenarioEntry(rest, log.length)
-  if (kind === 'chain') return chainEntry(rest, log.at(-1).body)
+  if (kind === 'chain') return chainEntry(rest, viewOf(log.at(-1)))
   if (kind === 'bundle') return bundleEntry(rest, log.length)
   if (kind === 'tape') {
     const [path, own = ''] = rest.split('?')
@@ -130,9 +143,12 @@ function entryOf(script, query, wire, log) {
     return events && { events: chunk ? [events.join('')] : events, bytes: chunk }
   }
   if (!Object.hasOwn(BEHAVIOURS, script)) return undefined
-  const seen = log.filter((one) => one.body).map((one) => look(one.body))
+  const seen = log.filter((one) => one.body).map((one) => look(viewOf(one)))
   return BEHAVIOURS[script].play(seen.at(-1), seen.slice(0, -1))
 }
+
+/** What a request says. */
+const viewOf = ({ wire, body }) => WIRES[wire].view(body)
 
 /** `kind:rest`; a behaviour has no kind. */
 function split(script) {
@@ -175,7 +191,7 @@ class Client {
   }
 }
 
-const encode = (text) => new TextEncoder().encode(text)
+const encode = (event) => (typeof event === 'string' ? new TextEncoder().encode(event) : event)
 const lengthOf = (events) => events.reduce((sum, event) => sum + encode(event).length, 0)
 
 async function* bytesOf(events, entry, client, told) {

@@ -1,6 +1,6 @@
 // Plays one pass through the public package, against the scripted provider over HTTP. Runs in
 // any JavaScript runtime: no `node:` import here. See README.md for the form of the tables.
-import { byDialect, playInLanes } from '../lanes.mjs'
+import { byDialect, modelOf, playInLanes } from '../lanes.mjs'
 import { fetchUpToTheCut } from '../provider/cut.mjs'
 import { playSearch } from './search.mjs'
 
@@ -95,19 +95,18 @@ const lines = {
 function said(part) {
   if (typeof part === 'string') return part
   if (Array.isArray(part)) return part.map(said).join('\n')
-  return part ? [part.content, part.text].map(said).join('\n') : ''
+  return part ? [part.content, part.parts, part.text].map(said).join('\n') : ''
 }
 
 function checkRequests(requests, wanted) {
   wanted.forEach((want, at) => {
     if (!want) return
-    const { body } = requests[at]
-    const names = (body.tools ?? []).map((tool) => tool.function?.name ?? tool.name)
+    const { body, tools: names, messages } = requests[at]
     const where = `request ${at + 1}`
     if (want.tools) {
       assert(JSON.stringify(names) === JSON.stringify(want.tools), `${where} offers ${names}`)
     }
-    const text = `${said(body.system)}\n${said(body.messages)}`
+    const text = `${said(body.system ?? body.systemInstruction)}\n${said(messages)}`
     for (const part of want.has ?? [])
       assert(text.includes(part), `${where} lacks ${part}: ${text}`)
     for (const part of want.lacks ?? [])
@@ -129,10 +128,7 @@ async function playPass({ turnlock, url, session, dialect }, scenario) {
   const options = { baseURL, model: 'scripted', apiKey: 'secret' }
   options.maxRetries = scenario.maxRetries ?? 0
   if (scenario.model.some((entry) => entry.then === 'cut')) options.fetch = fetchUpToTheCut
-  const model =
-    dialect === 'anthropic'
-      ? turnlock.anthropic(options)
-      : turnlock.openaiChat({ ...options, dialect })
+  const model = modelOf(turnlock, dialect, options)
   const replay = scenario.replay?.map((entry) => ({
     ...entry,
     signature: signature({ tool: entry.tool_name, args: entry.params }),
@@ -175,17 +171,17 @@ async function playPass({ turnlock, url, session, dialect }, scenario) {
     assert(a === b, `${key}: wanted\n    ${b}\n  got\n    ${a}`)
   }
   const requests = await (await fetch(`${url}/s/${session}/requests`)).json()
-  for (const { body } of requests) {
-    const violations = turnlock.diagnose(body.messages, { dialect })
+  for (const { body, messages } of requests) {
+    const violations = turnlock.diagnose(messages, { dialect })
     assert(violations.length === 0, `refused: ${JSON.stringify({ violations, body })}`)
   }
   assert(requests.length === scenario.model.length, `${requests.length} requests were made`)
   checkRequests(requests, wanted)
 }
 
-/** Plays many, in both dialects where one is not named. */
+/** Plays many, on the wires of `byDialect` where one is not named. */
 export function playAll({ turnlock, url, ...host }, scenarios) {
-  return playInLanes(host, byDialect(scenarios), ({ scenario, dialect }, at) => {
+  return playInLanes(host, byDialect(host.runtime, scenarios), ({ scenario, dialect }, at) => {
     const play = scenario.search ? playSearch : playPass
     return play({ turnlock, url, session: `${host.runtime}-${at}`, dialect }, scenario)
   })

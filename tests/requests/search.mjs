@@ -1,5 +1,6 @@
 // A pass whose tool really searches: a full-text index over the library, in any runtime.
 import MiniSearch from 'minisearch'
+import { modelOf } from '../lanes.mjs'
 
 function assert(fact, what) {
   if (!fact) throw new Error(what)
@@ -48,10 +49,7 @@ export async function playSearch({ turnlock, url, session, dialect }, { search }
   const pass = async (mode, own) => {
     const at = `${session}-${mode}`
     const options = { baseURL: `${url}/s/${at}/planner/v1`, model: 'scripted', apiKey: 'secret' }
-    const model =
-      dialect === 'anthropic'
-        ? turnlock.anthropic(options)
-        : turnlock.openaiChat({ ...options, dialect })
+    const model = modelOf(turnlock, dialect, options)
     const trace = []
     const input = { question, global_context: { market_structure: 'range' } }
     const result = await turnlock.runWithToolRequests({
@@ -60,7 +58,7 @@ export async function playSearch({ turnlock, url, session, dialect }, { search }
     })
     const requests = await (await fetch(`${url}/s/${at}/requests`)).json()
     same(requests.length, 2, 'requests')
-    assert(!requests[1].body.tools, 'the plan pass is offered tools')
+    assert(requests[1].tools.length === 0, 'the plan pass is offered tools')
     const { toolResults, calls, plan, fellBack } = result
     same(fellBack, null, 'fellBack')
     same([plan.action, plan.because[0]], ['act', title], 'the plan')

@@ -2,7 +2,7 @@
 // Runs in any JavaScript runtime: no `node:` import here.
 //
 // See README.md for the form of the tables and of the lines.
-import { byDialect, playInLanes } from '../lanes.mjs'
+import { byDialect, modelOf, offered, playInLanes } from '../lanes.mjs'
 import { fetchUpToTheCut } from '../provider/cut.mjs'
 
 const TERMINAL = ['complete', 'paused', 'cancelled', 'error']
@@ -256,9 +256,10 @@ function invariants(scenario, events) {
 }
 
 function checkRequests(requests, wanted) {
-  wanted.forEach((want, at) => {
-    if (!want) return
-    const body = requests[at]?.body
+  wanted.forEach((given, at) => {
+    if (!given) return
+    const { body, wire, tools: names, choice } = requests[at] ?? {}
+    const want = offered(wire, given)
     const where = `request ${at + 1}`
     assert(body, `${where} was not made`)
     const same = (got, expected, what) =>
@@ -266,9 +267,7 @@ function checkRequests(requests, wanted) {
         JSON.stringify(got) === JSON.stringify(expected),
         `${what} of ${where}: ${JSON.stringify(got)}`,
       )
-    const names = (body.tools ?? []).map((tool) => tool.function?.name ?? tool.name)
     if ('tools' in want) same(names, want.tools, 'tools')
-    const choice = body.tool_choice?.type ?? body.tool_choice ?? null
     if ('choice' in want) same(choice, want.choice, 'tool choice')
     const text = JSON.stringify(body)
     for (const part of want.has ?? [])
@@ -337,21 +336,18 @@ export async function playScenario({ turnlock, url, session, dialect }, scenario
     maxRetries: scenario.maxRetries ?? 0,
     ...(scenario.model.some((entry) => entry.then === 'cut') && { fetch: fetchUpToTheCut }),
   }
-  const http =
-    dialect === 'anthropic'
-      ? turnlock.anthropic(options)
-      : turnlock.openaiChat({ ...options, dialect })
+  const http = modelOf(turnlock, dialect, options)
   const model = scenario.strategy === 'thread' ? { ...http, threads: true } : http
   const asked = async () => (await fetch(`${url}/s/${session}/requests`)).json()
   const play = scenario.store ? playLegs : playOnce
   await play({ turnlock, model, asked }, scenario)
   const requests = await asked()
   // Whatever the history was, every request is one that the provider takes.
-  for (const { body } of requests) {
-    if (!Array.isArray(body?.messages)) continue
+  for (const { body, messages } of requests) {
+    if (!messages) continue
     // A thread that goes on has its beginning already.
     const violations = turnlock
-      .diagnose(body.messages, { dialect })
+      .diagnose(messages, { dialect })
       .filter(({ code }) => !body.threadId || code !== 'MSG_LIST_EMPTY')
     assert(violations.length === 0, `refused: ${JSON.stringify({ violations, body })}`)
   }
@@ -498,9 +494,9 @@ async function playLegs({ turnlock, model, asked }, scenario) {
   }
 }
 
-/** Plays many, in both dialects where a scenario does not name one. */
+/** Plays many, on the wires of `byDialect` where a scenario does not name one. */
 export function playAll({ turnlock, url, ...host }, scenarios) {
-  return playInLanes(host, byDialect(scenarios), ({ scenario, dialect }, at) =>
+  return playInLanes(host, byDialect(host.runtime, scenarios), ({ scenario, dialect }, at) =>
     playScenario({ turnlock, url, session: `${host.runtime}-${at}`, dialect }, scenario),
   )
 }

@@ -25,6 +25,19 @@ export const handler: Handler = createHandler({
 createHandler({ ...base, authorize: () => new Response(null, { status: 403 }) })
 createHandler({ ...base, authorize: () => ({ tenant: 'all' }), twoStage: { maxTools: 2 } })
 createServer(toNodeListener(handler))
+/** What `Deno.serve`, `Bun.serve` and Next pass beside the request. */
+interface ServeHandlerInfo {
+  remoteAddr: { hostname: string; port: number }
+}
+interface Server {
+  readonly port: number
+  upgrade(request: Request): boolean
+}
+export const runtimes: [
+  (request: Request, info: ServeHandlerInfo) => Promise<Response>,
+  (this: Server, request: Request, server: Server) => Response | Promise<Response>,
+  (request: Request, context: { params: Promise<object> }) => Promise<Response>,
+] = [handler, handler, handler]
 // @ts-expect-error who asks must be said
 createHandler(base)
 // @ts-expect-error a session needs a tenant

@@ -57,7 +57,9 @@ pub(crate) fn hint(response: &Response, path: &str) -> Option<String> {
     }
     let kind = response.header("content-type").filter(|_| is_ok(response))?;
     let kind: String = kind.chars().take(60).collect();
-    let streams = ["event-stream", "ndjson", "octet-stream"].iter().any(|one| kind.contains(one));
+    let streams = ["event-stream", "eventstream", "ndjson", "octet-stream"]
+        .iter()
+        .any(|one| kind.contains(one));
     (!streams).then(|| format!("a stream was expected, the content type is {kind}"))
 }
 

@@ -143,7 +143,7 @@ pub use chain::{Callbacks, ChainEvent, ChainOptions, ChainResult, RunningChain, 
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use error::Error;
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-pub use model::Model;
+pub use model::{Model, Signable};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use platform::{BoxFuture, MaybeSend, MaybeSync};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]

@@ -53,6 +53,22 @@ struct Http {
     model: String,
     /// Members of every request's body.
     body: Vec<(Cow<'static, str>, Json<'static>)>,
+    /// Signs a request.
+    sign: Option<Sign>,
+}
+
+type Sign = Arc<Dyn![Fn(&Signable<'_>) -> Result<Vec<(String, String)>, String>]>;
+
+/// A request that [`Model::sign`] signs: it is sent as it stands here.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Signable<'a> {
+    /// The whole address.
+    pub url: &'a str,
+    /// Name and value of each header.
+    pub headers: &'a [(String, String)],
+    /// The body of the `POST`, JSON text.
+    pub body: &'a str,
 }
 
 /// What a model answers with.
@@ -82,6 +98,37 @@ impl Model {
         Self::http(Dialect::Anthropic, base_url, model.into())
     }
 
+    /// OpenAI Responses, `https://api.openai.com/v1` unless [`Model::base_url`] says otherwise.
+    /// Nothing is kept by the provider: reasoning comes encrypted and is sent back within a turn.
+    pub fn openai_responses(model: impl Into<String>) -> Self {
+        Self::http(Dialect::OpenAiResponses, "https://api.openai.com/v1".to_owned(), model.into())
+    }
+
+    /// Gemini, `https://generativelanguage.googleapis.com/v1beta` unless [`Model::base_url`] says
+    /// otherwise.
+    pub fn gemini(model: impl Into<String>) -> Self {
+        let base_url = "https://generativelanguage.googleapis.com/v1beta".to_owned();
+        Self::http(Dialect::Gemini, base_url, model.into())
+    }
+
+    /// Bedrock Converse in an AWS region, such as `us-east-1`. The host signs each request
+    /// ([`Model::sign`]), or gives a key of Bedrock's own ([`Model::api_key`]).
+    pub fn bedrock(region: impl AsRef<str>, model: impl Into<String>) -> Self {
+        let base_url = format!("https://bedrock-runtime.{}.amazonaws.com", region.as_ref());
+        Self::http(Dialect::Bedrock, base_url, model.into())
+    }
+
+    /// Cohere, `https://api.cohere.com/v2` unless [`Model::base_url`] says otherwise.
+    pub fn cohere(model: impl Into<String>) -> Self {
+        Self::http(Dialect::Cohere, "https://api.cohere.com/v2".to_owned(), model.into())
+    }
+
+    /// Ollama's own API, `http://localhost:11434` unless [`Model::base_url`] says otherwise. A local
+    /// server needs no key.
+    pub fn ollama(model: impl Into<String>) -> Self {
+        Self::http(Dialect::Ollama, "http://localhost:11434".to_owned(), model.into())
+    }
+
     /// A model without HTTP: in the browser, or behind another SDK. It gets `messages`, `tools` and
     /// `tool_choice` in OpenAI Chat's shape and yields deltas; an `Err` is a broken connection, in
     /// words. A `finish` delta may be left out: the end of the stream ends the response, and every
@@ -99,7 +146,7 @@ impl Model {
 
     fn http(dialect: Dialect, base_url: String, model: String) -> Self {
         let (headers, body) = (Vec::new(), Vec::new());
-        let http = Http { base_url, headers, client: Client::default(), model, body };
+        let http = Http { base_url, headers, client: Client::default(), model, body, sign: None };
         Self { dialect, max_retries: 2, source: Source::Http(http), threads: false, wrong: None }
     }
 
@@ -122,8 +169,23 @@ impl Model {
         let key = key.as_ref();
         match self.dialect {
             Dialect::Anthropic => self.header("x-api-key", key),
+            Dialect::Gemini => self.header("x-goog-api-key", key),
             _ => self.header("authorization", format!("Bearer {key}")),
         }
+    }
+
+    /// Signs each request: returns headers to add, such as those of AWS Signature Version 4, or says
+    /// why it cannot. Credentials are looked up before, not here.
+    #[must_use]
+    pub fn sign<F>(self, sign: F) -> Self
+    where
+        F: Fn(&Signable<'_>) -> Result<Vec<(String, String)>, String>
+            + MaybeSend
+            + MaybeSync
+            + 'static,
+    {
+        let sign: Sign = Arc::new(sign);
+        self.change(|http| http.sign = Some(sign))
     }
 
     /// Anthropic: sends the header with which the API answers pages. The key is then visible to the
@@ -156,8 +218,8 @@ impl Model {
         }
     }
 
-    /// What the server makes of the wire: `deepseek` and `mistral` beside `openai-chat`. Default
-    /// that of the constructor.
+    /// What the server makes of the wire: `deepseek`, `mistral`, `groq`, `xai` and `chat-template`
+    /// beside `openai-chat`. Default that of the constructor.
     #[must_use]
     pub fn dialect(mut self, dialect: Dialect) -> Self {
         self.dialect = dialect;
@@ -194,7 +256,7 @@ impl Model {
     /// The member of a request that holds a seed, where the wire has one.
     pub(crate) fn seed_field(&self) -> Option<&'static str> {
         match self.dialect {
-            Dialect::OpenAiChat => Some("seed"),
+            Dialect::OpenAiChat | Dialect::Groq | Dialect::Xai | Dialect::Cohere => Some("seed"),
             Dialect::Mistral => Some("random_seed"),
             _ => None,
         }
@@ -255,12 +317,16 @@ impl Model {
         let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         let mut headers: Vec<_> = request.headers.into_iter().map(owned).collect();
         headers.extend(http.headers.iter().cloned());
-        Ok(Opened::Http(Post {
-            client: http.client.clone(),
-            url: format!("{}{}", http.base_url.trim_end_matches('/'), request.path),
-            headers,
-            body: request.body.to_text(),
-        }))
+        let url = format!("{}{}", http.base_url.trim_end_matches('/'), request.path);
+        let body = request.body.to_text();
+        if let Some(sign) = &http.sign {
+            let asked = Signable { url: &url, headers: &headers, body: &body };
+            // What the host says may hold a secret, so it is not shown.
+            let unsigned = |_| "the request could not be signed: `sign` failed".to_owned();
+            let added = guarded(|| sign(&asked)).and_then(|added| added).map_err(unsigned)?;
+            headers.extend(added);
+        }
+        Ok(Opened::Http(Post { client: http.client.clone(), url, headers, body }))
     }
 }
 

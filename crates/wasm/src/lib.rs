@@ -25,8 +25,10 @@ pub mod planning;
 pub mod plans;
 #[cfg(feature = "plans")]
 pub mod requests;
-#[cfg(any(feature = "signature", feature = "evidence"))]
+#[cfg(any(feature = "signature", feature = "evidence", feature = "statistics"))]
 pub mod signature;
+#[cfg(feature = "statistics")]
+pub mod statistics;
 #[cfg(feature = "stream")]
 pub mod stream;
 #[cfg(feature = "history")]

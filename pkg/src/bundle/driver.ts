@@ -72,9 +72,12 @@ export type Fact = [at: number, input: string, data: string | null]
 
 /** Rejects with the error of a text that `JSON.parse` would silently change. */
 export async function checkStrict(text: string): Promise<void> {
-  const part = lazy.ready ?? (await lazy.load())
+  const part = await machines()
   answer(part.call((glue) => glue.canonicalize(encode(text))))
 }
+
+/** The part with the machines of bundles. */
+export const machines = async () => lazy.ready ?? (await lazy.load())
 
 const lazy = new LazyPart<EvidenceGlue>(
   async () => (await import('../core/parts/evidence.js')).evidence,

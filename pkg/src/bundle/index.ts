@@ -34,6 +34,6 @@ export {
   type ModelReplicateOptions,
   type TurnReplicateOptions,
 } from './replicates.js'
-export { replayBundle, type ReplayBundleOptions } from './replay.js'
+export { replayBundle, type ReplayBundleOptions, type ReplayedBundle } from './replay.js'
 export { BUNDLE_HINT, bundleTool, type BundleToolOptions } from './tool.js'
 export type * from './types.js'

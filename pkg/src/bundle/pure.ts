@@ -1,6 +1,6 @@
 /** The synchronous operations on replicates. */
 import { answer, encode } from '../core/instance.js'
-import { evidence as part } from '../core/parts/evidence.js'
+import { statistics as part } from '../core/parts/statistics.js'
 import { TurnlockError } from '../errors.js'
 import type { BundleOptions, DistanceOptions } from '../generated/bundle.js'
 import { BUNDLE_OPTIONS, DISTANCE_OPTIONS } from '../generated/rows.js'

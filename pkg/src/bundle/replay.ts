@@ -1,32 +1,47 @@
 /** Recordings of bundles, computed again. */
 import { answer, encode } from '../core/instance.js'
-import { evidence as part } from '../core/parts/evidence.js'
 import { TurnlockError } from '../errors.js'
 import type { ReplayBundleOptions } from '../generated/bundle.js'
 import { REPLAY_BUNDLE_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
 import type { BundleRecording } from './bundle.js'
+import { machines } from './driver.js'
 import { redactEvent } from './redact.js'
 import type { BundleEvent, EvidenceBundle } from './types.js'
 
 export type { ReplayBundleOptions }
+
+/** A bundle that was computed again. */
+export interface ReplayedBundle {
+  events: BundleEvent[]
+  result: EvidenceBundle
+}
 
 /**
  * Replays a recorded bundle without running replicates. The events and the bundle are the same,
  * byte for byte.
  *
  * @param options the `redact` of the recorded run, to get the same output
- * @throws TurnlockError `options.invalid` if `recording` is not a recording
+ * @throws TurnlockError `options.invalid` if `recording` is not a recording. Rejects with it if the
+ * recorded bundle did not end.
  */
 export function replayBundle(
   recording: BundleRecording,
   options: ReplayBundleOptions = {},
-): { events: BundleEvent[]; result: EvidenceBundle } {
+): Promise<ReplayedBundle> {
   checkOptions(options, REPLAY_BUNDLE_OPTIONS)
   const { version, options: text, facts } = recording ?? {}
   if (version !== 1 || typeof text !== 'string' || !Array.isArray(facts)) {
     throw new TurnlockError('options.invalid', '`recording`: expected one of version 1')
   }
+  return replay(recording, options)
+}
+
+async function replay(
+  { options: text, facts }: BundleRecording,
+  options: ReplayBundleOptions,
+): Promise<ReplayedBundle> {
+  const part = await machines()
   const on = part.core()
   const made = encode(text)
   const handle = Number(answer(part.callOn(on, (glue) => glue.bundle_new(made))))

@@ -90,6 +90,9 @@ export function replicateByTurn(options: TurnReplicateOptions): RunReplicate {
 /** The member of a request that holds the seed, by wire. */
 const SEED_FIELDS: Partial<Record<Dialect, string>> = {
   'openai-chat': 'seed',
+  groq: 'seed',
+  xai: 'seed',
+  cohere: 'seed',
   mistral: 'random_seed',
 }
 

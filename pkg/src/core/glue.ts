@@ -53,14 +53,19 @@ export interface HistoryGlue {
 
 export interface EvidenceGlue {
   canonicalize(json: Uint8Array): string
-  distance(lines: Uint8Array): string
-  summarize(lines: Uint8Array): string
-  patch_apply(base: Uint8Array, patch: Uint8Array): string
-  cite(text: Uint8Array, fields: Uint8Array): string
   bundle_new(options: Uint8Array): string
   bundle_handle(handle: number, nowMs: number, input: Uint8Array, data: Uint8Array): string
   bundle_deadline(handle: number): number
   bundle_free(handle: number): void
+}
+
+/** The statistics of bundles, without a bundle. */
+export interface StatisticsGlue {
+  canonicalize(json: Uint8Array): string
+  distance(lines: Uint8Array): string
+  summarize(lines: Uint8Array): string
+  patch_apply(base: Uint8Array, patch: Uint8Array): string
+  cite(text: Uint8Array, fields: Uint8Array): string
 }
 
 /** What queries and plans need without a chain, and tool requests without a pass. */

@@ -242,7 +242,8 @@ export function answer(text: string): string {
   throw new TurnlockError(code, message, details)
 }
 
-const encoder = /* @__PURE__ */ new TextEncoder()
+// Not at import: jsdom has none.
+let encoder: TextEncoder | undefined
 
 /** Encodes text as bytes. Bytes cross the wasm boundary faster than strings. */
-export const encode = (text: string): Uint8Array => encoder.encode(text)
+export const encode = (text: string): Uint8Array => (encoder ??= new TextEncoder()).encode(text)

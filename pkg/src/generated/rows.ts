@@ -72,6 +72,58 @@ export const OPEN_AI_CHAT_OPTIONS: Rows = {
   dialect: 0,
 }
 
+export const OPEN_AI_RESPONSES_OPTIONS: Rows = {
+  model: 0,
+  apiKey: 0,
+  headers: 0,
+  fetch: 0,
+  maxRetries: 0,
+  body: 0,
+  baseURL: 0,
+}
+
+export const GEMINI_OPTIONS: Rows = {
+  model: 0,
+  apiKey: 0,
+  headers: 0,
+  fetch: 0,
+  maxRetries: 0,
+  body: 0,
+  baseURL: 0,
+}
+
+export const BEDROCK_OPTIONS: Rows = {
+  model: 0,
+  apiKey: 0,
+  headers: 0,
+  fetch: 0,
+  maxRetries: 0,
+  body: 0,
+  region: 0,
+  baseURL: 0,
+  sign: 0,
+}
+
+export const COHERE_OPTIONS: Rows = {
+  model: 0,
+  apiKey: 0,
+  headers: 0,
+  fetch: 0,
+  maxRetries: 0,
+  body: 0,
+  baseURL: 0,
+}
+
+export const OLLAMA_OPTIONS: Rows = {
+  model: 0,
+  apiKey: 0,
+  headers: 0,
+  fetch: 0,
+  maxRetries: 0,
+  body: 0,
+  baseURL: 0,
+}
+
 export const ANTHROPIC_OPTIONS: Rows = {
   model: 0,
   apiKey: 0,
@@ -346,6 +398,30 @@ export const HANDLER_OPTIONS: Rows = {
 
 export const MEMORY_PASS_EVENTS_OPTIONS: Rows = { maxEvents: 0, maxCharacters: 0 }
 
-export const NODE_LISTENER_OPTIONS: Rows = { protocol: 0 }
+export const NODE_LISTENER_OPTIONS: Rows = { protocol: 0, forwarded: 0 }
+
+export const REMOTE_TURNS_OPTIONS: Rows = { url: 0, headers: 0, fetch: 0, maxRetries: 0, idleMs: 0 }
+
+export const REMOTE_POLICY: Rows = { maxTools: 0, pauseAfterTools: 0 }
+
+export const REMOTE_RUN_OPTIONS: Rows = {
+  messages: 0,
+  requestId: 0,
+  projectId: 0,
+  conversationId: 0,
+  policy: REMOTE_POLICY,
+  signal: 0,
+}
+
+export const REMOTE_RESUME_OPTIONS: Rows = {
+  requestId: 0,
+  toolBatchId: 0,
+  approvals: 0,
+  results: 0,
+  after: 0,
+  signal: 0,
+}
+
+export const REMOTE_FOLLOW_OPTIONS: Rows = { requestId: 0, after: 0, signal: 0 }
 
 export const CONFORMANCE_OPTIONS: Rows = { patienceMs: 0 }

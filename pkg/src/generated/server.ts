@@ -187,4 +187,10 @@ export interface MemoryPassEventsOptions {
 export interface NodeListenerOptions {
   /** The protocol of the URLs that the handler receives. @defaultValue that of the connection */
   protocol?: 'http' | 'https' | undefined
+  /**
+   * Whether `x-forwarded-proto` and `x-forwarded-host` decide the URLs that the handler receives.
+   * Only behind a proxy that sets both: anybody else can send them too.
+   * @defaultValue false
+   */
+  forwarded?: boolean | undefined
 }

@@ -2,7 +2,7 @@
 import type { AnthropicOptions } from '../generated/models.js'
 import { ANTHROPIC_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
-import { checkAddress, post, type Model } from './model.js'
+import { httpModel, type Model } from './model.js'
 
 export type { AnthropicOptions }
 
@@ -13,17 +13,10 @@ export type { AnthropicOptions }
  */
 export function anthropic(options: AnthropicOptions): Model {
   checkOptions(options, ANTHROPIC_OPTIONS)
-  const { model, apiKey, maxRetries = 2, maxTokens = 4096, body } = options
-  const { baseURL = 'https://api.anthropic.com/v1' } = options
-  checkAddress(baseURL)
+  const { apiKey, maxTokens = 4096, baseURL = 'https://api.anthropic.com/v1' } = options
   const own: Record<string, string> = {}
   if (apiKey) own['x-api-key'] = apiKey
   if (options.dangerouslyAllowBrowser) own['anthropic-dangerous-direct-browser-access'] = 'true'
-  return {
-    dialect: 'anthropic',
-    maxRetries,
-    model,
-    body: { max_tokens: maxTokens, ...body },
-    open: (request, sending) => post(options, baseURL, own, request, sending),
-  }
+  const body = { max_tokens: maxTokens, ...options.body }
+  return httpModel('anthropic', { ...options, body }, baseURL, own)
 }

@@ -6,7 +6,7 @@ import type { Delta, Dialect } from '../types.js'
 
 /**
  * The body of a request, in the dialect's wire format: the members that the core decides, and if the
- * model has a name, its own.
+ * model has a name, its own. The declared ones are those of OpenAI Chat, which a `customModel` gets.
  */
 export interface ModelRequest {
   messages: unknown[]
@@ -28,7 +28,7 @@ export interface Sending {
   headers: Record<string, string>
 }
 
-/** A model, as created by `openaiChat`, `anthropic` and `customModel`. */
+/** A model, as created by `openaiChat`, `anthropic`, `gemini`, `customModel` and others. */
 export interface Model {
   /** The wire format of requests and responses. */
   readonly dialect: Dialect
@@ -49,6 +49,42 @@ export const modelOptions = ({ dialect, maxRetries, model, body }: Model) => ({
   ...{ dialect, maxRetries, model, body },
 })
 
+/** A request that `bedrock`'s `sign` signs: it is sent as it stands here. */
+export interface SignableRequest {
+  method: 'POST'
+  /** The whole address. */
+  url: string
+  /** Names in lower case, except those of the host. */
+  headers: Record<string, string>
+  /** JSON text. */
+  body: string
+}
+
+/** A host's signature of a request: headers to add. */
+export type Sign = (
+  request: SignableRequest,
+) => Record<string, string> | Promise<Record<string, string>>
+
+/** A model behind HTTP: `own` are the headers that hold its key. */
+export function httpModel(
+  dialect: Dialect,
+  options: HttpModelOptions,
+  baseURL: unknown,
+  own: Record<string, string>,
+  sign?: Sign,
+): Model {
+  checkAddress(baseURL)
+  const { model, maxRetries = 2, body } = options
+  return {
+    ...{ dialect, maxRetries, model, body },
+    open: (request, sending) => post(options, baseURL, own, request, sending, sign),
+  }
+}
+
+/** The header of a key that is a bearer token. */
+export const bearer = (apiKey: string | undefined): Record<string, string> =>
+  apiKey ? { authorization: `Bearer ${apiKey}` } : {}
+
 /** A host's `fetch`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
@@ -59,10 +95,10 @@ export class ConnectionError extends Error {}
  * Throws for an address that is neither absolute nor begins with `/`: a page would take
  * `api.openai.com/v1` for a path of its own server, and send the key there.
  */
-export function checkAddress(baseURL: unknown): asserts baseURL is string {
+export function checkAddress(baseURL: unknown, name = 'baseURL'): asserts baseURL is string {
   if (typeof baseURL === 'string' && /^(https?:\/\/[^/?#]|\/)/i.test(baseURL)) return
   const what = 'an absolute address, such as https://api.openai.com/v1, or one that begins with /'
-  throw wrong('baseURL', what)
+  throw wrong(name, what)
 }
 
 /** An address without credentials and query. */
@@ -72,33 +108,44 @@ function shown(url: string): string {
 }
 
 /** Posts a request. Error messages contain the address, without credentials and query. */
-export function post(
-  { fetch: given, headers }: HttpModelOptions,
+async function post(
+  { fetch: given, headers: added }: HttpModelOptions,
   baseURL: string,
   own: Record<string, string>,
-  body: ModelRequest,
+  request: ModelRequest,
   sending: Sending,
+  sign?: Sign,
 ): Promise<Response> {
   // Called without a receiver, because browsers throw if `fetch` has another `this`.
   const send: Fetch = given ?? ((address, init) => fetch(address, init))
   const url = trimSlash(baseURL) + sending.path
   if (!given && url.startsWith('/') && !('location' in globalThis)) {
     const why = `an address without a host needs a page: ${shown(url)}`
-    return Promise.reject(new ConnectionError(why))
+    throw new ConnectionError(why)
   }
-  const response = send(url, {
-    method: 'POST',
-    headers: { ...sending.headers, ...own, ...headers },
-    body: JSON.stringify(body),
-    signal: sending.signal,
-    // The core reports a redirect. To follow it would send the key and the conversation elsewhere.
-    redirect: 'manual',
-  })
-  return Promise.resolve(response).catch((error: unknown) => {
+  const body = JSON.stringify(request)
+  const headers = { ...sending.headers, ...own, ...added }
+  if (sign) Object.assign(headers, await signed(sign, { method: 'POST', url, headers, body }))
+  try {
+    return await send(url, {
+      ...{ method: 'POST', headers, body, signal: sending.signal },
+      // The core reports a redirect. To follow it would send the key and the conversation elsewhere.
+      redirect: 'manual',
+    })
+  } catch (error) {
     const cause = member(member(error, 'cause'), 'code')
     const why = typeof cause === 'string' ? ` (${cause})` : ''
     throw new ConnectionError(`the connection to the model at ${shown(url)} failed${why}`)
-  })
+  }
+}
+
+/** The headers of a signature. What the host throws may hold a secret, so it is not shown. */
+async function signed(sign: Sign, request: SignableRequest): Promise<Record<string, string>> {
+  try {
+    return await sign({ ...request, headers: { ...request.headers } })
+  } catch {
+    throw new ConnectionError('the request could not be signed: `sign` threw')
+  }
 }
 
 /** Removes trailing slashes from a URL. */

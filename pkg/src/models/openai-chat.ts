@@ -2,9 +2,12 @@
 import type { OpenAIChatOptions } from '../generated/models.js'
 import { OPEN_AI_CHAT_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
-import { checkAddress, post, type Model } from './model.js'
+import { wrong } from '../checks.js'
+import { bearer, httpModel, type Model } from './model.js'
 
 export type { OpenAIChatOptions }
+
+const DIALECTS = ['openai-chat', 'deepseek', 'mistral', 'groq', 'xai', 'chat-template']
 
 /**
  * A model behind `POST {baseURL}/chat/completions`: OpenAI, DeepSeek, Mistral, Groq,
@@ -14,14 +17,7 @@ export type { OpenAIChatOptions }
  */
 export function openaiChat(options: OpenAIChatOptions): Model {
   checkOptions(options, OPEN_AI_CHAT_OPTIONS)
-  const { model, baseURL, apiKey, maxRetries = 2, dialect = 'openai-chat', body } = options
-  checkAddress(baseURL)
-  const own: Record<string, string> = apiKey ? { authorization: `Bearer ${apiKey}` } : {}
-  return {
-    dialect,
-    maxRetries,
-    model,
-    body,
-    open: (request, sending) => post(options, baseURL, own, request, sending),
-  }
+  const { baseURL, apiKey, dialect = 'openai-chat' } = options
+  if (!DIALECTS.includes(dialect)) throw wrong('dialect', `one of ${DIALECTS.join(', ')}`)
+  return httpModel(dialect, options, baseURL, bearer(apiKey))
 }

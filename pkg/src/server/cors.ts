@@ -41,8 +41,9 @@ export class Cors {
   }
 
   /**
-   * Throws for a request by another name, and for a browser's request from an origin that is not allowed. Requests without an `Origin`
-   * header are allowed, unless `sec-fetch-site` shows that another site sent them.
+   * Throws for a request by another name, and for a browser's request from an origin that is not
+   * allowed. Requests without an `Origin` header are allowed, unless `sec-fetch-site` shows that
+   * another site sent them.
    */
   check(request: Request): void {
     const { host, hostname } = new URL(request.url)
@@ -51,7 +52,9 @@ export class Cors {
     }
     const origin = request.headers.get('origin')
     if (origin !== null ? this.#allows(origin, request) : !isCrossSite(request)) return
-    throw new Refusal(403, 'origin.denied', 'this origin is not allowed')
+    const from = origin ?? 'another site'
+    const message = `${from} is not allowed: \`cors.origins\` of createHandler lists who may call`
+    throw new Refusal(403, 'origin.denied', message)
   }
 
   preflight(methods: readonly string[]): Response {
@@ -85,9 +88,21 @@ export class Cors {
 
   #allows(origin: string, request: Request): boolean {
     if (this.#origins.has(origin) || this.#origins.has('*')) return true
-    return origin === new URL(request.url).origin
+    const { host, hostname, origin: own } = new URL(request.url)
+    if (origin === own) return true
+    // Behind a proxy that ends TLS or that changes `Host`, the browser alone knows its own origin.
+    if (request.headers.get('sec-fetch-site') !== 'same-origin') return false
+    if (this.#hosts) return this.#hosts.has(host) || this.#hosts.has(hostname)
+    return origin.slice(origin.indexOf('//') + 2) === host || isLoopback(hostname)
   }
 }
+
+/** Names that lead to the machine itself. */
+const isLoopback = (name: string) =>
+  name === 'localhost' ||
+  name === '[::1]' ||
+  name.endsWith('.localhost') ||
+  /^127(\.\d+){3}$/.test(name)
 
 function isOrigin(value: unknown): value is string {
   try {

@@ -34,8 +34,11 @@ import { listPassEvents, serveRun } from './serve.js'
 import { asKept, streamed, turnEventText, TurnStream, whenGone } from './stream.js'
 import { twoStageFor, type TwoStage } from './two-stage.js'
 
-/** Responds to a request. Never rejects. */
-export type Handler = (request: Request, context?: RequestContext) => Promise<Response>
+/**
+ * Responds to a request. Never rejects. What runtimes pass beside the request (`Deno.serve`,
+ * `Bun.serve`, Next) is no context, and is ignored.
+ */
+export type Handler = (request: Request, context?: RequestContext | object) => Promise<Response>
 
 /**
  * Makes a handler of the chat routes, for any runtime with `Request` and `Response`.

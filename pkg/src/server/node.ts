@@ -40,7 +40,6 @@ export function toNodeListener(
   options: NodeListenerOptions = {},
 ): (request: NodeRequest, response: NodeResponse) => Promise<void> {
   checkOptions(options, NODE_LISTENER_OPTIONS)
-  const { protocol } = options
   return async (incoming, outgoing) => {
     const left = new AbortController()
     // Referenced until the connection closes. In Node, a request's signal follows another signal by
@@ -54,8 +53,7 @@ export function toNodeListener(
       })
     })
     try {
-      const scheme = protocol ?? ('encrypted' in incoming.socket ? 'https' : 'http')
-      request = requestOf(incoming, scheme, left.signal)
+      request = requestOf(incoming, addressOf(incoming, options), left.signal)
       const response = await handler(request)
       await send(response, incoming, outgoing, gone)
     } catch {
@@ -65,21 +63,33 @@ export function toNodeListener(
   }
 }
 
-function requestOf(incoming: NodeRequest, scheme: string, signal: AbortSignal): Request {
-  const { method = 'GET', url = '/', headers, rawHeaders } = incoming
+/** The address of the server, as its clients know it. Throws for one that names more than a host. */
+function addressOf({ headers, socket }: NodeRequest, options: NodeListenerOptions): string {
+  const { protocol = 'encrypted' in socket ? 'https' : 'http', forwarded = false } = options
+  // Each proxy appends to these; the first entry is what the client asked for.
+  const before = (name: string) => {
+    const value = forwarded ? headers[`x-forwarded-${name}`] : undefined
+    return typeof value === 'string' ? value.split(',')[0]?.trim() : undefined
+  }
+  const scheme = before('proto') ?? protocol
+  const host = before('host') ?? String(headers.host ?? 'localhost')
+  // Anything else could name another path: `x/api/chat/messages?`.
+  if (!/^https?$/.test(scheme) || !HOST.test(host)) throw new Error('no address')
+  return `${scheme}://${host}`
+}
+
+function requestOf(incoming: NodeRequest, address: string, signal: AbortSignal): Request {
+  const { method = 'GET', url = '/', rawHeaders } = incoming
   const pairs: [string, string][] = []
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     pairs.push([rawHeaders[at] as string, rawHeaders[at + 1] as string])
   }
   const hasBody = method !== 'GET' && method !== 'HEAD'
-  const host = headers.host ?? 'localhost'
-  // Anything else could name another path: `x/api/chat/messages?`.
-  if (typeof host !== 'string' || !HOST.test(host)) throw new Error('no host')
   const init: RequestInit & { duplex?: 'half' } = {
     ...{ method, signal, headers: pairs },
     ...(hasBody && { body: bodyOf(incoming), duplex: 'half' }),
   }
-  return new Request(`${scheme}://${host}${url}`, init)
+  return new Request(address + url, init)
 }
 
 function bodyOf(incoming: NodeRequest): ReadableStream<Uint8Array> {

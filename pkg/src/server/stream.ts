@@ -1,12 +1,12 @@
 /** Events as a pull-based response body. */
+import { encode } from '../core/instance.js'
 import { formatEvent } from '../sse.js'
 import type { Turn } from '../turn.js'
 import type { TurnEvent } from '../types.js'
 import { isOurs, wordsOf } from './failures.js'
 import type { Refusal } from './refusal.js'
 
-const encoder = /* @__PURE__ */ new TextEncoder()
-const KEEP_ALIVE = /* @__PURE__ */ encoder.encode(': keep-alive\n\n')
+const KEEP_ALIVE = ': keep-alive\n\n'
 
 /** An iterator whose next event can be awaited with a time limit and read without taking it. */
 class EventReader<T> {
@@ -144,10 +144,10 @@ function eventBody<T>(events: EventReader<T>, how: Streaming<T>): ReadableStream
       async pull(controller) {
         try {
           const next = await events.peek(how.keepAliveMs)
-          if (!next) return controller.enqueue(KEEP_ALIVE)
+          if (!next) return controller.enqueue(encode(KEEP_ALIVE))
           events.advance()
           if (next.done) controller.close()
-          else controller.enqueue(encoder.encode(how.text(next.value)))
+          else controller.enqueue(encode(how.text(next.value)))
         } catch (error) {
           // An event that arrives behind a client that has left fails, and is nobody's error.
           if (left) return

@@ -35,6 +35,27 @@ const tool = defineTool({
   needsApproval: KEY ? ({ id }) => id === 7 : undefined,
   execute: (args, { signal }) => [args.id, signal.aborted],
 })
+defineTool({
+  description: 'd',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      path: { type: 'string' },
+      depth: { type: 'integer' },
+      kind: { enum: ['file', 'folder'] },
+      tags: { type: 'array', items: { type: ['string', 'null'] } },
+      owner: { anyOf: [{ type: 'null' }, { type: 'object', properties: { id: { const: 7 } } }] },
+    },
+    required: ['path', 'kind'],
+  },
+  execute({ path, depth, kind, tags, owner }) {
+    const all: [string, number | undefined, 'file' | 'folder', (string | null)[] | undefined] = [
+      ...([path, depth, kind, tags] as const),
+    ]
+    const id: 7 | undefined = owner?.id
+    return [all, id]
+  },
+})
 runTurn({
   ...{ model, messages, tenant: TENANT, projectId: TENANT, policy: { maxTools: undefined } },
   tools: KEY ? { tool } : undefined,
@@ -119,3 +140,8 @@ runBundle({ task: 't', replicate, limits: { max_byte: 1 } })
 openaiChat({ baseURL: undefined, model: 'm' })
 // @ts-expect-error a value that does not exist
 defineTool({ description: 'd', inputSchema: {}, execute: () => 1, dedupe: 'never' })
+const typed = { type: 'object', properties: { path: { type: 'string' } } } as const
+// @ts-expect-error not in the schema
+defineTool({ description: 'd', inputSchema: typed, execute: ({ wrong }) => String(wrong) })
+// @ts-expect-error may be missing
+defineTool({ description: 'd', inputSchema: typed, execute: ({ path }) => path.length })

@@ -35,10 +35,22 @@ import type { Price, ToolSpec } from '../../dist/generated/common.js'
 import type { FitOptions, HistoryOptions } from '../../dist/generated/history.js'
 import type {
   AnthropicOptions,
+  BedrockOptions,
+  CohereOptions,
   CustomModelOptions,
+  GeminiOptions,
   HttpModelOptions,
+  OllamaOptions,
   OpenAIChatOptions,
+  OpenAIResponsesOptions,
 } from '../../dist/generated/models.js'
+import type {
+  RemoteFollowOptions,
+  RemotePolicy,
+  RemoteResumeOptions,
+  RemoteRunOptions,
+  RemoteTurnsOptions,
+} from '../../dist/generated/remote.js'
 import type {
   PassOptions,
   ToolRequestOptions,
@@ -376,6 +388,53 @@ export const OPEN_AI_CHAT_OPTIONS: Partial<OpenAIChatOptions> = {
   dialect: undefined,
 }
 
+export const OPEN_AI_RESPONSES_OPTIONS: Partial<OpenAIResponsesOptions> = {
+  apiKey: undefined,
+  headers: undefined,
+  fetch: undefined,
+  maxRetries: undefined,
+  body: undefined,
+  baseURL: undefined,
+}
+
+export const GEMINI_OPTIONS: Partial<GeminiOptions> = {
+  apiKey: undefined,
+  headers: undefined,
+  fetch: undefined,
+  maxRetries: undefined,
+  body: undefined,
+  baseURL: undefined,
+}
+
+export const BEDROCK_OPTIONS: Partial<BedrockOptions> = {
+  apiKey: undefined,
+  headers: undefined,
+  fetch: undefined,
+  maxRetries: undefined,
+  body: undefined,
+  region: undefined,
+  baseURL: undefined,
+  sign: undefined,
+}
+
+export const COHERE_OPTIONS: Partial<CohereOptions> = {
+  apiKey: undefined,
+  headers: undefined,
+  fetch: undefined,
+  maxRetries: undefined,
+  body: undefined,
+  baseURL: undefined,
+}
+
+export const OLLAMA_OPTIONS: Partial<OllamaOptions> = {
+  apiKey: undefined,
+  headers: undefined,
+  fetch: undefined,
+  maxRetries: undefined,
+  body: undefined,
+  baseURL: undefined,
+}
+
 export const ANTHROPIC_OPTIONS: Partial<AnthropicOptions> = {
   apiKey: undefined,
   headers: undefined,
@@ -680,6 +739,42 @@ export const MEMORY_PASS_EVENTS_OPTIONS: Partial<MemoryPassEventsOptions> = {
   maxCharacters: undefined,
 }
 
-export const NODE_LISTENER_OPTIONS: Partial<NodeListenerOptions> = { protocol: undefined }
+export const NODE_LISTENER_OPTIONS: Partial<NodeListenerOptions> = {
+  protocol: undefined,
+  forwarded: undefined,
+}
+
+export const REMOTE_TURNS_OPTIONS: Partial<RemoteTurnsOptions> = {
+  headers: undefined,
+  fetch: undefined,
+  maxRetries: undefined,
+  idleMs: undefined,
+}
+
+export const REMOTE_RUN_OPTIONS: Partial<RemoteRunOptions> = {
+  requestId: undefined,
+  projectId: undefined,
+  conversationId: undefined,
+  policy: undefined,
+  signal: undefined,
+}
+
+export const REMOTE_POLICY: Partial<RemotePolicy> = {
+  maxTools: undefined,
+  pauseAfterTools: undefined,
+}
+
+export const REMOTE_RESUME_OPTIONS: Partial<RemoteResumeOptions> = {
+  toolBatchId: undefined,
+  approvals: undefined,
+  results: undefined,
+  after: undefined,
+  signal: undefined,
+}
+
+export const REMOTE_FOLLOW_OPTIONS: Partial<RemoteFollowOptions> = {
+  after: undefined,
+  signal: undefined,
+}
 
 export const CONFORMANCE_OPTIONS: Partial<ConformanceOptions> = { patienceMs: undefined }

@@ -45,4 +45,9 @@ pub(super) const RULES: Rules = Rules {
     ..Rules::common(OWN, write)
 };
 
-pub(super) const STREAM: Stream = Stream::Sse(|| AnyEvents::new(stream::Messages::default()));
+pub(super) const STREAM: Stream = Stream::Events(events);
+
+/// The decoder of one response.
+pub(super) fn events() -> AnyEvents {
+    AnyEvents::new(stream::Messages::default())
+}

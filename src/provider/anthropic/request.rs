@@ -1,9 +1,12 @@
 //! Requests: <https://docs.anthropic.com/en/api/messages>.
 
-use crate::json::{Add, Json, object};
+use std::borrow::Cow;
+
+use crate::json::{Add, Json, members, object};
 use crate::provider::content::Members;
 use crate::provider::prompt::{AddedSystem, Exchange, Post, Prompt, Requests, Structured};
 use crate::provider::request::Choice;
+use crate::stream::REDACTED;
 
 pub(in crate::provider) const REQUESTS: Requests = Requests {
     // Most models refuse a message with the role `system`.
@@ -11,13 +14,24 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
     exchange,
     members,
     structured: Structured::Tool(forced),
-    post: Post::Json {
-        path: "/messages",
+    post: Some(Post {
+        path: |_, _| Cow::Borrowed("/messages"),
         headers: &[("anthropic-version", "2023-06-01")],
-        max_tokens: Some(4096),
-        asks_usage: false,
-    },
+        accept: "text/event-stream",
+        start,
+    }),
 };
+
+/// The limit of tokens is required.
+fn start(model: String, stream: bool) -> Members<'static> {
+    let limit = Json::integer(4096);
+    let mut members: Members<'static> =
+        members! { "model": Json::from(model), "max_tokens": limit };
+    if stream {
+        members.add("stream", Json::Bool(true));
+    }
+    members
+}
 
 fn text_block(text: &str) -> Json<'static> {
     object! { "type": "text", "text": Json::from(text.to_owned()) }
@@ -30,6 +44,9 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
     // With thinking enabled, an assistant message with calls must begin with its signed thinking.
     let signed = reasoning.iter().filter_map(|block| {
         let signature = block.signature.as_deref()?;
+        if let Some(data) = signature.strip_prefix(REDACTED) {
+            return Some(object! { "type": "redacted_thinking", "data": owned(data) });
+        }
         Some(object! {
             "type": "thinking",
             "thinking": owned(&block.text),

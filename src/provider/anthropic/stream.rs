@@ -7,7 +7,9 @@ use std::borrow::Cow;
 
 use crate::json::{Json, JsonError, Kind, Reader};
 use crate::limits;
-use crate::stream::{Delta, Events, FinishReason, Usage, failure, malformed};
+use crate::stream::{
+    Delta, Events, FinishReason, REDACTED, Usage, failure, malformed, push_reasoning, push_text,
+};
 
 /// The state between two events.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -71,7 +73,7 @@ impl Events for Messages {
 
     fn data(&mut self, data: &str, out: &mut Vec<Delta>) {
         let mut event = Event::default();
-        let mut reader = Reader::lossy(data);
+        let mut reader = Reader::verbatim(data);
         let read = reader.object(&mut |key, reader| event.member(&key, reader));
         if read.and_then(|()| reader.end()).is_err() {
             // Gateways may end this stream with OpenAI's end mark.
@@ -92,6 +94,11 @@ impl Messages {
         }
         match &*event.kind {
             "message_start" => self.message_start(event.message.as_ref(), data, out),
+            // A response that is no stream.
+            "message" => {
+                self.message_start(Reader::verbatim(data).value().ok().as_ref(), data, out);
+                self.done = true;
+            }
             "content_block_start" => self.block_start(event.index, event.block.as_ref(), data, out),
             "content_block_delta" => self.block_delta(event.index, &event.delta, data, out),
             "content_block_stop" => self.block_stop(event.index, out),
@@ -147,11 +154,19 @@ impl Messages {
         };
         let kind = match &*text("type") {
             "text" => {
-                push_text(text("text"), out);
+                push_text(&text("text"), out);
+                let sources = block.and_then(|block| block.get("citations"));
+                if sources.is_some_and(|sources| sources.items().len() > 0) {
+                    out.push(Delta::Other { raw: data.to_owned() });
+                }
                 Block::Plain
             }
             "thinking" => {
-                push_reasoning(text("thinking"), None, out);
+                push_reasoning(&text("thinking"), Some(&text("signature")), out);
+                Block::Plain
+            }
+            "redacted_thinking" => {
+                push_reasoning("", Some(&[REDACTED, &text("data")].concat()), out);
                 Block::Plain
             }
             "tool_use" => {
@@ -181,12 +196,9 @@ impl Messages {
     fn block_delta(&mut self, at: u64, change: &Change<'_>, data: &str, out: &mut Vec<Delta>) {
         let block = self.blocks.iter_mut().find_map(|(open, block)| (*open == at).then_some(block));
         match (&*change.kind, block) {
-            ("text_delta", _) => push_text(change.text.to_string(), out),
-            ("thinking_delta", _) => push_reasoning(change.thinking.to_string(), None, out),
-            ("signature_delta", _) => {
-                let signature = change.signature.as_ref().map(|text| text.to_string());
-                push_reasoning(String::new(), signature, out);
-            }
+            ("text_delta", _) => push_text(&change.text, out),
+            ("thinking_delta", _) => push_reasoning(&change.thinking, None, out),
+            ("signature_delta", _) => push_reasoning("", change.signature.as_deref(), out),
             ("input_json_delta", Some(Block::Call { index, whole })) => {
                 if !change.partial_json.is_empty() {
                     *whole = None;
@@ -242,18 +254,6 @@ impl Messages {
             cached_input_tokens: tokens.cache_read,
             reasoning_tokens: None,
         }));
-    }
-}
-
-fn push_text(text: String, out: &mut Vec<Delta>) {
-    if !text.is_empty() {
-        out.push(Delta::Text(text));
-    }
-}
-
-fn push_reasoning(text: String, signature: Option<String>, out: &mut Vec<Delta>) {
-    if !text.is_empty() || signature.is_some() {
-        out.push(Delta::Reasoning { text, signature });
     }
 }
 

@@ -1,10 +1,12 @@
 //! Bedrock Converse: <https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html>.
 
 mod message;
+mod request;
+mod stream;
 
-use super::chat;
+pub(super) use request::REQUESTS;
+
 use super::content::blocks;
-use super::prompt::Requests;
 use super::rules::{
     Arguments, Blank, EmptyResult, Fields, First, Ids, Last, Media, Merge, Replay, ResultParts,
     Results, Rules, System, UndeclaredTools,
@@ -12,6 +14,7 @@ use super::rules::{
 use super::shapes::Marks;
 use super::stream::Stream;
 use crate::json::{Json, object};
+use crate::stream::AnyEvents;
 use message::{block, write};
 
 const OWN: Marks = Marks::BEDROCK;
@@ -36,9 +39,9 @@ pub(super) const RULES: Rules = Rules {
     ..Rules::common(OWN, write)
 };
 
-pub(super) const STREAM: Stream = Stream::None;
-
-pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;
+/// The frames of `InvokeModelWithResponseStream` hold events of the model's own provider.
+pub(super) const STREAM: Stream =
+    Stream::Either(|| AnyEvents::new(stream::Blocks::default()), super::anthropic::events);
 
 /// Declares tools that cannot be called.
 fn stubs(names: Vec<String>) -> Json<'static> {

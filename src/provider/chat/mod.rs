@@ -6,7 +6,7 @@ mod request;
 mod stream;
 
 pub(super) use message::{Silence, Style, address, payload, write};
-pub(super) use request::{FOR_HOSTS, REQUESTS, post};
+pub(super) use request::{FOR_HOSTS, REQUESTS, post, started, tools};
 
 use super::rules::{ResultParts, Rules, Write};
 use super::shapes::Marks;
@@ -14,7 +14,7 @@ use super::stream::Stream;
 use crate::stream::AnyEvents;
 
 /// The stream of Chat Completions.
-pub(super) const STREAM: Stream = Stream::Sse(|| AnyEvents::new(stream::Chunks::default()));
+pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Chunks::default()));
 
 /// The rules that providers with this wire format share.
 pub(super) const fn rules(own: Marks, write: Write) -> Rules {

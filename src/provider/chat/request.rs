@@ -1,9 +1,11 @@
 //! Requests: <https://platform.openai.com/docs/api-reference/chat/create>.
 
+use std::borrow::Cow;
+
 use crate::json::{Add, Json, members, object};
 use crate::provider::content::Members;
 use crate::provider::prompt::{AddedSystem, Exchange, Post, Prompt, Requests, Structured};
-use crate::provider::request::Choice;
+use crate::provider::request::{Choice, ToolDeclaration};
 
 /// The requests of OpenAI's Chat Completions.
 pub(in crate::provider) const REQUESTS: Requests = Requests {
@@ -11,17 +13,36 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
     exchange,
     members,
     structured: Structured::Member(json_schema),
-    post: post(true),
+    post: Some(post(started_with_usage)),
 };
 
-/// For a provider whose requests this version does not write. A host that sends them itself gets
-/// messages in the provider's form, and tools in that of Chat Completions.
+/// For a shape of histories that is no API. A host that sends them itself gets messages in that
+/// shape, and tools in that of Chat Completions.
 pub(in crate::provider) const FOR_HOSTS: Requests =
-    Requests { structured: Structured::Unsupported, post: Post::None, ..REQUESTS };
+    Requests { structured: Structured::Unsupported, post: None, ..REQUESTS };
 
-/// Whole requests. `asks_usage`: a stream reports its tokens on request only.
-pub(in crate::provider) const fn post(asks_usage: bool) -> Post {
-    Post::Json { path: "/chat/completions", headers: &[], max_tokens: None, asks_usage }
+/// Whole requests; `start` writes the first members.
+pub(in crate::provider) const fn post(start: fn(String, bool) -> Members<'static>) -> Post {
+    let path = |_: &str, _| Cow::Borrowed("/chat/completions");
+    Post { path, headers: &[], accept: "text/event-stream", start }
+}
+
+/// The model and the stream.
+pub(in crate::provider) fn started(model: String, stream: bool) -> Members<'static> {
+    let mut members: Members<'static> = members! { "model": Json::from(model) };
+    if stream {
+        members.add("stream", Json::Bool(true));
+    }
+    members
+}
+
+/// Also asks a stream to report its tokens.
+fn started_with_usage(model: String, stream: bool) -> Members<'static> {
+    let mut members = started(model, stream);
+    if stream {
+        members.add("stream_options", object! { "include_usage": Json::Bool(true) });
+    }
+    members
 }
 
 /// Converts calls and their answers. The rules of histories decide whether to keep the reasoning.
@@ -51,18 +72,23 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
     messages
 }
 
+/// The tools as Chat Completions declares them.
+pub(in crate::provider) fn tools(tools: &[ToolDeclaration<'_>]) -> Json<'static> {
+    let wire = tools.iter().map(|tool| {
+        let function = object! {
+            "name": Json::from(tool.name.to_owned()),
+            "description": Json::from(tool.description.to_owned()),
+            "parameters": tool.input_schema.clone(),
+        };
+        object! { "type": "function", "function": function }
+    });
+    Json::Array(wire.collect())
+}
+
 fn members<'a>(prompt: Prompt<'_, 'a>) -> Members<'a> {
     let mut members: Members<'a> = members! { "messages": Json::Array(prompt.messages) };
     if !prompt.tools.is_empty() {
-        let wire = prompt.tools.iter().map(|tool| {
-            let function = object! {
-                "name": Json::from(tool.name.to_owned()),
-                "description": Json::from(tool.description.to_owned()),
-                "parameters": tool.input_schema.clone(),
-            };
-            object! { "type": "function", "function": function }
-        });
-        members.add("tools", Json::Array(wire.collect()));
+        members.add("tools", tools(prompt.tools));
         // `tool_choice` is allowed only together with `tools`.
         if prompt.choice == Choice::None {
             members.add("tool_choice", "none");

@@ -1,11 +1,16 @@
 //! Cohere v2: OpenAI's format; a message that has only calls has no content.
 //! <https://docs.cohere.com/v2/reference/chat>
 
+mod request;
+mod stream;
+
+pub(super) use request::REQUESTS;
+
 use super::chat::{self, Silence, Style};
-use super::prompt::Requests;
 use super::rules::{Fields, Replay, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
+use crate::stream::AnyEvents;
 
 const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED).and(Marks::COHERE);
 
@@ -19,6 +24,4 @@ pub(super) const RULES: Rules = Rules {
 const STYLE: Style =
     Style { silence: Silence::Omitted, typed: true, result_name: None, lists: true, plan: true };
 
-pub(super) const STREAM: Stream = Stream::None;
-
-pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;
+pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Steps::default()));

@@ -1,10 +1,12 @@
 //! Gemini `generateContent`: <https://ai.google.dev/api/generate-content>.
 
 mod message;
+mod request;
+mod stream;
 
-use super::chat;
+pub(super) use request::REQUESTS;
+
 use super::content::blocks;
-use super::prompt::Requests;
 use super::rules::{
     Arguments, Blank, Fields, First, Ids, Last, Media, Merge, Names, Replay, ResultValues, Results,
     Rules, SentIds, Signatures, System,
@@ -12,6 +14,7 @@ use super::rules::{
 use super::shapes::Marks;
 use super::stream::Stream;
 use crate::json::{Json, object};
+use crate::stream::AnyEvents;
 use message::{part, write};
 
 const OWN: Marks = Marks::GEMINI;
@@ -46,6 +49,4 @@ pub(super) const RULES: Rules = Rules {
     ..Rules::common(OWN, write)
 };
 
-pub(super) const STREAM: Stream = Stream::None;
-
-pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;
+pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Parts::default()));

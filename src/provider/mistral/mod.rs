@@ -41,4 +41,5 @@ const STYLE: Style = Style {
 pub(super) const STREAM: Stream = chat::STREAM;
 
 // It refuses unknown members, of which `stream_options` is one.
-pub(super) const REQUESTS: Requests = Requests { post: chat::post(false), ..chat::REQUESTS };
+pub(super) const REQUESTS: Requests =
+    Requests { post: Some(chat::post(chat::started)), ..chat::REQUESTS };

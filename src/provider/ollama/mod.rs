@@ -1,13 +1,18 @@
 //! Ollama's own API: arguments are objects, results name their tool, ids are not needed.
 //! <https://docs.ollama.com/api/chat>
 
+mod request;
+mod stream;
+
+pub(super) use request::REQUESTS;
+
 use super::chat::{self, Silence, Style};
 use super::content::{Message, Out};
-use super::prompt::Requests;
 use super::rules::{Arguments, Media, Replay, ResultParts, Rules, SentIds};
 use super::shapes::Marks;
 use super::stream::Stream;
 use crate::json::{Add, Json};
+use crate::stream::AnyEvents;
 
 const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::OLLAMA);
 
@@ -30,9 +35,7 @@ const STYLE: Style = Style {
     plan: false,
 };
 
-pub(super) const STREAM: Stream = Stream::None;
-
-pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;
+pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Lines::default()));
 
 /// Writes images beside the text, as bare base64.
 fn write<'a>(mut message: Message<'a>, out: &mut Vec<Json<'a>>) {

@@ -2,12 +2,15 @@
 //! <https://platform.openai.com/docs/api-reference/responses/create#responses-create-input>
 
 mod message;
+mod request;
+mod stream;
 
-use super::chat;
-use super::prompt::Requests;
+pub(super) use request::REQUESTS;
+
 use super::rules::{Blank, Elements, Fields, Ids, Media, Names, Replay, ResultParts, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
+use crate::stream::AnyEvents;
 use message::write;
 
 const OWN: Marks = Marks::RESPONSES.and(Marks::PLAIN);
@@ -32,6 +35,4 @@ pub(super) const RULES: Rules = Rules {
     ..Rules::common(OWN, write)
 };
 
-pub(super) const STREAM: Stream = Stream::None;
-
-pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;
+pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Items::default()));

@@ -18,7 +18,7 @@ use crate::next::Next;
 use crate::provider::Wire;
 use crate::stream::{Response, Usage};
 use crate::text::said;
-use crate::tool::{BoxMaker, Call, CallBatch, Ledger, ToolSpec};
+use crate::tool::{BoxMaker, Call, CallBatch, Ledger};
 use crate::turn::{CancelReason, Effect, Input};
 
 /// An action that the host of a pass must perform.
@@ -232,16 +232,8 @@ impl Pass {
     /// Starts the next request if it may still lead to a call, otherwise the plan.
     fn go_on(&mut self) {
         let policy = &self.options.policy;
-        let left = self.record.iteration < policy.max_iterations
-            && self.budget() > 0
-            && self.offered().next().is_some();
+        let left = self.record.iteration < policy.max_iterations && self.budget() > 0;
         self.ask(if left { PassPhase::Request } else { PassPhase::Plan });
-    }
-
-    /// The tools that a request may name.
-    fn offered(&self) -> impl Iterator<Item = &ToolSpec> {
-        let all = self.options.tools.all().iter();
-        all.filter(|tool| self.options.refused_by_name(&tool.name).is_none())
     }
 
     fn budget(&self) -> u64 {
@@ -273,8 +265,11 @@ impl Pass {
 
     /// Sends the request of the current inference.
     fn send(&mut self, step: PassPhase) {
-        let offer = (step == PassPhase::Request)
-            .then(|| Offer { tools: self.offered().collect(), limit: self.budget() });
+        let offer = (step == PassPhase::Request).then(|| {
+            let all = self.options.tools.all().iter();
+            let tools = all.filter(|tool| self.options.refused_by_name(&tool.name).is_none());
+            Offer { tools: tools.collect(), limit: self.budget() }
+        });
         let sealed = self.record.sealed.as_deref();
         let asked = Asked { sealed, offer, again: self.record.again };
         let request = prompt::ask(&self.options, &asked);

@@ -114,3 +114,25 @@ export function violation({ messages = [] }) {
   }
   return undefined
 }
+
+/** @returns {import('./entry.mjs').View} */
+export function view({ messages = [], system = '', tools = [], tool_choice: choice = null }) {
+  const text = (content) =>
+    typeof content === 'string'
+      ? content
+      : (content ?? []).map((block) => block.text ?? '').join('\n')
+  const blocks = ({ content }) => (Array.isArray(content) ? content : [])
+  return {
+    tools: tools.map((tool) => tool.name ?? tool.function?.name),
+    choice: choice?.type ?? null,
+    system: text(system),
+    list: messages,
+    messages: messages.map((one) => ({
+      role: one.role,
+      text: text(one.content),
+      results: blocks(one)
+        .filter((block) => block.type === 'tool_result')
+        .map((block) => text(block.content)),
+    })),
+  }
+}

@@ -1,4 +1,4 @@
-// What both wires make of an entry: one of `model` in a scenario table (see tests/scenarios).
+// What all wires make of an entry: one of `model` in a scenario table (see tests/scenarios).
 
 /** @typedef {{ id: string, name: string, args?: unknown, argsText?: string, fragments?: number }} Call */
 /**
@@ -17,7 +17,18 @@
  * @property {string} [location] where it redirects to
  * @property {number} [retryAfterMs] of that failure
  */
+/**
+ * @typedef {object} View What a request says, whatever its wire.
+ * @property {string[]} tools the names of those that are declared
+ * @property {string | null} choice `none` where tools may not be called
+ * @property {string} system the system prompt outside the messages
+ * @property {unknown[]} list the messages as they came
+ * @property {{ role: string, text: string, results: string[] }[]} messages
+ */
 /** @typedef {{ n?: number, body?: any }} Place `n`: which request of the session, from 1. */
+
+/** The name of a member that is not known. */
+export const unknown = (value, known) => Object.keys(value).find((key) => !known.includes(key))
 
 export const usageOf = ({ usage }) => ({ input: 10, output: 5, ...usage })
 export const finishOf = ({ finish, calls }) => finish ?? (calls?.length ? 'tool_calls' : 'stop')
@@ -27,7 +38,7 @@ export const finishOf = ({ finish, calls }) => finish ?? (calls?.length ? 'tool_
  * connection breaks in the middle.
  * @returns {string[]}
  */
-export function argumentPieces({ args, argsText, fragments = 1 }, cut) {
+export function argumentPieces({ args, argsText, fragments = 1 }, cut = false) {
   const whole = argsText ?? JSON.stringify(args ?? {})
   const text = cut ? whole.slice(0, Math.ceil(whole.length / 2)) : whole
   const size = Math.max(1, Math.ceil(text.length / fragments))

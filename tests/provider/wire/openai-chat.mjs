@@ -89,3 +89,22 @@ export function violation({ messages = [] }) {
   if (!unanswered().length) return undefined
   return `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${unanswered().join(', ')}`
 }
+
+/** @returns {import('./entry.mjs').View} */
+export function view({ messages = [], tools = [], tool_choice: choice = null }) {
+  const text = ({ content }) =>
+    typeof content === 'string'
+      ? content
+      : (Array.isArray(content) ? content : []).map((part) => part.text ?? '').join('\n')
+  return {
+    tools: tools.map((tool) => tool.function?.name),
+    choice: choice?.type ?? choice,
+    system: '',
+    list: messages,
+    messages: messages.map((one) => ({
+      role: one.role,
+      text: one.role === 'tool' ? '' : text(one),
+      results: one.role === 'tool' ? [text(one)] : [],
+    })),
+  }
+}

@@ -25,6 +25,7 @@ mod bundle;
 mod chain;
 mod history;
 mod models;
+mod remote;
 mod request;
 mod server;
 mod stores;
@@ -104,7 +105,7 @@ macro_rules! table {
 pub(crate) use {option, table};
 
 /// The host tables, by room.
-fn rooms() -> [(&'static str, Vec<Table>); 10] {
+fn rooms() -> [(&'static str, Vec<Table>); 11] {
     [
         ("turn", turn::tables()),
         ("models", models::tables()),
@@ -115,6 +116,7 @@ fn rooms() -> [(&'static str, Vec<Table>); 10] {
         ("history", history::tables()),
         ("stores", stores::tables()),
         ("server", server::tables()),
+        ("remote", remote::tables()),
         ("testing", testing::tables()),
     ]
 }
@@ -143,7 +145,7 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ),
     ("../chain/breaker.js", &["ChainBreaker"]),
     ("../chain/learn.js", &["PatternStats"]),
-    ("../models/model.js", &["Fetch", "Model"]),
+    ("../models/model.js", &["Fetch", "Model", "SignableRequest"]),
     ("../options.js", &["Method"]),
     ("../redact.js", &["Redact"]),
     ("../request/types.js", &["CallRefusal"]),

@@ -33,8 +33,51 @@ pub(super) fn tables() -> Vec<Table> {
             "OpenAIChatOptions" for "openaiChat", extends "HttpModelOptions" {
                 /// The URL up to the version, such as `https://api.openai.com/v1`.
                 baseURL: "string" | required;
-                /// The server's variant of the wire format.
-                dialect: "'openai-chat' | 'deepseek' | 'mistral'" = "\"openai-chat\"";
+                /// The server's variant of the wire format. `chat-template`: the strict chat templates
+                /// of models behind vLLM, llama.cpp and LM Studio.
+                dialect: "'openai-chat' | 'deepseek' | 'mistral' | 'groq' | 'xai' | 'chat-template'" = "\"openai-chat\"";
+            }
+        },
+        table! {
+            /// The options of `openaiResponses`.
+            "OpenAIResponsesOptions" for "openaiResponses", extends "HttpModelOptions" {
+                /// The URL up to the version.
+                baseURL: "string" = "\"https://api.openai.com/v1\"";
+            }
+        },
+        table! {
+            /// The options of `gemini`.
+            "GeminiOptions" for "gemini", extends "HttpModelOptions" {
+                /// The URL up to the version. For Vertex AI it goes up to `/publishers/google`, with
+                /// a bearer token among the `headers`.
+                baseURL: "string" = "\"https://generativelanguage.googleapis.com/v1beta\"";
+            }
+        },
+        table! {
+            /// The options of `bedrock`.
+            "BedrockOptions" for "bedrock", extends "HttpModelOptions" {
+                /// The AWS region, such as `us-east-1`. Required without a `baseURL`.
+                region: "string";
+                /// The URL before the path. Default: that of the region's runtime.
+                baseURL: "string";
+                /// Returns the headers that sign a request (AWS Signature Version 4, service
+                /// `bedrock`). They are added to those of the request. Not needed with an `apiKey`, a
+                /// key of Bedrock's own, which is sent as a bearer token.
+                sign: "(request: SignableRequest) => Record<string, string> | Promise<Record<string, string>>";
+            }
+        },
+        table! {
+            /// The options of `cohere`.
+            "CohereOptions" for "cohere", extends "HttpModelOptions" {
+                /// The URL up to the version.
+                baseURL: "string" = "\"https://api.cohere.com/v2\"";
+            }
+        },
+        table! {
+            /// The options of `ollama`.
+            "OllamaOptions" for "ollama", extends "HttpModelOptions" {
+                /// The URL of the server.
+                baseURL: "string" = "\"http://localhost:11434\"";
             }
         },
         table! {

@@ -153,6 +153,9 @@ pub(super) fn tables() -> Vec<Table> {
             "NodeListenerOptions" for "toNodeListener" {
                 /// The protocol of the URLs that the handler receives.
                 protocol: "'http' | 'https'" = "that of the connection";
+                /// Whether `x-forwarded-proto` and `x-forwarded-host` decide the URLs that the handler
+                /// receives. Only behind a proxy that sets both: anybody else can send them too.
+                forwarded: "boolean" = "false";
             }
         },
     ]

@@ -1,6 +1,5 @@
-import { compile } from '../compile.js'
 import type { Glue, EvidenceGlue } from '../glue.js'
 import { Part } from '../instance.js'
 import * as embedded from '../../wasm/evidence.js'
 
-export const evidence = new Part<EvidenceGlue & Glue>(embedded, compile)
+export const evidence = new Part<EvidenceGlue & Glue>(embedded)

@@ -15,12 +15,20 @@ pub(super) struct Chunk<'a> {
     pub(super) finish: Option<Cow<'a, str>>,
     pub(super) usage: Option<Usage>,
     pub(super) error: Option<StreamError>,
+    /// Sources and annotations, as the provider's JSON.
+    pub(super) others: Vec<String>,
+    /// Those that some providers repeat with every chunk.
+    pub(super) sources: Vec<String>,
+    /// A member is of this wire format.
+    pub(super) known: bool,
 }
 
 #[derive(Debug)]
 pub(super) enum Piece<'a> {
     Text(Cow<'a, str>),
     Reasoning(Cow<'a, str>),
+    /// What the provider wants back unchanged.
+    Signature(Cow<'a, str>),
 }
 
 #[derive(Debug, Default)]
@@ -39,7 +47,12 @@ impl<'a> Chunk<'a> {
         data: &str,
     ) -> Result<(), JsonError> {
         match key {
-            "choices" => list(reader, &mut |reader| self.choice(reader)),
+            "choices" => {
+                self.known = true;
+                list(reader, &mut |reader| self.choice(reader))
+            }
+            // Perplexity and xAI.
+            "citations" | "search_results" => keep(key, reader, &mut self.sources),
             "usage" => {
                 self.usage = usage(&reader.value()?).or(self.usage);
                 Ok(())
@@ -58,7 +71,9 @@ impl<'a> Chunk<'a> {
             }
             // vLLM: `{"object":"error","message":…,"code":…}`
             "object" if reader.peek()? == Kind::String => {
-                if reader.string()? == "error" {
+                let kind = reader.string()?;
+                self.known |= kind.starts_with("chat.completion");
+                if kind == "error" {
                     self.error = Json::parse_str(data).ok().map(|whole| failure(&whole, data));
                 }
                 Ok(())
@@ -75,7 +90,7 @@ impl<'a> Chunk<'a> {
                 first = reader.number()? == "0";
                 Ok(())
             }
-            "delta" => object(reader, &mut |key, reader| one.delta(key, reader)),
+            "delta" | "message" => object(reader, &mut |key, reader| one.delta(key, reader)),
             "finish_reason" => {
                 one.finish = text(reader)?;
                 Ok(())
@@ -86,10 +101,15 @@ impl<'a> Chunk<'a> {
         if first {
             let reasons =
                 |piece: &Piece<'_>| matches!(piece, Piece::Reasoning(text) if !text.is_empty());
-            if !one.said.iter().any(reasons) {
-                self.said.append(&mut one.details);
-            }
-            self.said.append(&mut one.said);
+            let reasoned = one.said.iter().any(reasons);
+            // Reasoning comes before the text, whatever the order of the members.
+            let (texts, thoughts): (Vec<_>, Vec<_>) =
+                one.said.into_iter().partition(|piece| matches!(piece, Piece::Text(_)));
+            self.said.extend(thoughts);
+            one.details.retain(|piece| !reasoned || matches!(piece, Piece::Signature(_)));
+            self.said.append(&mut one.details);
+            self.said.extend(texts);
+            self.others.append(&mut one.others);
             self.calls.append(&mut one.calls);
             self.finish = one.finish.or_else(|| self.finish.take());
         }
@@ -120,9 +140,16 @@ impl<'a> Chunk<'a> {
                         self.details.extend(text.map(Piece::Reasoning));
                         Ok(())
                     }
+                    // `data` is reasoning that is encrypted whole.
+                    "signature" | "data" => {
+                        let text = text(reader)?.filter(|text| !text.is_empty());
+                        self.details.extend(text.map(Piece::Signature));
+                        Ok(())
+                    }
                     _ => reader.skip(),
                 })
             }),
+            "annotations" => keep(key, reader, &mut self.others),
             "tool_calls" => list(reader, &mut |reader| {
                 let mut fragment = Fragment::default();
                 object(reader, &mut |key, reader| fragment.member(key, reader))?;
@@ -195,6 +222,15 @@ impl<'a> Fragment<'a> {
             _ => reader.skip(),
         }
     }
+}
+
+/// Keeps a list that is not empty, as an object with this member.
+fn keep<'a>(key: &str, reader: &mut Reader<'a>, kept: &mut Vec<String>) -> Result<(), JsonError> {
+    let value = reader.value()?;
+    if value.items().len() > 0 {
+        kept.push(Json::Object(vec![(key.into(), value)]).to_text());
+    }
+    Ok(())
 }
 
 /// Reads an object; any other value is skipped.

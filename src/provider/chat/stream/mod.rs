@@ -5,7 +5,7 @@ mod chunk;
 
 use crate::json::Reader;
 use crate::limits;
-use crate::stream::{Delta, Events, FinishReason, malformed};
+use crate::stream::{Delta, Events, FinishReason, finished, malformed, push_reasoning, push_text};
 use chunk::{Chunk, Fragment, Piece};
 
 /// The state between two chunks.
@@ -84,10 +84,14 @@ impl Events for Chunks {
             return;
         }
         let mut chunk = Chunk::default();
-        let mut reader = Reader::lossy(data);
+        let mut reader = Reader::verbatim(data);
         let read = reader.object(&mut |key, reader| chunk.member(&key, reader, data));
         if read.and_then(|()| reader.end()).is_err() {
             out.push(Delta::Error(malformed("an event of the model is no JSON object", data)));
+            return;
+        }
+        if !chunk.known && chunk.usage.is_none() && chunk.error.is_none() {
+            out.push(Delta::Other { raw: data.to_owned() });
             return;
         }
         self.take(chunk, out);
@@ -98,13 +102,12 @@ impl Chunks {
     fn take(&mut self, chunk: Chunk<'_>, out: &mut Vec<Delta>) {
         for piece in chunk.said {
             match piece {
-                Piece::Text(text) if !text.is_empty() => out.push(Delta::Text(text.into_owned())),
-                Piece::Reasoning(text) if !text.is_empty() => {
-                    out.push(Delta::Reasoning { text: text.into_owned(), signature: None });
-                }
-                Piece::Text(_) | Piece::Reasoning(_) => {}
+                Piece::Text(text) => push_text(&text, out),
+                Piece::Reasoning(text) => push_reasoning(&text, None, out),
+                Piece::Signature(signature) => push_reasoning("", Some(&signature), out),
             }
         }
+        out.extend(chunk.others.into_iter().map(|raw| Delta::Other { raw }));
         for fragment in chunk.calls {
             self.fragment(fragment, out);
             if matches!(out.last(), Some(Delta::Error(_))) {
@@ -112,6 +115,7 @@ impl Chunks {
             }
         }
         if let Some(raw) = chunk.finish.filter(|raw| !raw.is_empty()) {
+            out.extend(chunk.sources.into_iter().map(|raw| Delta::Other { raw }));
             self.finish(&raw, out);
         }
         if let Some(usage) = chunk.usage {
@@ -137,11 +141,7 @@ impl Chunks {
             _ => FinishReason::Other,
         };
         // With a forced tool choice, OpenAI itself sends `stop`.
-        let called = !self.calls.is_empty();
-        let reason = match said {
-            FinishReason::Stop | FinishReason::Other if called => FinishReason::ToolCalls,
-            said => said,
-        };
+        let reason = finished(said, !self.calls.is_empty());
         out.push(Delta::Finish { reason, raw: raw.to_owned() });
     }
 

@@ -1,0 +1,39 @@
+/** Bedrock Converse. */
+import { wrong } from '../checks.js'
+import type { BedrockOptions } from '../generated/models.js'
+import { BEDROCK_OPTIONS } from '../generated/rows.js'
+import { checkOptions } from '../options.js'
+import { bearer, httpModel, type Model } from './model.js'
+
+export type { BedrockOptions }
+
+/**
+ * A model behind `POST {baseURL}/model/{model}/converse-stream`. The host signs each request, with a
+ * library of its choice, here `aws4fetch`; or gives a key of Bedrock's own as `apiKey`:
+ *
+ * ```js
+ * const aws = new AwsClient({ accessKeyId, secretAccessKey, service: 'bedrock', region })
+ * const model = bedrock({
+ *   region,
+ *   model: 'anthropic.claude-sonnet-4-20250514-v1:0',
+ *   async sign({ url, ...request }) {
+ *     const { headers } = await aws.sign(url, request)
+ *     return Object.fromEntries(headers)
+ *   },
+ * })
+ * ```
+ *
+ * Browsers cannot ask it: the API answers no page.
+ *
+ * @throws TurnlockError `options.invalid`
+ */
+export function bedrock(options: BedrockOptions): Model {
+  checkOptions(options, BEDROCK_OPTIONS)
+  const { apiKey, region, sign } = options
+  if (sign !== undefined && typeof sign !== 'function') throw wrong('sign', 'a function')
+  if (options.baseURL === undefined && !/^[a-z0-9-]+$/.test(region ?? '')) {
+    throw wrong('region', 'an AWS region, such as us-east-1, or a `baseURL`')
+  }
+  const { baseURL = `https://bedrock-runtime.${region}.amazonaws.com` } = options
+  return httpModel('bedrock', options, baseURL, bearer(apiKey), sign)
+}

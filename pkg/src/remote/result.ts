@@ -1,0 +1,121 @@
+/** The result of a turn, from its events. */
+import type { TurnMessage } from '../generated/turn.js'
+import type { ToolResult, TurnEvent, TurnResult } from '../types.js'
+
+type Terminal = Extract<TurnEvent, { type: 'complete' | 'paused' | 'cancelled' | 'error' }>
+
+/** Whether an event is the last one of a turn, unless it is resumed. */
+export const isTerminal = (event: TurnEvent | undefined): event is Terminal =>
+  event?.type === 'complete' ||
+  event?.type === 'paused' ||
+  event?.type === 'cancelled' ||
+  event?.type === 'error'
+
+const STATUS = { complete: 'complete', paused: 'paused', cancelled: 'cancelled', error: 'failed' }
+
+export function resultOf(
+  requestId: string,
+  conversationId: string | undefined,
+  events: readonly TurnEvent[],
+  last: Terminal,
+): TurnResult {
+  const standing = withoutVoid(events)
+  const texts = standing.filter((event) => event.type === 'text')
+  const answering = texts.at(-1)
+  // The text of the last inference: of one phase, and behind one batch.
+  const answer = texts.filter(
+    ({ phase, toolBatchId }) => phase === answering?.phase && toolBatchId === answering.toolBatchId,
+  )
+  const shown = joined(texts)
+  const toolResults = settled(standing)
+  const refusals = standing.filter((event) => event.type === 'refused')
+  const complete = last.type === 'complete' ? last : undefined
+  const usage = complete?.usage ?? { inputTokens: 0, outputTokens: 0, totalTokens: 0 }
+  const known = conversationId ?? last.conversationId
+  return {
+    ...{ requestId, ...(known !== undefined && { conversationId: known }) },
+    status: STATUS[last.type] as TurnResult['status'],
+    text: complete?.text ?? joined(answer),
+    fullContent: complete?.fullContent ?? shown,
+    messages: messagesOf(standing),
+    toolResults,
+    blockedSignatures: complete?.blockedSignatures ?? refusals.at(-1)?.blockedSignatures ?? [],
+    repeats: complete?.repeats ?? {},
+    ...{ usage, totalUsage: usage, inferences: 0, repairs: [] },
+    ...(last.type === 'error' && {
+      error: {
+        code: last.code,
+        message: last.message,
+        ...(last.details && { details: last.details }),
+      },
+    }),
+  }
+}
+
+/** Without the text of inferences that a resume made again. */
+function withoutVoid(events: readonly TurnEvent[]): TurnEvent[] {
+  let standing: TurnEvent[] = []
+  for (const event of events) {
+    const from = event.type === 'phase_start' ? event.voidFrom : undefined
+    if (from !== undefined) {
+      standing = standing.filter(
+        ({ type, seq }) => seq < from || (type !== 'text' && type !== 'reasoning'),
+      )
+    }
+    standing.push(event)
+  }
+  return standing
+}
+
+/** The results, each as it was revised last. */
+function settled(events: readonly TurnEvent[]): ToolResult[] {
+  const results: ToolResult[] = []
+  for (const event of events) {
+    if (event.type !== 'tool_results') continue
+    for (const result of event.toolResults) {
+      const same = (one: ToolResult) =>
+        one.toolCallId === result.toolCallId && one.signature === result.signature
+      const known = result.revised ? results.findLastIndex(same) : -1
+      if (known < 0) results.push(result)
+      else results[known] = result
+    }
+  }
+  return results
+}
+
+/** What the turn adds to the history: calls, their results, the answer. */
+function messagesOf(events: readonly TurnEvent[]): TurnMessage[] {
+  const messages: TurnMessage[] = []
+  const revised = settled(events)
+  let said = ''
+  let batch: { id: number; place: number } | undefined
+  for (const event of events) {
+    if (event.type === 'text') said += event.chunk
+    if (event.type !== 'tool_results') continue
+    for (const { toolCallId: id, name, args, signature, revised: again } of event.toolResults) {
+      if (again) continue
+      const result = revised.find((one) => one.toolCallId === id && one.signature === signature)
+      if (batch?.id !== event.toolBatchId) {
+        batch = { id: event.toolBatchId, place: messages.length }
+        messages.push({ role: 'assistant', content: said, toolCalls: [] })
+        said = ''
+      }
+      messages[batch.place]?.toolCalls?.push({ id, name, args })
+      if (result) messages.push(resultMessage(result))
+    }
+  }
+  if (said.trim()) messages.push({ role: 'assistant', content: said })
+  return messages
+}
+
+function resultMessage({ toolCallId, name, status, result, error }: ToolResult): TurnMessage {
+  const value = result === undefined ? (error?.message ?? '') : result
+  const content = typeof value === 'string' ? value : JSON.stringify(value)
+  return {
+    ...{ role: 'tool', content: content.trim() ? content : '(empty)', toolCallId, name },
+    ...(status !== 'ok' && { isError: true as const }),
+  }
+}
+
+const joined = (texts: readonly { chunk: string }[]): string =>
+  texts.map(({ chunk }) => chunk).join('')

@@ -1,0 +1,107 @@
+/** The operations on turns of a handler. */
+import { wrong } from '../checks.js'
+import type {
+  RemoteFollowOptions,
+  RemoteResumeOptions,
+  RemoteRunOptions,
+  RemoteTurnsOptions,
+} from '../generated/remote.js'
+import {
+  REMOTE_FOLLOW_OPTIONS,
+  REMOTE_RESUME_OPTIONS,
+  REMOTE_RUN_OPTIONS,
+  REMOTE_TURNS_OPTIONS,
+} from '../generated/rows.js'
+import { checkOptions } from '../options.js'
+import { randomId } from '../random.js'
+import type { Turn } from '../turn.js'
+import { RemoteTurn } from './turn.js'
+import { Wire } from './wire.js'
+
+/** Where a turn stands behind a `pause` or a `cancel`. */
+export interface RemoteState {
+  requestId: string
+  status: string
+}
+
+/** The turns of a handler. */
+export interface RemoteTurns {
+  /** Runs a turn. Leaving its iteration cancels it. */
+  run(options: RemoteRunOptions): Turn
+  /** Continues a turn that paused or was interrupted, with the events that follow. */
+  resume(options: RemoteResumeOptions): Turn
+  /** The events of a turn that runs, or ran, elsewhere. Leaving the iteration does not end it. */
+  follow(options: RemoteFollowOptions): Turn
+  /** Asks for a pause behind the tools. Rejects with the handler's error. */
+  pause(options: { requestId: string }): Promise<RemoteState>
+  /** Cancels a turn. Rejects with the handler's error. */
+  cancel(options: { requestId: string; reason?: string }): Promise<RemoteState>
+}
+
+/** How many turns are remembered, so that a resume goes on behind the last event read. */
+const REMEMBERED = 256
+
+/**
+ * Turns that `createHandler` runs at `url`.
+ *
+ * Behind a broken connection, a turn attaches again by itself: no event is lost or repeated, and
+ * nothing runs twice. A handler that has dropped events in between ends it with
+ * `turn.events_gone`; one that cannot be reached in `maxRetries` attempts with
+ * `remote.unreachable`. Refusals of the handler are terminal `error` events with its code.
+ *
+ * A result has what the events say: `repairs` is empty, `inferences` 0, `totalUsage` is `usage`.
+ *
+ * @throws TurnlockError `options.invalid`
+ */
+export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
+  checkOptions(options, REMOTE_TURNS_OPTIONS)
+  const wire = new Wire(options)
+  const seen = new Map<string, number>()
+  const onSeq = (requestId: string, seq: number) => {
+    seen.delete(requestId)
+    seen.set(requestId, seq)
+    if (seen.size > REMEMBERED) seen.delete(seen.keys().next().value as string)
+  }
+  return {
+    run(own) {
+      checkOptions(own, REMOTE_RUN_OPTIONS)
+      const { messages, policy, projectId, conversationId, signal } = own
+      if (!Array.isArray(messages)) throw wrong('messages', 'a list')
+      const requestId = own.requestId ?? randomId()
+      const body = { requestId, messages, projectId, conversationId, policy }
+      const opening = { path: '', body }
+      return new RemoteTurn(wire, { requestId, conversationId, opening, after: 0, signal, onSeq })
+    },
+    resume(own) {
+      checkOptions(own, REMOTE_RESUME_OPTIONS)
+      const { requestId, toolBatchId, approvals, results, signal } = own
+      checkId(requestId)
+      const after = checkAfter(own.after) ?? seen.get(requestId)
+      const opening = { path: '/resume', body: { requestId, toolBatchId, approvals, results } }
+      return new RemoteTurn(wire, { requestId, opening, after, signal, onSeq })
+    },
+    follow(own) {
+      checkOptions(own, REMOTE_FOLLOW_OPTIONS)
+      const { requestId, signal } = own
+      checkId(requestId)
+      return new RemoteTurn(wire, { requestId, after: checkAfter(own.after) ?? 0, signal, onSeq })
+    },
+    async pause({ requestId }) {
+      checkId(requestId)
+      return wire.ask('/pause', { requestId })
+    },
+    async cancel({ requestId, reason }) {
+      checkId(requestId)
+      return wire.ask('/cancel', { requestId, reason })
+    },
+  }
+}
+
+function checkId(requestId: unknown): void {
+  if (typeof requestId !== 'string' || !requestId) throw wrong('requestId', 'the id of a turn')
+}
+
+function checkAfter(after: number | undefined): number | undefined {
+  if (after === undefined || (Number.isSafeInteger(after) && after >= 0)) return after
+  throw wrong('after', 'the seq of an event, or 0')
+}

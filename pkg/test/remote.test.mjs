@@ -1,0 +1,244 @@
+// Turns of a handler over real HTTP, through a proxy that cuts connections.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { connect, createServer as createProxy } from 'node:net'
+import test from 'node:test'
+import { customModel, defineTool, memoryStore, normalize } from 'turnlock'
+import { remoteTurns } from 'turnlock/remote'
+import { createHandler, toNodeListener } from 'turnlock/server'
+
+const messages = [{ role: 'user', content: 'go' }]
+const say = (text) => ({ type: 'text', text })
+
+function* called(name, args, index = 0) {
+  yield { type: 'tool_call_start', index, id: `c${index}`, name }
+  yield { type: 'tool_call_arguments', index, text: JSON.stringify(args) }
+  yield { type: 'tool_call_end', index }
+}
+
+/** A handler behind HTTP, and a proxy before it that `cut` closes. */
+async function edge(own = {}) {
+  const runs = []
+  const tool = (more) =>
+    defineTool({
+      ...{ description: 'd', inputSchema: { type: 'object' }, ...more },
+      execute: (args) => (runs.push(args), { done: args }),
+    })
+  const model = customModel(async function* ({ messages: seen }) {
+    const over = seen.some(({ content }) => String(content).includes('TOOL RESULT'))
+    if (!over) {
+      yield say('I look. ')
+      return yield* called(own.tool ?? 'note', { n: 1 })
+    }
+    for (let n = 0; n < 20; n++) {
+      await new Promise((resolve) => setTimeout(resolve, 1))
+      yield say(`word ${n} `)
+    }
+  })
+  const handler = createHandler({
+    ...{ model, store: memoryStore(), authorize: () => ({ tenant: 't' }) },
+    tools: { note: tool(), asks: tool({ needsApproval: true }) },
+    ...own.handler,
+  })
+  const requests = []
+  const server = createServer(
+    toNodeListener((request) => {
+      requests.push(`${request.method} ${new URL(request.url).pathname}`)
+      return handler(request)
+    }),
+  ).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address()
+  // Each connection may carry so many bytes back, then it is broken.
+  const budgets = own.budgets ?? []
+  const proxy = createProxy((client) => {
+    const budget = budgets.shift() ?? Infinity
+    const upstream = connect(port, '127.0.0.1')
+    let sent = 0
+    client.pipe(upstream)
+    upstream.on('data', (data) => {
+      const rest = budget - sent
+      sent += data.length
+      if (data.length < rest) return void client.write(data)
+      client.write(data.subarray(0, Math.max(rest, 0)), () => client.resetAndDestroy())
+      upstream.destroy()
+    })
+    for (const socket of [client, upstream]) {
+      socket.on('error', () => {})
+      socket.on('close', () => [client, upstream].forEach((one) => one.destroy()))
+    }
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  const url = `http://127.0.0.1:${proxy.address().port}/api/chat`
+  const close = () => {
+    server.closeAllConnections()
+    server.close()
+    proxy.close()
+  }
+  const closing = { connection: 'close' }
+  return { url, runs, requests, close, turns: remoteTurns({ url, headers: closing }) }
+}
+
+const all = async (turn) => {
+  const events = []
+  for await (const event of turn) events.push(event)
+  return events
+}
+const seqs = (events) => events.map(({ seq }) => seq)
+const upTo = (n, from = 1) => Array.from({ length: n }, (_, at) => at + from)
+
+test('a turn of a handler is the turn that runTurn gives', async () => {
+  const { turns, runs, close } = await edge()
+  const turn = turns.run({ messages, conversationId: 'k' })
+  const events = await all(turn)
+  const result = await turn.result
+  close()
+  assert.deepEqual(seqs(events), upTo(events.length))
+  assert.deepEqual([result.status, runs], ['complete', [{ n: 1 }]])
+  const words = upTo(20, 0).map((n) => `word ${n} `)
+  assert.equal(result.text, words.join(''))
+  assert.equal(result.fullContent, `I look. ${words.join('')}`)
+  assert.equal(result.conversationId, 'k')
+  assert.deepEqual(result.toolResults[0].result, { done: { n: 1 } })
+  const made = [...messages, ...result.messages, { role: 'user', content: 'and now?' }]
+  for (const dialect of ['openai-chat', 'anthropic', 'gemini', 'mistral']) {
+    const { repairs } = normalize(made, { dialect })
+    const changed = repairs.filter(({ action }) => action !== 'converted')
+    assert.deepEqual(changed, [], dialect)
+  }
+})
+
+test('wherever connections break, no event is lost or repeated and nothing runs twice', async () => {
+  const whole = await edge()
+  const size = JSON.stringify(await all(whole.turns.run({ messages }))).length
+  whole.close()
+  let broken = 0
+  for (let at = 1; at < size + 600; at += 211) {
+    const budgets = [at, 400, at >> 1, 700]
+    const { turns, runs, requests, close } = await edge({ budgets })
+    const turn = turns.run({ messages })
+    const events = await all(turn)
+    close()
+    assert.deepEqual(seqs(events), upTo(events.length), `cut at ${at}`)
+    const { status, text, error } = await turn.result
+    assert.deepEqual([status, error], ['complete', undefined], `cut at ${at}`)
+    assert.match(text, /^word 0 .*word 19 $/)
+    assert.deepEqual(runs, [{ n: 1 }], `cut at ${at}`)
+    if (requests.length > 1) broken++
+  }
+  assert.ok(broken > 5)
+})
+
+test('a turn pauses for an approval, and is resumed behind the last event', async () => {
+  const { turns, runs, close } = await edge({ tool: 'asks', budgets: [Infinity, 60] })
+  const turn = turns.run({ messages })
+  const events = await all(turn)
+  const { status } = await turn.result
+  const paused = events.at(-1)
+  assert.deepEqual([status, paused.type, runs.length], ['paused', 'paused', 0])
+  const approvals = paused.approvals.map(({ signature }) => ({ signature, approved: true }))
+  const resumed = turns.resume({ ...paused.resume, approvals })
+  const rest = await all(resumed)
+  close()
+  assert.deepEqual(seqs(rest), upTo(rest.length, paused.seq + 1))
+  assert.deepEqual([(await resumed.result).status, runs], ['complete', [{ n: 1 }]])
+})
+
+test('another page follows a turn from the beginning, and its leaving ends nothing', async () => {
+  const { url, turns, close } = await edge()
+  const turn = turns.run({ messages })
+  const mine = all(turn)
+  for await (const event of turn) if (event.type === 'text') break
+  const other = remoteTurns({ url })
+  for await (const event of other.follow({ requestId: turn.requestId })) {
+    assert.equal(event.seq, 1)
+    break
+  }
+  const events = await mine
+  const read = await all(other.follow({ requestId: turn.requestId }))
+  const late = await all(other.follow({ requestId: turn.requestId, after: 5 }))
+  close()
+  // `break` of an own turn's iteration cancels it, so that it may have ended so.
+  assert.deepEqual(read, events)
+  assert.deepEqual(late, events.slice(5))
+})
+
+test('cancel and pause reach the handler', async () => {
+  const model = customModel(async function* (_, { signal }) {
+    yield say('one')
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  })
+  const { turns, close } = await edge({ handler: { model } })
+  const turn = turns.run({ messages })
+  for await (const event of turn) {
+    if (event.type !== 'text') continue
+    turn.cancel('enough')
+    break
+  }
+  const { status } = await turn.result
+  const events = await all(turn)
+  assert.deepEqual([status, events.at(-1).reason], ['cancelled', 'enough'])
+  const state = await turns.cancel({ requestId: turn.requestId })
+  assert.equal(state.status, 'cancelled')
+  await assert.rejects(turns.pause({ requestId: 'nobody' }), { code: 'turn.not_found' })
+  const never = turns.run({ messages, signal: AbortSignal.abort() })
+  assert.equal((await never.result).status, 'cancelled')
+  close()
+})
+
+test('what a handler refuses is the last event, with its code', async () => {
+  const { turns, url, close } = await edge({ handler: { twoStage: { enabled: false } } })
+  const first = turns.run({ messages, requestId: 'same' })
+  await first.result
+  const cases = [
+    [turns.run({ messages, requestId: 'same' }), 'turn.conflict', 409],
+    [turns.run({ messages: [] }), 'request.invalid', 400],
+    [turns.follow({ requestId: 'nobody' }), 'turn.not_found', 404],
+    [remoteTurns({ url: `${url}/messages_two_stage` }).run({ messages }), 'route.disabled', 404],
+    [remoteTurns({ url: `${url}/nowhere` }).run({ messages }), 'route.not_found', 404],
+  ]
+  for (const [turn, code, status] of cases) {
+    const [event, ...more] = await all(turn)
+    assert.deepEqual([event.type, event.code, event.details, more], ['error', code, { status }, []])
+    assert.deepEqual((await turn.result).error, {
+      code,
+      message: event.message,
+      details: { status },
+    })
+  }
+  close()
+})
+
+test('a handler that is not there, silent, or no handler', async () => {
+  const gone = remoteTurns({ url: 'http://127.0.0.1:9/api/chat', maxRetries: 1 })
+  assert.equal((await gone.run({ messages }).result).error.code, 'remote.unreachable')
+  let asked = 0
+  const server = createServer((request, response) => {
+    asked++
+    if (request.url.startsWith('/html')) return response.end('<h1>hello</h1>')
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const at = `http://127.0.0.1:${server.address().port}`
+  const html = remoteTurns({ url: `${at}/html` }).run({ messages })
+  assert.equal((await html.result).error.code, 'remote.invalid')
+  const silent = remoteTurns({ url: `${at}/silent`, maxRetries: 1, idleMs: 20 }).run({ messages })
+  assert.equal((await silent.result).error.code, 'remote.unreachable')
+  assert.equal(asked, 3)
+  server.closeAllConnections()
+  server.close()
+})
+
+test('misuse is refused at the call', () => {
+  const refused = { code: 'options.invalid' }
+  for (const url of [undefined, 'edge.example/api', 7]) {
+    assert.throws(() => remoteTurns({ url }), refused)
+  }
+  const turns = remoteTurns({ url: '/api/chat' })
+  for (const options of [{}, { messages: 'x' }, { messages, mesages: [] }]) {
+    assert.throws(() => turns.run(options), refused)
+  }
+  assert.throws(() => turns.follow({ requestId: 'r', after: -1 }), refused)
+  assert.throws(() => turns.resume({ requestId: '' }), refused)
+})

@@ -1,0 +1,130 @@
+// Schemas of other libraries, unmodified: what the model reads, and what the tool receives.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { toJsonSchema } from '@valibot/to-json-schema'
+import { type } from 'arktype'
+import * as v from 'valibot'
+import { z } from 'zod'
+import * as mini from 'zod/mini'
+import { z as z3 } from 'zod3'
+import { customModel, defineTool, runTurn } from 'turnlock'
+
+const tool = (inputSchema, own) =>
+  defineTool({ description: 'd', inputSchema, execute: (args) => args, ...own })
+
+/** Calls the tool once, with these arguments. */
+async function called(own, args) {
+  let asked = 0
+  const model = customModel(async function* () {
+    if (asked++ > 0) return yield { type: 'text', text: 'done' }
+    yield { type: 'tool_call_start', index: 0, id: 'c', name: 'own' }
+    yield { type: 'tool_call_arguments', index: 0, text: JSON.stringify(args) }
+    yield { type: 'tool_call_end', index: 0 }
+  })
+  const progress = []
+  const turn = runTurn({ model, messages: [{ role: 'user', content: 'go' }], tools: { own } })
+  for await (const event of turn) if (event.type === 'tool_progress') progress.push(event.data)
+  return { settled: (await turn.result).toolResults[0], progress }
+}
+
+test('a schema that makes its own JSON Schema is what the model reads', async () => {
+  const schemas = {
+    zod: z.object({ path: z.string() }),
+    arktype: type({ path: 'string' }),
+  }
+  for (const [vendor, schema] of Object.entries(schemas)) {
+    const own = tool(schema)
+    assert.equal(own.inputSchema.properties.path.type, 'string', vendor)
+    assert.deepEqual(own.inputSchema.required, ['path'], vendor)
+    const { settled } = await called(own, { path: 'a' })
+    assert.deepEqual([settled.status, settled.result], ['ok', { path: 'a' }], vendor)
+  }
+})
+
+test('a schema that makes none is refused, and the error names the cure', () => {
+  const refused = {
+    valibot: [v.object({ path: v.string() }), /@valibot\/to-json-schema/],
+    'zod/mini': [mini.object({ path: mini.string() }), /z\.toJSONSchema/],
+    'zod 3': [z3.object({ path: z3.string() }), /zod-to-json-schema/],
+    'zod with a date': [z.object({ at: z.date() }), /jsonSchema/],
+  }
+  for (const [vendor, [schema, cure]] of Object.entries(refused)) {
+    const matches = (error) => error.code === 'tool.invalid_schema' && cure.test(error.message)
+    assert.throws(() => tool(schema), matches, vendor)
+  }
+})
+
+test('a JSON Schema beside the schema is what the model reads; the schema checks', async () => {
+  const schema = v.object({ path: v.string() })
+  const own = tool(schema, { jsonSchema: toJsonSchema(schema) })
+  assert.equal(own.inputSchema.properties.path.type, 'string')
+  assert.equal((await called(own, { path: 'a' })).settled.status, 'ok')
+  assert.notEqual((await called(own, { path: 1 })).settled?.status, 'ok')
+})
+
+test('what JSON would empty is a typed error', async () => {
+  const results = {
+    Map: new Map([[1, 2]]),
+    Set: new Set([1]),
+    Response: new Response('x'),
+    ReadableStream: new Response('x').body,
+    Generator: (function* () {
+      yield 1
+    })(),
+    Error: { why: new Error('x') },
+    Headers: [{ deep: new Headers() }],
+  }
+  for (const [kind, value] of Object.entries(results)) {
+    const own = tool({ type: 'object' }, { execute: () => value })
+    const { settled } = await called(own, {})
+    assert.equal(settled.status, 'error', kind)
+    assert.equal(settled.error.code, 'tool.unserializable', kind)
+    assert.match(settled.error.message, new RegExp(`a ${kind} has no JSON`))
+  }
+  class Point {
+    x = 1
+  }
+  const kept = { point: new Point(), none: {}, at: new Date(0), list: [], text: new String('a') }
+  const { settled } = await called(tool({ type: 'object' }, { execute: () => kept }), {})
+  assert.deepEqual(settled.result, JSON.parse(JSON.stringify(kept)))
+})
+
+test('what an async generator yields is progress, what it returns the result', async () => {
+  const execute = async function* ({ most }) {
+    for (let n = 1; n <= most; n++) yield { n }
+    return { most }
+  }
+  const { settled, progress } = await called(tool({ type: 'object' }, { execute }), { most: 3 })
+  assert.deepEqual([settled.status, settled.result], ['ok', { most: 3 }])
+  assert.deepEqual(progress, [{ n: 1 }, { n: 2 }, { n: 3 }])
+})
+
+test('an async generator that throws is an error, and a cancelled one is returned', async () => {
+  const throwing = async function* () {
+    yield 1
+    throw new Error('half way')
+  }
+  const { settled } = await called(tool({ type: 'object' }, { execute: throwing }), {})
+  assert.deepEqual([settled.status, settled.error.code], ['error', 'tool.threw'])
+
+  let closed = false
+  const endless = async function* () {
+    try {
+      for (;;) {
+        await new Promise((resolve) => setTimeout(resolve, 1))
+        yield 1
+      }
+    } finally {
+      closed = true
+    }
+  }
+  const model = customModel(async function* () {
+    yield { type: 'tool_call_start', index: 0, id: 'c', name: 'own' }
+    yield { type: 'tool_call_arguments', index: 0, text: '{}' }
+    yield { type: 'tool_call_end', index: 0 }
+  })
+  const own = tool({ type: 'object' }, { execute: endless })
+  const turn = runTurn({ model, messages: [{ role: 'user', content: 'go' }], tools: { own } })
+  for await (const event of turn) if (event.type === 'tool_progress') turn.cancel()
+  while (!closed) await new Promise((resolve) => setTimeout(resolve, 1))
+})

@@ -1,0 +1,100 @@
+//! Requests: <https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent>.
+
+use std::borrow::Cow;
+
+use crate::json::{Add, Json, members, object};
+use crate::provider::content::Members;
+use crate::provider::prompt::{AddedSystem, Exchange, Member, Post, Prompt, Requests, Structured};
+use crate::provider::request::{Choice, escape};
+
+pub(in crate::provider) const REQUESTS: Requests = Requests {
+    // A history has no system messages.
+    added_system: AddedSystem::InSystem,
+    exchange,
+    members,
+    structured: Structured::Within(json_schema),
+    post: Some(Post {
+        path,
+        headers: &[],
+        accept: "text/event-stream",
+        // The path names the model and asks for the stream.
+        start: |_, _| Members::new(),
+    }),
+};
+
+/// A model is `gemini-…`, or a resource such as `tunedModels/…`.
+fn path(model: &str, stream: bool) -> Cow<'static, str> {
+    let mut path = if model.contains('/') { "/".to_owned() } else { "/models/".to_owned() };
+    escape(model, b"/", &mut path);
+    // Without `alt`, a stream is a JSON array.
+    path.push_str(if stream { ":streamGenerateContent?alt=sse" } else { ":generateContent" });
+    path.into()
+}
+
+/// Converts calls and their answers. The signature of a step is on its first call, and the provider
+/// refuses a current turn without it: <https://ai.google.dev/gemini-api/docs/thought-signatures>.
+/// Summaries of thoughts are not sent back. Calls have no ids: not every model knows them, and
+/// results are matched by place.
+fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
+    let Exchange { reasoning, text, calls } = exchange;
+    let owned = |text: &str| Json::string(text.to_owned());
+    let mut parts = Vec::new();
+    if !text.trim().is_empty() {
+        parts.push(object! { "text": owned(text) });
+    }
+    let mut signature = reasoning.iter().rev().find_map(|block| block.signature.as_deref());
+    parts.extend(calls.iter().map(|call| {
+        let made = object! { "name": owned(call.name), "args": call.arguments() };
+        let mut part: Members<'static> = members! { "functionCall": made };
+        if let Some(signature) = signature.take() {
+            part.add("thoughtSignature", owned(signature));
+        }
+        Json::Object(part)
+    }));
+    let results = calls.iter().map(|call| {
+        let response = object! { "result": owned(call.answer) };
+        object! { "functionResponse": object! { "name": owned(call.name), "response": response } }
+    });
+    let results = Json::Array(results.collect());
+    [("model", Json::Array(parts)), ("user", results)]
+        .map(|(role, parts)| object! { "role": role, "parts": parts })
+        .into()
+}
+
+fn members<'a>(prompt: Prompt<'_, 'a>) -> Members<'a> {
+    let mut system: Vec<Json<'a>> = match prompt.system.as_ref().and_then(|one| one.get("parts")) {
+        Some(Json::Array(parts)) => parts.clone(),
+        _ => Vec::new(),
+    };
+    let added = prompt.added_system.iter();
+    system.extend(added.map(|text| object! { "text": Json::from((*text).to_owned()) }));
+    let mut members: Members<'a> = Vec::new();
+    if !system.is_empty() {
+        members.add("systemInstruction", object! { "parts": Json::Array(system) });
+    }
+    members.add("contents", Json::Array(prompt.messages));
+    if !prompt.tools.is_empty() {
+        // `parametersJsonSchema` takes JSON Schema; `parameters`, which excludes it, takes a subset
+        // of OpenAPI's schemas, so that a schema would have to be rewritten and lose keywords.
+        let wire = prompt.tools.iter().map(|tool| {
+            object! {
+                "name": Json::from(tool.name.to_owned()),
+                "description": Json::from(tool.description.to_owned()),
+                "parametersJsonSchema": tool.input_schema.clone(),
+            }
+        });
+        let declared = object! { "functionDeclarations": Json::Array(wire.collect()) };
+        members.add("tools", Json::Array(vec![declared]));
+        if prompt.choice == Choice::None {
+            let calling = object! { "functionCallingConfig": object! { "mode": "NONE" } };
+            members.add("toolConfig", calling);
+        }
+    }
+    members
+}
+
+/// <https://ai.google.dev/gemini-api/docs/structured-output>.
+fn json_schema(_: &'static str, schema: Json<'static>) -> Member {
+    let config = object! { "responseMimeType": "application/json", "responseJsonSchema": schema };
+    ("generationConfig", config)
+}

@@ -1,0 +1,102 @@
+//! Requests: <https://platform.openai.com/docs/api-reference/responses/create>.
+
+use std::borrow::Cow;
+
+use crate::json::{Add, Json, members, object};
+use crate::provider::content::Members;
+use crate::provider::prompt::{AddedSystem, Exchange, Member, Post, Prompt, Requests, Structured};
+use crate::provider::request::Choice;
+
+pub(in crate::provider) const REQUESTS: Requests = Requests {
+    added_system: AddedSystem::InHistory,
+    exchange,
+    members,
+    structured: Structured::Within(json_schema),
+    post: Some(Post {
+        path: |_, _| Cow::Borrowed("/responses"),
+        headers: &[],
+        accept: "text/event-stream",
+        start,
+    }),
+};
+
+/// Nothing is kept by the provider, so reasoning comes encrypted and is sent back:
+/// <https://platform.openai.com/docs/guides/reasoning#encrypted-reasoning-items>.
+fn start(model: String, stream: bool) -> Members<'static> {
+    let include = Json::Array(vec!["reasoning.encrypted_content".into()]);
+    let mut members: Members<'static> =
+        members! { "model": Json::from(model), "store": Json::Bool(false), "include": include };
+    if stream {
+        members.add("stream", Json::Bool(true));
+    }
+    members
+}
+
+/// Converts calls and their answers to items. Reasoning has no id: an id names a kept item.
+fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
+    let Exchange { reasoning, text, calls } = exchange;
+    let owned = |text: &str| Json::string(text.to_owned());
+    let mut items = Vec::new();
+    for block in *reasoning {
+        let Some(signature) = &block.signature else { continue };
+        let said = object! { "type": "summary_text", "text": owned(&block.text) };
+        let summary = if block.text.is_empty() { Vec::new() } else { vec![said] };
+        items.push(object! {
+            "type": "reasoning",
+            "summary": Json::Array(summary),
+            "encrypted_content": owned(signature),
+        });
+    }
+    if !text.trim().is_empty() {
+        items.push(object! { "role": "assistant", "content": owned(text) });
+    }
+    items.extend(calls.iter().map(|call| {
+        object! {
+            "type": "function_call",
+            "call_id": owned(call.id),
+            "name": owned(call.name),
+            "arguments": Json::from(call.arguments().to_text()),
+        }
+    }));
+    items.extend(calls.iter().map(|call| {
+        object! {
+            "type": "function_call_output",
+            "call_id": owned(call.id),
+            "output": owned(call.answer),
+        }
+    }));
+    items
+}
+
+fn members<'a>(prompt: Prompt<'_, 'a>) -> Members<'a> {
+    let mut members: Members<'a> = members! { "input": Json::Array(prompt.messages) };
+    if !prompt.tools.is_empty() {
+        // The API takes a tool as strict unless it is told otherwise, and would change its schema.
+        let wire = prompt.tools.iter().map(|tool| {
+            object! {
+                "type": "function",
+                "name": Json::from(tool.name.to_owned()),
+                "description": Json::from(tool.description.to_owned()),
+                "parameters": tool.input_schema.clone(),
+                "strict": Json::Bool(false),
+            }
+        });
+        members.add("tools", Json::Array(wire.collect()));
+        if prompt.choice == Choice::None {
+            members.add("tool_choice", "none");
+        }
+    }
+    members
+}
+
+/// <https://platform.openai.com/docs/guides/structured-outputs>. Not strict: a strict schema cannot
+/// express an object with any members.
+fn json_schema(name: &'static str, schema: Json<'static>) -> Member {
+    let format = object! {
+        "type": "json_schema",
+        "name": Json::from(name),
+        "schema": schema,
+        "strict": Json::Bool(false),
+    };
+    ("text", object! { "format": format })
+}

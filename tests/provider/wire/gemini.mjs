@@ -1,0 +1,115 @@
+// One scripted response as Gemini's `streamGenerateContent` streams it. Calls come whole.
+import { argumentPieces, finishOf, isCut, unknown, usageOf } from './entry.mjs'
+
+const STOP = { stop: 'STOP', tool_calls: 'STOP', length: 'MAX_TOKENS', content_filter: 'SAFETY' }
+
+const event = (data) => `data: ${JSON.stringify(data)}\r\n\r\n`
+
+/**
+ * SSE events, one string each.
+ * @param {import('./entry.mjs').Entry} entry
+ * @param {import('./entry.mjs').Place} place
+ */
+export function stream(entry, { n = 1 } = {}) {
+  const head = { modelVersion: 'scripted', responseId: `r_${n}` }
+  const { input, output } = usageOf(entry)
+  const count = (out) => ({
+    ...{ promptTokenCount: input, candidatesTokenCount: out, totalTokenCount: input + out },
+  })
+  const chunk = (parts, own) =>
+    event({
+      candidates: [{ content: { parts, role: 'model' }, index: 0, ...own }],
+      ...{ usageMetadata: count(own?.finishReason ? output : 1), ...head },
+    })
+  const { reasoning = [], text = [], calls = [], textAfter = [] } = entry
+  const events = [
+    ...reasoning.map((piece) => chunk([{ text: piece, thought: true }])),
+    ...text.map((piece) => chunk([{ text: piece }])),
+  ]
+  for (const [index, call] of calls.entries()) {
+    // It is one line.
+    const args = argumentPieces(call).join('').replaceAll('\n', ' ')
+    const raw = `{"functionCall":{"name":${JSON.stringify(call.name)},"args":${args || '{}'},"id":${JSON.stringify(call.id)}}}`
+    const signature = index === 0 && reasoning.length ? ',"thoughtSignature":"sig"' : ''
+    const part = `${raw.slice(0, -1)}${signature}}`
+    const whole = chunk(['PART']).replace('"PART"', () => part)
+    events.push(isCut(entry, index) ? whole.slice(0, whole.indexOf('"args":') + 9) : whole)
+  }
+  events.push(...textAfter.map((piece) => chunk([{ text: piece }])))
+  if (entry.then === 'error') {
+    const error = { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' }
+    return [...events, event({ error })]
+  }
+  if (entry.then === 'malformed') return [...events, 'data: {"candidates":[{"content":{"pa\r\n\r\n']
+  if (entry.then) return events
+  const finishReason = STOP[finishOf(entry)] ?? finishOf(entry)
+  return [...events, chunk([{ text: '' }], { finishReason })]
+}
+
+/** The body of a failed request. */
+export function failure(status, message) {
+  const names = { 400: 'INVALID_ARGUMENT', 401: 'UNAUTHENTICATED', 404: 'NOT_FOUND' }
+  const name = { ...names, 429: 'RESOURCE_EXHAUSTED' }[status] ?? 'UNAVAILABLE'
+  return { error: { code: status, message, status: name } }
+}
+
+const KNOWN = ['contents', 'systemInstruction', 'tools', 'toolConfig', 'generationConfig']
+KNOWN.push('safetySettings', 'cachedContent')
+const PARTS = ['text', 'functionCall', 'functionResponse', 'inlineData', 'fileData', 'thought']
+PARTS.push('thoughtSignature')
+
+/** What the API says to a request that breaks its rules; undefined for a good one. */
+export function violation(body, { search = '?alt=sse' } = {}) {
+  if (search !== '?alt=sse') return 'the scripted provider streams SSE only'
+  const strange = unknown(body, KNOWN)
+  if (strange) return `Invalid JSON payload received. Unknown name "${strange}": Cannot find field.`
+  const { contents = [] } = body
+  if (!contents.length) return 'GenerateContentRequest.contents: contents is not specified'
+  let calls = 0
+  for (const [at, { role, parts = [] }] of contents.entries()) {
+    if (role !== 'user' && role !== 'model') return 'Please use a valid role: user, model.'
+    if (!parts.length) {
+      return `GenerateContentRequest.contents[${at}].parts: contents.parts must not be empty.`
+    }
+    for (const part of parts) {
+      const own = unknown(part, PARTS)
+      if (own) return `Invalid JSON payload received. Unknown name "${own}": Cannot find field.`
+      const { args, response } = part.functionCall ?? part.functionResponse ?? { args: {} }
+      if (typeof (args ?? response) !== 'object') return 'Invalid value at args or response'
+    }
+    const results = parts.filter((part) => part.functionResponse).length
+    if (results && !calls) {
+      return 'Please ensure that function response turn comes immediately after a function call turn.'
+    }
+    if (results !== calls) {
+      return 'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.'
+    }
+    calls = parts.filter((part) => part.functionCall).length
+    if (calls && at === 0) {
+      return 'Please ensure that function call turn comes immediately after a user turn or after a function response turn.'
+    }
+  }
+  if (calls || contents.at(-1).role !== 'user') {
+    return 'Please ensure that single turn requests end with a user role.'
+  }
+  return undefined
+}
+
+/** @returns {import('./entry.mjs').View} */
+export function view({ contents = [], systemInstruction, tools = [], toolConfig }) {
+  const text = ({ parts = [] } = {}) => parts.map((part) => part.text ?? '').join('\n')
+  const declared = tools.flatMap((tool) => tool.functionDeclarations ?? [])
+  return {
+    tools: declared.map((tool) => tool.name),
+    choice: toolConfig?.functionCallingConfig?.mode?.toLowerCase() ?? null,
+    system: text(systemInstruction),
+    list: contents,
+    messages: contents.map((one) => ({
+      role: one.role === 'model' ? 'assistant' : one.role,
+      text: text(one),
+      results: (one.parts ?? []).flatMap(({ functionResponse: given }) =>
+        given ? [given.response.result ?? JSON.stringify(given.response)] : [],
+      ),
+    })),
+  }
+}
