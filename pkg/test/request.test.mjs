@@ -540,3 +540,12 @@ test('a pass whose plan is checked by the host can be cancelled', async () => {
     await failing(pass, 'request.cancelled')
   }
 })
+
+test('a validator that gives neither a value nor issues accepts no plan', async () => {
+  for (const given of [5, undefined, null, {}, 'yes']) {
+    const planSchema = { '~standard': { version: 1, vendor: 'own', validate: () => given } }
+    const failed = await run('{"size":1}', { planSchema }).catch((error) => error)
+    assert.equal(failed.code, 'plan.invalid')
+    assert.match(failed.message, /gave neither `value` nor `issues`/)
+  }
+})

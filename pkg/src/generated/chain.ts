@@ -28,7 +28,10 @@ export interface ChainOptions {
    * @defaultValue 1
    */
   rollout?: number | undefined
-  /** The conversation, for `rollout`. @defaultValue each query by itself */
+  /**
+   * The conversation, all chains of which are enabled or none where a share of them is.
+   * @defaultValue each query by itself
+   */
   conversationId?: string | undefined
   /**
    * Whether too many chains have failed lately: complex queries take the simple path, and
@@ -960,7 +963,10 @@ export interface RunChainOptions {
     | number
     | ((context: { query: string; conversationId?: string | undefined }) => boolean)
     | undefined
-  /** The conversation, for `rollout`. @defaultValue each query by itself */
+  /**
+   * The conversation, all chains of which are enabled or none where a share of them is.
+   * @defaultValue each query by itself
+   */
   conversationId?: string | undefined
   /**
    * After too many failed chains, complex queries take the simple path for a while; see
