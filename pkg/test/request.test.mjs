@@ -544,7 +544,10 @@ test('a pass whose plan is checked by the host can be cancelled', async () => {
 test('a validator that gives neither a value nor issues accepts no plan', async () => {
   for (const given of [5, undefined, null, {}, 'yes']) {
     const planSchema = { '~standard': { version: 1, vendor: 'own', validate: () => given } }
-    const failed = await run('{"size":1}', { planSchema }).catch((error) => error)
+    const model = scriptedModel([asks(['quote']), '{"size":1}'])
+    const tools = { quote: reads(() => 42) }
+    const pass = runWithToolRequests({ model, input, tools, planSchema })
+    const failed = await pass.catch((error) => error)
     assert.equal(failed.code, 'plan.invalid')
     assert.match(failed.message, /gave neither `value` nor `issues`/)
   }
