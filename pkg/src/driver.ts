@@ -147,12 +147,14 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
   #say([phase, toolBatchId, seq, chunk]: Text): void {
     const { requestId } = this.#host
     const projectId = this.#projectId
-    const conversation = this.#conversationId
-    this.#host.onEvent({
-      ...{ type: 'text', phase, requestId, projectId },
-      ...(conversation !== undefined && { conversationId: conversation }),
-      ...{ toolBatchId, seq, chunk },
-    })
+    const conversationId = this.#conversationId
+    const type = 'text'
+    // Spread, each of these objects would take a third of the time of its event.
+    this.#host.onEvent(
+      conversationId === undefined
+        ? { type, phase, requestId, projectId, toolBatchId, seq, chunk }
+        : { type, phase, requestId, projectId, conversationId, toolBatchId, seq, chunk },
+    )
   }
 
   #perform(effect: Effect<Result, Trace>): void {
@@ -230,7 +232,7 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
     for await (const delta of deltas) {
       if (!current()) return
       say('deltas', { deltas: [delta] })
-      await this.#room(inference, attempt, current)
+      if (this.#host.room()) await this.#room(inference, attempt, current)
     }
     // A generator that yields nothing is an empty response, not a truncated one.
     say('deltas', { deltas: [] })
@@ -251,7 +253,7 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
       this.#loop.tell((glue, handle) =>
         glue.turn_bytes(handle, this.#loop.now(), inference, attempt, value),
       )
-      await this.#room(inference, attempt, current)
+      if (this.#host.room()) await this.#room(inference, attempt, current)
     }
   }
 
