@@ -48,6 +48,9 @@ fn play(scenario: &Value, dialect: &str, seed: Option<u64>) -> Result<(), String
     reduction.flush();
     if seed.is_none() {
         history::reads(scenario, &sim.events)?;
+        // In unified mode, events have results of refused calls too, which messages do not keep.
+        let result = sim.result.as_ref().filter(|_| scenario["mode"] != "unified");
+        history::agrees(&sim.events, result)?;
     }
     let fetched = scenario["model"].as_array().unwrap().len();
     if sim.requests.len() != fetched {

@@ -45,11 +45,10 @@ export type ResultRevision =
 export function resumeTurn(options: ResumeTurnOptions): Turn {
   checkOptions(options, RESUME_TURN_OPTIONS)
   const { model, tools, store, tenant = '', requestId, toolBatchId } = options
-  const { approvals, results } = options
   checkModel(model)
   checkBatch(toolBatchId)
-  checkApprovals(approvals)
-  checkResults(results)
+  const approvals = copied(options.approvals, checkApprovals)
+  const results = copied(options.results, checkResults)
   const { signal } = options
   const turn = open({
     ...{ model, tools, requestId, store, tenant, signal, onTrace: tracer(options) },
@@ -178,11 +177,15 @@ function checkResults(results: unknown): void {
       ? !['undefined', 'function', 'symbol'].includes(typeof one['result'])
       : one['drop'] === true && !('result' in one)
   }
-  if (!Array.isArray(results) || !results.every(fits)) {
-    const what = 'expected a list of { toolCallId, result } or { toolCallId, drop: true }'
-    throw new TurnlockError('options.invalid', `\`results\`: ${what}`)
-  }
-  stringify(results)
+  if (Array.isArray(results) && results.every(fits)) return
+  const what = 'expected a list of { toolCallId, result } or { toolCallId, drop: true }'
+  throw new TurnlockError('options.invalid', `\`results\`: ${what}`)
+}
+
+/** A copy of what a check accepts: the host may go on with its own before the store has answered. */
+function copied<T>(given: T | undefined, check: (given: unknown) => void): T | undefined {
+  check(given)
+  return given === undefined ? undefined : (JSON.parse(stringify(given)) as T)
 }
 
 function open(host: ConstructorParameters<typeof RunningTurn>[0]): RunningTurn {

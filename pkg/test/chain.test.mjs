@@ -239,3 +239,14 @@ test('a core that traps ends the chain with core.fault, and the next one works',
   assert.equal(events.at(-1).type, 'complete')
   assert.equal((await runChain(host()).result).text, 'x and y')
 })
+
+test('`enabled` that is none of its kinds says which there are', () => {
+  const none = async () => ''
+  const parts = { query: 'q', answer: none, plan: none, search: none, synthesize: none }
+  for (const enabled of ['0.5', null, 2, NaN, {}]) {
+    assert.throws(() => runChain({ ...parts, enabled }), {
+      code: 'options.invalid',
+      message: '`enabled`: expected true, false, a number from 0 to 1, or a function',
+    })
+  }
+})

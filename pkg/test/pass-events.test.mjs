@@ -70,3 +70,15 @@ test('a host adds the events of passes that it runs by itself', async () => {
   const { events } = await (await handler(new Request(url))).json()
   assert.equal(auditToolUse(events, planId).inferences.length, 2)
 })
+
+test('ids go on behind events that others dropped', (t) => {
+  t.mock.method(Date, 'now', () => 1000)
+  const log = memoryPassEvents({ maxCharacters: 1000 })
+  for (const plan of 'ab') log.append('ann', event(plan))
+  log.append('ann', event('c', 700))
+  const seen = log.list('ann', all).at(-1).id
+  log.append('bob', event('d', 500))
+  assert.deepEqual(log.list('ann', all), [], 'all of them are dropped')
+  log.append('ann', event('i', 10))
+  assert.deepEqual(plansOf(log.list('ann', { after: seen, limit: 9 })), ['i'])
+})

@@ -540,3 +540,15 @@ test('a pass whose plan is checked by the host can be cancelled', async () => {
     await failing(pass, 'request.cancelled')
   }
 })
+
+test('a validator that gives neither a value nor issues accepts no plan', async () => {
+  for (const given of [5, undefined, null, {}, 'yes']) {
+    const planSchema = { '~standard': { version: 1, vendor: 'own', validate: () => given } }
+    const model = scriptedModel([asks(['quote']), '{"size":1}'])
+    const tools = { quote: reads(() => 42) }
+    const pass = runWithToolRequests({ model, input, tools, planSchema })
+    const failed = await pass.catch((error) => error)
+    assert.equal(failed.code, 'plan.invalid')
+    assert.match(failed.message, /gave neither `value` nor `issues`/)
+  }
+})

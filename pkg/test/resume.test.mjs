@@ -506,3 +506,32 @@ test('the code of a reconciled error is short, and none of ours', async () => {
     first.cancel()
   }
 })
+
+test('what a resume is given is copied at the call', async () => {
+  const store = memoryStore()
+  const act = defineTool({ description: '', inputSchema: {}, execute: () => 'secret' })
+  const parts = { model, tools: { act }, store, requestId: 'copied' }
+  const policy = { pauseAfterTools: true }
+  assert.equal((await runTurn({ ...parts, messages, policy }).result).status, 'paused')
+  const result = { text: 'public' }
+  const results = [{ toolCallId: 'c1', result }]
+  const turn = resumeTurn({ ...parts, results })
+  result.text = 'changed'
+  results.pop()
+  const { toolResults } = await turn.result
+  assert.deepEqual(toolResults[0].result, { text: 'public' })
+  assert.equal(toolResults[0].revised, true)
+})
+
+test('a resume that is refused says why', async () => {
+  const store = memoryStore()
+  const act = defineTool({ description: '', inputSchema: {}, execute: () => 'acted' })
+  const parts = { model, tools: { act }, store, requestId: 'why' }
+  const policy = { pauseAfterTools: true }
+  await runTurn({ ...parts, messages, policy }).result
+  const why = async (own) => (await resumeTurn({ ...parts, ...own }).result).error?.message
+  assert.match(await why({ toolBatchId: 0 }), /gone on behind that batch/)
+  assert.match(await why({ toolBatchId: 7 }), /has no such batch/)
+  assert.equal(await why({}), undefined)
+  assert.match(await why({}), /the turn has ended/)
+})

@@ -3,7 +3,14 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, request as connect } from 'node:http'
 import test from 'node:test'
-import { customModel, defineTool, memoryStore, openaiChat, runWithToolRequests } from 'turnlock'
+import {
+  customModel,
+  defineTool,
+  memoryStore,
+  openaiChat,
+  runChain,
+  runWithToolRequests,
+} from 'turnlock'
 import { createHandler, toNodeListener } from 'turnlock/server'
 import { collectGarbage } from '../../tests/garbage.mjs'
 import { until } from '../../tests/patience.mjs'
@@ -232,6 +239,65 @@ test('a client that has left before its run or turn begins gives its place back'
     await turn.text()
   }
   assert.equal(signals, 3)
+})
+
+test('a function that hangs before its run begins keeps no place', async () => {
+  const left = new AbortController()
+  let goOn
+  let cancelled
+  const handler = createHandler({
+    ...{ model: hello, store: memoryStore(), authorize, limits: { turnsPerTenant: 1 } },
+    passes: {
+      async hangs() {
+        await new Promise((resolve) => (goOn = resolve))
+        return () => {
+          const pass = runWithToolRequests({ model: hello, input: {}, tools: {} })
+          cancelled = pass.then(
+            () => 'planned',
+            ({ code }) => code,
+          )
+          return pass
+        }
+      },
+      plan: () => runWithToolRequests({ model: hello, input: {}, tools: {} }),
+    },
+  })
+  const headers = { 'content-type': 'application/json' }
+  const init = { method: 'POST', headers, body: '{}', signal: left.signal }
+  const hanging = handler(new Request('http://app.example/api/chat/passes/hangs', init))
+  await until(() => goOn)
+  assert.equal((await ask(handler, '/passes/plan', {})).status, 429, 'it has the only place')
+  left.abort()
+  await hanging
+  const next = await ask(handler, '/passes/plan', {})
+  assert.equal(next.status, 200)
+  await next.text()
+  goOn()
+  await until(() => cancelled)
+  assert.equal(await cancelled, 'request.cancelled')
+})
+
+test('a slow client of a chain holds its answer back', async () => {
+  let said = 0
+  const pieces = async function* () {
+    for (; said < 5000; said++) yield 'x'
+  }
+  const none = async () => null
+  const handler = createHandler({
+    ...{ model: hello, store: memoryStore(), authorize },
+    chains: {
+      ask: () =>
+        runChain({ query: 'q', answer: pieces, plan: none, search: none, synthesize: pieces }),
+    },
+  })
+  const response = await ask(handler, '/chains/ask', {})
+  assert.equal(response.status, 200)
+  // As many turns of the event loop as the whole answer takes.
+  for (let turns = 0; turns < 5000; turns++) await new Promise((resolve) => setImmediate(resolve))
+  assert.ok(said < 600, `${said} pieces are waiting`)
+  const text = await response.text()
+  assert.equal(text.match(/"chunk":"x"/g).length, 5000)
+  assert.match(text, /"type":"complete"/)
 })
 
 test('what a function of the host returns wrongly is its failure, and ends nothing else', async () => {

@@ -718,3 +718,25 @@ test('the conversation is known to events, trace, tools, result and thread', asy
   misused({ model: { ...model, threads: undefined } })
   assert.throws(() => customModel(async function* () {}, { threads: 'yes' }), /threads/)
 })
+
+test('phase_end says which limit ended the tools', async () => {
+  const model = (calls) =>
+    customModel(async function* ({ tools }) {
+      if (!tools?.length || calls-- <= 0) return yield { type: 'text', text: 'Done.' }
+      yield { type: 'tool_call_start', index: 0, id: `c${calls}`, name: 'look' }
+      yield { type: 'tool_call_arguments', index: 0, text: `{"at":${calls}}` }
+      yield { type: 'tool_call_end', index: 0 }
+    })
+  const look = defineTool({ description: '', inputSchema: {}, execute: ({ at }) => at })
+  const ends = async (calls, policy) => {
+    const ended = []
+    const messages = [{ role: 'user', content: 'hi' }]
+    for await (const event of runTurn({ model: model(calls), messages, tools: { look }, policy })) {
+      if (event.type === 'phase_end') ended.push(event.ended)
+    }
+    return ended
+  }
+  assert.deepEqual(await ends(1), ['max_tools', undefined])
+  assert.deepEqual(await ends(1, { maxTools: 2 }), [undefined, undefined])
+  assert.deepEqual(await ends(0), [undefined])
+})

@@ -1,7 +1,8 @@
 //! The events of a chain.
 
+use super::calls::CallKind;
 use super::classify::Classification;
-use super::outcome::{ChainOutcome, StepOutcome};
+use super::outcome::{ChainOutcome, Failure, StepOutcome};
 use super::plan::{Plan, StepId, StepKind};
 use super::stop::Stop;
 use crate::json::table::{cases, envelope, names, record};
@@ -68,6 +69,13 @@ cases! {
             added "added": Vec<StepId>,
             /// Steps that are gone.
             removed "removed": Vec<StepId>,
+        }
+        /// A rating of a result is missing, and does not count.
+        Warning "warning" {
+            /// The callback.
+            call "call": CallKind,
+            /// What went wrong: a code, and a message.
+            failure "": Failure,
         }
         /// No further step starts; the answer follows.
         ChainStopped "chain_stopped" {

@@ -190,7 +190,8 @@ options! {
         /// The share of conversations that get chains, 0 to 1; the others take the simple path. One
         /// conversation is always on the same side.
         rollout "rollout": f64 = 1.0, real 0.0..=1.0;
-        /// The conversation, for `rollout`. Default: each query by itself.
+        /// The conversation, all chains of which are enabled or none where a share of them is.
+        /// Default: each query by itself.
         conversation_id "conversationId?": Option<String>;
         /// Whether too many chains have failed lately: complex queries take the simple path, and
         /// `fellBack` is `chain.breaker_open`.

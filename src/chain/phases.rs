@@ -93,7 +93,13 @@ impl Chain {
             }
             (CallKind::Quality, _) => {
                 let said = value.get("quality").unwrap_or(&value).as_f64();
-                self.progress.qualities.extend(said.filter(|said| said.is_finite()));
+                match said.filter(|said| said.is_finite()) {
+                    Some(said) => self.progress.qualities.push(said),
+                    None => self.unrated(Failure::new(
+                        "chain.invalid_result",
+                        "`quality`: expected a number",
+                    )),
+                }
             }
             (CallKind::SummarizeResult, _) => {
                 let run = self.progress.summarizing.take().and_then(|at| self.runs.get_mut(at));
@@ -125,10 +131,15 @@ impl Chain {
                     (Failure::new("plan.failed", error.message), self.options.limits.retry_ms);
                 self.plan_failed(failure, retryable, wait);
             }
-            // The results stay unrated and unassessed; the plan stays unchanged.
+            (CallKind::Quality, _) => self.unrated(error),
+            // The results stay unassessed; the plan stays unchanged.
             (CallKind::Assess | CallKind::Replan, _) | (_, None) => {}
             (_, Some(at)) => self.step_failed(&call, at, error, retryable),
         }
+    }
+
+    fn unrated(&mut self, failure: Failure) {
+        self.emit(ChainEventKind::Warning { call: CallKind::Quality, failure });
     }
 
     fn planned(&mut self, planned: Planned) {

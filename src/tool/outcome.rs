@@ -49,10 +49,17 @@ record! {
         truncated "truncated": bool;
         /// Whether whoever resumed the turn replaced or dropped the result.
         revised "revised?": bool;
+        /// Whether the tool did not return it here: `reconcile` said what became of the call.
+        reconciled "reconciled?": bool;
     }
 }
 
 impl Outcome {
+    fn of(status: Status) -> Self {
+        let (result, error) = (None, None);
+        Self { status, result, error, truncated: false, revised: false, reconciled: false }
+    }
+
     /// Makes the outcome of a tool that returned. `text` is the JSON text of the result, or its
     /// beginning if the host has cut it; `bytes` is the size of the whole text. Results longer than
     /// `limit` bytes are cut.
@@ -64,14 +71,14 @@ impl Outcome {
         } else {
             (read(text), false)
         };
-        Self { status: Status::Ok, result: Some(result), error: None, truncated, revised: false }
+        Self { result: Some(result), truncated, ..Self::of(Status::Ok) }
     }
 
     /// Makes the outcome of a call without a result.
     #[must_use]
     pub fn failed(status: Status, code: &str, message: impl Into<String>) -> Self {
         let error = ToolError { code: code.to_owned(), message: message.into() };
-        Self { status, result: None, error: Some(error), truncated: false, revised: false }
+        Self { error: Some(error), ..Self::of(status) }
     }
 
     /// The outcome of a call whose result the model must not see.
@@ -85,7 +92,7 @@ impl Outcome {
     #[must_use]
     pub fn told(status: Status, text: impl Into<String>) -> Self {
         let result = Some(Json::String(text.into().into()));
-        Self { status, result, error: None, truncated: false, revised: false }
+        Self { result, ..Self::of(status) }
     }
 
     /// Returns the members of an outcome in events and records: `status, result?, error?,
@@ -105,12 +112,14 @@ impl Outcome {
         let error = |json: &Json<'_>| {
             Some(ToolError { code: text(json, "code")?, message: text(json, "message")? })
         };
+        let flag = |key| json.get(key).and_then(Json::as_bool).unwrap_or(false);
         Some(Self {
             status: Status::parse(json.get("status")?.as_str()?)?,
             result: json.get("result").cloned().map(Json::into_owned),
             error: json.get("error").and_then(error),
             truncated: json.get("truncated")?.as_bool()?,
-            revised: json.get("revised").and_then(Json::as_bool).unwrap_or(false),
+            revised: flag("revised"),
+            reconciled: flag("reconciled"),
         })
     }
 

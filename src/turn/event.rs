@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::policy::ToolLimit;
 use crate::error::Failure;
 use crate::json::table::{cases, envelope, names, record};
 use crate::json::{Json, write_string};
@@ -59,7 +60,11 @@ cases! {
             void_from "voidFrom?": Option<u64>,
         }
         /// A phase ends; another one or the end of the turn follows.
-        PhaseEnd "phase_end" {}
+        PhaseEnd "phase_end" {
+            /// The limit that ended the tools, in the tool phase and in unified mode. None where the
+            /// model was through, no call could run, the turn pauses, or another owner goes on.
+            ended "ended?": Option<ToolLimit>,
+        }
         /// Text for the user.
         Text "text" {
             /// The piece of text.

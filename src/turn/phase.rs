@@ -2,7 +2,7 @@
 
 use super::action_tools::ActionTools;
 use super::event::{EventKind, PhaseName};
-use super::policy::{Freeze, Policy, ResultsAs};
+use super::policy::{Freeze, Policy, ResultsAs, ToolLimit};
 use super::progress::Point;
 use crate::stream::Delta;
 use crate::tool::Rules;
@@ -302,6 +302,15 @@ impl Phase {
                 }
                 if pause { Step::Pause(Point::Step) } else { Step::Ask }
             }
+        }
+    }
+
+    /// The limit of calls or inferences that is used up.
+    pub(super) fn used_up(&self, policy: &Policy) -> Option<ToolLimit> {
+        match self.name {
+            PhaseName::Tool => (!self.asks_again(policy)).then_some(ToolLimit::MaxTools),
+            PhaseName::Unified => self.is_last_step(policy).then_some(ToolLimit::MaxSteps),
+            PhaseName::Action | PhaseName::Complete => None,
         }
     }
 

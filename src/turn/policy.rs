@@ -41,6 +41,22 @@ names! {
     }
 }
 
+names! {
+    /// Which limit ended the tools of a phase.
+    pub enum ToolLimit as "ToolLimit", "a limit of the policy" {
+        /// `maxTools`: of calls that run, and of inferences that ask for them.
+        MaxTools "max_tools",
+        /// `maxTokens`.
+        MaxTokens "max_tokens",
+        /// `maxCost`.
+        MaxCost "max_cost",
+        /// The same result again, with `stagnation: "stop"`.
+        Stagnation "stagnation",
+        /// `maxSteps` of the unified mode.
+        MaxSteps "max_steps",
+    }
+}
+
 const MS: u64 = 24 * 60 * 60 * 1000;
 
 options! {
@@ -98,15 +114,17 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Whether these tokens are as many, or cost as much, as the turn may spend.
-    pub(super) fn is_spent(&self, usage: Usage) -> bool {
+    /// Which limit these tokens have reached: they are as many, or cost as much, as the turn may spend.
+    pub(super) fn spent(&self, usage: Usage) -> Option<ToolLimit> {
         let tokens = TokenUsage::from(usage).total_tokens;
         let counts = [usage.input_tokens, usage.cached_input_tokens, usage.output_tokens];
         let [input, cached, output] = counts.map(Option::unwrap_or_default);
         let cost = self.price.map(|price| price.of((input, cached, output)));
         let most = self.max_cost.map(|most| u128::from(most) * 1_000_000);
-        self.max_tokens.is_some_and(|most| tokens >= most)
-            || cost.zip(most).is_some_and(|(cost, most)| cost >= most)
+        if self.max_tokens.is_some_and(|most| tokens >= most) {
+            return Some(ToolLimit::MaxTokens);
+        }
+        cost.zip(most).is_some_and(|(cost, most)| cost >= most).then_some(ToolLimit::MaxCost)
     }
 
     /// Reads the policy from a host's JSON. Fields that are missing or null have their default.

@@ -63,6 +63,8 @@ cases! {
             truncated "truncated": bool,
             /// Whether whoever resumed the turn replaced or dropped the result.
             revised "revised?": bool,
+            /// Whether `reconcile` said what became of the call.
+            reconciled "reconciled?": bool,
         }
         /// A call with the signature of an earlier one.
         DuplicateToolCall "duplicate_tool_call" {

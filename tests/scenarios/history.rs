@@ -41,6 +41,24 @@ pub fn reads(scenario: &Value, events: &[Value]) -> Result<(), String> {
     Ok(())
 }
 
+/// The events of a turn and the messages of its result have the same results.
+pub fn agrees(events: &[Value], result: Option<&Value>) -> Result<(), String> {
+    let Some(messages) = result.and_then(|result| result["messages"].as_array()) else {
+        return Ok(());
+    };
+    let contents = |elements: &[Value]| {
+        let mut history = History::new(HistoryOptions::new(Dialect::OpenAiChat));
+        let read = history.append(elements.iter().map(json));
+        read.map_err(|error| error.to_string())?;
+        let all = Json::Array(history.normalized().messages).to_text();
+        let all: Vec<Value> = serde_json::from_str(&all).map_err(|error| error.to_string())?;
+        let results = all.into_iter().filter(|one| one["role"] == "tool");
+        Ok::<_, String>(results.map(|one| one["content"].clone()).collect::<Vec<_>>())
+    };
+    let (told, kept) = (contents(events)?, contents(messages)?);
+    if told == kept { Ok(()) } else { Err(format!("events say {told:?}, messages {kept:?}")) }
+}
+
 /// Whether a repair is about what the provider wants of ids and roles.
 fn own(code: Code) -> bool {
     [Code::ToolCallIdFormat, Code::ToolCallIdDuplicate, Code::AssistantBridgeRequired]

@@ -83,6 +83,9 @@ impl Reduction<'_> {
         if result["revised"] == true {
             line += " revised";
         }
+        if result["reconciled"] == true {
+            line += " reconciled";
+        }
         if truncated {
             line += " truncated";
         }
@@ -183,6 +186,10 @@ impl Reduction<'_> {
                 event["chunk"].to_string()
             }
             "phase_start" if event["resumed"] == true => "resumed".to_owned(),
+            // The budget of calls ends most phases.
+            "phase_end" if event["ended"].is_string() && event["ended"] != "max_tools" => {
+                format!("ended: {}", event["ended"].as_str().unwrap())
+            }
             "paused" if event["approvals"].is_array() => {
                 format!("approvals: {}", self.calls(&json!({ "toolCalls": event["approvals"] })))
             }

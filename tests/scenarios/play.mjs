@@ -118,6 +118,7 @@ class Reduction {
     if (result.error) line += ` !${result.error.code}`
     if (result.replayed) line += ' replayed'
     if (result.revised) line += ' revised'
+    if (result.reconciled) line += ' reconciled'
     if (result.truncated) line += ' truncated'
     return line
   }
@@ -133,6 +134,9 @@ class Reduction {
     switch (event.type) {
       case 'phase_start':
         return event.resumed ? 'resumed' : ''
+      case 'phase_end':
+        // The budget of calls ends most phases.
+        return !event.ended || event.ended === 'max_tools' ? '' : `ended: ${event.ended}`
       case 'paused':
         return event.approvals
           ? `approvals: ${event.approvals.map((call) => this.#call(call)).join('; ')}`

@@ -32,6 +32,10 @@ pub fn invariants(sim: &Sim<'_>) {
         }
         last = phase;
     }
+    for event in sim.events.iter().filter(|event| event["ended"] == "max_tools") {
+        assert_eq!(event["type"], "phase_end");
+        assert_eq!(event["phase"], "tool_phase");
+    }
     let policy = |key: &str, default| sim.scenario["policy"][key].as_u64().unwrap_or(default);
     for event in sim.events.iter().filter(|event| event["type"] == "phase_start") {
         let wanted = match event["phase"].as_str().unwrap() {

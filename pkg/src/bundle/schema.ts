@@ -1,4 +1,5 @@
 /** Schemas of data that a model or the host returned: of replicates, and of plans. */
+import { isObject } from '../checks.js'
 import { TurnlockError } from '../errors.js'
 import { isStandard, type JsonSchema, type StandardSchema } from '../tools.js'
 import { validatorOf } from '../validate.js'
@@ -67,6 +68,9 @@ function standard(schema: StandardSchema): Check {
     const read = (
       result: Awaited<ReturnType<StandardSchema['~standard']['validate']>>,
     ): Verdict => {
+      if (!isObject(result) || !('issues' in result || 'value' in result)) {
+        return { data, errors: ['the validator gave neither `value` nor `issues`'] }
+      }
       if (!result.issues) return { data: result.value, errors: [] }
       const said = result.issues.map(({ message, path = [] }) => {
         const keys = path.map((one) =>

@@ -20,7 +20,10 @@ export interface Chain extends AsyncIterable<ChainEvent> {
   readonly result: Promise<ChainResult>
   /** Ends the chain and aborts the signals of its callbacks. */
   cancel(reason?: string): void
-  /** The events as objects. Cancelling the stream cancels the chain. */
+  /**
+   * The events as objects. Cancelling the stream cancels the chain. A slow reader holds the answer
+   * back.
+   */
   toReadableStream(): ReadableStream<ChainEvent>
   /**
    * The events as `text/event-stream`: `id:` is `seq`, `data:` one line of JSON. A client that
@@ -95,6 +98,7 @@ class RunningChain implements Chain {
         callbacks,
         cache,
         onEvent: (event) => this.#feed.push(event),
+        room: () => this.#feed.room(),
         onDone: (result) => this.#finish(result),
         onFault: ({ code, message }) => this.#fail({ code, message }),
       },
@@ -124,7 +128,7 @@ class RunningChain implements Chain {
   }
 
   toReadableStream(): ReadableStream<ChainEvent> {
-    return readable(this.#feed.read(this.#left), this.#left)
+    return readable(this.#feed.read(this.#left, true), this.#left)
   }
 
   toResponse(init?: ResponseInit): Response {
@@ -159,8 +163,8 @@ class RunningChain implements Chain {
 /** Whether, and for which share of conversations, chains are enabled. */
 function rollout({ enabled, query, conversationId }: RunChainOptions) {
   const own = typeof enabled === 'function' ? enabled({ query, conversationId }) : enabled
-  if (typeof own !== 'number') return { enabled: own, conversationId }
-  if (own >= 0 && own <= 1) return { rollout: own, conversationId }
+  if (own === undefined || typeof own === 'boolean') return { enabled: own, conversationId }
+  if (typeof own === 'number' && own >= 0 && own <= 1) return { rollout: own, conversationId }
   throw wrong('enabled', 'true, false, a number from 0 to 1, or a function')
 }
 

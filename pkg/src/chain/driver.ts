@@ -20,6 +20,8 @@ export interface ChainHost {
   callbacks: Record<string, Callback | undefined>
   cache: ChainCache | undefined
   onEvent(event: ChainEvent): void
+  /** Resolves when the readers have caught up; `undefined` if they are not behind. */
+  room(): Promise<void> | undefined
   onDone(result: ChainResult): void
   /** The core trapped; no event follows. */
   onFault(error: TurnlockError): void
@@ -104,6 +106,7 @@ export class ChainDriver {
         for await (const text of made) {
           if (this.#calls.get(id) !== controller) return
           say('chunk', { text: String(text) })
+          await this.#room(controller.signal)
         }
         say('returned', { value: 'null', cost })
       } else {
@@ -119,6 +122,17 @@ export class ChainDriver {
       })
     }
     if (this.#calls.get(id) === controller) this.#calls.delete(id)
+  }
+
+  /** Waits while the readers of a stream are far behind. */
+  async #room(signal: AbortSignal): Promise<void> {
+    for (let full = this.#host.room(); full && !signal.aborted; full = this.#host.room()) {
+      let stop!: () => void
+      const stopped = new Promise<void>((resolve) => (stop = resolve))
+      signal.addEventListener('abort', stop, { once: true })
+      await Promise.race([full, stopped])
+      signal.removeEventListener('abort', stop)
+    }
   }
 
   async #made(kind: string, context: Record<string, unknown>): Promise<unknown> {

@@ -28,7 +28,10 @@ export interface ChainOptions {
    * @defaultValue 1
    */
   rollout?: number | undefined
-  /** The conversation, for `rollout`. @defaultValue each query by itself */
+  /**
+   * The conversation, all chains of which are enabled or none where a share of them is.
+   * @defaultValue each query by itself
+   */
   conversationId?: string | undefined
   /**
    * Whether too many chains have failed lately: complex queries take the simple path, and
@@ -328,6 +331,16 @@ export type ChainEventKind =
       /** Steps that are gone. */
       removed: StepId[]
     }
+  /** A rating of a result is missing, and does not count. */
+  | {
+      type: 'warning'
+      /** The callback. */
+      call: ChainCall
+      /** Stable code, such as `chain.timeout`, or the host's own. */
+      code: string
+      /** The error message. */
+      message: string
+    }
   /** No further step starts; the answer follows. */
   | {
       type: 'chain_stopped'
@@ -512,6 +525,38 @@ export interface ChainFailure {
 }
 
 /**
+ * The kind of a call to the host, named as the host's callback.
+ *
+ * - `answer`: Answer with one model call: the simple path. Streams.
+ * - `assess`: Rate how complete the results are: a number from 0 to 1.
+ * - `classify`: Classify the query: `simple` or `complex`.
+ * - `condition`: Decide whether a conditional step runs: true or false.
+ * - `enhance`: Write the query of a search.
+ * - `plan`: Make a plan.
+ * - `quality`: Rate the result of a search: a number.
+ * - `recall`: Look up a key in the cache: `{ value, ageMs }` or null.
+ * - `refine`: Condense results.
+ * - `replan`: Return new steps that replace the remaining ones, or null.
+ * - `search`: Search for information.
+ * - `summarizeResult`: Make a short text of a result, for the queries of later steps.
+ * - `synthesize`: Write a text from results. Streams.
+ */
+export type ChainCall =
+  | 'answer'
+  | 'assess'
+  | 'classify'
+  | 'condition'
+  | 'enhance'
+  | 'plan'
+  | 'quality'
+  | 'recall'
+  | 'refine'
+  | 'replan'
+  | 'search'
+  | 'summarizeResult'
+  | 'synthesize'
+
+/**
  * Why the steps of a chain ended.
  *
  * - `complete`: The results are complete enough.
@@ -669,38 +714,6 @@ export interface PlanLimits {
    */
   conditions?: boolean | undefined
 }
-
-/**
- * The kind of a call to the host, named as the host's callback.
- *
- * - `answer`: Answer with one model call: the simple path. Streams.
- * - `assess`: Rate how complete the results are: a number from 0 to 1.
- * - `classify`: Classify the query: `simple` or `complex`.
- * - `condition`: Decide whether a conditional step runs: true or false.
- * - `enhance`: Write the query of a search.
- * - `plan`: Make a plan.
- * - `quality`: Rate the result of a search: a number.
- * - `recall`: Look up a key in the cache: `{ value, ageMs }` or null.
- * - `refine`: Condense results.
- * - `replan`: Return new steps that replace the remaining ones, or null.
- * - `search`: Search for information.
- * - `summarizeResult`: Make a short text of a result, for the queries of later steps.
- * - `synthesize`: Write a text from results. Streams.
- */
-export type ChainCall =
-  | 'answer'
-  | 'assess'
-  | 'classify'
-  | 'condition'
-  | 'enhance'
-  | 'plan'
-  | 'quality'
-  | 'recall'
-  | 'refine'
-  | 'replan'
-  | 'search'
-  | 'summarizeResult'
-  | 'synthesize'
 
 /** What `answer` is told. */
 export interface AnswerCall {
@@ -950,7 +963,10 @@ export interface RunChainOptions {
     | number
     | ((context: { query: string; conversationId?: string | undefined }) => boolean)
     | undefined
-  /** The conversation, for `rollout`. @defaultValue each query by itself */
+  /**
+   * The conversation, all chains of which are enabled or none where a share of them is.
+   * @defaultValue each query by itself
+   */
   conversationId?: string | undefined
   /**
    * After too many failed chains, complex queries take the simple path for a while; see

@@ -172,6 +172,8 @@ export interface RecordedCall {
   truncated: boolean
   /** Whether whoever resumed the turn replaced or dropped the result. */
   revised?: true
+  /** Whether the tool did not return it here: `reconcile` said what became of the call. */
+  reconciled?: true
 }
 
 interface PassTraceEventMembers {

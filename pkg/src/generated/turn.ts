@@ -267,6 +267,11 @@ export type TurnEventKind =
   /** A phase ends; another one or the end of the turn follows. */
   | {
       type: 'phase_end'
+      /**
+       * The limit that ended the tools, in the tool phase and in unified mode. None where the model
+       * was through, no call could run, the turn pauses, or another owner goes on.
+       */
+      ended?: ToolLimit
     }
   /** Text for the user. */
   | {
@@ -389,6 +394,17 @@ export type TurnEventKind =
       details?: FailureDetails
     }
 
+/**
+ * Which limit ended the tools of a phase.
+ *
+ * - `max_tools`: `maxTools`: of calls that run, and of inferences that ask for them.
+ * - `max_tokens`: `maxTokens`.
+ * - `max_cost`: `maxCost`.
+ * - `stagnation`: The same result again, with `stagnation: "stop"`.
+ * - `max_steps`: `maxSteps` of the unified mode.
+ */
+export type ToolLimit = 'max_tools' | 'max_tokens' | 'max_cost' | 'stagnation' | 'max_steps'
+
 /** The form of a call in events. */
 export interface ToolCall {
   /** The provider's id. */
@@ -419,6 +435,8 @@ export interface ToolResult {
   truncated: boolean
   /** Whether whoever resumed the turn replaced or dropped the result. */
   revised?: true
+  /** Whether the tool did not return it here: `reconcile` said what became of the call. */
+  reconciled?: true
   /** Milliseconds from the start of the call until it settled. */
   durationMs: number
   /** The signature of the call. */
@@ -601,6 +619,8 @@ export type TraceEventKind =
       truncated: boolean
       /** Whether whoever resumed the turn replaced or dropped the result. */
       revised?: true
+      /** Whether `reconcile` said what became of the call. */
+      reconciled?: true
     }
   /** A call with the signature of an earlier one. */
   | {

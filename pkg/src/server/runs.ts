@@ -49,6 +49,7 @@ export interface RunEvent extends Numbered {
 /** What the runs have in common. */
 export interface Run extends AsyncIterable<RunEvent> {
   cancel(reason?: string): void
+  toReadableStream(): ReadableStream<RunEvent>
   toResponse(): Response
 }
 
@@ -120,6 +121,20 @@ export async function watch(
   }
   over()
   return kept
+}
+
+/** The events of a run through its stream, so that a slow client holds an answer back. */
+export async function* pulled(run: Run): AsyncGenerator<RunEvent, void, undefined> {
+  const reader = run.toReadableStream().getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      yield value
+    }
+  } finally {
+    reader.cancel().catch(() => {})
+  }
 }
 
 const isTrace = (event: RunEvent): event is RunEvent & PassTraceEvent => 'plan_id' in event

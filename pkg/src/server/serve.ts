@@ -6,10 +6,11 @@ import { refusalFor } from './failures.js'
 import type { Running } from './limits.js'
 import { perRequest, type RequestContext, type Session, type Settings } from './options.js'
 import { queryOf } from './pass-events.js'
-import { json } from './refusal.js'
+import { json, Refusal } from './refusal.js'
 import type { Route } from './routes.js'
 import {
   begin,
+  pulled,
   runEventText,
   watch,
   type Run,
@@ -48,13 +49,25 @@ export async function serveRun<S extends Session>(
     request.signal.removeEventListener('abort', leave)
   }
   const { signal } = left
+  const keep = log && ((event: PassTraceEvent) => log.append(tenant, event))
+  const about: RunContext<S> = { tenant, session, signal, request, env: context.env }
+  const start = (settings[kind]?.[name] as Start<unknown, S>).bind(settings[kind])
+  const own = given('conversationId', conversationId)
   let run: Run | Response
+  const begun = begin(start, body.members, { ...about, ...own })
   try {
-    const about: RunContext<S> = { tenant, session, signal, request, env: context.env }
-    const start = (settings[kind]?.[name] as Start<unknown, S>).bind(settings[kind])
-    const own = given('conversationId', conversationId)
-    const { made } = await begin(start, body.members, { ...about, ...own })
-    run = made
+    const first = await Promise.race([begun, aborted(signal)])
+    if (!first) {
+      // The function of the host may take for ever, and what it returns then has no client.
+      const late = begun.then(({ made }) => {
+        if (made instanceof Response) return
+        made.cancel('the client left')
+        return watch(made, keep, report, () => {})
+      })
+      context.waitUntil?.(late.catch(report))
+      throw new Refusal(499, 'client.left', 'the client left')
+    }
+    run = first.made
   } catch (error) {
     over()
     throw error
@@ -66,10 +79,9 @@ export async function serveRun<S extends Session>(
   const cancel = run.cancel.bind(run, 'the client left')
   if (signal.aborted) cancel()
   else signal.addEventListener('abort', cancel, { once: true })
-  const keep = log && ((event: PassTraceEvent) => log.append(tenant, event))
   const watched = watch(run, keep, report, over)
   context.waitUntil?.(watched)
-  return streamed(closed(run), {
+  return streamed(closed(pulled(run)), {
     text: runEventText,
     // Whoever watches the run has reported it.
     refuse: (event) => (isError(event) ? refusalFor(event) : undefined),
@@ -77,6 +89,14 @@ export async function serveRun<S extends Session>(
     ...{ onLeave: leave, onError: report, headers: {} },
   })
 }
+
+/** Resolves with nothing once the signal is aborted. */
+const aborted = (signal: AbortSignal) =>
+  new Promise<undefined>((resolve) => {
+    const tell = () => resolve(undefined)
+    if (signal.aborted) tell()
+    else signal.addEventListener('abort', tell, { once: true })
+  })
 
 /** The trace events of the tenant's passes: `{ events }`. */
 export async function listPassEvents<S extends Session>(asked: Asked<S>): Promise<Response> {

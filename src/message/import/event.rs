@@ -36,6 +36,10 @@ pub(super) fn event<'a>(
         "tool_call_start" => start(fields.clone(), index),
         "tool_call_args" | "tool_call_delta" => delta(fields),
         "tool_call_chunk" => chunk(fields, index),
+        // The name of a block of Anthropic too, which has no such id.
+        "tool_result" | "tool-result" if !fields.has("role") && fields.has("toolCallId") => {
+            result(fields.clone(), false, index)
+        }
         "tool_call_result" | "tool_call_error" => {
             result(fields.clone(), lower == "tool_call_error", index)
         }
@@ -251,6 +255,9 @@ fn turn_results<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a
             _ => Json::String(status.clone()),
         };
         let value = given.take("result").or(message).or(null).or(Some(told));
+        // As the turn's own messages have it.
+        let said = |value: &Json<'_>| !value.as_str().is_some_and(|text| text.trim().is_empty());
+        let value = value.filter(said).or(Some(Json::string(EMPTY)));
         let content = call::content(value, &mut Marks::default());
         let called = (id, given.take_text("name").unwrap_or_default());
         let content = (content, status != "ok");

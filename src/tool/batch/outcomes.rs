@@ -41,13 +41,15 @@ impl CallBatch {
         let running = |call: &&mut Call| call.number == number && call.limits().is_some();
         let Some(call) = self.calls.iter_mut().find(running) else { return false };
         let Some(limits) = call.limits() else { return false };
-        let outcome = match settled {
+        let known = !matches!(settled, Settled::Unknown { .. });
+        let mut outcome = match settled {
             Settled::Ok { text, bytes } => Outcome::returned(&text, bytes, limits.result_bytes),
             Settled::Error { code, message } => {
                 Outcome::failed(Status::Error, &code, short(message, limits.error_bytes))
             }
             Settled::Unknown { why } => unknown(&short(why, limits.error_bytes)),
         };
+        outcome.reconciled = call.reconciles && known;
         call.settled = Some((outcome, now.saturating_sub(call.since)));
         self.rest(now);
         true

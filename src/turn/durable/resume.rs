@@ -5,6 +5,7 @@
 //! without an outcome may have run. If its tool allows that, it runs again with the same
 //! idempotency key; otherwise its outcome is `unknown`.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use super::super::event::ResultView;
@@ -63,10 +64,13 @@ impl Durable {
             "cancelled" => return Err(records::cancelled()),
             "paused" | "failed" if kept.open => {}
             "running" if cancel.is_some() || gone => {}
-            _ => return Err(records::conflict()),
+            "running" => return Err(conflict("another owner runs the turn")),
+            _ => return Err(conflict("the turn has ended")),
         }
-        if tool_batch_id.is_some_and(|wanted| wanted != u64::from(batch)) {
-            return Err(Failure::new("turn.conflict", "the turn has gone on behind that batch"));
+        match tool_batch_id.map(|wanted| wanted.cmp(&u64::from(batch))) {
+            None | Some(Ordering::Equal) => {}
+            Some(Ordering::Less) => return Err(conflict("the turn has gone on behind that batch")),
+            Some(Ordering::Greater) => return Err(conflict("the turn has no such batch")),
         }
         let mut batches: Vec<Calling> = Vec::new();
         for number in 1..=progress.judged {
@@ -140,6 +144,10 @@ impl Durable {
 
 /// The outcome of a call and its duration in milliseconds, if it has settled.
 type Settled = Option<(Outcome, u64)>;
+
+fn conflict(why: &'static str) -> Failure {
+    Failure::new("turn.conflict", why)
+}
 
 /// Replays the stored batches. Returns the last one, if it `is_running`, and the calls that have an
 /// outcome.

@@ -69,7 +69,8 @@ impl Record {
     /// `status`: how the turn goes on or ends behind the phase.
     pub(crate) fn phase_ended(&mut self, status: TurnStatus) {
         self.trace_phase_end(status);
-        self.emit(EventKind::PhaseEnd {});
+        let ended = self.ended.take();
+        self.emit(EventKind::PhaseEnd { ended });
     }
 
     fn trace_phase_end(&mut self, status: TurnStatus) {
@@ -120,6 +121,7 @@ impl Record {
             replayed: call.is_replayed(),
             truncated: outcome.truncated,
             revised: outcome.revised,
+            reconciled: outcome.reconciled,
         });
         if call.is_replayed() {
             self.trace(TraceEventKind::DuplicateToolCall { call: traced(call) });
@@ -141,6 +143,7 @@ impl Record {
             replayed: view.replayed,
             truncated: view.outcome.truncated,
             revised: true,
+            reconciled: view.outcome.reconciled,
         });
         self.emit(EventKind::ToolResults { results: vec![view] });
         self.progress.batch = last;

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use super::event::{EventKind, PhaseName};
 use super::options::{Mode, TurnOptions};
 use super::phase::{Phase, Step, retract};
-use super::policy::Stagnation;
+use super::policy::{Stagnation, ToolLimit};
 use super::progress::Progress;
 use super::prompt::Conversation;
 use super::protocol::Effect;
@@ -49,6 +49,8 @@ pub(super) struct Record {
     void: (u64, String),
     /// A phase has begun and not ended.
     in_phase: bool,
+    /// What ended the tools of the phase.
+    ended: Option<ToolLimit>,
     /// The host wants a pause.
     pause: bool,
     /// The effects that the host has not polled yet.
@@ -85,6 +87,7 @@ impl Record {
             closed: Vec::new(),
             void: (0, String::new()),
             in_phase: false,
+            ended: None,
             pause: false,
             effects: VecDeque::new(),
             options,
@@ -244,10 +247,12 @@ impl Record {
     pub(super) fn after_calls(&mut self, calling: &Calling) -> Step {
         let (executed, elsewhere) = (calling.batch().executed(), calling.place().elsewhere);
         let policy = &self.options.policy;
-        let is_spent = policy.is_spent(self.progress.usage)
-            || policy.stagnation == Stagnation::Stop && calling.is_stagnant(self);
-        let outcome = (executed, elsewhere, calling.is_hopeless(), is_spent);
+        let stagnates = policy.stagnation == Stagnation::Stop && calling.is_stagnant(self);
+        let spent = policy.spent(self.progress.usage);
+        let spent = spent.or(stagnates.then_some(ToolLimit::Stagnation));
+        let outcome = (executed, elsewhere, calling.is_hopeless(), spent.is_some());
         let Progress { phase, cycle, .. } = &mut self.progress;
+        self.ended = spent.filter(|_| phase.name() != PhaseName::Action).or(phase.used_up(policy));
         phase.after_calls(outcome, &self.options.policy, *cycle, self.pause)
     }
 
