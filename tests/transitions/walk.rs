@@ -269,7 +269,7 @@ impl Walk {
                     0 => End::Cancelled("elsewhere".to_owned()),
                     _ => End::Failed(Failure::new("turn.conflict", "")),
                 };
-                self.step("lose", |machine| drop(machine.lose(end, 0, 0)));
+                self.step("lose", |machine| drop(machine.lose(end, 0, 0, false)));
             }
             let input = match self.host.random.below(3) {
                 0 => self.host.any(),

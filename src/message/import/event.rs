@@ -261,7 +261,7 @@ fn turn_results<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a
         let value = given.take("result").or(message).or(null).or(Some(told));
         // As the turn's own messages have it.
         let said = |value: &Json<'_>| !value.as_str().is_some_and(|text| text.trim().is_empty());
-        let value = value.filter(said).or(Some(Json::string(EMPTY)));
+        let value = value.filter(said).or_else(|| Some(Json::string(EMPTY)));
         let content = call::content(value, &mut Marks::default());
         let called = (id, given.take_text("name").unwrap_or_default());
         let content = (content, status != "ok");

@@ -145,13 +145,16 @@ fn conflict(why: &'static str) -> Failure {
     Failure::new("turn.conflict", why)
 }
 
+/// The outcome of a call of a batch, and its duration in milliseconds.
+type Outcomes<'a> = dyn Fn(u32, &str) -> Option<(Outcome, u64)> + 'a;
+
 /// Replays the stored batches. Returns the last one, if it `is_running`, and the calls that have an
 /// outcome.
 fn replay(
     record: &mut Record,
     batches: Vec<Calling>,
     is_running: bool,
-    outcome: &dyn Fn(u32, &str) -> Option<(Outcome, u64)>,
+    outcome: &Outcomes<'_>,
 ) -> (Option<Box<Calling>>, BTreeSet<u32>) {
     let (mut running, mut recorded) = (None, BTreeSet::new());
     let last = batches.len();

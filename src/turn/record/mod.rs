@@ -249,10 +249,11 @@ impl Record {
         let policy = &self.options.policy;
         let stagnates = policy.stagnation == Stagnation::Stop && calling.is_stagnant(self);
         let spent = policy.spent(self.progress.usage);
-        let spent = spent.or(stagnates.then_some(ToolLimit::Stagnation));
+        let spent = spent.or_else(|| stagnates.then_some(ToolLimit::Stagnation));
         let outcome = (executed, elsewhere, calling.is_hopeless(), spent.is_some());
         let Progress { phase, cycle, .. } = &mut self.progress;
-        self.ended = spent.filter(|_| phase.name() != PhaseName::Action).or(phase.used_up(policy));
+        let ended = spent.filter(|_| phase.name() != PhaseName::Action);
+        self.ended = ended.or_else(|| phase.used_up(policy));
         phase.after_calls(outcome, &self.options.policy, *cycle, self.pause)
     }
 
