@@ -8,8 +8,8 @@ import { tracked } from './alone.mjs'
 import { root } from './setup.mjs'
 
 const CHECKED = /\.(rs|[cm]?[jt]s|html|css|toml|sh|json|md)$|^\.ci\//
-/** Data of others, and the samples that this check is tested with. */
-const UNCHECKED = /^(tests\/data\/.*|scripts\/outside\.test\.mjs)$/
+/** Data of others, what was read from it, and the samples that this check is tested with. */
+const UNCHECKED = /^(tests\/data\/.*|tests\/wires\/.*\.json|scripts\/outside\.test\.mjs)$/
 /** What a build or an installation makes. */
 const MADE =
   /^(.*\/)?(node_modules|target|dist|\.cache)(\/|$)|^pkg\/(wasm|LICENSE|README\.md)(\/|$)/

@@ -97,6 +97,7 @@ export const PARTS = {
     script('dependencies', ['scripts/dependencies.mjs']),
     script('nothing outside is read', ['scripts/outside.mjs']),
     script('links and addresses', ['scripts/links.mjs', '--check'], { built: build }),
+    script('table of wires', ['scripts/wires.mjs', '--check']),
     script('scripts', [...tap, ...testsIn('scripts')]),
   ],
   lint: [

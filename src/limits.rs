@@ -24,10 +24,19 @@ pub const JSON_BYTES: usize = 16 * 1024 * 1024;
 /// tenth of an isolate's memory.
 pub const HISTORY_BYTES: usize = 64 * 1024 * 1024;
 
-/// Parts of the messages of one history: texts, images, calls, results and other blocks. A part
-/// takes some 500 bytes while a history is read, however short it is. The longest recorded
-/// conversations have some thousands.
+/// Parts of the messages of one history: texts, images, calls, results and other blocks. The longest
+/// recorded conversations have some thousands.
 pub const HISTORY_PARTS: usize = 1 << 16;
+
+/// Bytes of JSON for each part behind the first [`HISTORY_TINY`], on average. A part takes some 450
+/// bytes while a history is read, however short it is, so that a history takes at most 40 bytes for
+/// each of its own, and 2 MiB. A call counts as eight parts, an image, a result and any other
+/// block as two; a member that its provider may not know is one more. `{"type":"text","text":"a"}`
+/// has 26 bytes.
+pub const HISTORY_PART_BYTES: usize = 20;
+
+/// Parts of a history that may have any size.
+pub const HISTORY_TINY: usize = 4096;
 
 /// Bytes of the input of [`RestoreOptions::parse`](crate::turn::RestoreOptions::parse): 256 MiB. It holds the
 /// original options as a JSON string, where escapes take twice the space, and the turn's batches,

@@ -11,6 +11,8 @@ mod bad;
 mod common;
 #[path = "wires/frames.rs"]
 mod frames;
+#[path = "wires/oracle.rs"]
+mod oracle;
 #[path = "wires/recorded.rs"]
 mod recorded;
 

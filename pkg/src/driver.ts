@@ -116,6 +116,7 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
       kind.parts,
       {
         make: (glue) => kind.make(glue, bytes),
+        bytes: bytes.length,
         deadline: (glue, handle) => glue.turn_deadline(handle),
         free: (glue, handle) => glue.turn_free(handle),
       },

@@ -12,6 +12,8 @@ import { describe } from './serialize.js'
 export interface Machine<G> {
   /** The machine's number; `?` where it is for the next of its parts to make. */
   make(glue: G): string
+  /** Bytes of what the machine is made of. Above {@link APART} it gets an instance of its own. */
+  readonly bytes?: number
   deadline(glue: G, handle: number): number
   free(glue: G, handle: number): void
 }
@@ -32,6 +34,9 @@ const LONGEST_TIMER = 2 ** 31 - 1
 
 /** The answer of a part that leaves a machine to the next one. */
 const NOT_HERE = '?'
+
+/** Bytes of options above which a machine has an instance of the core of its own: 256 KiB. */
+const APART = 256 * 1024
 
 /** A machine, and the instance that has it. */
 interface Live<G> {
@@ -66,7 +71,7 @@ export class Loop<E, G> {
         // Also if the part is ready: no hook is called before the caller has its loop.
         await null
         if (this.#over) return
-        const core = part.core()
+        const core = (this.#machine.bytes ?? 0) > APART ? part.apart() : part.core()
         const made = answer(part.callOn(core, (glue) => this.#machine.make(glue)))
         if (made === NOT_HERE) continue
         this.#live = { part, core, handle: Number(made) }

@@ -13,8 +13,10 @@ export interface DeltaDecoder {
 }
 
 /**
- * Decodes a provider's stream. The deltas do not depend on the chunking. Malformed input becomes
- * a delta of type `error`; decoding never throws.
+ * Decodes a provider's response: a stream, or a whole body (`stream: false`). The bytes tell the
+ * framing: server-sent events, JSON objects (one, one a line, or in an array), or Bedrock's binary
+ * frames. The deltas do not depend on the chunking. Input that is no response of the dialect
+ * becomes a delta of type `error` behind what was read before; decoding never throws.
  *
  * @throws TurnlockError `dialect.unknown`, `dialect.no_stream`
  */

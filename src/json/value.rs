@@ -78,7 +78,12 @@ impl<'a> Json<'a> {
             Kind::Array => {
                 let mut items = Vec::new();
                 reader.array(&mut |reader| {
-                    items.push(Self::read(reader)?);
+                    let item = Self::read(reader)?;
+                    // Room for one, and only then for four: deep values have many lists of one.
+                    if items.is_empty() {
+                        items.reserve_exact(1);
+                    }
+                    items.push(item);
                     Ok(())
                 })?;
                 Self::Array(items)
@@ -86,7 +91,11 @@ impl<'a> Json<'a> {
             Kind::Object => {
                 let mut members: Vec<(Cow<'a, str>, Self)> = Vec::new();
                 reader.object(&mut |key, reader| {
-                    members.push((key, Self::read(reader)?));
+                    let value = Self::read(reader)?;
+                    if members.is_empty() {
+                        members.reserve_exact(1);
+                    }
+                    members.push((key, value));
                     Ok(())
                 })?;
                 if !reader.is_verbatim() && has_duplicate(&members) {

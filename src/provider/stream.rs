@@ -2,15 +2,15 @@
 
 use super::{Dialect, stream};
 use crate::error::Error;
-use crate::stream::{AnyEvents, Decoder};
+use crate::stream::{AnyEvents, Decoder, Framer};
 
 /// Whether and how the responses of a provider are decoded.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Stream {
     /// The function makes the decoder of the events of one response.
     Events(fn() -> AnyEvents),
-    /// As `Events`; binary frames may hold events of the second wire format instead.
-    Either(fn() -> AnyEvents, fn() -> AnyEvents),
+    /// As `Events`, or in binary frames, which may hold events of another wire format.
+    Framed(fn() -> AnyEvents, Framer, Option<fn() -> AnyEvents>),
     /// The provider has no stream.
     None,
 }
@@ -18,8 +18,11 @@ pub(super) enum Stream {
 impl Stream {
     pub(super) fn decoder(&self) -> Option<Decoder> {
         match self {
-            Self::Events(events) => Some(Decoder::of(events(), None)),
-            Self::Either(events, inner) => Some(Decoder::of(events(), Some(inner()))),
+            Self::Events(events) => Some(Decoder::of(events(), None, None)),
+            Self::Framed(events, framer, inner) => {
+                let inner = inner.as_ref().map(|inner| inner());
+                Some(Decoder::of(events(), Some(*framer), inner))
+            }
             Self::None => None,
         }
     }

@@ -4,10 +4,12 @@
 //! events, JSON objects (a whole response, one a line, or in an array), or the binary frames of
 //! Bedrock.
 
+use std::borrow::Cow;
+
 use super::classify::{failure, malformed};
 use super::delta::Delta;
 use super::events::AnyEvents;
-use super::frames::{Frame, Frames};
+use super::frames::{Frame, Framer, Frames};
 use super::sse::{SseDecoder, SseEvent};
 use super::template::Template;
 use super::values::{Broken, Values};
@@ -21,6 +23,8 @@ const SHOWN: usize = 1000;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decoder {
     framing: Framing,
+    /// The reader of binary frames, for providers that send them.
+    framer: Option<Framer>,
     meaning: Meaning,
     is_cut: bool,
 }
@@ -31,7 +35,7 @@ enum Framing {
     Unknown(Vec<u8>),
     Sse(SseDecoder),
     Values(Values),
-    Frames(Frames),
+    Frames(Frames, Framer),
     /// The beginning of a page in place of a stream.
     Page(Vec<u8>),
 }
@@ -53,11 +57,12 @@ struct Meaning {
 }
 
 impl Decoder {
-    pub(crate) fn of(events: AnyEvents, inner: Option<AnyEvents>) -> Self {
+    /// `inner`: the wire format of frames that hold another provider's events.
+    pub(crate) fn of(events: AnyEvents, framer: Option<Framer>, inner: Option<AnyEvents>) -> Self {
         let template = Some(Template::default());
         let meaning =
             Meaning { events, inner, template, failed: false, known: false, foreign: None };
-        Self { framing: Framing::Unknown(Vec::new()), meaning, is_cut: false }
+        Self { framing: Framing::Unknown(Vec::new()), framer, meaning, is_cut: false }
     }
 
     /// Returns the decoder without its shortcut for text events, for tests that compare both.
@@ -82,12 +87,14 @@ impl Decoder {
                 return;
             };
             let before = std::mem::take(space);
-            self.framing = match first {
-                b'{' | b'[' => Framing::Values(Values::default()),
-                b'<' => Framing::Page(Vec::new()),
+            self.framing = match (first, self.framer) {
+                (b'{' | b'[', _) => Framing::Values(Values::default()),
+                (b'<', _) => Framing::Page(Vec::new()),
                 // The high byte of a length.
-                0 => Framing::Frames(Frames::default()),
-                0x1f => return self.meaning.broken("the response is compressed", "", out),
+                (0, Some(framer)) => Framing::Frames(Frames::default(), framer),
+                (0 | 0x1f, _) => {
+                    return self.meaning.broken("the response is binary or compressed", "", out);
+                }
                 _ => Framing::Sse(SseDecoder::new(limits::SSE_EVENT_BYTES)),
             };
             // White space before a frame would be a part of it; elsewhere it means nothing or is
@@ -102,7 +109,11 @@ impl Decoder {
         match &mut self.framing {
             Framing::Unknown(_) => {}
             Framing::Sse(sse) => {
-                let dispatch = |event: &SseEvent<'_>| meaning.event(&event.data, out);
+                let dispatch = |event: &SseEvent<'_>| match &event.data {
+                    // One line, in the common case.
+                    Cow::Borrowed(data) => meaning.event(data, out),
+                    Cow::Owned(data) => meaning.lines(data, out),
+                };
                 if sse.feed(bytes, dispatch).is_err() {
                     meaning.too_large(out);
                 }
@@ -117,9 +128,9 @@ impl Decoder {
                     Err(Broken::Syntax) => meaning.broken("the response is no JSON", "", out),
                 }
             }
-            Framing::Frames(frames) => {
+            Framing::Frames(frames, framer) => {
                 let mut dispatch = |frame| meaning.frame(frame, out);
-                if let Err(why) = frames.feed(bytes, &mut dispatch) {
+                if let Err(why) = (framer.0)(frames, bytes, &mut dispatch) {
                     meaning.broken(why, "", out);
                 }
             }
@@ -149,10 +160,16 @@ impl Decoder {
             Framing::Sse(mut sse) => {
                 // The standard drops an event whose blank line never came: it may be cut. Some
                 // servers close without it, so the end of a response counts if it is complete.
-                match sse.end().filter(|event| !event.data.trim_ascii().is_empty()) {
-                    Some(event) if is_whole(&event.data) => meaning.last(&event.data, out),
-                    Some(event) => half = Some(event.data.into_owned()),
-                    None => {}
+                let event = sse.end().map(|event| event.data).unwrap_or_default();
+                let (before, last) = match event.rsplit_once('\n') {
+                    Some(two) if !is_whole(&event) => two,
+                    _ => ("", &*event),
+                };
+                meaning.lines(before, out);
+                if is_whole(last) {
+                    meaning.last(last, out);
+                } else if !last.trim_ascii().is_empty() {
+                    half = Some(last.to_owned());
                 }
                 if let Some(line) = sse.foreign() {
                     meaning.foreign.get_or_insert_with(|| line.to_owned());
@@ -162,7 +179,7 @@ impl Decoder {
                 let rest = values.rest();
                 half = (!rest.is_empty()).then(|| String::from_utf8_lossy(&rest).into_owned());
             }
-            Framing::Frames(frames) => half = frames.is_cut().then(String::new),
+            Framing::Frames(frames, _) => half = frames.is_cut().then(String::new),
             Framing::Page(page) => meaning.page(&page, out),
         }
         if meaning.failed || meaning.events.is_finished() {
@@ -191,6 +208,16 @@ impl Decoder {
 }
 
 impl Meaning {
+    /// Takes the data of an event. Some servers leave out the blank line between two events: then
+    /// each line is an event.
+    fn lines(&mut self, data: &str, out: &mut Vec<Delta>) {
+        if data.contains('\n') && !is_whole(data) {
+            data.split('\n').for_each(|line| self.event(line, out));
+        } else {
+            self.event(data, out);
+        }
+    }
+
     fn event(&mut self, data: &str, out: &mut Vec<Delta>) {
         // Some gateways keep a connection alive with events without data.
         if self.failed || data.trim_ascii().is_empty() {
@@ -243,6 +270,9 @@ impl Meaning {
 
     /// Takes a whole event whose end was not received, if the response is complete with it.
     fn last(&mut self, data: &str, out: &mut Vec<Delta>) {
+        if self.failed {
+            return;
+        }
         let (mut ended, mut deltas) = (self.events.clone(), Vec::new());
         ended.data(data, &mut deltas);
         if ended.is_finished() {

@@ -12,16 +12,30 @@ use crate::limits;
 /// The lengths, their CRC, and the CRC of the frame.
 const LEAST: usize = 16;
 
+/// Reads frames. A provider names it, so that a program without these providers does not hold it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Framer(pub(super) Feed);
+
+type Feed = fn(&mut Frames, &[u8], &mut dyn FnMut(Frame)) -> Result<(), Broken>;
+
+pub(crate) const FRAMES: Framer = Framer(Frames::feed);
+
+impl PartialEq for Framer {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
 /// The state between two chunks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Frames {
+pub(crate) struct Frames {
     /// The beginning of a frame whose end has not arrived.
     held: Vec<u8>,
 }
 
 /// What a frame holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Frame {
+pub(crate) enum Frame {
     /// An event as JSON: `{"<type>": payload}`.
     Event(String),
     /// An event of another provider's wire format, which Bedrock passes on (`{"bytes": base64}`).
@@ -31,15 +45,11 @@ pub(super) enum Frame {
 }
 
 /// The bytes are no frames; the reason.
-pub(super) type Broken = &'static str;
+pub(crate) type Broken = &'static str;
 
 impl Frames {
     /// Takes the next chunk and dispatches each frame that it completes.
-    pub(super) fn feed(
-        &mut self,
-        chunk: &[u8],
-        dispatch: &mut dyn FnMut(Frame),
-    ) -> Result<(), Broken> {
+    fn feed(&mut self, chunk: &[u8], dispatch: &mut dyn FnMut(Frame)) -> Result<(), Broken> {
         let mut held = std::mem::take(&mut self.held);
         let mut rest = if held.is_empty() {
             chunk

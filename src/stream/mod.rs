@@ -46,7 +46,11 @@ mod values;
 pub(crate) use calls::Calls;
 pub(crate) use classify::{failure, malformed};
 pub(crate) use events::{AnyEvents, Events};
-pub(crate) use tree::{Counts, event, finished, push_reasoning, push_text};
+pub(crate) use frames::{FRAMES, Framer};
+pub(crate) use tree::{
+    Counts, count, event, finished, is_failure, json_text, list, part, push_finish, push_other,
+    push_reasoning, push_text, text,
+};
 
 pub use assemble::{Call, Reasoning, Response};
 pub use decoder::Decoder;

@@ -1,6 +1,6 @@
 //! What the decoders share that read each event as a tree.
 
-use super::classify::malformed;
+use super::classify::{failure, malformed};
 use super::delta::{Delta, FinishReason, Usage};
 use crate::json::{Json, Reader};
 
@@ -10,6 +10,7 @@ use crate::json::{Json, Reader};
 pub const REDACTED: &str = "redacted:";
 
 /// Reads an event, with numbers as they are given; an error if it is no JSON object.
+#[inline(never)]
 pub(crate) fn event<'a>(data: &'a str, out: &mut Vec<Delta>) -> Option<Json<'a>> {
     let mut reader = Reader::verbatim(data);
     let value = reader.value().and_then(|value| reader.end().map(|()| value));
@@ -33,12 +34,64 @@ pub(crate) fn finished(said: FinishReason, has_calls: bool) -> FinishReason {
     }
 }
 
+/// The text of a member; empty if it has none.
+#[inline(never)]
+pub(crate) fn text<'a>(of: &'a Json<'_>, key: &str) -> &'a str {
+    of.get(key).and_then(Json::as_str).unwrap_or_default()
+}
+
+/// The items of a member; none if it is no array.
+#[inline(never)]
+pub(crate) fn list<'a, 'j>(of: &'a Json<'j>, key: &str) -> &'a [Json<'j>] {
+    of.get(key).and_then(Json::as_array).unwrap_or_default()
+}
+
+/// A member; `null` if it is missing.
+#[inline(never)]
+pub(crate) fn part<'a, 'j>(of: &'a Json<'j>, key: &str) -> &'a Json<'j> {
+    of.get(key).unwrap_or(&Json::Null)
+}
+
+/// The whole number of a member.
+#[inline(never)]
+pub(crate) fn count(of: &Json<'_>, key: &str) -> Option<u64> {
+    of.get(key).and_then(Json::as_u64)
+}
+
+/// The JSON text of a member; empty if it is missing or `null`.
+#[inline(never)]
+pub(crate) fn json_text(of: &Json<'_>, key: &str) -> String {
+    of.get(key).filter(|value| !value.is_null()).map(Json::to_text).unwrap_or_default()
+}
+
+/// Takes the member `error` as a failure; `false` if there is none.
+#[inline(never)]
+pub(crate) fn is_failure(event: &Json<'_>, raw: &str, out: &mut Vec<Delta>) -> bool {
+    let error = part(event, "error");
+    if !error.is_null() {
+        out.push(Delta::Error(failure(error, raw)));
+    }
+    !error.is_null()
+}
+
+#[inline(never)]
+pub(crate) fn push_other(raw: &str, out: &mut Vec<Delta>) {
+    out.push(Delta::Other { raw: raw.to_owned() });
+}
+
+#[inline(never)]
+pub(crate) fn push_finish(reason: FinishReason, raw: &str, out: &mut Vec<Delta>) {
+    out.push(Delta::Finish { reason, raw: raw.to_owned() });
+}
+
+#[inline(never)]
 pub(crate) fn push_text(text: &str, out: &mut Vec<Delta>) {
     if !text.is_empty() {
         out.push(Delta::Text(text.to_owned()));
     }
 }
 
+#[inline(never)]
 pub(crate) fn push_reasoning(text: &str, signature: Option<&str>, out: &mut Vec<Delta>) {
     let signature = signature.filter(|signature| !signature.is_empty()).map(str::to_owned);
     if !text.is_empty() || signature.is_some() {

@@ -118,6 +118,7 @@ impl Conversation {
         let given = options.messages.len();
         // Moved, not copied: the history is held only here.
         history.append(std::mem::take(&mut options.messages))?;
+        history.counted();
         let (wire, repairs) = (Wire::of(options.dialect), history.repairs());
         let given_ids = history.call_ids(given);
         let conversation =

@@ -226,7 +226,7 @@ fn check_request(request: &Value, want: &Value, number: usize) -> Result<(), Str
     }
     // What the model reads, whatever its wire is.
     let body = &request["body"];
-    let system = body.get("system").unwrap_or(&body["systemInstruction"]);
+    let system = body.get("system").unwrap_or_else(|| &body["systemInstruction"]);
     let read = format!("{}\n{}", said(system), said(&request["messages"]));
     let parts =
         |key: &str| want[key].as_array().into_iter().flatten().map(|part| part.as_str().unwrap());

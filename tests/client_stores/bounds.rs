@@ -16,6 +16,7 @@ fn store(max_turns: usize, max_reusable: usize) -> (MemoryStore, Seen<f64>) {
         max_turns: max_turns.try_into().unwrap(),
         max_reusable: max_reusable.try_into().unwrap(),
         now: Arc::new(move || clock.get()),
+        ..MemoryStoreOptions::default()
     };
     (MemoryStore::with_options(options), time)
 }

@@ -179,6 +179,18 @@ test('unified mode on the other wire', async () => {
   assert.match(phases[0], /^Unified loop/)
 })
 
+test('a turn on every wire', async () => {
+  const wires = await page.locator('#wire option').evaluateAll((all) => all.map((one) => one.value))
+  assert.equal(wires.length, 7)
+  for (const wire of wires) {
+    await send('one-call', () => page.selectOption('#wire', wire))
+    await completed()
+    assert.equal(await fact('Status'), 'complete', wire)
+    assert.equal(await fact('Budget used'), '1 of 1', wire)
+  }
+  await page.selectOption('#wire', 'openai-chat')
+})
+
 test('stop', async () => {
   await send('stall')
   await page.waitForSelector('#timeline .said')

@@ -87,6 +87,15 @@ export const BEHAVIOURS = {
         ? { text: words('Let me look at the files. '), calls: [LIST] }
         : answer(seen),
   },
+  thinks: {
+    about: 'Thinks, calls two tools, then answers from their results.',
+    play(seen) {
+      if (!seen.canCall || seen.results.length) return answer(seen)
+      const reasoning = words('Both may be of use. ')
+      const calls = [LIST, call('read_file', { path: 'notes.txt' })]
+      return { reasoning, text: words('Let me see. '), calls }
+    },
+  },
   'list-then-read': {
     about: 'Lists files, reads the first one it finds, then answers. Give it two tool calls.',
     play(seen) {

@@ -1,11 +1,14 @@
 // The scripted provider is itself tested: every behaviour, over real HTTP.
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { until } from '../patience.mjs'
 import { collectGarbage } from '../garbage.mjs'
 import { BEHAVIOURS } from './behaviours.mjs'
 import { fetchUpToTheCut } from './cut.mjs'
 import { createProvider, createSessions, loadScenarios } from './server.mjs'
+import { WIRES as ALL_WIRES } from './wire/all.mjs'
+import { frame } from './wire/bedrock.mjs'
 
 let provider
 before(async () => (provider = await createProvider()))
@@ -272,6 +275,78 @@ test('histories that a provider refuses are refused in its words', async () => {
   const good = { messages: [go, uses('c', 'd'), gives('d', 'c')] }
   assert.equal((await ask('answer', { body: good, wire: 'messages' })).status, 200)
   assert.equal((await ask('answer', { body: 'no json' })).status, 400)
+})
+
+test('requests that the later wires refuse', () => {
+  const bad = {
+    'openai-responses': [
+      [{ input: [] }, /^Missing required parameter/],
+      [{ input: [messages[0]], messages }, /^Unknown parameter: 'messages'/],
+      [{ input: [{ type: 'function_call_output', call_id: 'c' }] }, /^No tool call found/],
+      [
+        { input: [{ type: 'function_call', call_id: 'c', arguments: '{}' }] },
+        /^No tool output found for function call c/,
+      ],
+      [{ input: [{ type: 'reasoning', id: 'rs_1' }] }, /was not persisted/],
+      [{ input: [{ role: 'tool', content: 'x' }] }, /^Invalid value: 'input\[0\]'/],
+    ],
+    gemini: [
+      [{ contents: [] }, /contents is not specified/],
+      [{ contents: [{ role: 'user', parts: [] }] }, /parts must not be empty/],
+      [{ contents: [{ role: 'user', parts: [{ text: 'x', id: 1 }] }] }, /Unknown name "id"/],
+      [{ contents: [{ role: 'model', parts: [{ text: 'x' }] }] }, /end with a user role/],
+      [
+        { contents: [{ role: 'user', parts: [{ functionResponse: { response: {} } }] }] },
+        /function response turn comes immediately after/,
+      ],
+      [{ contents: [], stream: true }, /Unknown name "stream"/],
+    ],
+    bedrock: [
+      [{ messages: [] }, /must start with a user message/],
+      [{ messages: [{ role: 'user', content: [{ text: ' ' }] }] }, /is blank/],
+      [
+        { messages: [{ role: 'user', content: [{ toolResult: { toolUseId: 'c' } }] }] },
+        /toolConfig field must be defined/,
+      ],
+      [
+        {
+          messages: [1, 2].map(() => ({ role: 'user', content: [{ text: 'x' }] })),
+        },
+        /must alternate/,
+      ],
+      [{ messages, tool_choice: 'none' }, /unknown member: tool_choice/],
+    ],
+    cohere: [
+      [{ messages: [] }, /empty array/],
+      [{ messages, strict: true }, /parameter 'strict'/],
+      [{ messages, tools: [] }, /tools must not be empty/],
+    ],
+    ollama: [
+      [{ messages: [] }, /messages is required/],
+      [{ messages: [{ role: 'user', content: [] }] }, /cannot unmarshal array/],
+      [
+        { messages: [{ role: 'assistant', tool_calls: [{ function: { arguments: '{}' } }] }] },
+        /cannot unmarshal string/,
+      ],
+      [{ messages, tool_choice: 'none' }, /unknown member: tool_choice/],
+    ],
+  }
+  for (const [wire, refused] of Object.entries(bad)) {
+    for (const [body, words] of refused) assert.match(ALL_WIRES[wire].violation(body) ?? '', words)
+  }
+  const good = { contents: [{ role: 'user', parts: [{ text: 'x' }] }] }
+  assert.equal(ALL_WIRES.gemini.violation(good), undefined)
+  assert.match(ALL_WIRES.gemini.violation(good, { search: '' }), /SSE only/)
+})
+
+// A gzip ends with the CRC of what was compressed; `zlib.crc32` is not in every Node.
+const crc32 = (bytes) => gzipSync(bytes).readUInt32LE(gzipSync(bytes).length - 8)
+
+test('a frame is one that an outside reader of CRCs takes', () => {
+  const bytes = Buffer.from(frame({ ':event-type': 'x' }, '{"a":1}'))
+  assert.equal(bytes.readUInt32BE(0), bytes.length)
+  assert.equal(bytes.readUInt32BE(8), crc32(bytes.subarray(0, 8)))
+  assert.equal(bytes.readUInt32BE(bytes.length - 4), crc32(bytes.subarray(0, -4)))
 })
 
 test('requests are kept by session, without keys, until they are forgotten', async () => {

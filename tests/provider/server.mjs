@@ -1,8 +1,6 @@
-// The scripted provider: an HTTP server that speaks OpenAI chat and Anthropic streaming, and
-// plays behaviours, scenario tables or recorded bodies. Node built-ins only.
+// The scripted provider: an HTTP server that speaks the streams of every wire, and plays behaviours, scenario tables or recorded bodies. Node built-ins only.
 //
-//   POST   /s/<session>/<script>/v1/chat/completions    OpenAI chat
-//   POST   /s/<session>/<script>/v1/messages            Anthropic
+//   POST   /s/<session>/<script>/v1/<path of a wire>    wire/all.mjs has them
 //   GET    /s/<session>/requests                        what came, in order
 //   POST   /s/<session>/cut                             breaks what waits for that (cut.mjs)
 //   DELETE /s/<session>                                 forgets

@@ -1,6 +1,12 @@
 // What the user has chosen: mode, model, policy.
-import { anthropic, openaiChat } from 'turnlock'
+import { anthropic, bedrock, cohere, gemini, ollama, openaiChat, openaiResponses } from 'turnlock'
 import { byId, element } from './dom.js'
+
+/** By the name of the wire. */
+const CLIENTS = {
+  ...{ 'openai-chat': openaiChat, anthropic, 'openai-responses': openaiResponses },
+  ...{ gemini, bedrock, cohere, ollama },
+}
 
 const POLICY = [
   { name: 'maxTools', about: 'Tool calls in the tool phase', type: 'number', value: 1 },
@@ -105,7 +111,7 @@ function place(form) {
 /** The model of a place; without one, the endpoint that the form names. */
 export function modelAt(place) {
   const value = (name) => byId('settings').elements[name].value
-  const make = (place?.wire ?? value('wire')) === 'anthropic' ? anthropic : openaiChat
+  const make = CLIENTS[place?.wire ?? value('wire')]
   if (place) return make({ baseURL: new URL(place.path, location.href).href, model: 'scripted' })
   return make({
     ...{ baseURL: value('baseURL'), model: value('model') },

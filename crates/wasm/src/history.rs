@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use super::failure;
 use super::handles::HISTORIES;
 use super::tape::{TapeReader, TapeWriter};
-use super::wire::bad;
+use super::wire::{bad, room};
 use turnlock::error::Error;
 use turnlock::json::Json;
 use turnlock::limits;
@@ -139,6 +139,7 @@ fn read<'t>(
     take: &mut dyn FnMut(Json<'t>, bool) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let broken = || bad("history", "a tape");
+    room(size_of_val(tape) + text.len());
     let mut reader = TapeReader::new(tape, text).ok_or_else(broken)?;
     for _ in 0..reader.next().ok_or_else(broken)? {
         let replaced = reader.next().ok_or_else(broken)? == 1;

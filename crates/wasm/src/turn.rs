@@ -5,6 +5,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use super::driven::made;
 #[cfg(not(feature = "durable"))]
 use super::failure;
+use super::wire::room;
 use turnlock::turn::TurnOptions;
 
 #[cfg(not(feature = "durable"))]
@@ -17,6 +18,7 @@ use turnlock::turn::{RestoreOptions, Turn};
 #[wasm_bindgen]
 #[must_use]
 pub fn turn_new(options: &[u8]) -> String {
+    room(options.len());
     match TurnOptions::parse(options).and_then(Unkept::new) {
         Ok(Some(turn)) => made(Ok(turn)),
         Ok(None) => "?".to_owned(),
@@ -29,6 +31,7 @@ pub fn turn_new(options: &[u8]) -> String {
 #[wasm_bindgen]
 #[must_use]
 pub fn turn_new(options: &[u8]) -> String {
+    room(options.len());
     made(TurnOptions::parse(options).and_then(Turn::new))
 }
 
@@ -37,5 +40,6 @@ pub fn turn_new(options: &[u8]) -> String {
 #[wasm_bindgen]
 #[must_use]
 pub fn turn_restore(options: &[u8]) -> String {
+    room(options.len());
     made(RestoreOptions::parse(options).and_then(Turn::restore))
 }

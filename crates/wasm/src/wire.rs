@@ -12,6 +12,26 @@ pub(super) fn to_f64(millis: u64) -> f64 {
     millis as f64
 }
 
+/// Grows the memory in one step for an input of so many bytes. The allocator grows it by a page at a
+/// time, and an engine whose instances are large collects garbage at each step.
+#[cfg(any(feature = "turn", feature = "history"))]
+pub(super) fn room(input: usize) {
+    if input > SMALL {
+        let mut room = Vec::<u8>::new();
+        // Without the memory, what follows fails where it needs it.
+        let _ = room.try_reserve_exact(input.saturating_mul(TIMES));
+        std::hint::black_box(&room);
+    }
+}
+
+/// Bytes of input that need no step of their own.
+#[cfg(any(feature = "turn", feature = "history"))]
+const SMALL: usize = 64 * 1024;
+
+/// What every input takes while it is read, in bytes for each of its own.
+#[cfg(any(feature = "turn", feature = "history"))]
+const TIMES: usize = 4;
+
 pub(super) fn bad(option: &str, expected: &'static str) -> Error {
     Error::Options { option: option.to_owned(), expected: expected.into() }
 }

@@ -99,6 +99,7 @@ export class BundleDriver {
       [lazy],
       {
         make: (glue) => glue.bundle_new(bytes),
+        bytes: bytes.length,
         deadline: (glue, handle) => glue.bundle_deadline(handle),
         free: (glue, handle) => glue.bundle_free(handle),
       },

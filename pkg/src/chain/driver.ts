@@ -48,6 +48,7 @@ export class ChainDriver {
       [lazy],
       {
         make: (glue) => glue.chain_new(bytes),
+        bytes: bytes.length,
         deadline: (glue, handle) => glue.chain_deadline(handle),
         free: (glue, handle) => glue.chain_free(handle),
       },

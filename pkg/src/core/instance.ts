@@ -115,6 +115,14 @@ export class Part<G = Glue> {
     return result
   }
 
+  /**
+   * An instance for one machine, apart from the others: what needs a lot of memory neither fills
+   * theirs nor ends them if it traps, and its memory is gone with it.
+   */
+  apart(): Core<G> {
+    return { glue: this.#instance(), onFault: new Set() }
+  }
+
   /** Drops an instance that is large and has no objects: the memory of an instance never shrinks. */
   retire(on: Core<G>): void {
     const { memory, live_handles } = on.glue as Glue

@@ -3,7 +3,7 @@ import { wrong } from '../checks.js'
 import type { BedrockOptions } from '../generated/models.js'
 import { BEDROCK_OPTIONS } from '../generated/rows.js'
 import { checkOptions } from '../options.js'
-import { bearer, httpModel, type Model } from './model.js'
+import { bearer, ConnectionError, httpModel, type Fetch, type Model } from './model.js'
 
 export type { BedrockOptions }
 
@@ -35,5 +35,23 @@ export function bedrock(options: BedrockOptions): Model {
     throw wrong('region', 'an AWS region, such as us-east-1, or a `baseURL`')
   }
   const { baseURL = `https://bedrock-runtime.${region}.amazonaws.com` } = options
-  return httpModel('bedrock', options, baseURL, bearer(apiKey), sign)
+  const fetch = sign ? signing(sign, options.fetch) : options.fetch
+  return httpModel('bedrock', { ...options, fetch }, baseURL, bearer(apiKey))
+}
+
+/** A `fetch` that adds the headers of a signature. */
+function signing(sign: NonNullable<BedrockOptions['sign']>, given?: Fetch): Fetch {
+  return async (url, init) => {
+    const headers = init.headers as Record<string, string>
+    const request = { method: 'POST' as const, url, body: init.body as string }
+    let added
+    try {
+      added = await sign({ ...request, headers: { ...headers } })
+    } catch {
+      // What the host throws may hold a secret, so it is not shown.
+      throw new ConnectionError('the request could not be signed: `sign` threw')
+    }
+    const signed = { ...init, headers: { ...headers, ...added } }
+    return given ? given(url, signed) : globalThis.fetch(url, signed)
+  }
 }

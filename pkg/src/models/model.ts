@@ -60,24 +60,18 @@ export interface SignableRequest {
   body: string
 }
 
-/** A host's signature of a request: headers to add. */
-export type Sign = (
-  request: SignableRequest,
-) => Record<string, string> | Promise<Record<string, string>>
-
 /** A model behind HTTP: `own` are the headers that hold its key. */
 export function httpModel(
   dialect: Dialect,
   options: HttpModelOptions,
   baseURL: unknown,
   own: Record<string, string>,
-  sign?: Sign,
 ): Model {
   checkAddress(baseURL)
   const { model, maxRetries = 2, body } = options
   return {
     ...{ dialect, maxRetries, model, body },
-    open: (request, sending) => post(options, baseURL, own, request, sending, sign),
+    open: (request, sending) => post(options, baseURL, own, request, sending),
   }
 }
 
@@ -114,7 +108,6 @@ async function post(
   own: Record<string, string>,
   request: ModelRequest,
   sending: Sending,
-  sign?: Sign,
 ): Promise<Response> {
   // Called without a receiver, because browsers throw if `fetch` has another `this`.
   const send: Fetch = given ?? ((address, init) => fetch(address, init))
@@ -125,7 +118,6 @@ async function post(
   }
   const body = JSON.stringify(request)
   const headers = { ...sending.headers, ...own, ...added }
-  if (sign) Object.assign(headers, await signed(sign, { method: 'POST', url, headers, body }))
   try {
     return await send(url, {
       ...{ method: 'POST', headers, body, signal: sending.signal },
@@ -133,18 +125,10 @@ async function post(
       redirect: 'manual',
     })
   } catch (error) {
+    if (error instanceof ConnectionError) throw error
     const cause = member(member(error, 'cause'), 'code')
     const why = typeof cause === 'string' ? ` (${cause})` : ''
     throw new ConnectionError(`the connection to the model at ${shown(url)} failed${why}`)
-  }
-}
-
-/** The headers of a signature. What the host throws may hold a secret, so it is not shown. */
-async function signed(sign: Sign, request: SignableRequest): Promise<Record<string, string>> {
-  try {
-    return await sign({ ...request, headers: { ...request.headers } })
-  } catch {
-    throw new ConnectionError('the request could not be signed: `sign` threw')
   }
 }
 

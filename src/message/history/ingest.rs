@@ -14,35 +14,113 @@ use crate::json::{Joined, Json};
 use crate::limits;
 use crate::provider::Marks;
 
-/// How many parts a history has with these pieces.
-#[inline(never)]
-fn fitting(mut parts: usize, pieces: &[Piece<'_>], index: usize) -> Result<usize, Error> {
-    for piece in pieces {
-        parts += match piece {
-            Piece::Say(entry) => entry.parts.len(),
-            Piece::Result { result: ToolResult { content: Content::Parts(parts), .. }, .. } => {
-                parts.len()
+/// How large a history is: its parts, what they take while it is read, and its text.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Size {
+    parts: usize,
+    /// In parts of a text: a call takes more, and so does a member that is told as unknown.
+    taken: usize,
+    /// Bytes of the elements as JSON, about.
+    bytes: usize,
+}
+
+impl Size {
+    #[inline(never)]
+    fn add(&mut self, pieces: &[Piece<'_>]) {
+        for piece in pieces {
+            match piece {
+                Piece::Say(entry) => {
+                    self.taken += entry.extra.len();
+                    self.list(&entry.parts);
+                }
+                Piece::Call { call, .. } => self.call(call),
+                Piece::Result { result, .. } => self.result(result),
+                _ => {
+                    self.parts += 1;
+                    self.taken += 1;
+                }
             }
-            _ => 1,
-        };
+        }
     }
-    if parts > limits::HISTORY_PARTS { Err(Error::MessageParts { index }) } else { Ok(parts) }
+
+    fn list(&mut self, parts: &[Part<'_>]) {
+        for part in parts {
+            match part {
+                Part::Call(call) => self.call(call),
+                Part::Text(text) => {
+                    self.parts += 1;
+                    self.taken += 1 + text.extra.len();
+                }
+                Part::Reasoning(_) | Part::Media { .. } | Part::Native { .. } => {
+                    self.parts += 1;
+                    self.taken += 2;
+                }
+            }
+        }
+    }
+
+    fn call(&mut self, call: &Call<'_>) {
+        self.parts += 1;
+        self.taken += 8 + call.extra.len();
+        if let Some(result) = &call.result {
+            self.result(result);
+        }
+    }
+
+    fn result(&mut self, result: &ToolResult<'_>) {
+        self.parts += 1;
+        self.taken += 2 + result.extra.len();
+        if let Content::Parts(parts) = &result.content {
+            self.list(parts);
+        }
+    }
+
+    fn check(self, index: usize) -> Result<Self, Error> {
+        let most = limits::HISTORY_TINY + self.bytes / limits::HISTORY_PART_BYTES;
+        let fits = self.parts <= limits::HISTORY_PARTS && self.taken <= most;
+        fits.then_some(self).ok_or(Error::MessageParts { index })
+    }
+}
+
+/// Bytes of a value as JSON, about. What stays with the host counts for little.
+fn bytes(value: &Json<'_>) -> usize {
+    match value {
+        Json::Number(text) | Json::String(text) => text.len() + 2,
+        Json::Null | Json::Bool(_) | Json::Host(_) => 4,
+        Json::Array(items) => items.iter().fold(2, |all, item| all + bytes(item)),
+        Json::Object(members) => {
+            members.iter().fold(2, |all, (key, value)| all + key.len() + 3 + bytes(value))
+        }
+    }
 }
 
 impl<'a> History<'a> {
     /// Reads one element.
-    pub(super) fn pieces(&self, value: Json<'a>, index: usize) -> Result<Vec<Piece<'a>>, Error> {
+    pub(super) fn pieces(
+        &self,
+        value: Json<'a>,
+        index: usize,
+        size: &mut Size,
+    ) -> Result<Vec<Piece<'a>>, Error> {
+        size.bytes += bytes(&value);
         let unknown = |piece: &Piece<'_>| {
             matches!(piece, Piece::Drop { code: Code::ElementUnknown, .. })
                 && self.options.unknown == UnknownElements::Error
         };
         let pieces = element(value, index).filter(|pieces| !pieces.iter().any(unknown));
-        pieces.ok_or(Error::MessageShape { index })
+        let pieces = pieces.ok_or(Error::MessageShape { index })?;
+        size.add(&pieces);
+        Ok(pieces)
     }
 
     /// Adds the pieces of one element.
-    pub(super) fn take(&mut self, pieces: Vec<Piece<'a>>, index: usize) -> Result<(), Error> {
-        self.parts = fitting(self.parts, &pieces, index)?;
+    pub(super) fn take(
+        &mut self,
+        pieces: Vec<Piece<'a>>,
+        index: usize,
+        size: Size,
+    ) -> Result<(), Error> {
+        self.size = size.check(index)?;
         let foreign = !self.marks.within(self.rules.own);
         for piece in pieces {
             // Whether a call is unanswered or pending depends on the entries after it.
@@ -63,15 +141,13 @@ impl<'a> History<'a> {
                 Piece::Void { request, from } => self.void(&request, from),
                 Piece::Replace(elements) => {
                     // Every element is read before the history is cleared.
-                    let read = elements.into_iter().map(|value| self.pieces(value, index));
+                    let mut size = Size::default();
+                    let read = elements.into_iter().map(|one| self.pieces(one, index, &mut size));
                     let read: Vec<_> = read.collect::<Result<_, _>>()?;
-                    let mut parts = 0;
-                    for pieces in &read {
-                        parts = fitting(parts, pieces, index)?;
-                    }
+                    size.check(index)?;
                     self.clear();
                     for pieces in read {
-                        self.take(pieces, index)?;
+                        self.take(pieces, index, size)?;
                     }
                 }
                 Piece::Remove(id) => self.remove(id.as_deref()),

@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::index::Index;
 use crate::json::{Json, Kind, Reader};
 use crate::provider::{Marks, Rules, rules};
+use ingest::Size;
 
 /// The content of a synthesized result, for a call that has none.
 pub(in crate::message) const INTERRUPTED: &str =
@@ -47,8 +48,7 @@ pub struct History<'a> {
     /// The number of appended elements.
     elements: usize,
     entries: Vec<Entry<'a>>,
-    /// The number of parts of all elements.
-    parts: usize,
+    size: Size,
     /// The numbers of ids, both given and assigned ones.
     index: Index,
     pairs: Pairs<'a>,
@@ -110,7 +110,7 @@ impl<'a> History<'a> {
             options,
             elements: 0,
             entries: Vec::new(),
-            parts: 0,
+            size: Size::default(),
             index: Index::default(),
             pairs: Pairs::default(),
             ids: IdMap::default(),
@@ -139,13 +139,15 @@ impl<'a> History<'a> {
     /// # Errors
     /// `message.unknown_shape` with the index of an element whose shape is unknown, and
     /// `message.too_many_parts` with that of the one behind which the history has more than
-    /// [`HISTORY_PARTS`](crate::limits::HISTORY_PARTS). The elements before it are appended; it and
+    /// [`HISTORY_PARTS`](crate::limits::HISTORY_PARTS), or more for its size than
+    /// [`HISTORY_PART_BYTES`](crate::limits::HISTORY_PART_BYTES) says. The elements before it are appended; it and
     /// the later ones are not.
     pub fn append(&mut self, elements: impl IntoIterator<Item = Json<'a>>) -> Result<(), Error> {
         for value in elements {
             let index = self.elements;
-            let pieces = self.pieces(value, index)?;
-            self.take(pieces, index)?;
+            let mut size = self.size;
+            let pieces = self.pieces(value, index, &mut size)?;
+            self.take(pieces, index, size)?;
             self.elements += 1;
         }
         Ok(())
@@ -176,6 +178,11 @@ impl<'a> History<'a> {
             self.read.truncate(before);
         }
         taken
+    }
+
+    /// Counts anew from here on: what a turn adds is not limited by what it was given.
+    pub(crate) fn counted(&mut self) {
+        self.size = Size::default();
     }
 
     /// The number of appended elements.

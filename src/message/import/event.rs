@@ -46,10 +46,6 @@ pub(super) fn event<'a>(
         "text_message_start" => text_start(fields, index),
         "text_message_content" => text_delta(fields),
         "text_message_chunk" => text_delta(fields),
-        "messages_snapshot" => match fields.get("messages") {
-            Some(Json::Array(items)) => one(Piece::Replace(items.clone())),
-            _ => None,
-        },
         // A reasoning item of the Responses API has a summary or encrypted content.
         "reasoning"
             if (fields.has("text") || fields.has("content"))

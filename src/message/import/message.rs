@@ -8,6 +8,7 @@ use super::super::model::{Content, Entry, Part, Piece, Speaker, Text};
 use super::{Fields, block, call, one};
 use crate::index::Index;
 use crate::json::{Json, members, object};
+use crate::limits;
 use crate::provider::{Marks, Reasoning};
 
 pub(super) fn message<'a>(mut fields: Fields<'a>, index: usize) -> Option<Vec<Piece<'a>>> {
@@ -54,7 +55,13 @@ pub(super) fn said<'a>(
     } else if !explicit && results.is_empty() {
         return None;
     }
-    for image in fields.take_list("images").unwrap_or_default() {
+    let images = fields.take_list("images").unwrap_or_default();
+    let attached = fields.take_list("experimental_attachments").unwrap_or_default();
+    // Each becomes a block, which takes more than an empty one has.
+    if images.len().max(attached.len()) > limits::HISTORY_TINY {
+        return None;
+    }
+    for image in images {
         if image.is_text() {
             // Ollama: base64 beside the text.
             entry.marks.add(Marks::OLLAMA);
@@ -64,7 +71,7 @@ pub(super) fn said<'a>(
             entry.parts.extend(block::part(image, &mut entry.marks));
         }
     }
-    for item in fields.take_list("experimental_attachments").unwrap_or_default() {
+    for item in attached {
         // AI SDK 4: `{ url, contentType?, name? }`.
         let mut given = Fields::of(item)?;
         let mut block = members! { "type": "file" };

@@ -52,11 +52,15 @@ fn known(value: Json<'_>, index: usize) -> Option<Vec<Piece<'_>>> {
 }
 
 fn shaped(value: Json<'_>, index: usize) -> Option<Vec<Piece<'_>>> {
-    let fields = Fields::of(value)?;
+    let mut fields = Fields::of(value)?;
     if fields.has("lc") || langchain::is(&fields) {
         return langchain::message(fields, index);
     }
     if let Some(kind) = fields.text("type") {
+        if kind.eq_ignore_ascii_case("messages_snapshot") {
+            // Taken, not copied: it may be a whole history.
+            return one(Piece::Replace(fields.take_list("messages")?));
+        }
         if let Some(pieces) = event::event(&kind, &fields, index) {
             return pieces;
         }

@@ -14,7 +14,7 @@ use super::rules::{
 use super::shapes::Marks;
 use super::stream::Stream;
 use crate::json::Json;
-use crate::stream::AnyEvents;
+use crate::stream::{AnyEvents, FRAMES};
 use message::{block, write};
 
 const OWN: Marks = Marks::ANTHROPIC.and(Marks::PLAIN).and(Marks::TYPED);
@@ -45,7 +45,8 @@ pub(super) const RULES: Rules = Rules {
     ..Rules::common(OWN, write)
 };
 
-pub(super) const STREAM: Stream = Stream::Events(events);
+/// Bedrock's `InvokeModelWithResponseStream` sends these events in binary frames.
+pub(super) const STREAM: Stream = Stream::Framed(events, FRAMES, None);
 
 /// The decoder of one response.
 pub(super) fn events() -> AnyEvents {

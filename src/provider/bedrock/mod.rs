@@ -14,7 +14,7 @@ use super::rules::{
 use super::shapes::Marks;
 use super::stream::Stream;
 use crate::json::{Json, object};
-use crate::stream::AnyEvents;
+use crate::stream::{AnyEvents, FRAMES};
 use message::{block, write};
 
 const OWN: Marks = Marks::BEDROCK;
@@ -40,8 +40,11 @@ pub(super) const RULES: Rules = Rules {
 };
 
 /// The frames of `InvokeModelWithResponseStream` hold events of the model's own provider.
-pub(super) const STREAM: Stream =
-    Stream::Either(|| AnyEvents::new(stream::Blocks::default()), super::anthropic::events);
+pub(super) const STREAM: Stream = Stream::Framed(
+    || AnyEvents::new(stream::Blocks::default()),
+    FRAMES,
+    Some(super::anthropic::events),
+);
 
 /// Declares tools that cannot be called.
 fn stubs(names: Vec<String>) -> Json<'static> {

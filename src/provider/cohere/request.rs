@@ -21,8 +21,7 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
     }),
 };
 
-/// Converts calls and their answers. A message with calls has a plan and no content: what the model
-/// said before them is its plan.
+/// Converts calls and their answers. The plan before calls is what deltas have as reasoning.
 fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
     let Exchange { reasoning, text, calls } = exchange;
     let owned = |text: &str| Json::string(text.to_owned());
@@ -33,12 +32,14 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
         };
         object! { "id": owned(call.id), "type": "function", "function": function }
     });
-    let mut plan: String = reasoning.iter().map(|block| block.text.as_str()).collect();
-    plan.push_str(text);
     let mut said: Members<'static> =
         members! { "role": "assistant", "tool_calls": Json::Array(wire.collect()) };
+    let plan: String = reasoning.iter().map(|block| block.text.as_str()).collect();
     if !plan.trim().is_empty() {
         said.add("tool_plan", Json::from(plan));
+    }
+    if !text.trim().is_empty() {
+        said.add("content", owned(text));
     }
     let mut messages = vec![Json::Object(said)];
     messages.extend(calls.iter().map(|call| {

@@ -8,8 +8,8 @@
 use crate::json::Json;
 use crate::limits;
 use crate::stream::{
-    Calls, Counts, Delta, Events, FinishReason, Usage, event, failure, finished, malformed,
-    push_reasoning, push_text,
+    Calls, Counts, Delta, Events, FinishReason, Usage, count, event, finished, is_failure,
+    json_text, list, malformed, part, push_finish, push_other, push_reasoning, push_text, text,
 };
 
 mod partial;
@@ -38,25 +38,22 @@ impl Events for Parts {
         let Some(event) = event(data, out) else { return };
         // Some gateways wrap each event.
         let event = event.get("response").unwrap_or(&event);
-        if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
-            out.push(Delta::Error(failure(error, data)));
+        if is_failure(event, data, out) {
             return;
         }
-        let blocked = event.get("promptFeedback").and_then(|said| said.get("blockReason"));
-        let candidates = event.get("candidates");
-        if candidates.is_none() && blocked.is_none() && event.get("usageMetadata").is_none() {
-            other(event, out);
+        let blocked = text(part(event, "promptFeedback"), "blockReason");
+        let known = ["candidates", "promptFeedback", "usageMetadata"];
+        if !known.iter().any(|key| event.get(key).is_some()) {
+            push_other(data, out);
             return;
         }
         // A further candidate is an alternative answer, which was not requested.
-        let first = candidates.into_iter().flat_map(Json::items).find(|candidate| {
-            candidate.get("index").and_then(Json::as_u64).is_none_or(|index| index == 0)
-        });
-        if let Some(candidate) = first {
+        let first = |candidate: &&Json<'_>| count(candidate, "index").is_none_or(|at| at == 0);
+        if let Some(candidate) = list(event, "candidates").iter().find(first) {
             self.candidate(candidate, out);
         }
-        if let Some(raw) = blocked.and_then(Json::as_str) {
-            self.finish(FinishReason::ContentFilter, raw, out);
+        if !blocked.is_empty() {
+            self.finish(FinishReason::ContentFilter, blocked, out);
         }
         self.usage(event, out);
     }
@@ -64,19 +61,18 @@ impl Events for Parts {
 
 impl Parts {
     fn candidate(&mut self, candidate: &Json<'_>, out: &mut Vec<Delta>) {
-        let content = candidate.get("content").and_then(|content| content.get("parts"));
-        for part in content.into_iter().flat_map(Json::items) {
-            self.part(part, out);
+        for one in list(part(candidate, "content"), "parts") {
+            self.part(one, out);
             if matches!(out.last(), Some(Delta::Error(_))) {
                 return;
             }
         }
         for key in ["groundingMetadata", "citationMetadata", "urlContextMetadata"] {
             if let Some(found) = candidate.get(key) {
-                other(&Json::Object(vec![(key.into(), found.clone())]), out);
+                push_other(&Json::Object(vec![(key.into(), found.clone())]).to_text(), out);
             }
         }
-        let Some(raw) = candidate.get("finishReason").and_then(Json::as_str) else { return };
+        let raw = text(candidate, "finishReason");
         let reason = match raw {
             "STOP" => FinishReason::Stop,
             "MAX_TOKENS" => FinishReason::Length,
@@ -84,7 +80,7 @@ impl Parts {
             | "IMAGE_SAFETY" => FinishReason::ContentFilter,
             "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" => FinishReason::Error,
             // The default value, which says nothing.
-            "FINISH_REASON_UNSPECIFIED" => return,
+            "" | "FINISH_REASON_UNSPECIFIED" => return,
             _ => FinishReason::Other,
         };
         if reason == FinishReason::Stop {
@@ -97,56 +93,52 @@ impl Parts {
     fn finish(&mut self, reason: FinishReason, raw: &str, out: &mut Vec<Delta>) {
         if self.finish.as_ref().is_none_or(|before| before.0 != reason || before.1 != raw) {
             self.finish = Some((reason, raw.to_owned()));
-            out.push(Delta::Finish { reason, raw: raw.to_owned() });
+            push_finish(reason, raw, out);
         }
     }
 
-    fn part(&mut self, part: &Json<'_>, out: &mut Vec<Delta>) {
-        let text = part.get("text").and_then(Json::as_str);
-        let signature = part.get("thoughtSignature").and_then(Json::as_str);
-        if let Some(call) = part.get("functionCall") {
-            push_reasoning("", signature, out);
+    fn part(&mut self, one: &Json<'_>, out: &mut Vec<Delta>) {
+        let (said, signature) = (text(one, "text"), text(one, "thoughtSignature"));
+        if let Some(call) = one.get("functionCall") {
+            push_reasoning("", Some(signature), out);
             self.call(call, out);
-        } else if part.get("thought").and_then(Json::as_bool) == Some(true) {
-            push_reasoning(text.unwrap_or_default(), signature, out);
+        } else if part(one, "thought").as_bool() == Some(true) {
+            push_reasoning(said, Some(signature), out);
         } else {
-            match text {
-                Some(text) => push_text(text, out),
-                // An image, code that the provider ran, and what comes later.
-                None if signature.is_none() || part.members().len() > 1 => other(part, out),
-                None => {}
+            push_text(said, out);
+            // An image, code that the provider ran, and what comes later.
+            let known = ["text", "thoughtSignature"];
+            if one.members().len() > 0 && !known.iter().any(|key| one.get(key).is_some()) {
+                push_other(&one.to_text(), out);
             }
-            push_reasoning("", signature, out);
+            push_reasoning("", Some(signature), out);
         }
     }
 
     fn call(&mut self, call: &Json<'_>, out: &mut Vec<Delta>) {
-        let text = |key: &str| call.get(key).and_then(Json::as_str).unwrap_or_default();
-        let goes_on = call.get("willContinue").and_then(Json::as_bool) == Some(true);
-        let args = call.get("args").filter(|args| !args.is_null());
-        let name = text("name");
+        let goes_on = part(call, "willContinue").as_bool() == Some(true);
+        let name = text(call, "name");
         if !name.is_empty() && !goes_on && call.get("partialArgs").is_none() {
-            let args = args.map(Json::to_text).unwrap_or_default();
-            // No other call can go on behind it.
-            self.calls.whole(text("id"), name, &args, out);
+            self.calls.whole(text(call, "id"), name, &json_text(call, "args"), out);
             return;
         }
         if !name.is_empty() {
-            self.calls.start(OPEN, text("id"), name, out);
+            self.calls.start(OPEN, text(call, "id"), name, out);
             (self.arguments, self.held) = (Json::Object(Vec::new()), 0);
         }
         if self.calls.said(OPEN).is_none() {
             // A part of a call that has not begun.
             if call.members().len() > 0 {
-                other(call, out);
+                push_other(&call.to_text(), out);
             }
             return;
         }
-        if let Some(args) = args {
+        let args = part(call, "args");
+        if !args.is_null() {
             self.arguments = args.clone().into_owned();
         }
-        for piece in call.get("partialArgs").into_iter().flat_map(Json::items) {
-            self.held += piece.get("stringValue").and_then(Json::as_str).map_or(64, str::len);
+        for piece in list(call, "partialArgs") {
+            self.held += 64 + text(piece, "stringValue").len();
             if self.held > limits::RESPONSE_BYTES || !partial::add(&mut self.arguments, piece) {
                 let said = "an argument of a call cannot be placed";
                 out.push(Delta::Error(malformed(said, &piece.to_text())));
@@ -167,24 +159,20 @@ impl Parts {
     }
 
     fn usage(&mut self, event: &Json<'_>, out: &mut Vec<Delta>) {
-        let Some(usage) = event.get("usageMetadata") else { return };
-        let number = |key: &str| usage.get(key).and_then(Json::as_u64);
-        let reasoning = number("thoughtsTokenCount");
-        let said = number("candidatesTokenCount");
-        let tools = number("toolUsePromptTokenCount").unwrap_or(0);
+        let usage = part(event, "usageMetadata");
+        let (said, reasoning) =
+            (count(usage, "candidatesTokenCount"), count(usage, "thoughtsTokenCount"));
+        let tools = count(usage, "toolUsePromptTokenCount").unwrap_or(0);
+        let input = count(usage, "promptTokenCount");
         let usage = Usage {
-            input_tokens: number("promptTokenCount").map(|input| input.saturating_add(tools)),
+            input_tokens: input.map(|input| input.saturating_add(tools)),
             output_tokens: match (said, reasoning) {
                 (None, None) => None,
                 (said, thought) => Some(said.unwrap_or(0).saturating_add(thought.unwrap_or(0))),
             },
-            cached_input_tokens: number("cachedContentTokenCount"),
+            cached_input_tokens: count(usage, "cachedContentTokenCount"),
             reasoning_tokens: reasoning,
         };
         self.counts.report(usage, out);
     }
-}
-
-fn other(json: &Json<'_>, out: &mut Vec<Delta>) {
-    out.push(Delta::Other { raw: json.to_text() });
 }

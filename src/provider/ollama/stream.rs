@@ -2,9 +2,9 @@
 //!
 //! Calls are whole, their arguments are objects, and most have no id.
 
-use crate::json::Json;
 use crate::stream::{
-    Calls, Delta, Events, FinishReason, Usage, event, failure, finished, push_reasoning, push_text,
+    Calls, Delta, Events, FinishReason, Usage, count, event, finished, is_failure, json_text, list,
+    part, push_finish, push_other, push_reasoning, push_text, text,
 };
 
 /// The state between two lines.
@@ -21,46 +21,38 @@ impl Events for Lines {
 
     fn data(&mut self, data: &str, out: &mut Vec<Delta>) {
         let Some(line) = event(data, out) else { return };
-        if let Some(error) = line.get("error").filter(|error| !error.is_null()) {
-            out.push(Delta::Error(failure(error, data)));
+        if is_failure(&line, data, out) {
             return;
         }
-        let message = line.get("message");
-        let done = line.get("done").and_then(Json::as_bool);
+        let done = part(&line, "done").as_bool();
         if done.is_none() {
-            out.push(Delta::Other { raw: data.to_owned() });
+            push_other(data, out);
             return;
         }
-        let text = |key: &str| message?.get(key)?.as_str();
-        push_reasoning(text("thinking").unwrap_or_default(), None, out);
-        push_text(text("content").unwrap_or_default(), out);
-        let calls = message.and_then(|message| message.get("tool_calls"));
-        for call in calls.into_iter().flat_map(Json::items) {
-            let function = call.get("function").unwrap_or(call);
-            let text = |of: &Json<'_>, key: &str| -> String {
-                of.get(key).and_then(Json::as_str).unwrap_or_default().to_owned()
+        let message = part(&line, "message");
+        push_reasoning(text(message, "thinking"), None, out);
+        push_text(text(message, "content"), out);
+        for call in list(message, "tool_calls") {
+            let function = part(call, "function");
+            // Some servers that speak this wire send a text.
+            let arguments = match part(function, "arguments").as_str() {
+                Some(text) => text.to_owned(),
+                None => json_text(function, "arguments"),
             };
-            let arguments = match function.get("arguments") {
-                None | Some(Json::Null) => String::new(),
-                Some(Json::String(text)) => text.to_string(),
-                Some(value) => value.to_text(),
-            };
-            self.calls.whole(&text(call, "id"), &text(function, "name"), &arguments, out);
+            self.calls.whole(text(call, "id"), text(function, "name"), &arguments, out);
         }
         if done == Some(true) && !std::mem::replace(&mut self.finished, true) {
-            // Versions before 0.1.40 give no reason.
-            let raw = line.get("done_reason").and_then(Json::as_str).unwrap_or("stop");
+            let raw = text(&line, "done_reason");
             let reason = match raw {
-                "stop" => FinishReason::Stop,
+                // Older versions give no reason.
+                "stop" | "" => FinishReason::Stop,
                 "length" => FinishReason::Length,
                 _ => FinishReason::Other,
             };
-            let reason = finished(reason, self.calls.any());
-            out.push(Delta::Finish { reason, raw: raw.to_owned() });
-            let number = |key: &str| line.get(key).and_then(Json::as_u64);
+            push_finish(finished(reason, self.calls.any()), raw, out);
             let usage = Usage {
-                input_tokens: number("prompt_eval_count"),
-                output_tokens: number("eval_count"),
+                input_tokens: count(&line, "prompt_eval_count"),
+                output_tokens: count(&line, "eval_count"),
                 ..Usage::default()
             };
             if usage != Usage::default() {

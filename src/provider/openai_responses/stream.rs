@@ -5,8 +5,8 @@
 
 use crate::json::{Json, object, write_string};
 use crate::stream::{
-    Calls, Counts, Delta, Events, FinishReason, Usage, event, failure, finished, push_reasoning,
-    push_text,
+    Calls, Counts, Delta, Events, FinishReason, Usage, count, event, failure, finished, is_failure,
+    list, part, push_finish, push_other, push_reasoning, push_text, text,
 };
 
 /// The state between two events.
@@ -30,12 +30,13 @@ impl Events for Items {
 
     fn data(&mut self, data: &str, out: &mut Vec<Delta>) {
         let Some(event) = event(data, out) else { return };
-        let text = |key: &str| event.get(key).and_then(Json::as_str).unwrap_or_default();
-        let delta = text("delta");
-        if let Some(at) = event.get("output_index").and_then(Json::as_u64) {
+        let delta = text(&event, "delta");
+        if let Some(at) = count(&event, "output_index") {
             self.at = at;
         }
-        let kind = text("type").strip_prefix("response.").unwrap_or_else(|| text("type"));
+        let kind = text(&event, "type");
+        let kind = kind.strip_prefix("response.").unwrap_or(kind);
+        let item = part(&event, "item");
         match kind {
             "output_text.delta" | "refusal.delta" => {
                 self.speaks();
@@ -49,19 +50,10 @@ impl Events for Items {
             "custom_tool_call_input.delta" if self.calls.said(self.at).is_some() => {
                 self.custom(delta, out);
             }
-            "output_item.added" => match event.get("item") {
-                Some(item) if self.begin(item, out) => {}
-                _ => other(data, out),
-            },
-            "output_item.done" => match event.get("item") {
-                Some(item) => self.end(item, data, out),
-                None => other(data, out),
-            },
-            "completed" | "incomplete" | "failed" | "cancelled"
-                if event.get("response").is_some() =>
-            {
-                let response = event.get("response").unwrap_or(&Json::Null);
-                self.response(response, kind, data, out);
+            "output_item.added" if self.begin(item, out) => {}
+            "output_item.done" => self.end(item, data, out),
+            "completed" | "incomplete" | "failed" | "cancelled" => {
+                self.response(part(&event, "response"), kind, data, out);
             }
             // What these say comes again with the item, or came with the pieces before.
             "created"
@@ -77,17 +69,15 @@ impl Events for Items {
             | "reasoning_summary_part.done"
             | "function_call_arguments.done"
             | "custom_tool_call_input.done" => {}
-            "error" => {
-                let error = event.get("error").filter(|error| !error.is_null());
-                out.push(Delta::Error(failure(error.unwrap_or(&event), data)));
+            "error" if !is_failure(&event, data, out) => {
+                out.push(Delta::Error(failure(&event, data)));
             }
-            "" if event.get("output").is_some_and(|output| output.as_array().is_some()) => {
+            "error" => {}
+            "" if text(&event, "object") == "response" => {
                 self.response(&event, "completed", data, out);
             }
-            "" if event.get("error").is_some_and(|error| !error.is_null()) => {
-                out.push(Delta::Error(failure(event.get("error").unwrap_or(&event), data)));
-            }
-            _ => other(data, out),
+            "" if is_failure(&event, data, out) => {}
+            _ => push_other(data, out),
         }
     }
 }
@@ -104,13 +94,13 @@ impl Items {
 
     /// Begins an item; `false` if it is none that this crate knows.
     fn begin(&mut self, item: &Json<'_>, out: &mut Vec<Delta>) -> bool {
-        let text = |key: &str| item.get(key).and_then(Json::as_str).unwrap_or_default();
-        match text("type") {
+        match text(item, "type") {
             "message" | "reasoning" => true,
             "function_call" | "custom_tool_call" => {
                 // Without its name, the call is taken when it is whole.
-                if !text("name").is_empty() {
-                    self.calls.start(self.at, text("call_id"), text("name"), out);
+                let name = text(item, "name");
+                if !name.is_empty() {
+                    self.calls.start(self.at, text(item, "call_id"), name, out);
                 }
                 true
             }
@@ -132,78 +122,73 @@ impl Items {
     /// Ends an item, and takes what was not received in pieces.
     fn end(&mut self, item: &Json<'_>, raw: &str, out: &mut Vec<Delta>) {
         self.any = true;
-        let text = |key: &str| item.get(key).and_then(Json::as_str).unwrap_or_default();
         let place = self.spoken.binary_search(&self.at);
         if let Ok(place) = place {
             self.spoken.remove(place);
         }
-        let parts = |key: &str| item.get(key).into_iter().flat_map(Json::items);
-        let said = |part: &Json<'_>, key: &str| -> String {
-            part.get(key).and_then(Json::as_str).unwrap_or_default().to_owned()
-        };
-        match text("type") {
+        match text(item, "type") {
             "message" if place.is_err() => {
-                for part in parts("content") {
-                    push_text(&said(part, "text"), out);
-                    push_text(&said(part, "refusal"), out);
-                    for annotation in part.get("annotations").into_iter().flat_map(Json::items) {
-                        other(&annotation.to_text(), out);
+                for part in list(item, "content") {
+                    push_text(text(part, "text"), out);
+                    push_text(text(part, "refusal"), out);
+                    for annotation in list(part, "annotations") {
+                        push_other(&annotation.to_text(), out);
                     }
                 }
             }
             "message" => {}
             "reasoning" => {
-                if place.is_err() {
-                    for part in parts("summary").chain(parts("content")) {
-                        push_reasoning(&said(part, "text"), None, out);
-                    }
+                for key in ["summary", "content"] {
+                    let parts = if place.is_err() { list(item, key) } else { &[] };
+                    parts.iter().for_each(|part| push_reasoning(text(part, "text"), None, out));
                 }
-                push_reasoning("", Some(text("encrypted_content")), out);
+                push_reasoning("", Some(text(item, "encrypted_content")), out);
             }
             kind @ ("function_call" | "custom_tool_call") => {
                 if self.calls.said(self.at).is_none() {
-                    self.calls.start(self.at, text("call_id"), text("name"), out);
+                    self.calls.start(self.at, text(item, "call_id"), text(item, "name"), out);
                 }
-                if text("status") == "incomplete" {
+                if text(item, "status") == "incomplete" {
                     return;
                 }
                 if kind == "function_call" {
-                    self.calls.end(self.at, text("arguments"), out);
+                    self.calls.end(self.at, text(item, "arguments"), out);
                 } else if self.calls.said(self.at) == Some(true) {
                     self.calls.arguments(self.at, "\"}", out);
                     self.calls.end(self.at, "", out);
                 } else {
-                    let input = object! { "input": Json::from(text("input")) };
+                    let input = object! { "input": Json::from(text(item, "input")) };
                     self.calls.end(self.at, &input.to_text(), out);
                 }
             }
-            _ => other(raw, out),
+            _ => push_other(raw, out),
         }
     }
 
     /// Takes a response at its end.
     fn response(&mut self, all: &Json<'_>, kind: &str, raw: &str, out: &mut Vec<Delta>) {
         if !self.any {
-            let items = all.get("output").into_iter().flat_map(Json::items);
-            for (at, item) in (0..).zip(items) {
+            for (at, item) in (0..).zip(list(all, "output")) {
                 self.at = at;
                 self.end(item, &item.to_text(), out);
             }
         }
-        let text = |key: &str| all.get(key).and_then(Json::as_str);
-        let status = text("status").unwrap_or(kind);
-        let error = all.get("error").filter(|error| !error.is_null());
-        if error.is_some() || status == "failed" {
+        let status = Some(text(all, "status")).filter(|status| !status.is_empty());
+        let status = status.unwrap_or(kind);
+        let failed = !part(all, "error").is_null();
+        if failed || status == "failed" {
             self.usage(all, out);
-            out.push(Delta::Error(failure(error.unwrap_or(all), raw)));
+            if !is_failure(all, raw, out) {
+                out.push(Delta::Error(failure(all, raw)));
+            }
             return;
         }
         // A response in the background is not at its end.
         if matches!(status, "queued" | "in_progress") {
             return;
         }
-        let why = all.get("incomplete_details").and_then(|details| details.get("reason"));
-        let why = why.and_then(Json::as_str).unwrap_or(status);
+        let why = text(part(all, "incomplete_details"), "reason");
+        let why = if why.is_empty() { status } else { why };
         let reason = match why {
             "completed" => FinishReason::Stop,
             "max_output_tokens" | "max_tokens" => FinishReason::Length,
@@ -214,26 +199,19 @@ impl Items {
             self.calls.end_all(out);
         }
         if !std::mem::replace(&mut self.finished, true) {
-            let reason = finished(reason, self.calls.any());
-            out.push(Delta::Finish { reason, raw: why.to_owned() });
+            push_finish(finished(reason, self.calls.any()), why, out);
         }
         self.usage(all, out);
     }
 
     fn usage(&mut self, all: &Json<'_>, out: &mut Vec<Delta>) {
-        let Some(usage) = all.get("usage") else { return };
-        let detail = |of: &str, key: &str| usage.get(of)?.get(key)?.as_u64();
-        let number = |key: &str| usage.get(key).and_then(Json::as_u64);
+        let usage = part(all, "usage");
         let usage = Usage {
-            input_tokens: number("input_tokens"),
-            output_tokens: number("output_tokens"),
-            cached_input_tokens: detail("input_tokens_details", "cached_tokens"),
-            reasoning_tokens: detail("output_tokens_details", "reasoning_tokens"),
+            input_tokens: count(usage, "input_tokens"),
+            output_tokens: count(usage, "output_tokens"),
+            cached_input_tokens: count(part(usage, "input_tokens_details"), "cached_tokens"),
+            reasoning_tokens: count(part(usage, "output_tokens_details"), "reasoning_tokens"),
         };
         self.counts.report(usage, out);
     }
-}
-
-fn other(raw: &str, out: &mut Vec<Delta>) {
-    out.push(Delta::Other { raw: raw.to_owned() });
 }

@@ -167,7 +167,9 @@ impl Durable {
             let known = if before.batches == batches { before } else { Kept::default() };
             self.kept = Kept { batches, calls, complete };
             let from = (known.calls, known.batches > 0);
-            let text = (self.kept != before).then(|| records::batch(calling, from)).flatten();
+            let dialect = self.turn.record().options().dialect;
+            let text =
+                (self.kept != before).then(|| records::batch(calling, dialect, from)).flatten();
             if let Some(text) = text {
                 let number = self.turn.record_mut().count_batch();
                 journal.record(records::batch_name(number), text);

@@ -14,6 +14,7 @@ use super::super::event::PhaseName;
 use super::super::prompt::Exchange;
 use super::super::record::{Calling, Place};
 use super::snapshot::KeptState;
+use crate::dialect::Dialect;
 use crate::error::Failure;
 use crate::json::{Add, Json, members, object};
 use crate::store::FORMAT;
@@ -84,7 +85,11 @@ pub(super) fn read_outcome(text: &str) -> Option<(Outcome, u64)> {
 /// The record of what is new of a batch, with the phase and cycle in which it was judged. `from`:
 /// how many of its calls are recorded already; `joins`: whether it has a record already. `None` if
 /// nothing is new.
-pub(super) fn batch(calling: &Calling, (from, joins): (usize, bool)) -> Option<String> {
+pub(super) fn batch(
+    calling: &Calling,
+    dialect: Dialect,
+    (from, joins): (usize, bool),
+) -> Option<String> {
     let (opened, complete) = calling.opened();
     let all = calling.batch().calls();
     let new = || all.iter().take(opened).skip(from);
@@ -156,6 +161,7 @@ pub(super) fn batch(calling: &Calling, (from, joins): (usize, bool)) -> Option<S
         "shown": Json::integer(u64::try_from(place.shown).unwrap_or(u64::MAX)),
         "text": Json::from(exchange.text.clone()),
         "reasoning": Json::Array(exchange.reasoning.iter().map(reasoning).collect()),
+        "dialect": Json::from(dialect.name()),
         "calls": Json::Array(new().filter(|call| call.has_result()).map(call).collect()),
         "refused": Json::Array(refused_now().into_iter().map(refused).collect()),
         "awaiting": Json::Array(new().filter(is_waiting).map(waiting).collect()),
@@ -166,7 +172,10 @@ pub(super) fn batch(calling: &Calling, (from, joins): (usize, bool)) -> Option<S
 
 /// Reads the record of a batch, none of whose calls has settled, and whether it is a later part of
 /// the batch before. `None` if this version did not write it.
-pub(super) fn read_batch(text: &str) -> Option<(Calling, bool)> {
+///
+/// Reasoning is left out if the turn goes on with a model of another wire format than `dialect`: its
+/// signatures are those of the provider that made it.
+pub(super) fn read_batch(text: &str, dialect: Dialect) -> Option<(Calling, bool)> {
     let json = Json::parse_lossy(text.as_bytes(), text.len()).ok()?;
     if json.get("v")?.as_u64()? != FORMAT {
         return None;
@@ -175,9 +184,12 @@ pub(super) fn read_batch(text: &str) -> Option<(Calling, bool)> {
     let reasoning = array("reasoning")?.iter().map(|one| {
         Some(Reasoning { text: string(one, "text")?, signature: string(one, "signature") })
     });
+    let made_by = json.get("dialect").and_then(Json::as_str);
+    let is_own = made_by.is_none_or(|name| name == dialect.name());
+    let reasoning = reasoning.collect::<Option<Vec<_>>>()?;
     let exchange = Exchange {
         text: string(&json, "text")?,
-        reasoning: reasoning.collect::<Option<_>>()?,
+        reasoning: if is_own { reasoning } else { Vec::new() },
         calls: Vec::new(),
     };
     let mut calls = array("calls")?.iter().map(read_call).collect::<Option<Vec<_>>>()?;

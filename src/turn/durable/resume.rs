@@ -75,7 +75,8 @@ impl Durable {
         let mut batches: Vec<Calling> = Vec::new();
         for number in 1..=progress.judged {
             let text = kept.record(&records::batch_name(number)).ok_or_else(foreign)?;
-            let (calling, joins) = records::read_batch(text).ok_or_else(foreign)?;
+            let (calling, joins) =
+                records::read_batch(text, record.options().dialect).ok_or_else(foreign)?;
             match batches.last_mut().filter(|_| joins) {
                 Some(batch) => batch.join(calling),
                 None => batches.push(calling),
@@ -141,12 +142,12 @@ impl Durable {
     }
 }
 
+/// The outcome of a call and its duration in milliseconds, if it has settled.
+type Settled = Option<(Outcome, u64)>;
+
 fn conflict(why: &'static str) -> Failure {
     Failure::new("turn.conflict", why)
 }
-
-/// The outcome of a call of a batch, and its duration in milliseconds.
-type Outcomes<'a> = dyn Fn(u32, &str) -> Option<(Outcome, u64)> + 'a;
 
 /// Replays the stored batches. Returns the last one, if it `is_running`, and the calls that have an
 /// outcome.
@@ -154,7 +155,7 @@ fn replay(
     record: &mut Record,
     batches: Vec<Calling>,
     is_running: bool,
-    outcome: &Outcomes<'_>,
+    outcome: &dyn Fn(u32, &str) -> Settled,
 ) -> (Option<Box<Calling>>, BTreeSet<u32>) {
     let (mut running, mut recorded) = (None, BTreeSet::new());
     let last = batches.len();

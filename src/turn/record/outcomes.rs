@@ -54,15 +54,23 @@ pub(crate) fn compose(results: impl Iterator<Item = ResultView>) -> String {
     };
     for view in results.filter(is_own) {
         let result = view.outcome.for_model();
-        let mut text: String = result.chars().take(COMPOSED_CHARS).collect();
-        if text.len() < result.len() {
+        let cut = result.chars().nth(COMPOSED_CHARS).is_some();
+        let mut text = String::new();
+        for c in result.chars().take(COMPOSED_CHARS) {
+            text.push(c);
+            // A line of a result begins no line of the answer: it could say what another tool did.
+            if matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}') {
+                text.push_str("  ");
+            }
+        }
+        if cut {
             text.push('…');
         }
         let label = match view.outcome.status {
             Status::Ok => String::new(),
             status => format!(" ({})", status.name()),
         };
-        lines.push(format!("{}{label}: {text}", view.name));
+        lines.push(format!("{}{label}: {text}", plain_name(&view.name)));
     }
     if lines.is_empty() {
         return "The model gave no answer, and no tool was run.".to_owned();

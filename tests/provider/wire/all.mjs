@@ -18,6 +18,17 @@ const PATHS = [
   [/^api\/chat$/, 'ollama'],
 ]
 
+/** The same for readers. */
+export const PLACES = {
+  ...{
+    'openai-chat': '/chat/completions',
+    anthropic: '/messages',
+    'openai-responses': '/responses',
+  },
+  gemini: '/models/{model}:streamGenerateContent?alt=sse',
+  ...{ bedrock: '/model/{model}/converse-stream', cohere: '/chat', ollama: '/api/chat' },
+}
+
 export const WIRES = {
   ...{ 'openai-chat': openaiChat, anthropic, 'openai-responses': openaiResponses },
   ...{ gemini, bedrock, cohere, ollama },

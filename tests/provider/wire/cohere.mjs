@@ -67,8 +67,6 @@ export function violation(body) {
   const strange = unknown(body, KNOWN)
   if (strange) return `unknown field: parameter '${strange}' is not a valid field`
   if (body.tools && !body.tools.length) return 'invalid request: tools must not be empty'
-  const both = body.messages?.find((one) => one.tool_calls && one.content)
-  if (both) return 'invalid request: an assistant message has tool calls and content'
   return chatViolation(body)
 }
 

@@ -12,6 +12,7 @@ use super::{Changed, EventGroup, Recalled, Store, StoreError, Watch, repeated_na
 use crate::clock::{self, whole};
 use crate::lock::Lock;
 use crate::platform::{BoxFuture, Dyn, MaybeSend};
+use turnlock::json::Json;
 use turnlock::store::{Answer, Commit, Judgement, Kept as StoredTurn, Standing, judge};
 
 /// How many entries each new one looks at for expired ones: memory stays flat without a scan.
@@ -20,9 +21,12 @@ const SWEPT: usize = 4;
 /// Bounds of a [`MemoryStore`], and its clock.
 #[derive(Clone)]
 pub struct MemoryStoreOptions {
-    /// Turns kept at once; 10 000 by default. When they are used up, the turn that has been over
-    /// for longest makes room; where all are open, a new one fails with `store.full`.
+    /// Turns kept at once; 10 000 by default. When they are used up, the tenant that has the most
+    /// makes room: by the turn that has been over for longest, else by the one that has failed or
+    /// paused for longest. Where all are running, a new one fails with `store.full`.
     pub max_turns: NonZeroUsize,
+    /// Bytes of all turns; 128 MiB by default. When they are used up, room is made as above.
+    pub max_bytes: NonZeroUsize,
     /// Reusable outcomes kept at once; 10 000 by default. The oldest makes room.
     pub max_reusable: NonZeroUsize,
     /// Milliseconds that never run backwards; the driver's clock by default.
@@ -31,7 +35,8 @@ pub struct MemoryStoreOptions {
 
 impl Default for MemoryStoreOptions {
     fn default() -> Self {
-        Self { max_turns: MOST, max_reusable: MOST, now: Arc::new(clock::now) }
+        let now = Arc::new(clock::now);
+        Self { max_turns: MOST, max_bytes: MOST_BYTES, max_reusable: MOST, now }
     }
 }
 
@@ -39,6 +44,7 @@ impl std::fmt::Debug for MemoryStoreOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("MemoryStoreOptions")
             .field("max_turns", &self.max_turns)
+            .field("max_bytes", &self.max_bytes)
             .field("max_reusable", &self.max_reusable)
             .finish_non_exhaustive()
     }
@@ -47,8 +53,9 @@ impl std::fmt::Debug for MemoryStoreOptions {
 /// Keeps turns in memory, where they end with the last clone of it. For tests, and for pages that
 /// need no resume after a reload. Clones are one store.
 ///
-/// Memory is bounded by [`MemoryStoreOptions::max_turns`], and by what one turn keeps. A closed
-/// turn that made room is forgotten: its request id would run again.
+/// Memory is bounded by [`MemoryStoreOptions::max_turns`] and [`MemoryStoreOptions::max_bytes`], so
+/// that no tenant fills the store for the others. A turn that made room is forgotten: its request id
+/// would run again.
 #[derive(Clone)]
 pub struct MemoryStore(Arc<Inner>);
 
@@ -59,7 +66,7 @@ struct Inner {
 }
 
 struct Kept {
-    /// Those that are over may make room.
+    /// Those that are over may make room, then those that have failed or paused.
     turns: Shelf<Turn>,
     /// Texts of reusable outcomes, of which each may make room.
     reusable: Shelf<String>,
@@ -84,8 +91,9 @@ impl MemoryStore {
     /// An empty store.
     #[must_use]
     pub fn with_options(options: MemoryStoreOptions) -> Self {
-        let turns = Shelf::new(options.max_turns);
-        let kept = Lock::new(Kept { turns, reusable: Shelf::new(options.max_reusable) });
+        let turns = Shelf::new(options.max_turns, options.max_bytes);
+        let reusable = Shelf::new(options.max_reusable, NonZeroUsize::MAX);
+        let kept = Lock::new(Kept { turns, reusable });
         Self(Arc::new(Inner { now: options.now, kept, watchers: Watchers::default() }))
     }
 
@@ -189,24 +197,57 @@ impl Kept {
         if let Some(name) = repeated_name(&commit.records).or_else(|| names.find(is_there)) {
             return Err(StoreError::record_exists(name));
         }
-        if before.is_none() && !self.turns.make_room(now) {
-            let message = format!("{} turns are open; see max_turns", self.turns.most);
+        if before.is_none() && !self.turns.make_room(now, size_of_commit(commit)) {
+            let message = "all turns are running; see max_turns and max_bytes";
             return Err(StoreError::new("store.full", message));
         }
         // Nothing fails from here on.
         let mut kept = self.turns.remove(turn).unwrap_or_default();
         kept.write(commit);
-        self.turns.put(turn, kept, now, commit.ttl_ms, !commit.open);
+        let rank = match (kept.standing.open, kept.rests()) {
+            (false, _) => Some(OVER),
+            (true, true) => Some(RESTING),
+            (true, false) => None,
+        };
+        let size = kept.size();
+        self.turns.put(turn, (&tenant_of(turn), size), kept, now, commit.ttl_ms, rank);
         for (key, text, ttl_ms) in &commit.reusable {
             self.reusable.remove(key);
-            self.reusable.make_room(now);
-            self.reusable.put(key, text.clone(), now, *ttl_ms, true);
+            self.reusable.make_room(now, 0);
+            self.reusable.put(key, ("", text.len()), text.clone(), now, *ttl_ms, Some(OVER));
         }
         Ok((Answer::Kept, true))
     }
 }
 
+/// The bytes that a commit adds to its turn.
+fn size_of_commit(commit: &Commit) -> usize {
+    let records = commit.records.iter().map(|(name, text)| name.len() + text.len());
+    let state = commit.state.as_ref().map_or(0, String::len);
+    let events = commit.events.as_ref().map_or(0, |(_, text)| text.len());
+    records.fold(state + events, |all, one| all + one)
+}
+
+/// Our own names of turns have their tenant.
+fn tenant_of(turn: &str) -> String {
+    let parts = Json::parse_str(turn).ok();
+    let tenant = parts.as_ref().and_then(|parts| parts.at(0)).and_then(Json::as_str);
+    tenant.unwrap_or_default().to_owned()
+}
+
 impl Turn {
+    /// Whether it has failed or is paused: nobody runs it, and it may never be resumed.
+    fn rests(&self) -> bool {
+        let head = self.state.get(..self.state.floor_char_boundary(40)).unwrap_or_default();
+        ["paused", "failed"].iter().any(|one| head.contains(&format!("\"status\":\"{one}\"")))
+    }
+
+    fn size(&self) -> usize {
+        let records = self.records.iter().map(|(name, text)| name.len() + text.len());
+        let groups = self.groups.iter().map(|group| group.text.len());
+        records.chain(groups).fold(self.state.len(), |all, one| all + one)
+    }
+
     fn write(&mut self, commit: &Commit) {
         let Commit { owner, revision, open, .. } = commit;
         self.standing = Standing { owner: owner.clone(), revision: *revision, open: *open };
@@ -224,30 +265,53 @@ impl Turn {
     }
 }
 
+/// The rank of what makes room: first what is over, then what has failed or is paused.
+const OVER: u8 = 0;
+const RESTING: u8 = 1;
+
 /// A bounded number of values by name, each until it expires.
 struct Shelf<T> {
     most: usize,
+    most_bytes: usize,
     entries: BTreeMap<String, Entry<T>>,
-    /// Names of entries that may make room, the oldest first.
-    spare: BTreeMap<u64, String>,
-    /// Numbers the entries of `spare`.
+    tenants: BTreeMap<String, Tenant>,
+    size: usize,
+    /// Numbers the entries that may make room.
     count: u64,
     /// Where the last sweep ended.
     swept: String,
 }
 
+/// What one tenant has.
+#[derive(Default)]
+struct Tenant {
+    entries: usize,
+    size: usize,
+    /// Names of entries that may make room, by their rank, the oldest first.
+    spare: BTreeMap<(u8, u64), String>,
+}
+
 struct Entry<T> {
     value: T,
+    tenant: String,
+    size: usize,
     at: f64,
     expires: f64,
     /// Its key in `spare`.
-    spare: Option<u64>,
+    spare: Option<(u8, u64)>,
 }
 
 impl<T> Shelf<T> {
-    fn new(most: NonZeroUsize) -> Self {
-        let (entries, spare) = (BTreeMap::new(), BTreeMap::new());
-        Self { most: most.get(), entries, spare, count: 0, swept: String::new() }
+    fn new(most: NonZeroUsize, most_bytes: NonZeroUsize) -> Self {
+        Self {
+            most: most.get(),
+            most_bytes: most_bytes.get(),
+            entries: BTreeMap::new(),
+            tenants: BTreeMap::new(),
+            size: 0,
+            count: 0,
+            swept: String::new(),
+        }
     }
 
     /// The entry, if it has not expired.
@@ -258,32 +322,71 @@ impl<T> Shelf<T> {
         self.entries.get(name)
     }
 
-    /// Adds an entry that is not there.
-    fn put(&mut self, name: &str, value: T, now: f64, ttl_ms: u64, is_spare: bool) {
+    /// Adds an entry that is not there. One with a `rank` may make room.
+    fn put(
+        &mut self,
+        name: &str,
+        (tenant, size): (&str, usize),
+        value: T,
+        now: f64,
+        ttl_ms: u64,
+        rank: Option<u8>,
+    ) {
         self.count += 1;
-        let spare = is_spare.then_some(self.count);
-        self.spare.extend(spare.map(|number| (number, name.to_owned())));
-        let entry = Entry { value, at: now, expires: now + milliseconds(ttl_ms), spare };
+        let spare = rank.map(|rank| (rank, self.count));
+        let own = self.tenants.entry(tenant.to_owned()).or_default();
+        own.entries += 1;
+        own.size += size;
+        own.spare.extend(spare.map(|place| (place, name.to_owned())));
+        self.size += size;
+        let (tenant, expires) = (tenant.to_owned(), now + milliseconds(ttl_ms));
+        let entry = Entry { value, tenant, size, at: now, expires, spare };
         self.entries.insert(name.to_owned(), entry);
     }
 
     fn remove(&mut self, name: &str) -> Option<T> {
-        let Entry { value, spare, .. } = self.entries.remove(name)?;
-        spare.and_then(|number| self.spare.remove(&number));
+        let Entry { value, tenant, size, spare, .. } = self.entries.remove(name)?;
+        self.size -= size;
+        if let Some(own) = self.tenants.get_mut(&tenant) {
+            own.entries -= 1;
+            own.size -= size;
+            spare.and_then(|place| own.spare.remove(&place));
+            if own.entries == 0 {
+                self.tenants.remove(&tenant);
+            }
+        }
         Some(value)
     }
 
-    /// Makes room for one more entry; false if every entry has to stay.
-    fn make_room(&mut self, now: f64) -> bool {
+    /// Makes room for one more entry with so many bytes; false if every entry has to stay.
+    fn make_room(&mut self, now: f64, more: usize) -> bool {
         self.sweep(now, SWEPT);
-        if self.entries.len() < self.most {
-            return true;
+        let mut swept = false;
+        while self.is_full(more) {
+            match self.dispensable() {
+                // It would drop all others and still not fit.
+                _ if more > self.most_bytes => return false,
+                Some(name) => drop(self.remove(&name)),
+                None if swept => return false,
+                None => {
+                    self.sweep(now, self.entries.len());
+                    swept = true;
+                }
+            }
         }
-        match self.spare.values().next().cloned() {
-            Some(oldest) => drop(self.remove(&oldest)),
-            None => self.sweep(now, self.entries.len()),
-        }
-        self.entries.len() < self.most
+        true
+    }
+
+    fn is_full(&self, more: usize) -> bool {
+        self.entries.len() >= self.most || self.size.saturating_add(more) > self.most_bytes
+    }
+
+    /// The entry that is missed least: of the tenant that has the most of what is short.
+    fn dispensable(&self) -> Option<String> {
+        let by_count = self.entries.len() >= self.most;
+        let spare = self.tenants.values().filter(|tenant| !tenant.spare.is_empty());
+        let most = spare.max_by_key(|one| if by_count { one.entries } else { one.size })?;
+        most.spare.values().next().cloned()
     }
 
     /// Removes what has expired among the next `most` entries, going round.
@@ -310,6 +413,7 @@ pub(crate) fn milliseconds(ms: u64) -> f64 {
 }
 
 const MOST: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
+const MOST_BYTES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(128 * 1024 * 1024 - 1);
 
 #[cfg(test)]
 mod tests {
@@ -327,6 +431,7 @@ mod tests {
             max_turns: most,
             max_reusable: most,
             now,
+            ..MemoryStoreOptions::default()
         });
         for n in 0..20_000_u32 {
             *time.lock() = f64::from(n);
@@ -343,7 +448,52 @@ mod tests {
             let (turns, reusable) = (&kept.turns, &kept.reusable);
             assert!(turns.entries.len() <= 200 && reusable.entries.len() <= 200);
             let over = turns.entries.values().filter(|turn| !turn.value.standing.open).count();
-            assert_eq!((turns.spare.len(), reusable.spare.len()), (over, reusable.entries.len()));
+            let spare = |tenants: &BTreeMap<String, Tenant>| {
+                tenants.values().map(|tenant| tenant.spare.len()).sum::<usize>()
+            };
+            let spare = (spare(&turns.tenants), spare(&reusable.tenants));
+            assert_eq!(spare, (over, reusable.entries.len()));
         }
+    }
+
+    /// Writes the first commit of a turn; whether it was kept.
+    fn write(store: &MemoryStore, tenant: &str, turn: u32, status: &str, bytes: usize) -> bool {
+        let state = format!(r#"{{"v":1,"status":"{status}"}}"#);
+        let open = status != "complete";
+        let records = vec![("turn".to_owned(), "x".repeat(bytes))];
+        let first = Commit { revision: 1, open, ttl_ms: 60_000, records, ..Commit::default() };
+        let commit = Commit { state: Some(state), ..first };
+        let name = format!(r#"["{tenant}","{turn}"]"#);
+        store.commit(&name, Arc::new(commit)).now_or_never().unwrap().is_ok()
+    }
+
+    fn has(store: &MemoryStore, tenant: &str, turn: u32) -> bool {
+        let name = format!(r#"["{tenant}","{turn}"]"#);
+        store.read(&name).now_or_never().unwrap().unwrap().is_some()
+    }
+
+    #[test]
+    fn a_tenant_that_fills_the_store_makes_room_itself() {
+        let (max_turns, max_bytes) = (10.try_into().unwrap(), 1000.try_into().unwrap());
+        let options = MemoryStoreOptions { max_turns, max_bytes, ..MemoryStoreOptions::default() };
+        let store = MemoryStore::with_options(options);
+        assert!(write(&store, "small", 0, "paused", 1) && write(&store, "small", 1, "complete", 1));
+        assert!((0..50).all(|turn| write(&store, "large", turn, "failed", 1)));
+        assert!(has(&store, "small", 0) && has(&store, "small", 1), "the other one has more");
+        assert!(!has(&store, "large", 41) && has(&store, "large", 42), "the oldest goes first");
+        // What is over goes before what can be resumed; bytes count as well.
+        assert!(
+            write(&store, "large", 50, "complete", 1) && write(&store, "large", 51, "failed", 1)
+        );
+        assert!(!has(&store, "large", 50) && has(&store, "large", 44));
+        assert!(write(&store, "large", 52, "failed", 800));
+        assert!(has(&store, "small", 0) && !has(&store, "large", 47));
+        assert!(!write(&store, "large", 53, "failed", 1001), "it fits nowhere");
+        let full = MemoryStore::with_options(MemoryStoreOptions {
+            max_turns: 2.try_into().unwrap(),
+            ..MemoryStoreOptions::default()
+        });
+        assert!(write(&full, "a", 0, "running", 1) && write(&full, "a", 1, "running", 1));
+        assert!(!write(&full, "b", 0, "running", 1), "those that run stay");
     }
 }

@@ -1,0 +1,52 @@
+// README's table of wires, from what is tested: the clients that the tables are played with, the
+// number of plays of each wire in Node, and of recorded responses whose decoding is pinned.
+//
+//   node scripts/wires.mjs [--check]
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { byDialect, CLIENTS } from '../tests/lanes.mjs'
+import { loadRequests, loadScenarios } from '../tests/provider/scenarios.mjs'
+import { PLACES } from '../tests/provider/wire/all.mjs'
+import { root } from './setup.mjs'
+
+const read = (file) => readFileSync(join(root, file), 'utf8')
+
+const snake = (name) => name.replace('openai', 'openai_').toLowerCase().replace(/_$/, '')
+
+function row([wire, client], plays) {
+  const constructor = snake(client)
+  if (!read('crates/client/src/model.rs').includes(`pub fn ${constructor}(`)) {
+    throw new Error(`the Rust driver has no Model::${constructor}`)
+  }
+  const played = plays.filter(({ dialect }) => dialect === wire).length
+  const recorded = JSON.parse(read(`tests/wires/${wire}.json`)).length
+  const cells = [`\`${wire}\``, `\`${client}\``, `\`Model::${constructor}\``]
+  return `| ${[...cells, `\`${PLACES[wire]}\``, played, recorded].join(' | ')} |`
+}
+
+/** The lines between the marks. */
+function table() {
+  const tables = [...loadScenarios().values(), ...loadRequests().values()]
+  const plays = byDialect('node', tables)
+  const [, list] = /DIALECTS = \[([^\]]*)\]/.exec(read('pkg/src/models/openai-chat.ts'))
+  const [, ...kin] = [...list.matchAll(/'([^']+)'/g)].map(([, name]) => `\`${name}\``)
+  return [
+    '| wire | client | in Rust | `POST` | plays | recordings |',
+    '|---|---|---|---|---|---|',
+    ...Object.entries(CLIENTS).map((one) => row(one, plays)),
+    '',
+    `\`openaiChat\` takes the relatives of its wire by name (\`dialect\`): ${kin.join(', ')}.`,
+  ].join('\n')
+}
+
+const MARKED = /(<!-- wires -->\n)[^]*?(<!-- \/wires -->)/
+
+const before = read('README.md')
+if (!MARKED.test(before)) throw new Error('README.md has no place for the table of wires')
+const after = before.replace(MARKED, (_, start, end) => `${start}\n${table()}\n\n${end}`)
+if (process.argv.includes('--check')) {
+  if (after === before) process.exit(0)
+  console.log('not ok - README.md: the table of wires is stale: node scripts/wires.mjs writes it')
+  process.exit(1)
+}
+writeFileSync(join(root, 'README.md'), after)

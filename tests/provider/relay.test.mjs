@@ -1,0 +1,112 @@
+// A turn that was run on one provider goes on with every other, in whatever shape its history is.
+import assert from 'node:assert/strict'
+import test, { after, before } from 'node:test'
+import * as turnlock from 'turnlock'
+import { CLIENTS, modelOf } from '../lanes.mjs'
+import { createProvider } from './server.mjs'
+
+const WIRES = Object.keys(CLIENTS)
+
+let provider
+before(async () => (provider = await createProvider()))
+after(() => provider.close())
+
+const tool = (returns) =>
+  turnlock.defineTool({
+    description: 'Reads.',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    execute: () => returns,
+  })
+const tools = { list_files: tool(['a.txt']), read_file: tool('Call Ada') }
+const user = (content) => ({ role: 'user', content })
+
+let sessions = 0
+/** A turn, and the requests that it made. */
+async function run(dialect, behaviour, own) {
+  const session = `relay-${sessions++}`
+  const baseURL = `${provider.url}/s/${session}/${behaviour}/v1`
+  const options = { baseURL, model: 'scripted', apiKey: 'secret', maxRetries: 0 }
+  const model = modelOf(turnlock, dialect, options)
+  const turn = turnlock.runTurn({ model, tools, policy: { maxTools: 2 }, ...own })
+  const events = []
+  for await (const event of turn) events.push(event)
+  const result = await turn.result
+  assert.equal(result.status, 'complete', `${dialect}: ${result.error?.message}`)
+  return { result, events, requests: provider.requests(session) }
+}
+
+const native = { policy: { maxTools: 2, resultsAs: 'native' } }
+
+for (const from of WIRES) {
+  test(`reasoning with calls is sent back (${from})`, async () => {
+    const { requests } = await run(from, 'thinks', { messages: [user('go')], ...native })
+    const [, second] = requests
+    const sent = JSON.stringify(second.messages)
+    // What needs no signature: a plan or a thought; OpenAI's chat takes neither.
+    const kept = { 'openai-chat': null, cohere: 'Both may be', ollama: 'Both may be' }
+    const wanted = from in kept ? kept[from] : '"sig"'
+    assert.equal(sent.includes(wanted ?? 'Both may be'), wanted !== null, sent)
+    assert.deepEqual(turnlock.diagnose(second.messages, { dialect: from }), [])
+  })
+
+  test(`a turn of ${from} goes on with every provider`, async () => {
+    for (const resultsAs of ['native', 'system_box']) {
+      const policy = { maxTools: 2, resultsAs }
+      const first = await run(from, 'thinks', { messages: [user('go')], policy })
+      // What the turn added, its events, and what the provider was sent.
+      const { messages } = first.result
+      const told = [user('go'), ...messages, user('and now?')]
+      const events = [user('go'), ...first.events, user('and now?')]
+      const own = first.requests.at(-1).messages
+      for (const to of WIRES) {
+        const second = await run(to, 'answer', { messages: told })
+        assert.deepEqual(second.result.repairs, [], `${from} to ${to}`)
+        const text = JSON.stringify(second.requests[0].messages)
+        for (const part of ['a.txt', 'Call Ada']) assert.ok(text.includes(part), text)
+        const read = await run(to, 'answer', { messages: events })
+        assert.deepEqual(read.requests[0].messages, second.requests[0].messages, `${from} to ${to}`)
+        if (resultsAs === 'system_box') continue
+        const shaped = await run(to, 'answer', { messages: [...own, user('and now?')] })
+        const list = JSON.stringify(shaped.requests[0].messages)
+        for (const part of ['a.txt', 'Call Ada']) assert.ok(list.includes(part), list)
+        // No other provider takes it; Bedrock's is Anthropic's.
+        const signs = JSON.stringify(own).includes('"sig"')
+        const kin = to === from || [from, to].sort().join() === 'anthropic,bedrock'
+        assert.equal(list.includes('"sig"'), signs && kin, `${from} to ${to}`)
+      }
+    }
+  })
+
+  test(`a turn that paused on ${from} is resumed on every provider`, async () => {
+    for (const to of WIRES) {
+      const store = turnlock.memoryStore()
+      const requestId = `paused-${from}-${to}`
+      const session = `relay-${sessions++}`
+      const model = (dialect) =>
+        modelOf(turnlock, dialect, {
+          ...{
+            baseURL: `${provider.url}/s/${session}/thinks/v1`,
+            model: 'scripted',
+            maxRetries: 0,
+          },
+        })
+      const policy = { ...native.policy, pauseAfterTools: true }
+      const messages = [user('go')]
+      const first = await turnlock.runTurn({
+        ...{ model: model(from), tools, messages, policy, store, requestId },
+      }).result
+      assert.equal(first.status, 'paused')
+      const { status, error } = await turnlock.resumeTurn({
+        ...{ requestId, toolBatchId: 1, model: model(to), tools, store },
+      }).result
+      assert.equal(status, 'complete', `${from} to ${to}: ${error?.message}`)
+      const [, second] = provider.requests(session)
+      const sent = JSON.stringify(second.messages)
+      for (const part of ['a.txt', 'Call Ada']) assert.ok(sent.includes(part), sent)
+      // The reasoning is that of its own provider.
+      const signs = !['openai-chat', 'cohere', 'ollama'].includes(from)
+      assert.equal(sent.includes('"sig"'), signs && from === to, `${from} to ${to}: ${sent}`)
+    }
+  })
+}
