@@ -236,3 +236,24 @@ fn cohere_and_ollama() {
     let body = format!(r#"{{"model":"m","stream":false,"messages":{GO},"tools":{tools}}}"#);
     assert_eq!(request.body.to_text(), body);
 }
+
+#[test]
+fn the_name_of_a_model_stays_in_its_place() {
+    let path = |dialect: Dialect, model: &str| {
+        dialect.request(RequestParts::new(model, Vec::new(), None)).unwrap().path.into_owned()
+    };
+    assert_eq!(
+        path(Dialect::Gemini, "tunedModels/a.b?c"),
+        "/tunedModels/a.b%3Fc:streamGenerateContent?alt=sse"
+    );
+    for name in ["..", "../../x", "a/../b", "."] {
+        let made = [path(Dialect::Gemini, name), path(Dialect::Bedrock, name)];
+        for path in made {
+            let dots = |part: &str| {
+                let plain = part.replace("%2E", ".").replace("%2e", ".");
+                plain == "." || plain == ".."
+            };
+            assert!(!path.split('/').any(dots), "{path}");
+        }
+    }
+}

@@ -172,11 +172,15 @@ pub(super) fn post<'a>(
 }
 
 /// Writes a text as one part of a path: all but letters, digits, `-`, `_`, `.`, `~` and what `kept`
-/// names is percent-encoded.
+/// names is percent-encoded. `..` leads nowhere: it becomes a name that no provider has, because
+/// addresses treat `%2E%2E` as `..`.
 pub(super) fn escape(text: &str, kept: &[u8], out: &mut String) {
     let hex = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
+    let dots = text.split('/').any(|part| part == "." || part == "..");
     for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) || kept.contains(&byte) {
+        if dots && byte == b'.' {
+            out.push_str("%252E");
+        } else if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) || kept.contains(&byte) {
             out.push(char::from(byte));
         } else {
             out.push('%');

@@ -296,3 +296,49 @@ fn any_bytes() {
         }
     }
 }
+
+/// The ids of calls that have ended.
+fn ended(wire: &str, events: &[serde_json::Value]) -> usize {
+    let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    let deltas = decode(dialect(wire), [body.as_bytes()]);
+    deltas.iter().filter(|delta| matches!(delta, Delta::ToolCallEnd { .. })).count()
+}
+
+#[test]
+fn calls_that_the_provider_itself_takes_back_do_not_end() {
+    let item = |more: serde_json::Value| {
+        let mut item =
+            json!({ "type": "function_call", "call_id": "c", "name": "f", "arguments": "{}" });
+        item.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        item
+    };
+    let added = json!({ "type": "response.output_item.added", "output_index": 0, "item": item(json!({ "arguments": "" })) });
+    let done = |more| json!({ "type": "response.output_item.done", "output_index": 0, "item": item(more) });
+    let completed = json!({ "type": "response.completed", "response": { "status": "completed", "output": [] } });
+    let all = |more| [added.clone(), done(more), completed.clone()];
+    assert_eq!(ended("openai-responses", &all(json!({}))), 1);
+    assert_eq!(ended("openai-responses", &all(json!({ "status": "incomplete" }))), 0);
+    let error = json!({ "code": "x", "message": "x" });
+    let failed = json!({ "status": "failed", "error": error, "output": [item(json!({}))] });
+    let failed = json!({ "type": "response.failed", "response": failed });
+    assert_eq!(ended("openai-responses", &[failed]), 0);
+
+    let call = json!({ "functionCall": { "name": "f", "args": {} } });
+    for (reason, ends) in [("STOP", 1), ("MALFORMED_FUNCTION_CALL", 0), ("SAFETY", 0)] {
+        let candidate = json!({ "content": { "parts": [call] }, "finishReason": reason });
+        assert_eq!(ended("gemini", &[json!({ "candidates": [candidate] })]), ends, "{reason}");
+    }
+}
+
+#[test]
+fn arguments_that_are_no_text_are_the_object_itself() {
+    let item =
+        json!({ "type": "function_call", "call_id": "c", "name": "f", "arguments": { "a": 1 } });
+    let done = json!({ "type": "response.output_item.done", "output_index": 0, "item": item });
+    let body = format!("data: {done}\n\n");
+    let mut response = Response::default();
+    for delta in decode(dialect("openai-responses"), [body.as_bytes()]) {
+        response.take(&delta).unwrap();
+    }
+    assert_eq!(response.calls[0].arguments, r#"{"a":1}"#);
+}

@@ -16,6 +16,8 @@ mod partial;
 
 /// The key of the one call that can be open.
 const OPEN: u64 = 0;
+/// The key of calls that do not end.
+const REFUSED: u64 = 1;
 
 /// The state between two events.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -61,8 +63,12 @@ impl Events for Parts {
 
 impl Parts {
     fn candidate(&mut self, candidate: &Json<'_>, out: &mut Vec<Delta>) {
+        let raw = text(candidate, "finishReason");
+        let reason = reason_of(raw);
+        // The provider itself says that these calls are none.
+        let refused = matches!(reason, Some(FinishReason::Error | FinishReason::ContentFilter));
         for one in list(part(candidate, "content"), "parts") {
-            self.part(one, out);
+            self.part(one, refused, out);
             if matches!(out.last(), Some(Delta::Error(_))) {
                 return;
             }
@@ -72,17 +78,7 @@ impl Parts {
                 push_other(&Json::Object(vec![(key.into(), found.clone())]).to_text(), out);
             }
         }
-        let raw = text(candidate, "finishReason");
-        let reason = match raw {
-            "STOP" => FinishReason::Stop,
-            "MAX_TOKENS" => FinishReason::Length,
-            "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
-            | "IMAGE_SAFETY" => FinishReason::ContentFilter,
-            "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" => FinishReason::Error,
-            // The default value, which says nothing.
-            "" | "FINISH_REASON_UNSPECIFIED" => return,
-            _ => FinishReason::Other,
-        };
+        let Some(reason) = reason else { return };
         if reason == FinishReason::Stop {
             self.end(out);
         }
@@ -97,11 +93,11 @@ impl Parts {
         }
     }
 
-    fn part(&mut self, one: &Json<'_>, out: &mut Vec<Delta>) {
+    fn part(&mut self, one: &Json<'_>, refused: bool, out: &mut Vec<Delta>) {
         let (said, signature) = (text(one, "text"), text(one, "thoughtSignature"));
         if let Some(call) = one.get("functionCall") {
             push_reasoning("", Some(signature), out);
-            self.call(call, out);
+            self.call(call, refused, out);
         } else if part(one, "thought").as_bool() == Some(true) {
             push_reasoning(said, Some(signature), out);
         } else {
@@ -115,11 +111,17 @@ impl Parts {
         }
     }
 
-    fn call(&mut self, call: &Json<'_>, out: &mut Vec<Delta>) {
+    fn call(&mut self, call: &Json<'_>, refused: bool, out: &mut Vec<Delta>) {
         let goes_on = part(call, "willContinue").as_bool() == Some(true);
         let name = text(call, "name");
         if !name.is_empty() && !goes_on && call.get("partialArgs").is_none() {
-            self.calls.whole(text(call, "id"), name, &json_text(call, "args"), out);
+            let (id, args) = (text(call, "id"), json_text(call, "args"));
+            if refused {
+                self.calls.start(REFUSED, id, name, out);
+                self.calls.arguments(REFUSED, &args, out);
+            } else {
+                self.calls.whole(id, name, &args, out);
+            }
             return;
         }
         if !name.is_empty() {
@@ -145,7 +147,7 @@ impl Parts {
                 return;
             }
         }
-        if !goes_on {
+        if !goes_on && !refused {
             self.end(out);
         }
     }
@@ -175,4 +177,18 @@ impl Parts {
         };
         self.counts.report(usage, out);
     }
+}
+
+/// `None` for the default value, which says nothing.
+fn reason_of(raw: &str) -> Option<FinishReason> {
+    Some(match raw {
+        "STOP" => FinishReason::Stop,
+        "MAX_TOKENS" => FinishReason::Length,
+        "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY" => {
+            FinishReason::ContentFilter
+        }
+        "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" => FinishReason::Error,
+        "" | "FINISH_REASON_UNSPECIFIED" => return None,
+        _ => FinishReason::Other,
+    })
 }

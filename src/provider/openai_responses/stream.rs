@@ -149,10 +149,16 @@ impl Items {
                     self.calls.start(self.at, text(item, "call_id"), text(item, "name"), out);
                 }
                 if text(item, "status") == "incomplete" {
+                    self.calls.forget(self.at);
                     return;
                 }
                 if kind == "function_call" {
-                    self.calls.end(self.at, text(item, "arguments"), out);
+                    // Some gateways send the object itself.
+                    let whole = match part(item, "arguments") {
+                        given @ Json::Object(_) => given.to_text(),
+                        _ => text(item, "arguments").to_owned(),
+                    };
+                    self.calls.end(self.at, &whole, out);
                 } else if self.calls.said(self.at) == Some(true) {
                     self.calls.arguments(self.at, "\"}", out);
                     self.calls.end(self.at, "", out);
@@ -167,16 +173,17 @@ impl Items {
 
     /// Takes a response at its end.
     fn response(&mut self, all: &Json<'_>, kind: &str, raw: &str, out: &mut Vec<Delta>) {
-        if !self.any {
+        let status = Some(text(all, "status")).filter(|status| !status.is_empty());
+        let status = status.unwrap_or(kind);
+        let failed = !part(all, "error").is_null() || status == "failed";
+        // What a failed response would have called is not called.
+        if !self.any && !failed {
             for (at, item) in (0..).zip(list(all, "output")) {
                 self.at = at;
                 self.end(item, &item.to_text(), out);
             }
         }
-        let status = Some(text(all, "status")).filter(|status| !status.is_empty());
-        let status = status.unwrap_or(kind);
-        let failed = !part(all, "error").is_null();
-        if failed || status == "failed" {
+        if failed {
             self.usage(all, out);
             if !is_failure(all, raw, out) {
                 out.push(Delta::Error(failure(all, raw)));
