@@ -5,7 +5,7 @@
 use turnlock::Dialect;
 use turnlock::json::Json;
 use turnlock::message::{HistoryOptions, normalize};
-use turnlock::provider::{Choice, Request, RequestParts};
+use turnlock::provider::{Choice, Request, RequestParts, ToolDeclaration};
 use turnlock::tool::ToolSpec;
 
 const CHAT: &[(&str, &str)] =
@@ -246,8 +246,9 @@ fn the_name_of_a_model_stays_in_its_place() {
         path(Dialect::Gemini, "tunedModels/a.b?c"),
         "/tunedModels/a.b%3Fc:streamGenerateContent?alt=sse"
     );
-    for name in ["..", "../../x", "a/../b", "."] {
-        let made = [path(Dialect::Gemini, name), path(Dialect::Bedrock, name)];
+    let up = "..";
+    for name in [up.to_owned(), [up, up, "x"].join("/"), ["a", up, "b"].join("/"), ".".to_owned()] {
+        let made = [path(Dialect::Gemini, &name), path(Dialect::Bedrock, &name)];
         for path in made {
             let dots = |part: &str| {
                 let plain = part.replace("%2E", ".").replace("%2e", ".");
@@ -255,5 +256,46 @@ fn the_name_of_a_model_stays_in_its_place() {
             };
             assert!(!path.split('/').any(dots), "{path}");
         }
+    }
+}
+
+#[test]
+fn what_chooses_among_tools_is_not_sent_without_tools() {
+    let choices = [
+        (Dialect::OpenAiChat, "parallel_tool_calls", "false"),
+        (Dialect::Anthropic, "tool_choice", r#"{"type":"any"}"#),
+        (Dialect::OpenAiResponses, "tool_choice", r#""required""#),
+        (Dialect::Gemini, "toolConfig", r#"{"functionCallingConfig":{"mode":"ANY"}}"#),
+        (Dialect::Bedrock, "toolConfig", r#"{"toolChoice":{"any":{}}}"#),
+        (Dialect::Cohere, "tool_choice", r#""REQUIRED""#),
+    ];
+    for (dialect, key, value) in choices {
+        let made = |tools: bool| {
+            let mut parts = RequestParts::new("m", Vec::new(), None);
+            parts.extra.push((key.to_owned(), Json::parse_str(value).unwrap()));
+            if tools {
+                let schema = Box::leak(Box::new(Json::parse_str(r#"{"type":"object"}"#).unwrap()));
+                parts.tools =
+                    vec![ToolDeclaration { name: "f", description: "", input_schema: schema }];
+            }
+            dialect.request(parts).unwrap().body.get(key).is_some()
+        };
+        assert!(!made(false), "{dialect:?} {key}");
+        assert!(made(true), "{dialect:?} {key}");
+    }
+}
+
+#[test]
+fn only_models_that_may_reason_are_asked_for_encrypted_reasoning() {
+    let asks = |model: &str| {
+        let parts = RequestParts::new(model, Vec::new(), None);
+        Dialect::OpenAiResponses.request(parts).unwrap().body.get("include").is_some()
+    };
+    for model in ["gpt-4.1", "gpt-4o-mini", "ft:gpt-4o:own", "openai/gpt-4.1", "gpt-5-chat-latest"]
+    {
+        assert!(!asks(model), "{model}");
+    }
+    for model in ["gpt-5-mini", "o4-mini", "codex-mini-latest", "gpt-6"] {
+        assert!(asks(model), "{model}");
     }
 }

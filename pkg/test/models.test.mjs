@@ -78,7 +78,12 @@ for (const [make, { options = {}, url, key, accept, model, body }] of Object.ent
     for (const [member, wanted] of Object.entries({ ...body, own: { a: 1 } })) {
       assert.deepEqual(request.body[member], wanted, member)
     }
-    const without = await asked(make, options)
+    for (const missing of [undefined, '', 7]) {
+      const given = { ...options, ...KEY, model: missing }
+      assert.throws(() => turnlock[make](given), { message: /^`model`: / })
+    }
+    const keyless = make === 'bedrock' ? { baseURL: 'https://signs.test' } : {}
+    const without = await asked(make, { ...options, ...keyless })
     assert.ok(!('authorization' in without.sent[0].headers))
     assert.ok(!Object.keys(without.sent[0].headers).some((one) => one.endsWith('api-key')))
     assert.throws(() => turnlock[make]({ ...options, model: 'm', baseURL: 'x.test/v1' }), {
@@ -116,6 +121,13 @@ test('bedrock: the host signs what is sent', async () => {
   assert.deepEqual([signed[0].url, signed[0].method], [url, 'POST'])
   assert.deepEqual(JSON.parse(signed[0].body), body)
   assert.equal(signed[0].headers['content-type'], 'application/json')
+  const asHeaders = async (request) => new Headers(await sign(request))
+  const again = await asked('bedrock', { region: 'us-east-1', sign: asHeaders })
+  assert.equal(again.sent[0].headers.authorization, 'AWS4-HMAC-SHA256 x')
+  // The provider would only say that a token is missing.
+  assert.throws(() => turnlock.bedrock({ model: 'm', region: 'us-east-1' }), {
+    message: /^`sign`: /,
+  })
   const fails = () => {
     throw new Error('the secret is hunter2')
   }

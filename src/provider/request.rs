@@ -142,6 +142,9 @@ impl Dialect {
     }
 }
 
+/// Members that say how tools are called.
+const CHOICES: [&str; 4] = ["tool_choice", "parallel_tool_calls", "strict_tools", "toolConfig"];
+
 /// A request of the members that the core decides, behind those for the model and the stream, if
 /// the model is named, and behind `extra`.
 pub(super) fn post<'a>(
@@ -167,6 +170,10 @@ pub(super) fn post<'a>(
     headers.extend_from_slice(own);
     for members in [extra, decided] {
         members.into_iter().for_each(|(key, value)| put(&mut body, key, value));
+    }
+    // The host's members are those of every request, and providers refuse a choice among no tools.
+    if !body.iter().any(|(key, value)| key == "tools" || value.get("tools").is_some()) {
+        body.retain(|(key, _)| !CHOICES.contains(&&**key));
     }
     Request { path: to, headers, body: Json::Object(body) }
 }

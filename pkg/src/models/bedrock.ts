@@ -31,6 +31,9 @@ export function bedrock(options: BedrockOptions): Model {
   checkOptions(options, BEDROCK_OPTIONS)
   const { apiKey, region, sign } = options
   if (sign !== undefined && typeof sign !== 'function') throw wrong('sign', 'a function')
+  if (!sign && !apiKey && !options.headers && options.baseURL === undefined) {
+    throw wrong('sign', 'a function that signs requests, or an `apiKey`')
+  }
   if (options.baseURL === undefined && !/^[a-z0-9-]+$/.test(region ?? '')) {
     throw wrong('region', 'an AWS region, such as us-east-1, or a `baseURL`')
   }
@@ -51,7 +54,8 @@ function signing(sign: NonNullable<BedrockOptions['sign']>, given?: Fetch): Fetc
       // What the host throws may hold a secret, so it is not shown.
       throw new ConnectionError('the request could not be signed: `sign` threw')
     }
-    const signed = { ...init, headers: { ...headers, ...added } }
+    const more = added instanceof Headers ? Object.fromEntries(added) : added
+    const signed = { ...init, headers: { ...headers, ...more } }
     return given ? given(url, signed) : globalThis.fetch(url, signed)
   }
 }

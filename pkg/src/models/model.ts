@@ -60,6 +60,9 @@ export interface SignableRequest {
   body: string
 }
 
+/** The headers that sign a request. */
+export type SignedHeaders = Record<string, string> | Headers
+
 /** A model behind HTTP: `own` are the headers that hold its key. */
 export function httpModel(
   dialect: Dialect,
@@ -69,6 +72,7 @@ export function httpModel(
 ): Model {
   checkAddress(baseURL)
   const { model, maxRetries = 2, body } = options
+  if (typeof model !== 'string' || !model) throw wrong('model', "the provider's name of a model")
   return {
     ...{ dialect, maxRetries, model, body },
     open: (request, sending) => post(options, baseURL, own, request, sending),

@@ -23,13 +23,25 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
 /// Nothing is kept by the provider, so reasoning comes encrypted and is sent back:
 /// <https://platform.openai.com/docs/guides/reasoning#encrypted-reasoning-items>.
 fn start(model: String, stream: bool) -> Members<'static> {
-    let include = Json::Array(vec!["reasoning.encrypted_content".into()]);
+    let reasons = reasons(&model);
     let mut members: Members<'static> =
-        members! { "model": Json::from(model), "store": Json::Bool(false), "include": include };
+        members! { "model": Json::from(model), "store": Json::Bool(false) };
+    if reasons {
+        let include = Json::Array(vec!["reasoning.encrypted_content".into()]);
+        members.add("include", include);
+    }
     if stream {
         members.add("stream", Json::Bool(true));
     }
     members
+}
+
+/// Whether a model may reason. OpenAI's older ones do not, and refuse to be asked for it: "Encrypted
+/// content is not supported with this model".
+fn reasons(model: &str) -> bool {
+    let name = model.strip_prefix("ft:").unwrap_or(model);
+    let name = name.rsplit('/').next().unwrap_or(name);
+    !["gpt-3", "gpt-4", "chatgpt-", "gpt-5-chat"].iter().any(|old| name.starts_with(old))
 }
 
 /// Converts calls and their answers to items. Reasoning has no id: an id names a kept item.

@@ -145,7 +145,7 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ),
     ("../chain/breaker.js", &["ChainBreaker"]),
     ("../chain/learn.js", &["PatternStats"]),
-    ("../models/model.js", &["Fetch", "Model", "SignableRequest"]),
+    ("../models/model.js", &["Fetch", "Model", "SignableRequest", "SignedHeaders"]),
     ("../options.js", &["Method"]),
     ("../redact.js", &["Redact"]),
     ("../request/types.js", &["CallRefusal"]),

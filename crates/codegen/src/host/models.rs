@@ -63,7 +63,7 @@ pub(super) fn tables() -> Vec<Table> {
                 /// Returns the headers that sign a request (AWS Signature Version 4, service
                 /// `bedrock`). They are added to those of the request. Not needed with an `apiKey`, a
                 /// key of Bedrock's own, which is sent as a bearer token.
-                sign: "(request: SignableRequest) => Record<string, string> | Promise<Record<string, string>>";
+                sign: "(request: SignableRequest) => SignedHeaders | Promise<SignedHeaders>";
             }
         },
         table! {
