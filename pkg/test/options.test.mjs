@@ -42,7 +42,7 @@ const FUNCTIONS = {
   anthropic: [{ model: 'm' }, turnlock.anthropic],
   openaiResponses: [{ model: 'm' }, turnlock.openaiResponses],
   gemini: [{ model: 'm' }, turnlock.gemini],
-  bedrock: [{ model: 'm', region: 'eu-west-1' }, turnlock.bedrock],
+  bedrock: [{ model: 'm', region: 'eu-west-1', apiKey: 'k' }, turnlock.bedrock],
   cohere: [{ model: 'm' }, turnlock.cohere],
   ollama: [{ model: 'm' }, turnlock.ollama],
   defineTool: [tool, turnlock.defineTool],
