@@ -19,7 +19,7 @@ const KB = 1000
 const PAGES = {
   'runTurn, openaiChat, defineTool': { parts: ['turn'], first: 20, run: 112 },
   // Whose histories are not plain: another provider, events, what must be repaired.
-  'runTurn, anthropic, defineTool': { parts: ['durable'], first: 20, run: 207 },
+  'runTurn, anthropic, defineTool': { parts: ['durable'], first: 20, run: 209 },
   'normalize, diagnose': { run: 100 },
   runBundle: { parts: ['evidence'], first: 15, run: 108 },
   'signature, canonicalize': { run: 25 },
@@ -52,7 +52,7 @@ const PARTS = {
 }
 
 /** All capabilities in one file, for `turnlock/slim` and workerd. */
-const WHOLE = 370
+const WHOLE = 372
 
 const RUST = { page: 253, worker: 264 }
 

@@ -58,7 +58,8 @@ for (const [from, to] of [
     // Another signature is no approval of this call.
     const wrong = [{ signature: '0'.repeat(64), approved: true }]
     const still = await play(other, to, 'resume', { call: 'send', approvals: wrong })
-    assert.equal(still.result.status, 'paused')
+    assert.equal(still.result.error?.code, 'tool.no_approval')
+    assert.deepEqual(await turns(other, 'starts'), [])
     const approvals = [{ signature: waiting.signature, approved: true }]
     const last = await play(other, to, 'resume', { call: 'send', approvals })
     assert.equal(last.result.status, 'complete', JSON.stringify(last.result))
