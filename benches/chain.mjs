@@ -1,12 +1,14 @@
 // Chains: model calls and tokens beside a plain tool loop over the same queries, both with the
 // scripted models and the same search; and the time of `classifyQuery`. npm run bench:chain
 import { readFileSync } from 'node:fs'
-import { classifyQuery, defineTool, openaiChat, runChain, runTurn } from 'turnlock'
+import * as turnlock from 'turnlock'
 import { documents } from '../tests/chain/documents.mjs'
 import { chainHost, createSearch } from '../tests/chain/library.mjs'
 import { data } from '../tests/data.mjs'
 import { QUERIES } from '../tests/provider/chains.mjs'
 import { createProvider } from '../tests/provider/server.mjs'
+
+const { classifyQuery, defineTool, openaiChat, runChain, runTurn } = turnlock
 
 /** About four characters a token, for both alike. */
 const tokens = (text) => Math.ceil(text.length / 4)
@@ -24,7 +26,8 @@ console.log('pattern | way | model calls | searches | input tokens | output toke
 for (const [at, [query, { plan, loop: queries }]] of Object.entries(QUERIES).entries()) {
   const searched = []
   const session = `bench-chain-${at}`
-  const chain = runChain({ ...chainHost({ url, session, documents, searched }), query })
+  const host = { turnlock, url, session, dialect: 'openai-chat', documents, searched }
+  const chain = runChain({ ...chainHost(host), query })
   const { text, stopped } = await chain.result
   const ours = await counted(session, JSON.stringify(plan) + text)
   console.log(

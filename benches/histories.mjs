@@ -1,7 +1,7 @@
 // Time to make a request of a long history: 10 000 UIMessages, about 9 MB of JSON, for each
-// dialect, beside `convertToModelMessages` of the npm package `ai` on the same messages; then the
-// time to append one message to such a history. All in one process, interleaved; read the ratios.
-// npm run bench
+// dialect, beside `convertToModelMessages` of the npm package `ai` on the same messages; the same of
+// 200; then the time to append one message to such a history. All in one process, interleaved; a
+// ratio is the median of those of the rounds, beside the least and the greatest. npm run bench
 //
 // The peer's job is smaller: its result is not yet a provider's request, and nothing is repaired.
 // The floor, JSON.stringify and JSON.parse of the history, is what one crossing of a boundary
@@ -12,7 +12,7 @@ import * as turnlock from 'turnlock'
 import { asOpenAI, asTanStack, history, toolTurn, userTurn } from './histories/history.mjs'
 
 const TURNS = Number(process.env.TURNS ?? 5_000)
-const ROUNDS = Number(process.env.ROUNDS ?? 9)
+const ROUNDS = Number(process.env.ROUNDS ?? 11)
 const PASSES = Number(process.env.PASSES ?? 3)
 const APPENDS = Number(process.env.APPENDS ?? 40)
 const DIALECTS = [
@@ -22,7 +22,6 @@ const DIALECTS = [
 
 const messages = history(TURNS)
 const openai = asOpenAI(messages)
-const tanstack = asTanStack(messages)
 const bytes = (value) => Buffer.byteLength(JSON.stringify(value))
 const mega = (value) => `${(bytes(value) / 1e6).toFixed(1)} MB`
 
@@ -30,51 +29,66 @@ const PEER = '`ai` convertToModelMessages'
 const FLOOR = 'JSON.stringify + JSON.parse'
 
 /** Each gives what it made: its size is printed, so that no error path is timed. */
-const subjects = {
-  [PEER]: () => convertToModelMessages(messages),
-  [FLOOR]: () => JSON.parse(JSON.stringify(messages)),
-  '`@tanstack/ai` convertMessagesToModelMessages': () => convertMessagesToModelMessages(tanstack),
-}
-if (turnlock.normalize) {
+function subjectsOf(messages) {
+  const openai = asOpenAI(messages)
+  const tanstack = asTanStack(messages)
+  const subjects = {
+    [PEER]: () => convertToModelMessages(messages),
+    [FLOOR]: () => JSON.parse(JSON.stringify(messages)),
+    '`@tanstack/ai` convertMessagesToModelMessages': () => convertMessagesToModelMessages(tanstack),
+  }
   for (const dialect of DIALECTS) {
     subjects[`normalize, ${dialect}`] = () => turnlock.normalize(messages, { dialect }).messages
   }
   subjects['normalize, openai-chat from openai-chat'] = () =>
     turnlock.normalize(openai, { dialect: 'openai-chat' }).messages
-}
-
-const names = Object.keys(subjects)
-const times = new Map(names.map((name) => [name, []]))
-const made = new Map()
-// The first round warms up and is not counted. Each starts with another subject: none always
-// runs behind the one that leaves the most garbage.
-for (let round = -1; round < ROUNDS; round++) {
-  for (let i = 0; i < names.length; i++) {
-    const name = names[(i + round + 1) % names.length]
-    const started = performance.now()
-    const result = await subjects[name]()
-    const taken = performance.now() - started
-    if (round < 0) made.set(name, `${result.length} messages, ${mega(result)}`)
-    else times.get(name).push(taken)
-  }
+  return subjects
 }
 
 const median = (list) => list.toSorted((a, b) => a - b)[list.length >> 1]
 const least = (list) => Math.min(...list)
 const number = (value, digits = 1) => value.toFixed(digits).padStart(9)
-const peer = { median: median(times.get(PEER)), least: least(times.get(PEER)) }
 
-console.log(
-  `\n${messages.length} UIMessages, ${mega(messages)} of JSON; the same as OpenAI's messages: ` +
-    `${openai.length}, ${mega(openai)} (Node ${process.versions.node}, ${ROUNDS} rounds)`,
-)
-console.log(`${''.padEnd(48)}   median ms   × peer    min ms   × peer   made`)
-for (const [name, list] of times) {
+/** Times each subject, `calls` calls a round. Returns the peer's median. */
+async function compare(messages, calls) {
+  const subjects = subjectsOf(messages)
+  const names = Object.keys(subjects)
+  const times = new Map(names.map((name) => [name, []]))
+  const made = new Map()
+  // The first rounds warm up and are not counted. Each starts with another subject: none always
+  // runs behind the one that leaves the most garbage.
+  for (let round = -2; round < ROUNDS; round++) {
+    for (let i = 0; i < names.length; i++) {
+      const name = names[(i + round + 2) % names.length]
+      globalThis.gc?.()
+      const started = performance.now()
+      let result
+      for (let call = 0; call < calls; call++) result = await subjects[name]()
+      const taken = (performance.now() - started) / calls
+      if (round < 0) made.set(name, `${result.length} messages, ${mega(result)}`)
+      else times.get(name).push(taken)
+    }
+  }
+  const peer = times.get(PEER)
+  const openai = asOpenAI(messages)
   console.log(
-    `  ${name.padEnd(46)} ${number(median(list))} ${number(median(list) / peer.median, 2)} ` +
-      `${number(least(list))} ${number(least(list) / peer.least, 2)}   ${made.get(name)}`,
+    `\n${messages.length} UIMessages, ${mega(messages)} of JSON; the same as OpenAI's messages: ` +
+      `${openai.length}, ${mega(openai)} (Node ${process.versions.node}, ${ROUNDS} rounds)`,
   )
+  console.log(`${''.padEnd(48)}   median ms   × peer  (least to greatest)    made`)
+  for (const [name, list] of times) {
+    const ratios = list.map((time, round) => time / peer[round])
+    const spread = `(${least(ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})`
+    console.log(
+      `  ${name.padEnd(46)} ${number(median(list), 2)} ${number(median(ratios), 2)}  ` +
+        `${spread.padEnd(20)}  ${made.get(name)}`,
+    )
+  }
+  return median(peer)
 }
+
+await compare(history(100), 20)
+const peer = await compare(messages, 1)
 
 /** Where a history in one shape is appended to: its start, and the two kinds of elements. */
 const opened = {
@@ -125,5 +139,5 @@ else {
         `${number(median(first))}   ${sizes.get(name)}`,
     )
   }
-  console.log(`  ${'the peer, all of it again'.padEnd(28)} ${number(peer.median * 1000)}`)
+  console.log(`  ${'the peer, all of it again'.padEnd(28)} ${number(peer * 1000)}`)
 }

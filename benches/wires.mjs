@@ -1,6 +1,7 @@
 // Bytes per second of `decodeStream`, wire by wire, beside `JSON.parse` of the same data lines: the
 // recorded streams of tests/data, each wire's together, in chunks of 16 KiB. One process, best of the
-// rounds; read the ratios. node benches/wires.mjs
+// rounds; read the ratios. Then 100 MB of text events of each wire: memory before, and at most.
+// node --expose-gc benches/wires.mjs
 import { readFileSync, readdirSync } from 'node:fs'
 import { decodeStream } from 'turnlock'
 
@@ -94,5 +95,52 @@ for (const [wire, where] of Object.entries(WIRES)) {
   const ratio = (best.ours / best.floor).toFixed(2)
   console.log(
     `  ${wire.padEnd(18)} JSON.parse ${rate(best.floor)}   decodeStream ${rate(best.ours)}   ${ratio} × its time`,
+  )
+}
+
+/** The line of a stream that says a text, and the lines before and behind it. */
+function around(wire, streams) {
+  for (const lines of streams) {
+    const stream = decodeStream(wire)
+    for (const [at, line] of lines.entries()) {
+      const said = stream.feed(encoder.encode(`data: ${line}\n\n`))
+      if (at > 0 && said.some(({ type }) => type === 'text')) {
+        return [lines.slice(0, at), line, lines.slice(at + 1)]
+      }
+    }
+  }
+  throw new Error(`${wire}: no recording has a text`)
+}
+
+const LONG = Number(process.env.LONG ?? 100_000_000)
+const mega = (bytes) => (bytes / 1e6).toFixed(1).padStart(6)
+console.log(`\nMB of memory (heap and buffers) as ${mega(LONG).trim()} MB of text events are read`)
+for (const [wire, where] of Object.entries(WIRES)) {
+  const [before, line, behind] = around(wire, recorded(where))
+  const event = `data: ${line}\n\n`
+  const chunk = encoder.encode(event.repeat(Math.ceil(CHUNK / event.length)))
+  const used = () => {
+    globalThis.gc?.()
+    const { heapUsed, external } = process.memoryUsage()
+    return heapUsed + external
+  }
+  const stream = decodeStream(wire)
+  const feed = (lines) => {
+    for (const one of lines) stream.feed(encoder.encode(`data: ${one}\n\n`))
+  }
+  feed(before)
+  const first = used()
+  let [most, texts, read] = [0, 0, 0]
+  for (let chunks = 1; read < LONG; chunks++) {
+    read += chunk.length
+    for (const delta of stream.feed(chunk)) texts += delta.type === 'text' ? 1 : 0
+    if (chunks % 500 === 0) most = Math.max(most, used())
+  }
+  feed(behind)
+  const end = stream.end()
+  if (texts < LONG / event.length) throw new Error(`${wire}: ${texts} texts of ${read} bytes`)
+  const last = end.at(-1)?.type ?? '-'
+  console.log(
+    `  ${wire.padEnd(18)} before ${mega(first)}   at most ${mega(most)}   ${texts} texts, ${last}`,
   )
 }

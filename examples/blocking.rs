@@ -30,7 +30,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     loop {
         // Perform every effect first. Wait for the next input only when no effect is left.
         let fact = match turn.poll() {
-            Next::Effect(Effect::Fetch { inference, attempt, request }) => match ask(request) {
+            Next::Effect(Effect::Fetch { inference, attempt, request, .. }) => match ask(request) {
                 Ok((status, body, stream)) => {
                     reading = Some((inference, attempt, stream));
                     Input::ResponseHead {
@@ -42,7 +42,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
                         hint: None,
                     }
                 }
-                Err(why) => Input::ResponseFailed { inference, attempt, message: why.to_string() },
+                Err(why) => {
+                    let message = why.to_string();
+                    Input::ResponseFailed { inference, attempt, message, thrown: false }
+                }
             },
             Next::Effect(Effect::RunTool { call, name, args, .. }) => {
                 eprintln!("{name} {}", args.to_text());
@@ -77,7 +80,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
                     }
                     Some((inference, attempt, Err(_))) => {
                         let message = "the connection broke".to_owned();
-                        Input::ResponseFailed { inference, attempt, message }
+                        Input::ResponseFailed { inference, attempt, message, thrown: false }
                     }
                     None => {
                         // To ask once more.

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test, { after } from 'node:test'
-import { unlessFresh } from './build.mjs'
+import { factory, unlessFresh } from './build.mjs'
 import { root } from './setup.mjs'
 
 const name = `test-${process.pid}`
@@ -39,4 +39,33 @@ test('a build that failed half-way leaves nothing that counts as fresh', async (
   rmSync(join(root, output))
   await build()
   assert.equal(built, 4)
+})
+
+test('the functions of a core hand over what wasm-bindgen says they take', () => {
+  const documented = (name, list, tags, body) =>
+    `    /**\n     * What it does.\n${tags.map((tag) => `     * ${tag}\n`).join('')}     */
+    function ${name}(${list}) {\n        ${body}\n    }\n    exports.${name} = ${name};\n`
+  const imports =
+    '__wbg___wbindgen_throw_4c88: function(arg0, arg1) {},\n__wbindgen_init_externref_table: function() {},'
+  // The name of a parameter may be that of what reads a text.
+  const text = ['@param {Uint8Array | number[]} text', '@param {number} put', '@returns {string}']
+  const glue = [
+    documented('read_text', 'text, put', text, 'return deferred;'),
+    documented('count', '', ['@returns {number}'], 'return ret >>> 0;'),
+    documented('tape', 'a', ['@param {Uint32Array | number[]} a', '@returns {Uint8Array}'], ''),
+    documented('named', 'a', ['@param {string} a'], ''),
+    imports,
+  ]
+  const made = factory(glue.join('\n'))
+  for (const line of [
+    'read_text: (arg0, arg1) => text(wasm.read_text(put(arg0), arg0.length, arg1)),',
+    'count: () => wasm.count() >>> 0,',
+    'tape: (arg0) => take(wasm.tape(put32(arg0), arg0.length)),',
+    'named: (arg0) => wasm.named(put((arg0 = utf8(arg0))), arg0.length),',
+  ]) {
+    assert.ok(made.includes(line), `${line}\n${made}`)
+  }
+  const odd = documented('odd', 'a', ['@param {Map<string, number>} a'], '')
+  assert.throws(() => factory(odd + imports), /cannot call odd/)
+  assert.throws(() => factory(`${glue.join('\n')}\n__wbg_now_1: function() {},`), /a new form/)
 })

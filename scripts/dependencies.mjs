@@ -1,4 +1,4 @@
-// The core has no dependency that touches the world; the npm package has none at all; no lock file
+// The core has no dependency that touches the world; the npm package has none but optional peers; no lock file
 // names a registry.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -19,8 +19,12 @@ for (const name of new Set(tree.split('\n').map((line) => line.split(' ')[0]))) 
 }
 
 const manifest = JSON.parse(readFileSync(join(root, 'pkg/package.json'), 'utf8'))
-for (const key of ['dependencies', 'peerDependencies', 'scripts']) {
+for (const key of ['dependencies', 'scripts']) {
   if (manifest[key]) wrong.push(`pkg/package.json has ${key}`)
+}
+// A peer is what an entry is made for; nobody else installs it.
+for (const peer of Object.keys(manifest.peerDependencies ?? {})) {
+  if (!manifest.peerDependenciesMeta?.[peer]?.optional) wrong.push(`the peer ${peer} is required`)
 }
 for (const file of ['package-lock.json', 'Cargo.lock']) {
   const text = readFileSync(join(root, file), 'utf8')

@@ -21,7 +21,7 @@ const WRITES = [['crates/codegen/', 'pkg/src/generated']]
 export const ALLOWED = [
   ...['/bin/sh', '/usr/bin/env', '/proc'],
   ...['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
-  ...['/usr/bin/chromedriver', '/usr/lib/chromium-browser/chromedriver'],
+  ...['/usr/bin/chromedriver', '/usr/lib/chromium-browser/chromedriver', '/usr/lib/postgresql'],
   // What the scripted provider and the handler refuse.
   ...['../../../etc/passwd', '/etc/passwd', '../elsewhere/x.txt', '../a'],
   // What the lint of prompts tells from words.

@@ -1,18 +1,26 @@
 // Bugs on purpose: all of `tests/planted/bugs.mjs` are put into a copy of the core, each behind a
-// switch, and the simulation of durable turns must find each one.
+// switch. The simulation of durable turns must find each of `bugs`, the tests of kept fallbacks and of
+// requests that begin alike each of `others`.
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { bugs } from '../tests/planted/bugs.mjs'
+import { bugs, others } from '../tests/planted/bugs.mjs'
 import { root } from './setup.mjs'
 
 const PLANTED = join(root, '.cache', 'planted')
 const COPY = join(PLANTED, 'turnlock')
-/** What the test binary `durable` is built from, with the other members of the workspace. */
+/** What the two test binaries are built from, with the other members of the workspace. */
 const PARTS = [
   ...['Cargo.toml', 'Cargo.lock', 'src', 'crates', 'tests/client/page'],
   ...['tests/common', 'tests/durable', 'tests/durable.rs'],
+  ...['tests/scenarios', 'tests/scenarios.rs'],
+]
+/** The tests of `scenarios` that find the others. */
+const FINDERS = [
+  'a_resume_goes_on_with_a_fallback_of_either_wire',
+  'prefix::the_next_turn_begins_with_the_requests_of_this_one',
+  'prefix::a_failed_call_is_said_to_have_failed',
 ]
 
 /** A text with a bug in it. A bug whose place is not there exactly once has lost its rule. */
@@ -30,7 +38,7 @@ function copy() {
     cpSync(join(root, part), join(COPY, part), { recursive: true })
   }
   const own = (name) => readFileSync(join(root, 'tests', 'planted', name), 'utf8')
-  for (const bug of bugs) {
+  for (const bug of [...bugs, ...others]) {
     const file = join(COPY, bug.file)
     writeFileSync(file, plant(readFileSync(file, 'utf8'), bug))
   }
@@ -41,11 +49,29 @@ function copy() {
   appendFileSync(join(COPY, 'tests', 'durable', 'planted.rs'), list + own('found.rs'))
 }
 
+// Of its own: binaries of the copy have the names of the project's.
+const env = { ...process.env, CARGO_TARGET_DIR: join(PLANTED, 'target') }
+
+/** Runs tests of the copy; the exit status. */
+function run(binary, tests, { planted = '', ...options }) {
+  const args = ['test', '--locked', '--test', binary, '--', ...tests]
+  const own = { ...env, PLANTED: planted }
+  return spawnSync('cargo', args, { cwd: COPY, env: own, ...options }).status ?? 1
+}
+
+/** Whether the tests pass without a bug, and fail with each of the others. */
+function findsOthers() {
+  const tests = ['--exact', ...FINDERS]
+  if (run('scenarios', tests, { stdio: 'inherit' }) !== 0) return false
+  const missed = others.filter(
+    ({ name }) => run('scenarios', tests, { planted: name, stdio: 'ignore' }) === 0,
+  )
+  for (const { name } of missed) console.error(`not found: ${name}`)
+  return missed.length === 0
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   copy()
-  // Of its own: binaries of the copy have the names of the project's.
-  const env = { ...process.env, CARGO_TARGET_DIR: join(PLANTED, 'target') }
-  const args = ['test', '--locked', '--test', 'durable', 'planted_in_the_core', '--', '--nocapture']
-  const { status } = spawnSync('cargo', args, { cwd: COPY, env, stdio: 'inherit' })
-  process.exit(status ?? 1)
+  const status = run('durable', ['planted_in_the_core', '--nocapture'], { stdio: 'inherit' })
+  process.exit(status || (findsOthers() ? 0 : 1))
 }

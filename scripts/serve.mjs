@@ -11,6 +11,7 @@ const TYPES = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
   '.wasm': 'application/wasm',
   '.json': 'application/json',
 }
@@ -20,6 +21,7 @@ const imports = JSON.stringify({
   imports: {
     turnlock: './turnlock/index.js',
     'turnlock/stores/indexeddb': './turnlock/stores/indexeddb.js',
+    'scripted-model': './provider/sessions.mjs',
   },
 })
 const hash = createHash('sha256').update(imports).digest('base64')
@@ -38,24 +40,33 @@ const POLICY = [
 const FOLDERS = {
   '/turnlock/': 'pkg/dist',
   '/rust/': 'examples/rust-page/dist',
+  // The scripted model, for what the page plays without a server.
+  '/provider/': 'tests/provider',
   '/': 'www',
 }
 
+const about = Object.entries(BEHAVIOURS).map(([name, one]) => [name, one.about])
+const behaviours = JSON.stringify(Object.fromEntries(about))
+
+/** A page with its import map, its policy, and what the scripted model can do. */
+export const page = (text) => ({
+  html: text.replace(
+    /<script type="importmap".*?<\/script>/,
+    () => `<script type="importmap">${imports}</script>`,
+  ),
+  policy: POLICY,
+  behaviours,
+})
+
 async function file(path) {
-  if (path === '/behaviours.json') {
-    const about = Object.entries(BEHAVIOURS).map(([name, one]) => [name, one.about])
-    return JSON.stringify(Object.fromEntries(about))
-  }
+  if (path === '/behaviours.json') return behaviours
   const [prefix, from] = Object.entries(FOLDERS).find(([prefix]) => path.startsWith(prefix))
   const [folder, rest] = [join(root, from), path.slice(prefix.length) || 'index.html']
   const wanted = normalize(join(folder, rest))
   if (!wanted.startsWith(folder)) return undefined
   const body = await readFile(wanted).catch(() => undefined)
   if (!body || !wanted.endsWith('.html')) return body
-  return String(body).replace(
-    /<script type="importmap".*?<\/script>/,
-    () => `<script type="importmap">${imports}</script>`,
-  )
+  return page(String(body)).html
 }
 
 /** Starts on `port`, or the next free one. */

@@ -2,7 +2,7 @@
 // may. Each function installs one thing, once a process, so that they run side by side and nobody
 // waits for what is not needed. Node built-ins only: it runs first.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { command, main, once, task } from './tasks.mjs'
@@ -200,8 +200,30 @@ export async function inBrowser() {
   }
 }
 
+export const firefox = once(async () => {
+  if (!output('firefox-esr', '--version')) await debian('Firefox', 'firefox-esr')
+})
+
 export const redis = once(async () => {
   if (!output('redis-server', '--version')) await debian('Redis', 'redis-server')
+})
+
+/** The folder of `initdb` and `postgres`, which Debian does not put in the path; the newest. */
+export function postgresPrograms() {
+  const versions = '/usr/lib/postgresql'
+  const debian = existsSync(versions)
+    ? readdirSync(versions)
+        .toSorted((a, b) => Number(b) - Number(a))
+        .map((version) => join(versions, version, 'bin'))
+    : []
+  const places = [...(process.env.PATH ?? '').split(windows ? ';' : ':'), ...debian]
+  return places.find((place) =>
+    ['initdb', 'postgres'].every((name) => existsSync(join(place, executable(name)))),
+  )
+}
+
+export const postgres = once(async () => {
+  if (!postgresPrograms()) await debian('Postgres', 'postgresql')
 })
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
@@ -209,7 +231,15 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     const started = Date.now()
     if (process.argv.includes('--tests')) {
       needTests()
-      await Promise.all([browser(), redis(), linters(), testRunner(), cargoHack()])
+      await Promise.all([
+        browser(),
+        firefox(),
+        redis(),
+        postgres(),
+        linters(),
+        testRunner(),
+        cargoHack(),
+      ])
     }
     await Promise.all([rust(), npm()])
     console.log(`Everything is there (${Date.now() - started} ms)`)

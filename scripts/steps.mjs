@@ -4,9 +4,11 @@ import { join } from 'node:path'
 import {
   browser,
   cargoHack,
+  firefox,
   inBrowser,
   linters,
   npm,
+  postgres,
   redis,
   root,
   rust,
@@ -16,7 +18,7 @@ import { build, buildForTests } from './build.mjs'
 
 const node = process.execPath
 // A server that never answers fails its file, not the day.
-const tap = ['--test', '--test-reporter=tap', '--test-timeout=1800000']
+const tap = ['--test', '--test-reporter=tap', '--test-timeout=900000']
 const locked = '--locked'
 const wasm = ['--target', 'wasm32-unknown-unknown']
 /** Tests of the Rust driver, for the web or natively. */
@@ -51,6 +53,8 @@ const testsIn = (folder) =>
   readdirSync(join(root, folder))
     .filter((file) => file.endsWith('.test.mjs') && !file.startsWith('rust-'))
     .map((file) => join(folder, file))
+const adapters = testsIn('tests/adapters')
+const USE_CHAT = join('tests/adapters', 'use-chat.test.mjs')
 const stores = (...names) => names.map((name) => `tests/stores/${name}.test.mjs`)
 
 /** A command of cargo: these wait for one another anyway. */
@@ -98,6 +102,7 @@ export const PARTS = {
     script('nothing outside is read', ['scripts/outside.mjs']),
     script('links and addresses', ['scripts/links.mjs', '--check'], { built: build }),
     script('table of wires', ['scripts/wires.mjs', '--check']),
+    script('threats and their tests', ['scripts/threats.mjs']),
     script('scripts', [...tap, ...testsIn('scripts')]),
   ],
   lint: [
@@ -129,7 +134,17 @@ export const PARTS = {
   package: [
     tests('package (Node)', testsIn('pkg/test'), { ...built, needs: [browser], alone: true }),
     tests('provider', testsIn('tests/provider'), { alone: true }),
+    tests('proxy', testsIn('tests/proxy'), { alone: true }),
     tests('bundlers', testsIn('tests/bundlers'), { needs: [browser] }),
+    tests('chats (Chromium)', testsIn('tests/chat'), { needs: [browser] }),
+    tests('consumers', testsIn('tests/consumers'), { ...built, needs: [browser, firefox] }),
+  ],
+  adapters: [
+    tests(
+      'adapters (Node)',
+      adapters.filter((file) => file !== USE_CHAT),
+    ),
+    tests('adapters (Chromium)', [USE_CHAT], { needs: [browser] }),
   ],
   players: [
     ...players('scenarios', 'scenarios'),
@@ -138,8 +153,10 @@ export const PARTS = {
     ...players('chains', 'chain'),
   ],
   stores: [
-    tests('stores (Node)', stores('memory', 'faulty', 'redis'), { needs: [redis] }),
-    tests('stores (workerd)', stores('durable-object')),
+    tests('stores (Node)', stores('memory', 'faulty', 'redis', 'postgres'), {
+      needs: [redis, postgres],
+    }),
+    tests('stores (workerd)', stores('durable-object', 'd1')),
     tests('stores (Chromium)', stores('indexeddb'), { needs: [browser] }),
     tests('stores (Rust and TypeScript, Chromium)', stores('rust', 'rust-turns'), {
       ...{ ...built, needs: [browser] },

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import test from 'node:test'
-import { browser, redis, root } from './setup.mjs'
+import { browser, postgres, redis, root } from './setup.mjs'
 import { choose, PARTS } from './steps.mjs'
 
 const all = choose([])
@@ -45,9 +45,10 @@ function reached(file, seen = new Set()) {
   return seen
 }
 
-test('whoever starts Redis or Chromium asks for it', () => {
+test('whoever starts Redis, Postgres or Chromium asks for it', () => {
   const programs = [
     ['tests/stores/redis-server.mjs', 'redis', redis],
+    ['tests/stores/postgres-server.mjs', 'postgres', postgres],
     ['tests/browser.mjs', 'browser', browser],
   ]
   const scripts = (text) => text.filter((arg) => arg.endsWith('.mjs'))

@@ -1,7 +1,7 @@
 //! The declared types, for the generator of declarations and documentation tables.
 
 use crate::json::table::{Describe, Shape};
-use crate::{bundle, chain, message, request, stats, stream, turn};
+use crate::{bundle, chain, message, provider, request, stats, stream, turn};
 
 /// Returns the types from which the generator starts, by room. The types that these name follow.
 #[must_use]
@@ -36,6 +36,7 @@ pub fn declared() -> Vec<(&'static str, Vec<Shape>)> {
                 message::Violation::shape(),
             ],
         ),
+        ("tools", vec![provider::ToolFinding::shape()]),
         ("stream", vec![stream::FinishReason::shape(), stream::ErrorClass::shape()]),
         (
             "chain",

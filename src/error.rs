@@ -137,6 +137,9 @@ record! {
     pub struct FailureDetails as "FailureDetails" {
         /// The HTTP status of the model's response, if it is the reason.
         status "status?": Option<u16>;
+        /// Milliseconds after which the provider wants to be asked again, if it said so
+        /// (`retry-after`).
+        retry_after_ms "retryAfterMs?": Option<u64>;
     }
 }
 
@@ -154,7 +157,16 @@ impl Failure {
     /// With the HTTP status of the model's response.
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Self {
-        self.details = Some(FailureDetails { status: Some(status) });
+        self.details = Some(FailureDetails { status: Some(status), retry_after_ms: None });
+        self
+    }
+
+    /// With the wait that the provider asks for, beside the status.
+    #[must_use]
+    pub(crate) fn with_retry_after(mut self, wait_ms: Option<u64>) -> Self {
+        if let Some(details) = &mut self.details {
+            details.retry_after_ms = wait_ms;
+        }
         self
     }
 

@@ -47,6 +47,11 @@ pub const KEPT_BYTES: usize = 4 * HISTORY_BYTES;
 /// conversations are under 20 KB.
 pub const ARGUMENTS_BYTES: usize = 1024 * 1024;
 
+/// Bytes that events, requests and stores have of a text in place of arguments: 64 KiB.
+///
+/// The call is refused; a model that wrote 30 MB of it would otherwise have them in each of these.
+pub const REFUSED_BYTES: usize = 64 * 1024;
+
 /// Bytes of one server-sent event: 8 MiB. Larger than the events of any provider, including image
 /// parts.
 pub const SSE_EVENT_BYTES: usize = 8 * 1024 * 1024;
@@ -97,6 +102,15 @@ pub const ASSIGN_WORK: u64 = 1 << 22;
 /// Table cells of one longest common subsequence: 2²⁸, enough for two lists of 16 384 items. One
 /// step computes 64 cells. Longer lists are compared as multisets and reported as approximated.
 pub const SEQUENCE_CELLS: usize = 1 << 28;
+
+/// Steps of comparing all pairs of a bundle's replicates once, beyond those that are linear in their
+/// size: 2²⁵, a third of a second. Pairs have equal parts of it, each at least [`PAIR_STEPS`]; a list
+/// that would take more than is left to its pair is compared as a multiset and reported as
+/// approximated. The distance matrix is one such comparison, and each summary is another.
+pub const COMPARE_STEPS: u64 = 1 << 25;
+
+/// The least part of a pair in [`COMPARE_STEPS`]: 2¹⁶, enough for two lists of 40 small items.
+pub const PAIR_STEPS: u64 = 1 << 16;
 
 /// Replicates of one bundle. The size of the distance matrix is quadratic in this number.
 pub const REPLICATES: usize = 128;

@@ -217,6 +217,34 @@ fn bedrock() {
     assert_eq!(request.body.get("toolConfig").unwrap().to_text(), stub);
 }
 
+/// What the host has in `toolConfig` stays beside the tools, but for a choice among tools that may not
+/// be called.
+#[test]
+fn tool_configuration_of_the_host() {
+    let schema = Json::parse_str(r#"{"type":"object"}"#).unwrap();
+    let made = |dialect: Dialect, host: &str, choice: Choice| {
+        let mut parts = RequestParts::new("m", Vec::new(), None);
+        parts.tools = vec![ToolDeclaration { name: "f", description: "", input_schema: &schema }];
+        parts.choice = choice;
+        parts.extra.push(("toolConfig".to_owned(), Json::parse_str(host).unwrap().into_owned()));
+        dialect.request(parts).unwrap().body.get("toolConfig").unwrap().to_text()
+    };
+    let tools = r#""tools":[{"toolSpec":{"name":"f","description":"","inputSchema":{"json":{"type":"object"}}}}]"#;
+    let host = r#"{"toolChoice":{"any":{}},"tools":[],"later":1}"#;
+    assert_eq!(
+        made(Dialect::Bedrock, host, Choice::Auto),
+        format!(r#"{{{tools},"toolChoice":{{"any":{{}}}},"later":1}}"#)
+    );
+    assert_eq!(made(Dialect::Bedrock, host, Choice::None), format!(r#"{{{tools},"later":1}}"#));
+    let host =
+        r#"{"functionCallingConfig":{"mode":"ANY"},"retrievalConfig":{"languageCode":"de"}}"#;
+    assert_eq!(
+        made(Dialect::Gemini, host, Choice::None),
+        r#"{"functionCallingConfig":{"mode":"NONE"},"retrievalConfig":{"languageCode":"de"}}"#
+    );
+    assert_eq!(made(Dialect::Gemini, host, Choice::Auto), host);
+}
+
 #[test]
 fn cohere_and_ollama() {
     let tools = r#"[{"type":"function","function":{"name":"list_files","description":"Lists.","parameters":{"type":"object"}}}]"#;

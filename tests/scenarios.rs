@@ -11,6 +11,8 @@ mod history;
 mod legs;
 #[path = "scenarios/lines.rs"]
 mod lines;
+#[path = "scenarios/prefix.rs"]
+mod prefix;
 #[path = "scenarios/rules.rs"]
 mod rules;
 #[path = "scenarios/sim.rs"]
@@ -78,7 +80,7 @@ fn met(sim: &Sim<'_>, lines: &[String], expect: &Value) -> Result<(), String> {
     let Some(result) = &sim.result else { return Ok(()) };
     continues(sim.scenario, result)?;
     traced(sim)?;
-    for key in ["status", "text", "fullContent", "messages"] {
+    for key in ["status", "text", "fullContent", "messages", "model", "finishReason", "object"] {
         if let Some(want) = expect.get(key)
             && result[key] != *want
         {
@@ -107,6 +109,26 @@ fn tables() {
     let scenarios = common::scenarios();
     assert!(scenarios.len() >= 40, "only {} scenarios", scenarios.len());
     common::play_tables(&scenarios, play);
+}
+
+/// Whatever the wires of a kept turn and of its fallback are, a resume asks the model that the turn
+/// had come to.
+#[test]
+fn a_resume_goes_on_with_a_fallback_of_either_wire() {
+    let wires = ["openai-chat", "anthropic"];
+    let kept = |one: &Value| one["store"] == true && one["fallbacks"].is_array();
+    let scenarios: Vec<_> = common::scenarios().into_iter().filter(kept).collect();
+    assert!(scenarios.len() >= 2, "only {} scenarios", scenarios.len());
+    for mut scenario in scenarios {
+        for dialect in wires {
+            for fallback in wires {
+                scenario["fallbacks"] = json!([fallback]);
+                if let Err(why) = play(&scenario, dialect, None) {
+                    panic!("{} [{dialect}, {fallback}]: {why}", scenario["name"]);
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,10 +1,11 @@
-// One chat server for workerd (a Durable Object for each tenant), Deno, Bun and Node.
+// One chat server, and a proxy in front of a provider, for workerd (a Durable Object for each tenant), Deno, Bun and Node.
 //
-//   workerd   npx wrangler dev              (wrangler.toml)
+//   workerd   npx wrangler dev              (wrangler.jsonc)
 //   Deno      deno serve --allow-net --allow-env app.mjs
 //   Bun       bun app.mjs
 //   Node      node node.mjs
 import { defineTool, memoryStore, openaiChat } from 'turnlock'
+import { createProxy } from 'turnlock/proxy'
 import { createHandler } from 'turnlock/server'
 import { durableObjectStore } from 'turnlock/stores/durable-object'
 
@@ -40,6 +41,23 @@ const chat = (store, env) =>
     onError: (error) => console.error(error),
   })
 
+/** Any OpenAI or Anthropic client reaches the provider through this, by its `baseURL`: …/llm/v1. */
+const proxyTo = (env) =>
+  createProxy({
+    upstream: { url: env.MODEL_URL, apiKey: env.MODEL_KEY },
+    mode: env.PROXY_MODE ?? 'observe',
+    basePath: '/llm',
+    authorize(request) {
+      const tenant = tenantOf(request, env)
+      return tenant ? { tenant } : null
+    },
+    onReport: ({ mode, repairs, blocked, forced }) => {
+      const changes = repairs.map(({ code }) => code)
+      if (changes.length || blocked.length) console.log(mode, { changes, blocked, forced })
+    },
+    onError: (error) => console.error(error),
+  })
+
 /** All turns of a tenant, in one place that outlives the workers in front of it. */
 export class Tenant {
   constructor(state, env) {
@@ -53,9 +71,23 @@ export class Tenant {
 }
 
 let inMemory
+let proxy
+
+/** The proxy alone, for other workers: a service binding with `entrypoint: "llm"`. */
+export const llm = {
+  fetch(request, bindings, context) {
+    const env = bindings?.MODEL_URL ? bindings : globalThis.process.env
+    proxy ??= proxyTo(env)
+    const waitUntil = (promise) => context?.waitUntil?.(promise)
+    return proxy(request, { env, waitUntil })
+  },
+}
 
 export default {
-  fetch(request, bindings) {
+  fetch(request, bindings, context) {
+    if (new URL(request.url).pathname.startsWith('/llm/')) {
+      return llm.fetch(request, bindings, context)
+    }
     if (!bindings?.TENANTS) {
       inMemory ??= chat(memoryStore(), globalThis.process.env)
       return inMemory(request)

@@ -1,6 +1,6 @@
 /**
- * The only module that does I/O for the core: it performs the core's effects (fetch, run a tool,
- * wait) and sends their outcomes to the core. It makes no decisions.
+ * Performs the core's effects (fetch, run a tool, wait) and sends their outcomes to the core. It makes
+ * no decisions. With `model-requests.ts`, the only module that does I/O for the core.
  *
  * @module
  */
@@ -8,37 +8,46 @@ import type { DrivenGlue } from './core/glue.js'
 import { encode, type LazyPart } from './core/instance.js'
 import { isTurnlockError, TurnlockError } from './errors.js'
 import { Loop } from './loop.js'
-import { ConnectionError, type Model, type ModelRequest, type Sending } from './models/model.js'
-import { member, quietly } from './quietly.js'
+import type { Model } from './models/model.js'
+import { quietly } from './quietly.js'
+import { Requests, type Fetch } from './model-requests.js'
 import { describe, isPlain, isSame, outcomeOf, reconciled, serialize, threw } from './serialize.js'
 import type { SettledInput } from './serialize.js'
 import type { Commit, Store } from './stores/store.js'
 import { stringify } from './text.js'
-import type { PendingCall, Tool, ToolContext } from './tools.js'
-import type { Delta, PhaseName, TraceEvent, TurnEvent, TurnResult } from './types.js'
+import type { AnswerSchema, PendingCall, Tool, ToolContext } from './tools.js'
+import type { CallOutcome } from './resume.js'
+import type { PhaseName, TraceEvent, TurnEvent, TurnResult } from './types.js'
 
 /** The parts of a turn or of a pass, and the receivers of its events. */
 export interface Host<Result, Trace> {
   /** `undefined` if no model request will be sent. */
   model: Model | undefined
+  /** The models that are asked when it has failed. */
+  fallbacks?: Model[] | undefined
   tools: Record<string, Tool>
+  /** What answers must be like. */
+  answer?: AnswerSchema | undefined
   store?: Store
   /** The turn's name in the store. */
   turn?: string
   requestId: string
   projectId: string | null
   conversationId?: string | undefined
+  /** What a page has answered to calls of tools without `execute`. */
+  outcomes?: readonly CallOutcome[] | undefined
   onEvent(event: TurnEvent): void
   /** Resolves when the readers have caught up; `undefined` if they are not behind. */
   room(): Promise<void> | undefined
   onTrace: ((event: Trace) => void) | undefined
-  onDone(result: Result): void
+  /** `answer`: the validated one, as its validator returned it. */
+  onDone(result: Result, answer: unknown): void
   /** The core could not be loaded, refused the options, or trapped; no event follows. */
   onFault(error: TurnlockError): void
 }
 
 type Effect<Result, Trace> =
-  | { type: 'fetch'; inference: number; attempt: number; request: WholeRequest }
+  | Fetch
   | { type: 'abort'; inference: number }
   | { type: 'check'; call: number; name: string; args: unknown }
   | { type: 'commit'; attempt: number; commit: Commit }
@@ -50,13 +59,14 @@ type Effect<Result, Trace> =
   | { type: 'trace'; event: Trace }
   | { type: 'done'; result: Result }
 
-/** A request, except for the address and the key. */
-interface WholeRequest extends Omit<Sending, 'signal'> {
-  body: ModelRequest
-}
+/** Text events without the members that the driver adds; `seq` is that of the first. */
+type Text = [phase: PhaseName, toolBatchId: number, seq: number, ...chunks: string[]]
 
-/** A text event without the members that the driver adds: phase, toolBatchId, seq, chunk. */
-type Text = [phase: PhaseName, toolBatchId: number, seq: number, chunk: string]
+/** The number of the answer among the calls that are checked. */
+const ANSWER = 0
+
+/** Where the chunks of {@link Text} begin. */
+const CHUNKS = 3
 
 interface RunTool {
   type: 'run_tool'
@@ -80,12 +90,6 @@ interface Reconcile {
   maxResultBytes: number
 }
 
-/** Interval in milliseconds at which the core is notified that a response is held back. */
-const HELD_BACK = 1000
-
-/** Maximum characters of an error response's body that are passed to the core. */
-const FAILURE_BODY = 8192
-
 /** Maximum bytes of one progress report of a tool. */
 const PROGRESS = 65_536
 
@@ -98,7 +102,7 @@ export interface Kind<G extends DrivenGlue> {
 export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trace = TraceEvent> {
   readonly #host: Host<Result, Trace>
   readonly #loop: Loop<Effect<Result, Trace> | Text, G>
-  readonly #requests = new Map<number, AbortController>()
+  readonly #requests: Requests
   readonly #tools = new Map<number, AbortController>()
   /** The arguments of each call, as transformed by its validator. */
   readonly #checkedArgs = new Map<number, unknown>()
@@ -129,13 +133,22 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
         },
       },
     )
+    this.#requests = new Requests(host, {
+      isOver: () => this.#loop.isOver,
+      send: (input) => this.send(input),
+      bytes: (inference, attempt, slice) =>
+        this.#loop.tell((glue, handle) =>
+          glue.turn_bytes(handle, this.#loop.now(), inference, attempt, slice),
+        ),
+    })
     const { keep } = options as { keep?: { owner: string } }
     // A new owner of the turn, for example one that cancels it, writes with another owner id.
-    quietly(() => {
-      this.#unwatch = host.store?.watch?.(host.turn ?? '', (owner) => {
-        if (owner !== undefined && owner !== keep?.owner) this.send({ type: 'verify' })
-      })
-    })
+    quietly(
+      () =>
+        (this.#unwatch = host.store?.watch?.(host.turn ?? '', (owner) => {
+          if (owner !== undefined && owner !== keep?.owner) this.send({ type: 'verify' })
+        })),
+    )
   }
 
   /** Sends an input to the core. */
@@ -145,17 +158,22 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
     this.#loop.tell(work, input['type'] === 'cancel')
   }
 
-  #say([phase, toolBatchId, seq, chunk]: Text): void {
+  #say(text: Text): void {
     const { requestId } = this.#host
     const projectId = this.#projectId
     const conversationId = this.#conversationId
     const type = 'text'
-    // Spread, each of these objects would take a third of the time of its event.
-    this.#host.onEvent(
-      conversationId === undefined
-        ? { type, phase, requestId, projectId, toolBatchId, seq, chunk }
-        : { type, phase, requestId, projectId, conversationId, toolBatchId, seq, chunk },
-    )
+    const [phase, toolBatchId, first] = text
+    for (let at = CHUNKS; at < text.length && !this.#loop.isOver; at++) {
+      const seq = first + at - CHUNKS
+      const chunk = text[at] as string
+      // Spread, each of these objects would take a third of the time of its event.
+      this.#host.onEvent(
+        conversationId === undefined
+          ? { type, phase, requestId, projectId, toolBatchId, seq, chunk }
+          : { type, phase, requestId, projectId, conversationId, toolBatchId, seq, chunk },
+      )
+    }
   }
 
   #perform(effect: Effect<Result, Trace>): void {
@@ -165,10 +183,9 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
         this.#conversationId = effect.event.conversationId
         return this.#host.onEvent(effect.event)
       case 'fetch':
-        return void this.#fetch(effect.inference, effect.attempt, effect.request)
+        return void this.#requests.send(effect)
       case 'abort':
-        this.#requests.get(effect.inference)?.abort()
-        return void this.#requests.delete(effect.inference)
+        return this.#requests.abort(effect.inference)
       case 'check':
         return void this.#check(effect.call, effect.name, effect.args)
       case 'commit':
@@ -185,98 +202,18 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
         return quietly(() => this.#host.onTrace?.(effect.event))
       case 'done':
         this.#close()
-        this.#host.onDone(effect.result)
+        this.#host.onDone(effect.result, this.#checkedArgs.get(ANSWER))
         return this.#loop.free()
-    }
-  }
-
-  async #fetch(inference: number, attempt: number, request: WholeRequest): Promise<void> {
-    const controller = new AbortController()
-    this.#requests.set(inference, controller)
-    // Bytes of an abandoned attempt must not reach the one that replaced it.
-    const current = () => !this.#loop.isOver && this.#requests.get(inference) === controller
-    const say = (type: string, own?: Record<string, unknown>) => {
-      if (current()) this.send({ type, inference, attempt, ...own })
-    }
-    let generated = false
-    try {
-      if (!this.#host.model) throw new Error('no model')
-      const { body, ...where } = request
-      const opened = this.#host.model.open(body, { ...where, signal: controller.signal })
-      generated = Symbol.asyncIterator in opened
-      if (Symbol.asyncIterator in opened) {
-        await this.#readDeltas(opened, inference, attempt, current, say)
-      } else {
-        const response = await opened
-        if (!current()) return void response.body?.cancel().catch(() => {})
-        const failed = !response.ok
-        const own = { status: response.status, retryAfterMs: retryAfter(response.headers) }
-        const hint = hintOf(response, request.path)
-        say('response_head', { ...own, hint, body: failed ? await beginning(response) : '' })
-        if (failed) return
-        await this.#readBytes(response, inference, attempt, current)
-      }
-      say('response_end')
-    } catch (error) {
-      // The message of a fetch error can contain the URL, and with it a key.
-      say('response_failed', { message: generated ? describe(error) : connectionFailure(error) })
-    }
-  }
-
-  async #readDeltas(
-    deltas: AsyncIterable<Delta>,
-    inference: number,
-    attempt: number,
-    current: () => boolean,
-    say: (type: string, own: Record<string, unknown>) => void,
-  ): Promise<void> {
-    for await (const delta of deltas) {
-      if (!current()) return
-      say('deltas', { deltas: [delta] })
-      if (this.#host.room()) await this.#room(inference, attempt, current)
-    }
-    // A generator that yields nothing is an empty response, not a truncated one.
-    say('deltas', { deltas: [] })
-  }
-
-  async #readBytes(
-    response: Response,
-    inference: number,
-    attempt: number,
-    current: () => boolean,
-  ): Promise<void> {
-    const reader = response.body?.getReader()
-    if (!reader) return
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (!current()) return void reader.cancel().catch(() => {})
-      if (done) return
-      this.#loop.tell((glue, handle) =>
-        glue.turn_bytes(handle, this.#loop.now(), inference, attempt, value),
-      )
-      if (this.#host.room()) await this.#room(inference, attempt, current)
-    }
-  }
-
-  /**
-   * Waits while the readers are far behind, and notifies the core, which would otherwise count the
-   * delay as silence of the model.
-   */
-  async #room(inference: number, attempt: number, current: () => boolean): Promise<void> {
-    for (let full = this.#host.room(); full && current(); full = this.#host.room()) {
-      let timer: ReturnType<typeof setTimeout> | undefined
-      const late = new Promise((resolve) => (timer = setTimeout(resolve, HELD_BACK)))
-      await Promise.race([full, late])
-      clearTimeout(timer)
-      this.send({ type: 'held_back', inference, attempt })
     }
   }
 
   async #check(id: number, name: string, args: unknown): Promise<void> {
     try {
-      const checked = await this.#host.tools[name]?.check(args)
+      const { tools, answer } = this.#host
+      const checked = await (id === ANSWER ? answer : tools[name])?.check(args)
       if (!checked?.valid) {
-        return this.send({ type: 'checked', call: id, valid: false, errors: checked?.errors ?? '' })
+        const errors = checked?.errors ?? (id === ANSWER ? 'resumed without `answerSchema`' : '')
+        return this.send({ type: 'checked', call: id, valid: false, errors })
       }
       this.#checkedArgs.set(id, checked.args)
       const { action, approval } = checked
@@ -320,7 +257,15 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
       }
       settled =
         unfit === undefined
-          ? serialize(await outcomeOf(tool?.execute(args, context), report, signal), maxResultBytes)
+          ? tool?.page
+            ? reconciled(
+                this.#host.outcomes?.find((one) => one.toolCallId === toolCallId),
+                maxResultBytes,
+              )
+            : serialize(
+                await outcomeOf(tool?.execute(args, context), report, signal),
+                maxResultBytes,
+              )
           : {
               ...{ status: 'error', code: 'tool.invalid_arguments' },
               message: `the tool that the turn was resumed with does not take them: ${unfit}`,
@@ -386,59 +331,8 @@ export class Driver<G extends DrivenGlue = DrivenGlue, Result = TurnResult, Trac
   #close(): void {
     this.#loop.close()
     quietly(() => this.#unwatch?.())
-    for (const controller of [...this.#requests.values(), ...this.#tools.values()]) {
-      controller.abort()
-    }
-    this.#requests.clear()
+    this.#requests.close()
+    for (const controller of this.#tools.values()) controller.abort()
     this.#tools.clear()
   }
-}
-
-/** Reads seconds or a date (RFC 9110 §10.2.3), or OpenAI's `retry-after-ms`. */
-function retryAfter(headers: Headers): number | null {
-  const precise = Number(headers.get('retry-after-ms') ?? NaN)
-  if (precise >= 0) return Math.min(Math.ceil(precise), Number.MAX_SAFE_INTEGER)
-  const said = headers.get('retry-after')
-  if (!said) return null
-  const seconds = Number(said)
-  const wait = Number.isNaN(seconds) ? Date.parse(said) - Date.now() : seconds * 1000
-  return Number.isNaN(wait) ? null : Math.min(Math.max(0, Math.ceil(wait)), Number.MAX_SAFE_INTEGER)
-}
-
-/** The beginning of a body. The rest is not read: it may have no end. */
-async function beginning(response: Response): Promise<string> {
-  const reader = response.body?.getReader()
-  const decoder = new TextDecoder()
-  let text = ''
-  try {
-    for (let read = await reader?.read(); read?.value; read = await reader?.read()) {
-      text += decoder.decode(read.value, { stream: true })
-      if (text.length >= FAILURE_BODY) break
-    }
-    void reader?.cancel().catch(() => {})
-    return text.slice(0, FAILURE_BODY)
-  } catch {
-    return ''
-  }
-}
-
-/**
- * What an error message adds if nothing comes of a response: the path for a 404, the content type
- * where a stream was expected.
- */
-function hintOf({ ok, status, url, headers }: Response, path: string): string | undefined {
-  if (status === 404) return `POST ${url ? new URL(url).pathname : path}`
-  const type = headers.get('content-type')?.slice(0, 60)
-  if (!ok || !type || /event-?stream|ndjson|octet-stream/i.test(type)) return undefined
-  return `a stream was expected, the content type is ${type}`
-}
-
-function connectionFailure(error: unknown): string {
-  try {
-    if (error instanceof ConnectionError) return error.message
-  } catch {
-    // What is thrown may throw itself.
-  }
-  const cause = member(member(error, 'cause'), 'code')
-  return `the connection to the model failed${typeof cause === 'string' ? ` (${cause})` : ''}`
 }

@@ -2,6 +2,7 @@
 import { isTurnlockError, TurnlockError } from './errors.js'
 import { describe } from './serialize.js'
 import { eventStream, type Numbered } from './sse.js'
+import type { TurnEvent } from './types.js'
 
 /** What a stream of events says last if there is nothing else to say. */
 export interface ErrorEvent extends Numbered {
@@ -24,6 +25,13 @@ export function readable<T>(events: AsyncIterator<T>, left: () => void): Readabl
     cancel: left,
   })
 }
+
+/** The texts of events. Each reader reads them from the first one on. */
+export const textOf = (events: AsyncIterable<TurnEvent>): AsyncIterable<string> => ({
+  async *[Symbol.asyncIterator]() {
+    for await (const event of events) if (event.type === 'text') yield event.chunk
+  },
+})
 
 /** Events as a `text/event-stream` response. */
 export function eventResponse(events: ReadableStream<Numbered>, init: ResponseInit = {}): Response {

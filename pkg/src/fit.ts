@@ -1,11 +1,11 @@
 /** Trims a history to a bound, by whole turns. */
+import { wrong } from './checks.js'
 import { answer, encode } from './core/instance.js'
 import { history as part } from './core/parts/history.js'
-import { TurnlockError } from './errors.js'
 import type { FitOptions } from './generated/history.js'
 import { FIT_OPTIONS } from './generated/rows.js'
 import { normalize } from './history.js'
-import { checkOptions } from './options.js'
+import { readOptions } from './options.js'
 import { writeTape } from './tape.js'
 import { stringify } from './text.js'
 
@@ -49,7 +49,7 @@ export function fit<Element>(
   history: readonly Element[],
   options: FitOptions<Element>,
 ): Fitted<Element> {
-  checkOptions(options, FIT_OPTIONS)
+  options = readOptions(options, FIT_OPTIONS)
   const { dialect, keep } = options
   const [maxBytes, maxTokens] = [bound('maxBytes', options), bound('maxTokens', options)]
   const units = turns(history, dialect)
@@ -123,7 +123,7 @@ function measured(history: readonly unknown[], { dialect, countTokens }: Measure
 
 function count(tokens: unknown): number {
   if (typeof tokens === 'number' && tokens >= 0) return tokens
-  throw new TurnlockError('options.invalid', '`countTokens`: expected to return a number from 0 on')
+  throw wrong('countTokens', 'to return a number from 0 on')
 }
 
 function bound(
@@ -133,13 +133,13 @@ function bound(
   const most = options[name]
   if (most === undefined) return Infinity
   if (Number.isInteger(most) && most >= 1) return most
-  throw new TurnlockError('options.invalid', `\`${name}\`: expected an integer of at least 1`)
+  throw wrong(name, 'an integer of at least 1')
 }
 
 /** The turn of each element; null for instructions. */
 function turns(history: readonly unknown[], dialect: FitOptions['dialect']): (number | null)[] {
   if (!Array.isArray(history)) {
-    throw new TurnlockError('options.invalid', '`history`: expected a list')
+    throw wrong('history', 'a list')
   }
   const given = encode(stringify({ dialect }))
   const { numbers, text } = writeTape(history, [], false)

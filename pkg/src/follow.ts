@@ -1,10 +1,11 @@
 /** Reads the events of a turn that runs, or ran, elsewhere. */
+import { wrong } from './checks.js'
 import { isTurnlockError, TurnlockError } from './errors.js'
 import { eventResponse, readable } from './events.js'
 import { FOLLOW_TURN_OPTIONS } from './generated/rows.js'
 import type { FollowTurnOptions } from './generated/turn.js'
-import { inTime, isAbandoned, stateOf, turnKey } from './kept.js'
-import { checkOptions } from './options.js'
+import { eventsIn, inTime, isAbandoned, stateOf, turnKey } from './kept.js'
+import { readOptions } from './options.js'
 import { quietly } from './quietly.js'
 import { describe } from './serialize.js'
 import { checkStore, type Store } from './stores/store.js'
@@ -37,11 +38,11 @@ const SILENCE = 3000
  * @throws TurnlockError `options.invalid`, `store.unsupported` for misuse
  */
 export function followTurn(options: FollowTurnOptions): FollowedTurn {
-  checkOptions(options, FOLLOW_TURN_OPTIONS)
+  options = readOptions(options, FOLLOW_TURN_OPTIONS)
   const { requestId, store, tenant = '', after = 0, signal } = options
   checkStore(store)
   if (!Number.isSafeInteger(after) || after < 0) {
-    throw new TurnlockError('options.invalid', '`after`: expected the seq of an event, or 0')
+    throw wrong('after', 'the seq of an event, or 0')
   }
   const turn = turnKey(tenant, requestId)
   const read = () => new Reader(store, turn, requestId, after, signal)
@@ -123,9 +124,10 @@ class Reader {
     let live = false
     while (!this.#left) {
       this.#changed = false
-      const groups = await inTime(this.#store.events(this.#turn, this.#seq, 64))
+      const from = this.#seq
+      const groups = await inTime(this.#store.events(this.#turn, from, 64))
       for (const group of groups) {
-        for (const event of JSON.parse(group.text) as TurnEvent[]) {
+        for (const event of eventsIn(group.text)) {
           if (event.seq <= this.#seq) continue
           if (event.seq > this.#seq + 1 && !(await this.#mayHaveGaps())) {
             return void (yield this.#error(
@@ -140,6 +142,7 @@ class Reader {
         }
       }
       if (groups.length) {
+        if (this.#seq === from) throw new Error('the store gives events again')
         wait = FIRST_LOOK
         if (live) silent = 0
         continue

@@ -1,4 +1,5 @@
 /** Histories: converts messages of any shape into the provider's own message list. */
+import { wrong } from './checks.js'
 import type { HistoryGlue } from './core/glue.js'
 import { answer, encode } from './core/instance.js'
 import { history as part } from './core/parts/history.js'
@@ -10,6 +11,8 @@ import type {
   NormalizedHistory,
   Violation,
 } from './generated/history.js'
+import { HISTORY_OPTIONS } from './generated/rows.js'
+import { readOptions } from './options.js'
 import { onceFreed } from './finalize.js'
 import { readTape, writeTape, type Kept, type Tape } from './tape.js'
 import { stringify } from './text.js'
@@ -64,7 +67,10 @@ export interface GrowingHistory {
   append(...elements: unknown[]): void
   /**
    * The history so far, in the provider's format. `messages` is one list that is updated in place
-   * without a copy, so it always has the content of the last request.
+   * without a copy, and so are the lists of parts of its last message and of the system prompt; so
+   * it always has the content of the last request. The time is linear in what changed since then:
+   * the new elements, and of a message whose calls have no results yet, or of a text that arrives
+   * in pieces, the whole message.
    */
   request(): NormalizedHistory
   /** Frees the core's memory. Otherwise this happens at garbage collection. */
@@ -88,6 +94,7 @@ export function openHistory(options: HistoryOptions): GrowingHistory {
   const thread =
     options.strategy === 'thread' ? { threadId: threadId(options.conversationId ?? '') } : {}
   const messages: unknown[] = []
+  let system: unknown
   const read: Repair[] = []
   const arranged: Repair[] = []
   let live = true
@@ -106,13 +113,16 @@ export function openHistory(options: HistoryOptions): GrowingHistory {
         use((glue) => glue.history_update(handle)),
         kept,
       ) as HistoryUpdate
+      const grown = messages[update.keep]
       replace(messages, update.keep, update.messages)
+      if (update.grows) grow(messages, update.keep, grown, update.grows)
+      system = instructed(system, update)
       replace(arranged, update.keepArranged, update.arranged)
       replace(read, read.length, update.read)
       const [upTo, here, end] = [read.length, arranged.slice(), update.end]
       return {
         messages,
-        ...('system' in update && { system: update.system }),
+        ...(system !== undefined && { system }),
         ...('toolConfig' in update && { toolConfig: update.toolConfig }),
         ...thread,
         get repairs() {
@@ -133,6 +143,28 @@ export function openHistory(options: HistoryOptions): GrowingHistory {
 function replace(all: unknown[], from: number, items: readonly unknown[]): void {
   all.length = from
   for (const item of items) all.push(item)
+}
+
+/** The message at `at` has the parts or the text that were added; what it had before comes first. */
+function grow(messages: unknown[], at: number, before: unknown, member: string): void {
+  const now = messages[at] as Record<string, unknown>
+  const [all, added] = [(before as typeof now)[member], now[member]]
+  if (typeof added === 'string') {
+    now[member] = String(all ?? '') + added
+    return
+  }
+  const list = (all as unknown[] | undefined) ?? []
+  replace(list, list.length, added as unknown[])
+  now[member] = list
+}
+
+/** The system prompt: of the one before, the texts that an update keeps, and those that are new. */
+function instructed(before: unknown, { system, keepSystem }: HistoryUpdate): unknown {
+  if (!keepSystem) return system
+  const list = (prompt: unknown) =>
+    Array.isArray(prompt) ? (prompt as unknown[]) : (prompt as { parts: unknown[] }).parts
+  replace(list(before), keepSystem, system === undefined ? [] : list(system))
+  return before
 }
 
 /**
@@ -159,14 +191,14 @@ export function explainRefusal(refusal: string): string[] {
 
 function asked(options: HistoryOptions): HistoryOptions {
   if (typeof options !== 'object' || (options as unknown) === null || Array.isArray(options)) {
-    throw new TurnlockError('options.invalid', '`options`: expected an object with a dialect')
+    throw wrong('options', 'an object with a dialect')
   }
-  return options
+  return readOptions(options, HISTORY_OPTIONS)
 }
 
 function tape(elements: readonly unknown[], kept: Kept, options: HistoryOptions): Tape {
   if (!Array.isArray(elements)) {
-    throw new TurnlockError('options.invalid', '`history`: expected a list')
+    throw wrong('history', 'a list')
   }
   return writeTape(elements, kept, options.prefill === true)
 }

@@ -33,6 +33,14 @@ export {
   type HistoryOptions,
   type NormalizedHistory,
 } from './history.js'
+export {
+  openLedger,
+  type CallLedger,
+  type LedgerCall,
+  type LedgerOptions,
+  type LedgerTool,
+  type Ruling,
+} from './ledger.js'
 export { anthropic, type AnthropicOptions } from './models/anthropic.js'
 export { bedrock, type BedrockOptions } from './models/bedrock.js'
 export { cohere, type CohereOptions } from './models/cohere.js'
@@ -42,6 +50,7 @@ export type { Model, ModelRequest, SignableRequest, SignedHeaders } from './mode
 export { ollama, type OllamaOptions } from './models/ollama.js'
 export { openaiChat, type OpenAIChatOptions } from './models/openai-chat.js'
 export { openaiResponses, type OpenAIResponsesOptions } from './models/openai-responses.js'
+export { partialObject, type PartialObject } from './partial.js'
 export { canonicalize, signature } from './signature.js'
 export { decodeStream, type DeltaDecoder } from './stream.js'
 export { memoryStore, type MemoryStoreOptions } from './stores/memory.js'
@@ -66,13 +75,18 @@ export {
 } from './tools.js'
 export { followTurn, type FollowedTurn, type FollowTurnOptions } from './follow.js'
 export type { Keep } from './kept.js'
+export type { Claimed, ListedTurn } from './beside.js'
 export {
   cancelTurn,
+  claimCalls,
+  listTurns,
   pauseTurn,
   resumeTurn,
   type Approval,
+  type CallOutcome,
   type ResultRevision,
   type CancelTurnOptions,
+  type ListTurnsOptions,
   type PauseTurnOptions,
   type ResumeTurnOptions,
 } from './resume.js'

@@ -1,6 +1,7 @@
 /** The parts of a stored turn that hosts read. Only the core reads the rest of its state. */
+import { isObject, wrong } from './checks.js'
 import { TurnlockError } from './errors.js'
-import type { Keep, StoredAs } from './generated/turn.js'
+import type { Keep, StoredAs, TurnEvent } from './generated/turn.js'
 import { randomHex } from './random.js'
 import type { Kept, Store } from './stores/store.js'
 
@@ -11,6 +12,9 @@ export interface KeptState {
   status: 'running' | 'paused' | 'cancelled' | 'complete' | 'failed'
   /** `seq` of the last event when the state was written. */
   seq: number
+  /** The number of the last batch. */
+  toolBatchId: number
+  conversationId?: string | null
   leaseMs: number
   ttlMs: number
   /** The number of the commit by which somebody asked for a pause. */
@@ -26,20 +30,54 @@ export interface KeptState {
  */
 export function turnKey(tenant: unknown, requestId: unknown): string {
   if (typeof tenant !== 'string') {
-    throw new TurnlockError('options.invalid', '`tenant`: expected a string')
+    throw wrong('tenant', 'a string')
   }
   if (typeof requestId !== 'string' || requestId === '') {
-    throw new TurnlockError('options.invalid', '`requestId`: expected the id of a turn')
+    throw wrong('requestId', 'the id of a turn')
   }
   // Different lone surrogates would become the same text in the core.
   if (/\p{Surrogate}/u.test(tenant + '\n' + requestId)) {
-    const what = 'expected text without lone surrogates'
-    throw new TurnlockError('options.invalid', `\`tenant\`, \`requestId\`: ${what}`)
+    const what = 'text without lone surrogates'
+    throw wrong('tenant`, `requestId', what)
   }
   return JSON.stringify([tenant, requestId])
 }
 
-export const stateOf = (kept: Kept): KeptState => JSON.parse(kept.state) as KeptState
+const foreign = () => new TurnlockError('store.version', 'the turn was kept by another version')
+
+/**
+ * The state of a stored turn.
+ *
+ * @throws TurnlockError `store.version`
+ */
+export function stateOf(kept: Kept): KeptState {
+  const state = parsed<KeptState & { v?: unknown }>(kept.state)
+  if (state.v !== 1) throw foreign()
+  return state
+}
+
+/**
+ * The stored events of a group.
+ *
+ * @throws TurnlockError `store.version`
+ */
+export function eventsIn(text: string): TurnEvent[] {
+  const events = parsed<TurnEvent[]>(text)
+  if (!Array.isArray(events) || !events.every((event) => isObject(event))) throw foreign()
+  return events
+}
+
+/** What was kept as JSON: a list or an object. */
+export function parsed<T extends object>(text: string): T {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // Said below.
+  }
+  if (typeof value !== 'object' || value === null) throw foreign()
+  return value as T
+}
 
 /** Whether the owner of a running turn is gone, so that another owner may take over. */
 export const isAbandoned = (kept: Kept): boolean => {
@@ -86,6 +124,13 @@ export async function eventsBehind(store: Store, turn: string, after: number): P
     const next = groups.at(-1)
     // Avoid a further round trip, because an owner may write in the meantime.
     if (!next || groups.length < MOST_GROUPS) return texts
+    if (!(next.last > last)) throw foreign()
     last = next.last
   }
+}
+
+/** The stored events of a turn, in order; none of a turn that is unknown. */
+export async function storedEvents(store: Store, turn: string): Promise<TurnEvent[]> {
+  const texts = await eventsBehind(store, turn, 0)
+  return texts.flatMap(eventsIn)
 }

@@ -106,8 +106,11 @@ export class Loop<E, G> {
     let text: string
     try {
       text = answer(part.callOn(core, (glue) => work(glue, handle)))
-    } catch {
-      return // A trap; `#fault` has notified the driver.
+    } catch (error) {
+      // After a trap, `#fault` has notified the driver. Else the core took no such input: it is too
+      // large, say, and to go on without it would lose it.
+      if (!this.#over) this.#fault(typed(error))
+      return
     }
     if (text !== '') for (const effect of JSON.parse(text) as E[]) this.#queue.push(effect)
     this.#drain()

@@ -26,29 +26,57 @@ export function present<T extends object>(
 }
 
 /**
- * Refuses members that are no options.
+ * Refuses members that are no options, and reads each option once: a getter is the host's code, may
+ * throw, and may give another value the next time.
  *
- * Looks at own, enumerable members with a value; does not call getters of known ones. An instance
- * of a class may have members for its own purposes, so it is not checked.
+ * Looks at own, enumerable members with a value. An instance of a class may have members for its own
+ * purposes, so it is not checked, and returned as it is.
  *
  * @param at the path of `given` in the options
  * @throws TurnlockError `options.invalid` with the path of the member
  */
-export function checkOptions(given: unknown, rows: Rows, at = ''): void {
-  if (typeof given !== 'object' || given === null) {
-    if (at) return // The function that reads the option says what it expects.
-    throw new TurnlockError('options.invalid', '`options`: expected an object')
-  }
-  if (isInstance(given)) return
-  const values = given as Record<string, unknown>
-  for (const name of Object.keys(given)) {
-    const inner = Object.hasOwn(rows, name) ? rows[name] : undefined
-    const path = at ? `${at}.${name}` : name
-    if (inner) checkOptions(values[name], inner, path)
-    else if (inner === undefined && values[name] !== undefined) {
-      throw unknownOption(path, name, rows)
+export function readOptions<T>(given: T, rows: Rows, at = ''): T {
+  let path = at || 'options'
+  const pathOf = (name: string) => (path = at ? `${at}.${name}` : name)
+  try {
+    if (typeof given !== 'object' || given === null) {
+      if (at) return given // The function that reads the option says what it expects.
+      throw new TurnlockError('options.invalid', '`options`: expected an object')
     }
+    const values = given as Record<string, unknown>
+    const isOpen = isInstance(given)
+    for (const name of isOpen ? [] : Object.keys(given)) {
+      if (!Object.hasOwn(rows, name) && values[name] !== undefined) {
+        throw unknownOption(pathOf(name), name, rows)
+      }
+    }
+    const own: Record<string, unknown> = {}
+    for (const [name, inner] of Object.entries(rows)) {
+      pathOf(name)
+      const value = values[name]
+      // A map of the host, such as of tools, has getters, too.
+      if (Object(value) === value && !isInstance(value as object)) Object.values(value as object)
+      if (value !== undefined) own[name] = inner ? readOptions(value, inner, path) : value
+    }
+    return isOpen ? given : (own as T)
+  } catch (error) {
+    throw unreadable(path, error)
   }
+}
+
+/** What `read` gives; what it throws is the error of the option at `path`. */
+export function reading<T>(path: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw unreadable(path, error)
+  }
+}
+
+function unreadable(path: string, error: unknown): TurnlockError {
+  if (error instanceof TurnlockError) return error
+  const message = `\`${path}\`: expected a value that can be read`
+  return new TurnlockError('options.invalid', message, undefined, error)
 }
 
 /** The error of a member that is no option, with the one that may be meant. */

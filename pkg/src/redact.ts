@@ -1,16 +1,15 @@
 /** Applies a host's redaction to texts before they are delivered. */
+import { quietly } from './quietly.js'
 
 /** Returns the part of a text that may be shown. */
 export type Redact = (text: string) => string
 
-/** Wraps a redaction so that a text is dropped if the redaction throws. */
+/** Wraps a redaction so that a text is dropped if the redaction throws or gives no text. */
 export function guarded(redact: Redact): Redact {
   return (text) => {
-    try {
-      return String(redact(text))
-    } catch {
-      return '[redaction failed]'
-    }
+    let shown: unknown
+    quietly(() => (shown = redact(text)))
+    return typeof shown === 'string' ? shown : '[redaction failed]'
   }
 }
 

@@ -1,18 +1,40 @@
 /** Resumes or cancels turns in another process, isolate or tab. */
-import { isObject } from './checks.js'
+import { isObject, wrong } from './checks.js'
+import type { Beside, Claimed, ListedTurn } from './beside.js'
 import { describe } from './serialize.js'
 import { isTurnlockError, TurnlockError } from './errors.js'
-import { CANCEL_TURN_OPTIONS, PAUSE_TURN_OPTIONS, RESUME_TURN_OPTIONS } from './generated/rows.js'
-import type { CancelTurnOptions, PauseTurnOptions, ResumeTurnOptions } from './generated/turn.js'
+import {
+  CANCEL_TURN_OPTIONS,
+  CLAIM_CALLS_OPTIONS,
+  LIST_TURNS_OPTIONS,
+  PAUSE_TURN_OPTIONS,
+  RESUME_TURN_OPTIONS,
+} from './generated/rows.js'
+import type {
+  CancelTurnOptions,
+  ClaimCallsOptions,
+  ListTurnsOptions,
+  PauseTurnOptions,
+  ResumeTurnOptions,
+} from './generated/turn.js'
 import { eventsBehind, inTime, keepOptions, stateOf, turnKey, type KeptState } from './kept.js'
-import { modelOptions } from './models/model.js'
-import { checkOptions } from './options.js'
+import { fallbackOptions, modelOptions } from './models/model.js'
+import { readOptions } from './options.js'
 import { randomHex } from './random.js'
 import { checkStore, type Kept, type Store } from './stores/store.js'
 import { stringify } from './text.js'
-import { checkModel, RunningTurn, tracer, wireTools, type CoreOptions, type Turn } from './turn.js'
+import { answerOf } from './tools.js'
+import { checkFallbacks, checkModel, RunningTurn, tracer, wireTools } from './turn.js'
+import type { CoreOptions, Turn } from './turn.js'
 
-export type { CancelTurnOptions, PauseTurnOptions, ResumeTurnOptions }
+export type { CancelTurnOptions, ListTurnsOptions, PauseTurnOptions, ResumeTurnOptions }
+
+/** What became of a call that a page has run; with neither, its outcome is `unknown`. */
+export interface CallOutcome {
+  toolCallId: string
+  result?: unknown
+  error?: { code?: string; message: string }
+}
 
 /** The user's decision on a waiting call. It applies only to the arguments of this signature. */
 export interface Approval {
@@ -36,31 +58,62 @@ export type ResultRevision =
  *
  * Terminal `error` events: `turn.not_found` (unknown, expired, or another tenant's),
  * `turn.conflict` (ended, running elsewhere, or resumed by another owner at the same time),
- * `turn.cancelled`, `tool.no_result`, `tool.no_approval`, `store.*`. After a conflict, read the turn
+ * `turn.cancelled`, `tool.no_result`, `tool.no_approval`, `tool.no_call`, `tool.no_claim`, `store.*`. After a conflict, read the turn
  * with `followTurn`. A dead owner may have sent a last write, and its lease starts when that write
  * arrives: try again when `followTurn` reports `turn.interrupted`.
  *
- * @throws TurnlockError for misuse: `options.invalid`, `store.unsupported`
+ * @throws TurnlockError for misuse: `options.invalid`, `tool.invalid_schema`, `store.unsupported`
  */
 export function resumeTurn(options: ResumeTurnOptions): Turn {
-  checkOptions(options, RESUME_TURN_OPTIONS)
-  const { model, tools, store, tenant = '', requestId, toolBatchId } = options
+  options = readOptions(options, RESUME_TURN_OPTIONS)
+  const { model, fallbacks, tools, store, tenant = '', requestId, toolBatchId } = options
   checkModel(model)
+  checkFallbacks(fallbacks)
   checkBatch(toolBatchId)
-  const approvals = copied(options.approvals, checkApprovals)
-  const results = copied(options.results, checkResults)
+  const approvals = copied(
+    'approvals',
+    options.approvals,
+    isApproval,
+    'signature, approved: true or false',
+  )
+  const results = copied(
+    'results',
+    options.results,
+    isRevision,
+    'toolCallId, result } or { toolCallId, drop: true',
+  )
+  const outcomes = copied(
+    'outcomes',
+    options.outcomes,
+    isOutcome,
+    'toolCallId, result } or { toolCallId, error',
+  )
+  if (outcomes && toolBatchId === undefined) throw wrong('toolBatchId', 'a value with `outcomes`')
   const { signal } = options
-  const turn = open({
-    ...{ model, tools, requestId, store, tenant, signal, onTrace: tracer(options) },
-  })
+  const answer = answerOf(options.answerSchema)
   const wire = wireTools(tools)
-  void restore(turn, store, turnKey(tenant, requestId), (kept, events) => ({
+  const turn = open({
+    ...{ model, fallbacks, tools, requestId, store, tenant, signal },
+    ...{ onTrace: tracer(options), outcomes, answer },
+  })
+  const key = turnKey(tenant, requestId)
+  void restore(turn, store, key, async (kept, events) => ({
     ...modelOptions(model),
+    ...fallbackOptions(fallbacks),
     ...{ requestId, tools: wire },
     keep: keepOptions(tenant),
-    resume: { kept, events, toolBatchId, approvals, results },
+    resume: {
+      ...{ kept, events, toolBatchId, results },
+      approvals: outcomes ? [...(approvals ?? []), ...(await granted(kept))] : approvals,
+    },
   }))
   return turn
+
+  async function granted(kept: Kept | null): Promise<Approval[]> {
+    if (!kept || !outcomes || toolBatchId === undefined) return []
+    const beside = await besideOf(store, key)
+    return beside.approvalsOf(kept, toolBatchId, outcomes)
+  }
 }
 
 /** Maximum attempts to write between two writes of a busy owner. */
@@ -90,7 +143,7 @@ interface CancelledTurn {
 export async function endTurn(
   options: CancelTurnOptions,
 ): Promise<CancelledTurn & { ended?: Turn }> {
-  checkOptions(options, CANCEL_TURN_OPTIONS)
+  options = readOptions(options, CANCEL_TURN_OPTIONS)
   const { requestId, store, tenant = '', reason = 'cancelled by the host' } = options
   const key = turnKey(tenant, requestId)
   for (let attempt = 1; ; attempt++) {
@@ -131,62 +184,95 @@ const backOff = (attempt: number) =>
 export async function pauseTurn(
   options: PauseTurnOptions,
 ): Promise<{ requestId: string; status: KeptState['status'] }> {
-  checkOptions(options, PAUSE_TURN_OPTIONS)
+  options = readOptions(options, PAUSE_TURN_OPTIONS)
   const { requestId, store, tenant = '' } = options
   checkStore(store)
   const key = turnKey(tenant, requestId)
-  const owner = randomHex(16)
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const kept = await inTime(store.read(key))
-    if (!kept?.state) throw new TurnlockError('turn.not_found', 'no such turn is kept')
-    const state = stateOf(kept)
-    const { status, ttlMs, pause } = state
-    if (status !== 'running' || pause !== undefined) return { requestId, status }
-    const revision = kept.revision + 1
-    const commit = {
-      ...{ owner, revision, takeOver: true, open: true, records: [], events: null, forget: 0 },
-      ...{ state: JSON.stringify({ ...state, pause: revision }), reusable: [], ttlMs },
-    }
-    if ((await inTime(store.commit(key, commit))).ok) return { requestId, status }
-    await backOff(attempt)
-  }
-  throw new TurnlockError('turn.conflict', 'the owner wrote again and again')
+  const beside = await besideOf(store, key)
+  return beside.pause(requestId)
 }
 
 function checkBatch(batch: unknown): void {
   if (batch === undefined || (Number.isSafeInteger(batch) && (batch as number) >= 0)) return
-  throw new TurnlockError('options.invalid', '`toolBatchId`: expected that of the `paused` event')
+  throw wrong('toolBatchId', 'that of the `paused` event')
 }
 
-/** Throws for malformed approvals, which would otherwise count as not given. */
-function checkApprovals(approvals: unknown): void {
-  if (approvals === undefined) return
-  const fits = (one: Partial<Approval> | null) =>
-    /^[0-9a-f]{64}$/.test(String(one?.signature)) && typeof one?.approved === 'boolean'
-  if (Array.isArray(approvals) && approvals.every(fits)) return
-  const what = 'expected a list of { signature, approved: true or false }'
-  throw new TurnlockError('options.invalid', `\`approvals\`: ${what}`)
+/** Malformed approvals would otherwise count as not given. */
+const isApproval = (one: Record<string, unknown>) =>
+  /^[0-9a-f]{64}$/.test(String(one['signature'])) && typeof one['approved'] === 'boolean'
+
+const isOutcome = (one: Record<string, unknown>) => typeof one['toolCallId'] === 'string'
+
+/** Whether a revision can be read, and is what was meant. */
+const isRevision = (one: Record<string, unknown>) =>
+  isOutcome(one) &&
+  (one['drop'] === undefined
+    ? !['undefined', 'function', 'symbol'].includes(typeof one['result'])
+    : one['drop'] === true && !('result' in one))
+
+/**
+ * A copy of a list of what `fits`: the host may go on with its own before the store has answered.
+ */
+function copied<T>(
+  name: string,
+  given: T | undefined,
+  fits: (one: Record<string, unknown>) => boolean,
+  what: string,
+): T | undefined {
+  if (given === undefined) return undefined
+  const all = Array.isArray(given) && given.every((one) => isObject(one) && fits(one))
+  if (!all) throw wrong(name, `a list of { ${what} }`)
+  return JSON.parse(stringify(given)) as T
 }
 
-/** Throws for revisions that could not be read, or not be what was meant. */
-function checkResults(results: unknown): void {
-  if (results === undefined) return
-  const fits = (one: unknown) => {
-    if (!isObject(one) || typeof one['toolCallId'] !== 'string') return false
-    return one['drop'] === undefined
-      ? !['undefined', 'function', 'symbol'].includes(typeof one['result'])
-      : one['drop'] === true && !('result' in one)
-  }
-  if (Array.isArray(results) && results.every(fits)) return
-  const what = 'expected a list of { toolCallId, result } or { toolCallId, drop: true }'
-  throw new TurnlockError('options.invalid', `\`results\`: ${what}`)
+/**
+ * Claims calls of tools without `execute`, before a page runs them. Each call is granted once; again
+ * only to its claimant, or if its tool is `readOnly` or `idempotent`. Other calls are not in
+ * `granted`.
+ *
+ * @throws TurnlockError `turn.not_found`; `turn.conflict` (the turn does not wait at that batch);
+ * `tool.no_call` (a call that does not wait for a page); `store.*`; `options.invalid` for misuse
+ */
+export async function claimCalls(options: ClaimCallsOptions): Promise<Claimed> {
+  options = readOptions(options, CLAIM_CALLS_OPTIONS)
+  const { requestId, toolBatchId, toolCallIds: ids, store, tenant = '', tools = {} } = options
+  const { claimant = randomHex(16) } = options
+  checkStore(store)
+  if (!Array.isArray(ids)) throw wrong('toolCallIds', 'a list of ids')
+  const key = turnKey(tenant, requestId)
+  const beside = await besideOf(store, key)
+  return beside.claim(requestId, { toolBatchId, ids, tools, claimant })
 }
 
-/** A copy of what a check accepts: the host may go on with its own before the store has answered. */
-function copied<T>(given: T | undefined, check: (given: unknown) => void): T | undefined {
-  check(given)
-  return given === undefined ? undefined : (JSON.parse(stringify(given)) as T)
+/**
+ * The turns of a tenant that are open: those that run, are paused, or can be resumed because their
+ * model failed; those that were written last first, at most 100, so that a reloaded page finds them. Of
+ * a conversation, those among them that are its.
+ *
+ * @throws TurnlockError `store.unsupported` for a store without `list`; `store.*`; `options.invalid`
+ * for misuse
+ */
+export async function listTurns(options: ListTurnsOptions): Promise<ListedTurn[]> {
+  const { store, tenant = '', conversationId } = readOptions(options, LIST_TURNS_OPTIONS)
+  checkStore(store)
+  // A tenant that no turn has.
+  turnKey(tenant, 'any')
+  if (!store.list) throw refuse('store.unsupported', 'this store does not list its turns')
+  const { listed } = await import('./beside.js')
+  const open = listed(await inTime(store.list(tenant, MOST_LISTED)))
+  return open.filter((one) => conversationId === undefined || one.conversationId === conversationId)
 }
+
+/** Turns in a list. */
+const MOST_LISTED = 100
+
+/** What writes to a turn beside its owner, loaded when it is used. */
+async function besideOf(store: Store, key: string): Promise<Beside> {
+  const { Beside } = await import('./beside.js')
+  return new Beside({ store, key, owner: randomHex(16), inTime, refuse, ATTEMPTS, backOff })
+}
+
+const refuse = (code: string, message: string) => new TurnlockError(code, message)
 
 function open(host: ConstructorParameters<typeof RunningTurn>[0]): RunningTurn {
   checkStore(host.store)
@@ -199,7 +285,7 @@ async function restore(
   turn: RunningTurn,
   store: Store,
   key: string,
-  options: (kept: Kept | null, events: string[]) => CoreOptions,
+  options: (kept: Kept | null, events: string[]) => CoreOptions | Promise<CoreOptions>,
 ): Promise<Kept | undefined> {
   try {
     const found = await inTime(store.read(key))
@@ -207,7 +293,7 @@ async function restore(
     // A value that is not a number must not mean that the owner is gone.
     const kept = found && { ...found, idleMs: found.idleMs > 0 ? Math.floor(found.idleMs) : 0 }
     const events = kept ? await eventsBehind(store, key, stateOf(kept).seq) : []
-    turn.begin(true, options(kept ?? null, events))
+    turn.begin(true, await options(kept ?? null, events))
     return kept
   } catch (error) {
     turn.fail(

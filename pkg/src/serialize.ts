@@ -1,5 +1,7 @@
 /** Serializes a tool's value as bounded JSON text. It always terminates and never throws. */
 
+import { isTurnlockError } from './errors.js'
+
 /** The outcome of a tool, as sent to the core. */
 export type SettledInput =
   | { status: 'ok'; text: string; bytes: number }
@@ -58,7 +60,12 @@ export async function outcomeOf(
 
 /** The outcome of a tool that threw. */
 export function threw(error: unknown): SettledInput {
-  return { status: 'error', code: 'tool.threw', message: describe(error) }
+  const message = describe(error)
+  // What a tool cannot know of its own call, such as behind a connection that broke.
+  if (isTurnlockError(error) && error.code === 'tool.outcome_unknown') {
+    return { status: 'unknown', message }
+  }
+  return { status: 'error', code: 'tool.threw', message }
 }
 
 /** What a tool says of a call that may have run. */
@@ -93,7 +100,7 @@ const unserializable = (why: string): SettledInput => ({
 })
 
 /** Computes the UTF-8 length without encoding, because a result may have 50 MB. */
-function utf8Length(text: string): number {
+export function utf8Length(text: string): number {
   let bytes = text.length
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i)

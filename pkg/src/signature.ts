@@ -1,4 +1,5 @@
 /** Canonical JSON, and the signatures of calls. */
+import { wrong } from './checks.js'
 import { answer, encode } from './core/instance.js'
 import { signature as part } from './core/parts/signature.js'
 import { TurnlockError } from './errors.js'
@@ -34,8 +35,7 @@ export function signature(call_: {
   projectId?: string | null | undefined
 }): string {
   const { tool, action = null, args, projectId = null } = call_
-  if (typeof tool !== 'string')
-    throw new TurnlockError('options.invalid', '`tool`: expected a string')
+  if (typeof tool !== 'string') throw wrong('tool', 'a string')
   // Text with something after its JSON value would change the object around it.
   const text = typeof args === 'string' ? canonicalize(args) : stringify(args)
   const around = JSON.stringify({ action, projectId, tool })

@@ -9,7 +9,8 @@
 import { TurnlockError } from './errors.js'
 import { isWellFormed } from './text.js'
 
-const TAG = 16
+const TAG_BITS = 4
+const TAG = 1 << TAG_BITS
 const MAX_DEPTH = 128
 /** Texts up to this length cross the boundary, which costs less than storing them here. */
 const SHORT = 64
@@ -260,8 +261,8 @@ export function readTape(bytes: Uint8Array, kept: Kept): { value: unknown } | { 
   const keys = lengths.map(string)
   const value = (): unknown => {
     const token = next()
-    const length = Math.floor(token / TAG)
-    switch (token % TAG) {
+    const length = token >>> TAG_BITS
+    switch (token & (TAG - 1)) {
       case 1:
         return true
       case 2:
@@ -274,8 +275,10 @@ export function readTape(bytes: Uint8Array, kept: Kept): { value: unknown } | { 
       case 6:
         return kept[length]
       case 7: {
-        const items: unknown[] = []
-        for (let item = 0; item < length; item++) items.push(value())
+        if (length === 1) return [value()]
+        // Of its length: `push` would reserve room for 17 items.
+        const items = new Array<unknown>(length)
+        for (let item = 0; item < length; item++) items[item] = value()
         return items
       }
       case 8: {
@@ -290,7 +293,7 @@ export function readTape(bytes: Uint8Array, kept: Kept): { value: unknown } | { 
       case 9: {
         let made = ''
         for (let piece = 0; piece < length; piece++) {
-          const isJson = (numbers[at] ?? 0) % TAG === 6
+          const isJson = ((numbers[at] ?? 0) & (TAG - 1)) === 6
           const part = value()
           made += isJson ? JSON.stringify(part) : String(part)
         }

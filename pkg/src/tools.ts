@@ -1,13 +1,15 @@
 /** Tools: their arguments, the check of these, and their execution. */
+import { wrong } from './checks.js'
 import { TurnlockError } from './errors.js'
 import type { Dedupe } from './generated/common.js'
 import { TOOL_OPTIONS } from './generated/rows.js'
 import type { ToolOptions } from './generated/tools.js'
-import { checkOptions } from './options.js'
+import { present, readOptions } from './options.js'
 import { describe } from './serialize.js'
 import type { Usage } from './types.js'
 import { validatorOf } from './validate.js'
 import type { FromJsonSchema } from './json-schema-types.js'
+import { quietly } from './quietly.js'
 
 export type { ToolOptions }
 
@@ -107,6 +109,8 @@ export interface Tool {
   readonly maxResultBytes?: number
   /** Maximum calls that are executed in one turn. */
   readonly maxCalls?: number
+  /** Whether a page runs it: it has no `execute`. */
+  readonly page?: boolean
   check(args: unknown): Checked | Promise<Checked>
   execute(args: unknown, context: ToolContext): unknown
   reconcile?(call: PendingCall, context: ReconcileContext): Reconciled
@@ -120,22 +124,35 @@ export interface Tool {
 export function defineTool<const S extends JsonSchema | StandardSchema>(
   options: ToolOptions<S>,
 ): Tool {
-  checkOptions(options, TOOL_OPTIONS)
-  if (typeof options.execute !== 'function') {
-    throw new TurnlockError('options.invalid', '`execute`: expected a function')
-  }
+  options = readOptions(options, TOOL_OPTIONS)
   const { description, inputSchema, execute, action, needsApproval = false } = options
+  const page = execute === undefined
+  if (!page && typeof execute !== 'function') {
+    throw wrong('execute', 'a function, or none')
+  }
+  if (page && needsApproval) {
+    throw wrong('needsApproval', 'an `execute` with it')
+  }
   const { dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls, reconcile } = options
   if (reconcile !== undefined && typeof reconcile !== 'function') {
-    throw new TurnlockError('options.invalid', '`reconcile`: expected a function')
+    throw wrong('reconcile', 'a function')
   }
-  const validate = isStandard(inputSchema) ? standard(inputSchema) : jsonSchema(inputSchema)
+  const validate = checkOf(inputSchema, 'inputSchema')
+  // Both say at once what they say; a promise says yes, and what it rejects with ends nothing.
+  const said = (made: unknown) => {
+    quietly(() => made)
+    return made
+  }
   const asks = (args: Args<S>) =>
-    typeof needsApproval === 'function' ? Boolean(needsApproval(args)) : needsApproval
+    typeof needsApproval === 'function' ? Boolean(said(needsApproval(args))) : needsApproval
   const finish = (checked: Checked): Checked => {
     if (!checked.valid) return checked
     const args = checked.args as Args<S>
-    return { ...checked, action: action ? String(action(args)) : null, approval: asks(args) }
+    return {
+      ...checked,
+      action: action ? String(said(action(args))) : null,
+      approval: page || asks(args),
+    }
   }
   return {
     description: description ?? '',
@@ -143,16 +160,13 @@ export function defineTool<const S extends JsonSchema | StandardSchema>(
     readOnly: options.readOnly ?? false,
     idempotent: options.idempotent ?? false,
     needsApproval: needsApproval !== false,
-    ...(dedupe && { dedupe }),
-    ...(reuseMs !== undefined && { reuseMs }),
-    ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(maxResultBytes !== undefined && { maxResultBytes }),
-    ...(maxCalls !== undefined && { maxCalls }),
+    ...(page && { page }),
+    ...present({ dedupe, reuseMs, timeoutMs, maxResultBytes, maxCalls }),
     check(args) {
       const checked = validate(args)
       return checked instanceof Promise ? checked.then(finish) : finish(checked)
     },
-    execute: (args, context) => execute(args as Args<S>, context),
+    execute: (args, context) => execute?.(args as Args<S>, context),
     ...(reconcile && { reconcile: (call, context) => reconcile(call, context) }),
   }
 }
@@ -162,6 +176,24 @@ export function isStandard(schema: unknown): schema is StandardSchema {
   // arktype's schemas are functions.
   const holds = typeof schema === 'object' || typeof schema === 'function'
   return holds && schema !== null && '~standard' in schema
+}
+
+/** Checks a value against a schema, which is the option of this name. */
+function checkOf(schema: unknown, name: string): (value: unknown) => Checked | Promise<Checked> {
+  return isStandard(schema) ? standard(schema) : jsonSchema(schema, name)
+}
+
+/** The answer of a turn: the schema that the model reads, and the check. */
+export interface AnswerSchema {
+  readonly schema: JsonSchema
+  readonly check: (answer: unknown) => Checked | Promise<Checked>
+}
+
+/** @throws TurnlockError `tool.invalid_schema` */
+export function answerOf(schema: unknown): AnswerSchema | undefined {
+  if (schema === undefined) return undefined
+  const check = checkOf(schema, 'answerSchema')
+  return { schema: wireSchema(schema, undefined), check }
 }
 
 function standard(schema: StandardSchema): (args: unknown) => Checked | Promise<Checked> {
@@ -175,8 +207,8 @@ function standard(schema: StandardSchema): (args: unknown) => Checked | Promise<
   }
 }
 
-function jsonSchema(schema: unknown): (args: unknown) => Checked {
-  const validate = validatorOf(schema)
+function jsonSchema(schema: unknown, name: string): (args: unknown) => Checked {
+  const validate = validatorOf(schema, name)
   return (args) => {
     const { valid, errors } = validate(args)
     if (valid) return { valid: true, args, action: null }

@@ -4,28 +4,35 @@ import { LazyPart } from './core/instance.js'
 import { checkValues, isObject, wrong } from './checks.js'
 import { Driver, type Kind } from './driver.js'
 import { TurnlockError } from './errors.js'
-import { eventResponse, readable } from './events.js'
-import { Feed } from './feed.js'
+import { eventResponse, readable, textOf } from './events.js'
+import { Feed, packed } from './feed.js'
 import type { ToolSpec } from './generated/common.js'
 import { PLAIN_DIALECTS, TURN_OPTIONS } from './generated/checks.js'
 import { RUN_TURN_OPTIONS } from './generated/rows.js'
 import type { RunTurnOptions, TurnOptions } from './generated/turn.js'
 import { keepOptions, turnKey } from './kept.js'
-import { modelOptions, type Model } from './models/model.js'
-import { checkOptions } from './options.js'
+import { fallbackOptions, modelOptions, type Model } from './models/model.js'
+import { readOptions } from './options.js'
 import { randomHex, randomId } from './random.js'
+import type { CallOutcome } from './resume.js'
 import { abortReason } from './serialize.js'
 import { checkStore, type Store } from './stores/store.js'
-import type { Tool } from './tools.js'
+import { answerOf } from './tools.js'
+import type { AnswerSchema, Args, JsonSchema, StandardSchema, Tool } from './tools.js'
 import type { ToolResult, TraceEvent, TurnEvent, TurnResult } from './types.js'
 
 export type { RunTurnOptions }
 
 /** A running turn. Iterate over its events, or await its result, or both. */
-export interface Turn extends AsyncIterable<TurnEvent> {
+export interface Turn<Answer = unknown> extends AsyncIterable<TurnEvent> {
   readonly requestId: string
   /** Settles when the turn has ended. Never rejects. */
-  readonly result: Promise<TurnResult>
+  readonly result: Promise<TurnResult & { object?: Answer }>
+  /**
+   * The text alone, as it comes. Each reader has it from the first piece on, and its end is that of the
+   * turn; what went wrong is in `result`. Leaving it is leaving the turn's iteration.
+   */
+  readonly textStream: AsyncIterable<string>
   /** Ends the turn: aborts the model request and the signals of tools. */
   cancel(reason?: string): void
   /** Ends the turn as `paused` after the tool results. A turn that is answering completes. */
@@ -48,33 +55,44 @@ export interface Turn extends AsyncIterable<TurnEvent> {
  * What only the core sees is the terminal event: `message.unknown_shape`, `json.*`, `dialect.*`,
  * and `core.load` or `core.unavailable` where the core cannot be loaded.
  *
- * @throws TurnlockError for misuse: `options.invalid`, `tool.invalid_name`, `store.unsupported`
+ * @throws TurnlockError for misuse: `options.invalid`, `tool.invalid_name`, `tool.invalid_schema`,
+ * `store.unsupported`
  */
+export function runTurn<const S extends JsonSchema | StandardSchema>(
+  options: RunTurnOptions & { answerSchema: S },
+): Turn<Args<S>>
+export function runTurn(options: RunTurnOptions): Turn
 export function runTurn(options: RunTurnOptions): Turn {
-  checkOptions(options, RUN_TURN_OPTIONS)
+  options = readOptions(options, RUN_TURN_OPTIONS)
   const { model, tools, policy, mode, messages, store, tenant = '', keep } = options
-  const { projectId, conversationId, strategy, signal } = options
+  const { projectId, conversationId, strategy, signal, fallbacks, system } = options
   checkModel(model)
+  checkFallbacks(fallbacks)
   if (store !== undefined) checkStore(store)
-  else if (keep) throw new TurnlockError('options.invalid', '`keep`: expected a store with it')
-  else if (Object.values(tools ?? {}).some((tool) => tool?.needsApproval)) {
-    const why = 'expected with a tool that needs approval: the turn is resumed from it'
-    throw new TurnlockError('options.invalid', `\`store\`: ${why}`)
+  else if (keep) throw wrong('keep', 'a store with it')
+  else if (Object.values(tools ?? {}).some((tool) => tool?.needsApproval || tool?.page)) {
+    throw wrong('store', 'one with a tool that needs approval or has no `execute`')
   }
   const requestId = options.requestId ?? randomId()
   const onTrace = tracer(options)
+  const answer = answerOf(options.answerSchema)
   const turn = new RunningTurn({
-    ...{ model, tools, requestId, projectId, conversationId, store, tenant, signal, onTrace },
+    ...{ model, fallbacks, tools, requestId, projectId, conversationId },
+    ...{ store, tenant, signal, onTrace, answer },
   })
   const own: CoreOptions = {
     ...modelOptions(model),
-    ...{ mode, policy, messages },
+    ...fallbackOptions(fallbacks),
+    ...{ mode, policy, messages, system, answerSchema: answer?.schema },
     ...{ requestId, projectId: projectId ?? undefined, conversationId, strategy },
     tools: wireTools(tools),
     ...(store && { keep: keepOptions(tenant, keep) }),
   }
   checkTurn(own)
   if (strategy === 'thread' && model.threads !== true) throw wrong('strategy', THREAD)
+  if (strategy === 'thread' && fallbacks?.length) {
+    throw wrong('fallbacks', 'none with the strategy thread')
+  }
   turn.begin(false, own)
   return turn
 }
@@ -84,7 +102,7 @@ const THREAD = 'reconstruct, or thread with a conversationId and a model that ke
 /** Throws for what the core would refuse of a turn's options, except a history that it cannot read. */
 export function checkTurn(options: CoreOptions): void {
   checkValues(options, TURN_OPTIONS)
-  const { messages, requestId, policy, keep, body, tools } = options
+  const { messages, requestId, policy, keep, body, tools, answerSchema } = options
   if (policy?.pauseAfterTools && !keep) {
     throw wrong('policy.pauseAfterTools', 'a store: the turn is resumed from it')
   }
@@ -92,6 +110,7 @@ export function checkTurn(options: CoreOptions): void {
     throw wrong('policy.maxCost', '`policy.price` beside it')
   }
   if (!isObject(body ?? {})) throw wrong('body', 'an object')
+  if (!isObject(answerSchema ?? {})) throw wrong('answerSchema', 'a JSON Schema, an object')
   if (!messages?.length) throw wrong('messages', 'at least one message')
   if (!requestId) throw wrong('requestId', 'a string that is not empty')
   const { strategy = 'reconstruct', conversationId } = options
@@ -111,9 +130,16 @@ export function checkTurn(options: CoreOptions): void {
 
 /** The common options of all ways to run a turn. */
 type TurnHost = Partial<
-  Pick<RunTurnOptions, 'model' | 'tools' | 'store' | 'tenant' | 'signal' | 'onTrace'> &
+  Pick<
+    RunTurnOptions,
+    'model' | 'fallbacks' | 'tools' | 'store' | 'tenant' | 'signal' | 'onTrace'
+  > &
     Pick<RunTurnOptions, 'projectId' | 'conversationId'>
-> & { requestId: string }
+> & {
+  requestId: string
+  outcomes?: readonly CallOutcome[] | undefined
+  answer?: AnswerSchema | undefined
+}
 
 /** The `onTrace` of options, called as their method. */
 export function tracer(options: Pick<RunTurnOptions, 'onTrace'>): RunTurnOptions['onTrace'] {
@@ -140,8 +166,8 @@ const RESTORED: Kind<DurableGlue> = {
 }
 
 /** Whether to ask the small part first. It decides itself, but a page need not load it in vain. */
-function seemsPlain({ keep, dialect, messages = [] }: CoreOptions): boolean {
-  if (keep || !PLAIN_DIALECTS.includes(dialect ?? '')) return false
+function seemsPlain({ keep, fallbacks, dialect, messages = [] }: CoreOptions): boolean {
+  if (keep || fallbacks || !PLAIN_DIALECTS.includes(dialect ?? '')) return false
   try {
     return messages.every((one) => isObject(one) && 'role' in one && !('parts' in one))
   } catch {
@@ -154,7 +180,7 @@ export class RunningTurn implements Turn {
   readonly requestId: string
   readonly result: Promise<TurnResult>
   readonly #host: TurnHost
-  readonly #feed = new Feed<TurnEvent>()
+  readonly #feed = new Feed<TurnEvent>(packed)
   #driver: Pick<Driver, 'send'> | undefined
   #over = false
   /** Inputs that arrived before there was a driver. */
@@ -165,12 +191,11 @@ export class RunningTurn implements Turn {
   /** @throws TurnlockError `options.invalid` */
   constructor(host: TurnHost) {
     const { signal, onTrace } = host
-    const wrong = (what: string) => new TurnlockError('options.invalid', what)
     if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
-      throw wrong('`signal`: expected an AbortSignal')
+      throw wrong('signal', 'an AbortSignal')
     }
     if (onTrace !== undefined && typeof onTrace !== 'function') {
-      throw wrong('`onTrace`: expected a function')
+      throw wrong('onTrace', 'a function')
     }
     this.#host = host
     this.requestId = host.requestId
@@ -181,16 +206,28 @@ export class RunningTurn implements Turn {
    * Makes the core's turn and starts it. What the core refuses is the turn's terminal event.
    */
   begin(restored: boolean, options: CoreOptions): void {
-    const { model, tools = {}, store, tenant = '', signal, onTrace, conversationId } = this.#host
+    const {
+      model,
+      fallbacks,
+      tools = {},
+      store,
+      tenant = '',
+      signal,
+      onTrace,
+      conversationId,
+      outcomes,
+      answer,
+    } = this.#host
     const { requestId } = this
     const driver = new Driver(
       {
-        ...{ model, tools, requestId, projectId: this.#host.projectId ?? null, conversationId },
-        onTrace,
+        ...{ model, fallbacks, tools, requestId, projectId: this.#host.projectId ?? null },
+        ...{ conversationId, onTrace, outcomes, answer },
         ...(store && { store, turn: turnKey(tenant, requestId) }),
         onEvent: (event) => this.#feed.push(event),
         room: () => this.#feed.room(),
-        onDone: (result) => this.#finish(result),
+        onDone: (result, object) =>
+          this.#finish('object' in result && object !== undefined ? { ...result, object } : result),
         onFault: (error) => this.fail(error),
       },
       restored ? RESTORED : seemsPlain(options) ? PLAIN : ANY,
@@ -226,6 +263,10 @@ export class RunningTurn implements Turn {
     return this.#feed.read(() => this.cancel('the reader left'))
   }
 
+  get textStream(): AsyncIterable<string> {
+    return textOf(this)
+  }
+
   toReadableStream(): ReadableStream<TurnEvent> {
     const left = () => this.cancel('the reader left')
     return readable(this.#feed.read(left, true), left)
@@ -248,7 +289,7 @@ export class RunningTurn implements Turn {
     if (this.#over) return
     const { code, message } = error
     const none = { inputTokens: 0, outputTokens: 0, totalTokens: 0 }
-    const events = this.#feed.items
+    const events = this.#feed.all()
     const last = events.at(-1)
     const shown = events.map((event) => (event.type === 'text' ? event.chunk : '')).join('')
     const of = (event: TurnEvent): ToolResult[] =>
@@ -267,30 +308,34 @@ export class RunningTurn implements Turn {
   }
 }
 
+const isModel = (one: unknown) => typeof (one as Model | undefined)?.open === 'function'
+
 /** @throws TurnlockError `options.invalid` */
 export function checkModel(model: unknown): asserts model is Model {
-  if (typeof (model as Model | undefined)?.open !== 'function') {
-    throw new TurnlockError('options.invalid', '`model`: expected a model, such as openaiChat(…)')
+  if (!isModel(model)) {
+    throw wrong('model', 'a model, such as openaiChat(…)')
   }
+}
+
+/** @throws TurnlockError `options.invalid` */
+export function checkFallbacks(models: unknown = []): void {
+  if (!Array.isArray(models) || !models.every(isModel)) throw wrong('fallbacks', 'a list of models')
 }
 
 /** Tools in the core's format. */
 export function wireTools(tools: Record<string, Tool> = {}): ToolSpec[] {
   if (typeof tools !== 'object' || tools === null) {
-    throw new TurnlockError('options.invalid', '`tools`: expected an object of tools by name')
+    throw wrong('tools', 'an object of tools by name')
   }
   const names = new Set<string>()
   if (Object.keys(tools).length > 1024) throw wrong('tools', 'at most 1024 tools')
   return Object.entries(tools).map(([name, tool], index) => {
     checkName(name, names)
     if (typeof tool?.check !== 'function') {
-      throw new TurnlockError(
-        'options.invalid',
-        `\`tools.${name}\`: expected a tool from defineTool`,
-      )
+      throw wrong(`tools.${name}`, 'a tool from defineTool')
     }
     const { description, inputSchema, readOnly, idempotent, dedupe, reuseMs } = tool
-    const { timeoutMs, maxResultBytes, maxCalls, reconcile } = tool
+    const { timeoutMs, maxResultBytes, maxCalls, reconcile, page } = tool
     if (reuseMs !== undefined && !readOnly) {
       throw wrong(`tools[${index}].reuseMs`, 'a tool that is readOnly')
     }
@@ -298,6 +343,8 @@ export function wireTools(tools: Record<string, Tool> = {}): ToolSpec[] {
       ...{ name, description, inputSchema, readOnly, idempotent, dedupe, reuseMs },
       ...{ timeoutMs, maxResultBytes, maxCalls, checks: true },
       ...(reconcile && { reconciles: true }),
+      // To take its outcome once more does nothing.
+      ...(page && { page, idempotent: true }),
     }
   })
 }

@@ -1,5 +1,6 @@
 /** The data that crosses the public API; the same shapes in every runtime and over HTTP. */
 import type { FinishReason, Usage } from './generated/common.js'
+import type { ProviderToolStatus } from './generated/turn.js'
 
 export type {
   Dedupe,
@@ -18,6 +19,7 @@ export type {
   Mode,
   PhaseName,
   Policy,
+  ProviderToolStatus,
   RefusalReason,
   ResultsAs,
   ToolCall,
@@ -37,4 +39,12 @@ export type Delta =
   | { type: 'usage'; usage: Partial<Usage> }
   | { type: 'finish'; reason: FinishReason; raw: string }
   | { type: 'error'; class: string; retryable: boolean; message: string; raw: unknown }
+  | {
+      type: 'provider_tool'
+      name: string
+      id?: string
+      status: ProviderToolStatus
+      block?: unknown
+      data?: unknown
+    }
   | { type: 'other'; raw: unknown }

@@ -1,6 +1,8 @@
 /** Checks data against a JSON Schema, with bounded work: a model wrote the data. */
+import { isObject } from './checks.js'
 import { TurnlockError } from './errors.js'
 import { Validator } from './json-schema.js'
+import { describe } from './serialize.js'
 import type { JsonSchema } from './tools.js'
 
 /** References that one check may follow. A recursive schema takes one for each level and branch. */
@@ -9,6 +11,12 @@ const MOST_REFERENCES = 100_000
 /** Characters that `uniqueItems` may compare in one check: of each list, its items × its length. */
 const MOST_COMPARED = 50_000_000
 
+/**
+ * Characters that a `pattern` is tried on. Some take time that grows with their square, such as `\s+$`.
+ * The schema's author answers for those that take exponential time.
+ */
+const MOST_MATCHED = 10_000
+
 export interface Verdict {
   valid: boolean
   errors: { instanceLocation: string; error: string }[]
@@ -16,14 +24,41 @@ export interface Verdict {
 
 const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
 
+// What was made last: summaries of replicates ask for that of their schema again and again.
+let known = ''
+let made: (data: unknown) => Verdict
+
 /**
  * A function that checks data against a JSON Schema, draft 2020-12. It never throws: data that
- * takes more than the bounds above is not valid.
+ * takes more than the bounds above is not valid. What is done to the schema later has no effect.
  *
- * @throws TurnlockError `tool.invalid_schema`
+ * @param option the name of the schema in the error
+ * @throws TurnlockError with `code`
  */
-export function validatorOf(schema: unknown): (data: unknown) => Verdict {
-  const wrong = (why: string) => new TurnlockError('tool.invalid_schema', `\`inputSchema\`: ${why}`)
+export function validatorOf(
+  schema: unknown,
+  option: string,
+  code = 'tool.invalid_schema',
+): (data: unknown) => Verdict {
+  let text = ''
+  try {
+    text = JSON.stringify(schema)
+  } catch {
+    // It has a cycle, say: what is wrong is found below.
+  }
+  if (!text || text !== known) {
+    const wrong = (why: string) => new TurnlockError(code, `\`${option}\`: ${why}`)
+    made = make(text ? JSON.parse(text) : schema, text, wrong)
+  }
+  known = text
+  return made
+}
+
+function make(
+  schema: unknown,
+  text: string,
+  wrong: (why: string) => TurnlockError,
+): (data: unknown) => Verdict {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
     throw wrong('expected a JSON Schema object or a Standard Schema')
   }
@@ -32,17 +67,19 @@ export function validatorOf(schema: unknown): (data: unknown) => Verdict {
   if (!types.every((one) => TYPES.includes(one as string))) throw wrong('`type` is no JSON type')
   let check: ReturnType<typeof bounded>
   try {
-    check = bounded(schema as JsonSchema)
+    check = bounded(eachSchema(schema, withShortTexts) as JsonSchema)
     // Resolve references here, not in the middle of a turn.
     check({}, true)
   } catch (error) {
-    throw wrong(error instanceof Error ? error.message : String(error))
+    throw wrong(describe(error))
   }
-  const comparesItems = JSON.stringify(schema).includes('"uniqueItems":true')
+  const comparesItems = text.includes('"uniqueItems":true')
+  const matchesNames = text.includes('"patternProperties":')
   return (data) => {
     if (comparesItems && comparisons(data) > MOST_COMPARED) {
-      return refused('too many items to find equal ones among them')
+      return refused('too many items to compare')
     }
+    if (matchesNames && hasLongName(data)) return refused('the name of a member is too long')
     let verdict = refused(`the schema follows more than ${MOST_REFERENCES} references`)
     try {
       // Without short cuts, a schema that refers to itself in `anyOf` takes exponential time.
@@ -53,6 +90,30 @@ export function validatorOf(schema: unknown): (data: unknown) => Verdict {
     }
   }
 }
+
+/** A copy of a schema in which each schema is what `change` makes of it. */
+export function eachSchema(schema: unknown, change: (own: JsonSchema) => JsonSchema): unknown {
+  if (Array.isArray(schema)) return schema.map((item) => eachSchema(item, change))
+  if (!isObject(schema)) return schema
+  const entries = Object.entries(schema).map(([name, own]) => [
+    name,
+    // Values, which are no schemas.
+    name === 'enum' || name === 'const' ? own : eachSchema(own, change),
+  ])
+  return change(Object.fromEntries(entries) as JsonSchema)
+}
+
+function withShortTexts({ pattern, ...own }: JsonSchema): JsonSchema {
+  if (typeof pattern !== 'string') return pattern === undefined ? own : { pattern, ...own }
+  const short = { maxLength: MOST_MATCHED }
+  const all = Array.isArray(own['allOf']) ? (own['allOf'] as unknown[]) : []
+  return { ...own, allOf: [...all, { if: short, then: { pattern }, else: short }] }
+}
+
+const hasLongName = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  Object.entries(value).some(([name, own]) => name.length > MOST_MATCHED || hasLongName(own))
 
 const refused = (error: string): Verdict => ({
   valid: false,

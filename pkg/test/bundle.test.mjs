@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import test from 'node:test'
 import fc from 'fast-check'
+import * as turnlock from 'turnlock'
 import {
   BUNDLE_HINT,
   citedDisagreements,
@@ -277,6 +278,31 @@ test('redaction runs before anything leaves', async () => {
   const { replicates } = await runBundle({ task: 't', redact: failing, replicate: says('sk-1') })
     .result
   assert.equal(replicates[0].data, '[redaction failed]')
+})
+
+test('a secret that a cut divides is redacted whole', async () => {
+  const redact = (text) => text.replaceAll(/sk-[a-f]{8}/g, '[key]')
+  // Wherever the core cuts, a secret is there.
+  const long = 'sk-abcdefab '.repeat(200)
+  const seen = []
+  const running = runBundle({
+    ...{ task: 't', redact, k: 3, stop: 'never', limits: { max_bytes: 4000 } },
+    schema: {
+      '~standard': {
+        ...{ version: 1, vendor: 'x' },
+        validate: (value) => (value.bad ? { issues: [{ message: `not so: ${long}` }] } : { value }),
+      },
+    },
+    replicate: async ({ id }) => {
+      if (id === 'r3') throw new Error(long)
+      return { data: { text: long + id, ...(id === 'r2' && { bad: true }) } }
+    },
+  })
+  for await (const event of running) seen.push(event)
+  const bundle = await running.result
+  assert.match(JSON.stringify(bundle.replicates), /… \(\d+ characters\)/)
+  assert.equal(bundle.summary.counts.long_strings.total > 0, true)
+  for (const one of [...seen, bundle]) assert.doesNotMatch(JSON.stringify(one), /sk-|abcdef/)
 })
 
 test('events under normalized names', async () => {
@@ -715,3 +741,27 @@ function outcomeOf(work) {
     return { error: { code, message } }
   }
 }
+
+test('seeds within another member keep what the host has there', async () => {
+  for (const [make, outer] of [
+    ['gemini', 'generationConfig'],
+    ['ollama', 'options'],
+  ]) {
+    const sent = []
+    const fetch = async (_, { body }) => {
+      sent.push(JSON.parse(body)[outer])
+      return new Response('', { status: 400 })
+    }
+    const own = { model: 'm', fetch, maxRetries: 0, body: { [outer]: { topK: 1 } } }
+    const replicate = replicateByModel({ model: turnlock[make](own), prompt: 'Judge.' })
+    const { meta } = await runBundle({ task: 't', k: 2, replicate }).result
+    assert.deepEqual(
+      sent.sort((a, b) => a.seed - b.seed),
+      [
+        { topK: 1, seed: 11 },
+        { topK: 1, seed: 23 },
+      ],
+    )
+    assert.ok(meta.per_replicate.every((one) => !('seed_unsent' in one)))
+  }
+})

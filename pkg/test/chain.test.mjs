@@ -240,6 +240,25 @@ test('a core that traps ends the chain with core.fault, and the next one works',
   assert.equal((await runChain(host()).result).text, 'x and y')
 })
 
+test('`enabled` that throws is a typed error, with what it threw', () => {
+  const cause = new Error('no such flag')
+  const enabled = () => {
+    throw cause
+  }
+  let asked = 0
+  const none = async () => void asked++
+  const parts = { query: 'q', answer: none, plan: none, search: none, synthesize: none }
+  assert.throws(
+    () => runChain({ ...parts, enabled }),
+    (error) => {
+      assert.deepEqual([error.code, error.cause], ['options.invalid', cause])
+      assert.match(error.message, /^`enabled`/)
+      return true
+    },
+  )
+  assert.equal(asked, 0)
+})
+
 test('`enabled` that is none of its kinds says which there are', () => {
   const none = async () => ''
   const parts = { query: 'q', answer: none, plan: none, search: none, synthesize: none }

@@ -73,6 +73,32 @@ test('150 000 events behind a store that is slow are all shown', async () => {
   assert.deepEqual([status, text.length, shown], ['complete', count, count])
 })
 
+test('a response that arrives at once is read in slices, between which others have their time', async () => {
+  const line = `data: {"choices":[{"delta":{"content":"${'x'.repeat(1000)}"}}]}\n\n`
+  const whole = new TextEncoder().encode(line.repeat(2000))
+  const { parts } = await partsOf('../dist')
+  await parts.turn.prepare()
+  let [turns, over] = [0, false]
+  const others = (async () => {
+    for (; !over; turns++) await new Promise((resolve) => setImmediate(resolve))
+  })()
+  let before
+  const body = new ReadableStream({
+    pull(controller) {
+      before = turns
+      controller.enqueue(whole)
+      controller.close()
+    },
+  })
+  const turn = runTurn({ model: answering(async () => new Response(body)), messages })
+  const { text } = await turn.result
+  const between = turns - before
+  over = true
+  await others
+  assert.equal(text.length, 2_000_000)
+  assert.ok(between >= whole.length / (256 * 1024) - 1, `${between} turns of others`)
+})
+
 test('the body of a failure is read to its first 8 KiB, even if it has no end', async () => {
   let [pulled, cancelled] = [0, false]
   const body = () =>
@@ -136,6 +162,29 @@ test('arguments that a recursive schema would check for minutes are refused afte
   assert.match(tool(list).check({ ids }).errors, /too many items/)
   assert.equal(tool(list).check({ ids: ids.slice(0, 1000) }).valid, true)
   assert.equal(tool(list).check({ ids: [1, 2, 1] }).valid, false)
+})
+
+test('a regular expression is tried on texts of a bounded length', () => {
+  const tool = (inputSchema) => defineTool({ description: 'x', inputSchema, execute: () => null })
+  // Quadratic: 10^12 steps for the text below.
+  const slow = { type: 'string', pattern: '\\s+$' }
+  const text = ' '.repeat(1_000_000) + 'x'
+  const one = tool({ type: 'object', properties: { text: slow, pattern: slow } })
+  for (const name of ['text', 'pattern']) {
+    const { valid, errors } = one.check({ [name]: text })
+    assert.equal(valid, false)
+    assert.match(errors, /10000/)
+    assert.equal(one.check({ [name]: 'no end' }).valid, false)
+    assert.equal(one.check({ [name]: 'an end ' }).valid, true)
+  }
+  // Texts without a pattern have no limit, and values that look like a schema are values.
+  assert.equal(one.check({ other: text }).valid, true)
+  const value = { pattern: '\\s+$' }
+  assert.equal(tool({ enum: [value] }).check(value).valid, true)
+  const names = tool({ type: 'object', patternProperties: { '\\s+$': { type: 'string' } } })
+  assert.match(names.check({ inner: [{ [text]: 1 }] }).errors, /name/)
+  assert.equal(names.check({ 'an end ': 1 }).valid, false)
+  assert.equal(names.check({ 'an end ': '' }).valid, true)
 })
 
 test('what listeners and a store throw or reject with ends nothing', async () => {
@@ -552,6 +601,46 @@ test('a turn with a long history runs apart: it neither fills nor ends what othe
   }
 })
 
+test('many turns share instances that are small, however large they are together', async () => {
+  const { parts } = await partsOf(new URL('../dist', import.meta.url).pathname)
+  const instances = new Set()
+  const own = parts.durable.core.bind(parts.durable)
+  parts.durable.core = () => {
+    const core = own()
+    instances.add(core)
+    return core
+  }
+  const sizes = () => [...instances].map(({ glue }) => glue.memory.buffer.byteLength)
+  try {
+    let open
+    let waiting = 0
+    const opened = new Promise((resolve) => (open = resolve))
+    const model = customModel(async function* () {
+      waiting++
+      await opened
+      yield { type: 'text', text: 'Hello.' }
+    })
+    // Just too little for an instance of its own, in the shape that takes the most.
+    const content = Array(9000).fill({ type: 'text', text: 'a' })
+    const long = [...messages, { role: 'user', content }]
+    const turns = Array.from({ length: 24 }, () =>
+      runTurn({ model: { ...model, dialect: 'anthropic' }, messages: long }),
+    )
+    await until(() => waiting === turns.length)
+    const MB = 1024 * 1024
+    assert.ok(instances.size > 1, `${sizes()}`)
+    for (const size of sizes()) assert.ok(size <= 48 * MB, `${sizes()}`)
+    open()
+    for (const { result } of turns) assert.equal((await result).status, 'complete')
+    assert.deepEqual(
+      [...instances].map(({ glue }) => glue.live_handles()),
+      [...instances].map(() => 0),
+    )
+  } finally {
+    parts.durable.core = own
+  }
+})
+
 test('a turn adds what it must to a history that has as many parts as fit', async () => {
   const event = { type: 'user_message', text: 'go' }
   const full = [event, ...Array(65_534).fill(messages[0]), { role: 'user', content: 'weather?' }]
@@ -612,7 +701,7 @@ const FORGED = [
 /** Throws if a system text that a turn wrote lets in what a model or a tool said. */
 function checkPrompt(text, about) {
   if (text.startsWith('TOOL RESULT ')) {
-    const [open, payload, close, ...rest] = text.split('\n')
+    const [open, payload, close, ...rest] = text.split(/\r\n|[\n\r\u0085\u2028\u2029]/)
     assert.deepEqual([close, rest], [`END ${open}`, []], about)
     assert.equal(typeof JSON.parse(payload), 'object', about)
     assert.ok(payload.length < 2_000_000, `${about}: ${payload.length}`)
@@ -675,6 +764,7 @@ test('what models and tools wrote is data in every prompt', async () => {
     }
     // The pass: results stand behind the input in one box, requests nowhere.
     const sent = []
+    const goal = { goal: 'go', text: text.slice(0, 100).replaceAll('INJECTED', '') }
     const planner = customModel(async function* ({ messages: given }) {
       sent.push(given)
       const params = { x: text.slice(0, 1000) }
@@ -687,14 +777,15 @@ test('what models and tools wrote is data in every prompt', async () => {
         text: sent.length > 1 ? '{"plan":1}' : JSON.stringify(request).slice(0, 60_000),
       }
     })
-    const pass = await runWithToolRequests({ model: planner, input: { goal: 'go' }, tools })
+    const pass = await runWithToolRequests({ model: planner, input: goal, tools })
     assert.ok(sent.length > 1 && pass.plan, `pass ${at}`)
     for (const given of sent) {
       for (const { role, content } of given) {
         if (role === 'system') assert.doesNotMatch(content, /INJECTED/)
         else {
           const [input, ...box] = content.split('\n')
-          assert.deepEqual(JSON.parse(input), { goal: 'go' })
+          assert.deepEqual(JSON.parse(input), goal)
+          assert.doesNotMatch(input, /[\u0085\u2028\u2029]/)
           if (box.length > 0) checkPrompt(box.join('\n'), `pass ${at}`)
         }
       }
@@ -719,6 +810,7 @@ test('what models and tools wrote is data in every prompt', async () => {
       const quoted = JSON.stringify(`compare ${text.slice(0, 200)}`)
       assert.ok(prompt.includes('search plan: "') && prompt.length < 3000, quoted)
       assert.equal(prompt.split('INJECTED').length, 2, 'the query alone, as one JSON string')
+      assert.doesNotMatch(prompt, /[\u0085\u2028\u2029]/)
       const lines = prompt.split('\n').map((line) => line.slice(0, 15))
       assert.ok(!lines.some((line) => /^(system:|END TOOL RESULT)/.test(line)))
     }

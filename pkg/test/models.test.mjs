@@ -139,3 +139,148 @@ test('bedrock: the host signs what is sent', async () => {
     assert.throws(() => turnlock.bedrock({ model: 'm', ...options }), { code: 'options.invalid' })
   }
 })
+
+test('a query of the base address stays behind the path, and slashes are not doubled', async () => {
+  const url = async (make, baseURL) => (await asked(make, { baseURL })).sent[0].url
+  const chat = 'https://x.test/v1/chat/completions'
+  assert.equal(await url('openaiChat', 'https://x.test/v1//'), chat)
+  assert.equal(await url('openaiChat', 'https://x.test/v1?api-version=1'), `${chat}?api-version=1`)
+  assert.equal(await url('openaiChat', 'https://x.test/v1/?a=1&b=/'), `${chat}?a=1&b=/`)
+  assert.equal(await url('openaiChat', 'https://x.test/v1/#part'), chat)
+  assert.equal(
+    await url('gemini', 'https://x.test/v1?a=1'),
+    'https://x.test/v1/m/1%3A2:streamGenerateContent?alt=sse&a=1',
+  )
+})
+
+test('a key with other characters is misuse, and is not shown', () => {
+  for (const apiKey of ['sk-very-secret\n', 'sk very-secret', 'sk-véry-secret', 7]) {
+    for (const [make, { options }] of Object.entries(CLIENTS)) {
+      assert.throws(
+        () => turnlock[make]({ model: 'm', ...options, apiKey }),
+        ({ code, message }) =>
+          code === 'options.invalid' && /`apiKey`/.test(message) && !/secret|7/.test(message),
+      )
+    }
+  }
+})
+
+test('a key that the provider repeats is shown nowhere', async () => {
+  const key = 'sk-live-0123456789'
+  const said = { error: { message: `Incorrect API key provided: ${key}. Header: Bearer ${key}` } }
+  for (const [make, { options }] of Object.entries(CLIENTS)) {
+    for (const own of [{ apiKey: key }, { headers: { 'X-Api-Key': key } }]) {
+      if (make === 'bedrock' && !own.apiKey) continue
+      const fetch = async () => Response.json(said, { status: 401 })
+      const model = turnlock[make]({ model: 'm', ...options, ...own, fetch })
+      const traces = []
+      const turn = turnlock.runTurn({
+        ...{ model, messages: [{ role: 'user', content: 'hi' }] },
+        onTrace: (event) => traces.push(event),
+      })
+      const events = []
+      for await (const event of turn) events.push(event)
+      const { error } = await turn.result
+      assert.match(error.message, /Incorrect API key provided: \[key\]/)
+      assert.ok(!JSON.stringify([events, traces, error]).includes(key), make)
+    }
+  }
+})
+
+test('the wait that a provider asks for is in the details of the error', async () => {
+  const headers = { 'retry-after': '45' }
+  const answer = () => new Response('', { status: 429, headers })
+  const { sent, error } = await asked('openaiChat', {
+    ...{ baseURL: 'https://x.test/v1', maxRetries: 2 },
+    fetch: undefined,
+    ...{ fetch: async () => answer() },
+  })
+  assert.equal(sent.length, 0)
+  assert.deepEqual(error.details, { status: 429, retryAfterMs: 45_000 })
+})
+
+test('each model that a turn asked is in its trace', async () => {
+  const messages = [{ role: 'user', content: 'hi' }]
+  const of = (make, model, answer) => {
+    const options = CLIENTS[make].options ?? {}
+    return turnlock[make]({ ...options, model, apiKey: 'sk', maxRetries: 0, fetch: answer })
+  }
+  const refused = async () => new Response('', { status: 503 })
+  const says = async () => {
+    const chunk = (own) => `data: ${JSON.stringify({ choices: [{ index: 0, ...own }] })}\n\n`
+    const body =
+      chunk({ delta: { content: 'I may' } }) + chunk({ delta: {}, finish_reason: 'length' })
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  }
+  const calls = []
+  const turn = turnlock.runTurn({
+    model: of('anthropic', 'first', refused),
+    fallbacks: [of('gemini', 'second', refused), of('openaiChat', 'third', says)],
+    messages,
+    onTrace: (event) => event.type === 'llm_call' && calls.push(event),
+  })
+  const events = []
+  for await (const event of turn) events.push(event)
+  const result = await turn.result
+  assert.deepEqual(
+    calls.map(({ model, status, inference }) => [model, status, inference]),
+    [
+      ['first', 'failed', 1],
+      ['second', 'failed', 1],
+      ['third', 'complete', 1],
+    ],
+  )
+  const told = { model: 'third', finishReason: 'length', rawFinishReason: 'length' }
+  for (const one of [result, events.at(-1)]) {
+    const { model, finishReason, rawFinishReason } = one
+    assert.deepEqual({ model, finishReason, rawFinishReason }, told)
+  }
+  assert.equal(calls[2].raw_finish_reason, 'length')
+  const model = turnlock.customModel(async function* () {}, { threads: true })
+  for (const own of [
+    { fallbacks: model },
+    { fallbacks: [{}] },
+    { fallbacks: [model], strategy: 'thread', conversationId: 'c' },
+  ]) {
+    assert.throws(() => turnlock.runTurn({ model, messages, ...own }), {
+      code: 'options.invalid',
+      message: /^`fallbacks`: /,
+    })
+  }
+})
+
+test("what a host's model throws is `model.failed`, whenever it throws it", async () => {
+  const broken = () => {
+    throw new Error('out of memory')
+  }
+  const models = {
+    'before it generates': [broken, ''],
+    'at once': [
+      // eslint-disable-next-line require-yield
+      async function* () {
+        broken()
+      },
+      '',
+    ],
+    'after a text': [
+      async function* () {
+        yield { type: 'text', text: 'so far' }
+        broken()
+      },
+      'so far',
+    ],
+  }
+  for (const [when, [generate, text]] of Object.entries(models)) {
+    const model = turnlock.customModel(generate)
+    const result = await turnlock.runTurn({ model, messages: [said] }).result
+    const { status, error, fullContent } = result
+    assert.deepEqual(
+      [status, error.code, error.message, fullContent],
+      ['failed', 'model.failed', 'out of memory', text],
+      when,
+    )
+  }
+  const model = turnlock.customModel(() => ({}))
+  const { error } = await turnlock.runTurn({ model, messages: [said] }).result
+  assert.equal(error.code, 'model.failed')
+})

@@ -7,13 +7,20 @@ import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { runInNewContext } from 'node:vm'
 import * as turnlock from 'turnlock'
+import { turnlockMiddleware } from 'turnlock/ai-sdk'
+import { mcpTools } from 'turnlock/mcp'
+import { openTelemetry } from 'turnlock/otel'
+import { createChat } from 'turnlock/chat'
+import { createProxy } from 'turnlock/proxy'
 import { remoteTurns } from 'turnlock/remote'
 import { createHandler, memoryPassEvents, toNodeListener } from 'turnlock/server'
 import { indexedDbStore } from 'turnlock/stores/indexeddb'
+import { d1Store } from 'turnlock/stores/d1'
+import { postgresStore } from 'turnlock/stores/postgres'
 import { redisStore } from 'turnlock/stores/redis'
 import { storeConformance } from 'turnlock/testing'
 import * as rows from '../dist/generated/rows.js'
-import { checkOptions } from '../dist/options.js'
+import { readOptions } from '../dist/options.js'
 
 const { customModel, defineTool, memoryStore, openaiChat, runTurn } = turnlock
 const model = customModel(async function* () {
@@ -28,6 +35,9 @@ const text = () => 'text'
 const calls = { answer: text, plan: text, search: text, synthesize: text }
 const http = { baseURL: 'http://x/v1', model: 'm' }
 const remote = remoteTurns({ url: '/api', maxRetries: 0, fetch: async () => new Response() })
+const mcp = { listTools: async () => ({ tools: [] }), callTool: text }
+const meter = { createHistogram() {}, createCounter() {} }
+const api = { trace: { getTracer() {} }, metrics: { getMeter: () => meter } }
 const handled = { model, store, authorize: () => null }
 
 /** Function → options that it takes, how it is called, and names of objects in them. */
@@ -36,6 +46,9 @@ const FUNCTIONS = {
   resumeTurn: [{ requestId, model, store }, turnlock.resumeTurn],
   cancelTurn: [{ requestId, store }, turnlock.cancelTurn],
   pauseTurn: [{ requestId, store }, turnlock.pauseTurn],
+  claimCalls: [{ requestId, store, toolBatchId: 0, toolCallIds: [] }, turnlock.claimCalls],
+  listTurns: [{ store }, turnlock.listTurns],
+  createChat: [{ turns: { run() {} } }, createChat],
   customModel: [{}, (options) => turnlock.customModel(async function* () {}, options)],
   followTurn: [{ requestId, store }, turnlock.followTurn],
   openaiChat: [http, turnlock.openaiChat],
@@ -46,6 +59,7 @@ const FUNCTIONS = {
   cohere: [{ model: 'm' }, turnlock.cohere],
   ollama: [{ model: 'm' }, turnlock.ollama],
   defineTool: [tool, turnlock.defineTool],
+  openLedger: [{}, turnlock.openLedger],
   normalize: [{ dialect: 'gemini' }, (options) => turnlock.normalize(messages, options)],
   diagnose: [{ dialect: 'gemini' }, (options) => turnlock.diagnose(messages, options)],
   openHistory: [{ dialect: 'gemini' }, turnlock.openHistory],
@@ -72,10 +86,17 @@ const FUNCTIONS = {
   memoryStore: [{}, turnlock.memoryStore],
   indexedDbStore: [{}, indexedDbStore],
   redisStore: [{}, (options) => redisStore(async () => 0, options)],
+  postgresStore: [{}, (options) => postgresStore(async () => [], options)],
+  d1Store: [{}, (options) => d1Store({ prepare() {}, async batch() {} }, options)],
   createHandler: [
     handled,
     createHandler,
     ['policy', 'keep', 'cors', 'limits', 'twoStage', 'twoStage.headers'],
+  ],
+  createProxy: [
+    { upstream: 'http://x/v1', authorize: () => null },
+    createProxy,
+    ['policy', 'limits'],
   ],
   memoryPassEvents: [{}, memoryPassEvents],
   remoteTurns: [{ url: '/api' }, remoteTurns],
@@ -83,6 +104,9 @@ const FUNCTIONS = {
   'remoteTurns().resume': [{ requestId }, remote.resume],
   'remoteTurns().follow': [{ requestId }, remote.follow],
   toNodeListener: [{}, (options) => toNodeListener(text, options)],
+  turnlockMiddleware: [{}, turnlockMiddleware],
+  mcpTools: [{ allow: [] }, (options) => mcpTools(mcp, options)],
+  openTelemetry: [{ api }, openTelemetry],
   storeConformance: [{}, (options) => storeConformance(memoryStore, options)],
 }
 const PLAN = JSON.stringify({ pattern: 'sequential', steps: [{ id: 1, query: 'q' }] })
@@ -127,22 +151,34 @@ test('these are all functions that take options', () => {
   assert.deepEqual(named.sort(), Object.keys(FUNCTIONS).sort())
 })
 
+/** The tables, each by its functions. */
+const tables = {
+  ...{ normalize: 'HISTORY', diagnose: 'HISTORY', openHistory: 'HISTORY' },
+  ...{ openaiChat: 'OPEN_AI_CHAT', openaiResponses: 'OPEN_AI_RESPONSES' },
+  ...{ defineTool: 'TOOL', openLedger: 'LEDGER', summarizeReplicates: 'BUNDLE' },
+  ...{ replicateByModel: 'MODEL_REPLICATE', replicateByTurn: 'TURN_REPLICATE' },
+  ...{ combineOutputs: 'COMBINE', runWithToolRequests: 'TOOL_REQUEST' },
+  ...{ classifyQuery: 'CLASSIFIER', createHandler: 'HANDLER', storeConformance: 'CONFORMANCE' },
+  ...{ toNodeListener: 'NODE_LISTENER', 'remoteTurns().run': 'REMOTE_RUN' },
+  ...{
+    turnlockMiddleware: 'AI_SDK_MIDDLEWARE',
+    createProxy: 'PROXY',
+    openTelemetry: 'OTEL',
+    createChat: 'CHAT',
+  },
+  ...{ 'remoteTurns().resume': 'REMOTE_RESUME', 'remoteTurns().follow': 'REMOTE_FOLLOW' },
+}
+
+/** The names of the options of a function. */
+function optionsOf(name) {
+  const snake = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
+  const table = name === 'parsePlan' ? 'PLAN_LIMITS' : `${tables[name] ?? snake}_OPTIONS`
+  return rows[table] ?? assert.fail(table)
+}
+
 test('`undefined` is a value of every option that may be missing', async () => {
-  // The tables, each by its functions.
-  const tables = {
-    ...{ normalize: 'HISTORY', diagnose: 'HISTORY', openHistory: 'HISTORY' },
-    ...{ openaiChat: 'OPEN_AI_CHAT', openaiResponses: 'OPEN_AI_RESPONSES' },
-    ...{ defineTool: 'TOOL', summarizeReplicates: 'BUNDLE' },
-    ...{ replicateByModel: 'MODEL_REPLICATE', replicateByTurn: 'TURN_REPLICATE' },
-    ...{ combineOutputs: 'COMBINE', runWithToolRequests: 'TOOL_REQUEST' },
-    ...{ classifyQuery: 'CLASSIFIER', createHandler: 'HANDLER', storeConformance: 'CONFORMANCE' },
-    ...{ toNodeListener: 'NODE_LISTENER', 'remoteTurns().run': 'REMOTE_RUN' },
-    ...{ 'remoteTurns().resume': 'REMOTE_RESUME', 'remoteTurns().follow': 'REMOTE_FOLLOW' },
-  }
   for (const [name, [options, call]] of Object.entries(FUNCTIONS)) {
-    const snake = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
-    const table = name === 'parsePlan' ? 'PLAN_LIMITS' : `${tables[name] ?? snake}_OPTIONS`
-    const all = Object.keys(rows[table] ?? assert.fail(table)).map((one) => [one, undefined])
+    const all = Object.keys(optionsOf(name)).map((one) => [one, undefined])
     const error = await refusal(call, { ...Object.fromEntries(all), ...options })
     assert.notEqual(error?.code, 'options.invalid', `${name}: ${error?.message}`)
   }
@@ -152,6 +188,61 @@ test('`undefined` is a value of every option that may be missing', async () => {
   const { meta } = await made.execute({}, { signal: new AbortController().signal })
   assert.deepEqual([meta.task, meta.encoding], ['t', 'delta'])
   assert.equal(meta.limits.max_bytes, 32_768)
+})
+
+/** An object, or a function, whose every use throws. */
+function untouchable(of) {
+  const no = () => {
+    throw new Error('a trap of the host')
+  }
+  const traps = Object.getOwnPropertyNames(Reflect).map((name) => [name, no])
+  return new Proxy(of, Object.fromEntries(traps))
+}
+
+/** The paths of a table's options. */
+const paths = (table, at = '') =>
+  Object.entries(table).flatMap(([name, inner]) => [
+    at + name,
+    ...(inner ? paths(inner, `${at}${name}.`) : []),
+  ])
+
+test('options that cannot be read are typed errors, with their path', async () => {
+  const refused = new Set(['options.invalid'])
+  for (const [name, [options, call]] of Object.entries(FUNCTIONS)) {
+    /** What a call came to, as its error; whatever it is, it is a typed one. */
+    const tried = async (given, what) => {
+      const error = await refusal(async (own) => {
+        const made = await call(own)
+        await made?.result
+        return made
+      }, given)
+      if (error === undefined) return 'taken'
+      assert.equal(error.name, 'TurnlockError', `${name}, ${what}: ${error.stack}`)
+      return error.code
+    }
+    for (const path of paths(optionsOf(name))) {
+      const names = path.split('.')
+      const last = names.pop()
+      const given = { ...options }
+      let inner = given
+      for (const one of names) inner = inner[one] = {}
+      Object.defineProperty(inner, last, {
+        enumerable: true,
+        get() {
+          throw new RangeError('a getter of the host')
+        },
+      })
+      assert.ok(refused.has(await tried(given, path)), `${name}: ${path}`)
+    }
+    for (const one of Object.keys(optionsOf(name))) {
+      for (const of of [{}, [], () => 1]) {
+        await tried({ ...options, [one]: untouchable(of) }, `${one} that cannot be used`)
+      }
+    }
+    for (const given of [untouchable({}), untouchable([]), untouchable(new (class Own {})())]) {
+      assert.ok(refused.has(await tried(given, 'all of it')), name)
+    }
+  }
 })
 
 test('a name that is close is suggested', () => {
@@ -206,13 +297,14 @@ test('only own members of plain objects are looked at', async () => {
     message: /^`unknown`/,
   })
 
+  let calls = 0
   const getter = {
     get known() {
-      return assert.fail('the check called a getter')
+      return ++calls
     },
   }
-  checkOptions(getter, { known: 0 })
-  assert.throws(() => checkOptions(JSON.parse('{"__proto__":1}'), {}), { message: /^`__proto__`/ })
+  assert.deepEqual([readOptions(getter, { known: 0 }), calls], [{ known: 1 }, 1])
+  assert.throws(() => readOptions(JSON.parse('{"__proto__":1}'), {}), { message: /^`__proto__`/ })
 })
 
 test('an instance of a class is taken with what it has besides', async () => {

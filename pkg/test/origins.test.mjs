@@ -86,3 +86,19 @@ test('an import needs nothing that jsdom lacks', () => {
   const cwd = new URL('.', import.meta.url)
   assert.equal(execFileSync(process.execPath, args, { cwd, encoding: 'utf8' }), 'there')
 })
+
+test('half a DOM is no page', () => {
+  const script = `
+    globalThis.document = { createElement: () => ({}) }
+    globalThis.window = globalThis
+    const { customModel, normalize, runTurn } = await import('turnlock')
+    const messages = [{ role: 'user', content: 'hi' }]
+    const { repairs } = normalize(messages, { dialect: 'anthropic' })
+    const model = customModel(async function* () { yield { type: 'text', text: 'Hello.' } })
+    const { status, text } = await runTurn({ model, messages }).result
+    console.log(repairs.length, status, text)`
+  const args = ['--input-type=module', '--eval', script]
+  const cwd = new URL('.', import.meta.url)
+  const said = execFileSync(process.execPath, args, { cwd, encoding: 'utf8' })
+  assert.equal(said.trim(), '0 complete Hello.')
+})

@@ -11,6 +11,7 @@ import { build } from 'esbuild'
 const pkg = dirname(dirname(fileURLToPath(import.meta.url)))
 const home = mkdtempSync(join(tmpdir(), 'turnlock-'))
 const run = (command, ...args) => execFileSync(command, args, { cwd: home, encoding: 'utf8' })
+const TSC = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
 let files
 
 before(() => {
@@ -48,6 +49,8 @@ test('it ships what it should, and runs nothing at installation', () => {
     'dist/stores/indexeddb.js',
     'dist/stores/durable-object.js',
     'dist/stores/redis.js',
+    'dist/stores/postgres.js',
+    'dist/stores/d1.js',
     'dist/testing/index.d.ts',
     'README.md',
     'LICENSE',
@@ -106,10 +109,12 @@ test('a production bundle works, and holds no node import', async () => {
 
 /** Entry point → the most that its bundle may weigh, minified. */
 const APART = {
-  'turnlock/stores/indexeddb': 8_600,
+  'turnlock/stores/indexeddb': 9_600,
   'turnlock/stores/durable-object': 7_000,
-  'turnlock/stores/redis': 7_500,
-  'turnlock/testing': 22_000,
+  'turnlock/stores/redis': 9_400,
+  'turnlock/stores/postgres': 11_500,
+  'turnlock/stores/d1': 9_000,
+  'turnlock/testing': 24_000,
 }
 for (const [entry, limit] of Object.entries(APART)) {
   test(`${entry} stands alone: small, without the core, for every runtime`, async () => {
@@ -169,7 +174,6 @@ test('the types hold under strict rules', () => {
      openaiChat({ model: 'm' })
     `,
   )
-  const tsc = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
   for (const [module, moduleResolution] of [
     ['nodenext', 'nodenext'],
     ['esnext', 'bundler'],
@@ -187,8 +191,38 @@ test('the types hold under strict rules', () => {
       join(home, 'tsconfig.json'),
       JSON.stringify({ compilerOptions, files: ['types.ts'] }),
     )
-    const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', home], { encoding: 'utf8' })
+    const { status, stdout } = spawnSync(process.execPath, [TSC, '-p', home], { encoding: 'utf8' })
     assert.equal(status, 0, stdout)
+  }
+})
+
+test('the declarations of every entry need no DOM library', () => {
+  const { exports } = JSON.parse(readFileSync(join(pkg, 'package.json'), 'utf8'))
+  const entries = Object.keys(exports).filter((name) => exports[name].types)
+  assert.ok(entries.length > 7)
+  const lines = entries.map((name, at) => `export * as e${at} from 'turnlock${name.slice(1)}'`)
+  writeFileSync(join(home, 'bare.ts'), lines.join('\n'))
+  const typeRoots = [fileURLToPath(new URL('../../node_modules/@types', import.meta.url))]
+  for (const types of [[], ['node']]) {
+    const compilerOptions = {
+      ...{ strict: true, noEmit: true, skipLibCheck: false, target: 'es2022', lib: ['es2023'] },
+      ...{ module: 'nodenext', moduleResolution: 'nodenext', types, typeRoots },
+    }
+    const config = JSON.stringify({ compilerOptions, files: ['bare.ts'] })
+    writeFileSync(join(home, 'tsconfig.json'), config)
+    const { status, stdout } = spawnSync(process.execPath, [TSC, '-p', home], { encoding: 'utf8' })
+    assert.equal(status, 0, stdout)
+  }
+})
+
+test('every entry that workerd has of its own, Vercel’s edge runtime has too', () => {
+  const { exports } = JSON.parse(readFileSync(join(pkg, 'package.json'), 'utf8'))
+  for (const [name, entry] of Object.entries(exports)) {
+    const like = entry.workerd?.replace('.workerd.js', '.edge-light.js')
+    assert.equal(entry['edge-light'], like, name)
+    for (const file of Object.values(typeof entry === 'string' ? [entry] : entry)) {
+      assert.ok(files.includes(file.slice(2)) || file === './package.json', file)
+    }
   }
 })
 

@@ -88,6 +88,52 @@ const all = async (turn) => {
 const seqs = (events) => events.map(({ seq }) => seq)
 const upTo = (n, from = 1) => Array.from({ length: n }, (_, at) => at + from)
 
+test('a page that was reloaded finds what is open', async () => {
+  const { turns, close } = await edge({ tool: 'asks' })
+  assert.deepEqual(await turns.list(), [])
+  const paused = await turns.run({ messages, conversationId: 'k' }).result
+  assert.equal(paused.status, 'paused')
+  await turns.run({ messages, conversationId: 'other' }).result
+  assert.equal((await turns.list()).length, 2)
+  const [open, ...more] = await turns.list({ conversationId: 'k' })
+  assert.deepEqual(more, [])
+  assert.deepEqual([open.requestId, open.status, open.toolBatchId], [paused.requestId, 'paused', 0])
+  const [last] = await all(turns.follow({ requestId: open.requestId, after: open.seq - 1 }))
+  assert.equal(last.type, 'paused')
+  await turns.cancel({ requestId: open.requestId })
+  assert.deepEqual(await turns.list({ conversationId: 'k' }), [])
+  close()
+})
+
+test('answers in JSON, and the text alone', async () => {
+  const { turns, close } = await edge({
+    tool: 'note',
+    handler: {
+      answerSchema: { type: 'object', required: ['n'] },
+      model: customModel(async function* ({ messages: seen }) {
+        const text = JSON.stringify(seen)
+        if (!text.includes('TOOL RESULT')) {
+          yield say('I look. ')
+          return yield* called('note', { n: 1 })
+        }
+        yield say(text.includes('was refused') ? '{"n":' : 'No. ')
+        yield say(text.includes('was refused') ? '7}' : 'Or yes.')
+      }),
+    },
+  })
+  const turn = turns.run({ messages })
+  const texts = async () => {
+    const chunks = []
+    for await (const chunk of turn.textStream) chunks.push(chunk)
+    return chunks
+  }
+  assert.deepEqual(await texts(), ['I look. ', '{"n":7}'])
+  const { status, object, text } = await turn.result
+  assert.deepEqual([status, object, text], ['complete', { n: 7 }, '{"n":7}'])
+  assert.deepEqual(await texts(), ['I look. ', '{"n":7}'], 'each reader from the first one')
+  close()
+})
+
 test('a turn of a handler is the turn that runTurn gives', async () => {
   const { turns, runs, close } = await edge()
   const turn = turns.run({ messages, conversationId: 'k' })

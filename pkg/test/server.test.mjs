@@ -104,6 +104,52 @@ test('in Node, a handler that holds only the signal of a request hears that its 
   await left
 })
 
+for (const format of [undefined, 'ai-sdk']) {
+  test(`a client that leaves is no failure of the server's (${format ?? 'events'})`, async (t) => {
+    const [told, unhandled, ends] = [[], [], []]
+    const note = (error) => unhandled.push(error)
+    process.on('unhandledRejection', note)
+    t.after(() => process.off('unhandledRejection', note))
+    const model = customModel(async function* () {
+      for (let said = 0; said < 50; said++) {
+        await new Promise((resolve) => setImmediate(resolve))
+        yield { type: 'text', text: 'x'.repeat(1000) }
+      }
+    })
+    const handler = createHandler({
+      ...{ model, store: memoryStore(), authorize, format },
+      onEnd: (_, { requestId }) => ends.push(requestId),
+      onError: (error) => told.push(error),
+    })
+    const server = createServer(toNodeListener(handler)).listen(0, '127.0.0.1')
+    t.after(() => server.close())
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${server.address().port}/api/chat/messages`
+    const parts = [{ type: 'text', text: 'hi' }]
+    // Before the head, behind it, and behind the first bytes of the body.
+    for (const stage of ['sent', 'head', 'bytes']) {
+      const message = format ? { id: 'm1', role: 'user', parts } : { role: 'user', content: 'hi' }
+      const body = JSON.stringify({ messages: [message], requestId: `left-${stage}`, id: 'chat' })
+      const headers = { 'content-type': 'application/json', 'content-length': body.length }
+      const client = connect(url, { method: 'POST', headers }).end(body)
+      client.on('error', () => {})
+      if (stage === 'sent') await once(client, 'finish')
+      else {
+        const [response] = await once(client, 'response')
+        assert.equal(response.statusCode, 200)
+        response.on('error', () => {})
+        if (stage === 'bytes') await once(response, 'readable')
+      }
+      client.destroy()
+    }
+    // A turn goes on without its client; the first may never have reached the handler.
+    await until(() => ends.length >= 2)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    assert.deepEqual(told, [])
+    assert.deepEqual(unhandled, [])
+  })
+}
+
 test('onEvent and onEnd hear of every turn, also when its client has left', async () => {
   const [events, ends] = [[], []]
   let release

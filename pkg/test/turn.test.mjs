@@ -323,7 +323,7 @@ test('an unreachable model is a typed failure with its address, without a key', 
   })
   const { error, status } = await runTurn({ model, messages: user }).result
   assert.deepEqual([status, error.code], ['failed', 'model.unreachable'])
-  assert.match(error.message, /at http:\/\/127\.0\.0\.1:9\/v1 failed/)
+  assert.match(error.message, /at http:\/\/127\.0\.0\.1:9\/v1\/chat\/completions failed/)
   assert.doesNotMatch(error.message, /sk-/)
 })
 
@@ -442,7 +442,7 @@ test('a custom model: deltas, a throw, a stall, nonsense', async () => {
     yield { type: 'text', text: 'half' }
     throw new Error('GPU lost')
   })
-  assert.deepEqual([thrown.error.code, thrown.text], ['model.truncated', 'half'])
+  assert.deepEqual([thrown.error.code, thrown.text], ['model.failed', 'half'])
   const stalled = await run(
     async function* (_, { signal }) {
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
@@ -667,17 +667,18 @@ function thrown() {
   throw new Error('unwatch')
 }
 
-test('a bundle whose redact throws by itself ends with an error', async () => {
+test('options are read once: one that throws later is not asked again', async () => {
   let reads = 0
   const options = {
     ...{ task: 't', replicate: async () => ({ data: 1 }) },
     get redact() {
-      if (++reads > 2) throw new Error('redact')
+      if (++reads > 1) throw new Error('redact')
       return undefined
     },
   }
-  const bundle = runBundle(options)
-  await assert.rejects(bundle.result, { code: 'core.fault' })
+  const { meta } = await runBundle(options).result
+  assert.deepEqual([meta.stopped, reads], ['early', 1])
+  assert.throws(() => runBundle(options), { code: 'options.invalid', message: /^`redact`: / })
 })
 
 test('the conversation is known to events, trace, tools, result and thread', async () => {
@@ -739,4 +740,29 @@ test('phase_end says which limit ended the tools', async () => {
   assert.deepEqual(await ends(1), ['max_tools', undefined])
   assert.deepEqual(await ends(1, { maxTools: 2 }), [undefined, undefined])
   assert.deepEqual(await ends(0), [undefined])
+})
+
+test('a model of the host counts its calls as it likes: each has its own arguments', async () => {
+  const ran = []
+  const model = customModel(async function* ({ messages }) {
+    if (messages.length > 1) return yield { type: 'text', text: 'done' }
+    for (const index of [1, 7]) {
+      yield { type: 'tool_call_start', index, id: `c${index}`, name: 'look' }
+      yield { type: 'tool_call_arguments', index, text: `{"n":${index}}` }
+    }
+    for (const index of [7, 1]) yield { type: 'tool_call_end', index }
+    // The same number again is another call.
+    yield { type: 'tool_call_start', index: 1, id: 'again', name: 'look' }
+    yield { type: 'tool_call_arguments', index: 1, text: '{"n":8}' }
+    yield { type: 'tool_call_end', index: 1 }
+    yield { type: 'finish', reason: 'tool_calls', raw: 'tool_use' }
+  })
+  const look = defineTool({
+    ...{ description: 'd', inputSchema: { type: 'object' }, readOnly: true },
+    execute: ({ n }) => void ran.push(n),
+  })
+  const messages = [{ role: 'user', content: 'go' }]
+  const { status } = await runTurn({ model, messages, tools: { look }, policy: { maxTools: 3 } })
+    .result
+  assert.deepEqual([status, ran.toSorted()], ['complete', [1, 7, 8]])
 })

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::json::{Json, push_token};
 use crate::limits;
 use crate::order::sort_by;
-use crate::stats::{Comparer, NodeId, Value};
+use crate::stats::{Comparer, Effort, NodeId, Value};
 
 /// The replicates by index, with the distance matrix.
 #[derive(Debug, Clone)]
@@ -16,6 +16,8 @@ pub struct Evidence {
     pub(super) entries: Vec<Entry>,
     /// Distances of valid replicates. Every cell of an invalid one is `None`, also its diagonal.
     pub(super) matrix: Vec<Vec<Option<f64>>>,
+    /// The number of replicates that there will be, as far as it is known.
+    expected: usize,
 }
 
 /// One replicate.
@@ -66,7 +68,21 @@ impl Evidence {
     pub(super) fn of(mut options: SummaryOptions) -> Result<Self, Error> {
         options.check()?;
         let comparer = Comparer::new(options.schema.take().as_ref(), options.null_is_missing)?;
-        Ok(Self { options, comparer, entries: Vec::new(), matrix: Vec::new() })
+        Ok(Self { options, comparer, entries: Vec::new(), matrix: Vec::new(), expected: 0 })
+    }
+
+    /// Tells how many replicates there will be: the steps that comparisons may take are divided among
+    /// their pairs, see [`COMPARE_STEPS`](limits::COMPARE_STEPS). Without it, among those that there
+    /// are.
+    pub fn expect(&mut self, replicates: usize) {
+        self.expected = replicates;
+    }
+
+    /// What the comparison of one pair may take.
+    pub(super) fn effort(&self) -> Effort {
+        let all = u64::try_from(self.expected.max(self.entries.len())).unwrap_or(u64::MAX);
+        let pairs = all.saturating_mul(all.saturating_sub(1)) / 2;
+        Effort::new((limits::COMPARE_STEPS / pairs.max(1)).max(limits::PAIR_STEPS))
     }
 
     /// Adds a replicate, which is invalid until it is [`set`](Self::set). Returns its index. Its id
@@ -110,7 +126,8 @@ impl Evidence {
         };
         let distance = |entry: &Entry| {
             let value = entry.value.as_ref().filter(|_| entry.valid)?;
-            Some(self.comparer.distance(own, value))
+            let root = self.comparer.root();
+            Some(self.comparer.distance_at(root, own, value, &mut self.effort()))
         };
         let row: Vec<Option<f64>> = self.entries.iter().map(distance).collect();
         for (cells, cell) in self.matrix.iter_mut().zip(&row) {

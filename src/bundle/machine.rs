@@ -61,8 +61,10 @@ impl Bundle {
     /// others; for schemas, see [`Comparer::new`](crate::stats::Comparer::new).
     pub fn new(options: BundleOptions) -> Result<Self, Error> {
         let mut options = options.resolved()?;
+        let mut evidence = Evidence::of(options.summary())?;
+        evidence.expect(options.k);
         Ok(Self {
-            evidence: Evidence::of(options.summary())?,
+            evidence,
             replicates: Vec::new(),
             due: options.parallel.unwrap_or(options.k),
             now: 0,

@@ -121,7 +121,10 @@ impl Evidence {
                 for (name, number) in
                     [("weight", one.weight), ("mean_distance", one.mean), ("max_distance", one.max)]
                 {
-                    piece.push(&format!(",\"{name}\":{}", view.number(number)));
+                    piece.push(",\"");
+                    piece.push(name);
+                    piece.push("\":");
+                    piece.push(&view.number(number));
                 }
                 piece.push(",\"values\":[");
                 for (at, said) in one.values.iter().enumerate() {
@@ -359,7 +362,7 @@ impl SummaryOptions {
             if pointer.starts_with('/') && self.shows(pointer) {
                 continue;
             }
-            *error = match at.contains('.') && at.chars().all(is_code) {
+            *error = match at.as_bytes().contains(&b'.') && at.chars().all(is_code) {
                 true => at.to_owned(),
                 false => "not shown by `fields`".to_owned(),
             };

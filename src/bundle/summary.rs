@@ -6,7 +6,7 @@ use super::evidence::{Evidence, Held, Leaf};
 use super::results::SupportMethod;
 use crate::json::{Json, number_text};
 use crate::order::{sort_by, sort_numbers};
-use crate::stats::{self, Agreement, Kind, Level, Numeric, Value};
+use crate::stats::{self, Agreement, Effort, Kind, Level, Numeric, Value};
 
 /// Distance up to which numbers have a consensus without a majority. It includes the stop rule's
 /// tolerance for rounding errors, so that 0.21 and 0.26 are near.
@@ -109,12 +109,15 @@ impl Evidence {
             approximated: Vec::new(),
             beyond: total - leaves.len(),
         };
+        // One for each pair of valid replicates, for all of their fields.
+        let pairs = summary.valid_count * summary.valid_count.saturating_sub(1) / 2;
+        let mut efforts = vec![self.effort(); pairs];
         for leaf in &leaves {
-            let mut rough = false;
             let groups = self.groups(leaf, true);
-            summary.consensus.extend(self.consensus(leaf, &groups, &mut rough));
-            summary.disagreements.extend(self.disagreement(leaf, groups, &mut rough));
-            if rough {
+            summary.consensus.extend(self.consensus(leaf, &groups));
+            summary.disagreements.extend(self.disagreement(leaf, groups, &mut efforts));
+            let rough = |effort: &mut Effort| std::mem::take(&mut effort.rough);
+            if efforts.iter_mut().map(rough).fold(false, |any, one| any | one) {
                 summary.approximated.push(leaf.field.clone());
             }
             let distribution = self.distribution(leaf);
@@ -150,12 +153,7 @@ impl Evidence {
         groups
     }
 
-    fn consensus<'e>(
-        &self,
-        leaf: &Leaf<'e>,
-        groups: &[Group<'e>],
-        rough: &mut bool,
-    ) -> Option<Consensus<'e>> {
+    fn consensus<'e>(&self, leaf: &Leaf<'e>, groups: &[Group<'e>]) -> Option<Consensus<'e>> {
         let valid = self.valid_count();
         let majority = groups.iter().find(|group| {
             let size = group.replicates.len();
@@ -167,17 +165,12 @@ impl Evidence {
             let (count, method) = (group.replicates.len(), SupportMethod::Majority);
             return Some(Consensus { field, value, count, method });
         }
-        let value = self.near(leaf, groups, rough)?;
+        let value = self.near(leaf, groups)?;
         Some(Consensus { field, value, count: valid, method: SupportMethod::Median })
     }
 
     /// The median of the numbers at a field, if all are near to each other.
-    fn near<'e>(
-        &self,
-        leaf: &Leaf<'e>,
-        groups: &[Group<'e>],
-        rough: &mut bool,
-    ) -> Option<Cow<'e, Json<'static>>> {
+    fn near<'e>(&self, leaf: &Leaf<'e>, groups: &[Group<'e>]) -> Option<Cow<'e, Json<'static>>> {
         if groups.len() < 2 || !matches!(self.comparer.kind(leaf.node), None | Some(Kind::Number)) {
             return None;
         }
@@ -188,8 +181,10 @@ impl Evidence {
             held.extend(std::iter::repeat_n((number, one), group.replicates.len()));
         }
         for (at, (_, one)) in held.iter().enumerate() {
+            // Numbers take no effort.
+            let none = &mut Effort::new(0);
             let far = |(_, other): &(f64, Held<'e>)| {
-                self.comparer.distance_at(leaf.node, one.value, other.value, rough) > NEAR
+                self.comparer.distance_at(leaf.node, one.value, other.value, none) > NEAR
             };
             if held.iter().skip(at + 1).any(far) {
                 return None;
@@ -209,14 +204,14 @@ impl Evidence {
         &self,
         leaf: &Leaf<'e>,
         mut groups: Vec<Group<'e>>,
-        rough: &mut bool,
+        efforts: &mut [Effort],
     ) -> Option<Disagreement<'e>> {
         let invalid = self.groups(leaf, false);
         let outside = |group: &Group<'_>| !groups.iter().any(|one| one.vote == group.vote);
         if groups.len() < 2 && !invalid.iter().any(outside) {
             return None;
         }
-        let (mean, max) = self.spread(leaf, rough);
+        let (mean, max) = self.spread(leaf, efforts);
         sort_by(&mut groups, |a, b| b.replicates.len().cmp(&a.replicates.len()));
         let said = |invalid: bool| {
             move |group: Group<'e>| Said {
@@ -232,16 +227,18 @@ impl Evidence {
 
     /// Mean and maximum distance of the valid pairs. A value missing on one side counts as
     /// distance 1; pairs without any value do not count.
-    fn spread(&self, leaf: &Leaf<'_>, rough: &mut bool) -> (f64, f64) {
+    fn spread(&self, leaf: &Leaf<'_>, efforts: &mut [Effort]) -> (f64, f64) {
         let valid = leaf.at.iter().zip(&self.entries).filter(|(_, entry)| entry.valid);
         let held: Vec<&Option<Held<'_>>> = valid.map(|(held, _)| held).collect();
         let (mut sum, mut max, mut pairs) = (0.0, 0.0_f64, 0.0);
+        let mut efforts = efforts.iter_mut();
         for (at, one) in held.iter().enumerate() {
             for other in held.iter().skip(at + 1) {
+                let Some(effort) = efforts.next() else { continue };
                 let distance = match (one, other) {
                     (None, None) => continue,
                     (Some(one), Some(other)) => {
-                        self.comparer.distance_at(leaf.node, one.value, other.value, rough)
+                        self.comparer.distance_at(leaf.node, one.value, other.value, effort)
                     }
                     _ => 1.0,
                 };

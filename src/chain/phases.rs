@@ -291,6 +291,7 @@ fn prompt(query: &str, patterns: &[Pattern], most: usize, refines: bool) -> Stri
     let patterns: Vec<&str> = patterns.iter().map(|one| one.name()).collect();
     let mut quoted = String::new();
     crate::json::write_string(query, &mut quoted);
+    let quoted = crate::json::one_line(quoted);
     format!(
         "Analyze this query and create a multi-step search plan: {quoted}\n\n\
          Consider:\n\

@@ -17,6 +17,8 @@ use crate::stream::{Decoder, Delta, Response, StreamError};
 pub(crate) struct Inference {
     number: u32,
     attempt: u32,
+    /// Attempts of the models that were asked before this one.
+    earlier: u32,
     wire: Wire,
     rules: Rules,
     connection: Connection,
@@ -74,7 +76,7 @@ pub(crate) enum Part {
     Deltas(Vec<Delta>),
     HeldBack,
     Ended,
-    Failed(String),
+    Failed { message: String, thrown: bool },
 }
 
 /// What came of an input.
@@ -105,6 +107,7 @@ impl Inference {
         Self {
             number,
             attempt: 1,
+            earlier: 0,
             wire,
             rules,
             connection: Connection::Open,
@@ -118,6 +121,18 @@ impl Inference {
             from_host: false,
             hint: None,
         }
+    }
+
+    /// The same inference, of another model. Its attempts have numbers of their own, so that late
+    /// inputs of the earlier ones are known.
+    #[must_use]
+    pub(crate) fn after(self, failed: &Self) -> Self {
+        Self { attempt: failed.attempt + 1, earlier: failed.attempt, ..self }
+    }
+
+    /// Whether text, reasoning or a call was received.
+    pub(crate) fn is_seen(&self) -> bool {
+        self.seen
     }
 
     pub(crate) fn number(&self) -> u32 {
@@ -165,7 +180,7 @@ impl Inference {
     /// Begins the next attempt. The caller sends the request again.
     pub(crate) fn retry(&mut self, now: u64) {
         let next = Self::new(self.number, self.wire, self.rules.clone(), now);
-        *self = Self { attempt: self.attempt + 1, ..next };
+        *self = Self { attempt: self.attempt + 1, earlier: self.earlier, ..next };
     }
 
     /// Stops the request. Returns whether its connection was open.
@@ -209,9 +224,12 @@ impl Inference {
                 Heard::default()
             }
             Part::Ended => self.ended(now),
-            Part::Failed(message) => {
-                let code =
-                    if self.heard.is_some() { "model.truncated" } else { "model.unreachable" };
+            Part::Failed { message, thrown } => {
+                let code = match (thrown, self.heard) {
+                    (true, _) => "model.failed",
+                    (false, Some(_)) => "model.truncated",
+                    (false, None) => "model.unreachable",
+                };
                 self.broken(now, Failure::new(code, message))
             }
         })
@@ -239,6 +257,7 @@ impl Inference {
         }
         let message = retry::status_message(status, body);
         let failure = Failure::new("model.status", message).with_status(status);
+        let failure = failure.with_retry_after(retry_after_ms);
         let wait = retry_after_ms.unwrap_or_else(|| self.backoff_ms());
         self.fail(now, failure, retry::is_retryable(status).then_some(wait))
     }
@@ -313,7 +332,7 @@ impl Inference {
         }
         match delta {
             Delta::Text(text) | Delta::Reasoning { text, .. } => self.seen |= !text.is_empty(),
-            Delta::ToolCallStart { .. } => self.seen = true,
+            Delta::ToolCallStart { .. } | Delta::ProviderTool(_) => self.seen = true,
             Delta::ToolCallEnd { .. } if self.rules.stops_at_call => return Taken::Last,
             Delta::Error(error) => return Taken::Broken(error.clone()),
             Delta::ToolCallEnd { .. }
@@ -339,7 +358,7 @@ impl Inference {
         }
         let again = wait.filter(|wait| {
             (!self.seen || self.rules.discards_output)
-                && self.attempt <= self.rules.max_retries
+                && self.attempt - self.earlier <= self.rules.max_retries
                 && *wait <= retry::LONGEST_WAIT_MS
         });
         let until = again.map(|wait| now.saturating_add(wait));
@@ -352,7 +371,7 @@ impl Inference {
     fn backoff_ms(&self) -> u64 {
         let (number, attempt) = (self.number, self.attempt);
         let [drawn, ..] = self.rules.secret.derive(format_args!("wait/{number}/{attempt}"));
-        retry::backoff_ms(drawn, attempt)
+        retry::backoff_ms(drawn, attempt - self.earlier)
     }
 }
 

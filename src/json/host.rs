@@ -44,7 +44,7 @@ impl<'a> Json<'a> {
     /// Converts this value to its JSON text.
     pub(crate) fn into_text(self) -> Self {
         let text = self.to_text();
-        if !text.contains('\0') {
+        if !text.as_bytes().contains(&0) {
             return text.into();
         }
         // JSON text has no raw NUL. The writer puts the number of a host value between two NULs.

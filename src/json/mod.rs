@@ -45,6 +45,7 @@ pub(crate) use host::{Host, Joined, is_space};
 pub(crate) use object::{Add, members, object};
 pub(crate) use read::{Kind, Reader};
 pub use value::Json;
+pub(crate) use write::one_line;
 pub use write::write_string;
 
 /// What only the bindings of the npm package and the Rust driver need. It changes without notice.

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use super::Json;
+use super::{Json, decimal};
 
 impl Json<'_> {
     /// Returns the value as a type of the host (feature `serde`).
@@ -19,13 +19,28 @@ impl Json<'_> {
     }
 }
 
+/// A literal as serde_json reads it, which has another parser of doubles and its tables for that.
+/// `None` for one that is not finite.
+fn number(literal: &str) -> Option<serde_json::Number> {
+    // Of integers only doubles have this sign.
+    if literal != "-0" {
+        if let Ok(whole) = literal.parse::<u64>() {
+            return Some(whole.into());
+        }
+        if let Ok(whole) = literal.parse::<i64>() {
+            return Some(whole.into());
+        }
+    }
+    serde_json::Number::from_f64(decimal::parse(literal))
+}
+
 impl Serialize for Json<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Bool(value) => serializer.serialize_bool(*value),
             Self::Number(text) => {
-                let number: Result<serde_json::Number, _> = serde_json::from_str(text);
-                number.map_err(serde::ser::Error::custom)?.serialize(serializer)
+                let own = number(text).ok_or_else(|| serde::ser::Error::custom("not a number"))?;
+                own.serialize(serializer)
             }
             Self::String(text) => serializer.serialize_str(text),
             Self::Array(items) => {
@@ -68,7 +83,7 @@ impl From<Json<'_>> for serde_json::Value {
     fn from(json: Json<'_>) -> Self {
         match json {
             Json::Bool(value) => Self::Bool(value),
-            Json::Number(text) => serde_json::from_str(&text).map_or(Self::Null, Self::Number),
+            Json::Number(text) => number(&text).map_or(Self::Null, Self::Number),
             Json::String(text) => Self::String(text.into_owned()),
             Json::Array(items) => items.into_iter().map(Self::from).collect(),
             Json::Object(members) => {
@@ -191,6 +206,21 @@ mod tests {
         assert_eq!(back.to_text(), json.to_text());
         let twice: Json<'static> = serde_json::from_str(r#"{"a":1,"b":2,"a":3}"#).unwrap();
         assert_eq!(twice.to_text(), r#"{"b":2,"a":3}"#);
+    }
+
+    #[test]
+    fn numbers_are_those_of_serde_json() {
+        let literals = ["0", "-0", "7", "-7", "0.5", "5.0", "1e2", "-1e-7", "0.1", "1e-400"];
+        let large = ["18446744073709551615", "18446744073709551616", "-9223372036854775808"];
+        let more = ["-9223372036854775809", "123456789012345680000", "2.2250738585072011e-308"];
+        for literal in literals.into_iter().chain(large).chain(more) {
+            let theirs: serde_json::Value = serde_json::from_str(literal).unwrap();
+            let own = Json::Number(literal.into());
+            assert_eq!(serde_json::to_value(&own).unwrap(), theirs, "{literal}");
+            assert_eq!(serde_json::to_string(&own).unwrap(), theirs.to_string());
+            assert_eq!(serde_json::Value::from(own), theirs, "{literal}");
+        }
+        assert!(serde_json::to_string(&Json::Number("1e400".into())).is_err());
     }
 
     #[test]

@@ -91,3 +91,26 @@ pub fn write_string(text: &str, out: &mut String) {
     out.push_str(rest);
     out.push('"');
 }
+
+/// The same JSON without the characters that some readers take for the end of a line and JSON leaves
+/// as they are: U+0085, U+2028 and U+2029 are escaped. For prompts.
+pub(crate) fn one_line(json: String) -> String {
+    let mut line = String::new();
+    let mut from = 0;
+    for (at, c) in json.char_indices() {
+        let escaped = match c {
+            '\u{85}' => "\\u0085",
+            '\u{2028}' => "\\u2028",
+            '\u{2029}' => "\\u2029",
+            _ => continue,
+        };
+        line.push_str(json.get(from..at).unwrap_or_default());
+        line.push_str(escaped);
+        from = at + c.len_utf8();
+    }
+    if from == 0 {
+        return json;
+    }
+    line.push_str(json.get(from..).unwrap_or_default());
+    line
+}

@@ -1,6 +1,7 @@
 //! Maps a provider's refusal to the rules that it is about.
 
 use super::code::Code;
+use crate::text::find;
 
 /// Fragments of the providers' error messages, in lower case, and the codes that explain them. The
 /// fragments of an entry are separated by `…` and must all occur in this order. Sources: the
@@ -142,12 +143,10 @@ pub fn explain(refusal: &str) -> Vec<Code> {
 }
 
 fn occurs(text: &str, fragments: &str) -> bool {
-    let mut rest = text;
-    fragments.split('…').all(|fragment| match rest.split_once(fragment) {
-        Some((_, behind)) => {
-            rest = behind;
-            true
-        }
-        None => false,
-    })
+    let mut rest = Some(text);
+    for fragment in fragments.split('…') {
+        let behind = |text: &str| Some(find(text, fragment)? + fragment.len());
+        rest = rest.and_then(|text| text.get(behind(text)?..));
+    }
+    rest.is_some()
 }

@@ -36,7 +36,8 @@ pub(super) struct Entry<'a> {
     pub(super) gone: bool,
     /// Whether its content was null.
     pub(super) null: bool,
-    /// Whether results preceded it in the same element.
+    /// Whether results preceded it in the same element; of the assistant, whether it is a block of a
+    /// message around it.
     pub(super) beside: bool,
     /// The last part that is a call with a result.
     pub(super) answered: Option<usize>,
@@ -71,6 +72,13 @@ impl<'a> Entry<'a> {
                 Part::Native { marks, .. } => self.speaker == Speaker::User || marks.meets(own),
                 Part::Media { .. } => true,
             })
+    }
+
+    /// Whether what is written for it depends on the entries after it: whether a call is unanswered or
+    /// pending, reasoning that nothing follows, a system message (`anywhere`: that may stand there).
+    pub(super) fn depends(&self, anywhere: bool) -> bool {
+        anywhere && matches!(self.speaker, Speaker::System | Speaker::Developer)
+            || self.parts.iter().any(|part| matches!(part, Part::Call(_) | Part::Reasoning(_)))
     }
 
     pub(super) fn calls(&self) -> impl Iterator<Item = &Call<'a>> {

@@ -26,7 +26,8 @@ pub(crate) struct Message<'a> {
     pub(crate) extra: Members<'a>,
     /// Whether its content came as a list in the dialect's own shape.
     pub(crate) listed: bool,
-    /// Whether it came in the same element as the results before it.
+    /// Whether it came in the same element as the results before it; of the assistant, whether it is
+    /// a block of a message around it.
     pub(crate) beside: bool,
 }
 

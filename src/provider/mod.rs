@@ -13,12 +13,13 @@
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 //!
-//! The folder of a provider declares three constants:
+//! The folder of a provider declares four constants:
 //!
 //! ```text
 //!   RULES      which histories it accepts, and how its messages are written
 //!   STREAM     whether and how its responses are decoded
 //!   REQUESTS   how its requests are written
+//!   TOOLS      which declarations of tools it takes
 //! ```
 //!
 //! Folders do not know each other. What several providers share is in `chat`, the wire format of
@@ -32,23 +33,27 @@ mod request;
 mod rules;
 mod shapes;
 mod stream;
+mod tools;
 mod wire;
 
 pub(crate) use content::{Attachment, Members, Message, Out, Reasoning, ResultOut, Role, joined};
 pub(crate) use prompt::{
-    AnsweredCall, Context, Exchange, Prompt, Structured, beside, elements, request, structured,
+    AnsweredCall, Context, Exchange, Prompt, Structured, answer, beside, elements, request,
+    structured,
 };
 pub use request::{Choice, Request, RequestParts, ToolDeclaration};
 pub(crate) use rules::{
-    Arguments, Blank, Bridge, Elements, EmptyResult, First, Ids, Last, Media, Merge, Names, Replay,
+    Arguments, Blank, Bridge, Elements, EmptyResult, First, Ids, Last, Merge, Names, Replay,
     ResultParts, ResultValues, Results, Rules, SentIds, Signatures, System, UndeclaredTools,
 };
 pub(crate) use shapes::Marks;
+pub use tools::{ToolCode, ToolFinding, diagnose_tools};
 pub(crate) use wire::{Plain, Wire};
 
 use crate::error::Error;
 use prompt::Requests;
 use stream::Stream;
+use tools::Tools;
 
 /// A function that returns one part of a provider's description. The parts are apart, so that a
 /// program that only arranges histories holds no decoder.
@@ -92,6 +97,10 @@ macro_rules! providers {
         by_dialect! {
             /// How its requests are written.
             fn requests -> &'static Requests { $($variant: &$folder::REQUESTS,)* }
+        }
+        by_dialect! {
+            /// Which declarations of tools it takes.
+            fn tools -> &'static Tools { $($variant: &$folder::TOOLS,)* }
         }
         by_dialect! {
             /// Whether and how it takes plain histories as they are.

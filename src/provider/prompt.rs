@@ -74,6 +74,13 @@ pub(crate) struct Prompt<'t, 'a> {
     pub(crate) choice: Choice,
 }
 
+impl Prompt<'_, '_> {
+    /// Whether the model may call tools.
+    pub(super) fn may_call(&self) -> bool {
+        self.choice == Choice::Auto && !self.tools.is_empty()
+    }
+}
+
 /// What a turn adds to the given history.
 #[derive(Debug)]
 pub(crate) enum Context<'t> {
@@ -93,6 +100,17 @@ pub(crate) struct Exchange<'t> {
     pub(crate) calls: Vec<AnsweredCall<'t>>,
 }
 
+impl Exchange<'_> {
+    /// The reasoning before the call at this place.
+    pub(super) fn thoughts(&self, at: usize) -> impl Iterator<Item = &stream::Reasoning> {
+        let last = self.calls.len().saturating_sub(1);
+        let place = move |block: &stream::Reasoning| {
+            usize::try_from(block.calls).unwrap_or(usize::MAX).min(last)
+        };
+        self.reasoning.iter().filter(move |block| place(block) == at)
+    }
+}
+
 /// A call and its answer.
 #[derive(Debug)]
 pub(crate) struct AnsweredCall<'t> {
@@ -100,6 +118,8 @@ pub(crate) struct AnsweredCall<'t> {
     pub(crate) name: &'t str,
     pub(crate) args: &'t Json<'static>,
     pub(crate) answer: &'t str,
+    /// The call failed or did not run.
+    pub(crate) failed: bool,
 }
 
 impl AnsweredCall<'_> {
@@ -122,21 +142,49 @@ pub(crate) fn elements(wire: Wire, context: &Context<'_>) -> Vec<Json<'static>> 
     }
 }
 
-/// Returns a streamed request. `extra` are members of the host, and `member` is one more of the
+/// Returns a streamed request. `extra` are members of the host, and `more` are further
 /// members that the core decides. Without a `model`, nothing is said of the model and the stream.
 pub(crate) fn request(
     wire: Wire,
     (model, extra): (Option<&String>, &Json<'static>),
     prompt: Prompt<'_, 'static>,
-    member: Option<Member>,
+    more: Vec<Member>,
 ) -> Request<'static> {
+    let how = (true, prompt.may_call());
     let mut decided = (wire.requests.members)(prompt);
-    if let Some((name, value)) = member {
+    for (name, value) in more {
         decided.push((name.into(), value));
     }
     let extra = extra.as_object().unwrap_or_default().to_vec();
-    post(wire.requests, model.cloned(), extra, true, decided)
+    post(wire.requests, model.cloned(), extra, how, decided)
 }
+
+/// The member that asks for an answer of this schema, in a request that offers no tools: several APIs
+/// refuse one beside them. A forced call of a tool is no answer, and newer models refuse it. What the
+/// host has in the same member stays: not every model of an API takes a schema.
+pub(crate) fn answer(
+    wire: Wire,
+    schema: &Json<'static>,
+    prompt: &Prompt<'_, 'static>,
+    extra: &Json<'static>,
+) -> Option<Member> {
+    if prompt.may_call() {
+        return None;
+    }
+    match wire.requests.structured {
+        Structured::Member(member) => {
+            let (name, value) = member(ANSWER, schema.clone());
+            extra.get(name).is_none().then_some((name, value))
+        }
+        Structured::Within(member) => {
+            Some(beside(wire, member(ANSWER, schema.clone()), prompt, extra))
+        }
+        Structured::Tool(_) | Structured::Unsupported => None,
+    }
+}
+
+/// The name of the schema of an answer.
+const ANSWER: &str = "answer";
 
 /// Completes a member by those that the prompt and the host have of this name: `generationConfig` of
 /// the host stays beside the schema, and the tools of a `toolConfig` beside the choice.

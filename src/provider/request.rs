@@ -138,7 +138,8 @@ impl Dialect {
         let added: Vec<&str> = added_system.iter().map(String::as_str).collect();
         let prompt = Prompt { messages, system, added_system: &added, tools: &tools, choice };
         let extra = extra.into_iter().map(|(key, value)| (key.into(), value)).collect();
-        Ok(post(requests, Some(model), extra, stream, (requests.members)(prompt)))
+        let how = (stream, prompt.may_call());
+        Ok(post(requests, Some(model), extra, how, (requests.members)(prompt)))
     }
 }
 
@@ -146,12 +147,13 @@ impl Dialect {
 const CHOICES: [&str; 4] = ["tool_choice", "parallel_tool_calls", "strict_tools", "toolConfig"];
 
 /// A request of the members that the core decides, behind those for the model and the stream, if
-/// the model is named, and behind `extra`.
+/// the model is named, and behind `extra`. `toolConfig` has both what the core decides and what the
+/// host has beside it. `calls`: the model may call tools.
 pub(super) fn post<'a>(
     requests: &Requests,
     model: Option<String>,
     extra: Members<'a>,
-    stream: bool,
+    (stream, calls): (bool, bool),
     decided: Members<'a>,
 ) -> Request<'a> {
     let (mut body, mut to, mut accept) = (Members::new(), "".into(), "application/json");
@@ -169,7 +171,29 @@ pub(super) fn post<'a>(
     let mut headers = vec![("content-type", "application/json"), ("accept", accept)];
     headers.extend_from_slice(own);
     for members in [extra, decided] {
-        members.into_iter().for_each(|(key, value)| put(&mut body, key, value));
+        for (key, mut value) in members {
+            if key == "toolConfig"
+                && let Some(Json::Object(known)) =
+                    body.iter().find(|one| one.0 == key).map(|one| &one.1)
+                && let Json::Object(own) = &mut value
+            {
+                // A choice of the host's is one among tools that may be called.
+                let more = |one: &&(Cow<'_, str>, _)| {
+                    (calls || one.0 != "toolChoice") && !own.iter().any(|(key, _)| *key == one.0)
+                };
+                let more: Vec<_> = known.iter().filter(more).cloned().collect();
+                own.extend(more);
+            }
+            // Tools that the provider runs itself are in the host's members.
+            if key == "tools"
+                && let Json::Array(own) = &mut value
+                && let Some(Json::Array(given)) =
+                    body.iter().find(|one| one.0 == key).map(|one| &one.1)
+            {
+                own.splice(0..0, given.iter().cloned());
+            }
+            put(&mut body, key, value);
+        }
     }
     // The host's members are those of every request, and providers refuse a choice among no tools.
     if !body.iter().any(|(key, value)| key == "tools" || value.get("tools").is_some()) {

@@ -15,6 +15,9 @@ pub(crate) struct Rules {
     /// The shapes that it accepts.
     pub(crate) own: Marks,
     pub(crate) write: Write,
+    /// The member of a message that lists its parts, a block each and in order, if nothing else of
+    /// the message depends on them.
+    pub(crate) list: Option<&'static str>,
     /// The style of Chat Completions, if messages are written in it and in no other way.
     pub(super) style: Option<Style>,
     pub(crate) elements: Elements,
@@ -58,11 +61,17 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
+    /// Whether the content of a message that has only texts is one text, however many they are.
+    pub(crate) fn one_text(&self) -> bool {
+        self.style.is_some_and(|style| !style.lists)
+    }
+
     /// The rules that most providers share. A provider states those in which it differs.
     pub(super) const fn common(own: Marks, write: Write) -> Self {
         Self {
             own,
             write,
+            list: None,
             style: None,
             elements: Elements::Messages,
             system: System::Anywhere,
@@ -285,12 +294,33 @@ pub(crate) enum Media {
     None,
     /// Images by URL or base64.
     Images,
+    /// Images as bytes.
+    ImagesAsBytes,
     /// Images and files.
     Files,
     /// Images, and files as bytes.
     FilesAsBytes,
     /// Images and files, both as bytes.
     Bytes,
+    /// Images, files, sounds and films.
+    Any,
+}
+
+impl Media {
+    /// Whether it accepts media of this type, by address or as bytes.
+    pub(crate) fn takes(self, mime: &str, is_url: bool) -> bool {
+        let image = mime.starts_with("image/");
+        let file = !mime.starts_with("audio/") && !mime.starts_with("video/");
+        match self {
+            Self::None => false,
+            Self::Images => image,
+            Self::ImagesAsBytes => image && !is_url,
+            Self::Files => file,
+            Self::FilesAsBytes => image || file && !is_url,
+            Self::Bytes => file && !is_url,
+            Self::Any => true,
+        }
+    }
 }
 
 /// What becomes of a request whose history has calls and that declares no tools.

@@ -168,7 +168,8 @@ fn is_path(word: &str) -> bool {
     }
     let parts: Vec<&str> = word.split(['/', '\\']).collect();
     let named = |part: &&str| {
-        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+        !part.is_empty()
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
     };
     let names = parts.iter().filter(|part| named(part)).count();
     let folders = names >= 2 && (word.starts_with('/') || word.ends_with('/'));

@@ -29,6 +29,7 @@
 //! # Ok::<(), turnlock::Error>(())
 //! ```
 
+mod cut;
 mod find;
 mod inventory;
 mod lint;

@@ -107,6 +107,9 @@ options! {
         max_retries "maxRetries": u64 = 2, whole 0..=10;
         /// Whether trace events are emitted.
         trace "trace": bool = false;
+        /// Whether reasons, arguments and names are told whole: a host that redacts texts cuts them
+        /// behind that, because half of a secret is not found.
+        whole "whole": bool = false;
     }
 }
 

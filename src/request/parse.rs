@@ -10,6 +10,7 @@
 //!
 //! `find` has where in a text the JSON may be.
 
+use super::cut::{NAME_BYTES, clip};
 use super::find;
 use super::options::Policy;
 use super::rejected::{Reason, Rejected};
@@ -80,7 +81,7 @@ impl ParsedRequest {
 /// `options.invalid` for a policy without `allow`. A text is never an error.
 pub fn parse_tool_request(text: &str, policy: &Policy) -> Result<ParsedRequest, Error> {
     let allow = policy.allow.as_ref().ok_or_else(|| Error::option("policy.allow", "an array"))?;
-    let Reading { calls, notes } = match read_text(text, policy.max_reason_chars) {
+    let Reading { calls, notes, .. } = match read_text(text, policy.max_reason_chars) {
         Ok(reading) => reading,
         Err(rejected) => return Ok(ParsedRequest::refused(rejected)),
     };
@@ -121,6 +122,8 @@ pub(super) struct Reading {
     pub(super) calls: Vec<Result<RequestedCall, Rejected>>,
     /// What deviates from the schema and does not matter.
     pub(super) notes: Vec<Rejected>,
+    /// Whether reasons and names are not cut.
+    whole: bool,
 }
 
 /// A request, or why there is none.
@@ -128,7 +131,7 @@ type Read<T = Reading> = Result<T, Vec<Rejected>>;
 
 /// Parses a request in a text; an empty text requests nothing.
 pub(super) fn read_text(text: &str, max_reason: u64) -> Read {
-    let mut reading = Reading::default();
+    let mut reading = Reading { whole: max_reason == u64::MAX, ..Reading::default() };
     if text.len() > limits::REQUEST_BYTES {
         return Err(vec![Rejected::whole(Reason::TooLarge, "")]);
     }
@@ -153,7 +156,7 @@ pub(super) fn is_request(text: &str) -> bool {
 /// calls of the tools themselves. A call that was not received whole, or whose arguments are not
 /// JSON, makes the request invalid.
 pub(super) fn read_calls(calls: &[Call], max_reason: u64) -> Read {
-    let mut reading = Reading::default();
+    let mut reading = Reading { whole: max_reason == u64::MAX, ..Reading::default() };
     let mut wrong = Vec::new();
     for call in calls {
         let text = call.arguments.trim();
@@ -205,7 +208,7 @@ impl Reading {
                 ("tool_calls", _) => {
                     return Err(Rejected::whole(Reason::InvalidField, "tool_calls"));
                 }
-                _ => self.note(Rejected::whole(Reason::UnknownField, clip(&key))),
+                _ => self.note(Rejected::whole(Reason::UnknownField, self.clip(&key))),
             }
         }
         Ok(())
@@ -214,7 +217,7 @@ impl Reading {
     fn call(&mut self, call: Json<'static>, max_reason: u64) -> Result<RequestedCall, Rejected> {
         let index = self.calls.len();
         let named = call.get("tool_name").and_then(Json::as_str).unwrap_or_default();
-        let named = clip(named).to_owned();
+        let named = self.clip(named).to_owned();
         let bad = |reason, detail: &str| Rejected::call(index, &named, reason, detail);
         let Json::Object(members) = call else { return Err(bad(Reason::NotAnObject, "")) };
         let (mut name, mut params, mut why) = (None, None, None);
@@ -233,7 +236,7 @@ impl Reading {
                     self.note(bad(Reason::InvalidField, "reason"));
                     why = Some(String::new());
                 }
-                _ => self.note(bad(Reason::UnknownField, clip(&key))),
+                _ => self.note(bad(Reason::UnknownField, self.clip(&key))),
             }
         }
         let missing = |key| bad(Reason::MissingField, key);
@@ -246,6 +249,11 @@ impl Reading {
         Ok(RequestedCall::new(name, params, why))
     }
 
+    /// Cuts a name to a length that is enough to recognize it.
+    fn clip<'t>(&self, text: &'t str) -> &'t str {
+        clip(text, if self.whole { text.len() } else { NAME_BYTES })
+    }
+
     fn note(&mut self, note: Rejected) {
         if self.notes.len() < limits::REQUESTED_CALLS {
             self.notes.push(note);
@@ -254,7 +262,7 @@ impl Reading {
 }
 
 /// Cuts a text to at most `max` UTF-16 units, as JavaScript counts, including the `…`.
-fn shorten(text: &str, max: u64) -> String {
+pub(super) fn shorten(text: &str, max: u64) -> String {
     let max = usize::try_from(max).unwrap_or(usize::MAX);
     if text.encode_utf16().count() <= max {
         return text.to_owned();
@@ -270,9 +278,4 @@ fn shorten(text: &str, max: u64) -> String {
         short.push('…');
     }
     short
-}
-
-/// Cuts a name to a length that is enough to recognize it.
-fn clip(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(64)).unwrap_or_default()
 }

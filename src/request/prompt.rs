@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use super::options::PassOptions;
 use super::parse::REQUEST_TOOL;
 use crate::json::table::{names, options};
-use crate::json::{Json, object};
+use crate::json::{Json, object, one_line};
 use crate::message;
 use crate::provider::{self, Choice, Prompt, Request, Structured, ToolDeclaration, Wire};
 use crate::signature::hex;
@@ -136,7 +136,7 @@ pub(super) fn ask(options: &PassOptions, asked: &Asked<'_>) -> Request<'static> 
                 "params": tool.input_schema.clone(),
             }
         });
-        let list = Json::Array(list.collect()).to_text();
+        let list = one_line(Json::Array(list.collect()).to_text());
         system.push_str(&format!("\n\nLimit: {} calls. Tools:\n{list}", offer.limit));
         // The shipped prompt says nothing of the plan.
         if options.plan_prompt != plan() {
@@ -145,7 +145,7 @@ pub(super) fn ask(options: &PassOptions, asked: &Asked<'_>) -> Request<'static> 
             }
         }
     }
-    let mut user = options.input.to_text();
+    let mut user = one_line(options.input.to_text());
     if let Some(sealed) = asked.sealed {
         system.push_str(ABOUT_BOX);
         user.push('\n');
@@ -179,7 +179,12 @@ pub(super) fn ask(options: &PassOptions, asked: &Asked<'_>) -> Request<'static> 
         Structured::Tool(member) => Some(beside(member(REQUEST_TOOL))),
         Structured::Unsupported => None,
     };
-    provider::request(wire, (options.model.as_ref(), &options.body), prompt, member)
+    provider::request(
+        wire,
+        (options.model.as_ref(), &options.body),
+        prompt,
+        member.into_iter().collect(),
+    )
 }
 
 fn request_tool() -> ToolSpec {

@@ -19,6 +19,8 @@ pub(super) fn least_cost(costs: &[Vec<f64>]) -> f64 {
         let mut least = vec![f64::INFINITY; columns + 1];
         let mut used = vec![false; columns + 1];
         loop {
+            #[cfg(test)]
+            super::effort::counted::step(columns);
             put(&mut used, at, true);
             let current = get(&row_of, at);
             let own = costs.get(current - 1).map_or(&[][..], Vec::as_slice);

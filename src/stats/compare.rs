@@ -1,6 +1,7 @@
 //! Distances in [0, 1]: symmetric, 0 for equal values (§2.3).
 
 use super::assign::least_cost;
+use super::effort::{Effort, sequence_steps};
 use super::intern::Interner;
 use super::lcs::common_length;
 use super::schema::{Kind, Node, NodeId, Schema, rank};
@@ -134,12 +135,19 @@ impl Comparer {
     /// The distance between two values, from 0 (the same) to 1.
     #[must_use]
     pub fn distance(&self, a: &Value, b: &Value) -> f64 {
-        self.distance_at(self.root(), a, b, &mut false)
+        self.distance_at(self.root(), a, b, &mut Effort::new(limits::COMPARE_STEPS))
     }
 
-    /// The distance between two values of a node, from 0 to 1. Sets `rough` if a list was too long
-    /// for its kind and was compared as a multiset.
-    pub(crate) fn distance_at(&self, node: NodeId, a: &Value, b: &Value, rough: &mut bool) -> f64 {
+    /// The distance between two values of a node, from 0 to 1, within an effort.
+    pub(crate) fn distance_at(
+        &self,
+        node: NodeId,
+        a: &Value,
+        b: &Value,
+        effort: &mut Effort,
+    ) -> f64 {
+        #[cfg(test)]
+        super::effort::counted::step(1);
         if a.class == b.class {
             return 0.0;
         }
@@ -159,9 +167,9 @@ impl Comparer {
             (Body::Array(a), Body::Array(b)) => {
                 let nested = a.nested || b.nested;
                 let numbers = a.numbers && b.numbers;
-                self.arrays(node, kind.unwrap_or_else(|| by_content(nested, numbers)), a, b, rough)
+                self.arrays(node, kind.unwrap_or_else(|| by_content(nested, numbers)), a, b, effort)
             }
-            (Body::Object(a), Body::Object(b)) => self.objects(node, a, b, rough),
+            (Body::Object(a), Body::Object(b)) => self.objects(node, a, b, effort),
             // Two different types, or two different booleans.
             _ => 1.0,
         }
@@ -169,7 +177,7 @@ impl Comparer {
 
     /// The weighted mean over the union of names. A name on one side only counts 1. Both lists
     /// are sorted by name, and the sum is taken in that order.
-    fn objects(&self, node: NodeId, a: &[Member], b: &[Member], rough: &mut bool) -> f64 {
+    fn objects(&self, node: NodeId, a: &[Member], b: &[Member], effort: &mut Effort) -> f64 {
         let (mut sum, mut weights) = (0.0, 0.0);
         let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
         loop {
@@ -190,7 +198,7 @@ impl Comparer {
             sum += weight
                 * match (left, right) {
                     (Some(left), Some(right)) => {
-                        self.distance_at(inner, &left.value, &right.value, rough)
+                        self.distance_at(inner, &left.value, &right.value, effort)
                     }
                     _ => 1.0,
                 };
@@ -199,25 +207,25 @@ impl Comparer {
         if weights > 0.0 { unit(sum / weights) } else { 0.0 }
     }
 
-    fn arrays(&self, node: NodeId, kind: Kind, a: &Array, b: &Array, rough: &mut bool) -> f64 {
+    fn arrays(&self, node: NodeId, kind: Kind, a: &Array, b: &Array, effort: &mut Effort) -> f64 {
         match kind {
             Kind::Set => jaccard(&a.members, &b.members, true),
-            Kind::Sequence => sequence(a, b, rough),
-            Kind::Positional => self.positional(node, a, b, rough),
+            Kind::Sequence => sequence(a, b, effort),
+            Kind::Positional => self.positional(node, a, b, effort),
             Kind::Keyed => match (&a.keys, &b.keys) {
-                (Some(left), Some(right)) => self.keyed(node, (a, left), (b, right), rough),
-                _ => self.assign(node, a, b, rough),
+                (Some(left), Some(right)) => self.keyed(node, (a, left), (b, right), effort),
+                _ => self.assign(node, a, b, effort),
             },
-            Kind::Assign => self.assign(node, a, b, rough),
+            Kind::Assign => self.assign(node, a, b, effort),
             _ => jaccard(&a.members, &b.members, false),
         }
     }
 
-    fn positional(&self, node: NodeId, a: &Array, b: &Array, rough: &mut bool) -> f64 {
+    fn positional(&self, node: NodeId, a: &Array, b: &Array, effort: &mut Effort) -> f64 {
         let inner = self.schema.items(node);
         let (n, m) = (a.items.len(), b.items.len());
         let common = a.items.iter().zip(&b.items);
-        let sum = common.fold(0.0, |sum, (a, b)| sum + self.distance_at(inner, a, b, rough));
+        let sum = common.fold(0.0, |sum, (a, b)| sum + self.distance_at(inner, a, b, effort));
         (sum + count(n.abs_diff(m))) / count(n.max(m))
     }
 
@@ -226,7 +234,7 @@ impl Comparer {
         node: NodeId,
         (a, left): (&Array, &[(u64, u32, usize)]),
         (b, right): (&Array, &[(u64, u32, usize)]),
-        rough: &mut bool,
+        effort: &mut Effort,
     ) -> f64 {
         let inner = self.schema.items(node);
         let (mut sum, mut matched) = (0.0, 0);
@@ -236,7 +244,7 @@ impl Comparer {
             if let Some((.., to)) = others.next_if(|other| other.1 == *class)
                 && let (Some(one), Some(other)) = (a.items.get(*at), b.items.get(*to))
             {
-                sum += self.distance_at(inner, one, other, rough);
+                sum += self.distance_at(inner, one, other, effort);
                 matched += 1;
             }
         }
@@ -246,28 +254,33 @@ impl Comparer {
 
     /// The mean cost of the best one-to-one matching, with 1 for each unmatched item: OSPA of
     /// order 1.
-    fn assign(&self, node: NodeId, a: &Array, b: &Array, rough: &mut bool) -> f64 {
+    fn assign(&self, node: NodeId, a: &Array, b: &Array, effort: &mut Effort) -> f64 {
         let (n, m) = (a.items.len(), b.items.len());
-        if n.max(m) > limits::ASSIGNED_ITEMS || a.work.max(b.work) > limits::ASSIGN_WORK {
-            *rough = true;
+        let long = n.max(m) > limits::ASSIGNED_ITEMS || a.work.max(b.work) > limits::ASSIGN_WORK;
+        if long || !effort.pay(a.assigned.max(b.assigned)) {
+            effort.rough = true;
             return jaccard(&a.members, &b.members, false);
         }
         let inner = self.schema.items(node);
         let (rows, columns) = if n <= m { (a, b) } else { (b, a) };
+        // What it was paid for includes the lists within.
+        let outer = std::mem::replace(&mut effort.paid, true);
         let row = |one: &Value| -> Vec<f64> {
-            let cost = |other: &Value| self.distance_at(inner, one, other, rough);
+            let cost = |other: &Value| self.distance_at(inner, one, other, effort);
             columns.items.iter().map(cost).collect()
         };
         let costs: Vec<Vec<f64>> = rows.items.iter().map(row).collect();
+        effort.paid = outer;
         (least_cost(&costs) + count(n.abs_diff(m))) / count(n.max(m))
     }
 }
 
 /// By the longest common subsequence.
-fn sequence(a: &Array, b: &Array, rough: &mut bool) -> f64 {
+fn sequence(a: &Array, b: &Array, effort: &mut Effort) -> f64 {
     let (n, m) = (a.items.len(), b.items.len());
-    if n.saturating_mul(m) > limits::SEQUENCE_CELLS {
-        *rough = true;
+    let steps = sequence_steps(u64::try_from(n.max(m)).unwrap_or(u64::MAX));
+    if n.saturating_mul(m) > limits::SEQUENCE_CELLS || !effort.pay(steps) {
+        effort.rough = true;
         return jaccard(&a.members, &b.members, false);
     }
     let class = |item: &Value| item.class;

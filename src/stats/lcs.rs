@@ -22,6 +22,8 @@ pub(super) fn common_length(a: &[u32], b: &[u32]) -> usize {
     // A zero bit is a position where the common subsequence grows.
     let mut state = vec![u64::MAX; a.len().div_ceil(64)];
     for member in b {
+        #[cfg(test)]
+        super::effort::counted::step(state.len());
         let from = places.partition_point(|(known, ..)| known < member);
         let own = places.get(from..).unwrap_or_default();
         let mut own = own.iter().take_while(|(known, ..)| known == member).peekable();

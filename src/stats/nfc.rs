@@ -1,7 +1,7 @@
 //! Unicode Normalization Form C ([UAX #15]), with 9 KB of tables.
 //!
 //! `scripts/nfc.mjs` writes the tables and documents their layout. They are unpacked for the first
-//! text that contains a character from U+0300 on. All other texts are already in NFC.
+//! text that contains a character for which a look at its number does not show that NFC keeps it.
 //!
 //! [UAX #15]: https://www.unicode.org/reports/tr15/
 
@@ -13,8 +13,17 @@ use crate::order::sort_by;
 static PACKED: &[u8] = include_bytes!("nfc.bin");
 static TABLES: OnceLock<Tables> = OnceLock::new();
 
-/// The first character that NFC may change.
-const FIRST: char = '\u{300}';
+/// Whether NFC changes no text of such characters: none has another form, composes with the one
+/// before it, or is a mark. Latin, hyphens to ellipsis, kana, Chinese characters, Hangul syllables.
+fn is_settled(c: char) -> bool {
+    matches!(c,
+        ..'\u{300}'
+        | '\u{2010}'..='\u{2027}'
+        | '\u{3041}'..='\u{3096}'
+        | '\u{30A1}'..='\u{30FA}'
+        | '\u{4E00}'..='\u{9FFF}'
+        | '\u{AC00}'..='\u{D7A3}')
+}
 
 // Hangul syllables are computed: The Unicode Standard §3.12.
 const S: u32 = 0xAC00;
@@ -28,7 +37,7 @@ const S_COUNT: u32 = 19 * V_COUNT * T_COUNT;
 /// Returns `text` in Unicode Normalization Form C, in which texts are compared; borrowed if it
 /// already is.
 pub fn nfc(text: &str) -> Cow<'_, str> {
-    if text.chars().all(|c| c < FIRST) {
+    if text.chars().all(is_settled) {
         return Cow::Borrowed(text);
     }
     let made = TABLES.get_or_init(Tables::unpack).compose(text);
@@ -189,6 +198,23 @@ impl Packed {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Each settled character stays, and composes with no settled one before it.
+    #[test]
+    fn what_is_settled_needs_no_tables() {
+        let tables = TABLES.get_or_init(Tables::unpack);
+        let settled: String = ('\0'..='\u{10FFFF}').filter(|c| is_settled(*c)).collect();
+        for c in settled.chars() {
+            let mut codes = Vec::new();
+            tables.decompose(u32::from(c), &mut codes);
+            assert_eq!(codes.first().map(|(rank, _)| *rank), Some(0), "{c}: a mark");
+            assert_eq!(tables.compose(&c.to_string()), c.to_string(), "{c}");
+        }
+        let second = |code: u32| char::from_u32(code).is_some_and(is_settled);
+        assert!(!tables.composites.iter().any(|(_, code, _)| second(*code)));
+        assert!(!('\u{1160}'..='\u{11FF}').any(is_settled), "a final composes with a syllable");
+        assert_eq!(tables.compose(&settled), settled);
+    }
 
     #[test]
     fn forms() {

@@ -1,9 +1,11 @@
 //! Values prepared for repeated comparison: each is read once, and equal parts get equal numbers.
 
+use super::effort::sequence_steps;
 use super::intern::{Hash, Interner};
 use super::nfc::nfc;
 use super::schema::{Kind, NodeId, Schema};
 use crate::json::Json;
+use crate::limits::{ASSIGN_WORK, ASSIGNED_ITEMS};
 use crate::order::{sort_by, sort_numbers};
 
 /// A value prepared for comparison. It does not contain the JSON it was made from.
@@ -58,6 +60,10 @@ pub(super) struct Array {
     pub(super) numbers: bool,
     /// Approximate number of leaf comparisons for comparing it with itself.
     pub(super) work: u64,
+    /// Steps of comparing it with itself that are not linear in its size, as its kind says, and as
+    /// they were if its items were assigned.
+    pub(super) steps: u64,
+    pub(super) assigned: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -130,6 +136,17 @@ impl Value {
                 members.iter().fold(1, |sum: u64, member| sum.saturating_add(member.value.work()))
             }
             _ => 1,
+        }
+    }
+
+    /// Steps of comparing it with itself that are not linear in its size.
+    fn steps(&self) -> u64 {
+        match &self.body {
+            Body::Array(array) => array.steps,
+            Body::Object(members) => {
+                members.iter().fold(0, |sum: u64, member| sum.saturating_add(member.value.steps()))
+            }
+            _ => 0,
         }
     }
 }
@@ -216,7 +233,19 @@ impl Reading<'_> {
             Kind::Assign | Kind::Keyed if keys.is_none() => each.saturating_mul(count.max(1)),
             _ => each,
         };
-        let array = Array { items, members, keys, nested, numbers, work };
+        let inner = items.iter().fold(0, |sum: u64, item| sum.saturating_add(item.steps()));
+        // Each item is compared with each; what is then chosen from is cubic at worst.
+        let cube = count.saturating_mul(count).saturating_mul(count) / 4;
+        let assigned = each.saturating_add(inner).saturating_mul(count).saturating_add(cube);
+        let steps = match kind {
+            Kind::Assign | Kind::Keyed if keys.is_none() => {
+                if count > ASSIGNED_ITEMS as u64 || work > ASSIGN_WORK { 0 } else { assigned }
+            }
+            Kind::Positional | Kind::Keyed => inner,
+            Kind::Sequence => sequence_steps(count),
+            _ => 0,
+        };
+        let array = Array { items, members, keys, nested, numbers, work, steps, assigned };
         Value { class, vote, hash: hash.0, body: Body::Array(Box::new(array)) }
     }
 
@@ -275,10 +304,53 @@ fn number(text: &str) -> (Number, std::borrow::Cow<'_, str>) {
     let double = Json::Number(text.into()).as_f64().unwrap_or(0.0);
     let positive = text.parse::<u64>().ok().map(i128::from);
     let integer = positive.or_else(|| text.parse::<i64>().ok().map(i128::from));
-    if integer.is_some() {
+    if integer.is_some() || is_shortest(text) {
         return (Number { double, integer }, text.into());
     }
     // An integer of hundreds of digits exceeds the range of doubles; use the nearest finite one.
     let double = if double.is_finite() { double } else { f64::MAX.copysign(double) };
     (Number { double, integer }, crate::json::number_text(double).into())
+}
+
+/// Whether a literal is the text of its double for certain: up to 15 digits with a fraction that
+/// does not end in zero. Two such literals are two doubles, so there is no shorter one.
+fn is_shortest(text: &str) -> bool {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let small = whole.trim_start_matches('-') == "0" && fraction.starts_with("00000");
+    digits(whole.trim_start_matches('-'))
+        && digits(fraction)
+        && !fraction.ends_with('0')
+        && !small
+        && text.len() <= 16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_literal_that_is_not_written_again_is_the_text_of_its_double() {
+        let mut state = 1_u64;
+        let mut seen = 0;
+        for _ in 0..200_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let digits = (state >> 20).to_string();
+            let digits = digits.get(..1 + usize::try_from(state >> 60).unwrap()).unwrap_or(&digits);
+            let at = usize::try_from(state >> 33).unwrap() % (digits.len() + 7);
+            let literal = match digits.split_at_checked(at) {
+                Some((whole, fraction)) => format!("-{whole}.{fraction}"),
+                None => format!("0.{}{digits}", "0".repeat(at - digits.len())),
+            };
+            if is_shortest(&literal) {
+                seen += 1;
+                let double: f64 = literal.parse().unwrap();
+                assert_eq!(crate::json::number_text(double), literal);
+            }
+        }
+        assert!(seen > 10_000, "{seen}");
+        for other in ["1", "1.0", "1e5", "-1.5e3", "0.0000001", "0.10", "1234567890123456.5"] {
+            assert!(!is_shortest(other), "{other}");
+        }
+    }
 }

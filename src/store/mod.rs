@@ -35,6 +35,10 @@ use crate::json::write_string;
 /// another version is refused.
 pub const FORMAT: u64 = 1;
 
+/// What is kept counts below this: 2^53, up to which every host has each whole number. This version
+/// wrote no larger one, and behind the largest there is no next one.
+pub(crate) const LARGEST: u64 = 1 << 53;
+
 /// Returns the key of a turn in a store. It is unambiguous for any contents of the parts.
 #[must_use]
 pub fn turn_key(tenant: &str, request_id: &str) -> String {

@@ -1,6 +1,8 @@
 //! Joins deltas into a response.
 
 use super::delta::{Delta, ErrorClass, FinishReason, StreamError, Usage};
+use super::tree::BLOCK;
+use crate::json::Json;
 use crate::limits;
 
 /// The response of a model, as far as it was received.
@@ -10,8 +12,10 @@ pub struct Response {
     pub text: String,
     /// The blocks of reasoning; a signature ends a block.
     pub reasoning: Vec<Reasoning>,
-    /// The calls, by index.
+    /// The calls, in the order in which they began.
     pub calls: Vec<Call>,
+    /// The index that each call was begun with: a host's own model may count as it likes.
+    indices: Vec<u32>,
     /// Why the model stopped, and the provider's name for the reason.
     pub finish: Option<(FinishReason, String)>,
     /// Token usage.
@@ -20,13 +24,25 @@ pub struct Response {
     held: usize,
 }
 
-/// One block of reasoning.
+/// One block of reasoning, or of a tool that the provider ran itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reasoning {
     /// The text.
     pub text: String,
-    /// The provider's signature, without which the block cannot be sent back.
+    /// The provider's signature, without which the block cannot be sent back; behind
+    /// [`super::BLOCK`], the block of a tool that the provider ran itself, as JSON text.
     pub signature: Option<String>,
+    /// The number of calls of the response that came before it.
+    pub calls: u32,
+}
+
+impl Reasoning {
+    /// The block of a tool that the provider ran itself.
+    #[inline(never)]
+    pub(crate) fn block(&self) -> Option<Json<'static>> {
+        let raw = self.signature.as_deref()?.strip_prefix(BLOCK)?;
+        Json::parse_str(raw).ok().map(Json::into_owned)
+    }
 }
 
 /// One call of a response.
@@ -56,19 +72,23 @@ impl Response {
             Delta::Text(text) => self.text.push_str(text),
             Delta::Reasoning { text, signature } => {
                 if self.reasoning.last().is_none_or(|block| block.signature.is_some()) {
-                    self.reasoning.push(Reasoning::default());
+                    let calls = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
+                    self.reasoning.push(Reasoning { calls, ..Reasoning::default() });
                 }
                 if let Some(block) = self.reasoning.last_mut() {
                     block.text.push_str(text);
                     block.signature.clone_from(signature);
                 }
             }
-            Delta::ToolCallStart { id, name, .. } => self.calls.push(Call {
-                id: id.clone(),
-                name: name.clone(),
-                arguments: String::new(),
-                ended: false,
-            }),
+            Delta::ToolCallStart { index, id, name } => {
+                self.indices.push(*index);
+                self.calls.push(Call {
+                    id: id.clone(),
+                    name: name.clone(),
+                    arguments: String::new(),
+                    ended: false,
+                });
+            }
             Delta::ToolCallArguments { index, text } => {
                 if let Some(call) = self.open(*index) {
                     call.arguments.push_str(text);
@@ -81,6 +101,13 @@ impl Response {
             }
             Delta::Usage(usage) => self.usage.get_or_insert_default().update(*usage),
             Delta::Finish { reason, raw } => self.finish = Some((*reason, raw.clone())),
+            Delta::ProviderTool(tool) => {
+                if tool.kept {
+                    let calls = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
+                    let signature = Some([BLOCK, &tool.raw].concat());
+                    self.reasoning.push(Reasoning { text: String::new(), signature, calls });
+                }
+            }
             Delta::Error(_) | Delta::Other { .. } => {}
         }
         Ok(())
@@ -92,7 +119,8 @@ impl Response {
     }
 
     fn open(&mut self, index: u32) -> Option<&mut Call> {
-        self.calls.get_mut(usize::try_from(index).ok()?).filter(|call| !call.ended)
+        let place = self.indices.iter().rposition(|begun| *begun == index)?;
+        self.calls.get_mut(place).filter(|call| !call.ended)
     }
 }
 
@@ -105,6 +133,7 @@ impl Delta {
                 text.len() + signature.as_ref().map_or(0, String::len)
             }
             Self::ToolCallStart { id, name, .. } => 100 + id.len() + name.len(),
+            Self::ProviderTool(tool) => tool.raw.len(),
             Self::ToolCallEnd { .. }
             | Self::Usage(_)
             | Self::Finish { .. }
@@ -119,5 +148,38 @@ fn too_large() -> StreamError {
         class: ErrorClass::Malformed,
         message: format!("the response is larger than {} bytes", limits::RESPONSE_BYTES),
         raw: "null".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response(deltas: &[Delta]) -> Response {
+        let mut response = Response::default();
+        for delta in deltas {
+            response.take(delta).expect("small");
+        }
+        response
+    }
+
+    #[test]
+    fn an_index_is_any_number_and_means_the_last_call_that_began_with_it() {
+        let start = |index| Delta::ToolCallStart { index, id: String::new(), name: "t".into() };
+        let text = |index, text: &str| Delta::ToolCallArguments { index, text: text.into() };
+        let end = |index| Delta::ToolCallEnd { index };
+        let read = response(&[
+            start(4),
+            start(9),
+            text(9, "nine"),
+            text(4, "four"),
+            end(4),
+            text(4, "!"),
+            start(4),
+            text(4, "again"),
+            text(0, "nobody's"),
+        ]);
+        let seen: Vec<_> = read.calls.iter().map(|call| (&*call.arguments, call.ended)).collect();
+        assert_eq!(seen, [("four", true), ("nine", false), ("again", false)]);
     }
 }

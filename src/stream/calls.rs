@@ -19,6 +19,35 @@ struct Open {
     index: u32,
     /// A piece of its arguments was received.
     said: bool,
+    sum: Sum,
+    /// Its arguments came again and were others: it never ends.
+    doubtful: bool,
+}
+
+/// A checksum of JSON text, of which the white space between values is no part: gateways write
+/// arguments anew.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Sum {
+    hash: u64,
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Sum {
+    fn add(&mut self, text: &str) {
+        for byte in text.bytes() {
+            if self.in_string {
+                self.in_string = self.escaped || byte != b'"';
+                self.escaped = !self.escaped && byte == b'\\';
+            } else if byte.is_ascii_whitespace() {
+                continue;
+            } else {
+                self.in_string = byte == b'"';
+            }
+            // FNV-1a.
+            self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
+        }
+    }
 }
 
 impl Calls {
@@ -37,7 +66,7 @@ impl Calls {
         self.started += 1;
         let id = if id.is_empty() { format!("call_{index}") } else { id.to_owned() };
         out.push(Delta::ToolCallStart { index, id, name: name.to_owned() });
-        let open = Open { key, index, said: false };
+        let open = Open { key, index, said: false, sum: Sum::default(), doubtful: false };
         match self.place(key) {
             // The provider did not end the call before this one: it stays open.
             Ok(place) => {
@@ -60,19 +89,34 @@ impl Calls {
         let Some(open) = place.and_then(|place| self.open.get_mut(place)) else { return false };
         if !text.is_empty() {
             open.said = true;
+            open.sum.add(text);
             out.push(Delta::ToolCallArguments { index: open.index, text: text.to_owned() });
         }
         true
     }
 
+    /// Compares the arguments of a call with the pieces that were received. If they differ, it is not
+    /// known which the model meant.
+    pub(crate) fn compare(&mut self, key: u64, whole: &str) {
+        let place = self.place(key).ok();
+        let Some(open) = place.and_then(|place| self.open.get_mut(place)) else { return };
+        let mut sum = Sum::default();
+        sum.add(whole);
+        open.doubtful |= open.said && !whole.is_empty() && sum.hash != open.sum.hash;
+    }
+
     /// Ends a call; `false` if there is no such call. `whole`: the arguments, which count if no
-    /// piece of them was received.
+    /// piece of them was received. A call does not end if they contradict its pieces.
     pub(crate) fn end(&mut self, key: u64, whole: &str, out: &mut Vec<Delta>) -> bool {
         let Ok(place) = self.place(key) else { return false };
         if self.said(key) == Some(false) {
             self.arguments(key, whole, out);
         }
-        out.push(Delta::ToolCallEnd { index: self.open.remove(place).index });
+        self.compare(key, whole);
+        let open = self.open.remove(place);
+        if !open.doubtful {
+            out.push(Delta::ToolCallEnd { index: open.index });
+        }
         true
     }
 
@@ -92,7 +136,7 @@ impl Calls {
 
     /// Ends all calls.
     pub(crate) fn end_all(&mut self, out: &mut Vec<Delta>) {
-        for open in std::mem::take(&mut self.open) {
+        for open in std::mem::take(&mut self.open).into_iter().filter(|open| !open.doubtful) {
             out.push(Delta::ToolCallEnd { index: open.index });
         }
     }

@@ -18,8 +18,12 @@ pub(crate) fn failure(error: &Json<'_>, raw: &str) -> StreamError {
     words.make_ascii_lowercase();
     StreamError {
         class: status.and_then(of_status).unwrap_or_else(|| of_words(&words)),
-        message: if message.is_empty() { "the provider reports an error" } else { message }
-            .to_owned(),
+        message: match message {
+            "" => "the provider reports an error",
+            // The whole of it is in `raw`.
+            message => message.get(..message.floor_char_boundary(1000)).unwrap_or_default(),
+        }
+        .to_owned(),
         raw: raw.to_owned(),
     }
 }

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::classify::{failure, malformed};
-use super::delta::Delta;
+use super::delta::{Delta, ErrorClass};
 use super::events::AnyEvents;
 use super::frames::{Frame, Framer, Frames};
 use super::sse::{SseDecoder, SseEvent};
@@ -211,7 +211,7 @@ impl Meaning {
     /// Takes the data of an event. Some servers leave out the blank line between two events: then
     /// each line is an event.
     fn lines(&mut self, data: &str, out: &mut Vec<Delta>) {
-        if data.contains('\n') && !is_whole(data) {
+        if data.as_bytes().contains(&b'\n') && !is_whole(data) {
             data.split('\n').for_each(|line| self.event(line, out));
         } else {
             self.event(data, out);
@@ -275,8 +275,11 @@ impl Meaning {
         }
         let (mut ended, mut deltas) = (self.events.clone(), Vec::new());
         ended.data(data, &mut deltas);
-        if ended.is_finished() {
+        // What the provider says to have failed has, with or without a blank line behind it.
+        let fails = matches!(deltas.last(), Some(Delta::Error(error)) if error.class != ErrorClass::Malformed);
+        if ended.is_finished() || fails {
             self.events = ended;
+            self.failed = fails;
             out.append(&mut deltas);
         }
     }

@@ -14,6 +14,7 @@ pub enum Delta {
         text: String,
         /// The provider's signature of the reasoning, to be sent back unchanged; behind
         /// [`REDACTED`](super::REDACTED), the data of reasoning that is encrypted whole.
+        /// [`PART`](super::PART) if the provider ends a part of its reasoning and does not sign it.
         signature: Option<String>,
     },
     /// A tool call begins.
@@ -48,6 +49,8 @@ pub enum Delta {
     },
     /// The provider reports a failure inside the stream, or sends data that cannot be read.
     Error(StreamError),
+    /// A tool that the provider runs itself was called, or has a result.
+    ProviderTool(ProviderTool),
     /// Data that this crate has no variant for, as JSON text.
     Other {
         /// The provider's JSON.
@@ -111,6 +114,33 @@ impl ErrorClass {
             | Self::Quota => false,
         }
     }
+}
+
+names! {
+    /// How far a tool is that the provider runs itself.
+    pub enum ProviderToolStatus as "ProviderToolStatus", "a status of a tool of the provider" {
+        /// It was called.
+        Running "running",
+        /// It has a result.
+        Done "done",
+        /// It failed, as the provider says.
+        Failed "failed",
+    }
+}
+
+/// A tool that the provider runs itself, such as its web search. It is never executed by this crate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderTool {
+    /// The provider's name for it, such as `web_search`.
+    pub name: String,
+    /// The provider's id of the call, if it has one.
+    pub id: Option<String>,
+    /// How far it is.
+    pub status: ProviderToolStatus,
+    /// The provider's JSON as text.
+    pub raw: String,
+    /// Whether `raw` is a block that the provider wants back unchanged in the next request.
+    pub kept: bool,
 }
 
 /// A failure inside a stream.
@@ -257,6 +287,18 @@ impl Delta {
                 write_string(&error.message, out);
                 out.push_str(r#","raw":"#);
                 out.push_str(&error.raw);
+            }
+            Self::ProviderTool(tool) => {
+                out.push_str(r#"{"type":"provider_tool","name":"#);
+                write_string(&tool.name, out);
+                if let Some(id) = &tool.id {
+                    out.push_str(r#","id":"#);
+                    write_string(id, out);
+                }
+                out.push_str(r#","status":""#);
+                out.push_str(tool.status.name());
+                out.push_str(if tool.kept { r#"","block":"# } else { r#"","data":"# });
+                out.push_str(&tool.raw);
             }
             Self::Other { raw } => {
                 out.push_str(r#"{"type":"other","raw":"#);

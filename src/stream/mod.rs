@@ -37,6 +37,7 @@ mod decoder;
 mod delta;
 mod events;
 mod frames;
+mod hosted;
 mod price;
 mod sse;
 mod template;
@@ -47,14 +48,18 @@ pub(crate) use calls::Calls;
 pub(crate) use classify::{failure, malformed};
 pub(crate) use events::{AnyEvents, Events};
 pub(crate) use frames::{FRAMES, Framer};
+pub(crate) use hosted::Hosted;
 pub(crate) use tree::{
     Counts, count, event, finished, is_failure, json_text, list, part, push_finish, push_other,
-    push_reasoning, push_text, text,
+    push_reasoning, push_text, push_tool, text,
 };
 
 pub use assemble::{Call, Reasoning, Response};
 pub use decoder::Decoder;
-pub use delta::{Delta, ErrorClass, FinishReason, StreamError, TokenUsage, Usage};
+pub use delta::{
+    Delta, ErrorClass, FinishReason, ProviderTool, ProviderToolStatus, StreamError, TokenUsage,
+    Usage,
+};
 pub use price::Price;
 pub use sse::{EventTooLarge, SseDecoder, SseEvent};
-pub use tree::REDACTED;
+pub use tree::{BLOCK, PART, REDACTED};

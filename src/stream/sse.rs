@@ -139,7 +139,10 @@ impl SseDecoder {
         // A `\r` at the end of the chunk may be half of a terminator: leave that to `feed`.
         let ([b'\n', tail @ ..] | [b'\r', b'\n', tail @ ..]) = *rest else { return None };
         *rest = tail;
-        Some(String::from_utf8_lossy(value.strip_prefix(b" ").unwrap_or(value)))
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        // The check alone reads several bytes at once, which the search for what to replace does not.
+        let valid = std::str::from_utf8(value);
+        Some(valid.map_or_else(|_| String::from_utf8_lossy(value), Cow::Borrowed))
     }
 
     fn check(&self, more: usize) -> Result<(), EventTooLarge> {

@@ -13,6 +13,10 @@ use crate::text::{find, holds};
 /// The number of templates learned in a row without being used, after which learning stops: some
 /// providers pad each event with noise.
 const PATIENCE: u32 = 4;
+/// What is read may be this many times the bytes since a template was last learned. A trial copies
+/// the state of the wire, which is at most all that was read (the arguments of an open call, say), so
+/// all trials together copy at most so many times the response.
+const SHARE: usize = 8;
 /// The text that a template is tested with.
 const PROBE: &str = "a text that no provider sends";
 
@@ -22,11 +26,15 @@ pub(super) struct Template {
     prefix: String,
     suffix: String,
     unused: u32,
+    /// The bytes of all events so far, and of those up to the last trial.
+    read: usize,
+    tried: usize,
 }
 
 impl Template {
     /// Returns the text of `data`, if `data` differs from the known event only in its text.
     pub(super) fn text(&mut self, data: &str) -> Option<String> {
+        self.read = self.read.saturating_add(data.len());
         if self.prefix.is_empty() {
             return None;
         }
@@ -51,7 +59,7 @@ impl Template {
     /// same state and must not change that state.
     pub(super) fn learn(&mut self, data: &str, said: &[Delta], read: impl Fn(&str) -> Vec<Delta>) {
         let [Delta::Text(text)] = said else { return };
-        if self.unused >= PATIENCE {
+        if self.unused >= PATIENCE || (self.read - self.tried).saturating_mul(SHARE) < self.read {
             return;
         }
         self.prefix.clear();
@@ -64,6 +72,7 @@ impl Template {
             return;
         }
 
+        self.tried = self.read;
         let tried = read(&[head, PROBE, tail].concat());
         if matches!(&tried[..], [Delta::Text(text)] if text == PROBE) {
             head.clone_into(&mut self.prefix);
@@ -102,6 +111,30 @@ mod tests {
         let deltas = texts(&all.each_ref().map(String::as_str));
         let want = ["a", "b\n\"c\"", "é😀", "\u{fffd}"].map(|text| Delta::Text(text.to_owned()));
         assert_eq!(deltas, want);
+    }
+
+    /// Text events that each need a template of their own, behind arguments that are kept.
+    #[test]
+    fn trials_copy_no_more_than_some_times_what_was_read() {
+        let mut template = super::Template::default();
+        let (mut read, copied) = (0, std::cell::Cell::new(0));
+        let mut event = |data: &str, text: &str| {
+            read += data.len();
+            if template.text(data).is_none() {
+                template.learn(data, &[Delta::Text(text.to_owned())], |_| {
+                    copied.set(copied.get() + read);
+                    vec![Delta::Text(super::PROBE.to_owned())]
+                });
+            }
+        };
+        event(&"{".repeat(1 << 20), "");
+        for at in 0..5_000 {
+            // The second is read by the template that the first one made.
+            for text in ["a", "b"] {
+                event(&format!(r#"{{"at":{at},"text":"{text}"}}"#), text);
+            }
+        }
+        assert!(copied.get() < 10 * read, "{} bytes were copied for {read}", copied.get());
     }
 
     #[test]

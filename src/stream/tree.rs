@@ -1,13 +1,21 @@
 //! What the decoders share that read each event as a tree.
 
 use super::classify::{failure, malformed};
-use super::delta::{Delta, FinishReason, Usage};
+use super::delta::{Delta, FinishReason, ProviderTool, ProviderToolStatus, Usage};
 use crate::json::{Json, Reader};
 
 /// Begins the signature of reasoning that the provider has encrypted whole (Anthropic's
 /// `redacted_thinking`, Bedrock's `redactedContent`). Its data follows; its text is empty. The
 /// provider's own signatures are base64 and hold no colon.
 pub const REDACTED: &str = "redacted:";
+
+/// In place of a signature: a part of the reasoning ends that the provider does not sign by itself
+/// (a part of a summary of the Responses API, a thinking part of Cohere's content).
+pub const PART: &str = "part:";
+
+/// Begins what stands in place of a signature where a tool that the provider ran itself has a block
+/// that goes back unchanged. The block follows, as JSON text.
+pub const BLOCK: &str = "block:";
 
 /// Reads an event, with numbers as they are given; an error if it is no JSON object.
 #[inline(never)]
@@ -97,6 +105,18 @@ pub(crate) fn push_reasoning(text: &str, signature: Option<&str>, out: &mut Vec<
     if !text.is_empty() || signature.is_some() {
         out.push(Delta::Reasoning { text: text.to_owned(), signature });
     }
+}
+
+/// Shows a tool that the provider runs itself. `kept`: `raw` is a block that goes back unchanged.
+#[inline(never)]
+pub(crate) fn push_tool(
+    (name, id): (&str, &str),
+    status: ProviderToolStatus,
+    (raw, kept): (String, bool),
+    out: &mut Vec<Delta>,
+) {
+    let id = Some(id.to_owned()).filter(|id| !id.is_empty());
+    out.push(Delta::ProviderTool(ProviderTool { name: name.to_owned(), id, status, raw, kept }));
 }
 
 /// The last report of tokens, for providers that repeat it with every event.

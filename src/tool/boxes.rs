@@ -11,7 +11,7 @@
 //! The enforced rules are outside of the prompt (budgets, allowlists, phases).
 
 use super::{Outcome, Status};
-use crate::json::{Add, Json, members};
+use crate::json::{Add, Json, members, one_line};
 use crate::secret::Secret;
 use crate::signature::hex;
 use crate::text::holds;
@@ -77,7 +77,7 @@ impl BoxMaker {
     /// Returns a box around any payload.
     #[must_use]
     pub fn seal(&mut self, payload: &Json<'_>) -> String {
-        let payload = payload.to_text();
+        let payload = one_line(payload.to_text());
         let nonce = self.nonce(&payload);
         format!("{OPEN}{nonce}\n{payload}\n{CLOSE}{nonce}")
     }
@@ -131,7 +131,8 @@ mod tests {
                 let text = maker.wrap(tool, &args, &outcome, false);
                 let nonce = text.lines().next().unwrap().strip_prefix(OPEN).unwrap().to_owned();
                 assert_eq!(text.matches(&nonce).count(), 2, "one opening, one closing");
-                assert_eq!(text.split('\n').count(), 3);
+                let ends = ['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'];
+                assert_eq!(text.split(ends).count(), 3, "whatever ends a line");
                 let inside = unwrap_box(&text).unwrap();
                 let told = inside.get("result").or_else(|| inside.get("error")).unwrap();
                 assert!(told.as_str() == Some(&payload) || inside.get("args") == Some(&args));

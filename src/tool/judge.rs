@@ -61,7 +61,7 @@ impl Refusal {
 /// The name of a tool in a prompt. The model may have made it up: without its other characters, it
 /// says nothing but a name.
 pub(crate) fn plain_name(name: &str) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || "_-.:".contains(c);
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
     name.chars().take(NAME_CHARS).map(|c| if fits(c) { c } else { '_' }).collect()
 }
 
@@ -119,27 +119,59 @@ pub fn judge(
     rules: &Rules<'_>,
     ledger: &Ledger,
 ) -> Ruling {
-    if let Some(refusal) = rules.by_name(tool) {
-        return Ruling::Refuse(refusal);
-    }
-    if !valid {
-        return Ruling::Refuse(Refusal::InvalidArguments);
-    }
-    let dedupe = tool.map_or(Dedupe::Block, ToolSpec::dedupes);
-    match (ledger.call(signature), dedupe) {
-        (Some(_), Dedupe::Block) => return Ruling::Refuse(Refusal::Duplicate),
-        (Some(call), Dedupe::Replay) => return Ruling::Replay(call),
-        (Some(_), Dedupe::Allow) | (None, _) => {}
-    }
-    if known {
-        return Ruling::Recall;
-    }
     let most = tool.and_then(|tool| tool.max_calls);
-    let is_spent = tool.zip(most).is_some_and(|(tool, most)| ledger.runs(&tool.name) >= most);
-    if rules.budget == 0 || is_spent {
-        return Ruling::Refuse(Refusal::Budget);
+    let facts = Facts {
+        by_name: rules.by_name(tool),
+        valid,
+        seen: ledger.call(signature),
+        dedupe: tool.map_or(Dedupe::Block, ToolSpec::dedupes),
+        known,
+        spent: rules.budget == 0
+            || tool.zip(most).is_some_and(|(tool, most)| ledger.runs(&tool.name) >= most),
+    };
+    facts.ruling()
+}
+
+/// What decides about a call.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts {
+    /// Why its tool may not be called, whatever its arguments are.
+    pub by_name: Option<Refusal>,
+    /// The arguments are valid.
+    pub valid: bool,
+    /// The call with the same signature that was executed before.
+    pub seen: Option<u32>,
+    /// How such a repeat is treated.
+    pub dedupe: Dedupe,
+    /// Another turn has an outcome that may be used.
+    pub known: bool,
+    /// The budget, or that of the tool, is spent.
+    pub spent: bool,
+}
+
+impl Facts {
+    /// The first rule that applies decides.
+    #[must_use]
+    pub fn ruling(self) -> Ruling {
+        if let Some(refusal) = self.by_name {
+            return Ruling::Refuse(refusal);
+        }
+        if !self.valid {
+            return Ruling::Refuse(Refusal::InvalidArguments);
+        }
+        match (self.seen, self.dedupe) {
+            (Some(_), Dedupe::Block) => return Ruling::Refuse(Refusal::Duplicate),
+            (Some(call), Dedupe::Replay) => return Ruling::Replay(call),
+            (Some(_), Dedupe::Allow) | (None, _) => {}
+        }
+        if self.known {
+            return Ruling::Recall;
+        }
+        if self.spent {
+            return Ruling::Refuse(Refusal::Budget);
+        }
+        Ruling::Execute
     }
-    Ruling::Execute
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub(crate) use batch::{Call, CallBatch, Fate, Need, Replays, Terms};
 pub use batch::{CallView, Settled, Verdict};
 pub use boxes::{BoxMaker, unwrap_box};
 pub(crate) use judge::plain_name;
-pub use judge::{Refusal, Rules, Ruling, judge};
+pub use judge::{Facts, Refusal, Rules, Ruling, judge};
 pub use ledger::Ledger;
 pub use outcome::{Outcome, Status, ToolError};
 pub use registry::{Dedupe, Registry, ToolSpec};

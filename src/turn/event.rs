@@ -9,7 +9,7 @@ use super::policy::ToolLimit;
 use crate::error::Failure;
 use crate::json::table::{cases, envelope, names, record};
 use crate::json::{Json, write_string};
-use crate::stream::TokenUsage;
+use crate::stream::{FinishReason, ProviderTool, ProviderToolStatus, TokenUsage};
 use crate::tool::{CallView, Outcome, Refusal};
 
 envelope! {
@@ -75,6 +75,20 @@ cases! {
             /// The piece of text.
             chunk "chunk": String,
         }
+        /// A tool that the provider runs itself, such as its web search, was called or has a result.
+        /// It is not executed here, and counts in no budget.
+        ProviderTool "provider_tool" {
+            /// The provider's name for it.
+            name "name": String,
+            /// The provider's id of the call, which a result has too.
+            id "id?": Option<String>,
+            /// How far it is.
+            status "status": ProviderToolStatus,
+            /// The provider's own block, which goes back to it unchanged.
+            block "block?": Option<Json<'static>>,
+            /// What the provider says of it and does not take back.
+            data "data?": Option<Json<'static>>,
+        }
         /// A call that is executed now or uses another call's outcome; in unified mode, also a
         /// refused call.
         ToolCalls "tool_calls" {
@@ -132,6 +146,8 @@ cases! {
         Paused "paused" {
             /// What names the turn and its last batch to whoever resumes it.
             resume "resume": ResumePoint,
+            /// The calls of tools without `execute`, which wait for their outcomes.
+            calls "calls?": Vec<CallView>,
             /// The calls that wait for an approval.
             approvals "approvals?": Vec<CallView>,
         }
@@ -139,6 +155,8 @@ cases! {
         Complete "complete", "done" = true {
             /// The answer: the text of the last inference of the last phase that had any.
             text "text": String,
+            /// The answer as a value, in a turn with `answerSchema`: what the validator made of it.
+            object "object?": Option<Json<'static>>,
             /// All text shown in this turn that still stands, in order.
             full_content "fullContent": String,
             /// Tokens of all inferences.
@@ -150,6 +168,13 @@ cases! {
             repeats "repeats": Vec<(String, u32)>,
             /// Whether the answer was composed from the tool results, because the model gave none.
             composed "composed?": bool,
+            /// Why the model stopped its last response, if it said so and the response was read to its
+            /// end: with `length` or `content_filter` the answer is not whole.
+            finish_reason "finishReason?": Option<FinishReason>,
+            /// The provider's word for it.
+            raw_finish_reason "rawFinishReason?": Option<String>,
+            /// The provider's name of the model that answered, in a turn with fallbacks.
+            model "model?": Option<String>,
         }
         /// Terminal: the host ended the turn.
         Cancelled "cancelled" {
@@ -191,6 +216,14 @@ record! {
         signature "signature": String;
         /// Whether an earlier outcome was used instead of an execution.
         replayed "replayed": bool;
+    }
+}
+
+impl From<ProviderTool> for EventKind {
+    fn from(tool: ProviderTool) -> Self {
+        let raw = Json::parse_str(&tool.raw).ok().map(Json::into_owned);
+        let (block, data) = if tool.kept { (raw, None) } else { (None, raw) };
+        Self::ProviderTool { name: tool.name, id: tool.id, status: tool.status, block, data }
     }
 }
 

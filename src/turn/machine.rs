@@ -2,29 +2,30 @@
 //!
 //! The states that may follow, by their first letters; `·`: the state stays. *Waiting* is an
 //! inference that waits for its next attempt, *Taking* a response that is read while its calls are
-//! checked and run, *Checking* a batch of which not all calls are judged yet.
+//! checked and run, *Checking* a batch of which not all calls are judged yet, *Judging* an answer that
+//! waits for the host's verdict.
 //!
-//! | | Idle | Asking | Waiting | Taking | Checking | Running | Over |
-//! |---|---|---|---|---|---|---|---|
-//! | `Start` | A | · | · | · | · | · | · |
-//! | `resume` | A R O |  |  |  |  |  |  |
-//! | `ResponseHead` | · | A W O | · | A T C R O | · | · | · |
-//! | `ResponseBytes` | · | A W T C R O | · | A T C R O | · | · | · |
-//! | `Deltas` | · | A W T C R O | · | A T C R O | · | · | · |
-//! | `HeldBack` | · | · | · | · | · | · | · |
-//! | `ResponseEnded` | · | A W C R O | · | A T C R O | · | · | · |
-//! | `ResponseFailed` | · | A W C R O | · | A C R O | · | · | · |
-//! | `Checked` | · | · | · | T C R O | A C R O | · | · |
-//! | `Recalled` | · | · | · | T R | A C R O | · | · |
-//! | `ToolSettled` | · | · | · | · | · | A R O | · |
-//! | `ToolProgress` | · | · | · | · | · | · | · |
-//! | `ToolUsage` | · | · | · | · | · | · | · |
-//! | `Timer` | · | A W C R O | A W O | A T C R O | A C R O | A R O | · |
-//! | `Pause` | · | · | · | T C R O | · | · | · |
-//! | `Cancel` | O | O | O | O | O | O | · |
-//! | `Stored` | · | · | · | · | · | · | · |
-//! | `Verify` | · | · | · | · | · | · | · |
-//! | `lose` |  | O | O | O | O | O | · |
+//! | | Idle | Asking | Waiting | Taking | Checking | Running | Judging | Over |
+//! |---|---|---|---|---|---|---|---|---|
+//! | `Start` | A | · | · | · | · | · | · | · |
+//! | `resume` | A R O |  |  |  |  |  |  |  |
+//! | `ResponseHead` | · | A W O | · | A T C R O | · | · | · | · |
+//! | `ResponseBytes` | · | A W T C R O | · | A T C R O | · | · | · | · |
+//! | `Deltas` | · | A W T C R O | · | A T C R O | · | · | · | · |
+//! | `HeldBack` | · | · | · | · | · | · | · | · |
+//! | `ResponseEnded` | · | A W C R J O | · | A T C R O | · | · | · | · |
+//! | `ResponseFailed` | · | A W C R J O | · | A C R O | · | · | · | · |
+//! | `Checked` | · | · | · | T C R O | A C R J O | · | A J O | · |
+//! | `Recalled` | · | · | · | T R | A C R J O | · | · | · |
+//! | `ToolSettled` | · | · | · | · | · | A R O | · | · |
+//! | `ToolProgress` | · | · | · | · | · | · | · | · |
+//! | `ToolUsage` | · | · | · | · | · | · | · | · |
+//! | `Timer` | · | A W C R J O | A W O | A T C R O | A C R J O | A R O | J O | · |
+//! | `Pause` | · | · | · | T C R O | · | · | · | · |
+//! | `Cancel` | O | O | O | O | O | O | O | · |
+//! | `Stored` | · | · | · | · | · | · | · | · |
+//! | `Verify` | · | · | · | · | · | · | · | · |
+//! | `lose` |  | O | O | O | O | O | O | · |
 //!
 //! `Timer` is [`Machine::expire`], which follows every input. `resume` and `lose` are calls of the
 //! [wrapper](super::durable) of turns with a store, which also takes `Stored` and `Verify`.
@@ -39,10 +40,10 @@ use super::record::{Calling, Record, compose};
 use super::result::TurnStatus;
 use crate::error::{Error, Failure};
 use crate::inference::{self, Heard, Inference};
+use crate::json::Json;
 use crate::next::Next;
 use crate::stream::Response;
-use crate::tool::CallView;
-use crate::tool::Outcome;
+use crate::tool::{CallView, Outcome, Verdict};
 
 /// A turn without a store.
 #[derive(Debug, Clone)]
@@ -61,6 +62,8 @@ enum State {
     Asking(Box<Inference>),
     /// The calls of a response are checked, or run. The response may still be read.
     Calling(Box<Calling>, Option<Box<Inference>>),
+    /// The answer waits for the host's verdict.
+    Judging(Json<'static>),
     /// Terminal. No input leaves this state.
     Over,
 }
@@ -137,6 +140,7 @@ impl Machine {
             State::Calling(_, Some(_)) => "Taking",
             State::Calling(calling, None) if calling.batch().is_judged() => "Running",
             State::Calling(..) => "Checking",
+            State::Judging(_) => "Judging",
             State::Over => "Over",
         }
     }
@@ -169,6 +173,7 @@ impl Machine {
         let own = match &self.state {
             State::Idle | State::Over => return None,
             State::Asking(inference) => Some(inference.deadline()),
+            State::Judging(_) => None,
             State::Calling(calling, reading) => {
                 let read = reading.as_ref().map(|inference| inference.deadline());
                 let own = calling.batch().deadline().into_iter().chain(read);
@@ -204,6 +209,10 @@ impl Machine {
                 record.start();
                 record.phase_started();
                 self.ask();
+            }
+            (Input::Checked { call: 0, verdict }, State::Judging(answer)) => {
+                let answer = std::mem::take(answer);
+                self.judged(answer, verdict);
             }
             (Input::Checked { call, verdict }, State::Calling(calling, _)) => {
                 calling.check(call, verdict, record);
@@ -292,14 +301,16 @@ impl Machine {
         if now >= self.record.end_of_time() {
             let code = match self.state {
                 State::Asking(_) => "model.timeout",
-                State::Idle | State::Calling(..) | State::Over => "turn.timeout",
+                State::Idle | State::Calling(..) | State::Judging(_) | State::Over => {
+                    "turn.timeout"
+                }
             };
             let turn_ms = self.record.options().policy.turn_ms;
             let message = format!("the turn took more than {turn_ms} ms");
             return self.fail(Failure::new(code, message));
         }
         match &mut self.state {
-            State::Idle | State::Over => {}
+            State::Idle | State::Judging(_) | State::Over => {}
             State::Asking(inference) if inference.is_waiting() => {
                 inference.retry(now);
                 self.record.send(inference);
@@ -383,6 +394,7 @@ impl Machine {
         if matches!(&self.state, State::Asking(inference) if inference.has_call())
             && let State::Asking(inference) = std::mem::replace(&mut self.state, State::Over)
         {
+            self.record.show_draft();
             let calling = Box::new(Calling::new(&self.record));
             self.state = State::Calling(calling, Some(inference));
         }
@@ -392,9 +404,16 @@ impl Machine {
         }
     }
 
-    /// Goes on after a request that failed. Once one of its calls was accepted, the calls count.
+    /// Goes on after a request that failed, with a fallback if there is one. Once one of its calls was
+    /// accepted, the calls count.
     fn broke(&mut self, failure: Failure) {
-        let State::Calling(calling, reading) = &mut self.state else { return self.fail(failure) };
+        if let State::Asking(inference) = &mut self.state {
+            let Some(next) = self.record.fall_back(inference) else { return self.fail(failure) };
+            self.record.send(&next);
+            **inference = next;
+            return;
+        }
+        let State::Calling(calling, reading) = &mut self.state else { return };
         let Some(inference) = reading.take() else { return };
         self.record.response_done(inference.response(), true, TurnStatus::Failed);
         calling.stop_reading(inference.response(), Some(failure));
@@ -410,6 +429,7 @@ impl Machine {
             let step = self.record.after_text();
             return self.step(step);
         } else {
+            self.record.show_draft();
             self.enter(State::Calling(Box::new(Calling::new(&self.record)), None));
         }
         if let State::Calling(calling, _) = &mut self.state {
@@ -472,8 +492,13 @@ impl Machine {
     }
 
     fn await_approval(&mut self, views: Vec<CallView>) {
-        self.record.emit(EventKind::ApprovalRequired { calls: views.clone() });
-        self.pause(Point::Awaiting, views);
+        let tools = &self.record.options().tools;
+        let is_page = |view: &CallView| tools.find(&view.name).is_some_and(|tool| tool.page);
+        let (calls, approvals): (Vec<_>, Vec<_>) = views.into_iter().partition(is_page);
+        if !approvals.is_empty() {
+            self.record.emit(EventKind::ApprovalRequired { calls: approvals.clone() });
+        }
+        self.pause(Point::Awaiting, calls, approvals);
     }
 
     fn step(&mut self, step: Step) {
@@ -489,13 +514,44 @@ impl Machine {
                 self.record.begin_cycle();
                 self.ask();
             }
+            Step::Complete | Step::Compose if self.record.options().has_schema() => {
+                match self.record.drafted() {
+                    _ if step == Step::Compose => self.fail(unanswered("the model gave none")),
+                    Err(errors) => self.reject(errors),
+                    Ok(answer) => {
+                        let (call, name, args) = (0, String::new(), answer.clone());
+                        self.record.push(Effect::Check { call, name, args });
+                        self.enter(State::Judging(answer));
+                    }
+                }
+            }
             Step::Complete => self.complete(false),
             Step::Compose => {
                 let answer = compose(self.batches().flat_map(Calling::results));
                 self.record.answer(answer);
                 self.complete(true);
             }
-            Step::Pause(point) => self.pause(point, Vec::new()),
+            Step::Pause(point) => self.pause(point, Vec::new(), Vec::new()),
+        }
+    }
+
+    /// Goes on after the verdict on the answer.
+    fn judged(&mut self, answer: Json<'static>, verdict: Verdict) {
+        match verdict {
+            Verdict::Valid { args, .. } => {
+                self.record.accept(args.unwrap_or(answer));
+                self.complete(false);
+            }
+            Verdict::Invalid { errors } => self.reject(errors),
+        }
+    }
+
+    /// Lets the model answer once more after an answer that is not valid.
+    fn reject(&mut self, errors: String) {
+        let failure = unanswered(&errors);
+        match self.record.reject(errors) {
+            Some(step) => self.step(step),
+            None => self.fail(failure),
         }
     }
 
@@ -506,9 +562,9 @@ impl Machine {
     }
 
     /// Ends this turn as paused. A resumed turn continues at `point`.
-    fn pause(&mut self, point: Point, approvals: Vec<CallView>) {
+    fn pause(&mut self, point: Point, calls: Vec<CallView>, approvals: Vec<CallView>) {
         self.record.phase_ended(TurnStatus::Paused);
-        self.record.emit_paused(approvals);
+        self.record.emit_paused(calls, approvals);
         self.finish(End::Paused(point));
     }
 
@@ -542,7 +598,7 @@ impl Machine {
                 }
                 calling.cancel(&mut self.record);
             }
-            State::Idle | State::Over => {}
+            State::Idle | State::Judging(_) | State::Over => {}
         }
     }
 
@@ -551,4 +607,9 @@ impl Machine {
         self.record.ended(&end);
         self.end = Some(end);
     }
+}
+
+/// The end of a turn without a valid answer.
+fn unanswered(errors: &str) -> Failure {
+    Failure::new("answer.invalid", format!("the answer does not fit its schema: {errors}"))
 }

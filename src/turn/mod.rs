@@ -48,7 +48,7 @@
 //!             Next::Wait { until } => break until,
 //!         };
 //!         match effect {
-//!             Effect::Fetch { inference, attempt, request } => {
+//!             Effect::Fetch { inference, attempt, request, .. } => {
 //!                 assert!(request.body.get("messages").is_some());
 //!                 let deltas = if inference == 1 { call() } else { answer() };
 //!                 facts.push_back(Input::Deltas { inference, attempt, deltas });
@@ -100,7 +100,7 @@ pub use crate::error::Failure;
 pub use crate::tool::{CallView, Settled, Verdict};
 pub use action_tools::ActionTools;
 pub use event::{Event, EventKind, PhaseName, ResultView, ResumePoint};
-pub use options::{Keep, Mode, TurnOptions};
+pub use options::{Fallback, Keep, Mode, TurnOptions};
 pub use policy::{Freeze, Policy, ResultsAs, Stagnation, ToolLimit};
 pub use protocol::{CancelReason, Effect, Input};
 pub use restore::{Approval, RestoreOptions, Resume, Revision};

@@ -6,8 +6,8 @@ use super::action_tools::ActionTools;
 use super::policy::Policy;
 use crate::dialect::Dialect;
 use crate::error::Error;
-use crate::json::Json;
 use crate::json::table::{At, Read, names, options, read};
+use crate::json::{Json, object};
 use crate::limits;
 use crate::message::Strategy;
 use crate::secret::Secret;
@@ -73,6 +73,28 @@ impl Keep {
 }
 
 options! {
+    /// A model that is asked when the one before it has failed for good.
+    pub struct Fallback as "FallbackModel" {
+        /// The wire format of the model.
+        dialect "dialect": Dialect | required = Dialect::OpenAiChat;
+        /// As [`TurnOptions::model`](TurnOptions).
+        model "model": Option<String>;
+        /// As [`TurnOptions::body`](TurnOptions).
+        body "body": Json<'static> = Json::Null;
+        /// Retries of a failed request.
+        max_retries "maxRetries": u32 = 2, whole 0..=10;
+    }
+}
+
+impl Fallback {
+    /// Returns the defaults for a model of this wire format.
+    #[must_use]
+    pub fn new(dialect: Dialect) -> Self {
+        Self::blank().dialect(dialect)
+    }
+}
+
+options! {
     /// The options of a turn.
     pub struct TurnOptions as "TurnOptions" {
         /// The wire format of the model.
@@ -90,6 +112,13 @@ options! {
         /// The history, in any shape that [`message`](crate::message) reads. The user's message is
         /// the last one.
         messages "messages": Vec<Json<'static>>;
+        /// A system prompt before the history: it stands where the model's API wants it, before the
+        /// history's own instructions.
+        system "system": Option<String>;
+        /// A JSON Schema: the answer is JSON of it. Text is shown when the host has found it valid;
+        /// the model may answer once more, then the turn fails with `answer.invalid`. It is told in
+        /// words, and by the API's structured output in requests that offer no tools.
+        answer_schema "answerSchema": Json<'static> = Json::Null;
         /// The tools.
         tools "tools": Registry;
         /// The turn's id.
@@ -107,6 +136,10 @@ options! {
         secret "secret": Secret;
         /// Retries of a failed request.
         max_retries "maxRetries": u32 = 2, whole 0..=10;
+        /// Models that are asked in this order, each when the one before it has failed for good (after
+        /// its retries) and before anything of its response arrived. The turn goes on with the one
+        /// that answers. Not with the strategy `thread`.
+        fallbacks "fallbacks": Vec<Fallback>;
         /// Whether the turn emits trace events.
         trace "trace": bool = false;
         /// Milliseconds since 1970 at the start, for trace events.
@@ -156,6 +189,16 @@ impl TurnOptions {
         if !matches!(self.body, Json::Null | Json::Object(_)) {
             return Err(Error::option("body", "an object"));
         }
+        let bodies = self.fallbacks.iter().map(|one| &one.body);
+        if bodies.into_iter().any(|body| !matches!(body, Json::Null | Json::Object(_))) {
+            return Err(Error::option("fallbacks", "models whose `body` is an object"));
+        }
+        if !matches!(self.answer_schema, Json::Null | Json::Object(_)) {
+            return Err(Error::option("answerSchema", "a JSON Schema, an object"));
+        }
+        if self.strategy == Strategy::Thread && !self.fallbacks.is_empty() {
+            return Err(Error::option("fallbacks", "none with the strategy thread"));
+        }
         if self.messages.is_empty() && !resumed {
             return Err(Error::option("messages", "at least one message"));
         }
@@ -188,6 +231,21 @@ impl TurnOptions {
         self.keep.as_ref().map_or(Ok(()), Keep::check)
     }
 
+    /// Whether the answer is JSON of a schema.
+    pub(super) fn has_schema(&self) -> bool {
+        !self.answer_schema.is_null()
+    }
+
+    /// Takes the history, with the system prompt before it.
+    pub(super) fn take_history(&mut self) -> Vec<Json<'static>> {
+        let mut messages = std::mem::take(&mut self.messages);
+        if let Some(system) = &self.system {
+            let system = Json::string(system.clone());
+            messages.insert(0, object! { "role": "system", "content": system });
+        }
+        messages
+    }
+
     /// Returns the record of the options for the store, if the turn is stored: those that a resumed
     /// turn needs and that the host need not supply again.
     pub(super) fn record(&self) -> Option<String> {
@@ -205,6 +263,8 @@ impl TurnOptions {
             ("projectId", optional(self.project_id.as_deref())),
             ("conversationId", optional(self.conversation_id.as_deref())),
             ("strategy", optional((self.strategy == Strategy::Thread).then_some("thread"))),
+            ("system", optional(self.system.as_deref())),
+            ("answerSchema", self.answer_schema.clone()),
         ];
         let mut out = format!("{{\"v\":{}", crate::store::FORMAT);
         for (name, value) in own.iter().filter(|(_, value)| !value.is_null()) {

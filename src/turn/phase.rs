@@ -21,6 +21,8 @@ pub(super) struct Phase {
     last_chance: bool,
     /// Text shown in this phase.
     text: String,
+    /// An answer that must be valid before it is shown.
+    draft: String,
     /// Where in `text` the answer begins, now and when the current inference began.
     answer_at: (usize, usize),
     /// Length of `text` in bytes when the current inference began.
@@ -60,6 +62,7 @@ impl Phase {
             frozen: false,
             last_chance: false,
             text: String::new(),
+            draft: String::new(),
             answer_at: (0, 0),
             asked_at: 0,
             spoke: false,
@@ -146,7 +149,7 @@ impl Phase {
             PhaseName::Action => {
                 !policy.action_tools.is_none() && policy.action_max_tools > 0 && !self.last_chance
             }
-            PhaseName::Unified | PhaseName::Complete => true,
+            PhaseName::Unified | PhaseName::Complete => !self.last_chance,
         }
     }
 
@@ -210,8 +213,16 @@ impl Phase {
     }
 
     /// Takes a delta of the current inference. Returns the event that shows it, if it is shown.
-    pub(super) fn show(&mut self, delta: Delta) -> Option<EventKind> {
+    /// `drafts`: text is not shown before it is valid.
+    pub(super) fn show(&mut self, delta: Delta, drafts: bool) -> Option<EventKind> {
         match delta {
+            Delta::Text(chunk) if drafts && !self.frozen && !chunk.is_empty() => {
+                if !std::mem::replace(&mut self.spoke, true) {
+                    self.draft.clear();
+                }
+                self.draft.push_str(&chunk);
+                None
+            }
             Delta::Text(chunk) if !self.frozen && !chunk.is_empty() => {
                 if self.name != PhaseName::Tool && !self.spoke {
                     self.answer_at.0 = self.text.len();
@@ -223,6 +234,7 @@ impl Phase {
             Delta::Reasoning { text, .. } if !self.frozen && !text.is_empty() => {
                 Some(EventKind::Reasoning { chunk: text })
             }
+            Delta::ProviderTool(tool) => Some(tool.into()),
             Delta::ToolCallStart { index, name, .. } => {
                 self.frozen |= self.name == PhaseName::Tool;
                 self.writing.push((index, name, 0));
@@ -246,7 +258,22 @@ impl Phase {
         })
     }
 
-    /// Adds an answer that the model did not give.
+    /// Takes the text that waits to be shown.
+    pub(super) fn take_draft(&mut self) -> String {
+        std::mem::take(&mut self.draft)
+    }
+
+    /// The text that waits to be shown.
+    pub(super) fn draft(&self) -> &str {
+        &self.draft
+    }
+
+    /// The next inference is the last one of the phase, and has no tools.
+    pub(super) fn close(&mut self) {
+        self.last_chance = true;
+    }
+
+    /// Adds a text that the turn shows as a whole.
     pub(super) fn answer(&mut self, text: &str) {
         self.text.push_str(text);
     }
@@ -292,7 +319,9 @@ impl Phase {
             PhaseName::Action if executed > 0 => Step::Ask,
             PhaseName::Action if elsewhere && cycle < policy.max_cycles => Step::Cycle,
             PhaseName::Action => self.after_action(true),
-            PhaseName::Unified | PhaseName::Complete if self.is_last_step(policy) => {
+            PhaseName::Unified | PhaseName::Complete
+                if self.last_chance || self.is_last_step(policy) =>
+            {
                 self.answered()
             }
             PhaseName::Unified | PhaseName::Complete => {
@@ -336,7 +365,7 @@ impl Phase {
     }
 
     fn has_text(&self) -> bool {
-        !self.text().trim().is_empty()
+        !self.text().trim().is_empty() || !self.draft.trim().is_empty()
     }
 }
 

@@ -5,7 +5,8 @@ use super::event::PhaseName;
 use super::phase::Phase;
 use super::result::TurnStatus;
 use crate::error::Failure;
-use crate::stream::{TokenUsage, Usage};
+use crate::json::Json;
+use crate::stream::{FinishReason, TokenUsage, Usage};
 
 /// The counters, the text and the phase of a turn, as they are stored with it.
 #[derive(Debug, Clone)]
@@ -21,6 +22,8 @@ pub(super) struct Progress {
     /// The number of the current cycle, from 1.
     pub(super) cycle: u32,
     pub(super) inferences: u32,
+    /// The model that is asked: 0, or the place of the fallback from 1.
+    pub(super) model: u32,
     /// Elements of the history that the thread of a model has.
     pub(super) heard: usize,
     /// Calls received.
@@ -29,11 +32,17 @@ pub(super) struct Progress {
     pub(super) tools_ms: u64,
     /// All text shown, in order.
     pub(super) shown: String,
+    /// The blocks of tools that the provider ran itself, each with the number of batches before it.
+    pub(super) hosted: Vec<(usize, Json<'static>)>,
     pub(super) usage: Usage,
+    /// Why the model stopped its last response, and the provider's word for it.
+    pub(super) finish: Option<(FinishReason, String)>,
     /// A response was not read to its end, so tokens of it may be missing.
     pub(super) is_cut: bool,
     /// Tokens that tools reported.
     pub(super) tool_usage: Usage,
+    /// Why an answer was not valid; the model has been asked once more.
+    pub(super) rejected: Option<String>,
     pub(super) phase: Phase,
 }
 
@@ -46,13 +55,17 @@ impl Progress {
             judged: 0,
             cycle: 1,
             inferences: 0,
+            model: 0,
             heard: 0,
             calls: 0,
             tools_ms: 0,
             shown: String::new(),
+            hosted: Vec::new(),
             usage: Usage::default(),
+            finish: None,
             is_cut: false,
             tool_usage: Usage::default(),
+            rejected: None,
             phase: Phase::new(phase),
         }
     }

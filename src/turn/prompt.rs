@@ -41,6 +41,12 @@ const ANSWER_OR_CALL: Instruction = [
     ),
 ];
 
+/// What the model is told of the schema of the answer, which follows.
+const ANSWER_SCHEMA: &str = "Your answer to the user must be JSON that fits this JSON Schema, and \
+    nothing else: no other text, no code fence.\n";
+/// The id of the instruction, where the phase has none of its own.
+const ANSWER_ID: &str = "turnlock.answer.schema.v1";
+
 /// The id of the notice that few calls are left.
 const WARNING_ID: &str = "turnlock.tool.warning.v1";
 
@@ -69,6 +75,8 @@ pub(super) struct Exchange {
 pub(super) struct Answered {
     pub(super) view: CallView,
     pub(super) answer: String,
+    /// The call failed or did not run.
+    pub(super) failed: bool,
 }
 
 impl Context {
@@ -76,11 +84,12 @@ impl Context {
         let context = match self {
             Self::System(text) => provider::Context::System(text),
             Self::Exchange(Exchange { reasoning, text, calls }) => {
-                let calls = calls.iter().map(|Answered { view, answer }| AnsweredCall {
+                let calls = calls.iter().map(|Answered { view, answer, failed }| AnsweredCall {
                     id: &view.id,
                     name: &view.name,
                     args: &view.args,
                     answer,
+                    failed: *failed,
                 });
                 let calls = calls.collect();
                 provider::Context::Exchange(provider::Exchange { reasoning, text, calls })
@@ -90,22 +99,32 @@ impl Context {
     }
 }
 
+/// The given history as it was given. A plain history has no other wire, so what reads it for one is
+/// behind a pointer, which programs with plain histories only do not carry.
+#[derive(Debug, Clone)]
+struct Original {
+    messages: Vec<Json<'static>>,
+    read: fn(&mut TurnOptions) -> Result<Conversation, Error>,
+}
+
 /// The given history, repaired once per turn, and what the turn adds to it.
 #[derive(Debug, Clone)]
 pub(super) struct Conversation {
     wire: Wire,
     history: message::AnyHistory,
+    /// With fallbacks: what a history of another wire is made of.
+    original: Option<Original>,
     /// The thread of a model that keeps the conversation.
     thread: Option<String>,
     repairs: Vec<message::Repair>,
     /// The ids of the calls in the given history.
     given_ids: Vec<String>,
     context: Vec<Context>,
+    /// The ids of the calls of the given history and of the exchanges.
+    ids: Vec<String>,
     /// How many elements of the context were appended to the history.
     learned: usize,
     boxes: BoxMaker,
-    /// Call ids that exchanges already use.
-    ids: Vec<String>,
 }
 
 impl Conversation {
@@ -115,25 +134,33 @@ impl Conversation {
         let thread = conversation.filter(|_| options.strategy == message::Strategy::Thread);
         let thread = thread.map(|id| message::thread_id(id, None)).transpose()?;
         let mut history = message::History::new(rules.strategy(options.strategy));
-        let given = options.messages.len();
-        // Moved, not copied: the history is held only here.
-        history.append(std::mem::take(&mut options.messages))?;
+        let messages = options.messages.len();
+        let given = messages + usize::from(options.system.is_some());
+        let original = (!options.fallbacks.is_empty())
+            .then(|| Original { messages: options.messages.clone(), read: Self::new });
+        // Moved, not copied: without fallbacks, the history is held only here.
+        history.append(options.take_history())?;
         history.counted();
-        let (wire, repairs) = (Wire::of(options.dialect), history.repairs());
+        let (wire, mut repairs) = (Wire::of(options.dialect), history.repairs());
+        for repair in &mut repairs {
+            // Its place in the host's own history.
+            repair.index = repair.index.saturating_sub(given - messages);
+        }
         let given_ids = history.call_ids(given);
         let conversation =
             Self::of(wire, repairs, given_ids, message::AnyHistory::new(history), options);
-        Ok(Self { thread, ..conversation })
+        Ok(Self { thread, original, ..conversation })
     }
 
     /// As [`Conversation::new`], for a provider and a history that need no repairs; `None` for any
     /// other, and for a thread.
     pub(super) fn plain(options: &mut TurnOptions) -> Option<Self> {
         let (wire, rules) = Wire::plain(options.dialect)?;
-        if options.strategy != message::Strategy::Reconstruct {
+        let falls = !options.fallbacks.is_empty();
+        if falls || options.strategy != message::Strategy::Reconstruct {
             return None;
         }
-        let history = message::Plain::of(rules, std::mem::take(&mut options.messages))?;
+        let history = message::Plain::of(rules, options.take_history())?;
         let given_ids = history.call_ids();
         Some(Self::of(wire, Vec::new(), given_ids, message::AnyHistory::new(history), options))
     }
@@ -148,19 +175,36 @@ impl Conversation {
         Self {
             wire,
             history,
+            original: None,
             thread: None,
             repairs,
+            ids: given_ids.clone(),
             given_ids,
             context: Vec::new(),
             learned: 0,
             boxes: BoxMaker::new(&options.secret),
-            ids: Vec::new(),
         }
     }
 
     /// How the provider is spoken to.
     pub(super) fn wire(&self) -> Wire {
         self.wire
+    }
+
+    /// Writes everything anew for the model of `options`, which has another wire; `false` if that
+    /// cannot be done. Reasoning is left out: what is signed by one provider, another refuses.
+    pub(super) fn translate(&mut self, options: &mut TurnOptions) -> bool {
+        let Some(Original { messages, read }) = self.original.take() else { return false };
+        options.messages = messages;
+        let Ok(made) = read(options) else { return false };
+        for one in &mut self.context {
+            if let Context::Exchange(exchange) = one {
+                exchange.reasoning.clear();
+            }
+        }
+        (self.wire, self.history, self.repairs) = (made.wire, made.history, made.repairs);
+        (self.original, self.learned) = (made.original, 0);
+        true
     }
 
     /// The changes to the given history.
@@ -193,8 +237,15 @@ impl Conversation {
 
     /// Returns the next request. Of its body, `messages` come from here, and `system`, `tools` and
     /// `tool_choice` if the dialect has them and they are not empty.
-    pub(super) fn request(&mut self, options: &TurnOptions, phase: &Phase) -> Request<'static> {
-        let instruction = instruction(phase, &options.policy, self.has_results());
+    pub(super) fn request(
+        &mut self,
+        options: &TurnOptions,
+        phase: &Phase,
+        rejected: Option<&str>,
+    ) -> Request<'static> {
+        let schema = &options.answer_schema;
+        let asked = (self.has_results(), schema);
+        let instruction = instruction(phase, &options.policy, asked, rejected);
         let instruction = instruction.as_ref().map(|(text, _)| text.as_str());
         let (messages, given) = self.history_with(instruction);
         let system = self.context.iter().filter_map(|one| match one {
@@ -206,8 +257,12 @@ impl Conversation {
         let tools: Vec<_> = tools.into_iter().map(ToolDeclaration::from).collect();
         let prompt =
             Prompt { messages, system: given, added_system: &system, tools: &tools, choice };
-        let thread = self.thread.clone().map(|id| ("threadId", id.into()));
-        provider::request(self.wire, (options.model.as_ref(), &options.body), prompt, thread)
+        let mut more: Vec<_> =
+            self.thread.clone().map(|id| ("threadId", id.into())).into_iter().collect();
+        if options.has_schema() {
+            more.extend(provider::answer(self.wire, schema, &prompt, &options.body));
+        }
+        provider::request(self.wire, (options.model.as_ref(), &options.body), prompt, more)
     }
 
     /// The number of elements that the last request had without its instruction.
@@ -279,13 +334,35 @@ impl Conversation {
 pub(super) fn template(
     phase: &Phase,
     policy: &Policy,
-    has_results: bool,
+    asked: (bool, &Json<'static>),
+    rejected: Option<&str>,
 ) -> Option<(&'static str, String)> {
-    let (text, id) = instruction(phase, policy, has_results)?;
+    let (text, id) = instruction(phase, policy, asked, rejected)?;
     Some((id, hex(&Sha256::digest(text.as_bytes()))))
 }
 
+/// `asked`: whether there are results, and the schema of the answer.
 fn instruction(
+    phase: &Phase,
+    policy: &Policy,
+    (has_results, schema): (bool, &Json<'static>),
+    rejected: Option<&str>,
+) -> Option<(String, &'static str)> {
+    let own = phase_instruction(phase, policy, has_results);
+    if schema.is_null() {
+        return own;
+    }
+    let (mut text, id) = own.map_or((String::new(), ANSWER_ID), |(text, id)| (text + "\n\n", id));
+    text.push_str(ANSWER_SCHEMA);
+    schema.write(&mut text);
+    if let Some(errors) = rejected {
+        text.push_str("\n\nYour last answer was refused: ");
+        text.push_str(errors);
+    }
+    Some((text, id))
+}
+
+fn phase_instruction(
     phase: &Phase,
     policy: &Policy,
     has_results: bool,
@@ -313,12 +390,12 @@ fn offer<'a>(options: &'a TurnOptions, phase: &Phase) -> (Vec<&'a ToolSpec>, Cho
     }
     // With native results, the tools stay in the request and are forbidden. This preserves the
     // provider's prompt cache and the definitions of the calls in the history.
-    let keep = policy.results_as == ResultsAs::Native;
+    let keep = policy.results_as == ResultsAs::Native || phase.name() == PhaseName::Unified;
     (if keep { all.collect() } else { Vec::new() }, Choice::None)
 }
 
 /// Returns `id`, with a number appended if it is taken. Providers repeat ids, but outcomes in a
-/// batch and calls in a history need unique ids.
+/// batch, calls in a history and the events of a turn need unique ids.
 pub(super) fn unique(id: String, taken: &mut Vec<String>) -> String {
     let mut unique = id.clone();
     let mut n = 1;

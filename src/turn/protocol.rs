@@ -76,6 +76,8 @@ pub enum Input {
         attempt: u32,
         /// The error message of the host.
         message: String,
+        /// Whether code of the host failed, rather than a connection: a model of its own that threw.
+        thrown: bool,
     },
     /// The verdict that [`Effect::Check`] requested.
     Checked {
@@ -149,8 +151,8 @@ impl Input {
             }
             Self::HeldBack { inference, attempt } => ((inference, attempt), Part::HeldBack),
             Self::ResponseEnded { inference, attempt } => ((inference, attempt), Part::Ended),
-            Self::ResponseFailed { inference, attempt, message } => {
-                ((inference, attempt), Part::Failed(message))
+            Self::ResponseFailed { inference, attempt, message, thrown } => {
+                ((inference, attempt), Part::Failed { message, thrown })
             }
             other => return Err(other),
         })
@@ -168,6 +170,8 @@ pub enum Effect<R = TurnResult, T = TraceEvent> {
         inference: u32,
         /// The number of the attempt, from 1. Inputs of an earlier attempt are ignored.
         attempt: u32,
+        /// The model to ask: 0, or the place in `fallbacks` from 1.
+        model: u32,
         /// The request. The host adds the address and the key. Without the option `model`, its
         /// body has only the members that the core decides: `messages`, and `system`, `tools` and
         /// `tool_choice` if present.
@@ -178,13 +182,13 @@ pub enum Effect<R = TurnResult, T = TraceEvent> {
         /// The inference.
         inference: u32,
     },
-    /// Check the arguments of a call against the tool's schema.
+    /// Check the arguments of a call against the tool's schema, or the answer against `answerSchema`.
     Check {
-        /// The number of the call within the turn, from 1.
+        /// The number of the call within the turn, from 1; 0 for the answer.
         call: u32,
-        /// The tool.
+        /// The tool; empty for the answer.
         name: String,
-        /// The arguments, an object.
+        /// The arguments, an object; or the answer, any value.
         args: Json<'static>,
     },
     /// Look up a stored outcome of another turn for a call.
@@ -289,8 +293,8 @@ impl<R, T> Effect<R, T> {
         trace: impl FnOnce(T) -> T2,
     ) -> Effect<R2, T2> {
         match self {
-            Self::Fetch { inference, attempt, request } => {
-                Effect::Fetch { inference, attempt, request }
+            Self::Fetch { inference, attempt, model, request } => {
+                Effect::Fetch { inference, attempt, model, request }
             }
             Self::Abort { inference } => Effect::Abort { inference },
             Self::Check { call, name, args } => Effect::Check { call, name, args },

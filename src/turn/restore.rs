@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::options::{Keep, TurnOptions};
+use super::options::{Fallback, Keep, TurnOptions};
 use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::json::Json;
 use crate::json::table::{At, Read, options, read};
 use crate::limits;
 use crate::secret::Secret;
+use crate::store::FORMAT;
 use crate::store::Kept;
 use crate::tool::Registry;
 
@@ -30,6 +31,9 @@ options! {
         secret "secret": Secret;
         /// Retries of a failed request.
         max_retries "maxRetries": u32 = 2, whole 0..=10;
+        /// As [`TurnOptions::fallbacks`](super::TurnOptions). A turn that went on with one of them
+        /// goes on with the one in the same place.
+        fallbacks "fallbacks": Vec<Fallback>;
         /// Whether the turn emits trace events.
         trace "trace": bool = false;
         /// Milliseconds since 1970 at the start, for trace events.
@@ -159,6 +163,7 @@ impl RestoreOptions {
         turn.request_id = Arc::clone(&self.request_id);
         turn.secret = self.secret.clone();
         turn.max_retries = self.max_retries;
+        turn.fallbacks = std::mem::take(&mut self.fallbacks);
         turn.trace = self.trace;
         turn.started_at = self.started_at;
         turn.keep = Some(keep);
@@ -166,11 +171,14 @@ impl RestoreOptions {
     }
 }
 
-/// Returns the options that the host set when the turn began.
+/// Returns the options that the host set when the turn began, if this version wrote them.
 fn given(kept: &Kept) -> Option<Vec<(std::borrow::Cow<'static, str>, Json<'static>)>> {
     let text = kept.record("turn")?;
     match Json::parse_lossy(text.as_bytes(), text.len()).ok()?.into_owned() {
-        Json::Object(members) => Some(members),
+        Json::Object(members) => {
+            let written = members.iter().find(|(name, _)| name == "v")?.1.as_u64();
+            (written == Some(FORMAT)).then_some(members)
+        }
         _ => None,
     }
 }

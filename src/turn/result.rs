@@ -7,7 +7,7 @@ use crate::error::Failure;
 use crate::json::Json;
 use crate::json::table::{names, record};
 use crate::message::Repair;
-use crate::stream::TokenUsage;
+use crate::stream::{FinishReason, TokenUsage};
 
 names! {
     /// How a turn ended.
@@ -33,6 +33,8 @@ record! {
         content "content": String;
         /// The calls of the assistant that were executed or got an earlier outcome.
         tool_calls "toolCalls?": Vec<MessageCall>;
+        /// The blocks of tools that the provider ran itself, as it wants them back.
+        provider_tools "providerTools?": Vec<Json<'static>>;
         /// The call that a result belongs to.
         tool_call_id "toolCallId?": Option<String>;
         /// The tool of the result.
@@ -66,6 +68,9 @@ record! {
         status "status": TurnStatus;
         /// The answer: the text of the last inference of the last phase that had any.
         text "text": String;
+        /// The answer as a value, in a turn with `answerSchema` that is complete: what the validator
+        /// made of it.
+        object "object?": Option<Json<'static>>;
         /// All text that was shown and still stands, in order. Text of an inference that a resume
         /// made again does not.
         full_content "fullContent": String;
@@ -85,6 +90,13 @@ record! {
         total_usage "totalUsage": TokenUsage;
         /// Requests to the model, not counting retries.
         inferences "inferences": u32;
+        /// Why the model stopped its last response, if it said so and the response was read to its
+        /// end: with `length` or `content_filter` the answer is not whole.
+        finish_reason "finishReason?": Option<FinishReason>;
+        /// The provider's word for it.
+        raw_finish_reason "rawFinishReason?": Option<String>;
+        /// The provider's name of the model that answered, in a turn with fallbacks.
+        model "model?": Option<String>;
         /// The changes to the given history, so that the provider accepts it.
         repairs "repairs": Vec<Repair>;
         /// Why the turn failed.
@@ -101,6 +113,7 @@ impl TurnResult {
             conversation_id: None,
             status: TurnStatus::Failed,
             text: String::new(),
+            object: None,
             full_content: String::new(),
             messages: Vec::new(),
             tool_results: Vec::new(),
@@ -109,6 +122,9 @@ impl TurnResult {
             usage: TokenUsage::default(),
             total_usage: TokenUsage::default(),
             inferences: 0,
+            finish_reason: None,
+            raw_finish_reason: None,
+            model: None,
             repairs: Vec::new(),
             error: Some(failure),
         }

@@ -91,6 +91,8 @@ cases! {
             status "status": TurnStatus,
             /// The number of the inference, from 1.
             inference "inference": u32,
+            /// The provider's name of the model, in a turn with fallbacks.
+            model "model?": Option<String>,
             /// The id of the turn's instruction in the request, if there was one.
             prompt_template_id "prompt_template_id": Option<&'static str>,
             /// Lower-case hex SHA-256 of its text.
@@ -101,6 +103,8 @@ cases! {
             tool_call_count "tool_call_count": usize,
             /// Why the model stopped, if it said so.
             finish_reason "finish_reason": Option<FinishReason>,
+            /// The provider's word for it.
+            raw_finish_reason "raw_finish_reason?": Option<String>,
             /// The tokens, if the provider reported them.
             usage "usage": Option<TokenUsage>,
         }

@@ -1,6 +1,7 @@
 // A real search: MiniSearch over the texts of `library/`, and a host around it whose models are
 // the scripted provider.
 import MiniSearch from 'minisearch'
+import { modelOf } from '../lanes.mjs'
 
 /** A search over documents `{ id, text }`: the best three, as `[{ id, text }]`. */
 export function createSearch(documents) {
@@ -12,20 +13,16 @@ export function createSearch(documents) {
   }
 }
 
-/** One call of a model of tests/provider/chains.mjs, as pieces of text. */
-export async function* ask(url, session, model, content, signal) {
-  const response = await fetch(`${url}/s/${session}/chain%3A${model}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ model, stream: true, messages: [{ role: 'user', content }] }),
-    signal,
-  })
-  if (!response.ok) throw new Error(`the model answered ${response.status}`)
-  const lines = (await response.text()).split('\n').filter((line) => line.startsWith('data: {'))
-  for (const line of lines) {
-    const text = JSON.parse(line.slice(6)).choices[0]?.delta?.content
-    if (text) yield text
-  }
+/** What a model of tests/provider/chains.mjs says on this wire, as pieces of text. */
+async function* ask({ turnlock, url, session, dialect }, model, content, signal) {
+  const baseURL = `${url}/s/${session}/chain%3A${model}/v1`
+  const options = { baseURL, model, apiKey: 'secret' }
+  const messages = [{ role: 'user', content }]
+  const host = { model: modelOf(turnlock, dialect, options), messages, mode: 'unified' }
+  const turn = turnlock.runTurn({ ...host, signal })
+  for await (const event of turn) if (event.type === 'text') yield event.chunk
+  const { status, error } = await turn.result
+  if (status !== 'complete') throw new Error(error?.message ?? status)
 }
 
 async function whole(pieces) {
@@ -41,12 +38,15 @@ export function report(query, results) {
   return `${query}\n\n${[...lines.values()].join('\n')}`
 }
 
-/** Options for `runChain`: models behind `url`, a search over `documents`; `searched` is filled. */
-export function chainHost({ url, session, documents, searched = [] }) {
+/**
+ * Options for `runChain`: models behind `url` on the wire `dialect`, a search over `documents`;
+ * `searched` is filled.
+ */
+export function chainHost({ documents, searched = [], ...provider }) {
   const search = createSearch(documents)
   return {
-    answer: ({ query, signal }) => ask(url, session, 'writer', query, signal),
-    plan: ({ prompt, signal }) => whole(ask(url, session, 'planner', prompt, signal)),
+    answer: ({ query, signal }) => ask(provider, 'writer', query, signal),
+    plan: ({ prompt, signal }) => whole(ask(provider, 'planner', prompt, signal)),
     search({ query }) {
       searched.push(query)
       return search(query)
@@ -57,6 +57,6 @@ export function chainHost({ url, session, documents, searched = [] }) {
       return new RegExp(focus).exec(text)?.[1] ?? ''
     },
     synthesize: ({ query, results, signal }) =>
-      ask(url, session, 'writer', report(query, results), signal),
+      ask(provider, 'writer', report(query, results), signal),
   }
 }

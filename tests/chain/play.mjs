@@ -1,14 +1,23 @@
 // Plays chain tables (README.md) through the package. Web standards only: it runs in Node, workerd
 // and Chromium.
 
-import { playInLanes } from '../lanes.mjs'
+import { byDialect, playInLanes } from '../lanes.mjs'
 import { playSearch } from './search.mjs'
 
-/** Plays scenarios, and the searches among them, one behind the other. */
+/**
+ * Plays scenarios, whose callbacks ask no model, and the searches among them, which do, on the wires
+ * of `byDialect`; one behind the other.
+ */
 export function playAll({ turnlock, url, runtime }, jobs) {
-  return playInLanes({ runtime, lanes: 1 }, jobs, async (job) => {
-    const wrong = job.documents
-      ? await playSearch(turnlock, { ...job, url, runtime })
+  const searches = byDialect(
+    runtime,
+    jobs.filter(({ documents }) => documents),
+  )
+  const tables = jobs.filter(({ documents }) => !documents)
+  return playInLanes({ runtime, lanes: 1 }, [...tables, ...searches], async (job) => {
+    const { scenario, dialect } = job
+    const wrong = scenario
+      ? await playSearch(turnlock, { ...scenario, url, runtime, dialect })
       : await play(turnlock, job)
     if (wrong.length) throw new Error([job.why, ...wrong].filter(Boolean).join('\n  '))
   })

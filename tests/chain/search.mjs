@@ -8,13 +8,14 @@ const [COMPARE, FOLLOW, INVESTIGATE] = [
 ]
 
 /** Plays one of the tests below; says what is wrong. */
-export async function playSearch(turnlock, { name, url, documents, runtime }) {
-  const session = `chain-${runtime}-${name.replaceAll(/\W/g, '-')}`
+export async function playSearch(turnlock, { name, url, documents, runtime, dialect }) {
+  const session = `chain-${runtime}-${dialect}-${name.replaceAll(/\W/g, '-')}`
   const wrong = []
   const check = (ok, what) => ok || wrong.push(what)
   const run = async (query, own = {}) => {
     const searched = []
-    const host = { ...chainHost({ url, session, documents, searched }), ...own, query }
+    const provider = { turnlock, url, session, dialect }
+    const host = { ...chainHost({ ...provider, documents, searched }), ...own, query }
     const chain = turnlock.runChain(host)
     const events = []
     for await (const event of chain) events.push(event)

@@ -10,7 +10,7 @@ use turnlock::turn::Policy;
 use turnlock_client::store::{MemoryStore, Store};
 use turnlock_client::{
     Approval, Model, ResumeOptions, RunningTurn, Tool, ToolContext, TurnOptions, TurnResult,
-    TurnStatus, pause_turn, resume_turn, run_turn,
+    TurnStatus, pause_turn, resume_turn, run_plain_turn, run_turn,
 };
 
 use crate::platform::{Seen, say, sleep, spawn, test};
@@ -129,7 +129,7 @@ async fn panics_elsewhere_end_there() {
 
     let model = Model::custom(|_| stream::once(async { panic!("a model") }));
     let result = run_turn(TurnOptions::new(model, go())).unwrap().result().await;
-    assert_eq!(result.error.unwrap().code, "model.unreachable");
+    assert_eq!(result.error.unwrap().code, "model.failed");
 
     struct Grenade;
     impl Drop for Grenade {
@@ -370,6 +370,29 @@ async fn a_model_that_is_always_ready_can_be_stopped() {
     });
     let result = run_turn(TurnOptions::new(model, go())).unwrap().result().await;
     assert_eq!((result.status, result.text.as_str()), (TurnStatus::Complete, "x"));
+}
+
+#[test]
+async fn a_plain_turn_is_without_a_store_and_has_a_plain_history() {
+    let answers = || calls_once("tool");
+    let refused = |options: TurnOptions, option: &str| {
+        let error = run_plain_turn(options).unwrap_err();
+        let named = error.message.starts_with(&format!("`{option}`"));
+        assert!(error.code == "options.invalid" && named, "{error}");
+    };
+    refused(TurnOptions::new(answers(), go()).store(MemoryStore::new()), "store");
+    refused(TurnOptions::new(Model::anthropic("m"), go()), "model");
+    let events = json!([{ "role": "user", "parts": [{ "text": "go" }] }]);
+    refused(TurnOptions::new(answers(), events), "messages");
+    refused(TurnOptions::new(answers(), json!([])), "messages");
+    let tool = Tool::new("tool", "", any(), |_: Value, _| async { Ok::<_, String>(1) });
+    let said = json!([
+        { "role": "system", "content": "Be brief." }, { "role": "user", "content": "hi" },
+        { "role": "assistant", "content": "hello" }, { "role": "user", "content": "go" },
+    ]);
+    let turn = run_plain_turn(TurnOptions::new(answers(), said).tool(tool)).unwrap();
+    let result = turn.result().await;
+    assert_eq!((result.status, result.tool_results.len()), (TurnStatus::Complete, 1));
 }
 
 #[test]

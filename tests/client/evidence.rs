@@ -243,6 +243,32 @@ async fn redaction_runs_before_anything_leaves() {
     assert!(!secret(&text) && text.contains("[redaction failed]"), "{text}");
 }
 
+#[test]
+async fn a_secret_that_a_cut_divides_is_redacted_whole() {
+    let redact = |text: &str| text.replace("sk-abcdefab", "[key]");
+    // Wherever the core cuts, a secret is there.
+    let long = "sk-abcdefab ".repeat(200);
+    let replicates = Replicates::new(move |context: ReplicateContext| {
+        let (id, long) = (context.id, long.clone());
+        async move {
+            if id == "r3" {
+                return Err(long);
+            }
+            Ok(Replicate::new(json!({ "text": long + &id })))
+        }
+    });
+    let limits = BundleLimits::default().max_bytes(Some(4000));
+    let options = options().stop(Stop::Never).limits(Some(limits));
+    let mut running = run_bundle(options, replicates.redact(redact)).unwrap();
+    let mut events = Vec::new();
+    while let Some(event) = running.next().await {
+        events.push(event);
+    }
+    let text = serde_json::to_string(&events).unwrap();
+    assert!(text.contains(" characters)"), "{text}");
+    assert!(!text.contains("sk-") && !text.contains("abcdef"), "{text}");
+}
+
 /// Says when it is dropped.
 struct Dropped(Seen<bool>);
 

@@ -78,19 +78,26 @@ impl Legs<'_> {
         let started = self.executed.lock().len();
         let own = tools(self.scenario, &self.executed, &dead);
         let turn = if leg["run"] == true {
-            let options = given(self.scenario, self.model.clone());
+            let fallbacks = site::fallbacks(self.session, self.scenario);
+            let options = given(self.scenario, self.model.clone()).fallbacks(fallbacks);
             run_turn(options.tools(own).request_id(request.as_str()).tenant(tenant).store(store))
         } else {
             let mut options = ResumeOptions::new(request.as_str(), store, self.model.clone())
+                .fallbacks(site::fallbacks(self.session, self.scenario))
                 .tenant(tenant)
                 .tools(own);
+            if self.scenario["answerSchema"].is_object() {
+                options = options.answer_schema(&self.scenario["answerSchema"]);
+            }
             if let Some(id) = leg["resume"]["toolBatchId"].as_u64() {
                 options = options.tool_batch_id(u32::try_from(id).unwrap());
             }
             let approval = |(id, approved): (&String, &Value)| {
                 Approval::new(self.waits.get(id).unwrap_or(id).clone(), approved == true)
             };
-            let approvals = leg["resume"]["approvals"].as_object().into_iter().flatten();
+            // The outcome of a page's call is what its tool returns.
+            let given = [&leg["resume"]["approvals"], &leg["resume"]["outcomes"]];
+            let approvals = given.into_iter().filter_map(Value::as_object).flatten();
             let results = leg["resume"]["results"].as_array().into_iter().flatten().map(|one| {
                 let id = one["toolCallId"].as_str().unwrap();
                 match one.get("result") {
@@ -164,11 +171,14 @@ impl Legs<'_> {
             if !fits {
                 return Err(format!("event {at} of {events:?}"));
             }
-            for call in event["toolCalls"].as_array().into_iter().flatten() {
-                if kind == "approval_required" {
-                    let text = |key: &str| call[key].as_str().unwrap().to_owned();
-                    self.waits.insert(text("id"), text("signature"));
-                }
+            let calls = match kind {
+                "approval_required" => &event["toolCalls"],
+                "paused" => &event["calls"],
+                _ => continue,
+            };
+            for call in calls.as_array().into_iter().flatten() {
+                let text = |key: &str| call[key].as_str().unwrap().to_owned();
+                self.waits.insert(text("id"), text("signature"));
             }
         }
         Ok(())

@@ -14,6 +14,7 @@ import {
   loadScenarios,
 } from '../provider/server.mjs'
 import { searches } from '../requests/searches.mjs'
+import { createHostile } from './hostile.mjs'
 
 const PORT = 41877
 
@@ -29,7 +30,9 @@ const TABLES = {
 export async function serve() {
   const provider = listener(createSessions())
   const search = createSearch(documents)
+  const hostile = createHostile(() => `http://127.0.0.1:${server.address().port}`)
   const server = createServer(async (request, response) => {
+    if (request.url.startsWith('/hostile/')) return hostile(request, response)
     const load =
       request.url === '/search' ? async () => search(await text(request)) : TABLES[request.url]
     if (!load || request.method === 'OPTIONS') return provider(request, response)

@@ -27,15 +27,32 @@ pub async fn requests(session: &str) -> Vec<Value> {
 
 /// A model of the scripted provider.
 pub fn model(session: &str, script: &str, dialect: &str) -> Model {
+    named(session, script, dialect, "scripted")
+}
+
+/// The fallbacks of a scenario.
+pub fn fallbacks(session: &str, scenario: &Value) -> Vec<Model> {
+    let script = format!("scenario:{}", scenario["name"].as_str().unwrap());
+    let retries = scenario["maxRetries"].as_u64().unwrap_or(0);
+    let wires = scenario["fallbacks"].as_array().into_iter().flatten().enumerate();
+    let of = |(place, wire): (usize, &Value)| {
+        let name = format!("fallback-{}", place + 1);
+        let model = named(session, &script, wire.as_str().unwrap(), &name);
+        model.max_retries(u32::try_from(retries).unwrap())
+    };
+    wires.map(of).collect()
+}
+
+fn named(session: &str, script: &str, dialect: &str, name: &str) -> Model {
     let base = format!("{}/s/{session}/{}/v1", url(), encoded(script));
     let model = match dialect {
-        "anthropic" => Model::anthropic("scripted"),
-        "openai-responses" => Model::openai_responses("scripted"),
-        "gemini" => Model::gemini("scripted"),
-        "bedrock" => Model::bedrock("eu-west-1", "scripted"),
-        "cohere" => Model::cohere("scripted"),
-        "ollama" => Model::ollama("scripted"),
-        other => Model::openai_chat("", "scripted").dialect(Dialect::parse(other).unwrap()),
+        "anthropic" => Model::anthropic(name),
+        "openai-responses" => Model::openai_responses(name),
+        "gemini" => Model::gemini(name),
+        "bedrock" => Model::bedrock("eu-west-1", name),
+        "cohere" => Model::cohere(name),
+        "ollama" => Model::ollama(name),
+        other => Model::openai_chat("", name).dialect(Dialect::parse(other).unwrap()),
     };
     model.base_url(base).api_key("secret").max_retries(0)
 }
@@ -165,9 +182,23 @@ pub fn check_requests(requests: &[Value], wanted: &Value) -> Result<(), String> 
                 return Err(format!("{key} of {at_request}: {}", got[key]));
             }
         }
-        let text = got["body"].to_string();
+        let body = &got["body"];
+        let text = body.to_string();
+        if let Some(structured) = want["structured"].as_bool() {
+            let format = [&body["response_format"], &body["text"]["format"], &body["format"]];
+            let said = format.iter().any(|one| one.is_object())
+                || body["generationConfig"]["responseJsonSchema"].is_object();
+            let takes = structured && got["wire"] != "anthropic" && got["wire"] != "bedrock";
+            if said != takes {
+                return Err(format!("structured output of {at_request}: {text}"));
+            }
+        }
         let parts =
             |key: &str| want[key].as_array().into_iter().flatten().map(|p| p.as_str().unwrap());
+        let places: Option<Vec<_>> = parts("ordered").map(|part| text.find(part)).collect();
+        if places.is_none_or(|places| !places.is_sorted()) {
+            return Err(format!("{at_request} has another order: {text}"));
+        }
         if let Some(part) = parts("has").find(|part| !text.contains(part)) {
             return Err(format!("{at_request} lacks {part}: {text}"));
         }

@@ -10,7 +10,9 @@ use turnlock::message::Strategy;
 use turnlock::stream::Usage;
 use turnlock::tool::Dedupe;
 use turnlock::turn::{Mode, Policy};
-use turnlock_client::{Control, Model, Reconciled, Tool, TurnOptions, TurnResult, run_turn};
+use turnlock_client::{
+    Control, Model, Reconciled, Tool, TurnOptions, TurnResult, run_plain_turn, run_turn,
+};
 
 use crate::lines::{Group, Reduction, canonical};
 use crate::platform::{Seen, test};
@@ -38,18 +40,38 @@ pub async fn play_tables(sessions: &str) {
     let all = site::tables("scenarios").await.into_iter().filter(|one| !fills(one));
     for (at, scenario) in all.enumerate() {
         let scenario = Arc::new(scenario);
-        let dialects = site::wires(&scenario, at);
-        jobs.extend(dialects.into_iter().map(|dialect| (scenario.clone(), dialect)));
+        for dialect in site::wires(&scenario, at) {
+            if dialect == "openai-chat" && is_plain(&scenario) {
+                jobs.push((scenario.clone(), dialect.clone(), Run::Plain));
+            }
+            jobs.push((scenario.clone(), dialect, Run::Any));
+        }
     }
-    let jobs = jobs.into_iter().enumerate().map(|(at, (scenario, dialect))| async move {
+    let plain = jobs.iter().filter(|(_, _, run)| matches!(run, Run::Plain)).count();
+    assert!(plain > 50, "only {plain} plain turns");
+    let jobs = jobs.into_iter().enumerate().map(|(at, (scenario, dialect, run))| async move {
         let session = format!("{sessions}-{at}");
-        let played = play(scenario.clone(), &dialect, &session).await;
-        played.map_err(|why| format!("{} [{dialect}]\n  {why}", scenario["name"]))
+        let played = play(scenario.clone(), &dialect, &session, run).await;
+        played.map_err(|why| format!("{} [{dialect}, {run:?}]\n  {why}", scenario["name"]))
     });
     site::play_all(jobs).await;
 }
 
-async fn play(scenario: Arc<Value>, dialect: &str, session: &str) -> Result<(), String> {
+/// The function that runs a turn.
+#[derive(Debug, Clone, Copy)]
+enum Run {
+    Any,
+    Plain,
+}
+
+/// Whether `run_plain_turn` runs the turn of a scenario: without a store, and with the history of
+/// one message that scenarios have by default.
+fn is_plain(scenario: &Value) -> bool {
+    let plain = ["messages", "strategy", "fallbacks"].iter().all(|own| scenario[own].is_null());
+    plain && scenario["store"] != true
+}
+
+async fn play(scenario: Arc<Value>, dialect: &str, session: &str, run: Run) -> Result<(), String> {
     let script = format!("scenario:{}", scenario["name"].as_str().unwrap());
     let model = site::up_to_the_cut(site::model(session, &script, dialect), &scenario["model"]);
     let retries = scenario["maxRetries"].as_u64().unwrap_or(0);
@@ -57,12 +79,13 @@ async fn play(scenario: Arc<Value>, dialect: &str, session: &str) -> Result<(), 
     if scenario["store"] == true {
         legs::play(&scenario, &model, session).await?;
     } else {
-        play_once(&scenario, model, session).await?;
+        play_once(&scenario, model, session, run).await?;
     }
     let requests = site::requests(session).await;
     // Whatever the history was, every request is one that the provider takes.
     for request in &requests {
-        site::acceptable(request, dialect)?;
+        let own = request["wire"].as_str().filter(|_| scenario["fallbacks"].is_array());
+        site::acceptable(request, own.unwrap_or(dialect))?;
     }
     let scripted = scenario["model"].as_array().unwrap().len();
     // A turn that is cancelled at once may end before its request has left.
@@ -73,10 +96,20 @@ async fn play(scenario: Arc<Value>, dialect: &str, session: &str) -> Result<(), 
     Err(format!("{} requests were made", requests.len()))
 }
 
-async fn play_once(scenario: &Arc<Value>, model: Model, session: &str) -> Result<(), String> {
+async fn play_once(
+    scenario: &Arc<Value>,
+    model: Model,
+    session: &str,
+    run: Run,
+) -> Result<(), String> {
     let executed = Executed::default();
-    let options = given(scenario, model).tools(tools(scenario, &executed, &Dead::default()));
-    let mut turn = run_turn(options).map_err(|error| error.to_string())?;
+    let options = given(scenario, model).fallbacks(site::fallbacks(session, scenario));
+    let options = options.tools(tools(scenario, &executed, &Dead::default()));
+    let turn = match run {
+        Run::Any => run_turn(options),
+        Run::Plain => run_plain_turn(options),
+    };
+    let mut turn = turn.map_err(|error| error.to_string())?;
     let control = turn.control();
     let mut counts = BTreeMap::new();
     let mut events = Vec::new();
@@ -113,6 +146,12 @@ pub fn given(scenario: &Value, model: Model) -> TurnOptions {
     }
     if let Some(project) = scenario["projectId"].as_str() {
         options = options.project_id(project);
+    }
+    if let Some(system) = scenario["system"].as_str() {
+        options = options.system(system);
+    }
+    if scenario["answerSchema"].is_object() {
+        options = options.answer_schema(&scenario["answerSchema"]);
     }
     if scenario["mode"] == "unified" {
         options = options.mode(Mode::Unified);
@@ -163,6 +202,9 @@ fn tool_of(name: &str, table: &Value, executed: Executed, dead: Dead) -> Tool {
     }
     if table["needsApproval"] == true {
         tool = tool.needs_approval();
+    }
+    if table["page"] == true {
+        tool = tool.page();
     }
     if let Some(key) = table["action"].as_str() {
         let key = key.to_owned();
@@ -340,7 +382,7 @@ pub fn met(
     site::check_requests(requests, &expect["requests"])?;
     let Some(result) = result else { return Ok(()) };
     let result = serde_json::to_value(result).unwrap();
-    for key in ["status", "text", "fullContent", "messages"] {
+    for key in ["status", "text", "fullContent", "messages", "model", "finishReason", "object"] {
         same(key, expect.get(key), result[key].clone())?;
     }
     for all in ["usage", "totalUsage"] {

@@ -36,6 +36,7 @@ macro_rules! conformance {
             of_many_owners_that_take_a_turn_over_at_once_exactly_one_wins
             the_same_commit_sent_many_times_at_once_is_applied_once
             a_reader_sees_whole_commits_only
+            a_list_has_the_open_turns_of_a_tenant
             watch_tells_of_commits_until_it_is_stopped
             every_text_comes_back_as_it_was
             records_come_back_in_the_order_of_writing
@@ -504,6 +505,39 @@ pub async fn a_reader_sees_whole_commits_only(make: &Stores) {
         writing.set(false);
     };
     join(reading, writes).await;
+}
+
+pub async fn a_list_has_the_open_turns_of_a_tenant(make: &Stores) {
+    let (store, writer) = (make(), make());
+    let tenant = format!("list {}", random());
+    let name = |id: &str| turn_key(&tenant, id);
+    let (older, newer, over, expired) = (name("a"), name("b"), name("c"), name("d"));
+    let stated = |state: &str| Commit { state: Some(state.to_owned()), ..first() };
+    let owner = begin(&*writer, &older, stated("older 1")).await;
+    sleep(5).await;
+    begin(&*writer, &newer, stated("newer")).await;
+    let ended = begin(&*writer, &over, first()).await;
+    let end = Commit { open: false, ..commit_of(&ended, 2) };
+    applied(&*writer, &over, end, "the end").await;
+    begin(&*writer, &expired, Commit { ttl_ms: 1, ..first() }).await;
+    gone(&*store, &expired).await;
+    for other in [format!("{tenant}x"), tenant.replacen('l', "", 1), format!("{tenant}\",\"a")] {
+        begin(&*writer, &turn_key(&other, &owner), first()).await;
+    }
+    let listed = async |most: u32| {
+        let all = store.list(&tenant, most).await.unwrap();
+        all.into_iter().map(|one| (one.turn, one.state)).collect::<Vec<_>>()
+    };
+    let one = |turn: &String, state: &str| (turn.clone(), state.to_owned());
+    same(listed(9).await, vec![one(&newer, "newer"), one(&older, "older 1")], "the newest first");
+    sleep(5).await;
+    let again = Commit { state: Some("older 2".to_owned()), ..commit_of(&owner, 2) };
+    applied(&*writer, &older, again, "a commit").await;
+    same(listed(9).await, vec![one(&older, "older 2"), one(&newer, "newer")], "by the last commit");
+    same(listed(1).await.len(), 1, "at most so many");
+    same(listed(0).await, vec![], "none at all");
+    let nobody = store.list(&format!("{tenant}y"), 9).await.unwrap();
+    same(nobody.len(), 0, "a tenant without turns");
 }
 
 pub async fn watch_tells_of_commits_until_it_is_stopped(make: &Stores) {

@@ -16,7 +16,12 @@ pub fn head(inference: u32, attempt: u32, status: u16, retry_after_ms: Option<u6
 
 /// A connection that breaks.
 pub fn broken(inference: u32, attempt: u32) -> Input {
-    Input::ResponseFailed { inference, attempt, message: "the connection broke".to_owned() }
+    Input::ResponseFailed {
+        inference,
+        attempt,
+        message: "the connection broke".to_owned(),
+        thrown: false,
+    }
 }
 
 /// A tool that was told to stop settles all the same, too late.

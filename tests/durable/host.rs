@@ -95,7 +95,7 @@ impl World {
 
     fn perform(&mut self, leg: usize, effect: Effect) {
         match effect {
-            Effect::Fetch { inference, attempt, request } => {
+            Effect::Fetch { inference, attempt, request, .. } => {
                 self.fetch(leg, inference, attempt, &request.body)
             }
             Effect::Abort { inference } => {

@@ -1,4 +1,4 @@
-// The history doctor of the page, as a user meets it.
+// What a provider would refuse in a trace and how it is repaired, as a user of the page meets it.
 import assert from 'node:assert/strict'
 import test, { beforeEach } from 'node:test'
 import { visiting } from './visiting.mjs'
@@ -138,8 +138,11 @@ test('an empty list has findings that lead to no element', async () => {
 })
 
 test('what is no list is refused with the reason; an empty field is no error', async () => {
-  await paste({ model: 'm', messages: ORPHAN }, /^options\.invalid: .*the one in `messages`/)
-  await paste('42', /^options\.invalid: a history is a JSON array$/)
+  await paste(
+    { model: 'm', settings: { temperature: 1 } },
+    /^options\.invalid: there is no history/,
+  )
+  await paste('42', /^options\.invalid: there is no history in it/)
   await page.fill('#history', ' \n')
   await said(/^Paste a history/)
 })
@@ -232,17 +235,17 @@ test('what was pasted stays text', async () => {
   await paste([{ role: 'user', content: tag }, odd, { role: 'user', content: tag }], /1 repair/)
   await paste([{ [tag]: tag, role: tag }], /unknown_shape/)
   assert.equal(await page.locator('#doctor :is(img, script)').count(), 0)
-  assert.match(await page.title(), /^Turnlock/)
+  assert.equal(await page.title(), 'Your trace · Turnlock')
 })
 
 test('the address leads to the view, and Back leaves it', async () => {
   assert.equal(await page.isVisible('#turn'), false)
-  await page.click('#views a >> nth=0')
+  await page.click('#views a[href="#turn"]')
   await page.waitForSelector('#prompt')
   assert.equal(await page.isVisible('#history'), false)
   await page.goBack()
   await page.waitForSelector('#history')
-  assert.equal(await page.textContent('#views [aria-current]'), 'History doctor')
+  assert.equal(await page.textContent('#views [aria-current]'), 'Your trace')
 })
 
 test('every control has a name, and a phone sees no sideways scroll', async () => {

@@ -4,7 +4,7 @@ import test, { beforeEach } from 'node:test'
 import { until } from '../patience.mjs'
 import { visiting } from './visiting.mjs'
 
-const visit = visiting()
+const visit = visiting('#turn')
 let page
 beforeEach(() => {
   page = visit.page
@@ -243,7 +243,7 @@ test('two tabs resume: one wins, the other is told and reads along', async () =>
   await other.addInitScript(() =>
     addEventListener('storage', (event) => event.stopImmediatePropagation()),
   )
-  await other.goto(visit.site.url)
+  await other.goto(`${visit.site.url}#turn`)
   await decision('Paused behind the tools', other)
   await choose('Resume')
   await completed()

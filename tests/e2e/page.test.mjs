@@ -6,7 +6,7 @@ import { PATIENCE_MS } from '../patience.mjs'
 import { createProvider } from '../provider/server.mjs'
 import { visiting } from './visiting.mjs'
 
-const visit = visiting()
+const visit = visiting('#turn')
 let page
 beforeEach(() => {
   page = visit.page

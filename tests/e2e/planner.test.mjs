@@ -33,7 +33,7 @@ test('what is asked for, allowed, blocked and brought, the plan and its audit', 
     'llm_call',
   ])
   assert.ok(!(await page.textContent('#ask-audit')).includes('Ada'), 'no result in the audit')
-  await page.click('#views a >> nth=0')
+  await page.click('#views a[href="#turn"]')
   assert.deepEqual(await texts('#notes li'), ['None yet.'])
   assert.deepEqual(visit.complaints, [])
 })
@@ -54,9 +54,49 @@ test('failures and time-outs are results, and the plan is made without them', as
   assert.deepEqual(await plan(), { action: 'wait', based_on: [] })
 })
 
+const gate = () =>
+  page.$$eval('#gate tbody tr', (rows) =>
+    rows.map((row) => [...row.querySelectorAll('td')].map((cell) => cell.textContent[0]).join('')),
+  )
+
+test('the gate: where each request stops, and what lets it through', async () => {
+  await outcome(/^paper: 3 calls/)
+  const [read, note, again] = await gate()
+  assert.match(read, /^✓{6}[^–]✓$/u, 'asked, brought and used')
+  assert.equal(note, '✓✓✕···––', 'known and allowed, but it changes something')
+  assert.equal(again, '✓✓✓✓✕·––', 'asked before')
+  await page.uncheck('#gate-tools [value=read_file]')
+  await outcome(/^paper: 3 calls requested, 0 ran/)
+  assert.equal((await gate())[0], '✓✕····––')
+  await page.check('#gate-tools [value=read_file]')
+  await outcome(/^paper: 3 calls requested, 1 ran/)
+  await page.selectOption('#ask-example', 'More than the limit')
+  await outcome(/3 calls requested, 2 ran/)
+  assert.equal((await gate())[2], '✓✓✓✓✓✕––')
+  await page.focus('#ask-limit')
+  await page.keyboard.press('ArrowRight')
+  await outcome(/3 calls requested, 3 ran/)
+  assert.match((await gate())[2], /^✓{6}[^–]/u)
+  await page.keyboard.press('Home')
+  await outcome(/3 calls requested, 1 ran/)
+  await page.fill('#ask-input', '{')
+  await page.click('#ask-form [type=submit]')
+  await outcome(/^SyntaxError/)
+  assert.deepEqual(await gate(), ['N'], 'nothing of another pass')
+  assert.deepEqual(visit.complaints, [])
+})
+
+test('what a model asks for is text', async () => {
+  const tool_name = '<img src=x onerror=alert(1)>'
+  await page.fill('#ask', JSON.stringify({ tool_calls: [{ tool_name, params: {}, reason: 'r' }] }))
+  await page.click('#ask-form [type=submit]')
+  await outcome(/0 ran|SyntaxError|requested/)
+  assert.equal(await page.locator('#planner img').count(), 0)
+})
+
 test("a request of one's own, and a limit", async () => {
   await page.fill('#ask', 'Just plan, please.')
-  await page.press('#ask-limit', 'Enter')
+  await page.click('#ask-form [type=submit]')
   await outcome(/0 calls requested.*what the model said is no request/)
   assert.deepEqual(await texts('#ask-calls strong'), ['Not a request: no_json'])
   assert.equal(await page.inputValue('#ask-example'), '')
@@ -77,7 +117,7 @@ test('what is odd about a request is noted, and where a call is rejected the oth
   const call = (own) => ({ tool_name: 'read_file', params: { path: 'notes.txt' }, ...own })
   const asked = [call({ reason: 'r' }), { tool_name: 'read_file', reason: 'r' }]
   await page.fill('#ask', JSON.stringify({ tool_calls: asked }))
-  await page.press('#ask-limit', 'Enter')
+  await page.click('#ask-form [type=submit]')
   await outcome(/1 call requested, 1 ran/)
   assert.deepEqual(await texts('#ask-calls strong'), [
     'Not a call: missing_field',

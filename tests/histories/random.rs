@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 use turnlock::Dialect;
 use turnlock::json::Json;
-use turnlock::message::{History, HistoryOptions, Repair, normalize};
+use turnlock::message::{History, HistoryOptions, Repair, Update, normalize};
 
 use crate::common::Random;
 use crate::{elements, made, unsettled, value};
@@ -397,6 +397,92 @@ fn counted(repairs: &[Repair]) -> BTreeMap<String, usize> {
     all
 }
 
+/// Takes the messages of an update.
+fn apply(messages: &mut Vec<Json<'static>>, update: &Update<'static>) {
+    let before = messages.get(update.keep).cloned();
+    messages.truncate(update.keep);
+    messages.extend(update.messages.iter().cloned());
+    let Some(list) = &update.grows else { return };
+    let Json::Object(members) = &mut messages[update.keep] else {
+        panic!("a message is an object")
+    };
+    let now = &mut members.iter_mut().find(|(key, _)| key == list).unwrap().1;
+    *now = behind(before.unwrap().get(list).unwrap(), now);
+}
+
+/// A list or a text, and what was added to it.
+fn behind(before: &Json<'static>, added: &Json<'static>) -> Json<'static> {
+    match (before, added) {
+        (Json::Array(before), Json::Array(added)) => {
+            Json::Array([before.as_slice(), added.as_slice()].concat())
+        }
+        (Json::String(before), Json::String(added)) => format!("{before}{added}").into(),
+        _ => panic!("{before:?} became {added:?}"),
+    }
+}
+
+/// Changes a system prompt as the update says.
+fn instruct(system: &mut Option<Json<'static>>, update: &Update<'static>) {
+    let before = std::mem::replace(system, update.system.clone());
+    let list = |all: &Json<'static>| all.get("parts").unwrap_or(all).as_array().unwrap().to_vec();
+    let Some(before) = before.filter(|_| update.keep_system > 0) else { return };
+    let mut all = list(&before);
+    all.truncate(update.keep_system);
+    all.extend(system.as_ref().map(list).unwrap_or_default());
+    *system = Some(match before {
+        Json::Array(_) => Json::Array(all),
+        _ => Json::Object(vec![("parts".into(), Json::Array(all))]),
+    });
+}
+
+/// What crosses to a host that asks for a request after each element grows as the history does, also
+/// where all elements become one message.
+#[test]
+fn what_a_growing_history_tells_is_linear() {
+    let elements: [fn(usize) -> Value; 6] = [
+        |at| json!({ "role": "user", "content": format!("question {at}") }),
+        |at| json!({ "role": "assistant", "content": format!("answer {at}") }),
+        |at| json!({ "type": "text", "id": at.to_string(), "text": format!("piece {at}") }),
+        |at| {
+            json!({ "role": "user", "content": [
+            { "type": "image_url", "image_url": { "url": format!("https://example.com/{at}") } },
+        ] })
+        },
+        |at| json!({ "role": "system", "content": format!("rule {at}") }),
+        |at| match at % 4 {
+            0 => json!({ "role": "user", "content": [
+                { "type": "image_url", "image_url": { "url": format!("https://example.com/{at}") } },
+            ] }),
+            _ => json!({ "role": "user", "content": format!("question {at}") }),
+        },
+    ];
+    for dialect in Dialect::ALL {
+        for (kind, element) in elements.iter().enumerate() {
+            let told = |count: usize| {
+                let mut growing = History::new(HistoryOptions::new(dialect));
+                let (mut messages, mut system) = (Vec::new(), None);
+                let mut told = 0;
+                for at in 0..count {
+                    let text = json!([element(at)]).to_string();
+                    growing
+                        .append(self::elements(&text).into_iter().map(Json::into_owned))
+                        .unwrap();
+                    let update = growing.update();
+                    told += Json::Array(update.messages.clone()).to_text().len();
+                    told += update.system.as_ref().map_or(0, |system| system.to_text().len());
+                    apply(&mut messages, &update);
+                    instruct(&mut system, &update);
+                }
+                let whole = growing.normalized();
+                assert_eq!((messages, system), (whole.messages, whole.system));
+                told
+            };
+            let (few, many) = (told(100), told(400));
+            assert!(many < few * 5, "{} {kind}: {few}, then {many}", dialect.name());
+        }
+    }
+}
+
 /// One element at a time gives what all at once gives, after every one of them.
 #[test]
 fn a_growing_history_is_what_it_would_be_at_once() {
@@ -405,12 +491,13 @@ fn a_growing_history_is_what_it_would_be_at_once() {
         for dialect in Dialect::ALL {
             let mut growing = History::new(HistoryOptions::new(dialect));
             let (mut messages, mut read, mut arranged) = (Vec::new(), Vec::new(), Vec::new());
+            let mut system = None;
             for (at, element) in made.elements.iter().enumerate() {
                 let text = json!([element]).to_string();
                 growing.append(elements(&text).into_iter().map(Json::into_owned)).unwrap();
                 let update = growing.update();
-                messages.truncate(update.keep);
-                messages.extend(update.messages);
+                apply(&mut messages, &update);
+                instruct(&mut system, &update);
                 read.extend(update.read);
                 arranged.truncate(update.keep_arranged);
                 arranged.extend(update.arranged);
@@ -425,7 +512,7 @@ fn a_growing_history_is_what_it_would_be_at_once() {
                     "{seed} {at} {}: {so_far}",
                     dialect.name()
                 );
-                assert_eq!(update.system, fresh.system);
+                assert_eq!(system, fresh.system);
                 assert_eq!(
                     counted(&told),
                     counted(&fresh.repairs),

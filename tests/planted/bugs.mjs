@@ -18,6 +18,7 @@ const EMIT = 'turn/record/emit.rs'
 const MACHINE = 'turn/machine.rs'
 const DURABLE = 'turn/durable/mod.rs'
 const JOURNAL = 'turn/durable/journal.rs'
+const RESTORE = 'turn/restore.rs'
 const RESUME = 'turn/durable/resume.rs'
 const SNAPSHOT = 'turn/durable/snapshot.rs'
 
@@ -71,6 +72,13 @@ export const bugs = [
                 accept(call, ledger);
             }
             call.settled = outcome`,
+  ),
+  bug(
+    'a resumed turn keeps the wire of its first model',
+    ...[RESTORE, 'turn.dialect = self.dialect.unwrap_or(turn.dialect);'],
+    (name) => `if !${planted(name)} {
+            turn.dialect = self.dialect.unwrap_or(turn.dialect);
+        }`,
   ),
   bug(
     'a start without a claim',
@@ -189,5 +197,19 @@ export const bugs = [
     'who slept does not ask',
     ...[JOURNAL, 'now.saturating_sub(flight.made) >= self.keep.lease_ms'],
     (name) => unless(name, 'now.saturating_sub(flight.made) >= self.keep.lease_ms'),
+  ),
+]
+
+/** Bugs of what the simulation of durable turns does not have: fallbacks, and a second turn. */
+export const others = [
+  bug(
+    'a resumed turn asks the first model again',
+    ...[RESUME, 'if state.status == "failed" { 0 } else { progress.model }'],
+    (name) => `if ${or(name, 'state.status == "failed"')} { 0 } else { progress.model }`,
+  ),
+  bug(
+    'a turn says of no call that it failed',
+    ...['turn/prompt.rs', 'failed: *failed,'],
+    (name) => `failed: ${unless(name, '*failed')},`,
   ),
 ]

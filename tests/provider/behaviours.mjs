@@ -87,6 +87,13 @@ export const BEHAVIOURS = {
         ? { text: words('Let me look at the files. '), calls: [LIST] }
         : answer(seen),
   },
+  'json-answer': {
+    about: 'Calls one tool, then answers in JSON.',
+    play: (seen) =>
+      seen.canCall && !seen.results.length
+        ? { text: words('Let me look at the files. '), calls: [LIST] }
+        : { text: ['{"files":', '2}'] },
+  },
   thinks: {
     about: 'Thinks, calls two tools, then answers from their results.',
     play(seen) {

@@ -109,4 +109,56 @@ for (const from of WIRES) {
       assert.equal(sent.includes('"sig"'), signs && from === to, `${from} to ${to}: ${sent}`)
     }
   })
+
+  test(`a turn that paused on ${from} is resumed with a fallback of every wire`, async () => {
+    for (const to of WIRES) {
+      const store = turnlock.memoryStore()
+      const requestId = `fallback-${from}-${to}`
+      const session = `relay-${sessions++}`
+      const model = (dialect, behaviour) =>
+        modelOf(turnlock, dialect, {
+          ...{ baseURL: `${provider.url}/s/${session}/${behaviour}/v1`, maxRetries: 0 },
+          model: `${dialect}-${behaviour}`,
+        })
+      const own = { tools, store, requestId, fallbacks: [model(to, 'thinks')] }
+      const policy = { ...native.policy, pauseAfterTools: true }
+      const first = await turnlock.runTurn({
+        ...{ ...own, model: model(from, 'thinks'), messages: [user('go')], policy },
+      }).result
+      assert.equal(first.status, 'paused')
+      const second = await turnlock.resumeTurn({
+        ...{ ...own, toolBatchId: 1, model: model(from, 'server-error') },
+      }).result
+      assert.equal(second.status, 'complete', `${from} to ${to}: ${second.error?.message}`)
+      assert.equal(second.model, `${to}-thinks`)
+      const requests = provider.requests(session)
+      assert.equal(requests.length, 3)
+      const { messages } = requests[2]
+      assert.deepEqual(turnlock.diagnose(messages, { dialect: to }), [], `${from} to ${to}`)
+      const sent = JSON.stringify(messages)
+      for (const part of ['a.txt', 'Call Ada']) assert.ok(sent.includes(part), sent)
+      // A fallback of another wire has no use for the reasoning.
+      const signs = !['openai-chat', 'cohere', 'ollama'].includes(from)
+      assert.equal(sent.includes('"sig"'), signs && from === to, `${from} to ${to}: ${sent}`)
+    }
+  })
+
+  test(`an image of a turn of ${from} reaches every provider`, async () => {
+    const image = 'iVBORw0KGgoAAAANSUhEUg=='
+    const url = `data:image/png;base64,${image}`
+    const content = [
+      { type: 'text', text: 'What is it?' },
+      { type: 'image_url', image_url: { url } },
+    ]
+    const asked = { role: 'user', content }
+    const first = await run(from, 'thinks', { messages: [asked], ...native })
+    const own = first.requests.at(-1).messages
+    assert.ok(JSON.stringify(own).includes(image), `${from}: ${JSON.stringify(own)}`)
+    for (const to of WIRES) {
+      const { requests } = await run(to, 'answer', { messages: [...own, user('and now?')] })
+      const { messages } = requests[0]
+      assert.ok(JSON.stringify(messages).includes(image), `${from} to ${to}`)
+      assert.deepEqual(turnlock.diagnose(messages, { dialect: to }), [], `${from} to ${to}`)
+    }
+  })
 }

@@ -10,10 +10,29 @@
 // of a session plays the n-th entry; a session is any id, and sessions do not disturb each other.
 // Responses are always streamed, whatever `stream` says.
 import { createServer } from 'node:http'
-import { createSessions } from './sessions.mjs'
+import { chainEntry } from './chains.mjs'
+import { bundleEntry, scenarioEntry } from './scenarios.mjs'
+import { createSessions as sessionsOf, viewOf } from './sessions.mjs'
+import { loadTape } from './tapes.mjs'
 
 export { loadBundles, loadChains, loadRequests, loadScenarios } from './scenarios.mjs'
-export { createSessions } from './sessions.mjs'
+
+/** What is read from the files of the tests. */
+const SCRIPTS = {
+  scenario: (name, { log }) => scenarioEntry(name, log.length),
+  chain: (name, { log }) => chainEntry(name, viewOf(log.at(-1))),
+  bundle: (name, { log }) => bundleEntry(name, log.length),
+  tape(rest, { wire, query }) {
+    const [path, own = ''] = rest.split('?')
+    const events = loadTape(path, wire === 'anthropic')
+    const chunk = Number(new URLSearchParams(own).get('chunk') ?? query.get('chunk')) || undefined
+    // In pieces of its own size a body is cut anywhere, not only between events.
+    return events && { events: chunk ? [events.join('')] : events, bytes: chunk }
+  },
+}
+
+/** Sessions that play behaviours, tables and tapes; nothing is shared with other sets. */
+export const createSessions = () => sessionsOf(SCRIPTS)
 
 /**
  * A listener of a Node server, for sessions mounted below `prefix`.

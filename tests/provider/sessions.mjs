@@ -1,9 +1,6 @@
 // The scripted provider without its server: a request in, a response out. See server.mjs for
-// the paths. Web standards only, beside the files that scripts are read from.
+// the paths. Web standards only: a page can have it inside.
 import { BEHAVIOURS, look } from './behaviours.mjs'
-import { chainEntry } from './chains.mjs'
-import { bundleEntry, scenarioEntry } from './scenarios.mjs'
-import { loadTape } from './tapes.mjs'
 import { wireAt, WIRES } from './wire/all.mjs'
 
 /**
@@ -34,8 +31,12 @@ const json = (value, status = 200, headers = {}) =>
   Response.json(value, { status, headers: { ...OPEN, ...headers } })
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Sessions of their own; nothing is shared with other sets. */
-export function createSessions() {
+/**
+ * Sessions of their own; nothing is shared with other sets.
+ * @param {Record<string, (rest: string, asked: { log: Kept[], wire: string, query: URLSearchParams }) => object | undefined>} scripts
+ * kind → the entry of a script that is called `kind:rest`, beside the behaviours
+ */
+export function createSessions(scripts = {}) {
   /** @type {Map<string, Kept[]>} */
   const sessions = new Map()
   /** By session: cuts the connection that waits for its client's word. */
@@ -79,14 +80,14 @@ export function createSessions() {
     const told = request.headers.has('x-cut')
       ? new Promise((resolve) => cuts.set(session, resolve))
       : undefined
-    return play(request, log, wire, decode(script), told)
+    return play(request, log, wire, { name: decode(script), scripts }, told)
   }
 
   return { answer, requests }
 }
 
 /** `told`: settles when a connection may be cut; undefined where nobody says so. */
-async function play(request, log, name, script, told) {
+async function play(request, log, name, { name: script, scripts }, told) {
   const wire = WIRES[name]
   const fail = (status, message, headers) => json(wire.failure(status, message), status, headers)
   const text = await request.text()
@@ -111,7 +112,7 @@ async function play(request, log, name, script, told) {
   const { search, searchParams: query } = new URL(request.url)
   const broken = wire.violation(kept.body, { search })
   if (broken) return fail(400, broken)
-  const entry = entryOf(script, query, name, log.slice(0, n))
+  const entry = entryOf(script, scripts, { query, wire: name, log: log.slice(0, n) })
   if (!entry) return fail(404, `The script ${script} has no entry ${n}.`)
   if (entry.status) return fail(entry.status, entry.message ?? 'scripted failure', headersOf(entry))
   const client = new Client(request.signal, kept)
@@ -130,25 +131,16 @@ async function play(request, log, name, script, told) {
  * What the last of `log` is answered with: a wire entry, or `{ events, bytes }` of a tape.
  * @param {Kept[]} log
  */
-function entryOf(script, query, wire, log) {
+function entryOf(script, scripts, { query, wire, log }) {
   const [kind, rest] = split(script)
-  if (kind === 'scenario') return scenarioEntry(rest, log.length)
-  if (kind === 'chain') return chainEntry(rest, viewOf(log.at(-1)))
-  if (kind === 'bundle') return bundleEntry(rest, log.length)
-  if (kind === 'tape') {
-    const [path, own = ''] = rest.split('?')
-    const events = loadTape(path, wire === 'anthropic')
-    const chunk = Number(new URLSearchParams(own).get('chunk') ?? query.get('chunk')) || undefined
-    // In pieces of its own size a body is cut anywhere, not only between events.
-    return events && { events: chunk ? [events.join('')] : events, bytes: chunk }
-  }
+  if (Object.hasOwn(scripts, kind)) return scripts[kind](rest, { log, wire, query })
   if (!Object.hasOwn(BEHAVIOURS, script)) return undefined
   const seen = log.filter((one) => one.body).map((one) => look(viewOf(one)))
   return BEHAVIOURS[script].play(seen.at(-1), seen.slice(0, -1))
 }
 
 /** What a request says. */
-const viewOf = ({ wire, body }) => WIRES[wire].view(body)
+export const viewOf = ({ wire, body }) => WIRES[wire].view(body)
 
 /** `kind:rest`; a behaviour has no kind. */
 function split(script) {

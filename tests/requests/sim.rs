@@ -171,7 +171,7 @@ impl<'a> Sim<'a> {
 
     fn perform(&mut self, effect: PassEffect) {
         match effect {
-            Effect::Fetch { inference, attempt, request } => {
+            Effect::Fetch { inference, attempt, request, .. } => {
                 self.fetch(inference, attempt, &request.body)
             }
             Effect::Abort { inference } => {

@@ -92,7 +92,16 @@ impl Legs<'_> {
         if leg.get("run").is_some() {
             return (all, key);
         }
-        for own in ["mode", "policy", "messages", "projectId", "conversationId", "strategy"] {
+        for own in [
+            "mode",
+            "policy",
+            "messages",
+            "projectId",
+            "conversationId",
+            "strategy",
+            "system",
+            "answerSchema",
+        ] {
             all.as_object_mut().unwrap().remove(own);
         }
         let mut kept = self.store.read(self.now, &key).unwrap_or_default();
@@ -115,7 +124,9 @@ impl Legs<'_> {
                 let signature = self.waits.get(id).unwrap_or(id);
                 json!({ "signature": signature, "approved": approved })
             };
-            let approvals = wish["approvals"].as_object().into_iter().flatten().map(approval);
+            // The outcome of a page's call is what its tool returns.
+            let given = [&wish["approvals"], &wish["outcomes"]];
+            let approvals = given.into_iter().filter_map(Value::as_object).flatten().map(approval);
             all["resume"]["approvals"] = approvals.collect();
             all["resume"]["results"] = wish["results"].clone();
         }
@@ -153,8 +164,13 @@ impl Legs<'_> {
         if sim.crashed != (ends == 0) || ends > 1 || last == sim.crashed {
             return Err(format!("one terminal event, the last: {:?}", sim.events));
         }
-        for event in sim.events.iter().filter(|event| event["type"] == "approval_required") {
-            for call in event["toolCalls"].as_array().unwrap() {
+        for event in &sim.events {
+            let calls = match event["type"].as_str() {
+                Some("approval_required") => &event["toolCalls"],
+                Some("paused") => &event["calls"],
+                _ => continue,
+            };
+            for call in calls.as_array().into_iter().flatten() {
                 let signature = call["signature"].as_str().unwrap().to_owned();
                 self.waits.insert(call["id"].as_str().unwrap().to_owned(), signature);
             }

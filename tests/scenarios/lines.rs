@@ -190,8 +190,12 @@ impl Reduction<'_> {
             "phase_end" if event["ended"].is_string() && event["ended"] != "max_tools" => {
                 format!("ended: {}", event["ended"].as_str().unwrap())
             }
-            "paused" if event["approvals"].is_array() => {
-                format!("approvals: {}", self.calls(&json!({ "toolCalls": event["approvals"] })))
+            "paused" => {
+                let waiting = |name: &str| {
+                    let calls = event.get(name)?;
+                    Some(format!("{name}: {}", self.calls(&json!({ "toolCalls": calls }))))
+                };
+                ["calls", "approvals"].into_iter().filter_map(waiting).collect::<Vec<_>>().join(" ")
             }
             "approval_required" => self.calls(event),
             "complete" => {
@@ -214,6 +218,10 @@ impl Reduction<'_> {
             }
             "tool_arguments" => {
                 format!("{} {} {}", event["index"], event["name"].as_str().unwrap(), event["bytes"])
+            }
+            "provider_tool" => {
+                let said = ["name", "id", "status"].map(|key| event[key].as_str());
+                said.into_iter().flatten().collect::<Vec<_>>().join(" ")
             }
             "cancelled" => event["reason"].to_string(),
             "error" => {

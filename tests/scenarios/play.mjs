@@ -52,16 +52,18 @@ function toolOf({ defineTool, canonicalize }, conversationId, name, tool, execut
         return result === undefined && error === undefined ? undefined : tool.reconciles
       },
     }),
-    execute(args, { signal, reportUsage, conversationId: told }) {
-      assert(told === conversationId, 'conversationId of the context')
-      executed.push(`${name} ${canonicalize(JSON.stringify(args))}`)
-      if (starts(executed, name) <= (tool.crashes ?? 0)) return die()
-      if (tool.hangs) return late(signal)
-      if (tool.spends) reportUsage(tool.spends)
-      if (tool.throws) throw new Error(tool.throws)
-      if (tool.returnsText) return tool.returnsText.repeat.repeat(tool.returnsText.times)
-      return tool.special ? special[tool.special]() : tool.returns
-    },
+    execute: tool.page
+      ? undefined
+      : (args, { signal, reportUsage, conversationId: told }) => {
+          assert(told === conversationId, 'conversationId of the context')
+          executed.push(`${name} ${canonicalize(JSON.stringify(args))}`)
+          if (starts(executed, name) <= (tool.crashes ?? 0)) return die()
+          if (tool.hangs) return late(signal)
+          if (tool.spends) reportUsage(tool.spends)
+          if (tool.throws) throw new Error(tool.throws)
+          if (tool.returnsText) return tool.returnsText.repeat.repeat(tool.returnsText.times)
+          return tool.special ? special[tool.special]() : tool.returns
+        },
   })
 }
 
@@ -138,9 +140,10 @@ class Reduction {
         // The budget of calls ends most phases.
         return !event.ended || event.ended === 'max_tools' ? '' : `ended: ${event.ended}`
       case 'paused':
-        return event.approvals
-          ? `approvals: ${event.approvals.map((call) => this.#call(call)).join('; ')}`
-          : ''
+        return ['calls', 'approvals']
+          .filter((name) => event[name])
+          .map((name) => `${name}: ${event[name].map((call) => this.#call(call)).join('; ')}`)
+          .join(' ')
       case 'approval_required':
         return event.toolCalls.map((call) => this.#call(call)).join('; ')
       case 'complete': {
@@ -151,6 +154,8 @@ class Reduction {
         const rest = JSON.stringify(event.fullContent) + (blocked && ` blocked: ${blocked}`)
         return rest + (repeats && ` repeats: ${repeats}`) + (event.composed ? ' composed' : '')
       }
+      case 'provider_tool':
+        return [event.name, event.id, event.status].filter(Boolean).join(' ')
       case 'tool_arguments':
         return `${event.index} ${event.name} ${event.bytes}`
       case 'cancelled':
@@ -270,6 +275,15 @@ function checkRequests(requests, wanted) {
     if ('tools' in want) same(names, want.tools, 'tools')
     if ('choice' in want) same(choice, want.choice, 'tool choice')
     const text = JSON.stringify(body)
+    if ('structured' in want) {
+      const format = body.response_format ?? body.text?.format ?? body.format
+      const said = format ?? body.generationConfig?.responseJsonSchema
+      const takes = want.structured && !['anthropic', 'bedrock'].includes(wire)
+      assert(Boolean(said) === takes, `structured output of ${where}: ${text}`)
+    }
+    const places = (want.ordered ?? []).map((part) => text.indexOf(part))
+    const sorted = places.every((place, n) => place >= 0 && (n === 0 || place > places[n - 1]))
+    assert(sorted, `${where} has another order: ${text}`)
     for (const part of want.has ?? [])
       assert(text.includes(part), `${where} lacks ${part}: ${text}`)
     for (const part of want.lacks ?? [])
@@ -289,7 +303,7 @@ function met(expect, { lines, executed, result, requests }) {
   }
   checkRequests(requests, expect.requests ?? [])
   if (!result) return
-  for (const key of ['status', 'text', 'fullContent']) {
+  for (const key of ['status', 'text', 'fullContent', 'model', 'finishReason']) {
     assert(
       !(key in expect) || result[key] === expect[key],
       `${key}: ${JSON.stringify(result[key])}`,
@@ -299,6 +313,10 @@ function met(expect, { lines, executed, result, requests }) {
     for (const [key, value] of Object.entries(expect[all] ?? {})) {
       assert(result[all][key] === value, `${all}: ${JSON.stringify(result[all])}`)
     }
+  }
+  if ('object' in expect) {
+    const [got, wanted] = [result.object, expect.object].map((one) => JSON.stringify(one))
+    assert(got === wanted, `object: ${got}`)
   }
   if (expect.messages) {
     const [got, wanted] = [result.messages, expect.messages].map((one) => JSON.stringify(one))
@@ -339,15 +357,18 @@ export async function playScenario({ turnlock, url, session, dialect }, scenario
   const http = modelOf(turnlock, dialect, options)
   const model = scenario.strategy === 'thread' ? { ...http, threads: true } : http
   const asked = async () => (await fetch(`${url}/s/${session}/requests`)).json()
+  const fallbacks = scenario.fallbacks?.map((wire, at) =>
+    modelOf(turnlock, wire, { ...options, model: `fallback-${at + 1}` }),
+  )
   const play = scenario.store ? playLegs : playOnce
-  await play({ turnlock, model, asked }, scenario)
+  await play({ turnlock, model, fallbacks, asked }, scenario)
   const requests = await asked()
   // Whatever the history was, every request is one that the provider takes.
-  for (const { body, messages } of requests) {
+  for (const { body, messages, wire } of requests) {
     if (!messages) continue
     // A thread that goes on has its beginning already.
     const violations = turnlock
-      .diagnose(messages, { dialect })
+      .diagnose(messages, { dialect: fallbacks ? wire : dialect })
       .filter(({ code }) => !body.threadId || code !== 'MSG_LIST_EMPTY')
     assert(violations.length === 0, `refused: ${JSON.stringify({ violations, body })}`)
   }
@@ -365,6 +386,8 @@ const given = (scenario) => ({
   messages: scenario.messages ?? [{ role: 'user', content: 'go' }],
   ...(scenario.conversationId && { conversationId: scenario.conversationId }),
   ...(scenario.strategy && { strategy: scenario.strategy }),
+  ...(scenario.system && { system: scenario.system }),
+  ...(scenario.answerSchema && { answerSchema: scenario.answerSchema }),
   ...(scenario.mode && { mode: scenario.mode }),
   ...(scenario.policy && { policy: scenario.policy }),
 })
@@ -377,10 +400,10 @@ function toolsOf(turnlock, scenario, executed, die) {
   return Object.fromEntries(Object.entries(scenario.tools ?? {}).map(of))
 }
 
-async function playOnce({ turnlock, model, asked }, scenario) {
+async function playOnce({ turnlock, model, fallbacks, asked }, scenario) {
   const executed = []
   const tools = toolsOf(turnlock, scenario, executed)
-  const turn = turnlock.runTurn({ model, tools, ...given(scenario) })
+  const turn = turnlock.runTurn({ model, fallbacks, tools, ...given(scenario) })
   const [events, counts] = [[], {}]
   for await (const event of turn) {
     events.push(event)
@@ -397,11 +420,13 @@ async function playOnce({ turnlock, model, asked }, scenario) {
 const nextTask = () => new Promise((resolve) => setTimeout(resolve))
 
 /** A turn with a store: the first run, and each leg behind it, by an owner of its own. */
-async function playLegs({ turnlock, model, asked }, scenario) {
+async function playLegs({ turnlock, model, fallbacks, asked }, scenario) {
   let skew = 0
   const store = turnlock.memoryStore({ now: () => performance.now() + skew })
   const executed = []
   const waits = new Map()
+  /** Calls that wait for a page. */
+  const pages = new Map()
   const known = new Map()
   let stands = []
   // The `seq` of what the legs of each turn showed.
@@ -419,6 +444,17 @@ async function playLegs({ turnlock, model, asked }, scenario) {
       return new Promise(() => {})
     }
     const own = { requestId: leg.requestId ?? 'request-1', tenant: leg.tenant ?? '' }
+    /** As a page does: claims the calls, and runs them. */
+    const answered = async ({ toolBatchId, outcomes }) => {
+      const toolCallIds = Object.keys(outcomes)
+      const { granted } = await turnlock.claimCalls({ ...own, toolBatchId, toolCallIds })
+      assert(granted.join() === toolCallIds.join(), `granted: ${granted}`)
+      return granted.map((toolCallId) => {
+        const { name, args } = pages.get(toolCallId)
+        executed.push(`${name} ${turnlock.canonicalize(JSON.stringify(args))}`)
+        return { toolCallId, result: scenario.tools[name].returns }
+      })
+    }
     const tools = toolsOf(turnlock, scenario, executed, die)
     own.store = {
       async read(key) {
@@ -447,9 +483,14 @@ async function playLegs({ turnlock, model, asked }, scenario) {
         ...{ signature: waits.get(id) ?? id, approved },
       }))
       const { toolBatchId, results } = leg.resume ?? {}
+      const outcomes = leg.resume?.outcomes && (await answered(leg.resume))
       const turn = leg.run
-        ? turnlock.runTurn({ model, tools, ...given(scenario), ...own })
-        : turnlock.resumeTurn({ model, tools, ...own, toolBatchId, approvals, results })
+        ? turnlock.runTurn({ model, fallbacks, tools, ...given(scenario), ...own })
+        : turnlock.resumeTurn({
+            ...{ model, fallbacks, tools, ...own },
+            ...{ toolBatchId, approvals, results, outcomes },
+            ...(scenario.answerSchema && { answerSchema: scenario.answerSchema }),
+          })
       const [events, counts] = [[], {}]
       const reader = turn[Symbol.asyncIterator]()
       for (;;) {
@@ -474,6 +515,8 @@ async function playLegs({ turnlock, model, asked }, scenario) {
       const reduction = new Reduction(turnlock, scenario, known)
       for (const event of events) {
         reduction.take(event)
+        for (const call of event.type === 'paused' ? (event.calls ?? []) : [])
+          pages.set(call.id, call)
         if (event.type !== 'approval_required') continue
         for (const { id, signature } of event.toolCalls) waits.set(id, signature)
       }

@@ -80,6 +80,16 @@ pub fn requests(sim: &Sim<'_>, wanted: &Value) {
             assert_eq!(said, choice, "tool choice of request {}", i + 1);
         }
         let text = got.to_string();
+        if let Some(structured) = want["structured"].as_bool() {
+            let format = [&got["response_format"], &got["text"]["format"], &got["format"]];
+            let said = format.iter().any(|one| one.is_object())
+                || got["generationConfig"]["responseJsonSchema"].is_object();
+            let takes = structured && !["anthropic", "bedrock"].contains(&sim.dialect);
+            assert_eq!(said, takes, "structured output of request {}", i + 1);
+        }
+        let parts = want["ordered"].as_array().into_iter().flatten();
+        let at = |part: &Value| text.find(part.as_str().unwrap()).expect("a part in order");
+        assert!(parts.map(at).is_sorted(), "request {} has another order: {text}", i + 1);
         for part in want["has"].as_array().into_iter().flatten() {
             assert!(
                 text.contains(part.as_str().unwrap()),

@@ -69,18 +69,26 @@ pub fn options(scenario: &Value, dialect: &str) -> Value {
                     "dedupe": tool["dedupe"], "timeoutMs": tool["timeoutMs"],
                     "maxResultBytes": tool["maxResultBytes"], "reuseMs": tool["reuseMs"], "maxCalls": tool["maxCalls"],
                     "reconciles": tool["reconciles"].is_object() || tool["reconciles"].is_string(),
-                    "checks": true })
+                    "page": tool["page"] == true, "checks": true })
         })
         .collect();
     let messages = match &scenario["messages"] {
         Value::Null => json!([{ "role": "user", "content": "go" }]),
         messages => messages.clone(),
     };
-    json!({ "dialect": dialect, "mode": scenario["mode"], "policy": scenario["policy"],
+    let retries = scenario["maxRetries"].as_u64().unwrap_or(0);
+    let fallback = |(place, wire): (usize, &Value)| {
+        let name = format!("fallback-{}", place + 1);
+        json!({ "dialect": wire, "model": name, "maxRetries": retries })
+    };
+    let fallbacks = scenario["fallbacks"].as_array().into_iter().flatten().enumerate();
+    let fallbacks: Vec<_> = fallbacks.map(fallback).collect();
+    json!({ "dialect": dialect, "fallbacks": fallbacks, "mode": scenario["mode"], "policy": scenario["policy"],
             "messages": messages, "tools": tools, "requestId": "request-1",
             "projectId": scenario["projectId"], "conversationId": scenario["conversationId"],
-            "strategy": scenario["strategy"], "secret": "00112233445566778899aabbccddeeff",
-            "maxRetries": scenario["maxRetries"].as_u64().unwrap_or(0), "trace": true })
+            "strategy": scenario["strategy"], "system": scenario["system"],
+            "answerSchema": scenario["answerSchema"], "secret": "00112233445566778899aabbccddeeff",
+            "maxRetries": retries, "trace": true })
 }
 
 /// What `pauseTurn` does.
@@ -225,9 +233,13 @@ impl<'a> Sim<'a> {
 
     pub fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::Fetch { inference, attempt, request } => {
+            Effect::Fetch { inference, attempt, model, request } => {
                 self.inferences.insert(inference);
-                self.fetch(inference, attempt, &request.body)
+                let wire = match model {
+                    0 => self.dialect,
+                    place => self.scenario["fallbacks"][place as usize - 1].as_str().unwrap(),
+                };
+                self.fetch(wire, (inference, attempt), &request.body)
             }
             Effect::Abort { inference } => {
                 let of = |lane: &VecDeque<Input>| lane.front().and_then(facts::inference);
@@ -276,19 +288,20 @@ impl<'a> Sim<'a> {
         }
     }
 
-    pub fn fetch(&mut self, inference: u32, attempt: u32, body: &Json<'static>) {
+    pub fn fetch(&mut self, wire: &str, of: (u32, u32), body: &Json<'static>) {
         let entry = self.scenario["model"][self.asked + self.requests.len()].clone();
         assert!(!entry.is_null(), "an unforeseen request: {}", body.to_text());
         self.requests.push(serde_json::from_str(&body.to_text()).unwrap());
-        accepted(body, self.dialect);
+        accepted(body, wire);
         let cut = |bytes| cut(&mut self.random, bytes);
-        self.lanes.push(response(&entry, self.dialect, (inference, attempt), cut));
+        self.lanes.push(response(&entry, wire, of, cut));
     }
 
     pub fn check(&mut self, call: u32, name: &str, args: &Json<'static>) {
         let tool = &self.scenario["tools"][name];
+        let schema = if call == 0 { &self.scenario["answerSchema"] } else { &tool["schema"] };
         let args: Value = serde_json::from_str(&args.to_text()).unwrap();
-        let verdict = match misfit(&tool["schema"], &args) {
+        let verdict = match misfit(schema, &args) {
             Some(errors) => Verdict::Invalid { errors },
             None => {
                 let action = tool["action"].as_str().map(|key| match &args[key] {
@@ -301,7 +314,8 @@ impl<'a> Sim<'a> {
                     filled.extend(args.as_object().unwrap().clone());
                     Json::parse_str(&Value::Object(filled).to_string()).unwrap().into_owned()
                 });
-                Verdict::Valid { action, args, approval: tool["needsApproval"] == true }
+                let approval = tool["needsApproval"] == true || tool["page"] == true;
+                Verdict::Valid { action, args, approval }
             }
         };
         self.lanes.push(VecDeque::from([Input::Checked { call, verdict }]));

@@ -102,6 +102,8 @@ export function createApp({ env, store }) {
     },
     '/crowd': { limits: { resumesPerMinute: 1000, turnsPerTenant: 1000 } },
     '/approve': { tools: toolsOf(env, { send_note: { needsApproval: true } }) },
+    '/ai-sdk': { format: 'ai-sdk', tools: toolsOf(env, { list_files: { needsApproval: true } }) },
+    '/ag-ui': { format: 'ag-ui', tools: toolsOf(env, { list_files: { needsApproval: true } }) },
     '/credentials': { cors: { origins: ['https://app.example'], credentials: true, maxAge: 60 } },
     '/any': { cors: { origins: ['*'] } },
     '/chunks': { model: chunks(said) },
@@ -113,6 +115,10 @@ export function createApp({ env, store }) {
         { role: 'system', content: `You help ${tenant}.` },
         ...messages.filter((message) => message?.role !== 'system'),
       ],
+    },
+    '/answers': {
+      system: (_, { tenant }) => `You help ${tenant}.`,
+      answerSchema: { type: 'object', required: ['files'] },
     },
     '/broken': {
       model() {

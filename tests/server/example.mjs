@@ -65,6 +65,16 @@ export const example = {
       const at = `${url}/api/chat/${events[0].requestId}/events`
       const again = await readEvents(await fetch(at, { headers }))
       assert.deepEqual(again.events, events)
+      // The proxy of the same file, as any OpenAI client asks it.
+      const asked = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'go' }] })
+      const llm = (own) =>
+        fetch(`${url}/llm/v1/chat/completions`, {
+          ...{ method: 'POST', headers: { ...headers, ...own }, body: asked },
+        })
+      assert.equal((await llm({ authorization: 'Bearer x' })).status, 401)
+      const passed = await llm()
+      assert.equal(JSON.parse(passed.headers.get('x-turnlock-report')).mode, 'observe')
+      assert.match(await passed.text(), /data: \[DONE\]\n\n$/)
     } finally {
       await close()
     }

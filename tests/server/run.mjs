@@ -1,8 +1,10 @@
 // Checks the handler over real HTTP in the runtimes named on the command line: node, workerd,
 // deno, bun. Every check runs in each of them, against the same application (app.mjs).
 import { createProvider } from '../provider/server.mjs'
+import { attacks } from './attacks.mjs'
 import { createReceiver } from './client.mjs'
 import { example } from './example.mjs'
+import { formats } from './formats.mjs'
 import { guards } from './guards.mjs'
 import { notOk } from '../runtimes.mjs'
 import { routes } from './routes.mjs'
@@ -13,7 +15,7 @@ import { restarts, turns } from './turns.mjs'
 import { types } from './types.mjs'
 
 const checksFor = (host) => ({
-  ...{ ...routes, ...guards, ...streams, ...turns, ...runs, ...example },
+  ...{ ...routes, ...guards, ...attacks, ...streams, ...turns, ...runs, ...example, ...formats },
   ...(host.restart && restarts),
   ...(host.runtime === 'node' && types),
 })

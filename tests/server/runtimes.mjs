@@ -9,6 +9,9 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { startRedis } from '../stores/redis-server.mjs'
+import { bundleWorker } from './bundle.mjs'
+
+export { bundleWorker }
 
 const here = dirname(fileURLToPath(import.meta.url))
 const bin = (name) => join(here, '../../node_modules/.bin', name)
@@ -37,23 +40,6 @@ async function start([command, ...args], env) {
 async function inMemory(command, env) {
   const { url, kill } = await start(command, env)
   return { url, second: url, maxTools: MAX_TOOLS, close: kill }
-}
-
-/** As wrangler does: the `workerd` condition, and wasm as a module beside the script. */
-export async function bundleWorker(entry) {
-  const { build } = await import('esbuild')
-  const { outputFiles } = await build({
-    ...{ entryPoints: [entry], bundle: true, write: false, format: 'esm', outdir: '/' },
-    ...{ conditions: ['workerd', 'worker', 'browser'], target: 'es2022' },
-    ...{ loader: { '.wasm': 'copy' }, assetNames: '[name]' },
-  })
-  const [script, wasm] = ['.js', '.wasm'].map((end) =>
-    outputFiles.find((file) => file.path.endsWith(end)),
-  )
-  return [
-    { type: 'ESModule', path: 'worker.mjs', contents: script.text },
-    { type: 'CompiledWasm', path: 'turnlock.wasm', contents: wasm.contents },
-  ]
 }
 
 /** Durable Objects are kept on disk, so that a killed workerd finds them again. */

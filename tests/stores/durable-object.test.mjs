@@ -4,19 +4,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { after, before } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { Miniflare } from 'miniflare'
 import { storeConformance } from 'turnlock/testing'
+import { bundleWorker } from '../server/bundle.mjs'
 import { commitOf, HOUR } from './commits.mjs'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnlock-do-'))
-let script
+let modules
 let workerd
 
 const start = () =>
   new Miniflare({
     compatibilityDate: '2025-05-01',
-    modules: [{ type: 'ESModule', path: 'worker.mjs', contents: script }],
+    modules,
     durableObjects: {
       // Evicted when a test says so, and not when nobody has asked for some time.
       turns: { className: 'Turns', useSQLite: true, unsafePreventEviction: true },
@@ -27,11 +27,7 @@ const start = () =>
 
 before(async () => {
   const entry = fileURLToPath(new URL('./worker.mjs', import.meta.url))
-  const bundle = await build({
-    ...{ entryPoints: [entry], bundle: true, write: false, format: 'esm', target: 'es2022' },
-    conditions: ['workerd', 'worker', 'browser'],
-  })
-  script = bundle.outputFiles[0].text
+  modules = await bundleWorker(entry)
   workerd = start()
 })
 after(async () => {
@@ -141,4 +137,10 @@ test('an object without SQLite storage is told what it needs', async () => {
     assert.match(error.message, /new_sqlite_classes/)
     return true
   })
+})
+
+test('rows that nobody can have kept are typed errors, and end nothing', async () => {
+  const { done, columns, wrong } = await ask('turns/hostile', 'hostile')
+  assert.deepEqual(wrong, [])
+  assert.ok(done > 100 && columns >= 20, `${done} of ${columns}`)
 })

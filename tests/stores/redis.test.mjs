@@ -4,6 +4,9 @@ import test, { after, before, describe } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Cluster, Redis } from 'ioredis'
 import { createClient, createCluster } from 'redis'
+import { customModel, defineTool } from 'turnlock'
+import { remoteTurns } from 'turnlock/remote'
+import { createHandler } from 'turnlock/server'
 import { redisStore } from 'turnlock/stores/redis'
 import { storeConformance } from 'turnlock/testing'
 import { until } from '../patience.mjs'
@@ -98,6 +101,42 @@ describe('Redis', () => {
     }
   })
 
+  test('two pages claim the call of a turn at once, through two clients: one runs it', async () => {
+    const inputSchema = { type: 'object' }
+    const model = customModel(async function* ({ messages }) {
+      if (messages.some(({ content }) => String(content).includes('TOOL RESULT'))) {
+        return yield { type: 'text', text: 'There.' }
+      }
+      yield { type: 'tool_call_start', index: 0, id: 'c', name: 'locate' }
+      yield { type: 'tool_call_arguments', index: 0, text: '{}' }
+      yield { type: 'tool_call_end', index: 0 }
+    })
+    let runs = 0
+    const locate = defineTool({ description: 'where', inputSchema })
+    const own = defineTool({ description: 'where', inputSchema, execute: () => ++runs })
+    const tabs = []
+    for (const connect of [CLIENTS.redis, CLIENTS.ioredis]) {
+      const handler = createHandler({
+        ...{ model, tools: { locate }, store: await bench.store(connect) },
+        authorize: () => ({ tenant: 't' }),
+      })
+      const fetch = (url, init) => handler(new Request(url, init))
+      const url = 'http://edge.example/api/chat'
+      tabs.push(remoteTurns({ url, fetch, tools: { locate: own } }))
+    }
+    const turn = tabs[0].run({ messages: [{ role: 'user', content: 'where?' }] })
+    let paused
+    for await (const event of turn) paused = event
+    assert.deepEqual(
+      paused.calls?.map(({ id }) => id),
+      ['c'],
+    )
+    const resumed = (await Promise.all(tabs.map((tab) => tab.answer(paused)))).filter(Boolean)
+    assert.equal(resumed.length, 1)
+    const { status, toolResults } = await resumed[0].result
+    assert.deepEqual([status, toolResults[0].result, runs], ['complete', 1, 1])
+  })
+
   for (const [shape, connect] of Object.entries(CLIENTS)) {
     test(`a client of the shape: ${shape}`, async () => {
       const store = await bench.store(connect)
@@ -145,7 +184,8 @@ describe('Redis', () => {
     const more = { records: [['r', 'x']], events: { last: 1, text: '[]' } }
     await store.commit('t', commitOf('o', 1, { ...more, reusable: [['k', 'x', HOUR]] }))
     const keys = await client.keys('mine:*')
-    assert.equal(keys.length, 5)
+    // Four of the turn, the reusable outcome, and the list of the tenant's open turns.
+    assert.equal(keys.length, 6)
     for (const key of keys) {
       const left = await client.pttl(key)
       assert.ok(left > 0 && left <= HOUR, `${key}: ${left}`)

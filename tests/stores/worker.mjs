@@ -1,6 +1,7 @@
 // A Durable Object that plays the conformance suite on itself, and does single steps on request.
 import { durableObjectStore } from 'turnlock/stores/durable-object'
 import { storeConformance } from 'turnlock/testing'
+import { hostileRows } from './hostile-rows.mjs'
 
 const failure = (error) => ({ code: error.code, message: String(error.stack ?? error) })
 
@@ -53,6 +54,43 @@ export class Turns {
 
   async alarm_() {
     return this.state.storage.getAlarm()
+  }
+
+  /** Uses turns whose rows were spoiled. */
+  async hostile() {
+    const { sql } = this.state.storage
+    const tables = ['turns', 'states', 'records', 'events', 'reusable'].map(
+      (one) => `turnlock_${one}`,
+    )
+    const same = (row) => {
+      const names = Object.keys(row)
+      return [names.map((name) => `${name} IS ?`).join(' AND '), Object.values(row)]
+    }
+    return hostileRows(() => durableObjectStore(this.state), {
+      clear: async () => tables.forEach((table) => void sql.exec(`DELETE FROM ${table}`)),
+      all: async () =>
+        tables.flatMap((table) =>
+          [...sql.exec(`SELECT * FROM ${table}`)].map((row) => ({ table, row })),
+        ),
+      async replace(table, row, changed) {
+        const [where, values] = same(row)
+        try {
+          if (!changed) sql.exec(`DELETE FROM ${table} WHERE ${where}`, ...values)
+          else {
+            const all = Object.keys(row)
+            const set = all.map((name) => `${name} = ?`).join(', ')
+            sql.exec(
+              `UPDATE ${table} SET ${set} WHERE ${where}`,
+              ...all.map((name) => changed[name] ?? null),
+              ...values,
+            )
+          }
+          return true
+        } catch {
+          return false
+        }
+      },
+    })
   }
 
   /** Makes the storage fail in the middle of a commit. */

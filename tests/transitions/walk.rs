@@ -17,8 +17,9 @@ use crate::store::{Answer, Commit, Kept};
 use crate::stream::{Delta, ErrorClass, FinishReason, StreamError, Usage};
 use crate::tool::Outcome;
 
-const STATES: [&str; 7] = ["Idle", "Asking", "Waiting", "Taking", "Checking", "Running", "Over"];
-const HOSTS: u64 = 60_000;
+const STATES: [&str; 8] =
+    ["Idle", "Asking", "Waiting", "Taking", "Checking", "Running", "Judging", "Over"];
+const HOSTS: u64 = 160_000;
 
 /// By input and state: the states that follow.
 type Table = BTreeMap<(String, String), BTreeSet<String>>;
@@ -71,8 +72,10 @@ fn options(random: &mut Random) -> String {
     let reads = random.pick(&["", r#","checks":true"#, r#","reuseMs":1000"#]);
     let sends = random.pick(&["", r#","checks":true"#]);
     let retries = random.below(3);
+    let schema = random.pick(&["null", "null", "{}"]);
     format!(
         r#"{{"dialect":"openai-chat","mode":"{mode}","requestId":"r","maxRetries":{retries},
+            "answerSchema":{schema},
             "secret":"00112233445566778899aabbccddeeff","messages":[{{"role":"user","content":"go"}}],
             "policy":{{"freeze":"{freeze}","maxTools":{tools},"maxSteps":{steps},"maxCycles":{cycles},
                 "actionTools":[{allowed}],"pauseAfterTools":{pause}}},
@@ -103,7 +106,8 @@ impl Host {
         let random = &mut self.random;
         let mut deltas = Vec::new();
         if random.one(2) {
-            deltas.push(Delta::Text("word ".to_owned()));
+            let text = random.pick(&["word ", "1"]);
+            deltas.push(Delta::Text(text.to_owned()));
         }
         let calls = if self.busy { [1, 2, 2, 3] } else { [0, 1, 1, 2] };
         for index in 0..u32::try_from(calls[random.below(4)]).unwrap() {
@@ -148,7 +152,12 @@ impl Host {
             3 => Input::Deltas { inference, attempt, deltas: self.deltas() },
             4 => Input::HeldBack { inference, attempt },
             5 => Input::ResponseEnded { inference, attempt },
-            6 => Input::ResponseFailed { inference, attempt, message: "broke".to_owned() },
+            6 => Input::ResponseFailed {
+                inference,
+                attempt,
+                message: "broke".to_owned(),
+                thrown: false,
+            },
             7 => Input::Checked { call, verdict: self.verdict() },
             8 => Input::Recalled { call, found: self.random.one(2).then(|| (String::new(), 0)) },
             9 => Input::Stored { revision: 1, attempt: 1, answer: Answer::Kept },
@@ -208,7 +217,7 @@ impl Host {
 
 /// A text, and the end of a response.
 const TEXT: &str =
-    "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n";
+    "data: {\"choices\":[{\"delta\":{\"content\":\"1\"},\"finish_reason\":\"stop\"}]}\n\n";
 /// A call, and the end of a response.
 const CALL: &str = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c\",\
     \"function\":{\"name\":\"read\",\"arguments\":\"{}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\n";

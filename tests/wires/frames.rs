@@ -184,3 +184,48 @@ fn damaged_frames() {
         assert_eq!((deltas.len(), error(&deltas)), (2, want));
     }
 }
+
+/// Lengths at the limits: the largest frame is read, and one byte more, too few bytes, or headers
+/// that are longer than their frame are refused. What came before is kept.
+#[test]
+fn lengths_at_the_limits() {
+    let most = turnlock::limits::SSE_EVENT_BYTES;
+    let sized = |size: usize| {
+        let text = |fill: usize| {
+            let fill = "x".repeat(fill);
+            format!(r#"{{"contentBlockIndex":0,"delta":{{"text":"hello"}},"p":"{fill}"}}"#)
+        };
+        let rest = event("contentBlockDelta", &text(0)).len();
+        event("contentBlockDelta", &text(size - rest))
+    };
+    let hello = Delta::Text("hello".to_owned());
+    let largest = sized(most);
+    assert_eq!(largest.len(), most);
+    assert_eq!(decode(Dialect::Bedrock, largest.chunks(1 << 16)), std::slice::from_ref(&hello));
+
+    // Lengths of a frame and its headers, with checksums that fit.
+    let with = |total: usize, headers: usize| {
+        let mut bytes = u32::try_from(total).unwrap().to_be_bytes().to_vec();
+        bytes.extend(u32::try_from(headers).unwrap().to_be_bytes());
+        bytes.extend(crc32(&bytes).to_be_bytes());
+        bytes.resize(total.clamp(12, 64).max(16) - 4, 0);
+        bytes.extend(crc32(&bytes).to_be_bytes());
+        bytes
+    };
+    for (bad, why) in [
+        (sized(most + 1), "a frame is too large"),
+        (with(u32::MAX as usize, 0), "a frame is too large"),
+        (with(15, 0), "a frame is too short"),
+        (with(0, 0), "a frame is too short"),
+        (with(32, 17), "the headers of a frame are longer than the frame"),
+        (with(32, u32::MAX as usize), "the headers of a frame are longer than the frame"),
+    ] {
+        let bytes = [event("contentBlockDelta", HELLO), bad].concat();
+        let deltas = decode(Dialect::Bedrock, bytes.chunks(1 << 16));
+        assert_eq!(deltas[0], hello, "{why}");
+        assert_eq!(error(&deltas), Some((ErrorClass::Malformed, why)));
+        assert_eq!(deltas.len(), 2, "{why}");
+    }
+    // A frame of no headers and no payload says nothing.
+    assert_eq!(decode(Dialect::Bedrock, [&with(16, 0)[..]]), []);
+}

@@ -3,8 +3,9 @@
 import { cancelTurn, followTurn, resumeTurn, runTurn } from 'turnlock'
 import { ask, revisions, unask } from './decision.js'
 import { byId, element, follow, many } from './dom.js'
+import { requestsSent, whyUnreachable } from './endpoint.js'
 import { recall, remember, store } from './kept.js'
-import { askForEndpoint, choices, modelAt } from './settings.js'
+import { askForEndpoint, choices, modelAt, restore } from './settings.js'
 import { countRunsOf, tools } from './tools.js'
 
 /** How it went for this tab; such an error is no event of the turn and has no number of its own. */
@@ -60,7 +61,7 @@ export class Chat {
   /** Forgets the conversation and what came of it. A turn that may go on is stopped. */
   async clear() {
     if (this.#open) await this.#cancel('the conversation was cleared').catch(() => {})
-    for (const key of ['turn', 'history', 'runs', 'notes']) remember(key, undefined)
+    for (const key of ['turn', 'last', 'history', 'runs', 'notes']) remember(key, undefined)
     this.show()
   }
 
@@ -101,10 +102,27 @@ export class Chat {
     } else {
       this.show()
       this.#begin(turn)
+      restore(turn)
       // Of a real endpoint nothing was remembered.
       if (!turn.place) askForEndpoint()
     }
     return this.#play(this.#follow(), started)
+  }
+
+  /** Shows again what happened in the last turn, which is over. */
+  async recount() {
+    const last = recall('last')
+    if (!last || last.id !== lastTold()) return
+    restore(last)
+    const events = []
+    for await (const event of followTurn({ requestId: last.id, store, after: 0 })) {
+      if (isOwn(event)) return // It has expired.
+      events.push(event)
+    }
+    if (this.#turn) return
+    this.#timeline.start(last.mode, last.policy)
+    for (const event of events) this.#timeline.add(event)
+    this.#timeline.end()
   }
 
   #begin(turn) {
@@ -164,7 +182,8 @@ export class Chat {
     this.#bubble.hidden = !this.#bubble.textContent
     if (problem?.code === 'turn.not_found') return this.#lost()
     if (!problem) {
-      const summary = this.#timeline.end(await source.result)
+      const sent = this.#turn.place ? '' : ` ${many(requestsSent(), 'request')} left this page.`
+      const summary = `${this.#timeline.end(await source.result)}${sent}`
       const asked = this.#stand()
       return this.waits ? `${summary} ${asked}` : summary
     }
@@ -203,8 +222,7 @@ export class Chat {
     this.#timeline.add(event)
     if (event.type === 'text') return this.#append(event.chunk)
     if (event.resumed) this.#void()
-    if (event.type === 'error')
-      return this.#say('assistant failed', `${event.code}: ${event.message}`)
+    if (event.type === 'error') return this.#fail(event)
     this.#piece = undefined
     for (const call of event.toolCalls ?? []) this.#calls.set(call.signature, { call })
     for (const result of event.toolResults ?? []) {
@@ -239,7 +257,9 @@ export class Chat {
       const about = 'Its endpoint and key were in memory only: give them again, then resume.'
       return ask({ title: 'Interrupted', about, choices: [resume('Resume'), stop] })
     } else if (problem || code.startsWith('model.')) {
-      const about = said ? `${said}.` : 'What the tools found is kept; the model is asked again.'
+      const found = [...this.#calls.values()].some(({ result }) => result)
+      const kept = found ? 'What the tools found is kept; the' : 'No tool has run. The'
+      const about = said ? `${said}.` : `${kept} model is asked again.`
       return ask({ title: 'Not answered', about, choices: [resume('Try again')] })
     } else if (type === 'paused') {
       this.waits = true
@@ -312,10 +332,19 @@ export class Chat {
         const added = [{ role: 'user', content: text }, answer].filter(Boolean)
         const marked = added.map((message) => ({ ...message, turn: id }))
         remember('history', [...recall('history', []), ...marked])
+        remember('last', this.#turn)
       }
       remember('turn', undefined)
     }
     this.#told = lastTold()
+  }
+
+  #fail({ code, message }) {
+    const bubble = this.#say('assistant failed', `${code}: ${message}`)
+    if (code !== 'model.unreachable' || this.#turn.place) return
+    void whyUnreachable(byId('baseURL').value.trim()).then((why) =>
+      follow(this.#list, () => bubble.append(element('p', { className: 'why' }, why))),
+    )
   }
 
   #say(role, text = '') {

@@ -8,9 +8,12 @@ import { firstChoice } from './decision.js'
 import { byId, element } from './dom.js'
 import { onRemembered, recall } from './kept.js'
 import { setUpPlanner } from './planner/planner.js'
+import { openRace } from './race/race.js'
 import { apply, setUp } from './settings.js'
+import { setUpTheme } from './theme.js'
 import { Timeline } from './timeline.js'
-import { fileNames, runs, sent } from './tools.js'
+import { fileNames } from './files.js'
+import { runs, sent } from './tools.js'
 import { setUpViews } from './views.js'
 
 const PRESETS = [
@@ -148,10 +151,12 @@ onRemembered((key, elsewhere) => {
   if (elsewhere) keepUp()
 })
 
+setUpTheme()
 await setUp()
 chat.show()
 show()
 setUpViews({
+  race: openRace,
   doctor: setUpDoctor,
   bundle: setUpBundle,
   planner: setUpPlanner,
@@ -159,3 +164,4 @@ setUpViews({
 })
 document.documentElement.dataset.ready = 'true'
 if (recall('turn')) void alone((started) => chat.catchUp(started), 'Reading a turn that is open…')
+else void chat.recount()

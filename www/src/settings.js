@@ -1,6 +1,8 @@
 // What the user has chosen: mode, model, policy.
 import { anthropic, bedrock, cohere, gemini, ollama, openaiChat, openaiResponses } from 'turnlock'
+import { createSessions } from 'scripted-model'
 import { byId, element } from './dom.js'
+import { checked, watchRequests } from './endpoint.js'
 
 /** By the name of the wire. */
 const CLIENTS = {
@@ -73,6 +75,21 @@ export function apply({ behaviour, toolMs = 0, policy: own = {} }) {
   show()
 }
 
+/** The choices with which a turn runs that was begun before a reload. */
+export function restore({ mode, policy: own, place }) {
+  for (const { name, type } of POLICY) {
+    const input = byId(`policy-${name}`)
+    if (type === 'checkbox') input.checked = own[name] ?? false
+    else if (own[name] !== undefined) input.value = String(own[name])
+  }
+  byId('settings').elements.mode.value = mode
+  const [, behaviour] = /\/s\/[^/]+\/([^/]+)\//.exec(place?.path ?? '') ?? []
+  if (behaviour) Object.assign(byId('behaviour'), { value: behaviour })
+  if (place) byId('wire').value = place.wire
+  byId('provider').value = place ? 'scripted' : 'real'
+  show()
+}
+
 function policy(form) {
   const chosen = {}
   for (const { name, type, value } of POLICY) {
@@ -108,13 +125,24 @@ function place(form) {
   return { wire: wire.value, path: `./model/s/${session}/${behaviour.value}/v1` }
 }
 
+/** Without a server of its own (`npm run site`), the page plays the model. */
+const inPage = document.documentElement.dataset.model === 'page'
+const sessions = createSessions()
+const answerHere = (url, init) => {
+  const request = new Request(url, init)
+  return sessions.answer(request, new URL(url).pathname.replace(/^.*\/model(?=\/s\/)/, ''))
+}
+
 /** The model of a place; without one, the endpoint that the form names. */
 export function modelAt(place) {
   const value = (name) => byId('settings').elements[name].value
   const make = CLIENTS[place?.wire ?? value('wire')]
-  if (place) return make({ baseURL: new URL(place.path, location.href).href, model: 'scripted' })
+  if (place) {
+    const baseURL = new URL(place.path, location.href).href
+    return make({ baseURL, model: 'scripted', ...(inPage && { fetch: answerHere }) })
+  }
   return make({
-    ...{ baseURL: value('baseURL'), model: value('model') },
+    ...{ baseURL: checked(value('baseURL')), model: value('model'), fetch: watchRequests() },
     ...(value('apiKey') && { apiKey: value('apiKey') }),
     ...(make === anthropic && { dangerouslyAllowBrowser: true }),
   })

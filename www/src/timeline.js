@@ -60,13 +60,13 @@ const ROWS = {
         : 'Paused: the action phase waits to be resumed',
     ),
   ],
-  complete: ({ usage, composed }) => [
+  complete: ({ usage, composed, text }) => [
     ...(composed
       ? [row('refused', 'The model gave no answer; this one was composed from the results.')]
       : []),
     row(
-      'end',
-      `Complete: ${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
+      text ? 'end' : 'bad end',
+      `${text ? 'Complete' : 'Complete, without an answer'}: ${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
       element(
         'small',
         {},

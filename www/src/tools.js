@@ -1,15 +1,8 @@
 // The tools of this page: a small file system in memory, and one tool with an effect.
 import { defineTool } from 'turnlock'
+import { LIST_FILES, READ_FILE } from './files.js'
 import { recall, remember } from './kept.js'
 import { toolMs } from './settings.js'
-
-const FILES = {
-  'notes.txt': 'Buy milk. Call Ada about the engine.',
-  'readme.md': '# Orion\nA ship that answers questions.',
-  'log/today.txt': '09:00 engine check ok',
-}
-
-export const fileNames = Object.keys(FILES)
 
 /** Notes that were sent: the effect that a tool has. It outlives the page, as effects do. */
 export const sent = () => recall('notes', [])
@@ -53,26 +46,8 @@ function tool(name, { execute, ...options }) {
   })
 }
 
-const list = tool('list_files', {
-  description: 'Lists the files below a folder.',
-  inputSchema: {
-    type: 'object',
-    properties: { path: { type: 'string' }, recursive: { type: 'boolean' } },
-    required: ['path'],
-  },
-  readOnly: true,
-  execute: () => fileNames,
-})
-
-const read = tool('read_file', {
-  description: 'Reads one file.',
-  inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
-  readOnly: true,
-  execute({ path }) {
-    if (!Object.hasOwn(FILES, path)) throw new Error(`there is no file ${path}`)
-    return FILES[path]
-  },
-})
+const list = tool('list_files', LIST_FILES)
+const read = tool('read_file', READ_FILE)
 
 const note = {
   description: 'Sends a note to a person.',
@@ -94,5 +69,8 @@ export const tools = {
   send_note: tool('send_note', { ...note, needsApproval: true }),
 }
 
-/** For turns that nobody watches over: without a store there is no waiting for an approval. */
-export const unaskedTools = { ...tools, send_note: tool('send_note', note) }
+/** For a comparison, which nobody watches over: it sends nothing. */
+export const unaskedTools = {
+  ...tools,
+  send_note: tool('send_note', { ...note, execute: () => ({ sent: 0, comparison: true }) }),
+}

@@ -6,16 +6,26 @@ const links = [...document.querySelectorAll('#views a')]
 /** `opened`: id → what to do when that view is first shown. */
 export function setUpViews(opened) {
   const first = { ...opened }
+  let shown
   const show = () => {
-    const wanted = links.find(({ hash }) => hash === location.hash) ?? links[0]
+    // What stands behind `?` is the view's own.
+    const [id] = location.hash.split('?')
+    const wanted = links.find(({ hash }) => hash === id) ?? links[0]
+    if (wanted === shown) return
     for (const link of links) {
       byId(link.hash.slice(1)).hidden = link !== wanted
       if (link === wanted) link.setAttribute('aria-current', 'page')
       else link.removeAttribute('aria-current')
     }
-    const id = wanted.hash.slice(1)
-    first[id]?.()
-    delete first[id]
+    const view = wanted.hash.slice(1)
+    document.title = `${wanted.textContent} · Turnlock`
+    if (shown) {
+      scrollTo(0, 0)
+      byId(view).querySelector('h1').focus({ preventScroll: true })
+    }
+    shown = wanted
+    first[view]?.()
+    delete first[view]
   }
   addEventListener('hashchange', show)
   show()

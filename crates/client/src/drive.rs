@@ -40,32 +40,32 @@ pub(crate) trait Perform<M: Machine> {
 }
 
 /// Where the inputs of a machine go. What comes behind its end is not kept.
-pub(crate) struct Inputs<M: Machine> {
-    tell: UnboundedSender<M::Input>,
+pub(crate) struct Inputs<I> {
+    tell: UnboundedSender<I>,
     /// Until the driver takes it.
-    told: Arc<Lock<Option<UnboundedReceiver<M::Input>>>>,
+    told: Arc<Lock<Option<UnboundedReceiver<I>>>>,
 }
 
-impl<M: Machine> Clone for Inputs<M> {
+impl<I> Clone for Inputs<I> {
     fn clone(&self) -> Self {
         Self { tell: self.tell.clone(), told: self.told.clone() }
     }
 }
 
-impl<M: Machine> fmt::Debug for Inputs<M> {
+impl<I> fmt::Debug for Inputs<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Inputs")
     }
 }
 
-impl<M: Machine> Inputs<M> {
+impl<I> Inputs<I> {
     pub(crate) fn new() -> Self {
         let (tell, told) = unbounded();
         Self { tell, told: Arc::new(Lock::new(Some(told))) }
     }
 
     /// Tells the machine, as soon as it listens.
-    pub(crate) fn tell(&self, input: M::Input) {
+    pub(crate) fn tell(&self, input: I) {
         // Nobody listens behind the end.
         let _ = self.tell.unbounded_send(input);
     }
@@ -91,7 +91,7 @@ impl Tasks {
 pub(crate) async fn drive<M: Machine, P: Perform<M>>(
     mut machine: M,
     mut host: P,
-    inputs: Inputs<M>,
+    inputs: Inputs<M::Input>,
 ) -> P::End {
     let told = inputs.told.lock().take();
     let mut told = told.unwrap_or_else(|| unbounded().1);

@@ -11,6 +11,7 @@ use crate::drive::{Inputs, Machine, Perform, Tasks};
 use crate::feed::Feed;
 use crate::guard::{GuardedStream, Wanted, called, guarded};
 use crate::http;
+use crate::launch::AnswerSchema;
 use crate::model::{Model, Opened};
 use crate::platform::{Abort, Active, Dyn, MaybeSend, Platform, Respond, Signal};
 use crate::store::Store;
@@ -21,13 +22,19 @@ use turnlock::limits;
 use turnlock::provider::Request;
 use turnlock::request::{Pass, PassEvent, PassResult};
 use turnlock::store::{Answer, Commit};
+use turnlock::turn::shell::Unkept;
 use turnlock::turn::{Effect, Event, Input, Settled, TraceEvent, Turn, TurnResult, Verdict};
 
 /// Milliseconds after which the core hears again that a response is held back.
 const HELD_BACK_MS: f64 = 1000.0;
 
+/// Bytes of a response that one call of the core reads; then timers and other turns have their time.
+const SLICE: usize = 256 * 1024;
 /// Bytes of what a tool says about its progress at once.
 const PROGRESS: usize = 65_536;
+
+/// Why no answer is valid in a turn that was resumed without its schema.
+const NO_SCHEMA: &str = "the turn was resumed without its `answer_schema`";
 
 /// Room behind the limit of a result, so that the core can cut at a character of its choice.
 const SLACK: u64 = 16;
@@ -73,6 +80,7 @@ macro_rules! asks {
 }
 
 asks!(Turn, TurnResult, TraceEvent);
+asks!(Unkept, TurnResult, TraceEvent);
 asks!(Pass, PassResult, PassEvent);
 
 /// Gets trace events.
@@ -82,6 +90,8 @@ pub(crate) type OnTrace<T = TraceEvent> = Arc<Dyn![Fn(&T)]>;
 pub(crate) struct Asked<M: Asks> {
     /// None where nothing will be asked.
     pub(crate) model: Option<Model>,
+    /// The models that are asked when it has failed.
+    pub(crate) fallbacks: Vec<Model>,
     pub(crate) tools: Arc<[Tool]>,
     /// With the turn's name in it.
     pub(crate) store: Option<(Arc<dyn Store>, Arc<str>)>,
@@ -91,7 +101,8 @@ pub(crate) struct Asked<M: Asks> {
     pub(crate) conversation_id: Option<Arc<str>>,
     pub(crate) events: Feed<Event>,
     pub(crate) on_trace: Option<OnTrace<M::Trace>>,
-    pub(crate) inputs: Inputs<M>,
+    pub(crate) answer: Option<AnswerSchema>,
+    pub(crate) inputs: Inputs<Input>,
     pub(crate) under_way: UnderWay,
 }
 
@@ -110,14 +121,19 @@ impl<M: Asks> Perform<M> for Asked<M> {
     fn perform(&mut self, effect: M::Effect, tasks: &Tasks) -> Option<M::Result> {
         match effect {
             Effect::Emit(event) => self.show(event),
-            Effect::Fetch { inference, attempt, request } => {
-                let handle = tasks.start(self.ask(inference, attempt, request));
+            Effect::Fetch { inference, attempt, model, request } => {
+                let handle = tasks.start(self.ask((inference, attempt), model, request));
                 self.under_way.requests.insert(inference, handle);
             }
             Effect::Abort { inference } => {
                 if let Some(handle) = self.under_way.requests.remove(&inference) {
                     handle.abort();
                 }
+            }
+            Effect::Check { call: 0, args: answer, .. } => {
+                let missing = || Verdict::Invalid { errors: NO_SCHEMA.to_owned() };
+                let verdict = self.answer.as_ref().map_or_else(missing, |one| one.verdict(&answer));
+                self.inputs.tell(Input::Checked { call: 0, verdict });
             }
             Effect::Check { call, name, args } => {
                 let verdict = self.verdict(&name, &args);
@@ -208,12 +224,18 @@ impl<M: Asks> Asked<M> {
     /// Asks the model, and tells what comes of it.
     fn ask(
         &self,
-        inference: u32,
-        attempt: u32,
+        (inference, attempt): (u32, u32),
+        model: u32,
         request: Request<'static>,
     ) -> impl Future<Output = ()> + MaybeSend + use<M> {
-        let opened = self.model.as_ref().map(|model| model.open(request));
+        let fallback = usize::try_from(model).ok().and_then(|model| model.checked_sub(1));
+        let model = match fallback {
+            Some(place) => self.fallbacks.get(place),
+            None => self.model.as_ref(),
+        };
+        let opened = model.map(|model| model.open(request));
         let asking = Asking { inputs: self.inputs.clone(), events: self.events.clone() };
+        let thrown = matches!(&opened, Some(Ok(Opened::Deltas(_))));
         async move {
             let ended = match opened {
                 Some(Ok(opened)) => asking.read(inference, attempt, opened).await,
@@ -224,7 +246,7 @@ impl<M: Asks> Asked<M> {
                 Ok(true) => Input::ResponseEnded { inference, attempt },
                 // Its head has said it.
                 Ok(false) => return,
-                Err(message) => Input::ResponseFailed { inference, attempt, message },
+                Err(message) => Input::ResponseFailed { inference, attempt, message, thrown },
             });
         }
     }
@@ -314,7 +336,7 @@ impl<M: Asks> Asked<M> {
 }
 
 /// What has no JSON, or too much of it, is not shown; the tool goes on.
-fn progress<M: Asks>(inputs: &Inputs<M>, call: u32, text: &str) {
+fn progress(inputs: &Inputs<Input>, call: u32, text: &str) {
     if text.len() > PROGRESS {
         return;
     }
@@ -336,22 +358,25 @@ fn shortened(settled: Settled, limit: u64) -> Settled {
 }
 
 /// One request to the model.
-struct Asking<M: Machine> {
-    inputs: Inputs<M>,
+struct Asking {
+    inputs: Inputs<Input>,
     events: Feed<Event>,
 }
 
-impl<M: Asks> Asking<M> {
+impl Asking {
     /// Whether the body ended; `false` for a failure that the head told. An error is a broken
     /// connection, in words.
     async fn read(&self, inference: u32, attempt: u32, opened: Opened) -> Result<bool, String> {
         match opened {
             Opened::Http(post) => {
-                let path = post.path();
+                let (path, secrets) = (post.path(), post.secrets());
                 let mut response = post.send().await?;
                 let (is_ok, status) = (http::is_ok(&response), response.status());
                 let retry_after_ms = http::retry_after_ms(&response);
-                let body = if is_ok { String::new() } else { http::failure(&mut response).await };
+                let body = match is_ok {
+                    true => String::new(),
+                    false => http::failure(&mut response, &secrets).await,
+                };
                 let hint = http::hint(&response, &path);
                 let head =
                     Input::ResponseHead { inference, attempt, status, retry_after_ms, body, hint };
@@ -361,8 +386,14 @@ impl<M: Asks> Asking<M> {
                 }
                 let broken = |()| http::BROKEN.to_owned();
                 while let Some(bytes) = response.next().await.map_err(broken)? {
-                    self.inputs.tell(Input::ResponseBytes { inference, attempt, bytes });
-                    self.room(inference, attempt).await;
+                    for (at, bytes) in bytes.chunks(SLICE).enumerate() {
+                        if at > 0 {
+                            clock::sleep(0.0).await;
+                        }
+                        let bytes = bytes.to_vec();
+                        self.inputs.tell(Input::ResponseBytes { inference, attempt, bytes });
+                        self.room(inference, attempt).await;
+                    }
                 }
             }
             Opened::Deltas(deltas) => {

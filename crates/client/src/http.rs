@@ -2,6 +2,7 @@
 
 use crate::clock;
 use crate::platform::{Active, Client, Platform, Respond, Response};
+use turnlock::json::Json;
 
 /// Bytes of a failure's body that the core may look at.
 const FAILURE_BODY: usize = 8192;
@@ -29,6 +30,19 @@ impl Post {
             BROKEN => format!("the connection to the model at {} failed", shown(&self.url)),
             _ => said,
         })
+    }
+
+    /// The values of headers that are secret by their names, without `Bearer`. What is very short is
+    /// no secret, and may be a part of any word.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let is_secret = |name: &str| {
+            let name = name.to_ascii_lowercase();
+            ["auth", "key", "token", "secret"].iter().any(|one| name.contains(one))
+        };
+        let values = self.headers.iter().filter(|(name, _)| is_secret(name));
+        let bare =
+            values.map(|(_, value)| value.split_once(' ').map_or(&**value, |(_, rest)| rest));
+        bare.filter(|secret| secret.len() >= 6).map(str::to_owned).collect()
     }
 
     /// The path of its address.
@@ -68,26 +82,56 @@ pub(crate) fn is_ok(response: &Response) -> bool {
     (200..300).contains(&response.status())
 }
 
-/// The beginning of the body of a failure.
-pub(crate) async fn failure(response: &mut Response) -> String {
+/// The beginning of the body of a failure, without the secrets of the request: some providers repeat
+/// the key in their errors.
+pub(crate) async fn failure(response: &mut Response, secrets: &[String]) -> String {
     let mut text = response.text(FAILURE_BODY).await;
     text.truncate(text.floor_char_boundary(FAILURE_BODY));
-    text
+    secrets.iter().fold(text, |text, secret| text.replace(secret, "[key]"))
 }
 
 /// Milliseconds to wait: seconds, milliseconds or a date (RFC 9110 §10.2.3, and what OpenAI adds to
 /// it).
 pub(crate) fn retry_after_ms(response: &Response) -> Option<u64> {
     let precise = response.header("retry-after-ms");
-    let precise = precise.and_then(|text| text.trim().parse::<f64>().ok());
+    let precise = precise.and_then(|text| number(&text));
     if let Some(precise) = precise.filter(|ms| *ms >= 0.0) {
         return millis(precise);
     }
     let said = response.header("retry-after").filter(|said| !said.is_empty())?;
-    let seconds = said.trim().parse::<f64>().map(|seconds| seconds * 1000.0);
-    millis(seconds.unwrap_or_else(|_| Active::date(&said) - clock::unix_ms()))
+    let seconds = number(&said).map(|seconds| seconds * 1000.0);
+    millis(seconds.unwrap_or_else(|| Active::date(&said) - clock::unix_ms()))
+}
+
+/// A decimal number, by the core's parser: that of the standard library weighs 12 KB of wasm.
+fn number(text: &str) -> Option<f64> {
+    // The forms of a header that are none of JSON: a plus, zeros in front, nothing before the point.
+    let text = text.trim();
+    let text = text.strip_prefix('+').unwrap_or(text);
+    if !text.starts_with(|first: char| first.is_ascii_digit() || first == '.') {
+        return Json::parse_str(text).ok()?.as_f64();
+    }
+    let rest = text.trim_start_matches('0');
+    let zero = if rest.starts_with(|first: char| first.is_ascii_digit()) { "" } else { "0" };
+    Json::parse_str(&format!("{zero}{rest}")).ok()?.as_f64()
 }
 
 fn millis(wait: f64) -> Option<u64> {
     (!wait.is_nan()).then(|| clock::whole(wait.ceil().clamp(0.0, 9_007_199_254_740_991.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_headers() {
+        for text in ["5", " 5 ", "+5", "05", "5.25", ".5", "0", "00", "0.5", "-3", "1e3", "007.5e1"]
+        {
+            assert_eq!(number(text), text.trim().parse().ok(), "{text}");
+        }
+        for text in ["", "+", ".", "0-5", "5 s", "soon", "\"5\"", "Sun, 06 Nov 1994 08:49:37 GMT"] {
+            assert_eq!(number(text), None, "{text}");
+        }
+    }
 }

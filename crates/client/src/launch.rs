@@ -4,36 +4,94 @@
 use std::sync::Arc;
 
 use futures::channel::oneshot;
+use serde::Serialize;
 
 use crate::clock;
 use crate::drive::{Inputs, drive};
-use crate::effects::{Asked, OnTrace, UnderWay};
+use crate::effects::{Asked, Asks, OnTrace, UnderWay};
 use crate::error::Error;
 use crate::feed::Feed;
 use crate::guard::guarded;
+use crate::json::to_json;
 use crate::model::Model;
 use crate::running::Running;
+use crate::schema::Validator;
 use crate::store::{Changed, Store};
 use crate::tool::Tool;
 use crate::turn::RunningTurn;
+use turnlock::json::Json;
 use turnlock::store::turn_key;
 use turnlock::tool::Registry;
-use turnlock::turn::{Event, EventKind, Failure, Input, Keep, PhaseName, Turn, TurnResult};
+use turnlock::turn::{
+    Event, EventKind, Failure, Fallback, Input, Keep, PhaseName, TraceEvent, TurnResult, Verdict,
+};
 
 /// What every way of running a turn needs.
 #[derive(Clone, Default)]
 pub(crate) struct TurnHost {
     pub(crate) tools: Vec<Tool>,
+    /// The models that are asked when the turn's model has failed.
+    pub(crate) fallbacks: Vec<Model>,
     pub(crate) request_id: String,
     pub(crate) project_id: Option<String>,
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) tenant: String,
     pub(crate) on_trace: Option<OnTrace>,
+    /// What answers must be like.
+    pub(crate) answer: Option<AnswerSchema>,
+}
+
+/// The schema of the answer. A check without one, as without the feature `jsonschema`, takes all.
+#[derive(Clone)]
+pub(crate) struct AnswerSchema {
+    schema: Result<Json<'static>, Error>,
+    validator: Option<Arc<Validator>>,
+}
+
+impl AnswerSchema {
+    pub(crate) fn new(schema: &impl Serialize) -> Self {
+        let wrong =
+            |why: String| Error::new("tool.invalid_schema", format!("answer_schema: {why}"));
+        let (schema, validator) = match to_json(schema) {
+            Err(error) => (Err(error), None),
+            Ok(schema) => match Validator::of(&schema) {
+                Err(why) => (Err(wrong(why)), None),
+                Ok(_) if schema.as_object().is_none() => {
+                    (Err(wrong("expected a JSON Schema object".to_owned())), None)
+                }
+                Ok(validator) => (Ok(schema), validator.map(Arc::new)),
+            },
+        };
+        Self { schema, validator }
+    }
+
+    pub(crate) fn schema(&self) -> Result<Json<'static>, Error> {
+        self.schema.clone()
+    }
+
+    pub(crate) fn verdict(&self, answer: &Json<'static>) -> Verdict {
+        let errors = self.validator.as_ref().map(|one| one.errors(answer, 5)).unwrap_or_default();
+        if errors.is_empty() {
+            return Verdict::Valid { action: None, args: None, approval: false };
+        }
+        Verdict::Invalid { errors: errors.join("; ") }
+    }
 }
 
 /// The tools as the core takes them.
 pub(crate) fn registry(tools: &[Tool]) -> Result<Registry, Error> {
     Ok(Registry::new(tools.iter().map(Tool::declared).collect::<Result<_, _>>()?)?)
+}
+
+/// The fallbacks as the core takes them.
+pub(crate) fn fallbacks(models: &[Model]) -> Result<Vec<Fallback>, Error> {
+    let core = |model: &Model| {
+        model.checked()?;
+        let (name, body) = model.parameters();
+        let fallback = Fallback::new(model.dialect).max_retries(model.max_retries);
+        Ok(fallback.model(name).body(body))
+    };
+    models.iter().map(core).collect()
 }
 
 /// What is kept, by a new owner of a turn.
@@ -45,7 +103,7 @@ pub(crate) fn owned(tenant: &str, keep: Keep) -> Keep {
 pub(crate) struct Launch {
     request_id: Arc<str>,
     events: Feed<Event>,
-    inputs: Inputs<Turn>,
+    inputs: Inputs<Input>,
     settle: oneshot::Sender<TurnResult>,
 }
 
@@ -65,9 +123,9 @@ impl Launch {
     }
 
     /// Runs it to its end.
-    pub(crate) async fn run(
+    pub(crate) async fn run<M: Asks<Result = TurnResult, Trace = TraceEvent>>(
         self,
-        mut machine: Turn,
+        mut machine: M,
         model: Option<Model>,
         host: TurnHost,
         owner: Option<String>,
@@ -85,6 +143,7 @@ impl Launch {
         let _watch = watch.and_then(Result::ok).flatten();
         let asked = Asked {
             model,
+            fallbacks: host.fallbacks,
             tools: host.tools.into(),
             store: host.store.map(|store| (store, key)),
             request_id: self.request_id,
@@ -93,6 +152,7 @@ impl Launch {
             conversation_id: None,
             events: self.events.clone(),
             on_trace: host.on_trace,
+            answer: host.answer,
             inputs: self.inputs.clone(),
             under_way: UnderWay::default(),
         };

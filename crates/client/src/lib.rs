@@ -40,7 +40,7 @@
 //!
 //! | to | |
 //! |---|---|
-//! | run, resume, stop a turn | [`run_turn`], [`resume_turn`], [`cancel_turn`] |
+//! | run, resume, stop a turn | [`run_turn`], [`resume_turn`], [`cancel_turn`]; [`run_plain_turn`] where size counts |
 //! | ask several times, and read computed evidence | [`run_bundle`], [`bundle_tool`] |
 //! | let a planner ask for data first | [`run_with_tool_requests`] |
 //! | answer by a plan of searches | [`run_chain`] |
@@ -149,11 +149,11 @@ pub use platform::{BoxFuture, MaybeSend, MaybeSync};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use request::{PassError, PassOptions, Planned, RunningPass, run_with_tool_requests};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-pub use resume::{ResumeOptions, cancel_turn, pause_turn, resume_turn};
+pub use resume::{ListedTurn, ResumeOptions, cancel_turn, list_turns, pause_turn, resume_turn};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
 pub use tool::{Reconciled, Tool, ToolContext};
 #[cfg(any(target_arch = "wasm32", feature = "tokio"))]
-pub use turn::{Control, RunningTurn, TurnOptions, run_turn};
+pub use turn::{Control, RunningTurn, TurnOptions, run_plain_turn, run_turn};
 pub use turnlock::error::Failure;
 pub use turnlock::request::{PassEvent, PassResult};
 pub use turnlock::stream::TokenUsage;

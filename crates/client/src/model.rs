@@ -167,6 +167,10 @@ impl Model {
     #[must_use]
     pub fn api_key(self, key: impl AsRef<str>) -> Self {
         let key = key.as_ref();
+        if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let what = "a key: visible ASCII characters, without spaces and line breaks";
+            return Self { wrong: Some(Error::option("api_key", what)), ..self };
+        }
         match self.dialect {
             Dialect::Anthropic => self.header("x-api-key", key),
             Dialect::Gemini => self.header("x-goog-api-key", key),
@@ -249,15 +253,28 @@ impl Model {
 
     /// With a seed, where the wire has a field for it.
     pub(crate) fn seeded(&self, seed: i64) -> Self {
-        let Some(field) = self.seed_field() else { return self.clone() };
-        self.with_member(field, Json::Number(seed.to_string().into()))
+        let Some((outer, inner)) = self.seed_field() else { return self.clone() };
+        let seed = Json::Number(seed.to_string().into());
+        let Some(inner) = inner else { return self.with_member(outer, seed) };
+        let mut beside = match self.parameters().1.get(outer) {
+            Some(Json::Object(members)) => members.clone(),
+            _ => Vec::new(),
+        };
+        beside.retain(|(name, _)| name != inner);
+        beside.push((inner.into(), seed));
+        self.with_member(outer, Json::Object(beside))
     }
 
-    /// The member of a request that holds a seed, where the wire has one.
-    pub(crate) fn seed_field(&self) -> Option<&'static str> {
+    /// The member of a request that holds a seed, where the wire has one; in some wires, within
+    /// another member.
+    pub(crate) fn seed_field(&self) -> Option<(&'static str, Option<&'static str>)> {
         match self.dialect {
-            Dialect::OpenAiChat | Dialect::Groq | Dialect::Xai | Dialect::Cohere => Some("seed"),
-            Dialect::Mistral => Some("random_seed"),
+            Dialect::OpenAiChat | Dialect::Groq | Dialect::Xai | Dialect::Cohere => {
+                Some(("seed", None))
+            }
+            Dialect::Mistral => Some(("random_seed", None)),
+            Dialect::Gemini => Some(("generationConfig", Some("seed"))),
+            Dialect::Ollama => Some(("options", Some("seed"))),
             _ => None,
         }
     }
@@ -317,7 +334,7 @@ impl Model {
         let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         let mut headers: Vec<_> = request.headers.into_iter().map(owned).collect();
         headers.extend(http.headers.iter().cloned());
-        let url = format!("{}{}", http.base_url.trim_end_matches('/'), request.path);
+        let url = address(&http.base_url, &request.path);
         let body = request.body.to_text();
         if let Some(sign) = &http.sign {
             let asked = Signable { url: &url, headers: &headers, body: &body };
@@ -330,6 +347,17 @@ impl Model {
     }
 }
 
+/// The address of a path behind a base address, whose query (`?api-version=…`) stays behind it.
+fn address(base_url: &str, path: &str) -> String {
+    let base_url = base_url.split('#').next().unwrap_or_default();
+    let (base, query) = base_url.split_once('?').unwrap_or((base_url, ""));
+    let base = base.trim_end_matches('/');
+    match query {
+        "" => format!("{base}{path}"),
+        query => format!("{base}{path}{}{query}", if path.contains('?') { '&' } else { '?' }),
+    }
+}
+
 /// Whether it is absolute, or begins with a slash: a page would take `api.openai.com/v1` for a path of
 /// its own server, and send the key there.
 fn is_address(base_url: &str) -> bool {
@@ -338,4 +366,80 @@ fn is_address(base_url: &str) -> bool {
             && base_url.len() > start.len()
     };
     base_url.starts_with('/') || begins("http://") || begins("https://")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turnlock::provider::RequestParts;
+
+    fn post(model: &Model) -> Result<Post, String> {
+        let request = model.dialect.request(RequestParts::new("m", Vec::new(), None)).unwrap();
+        match model.open(request)? {
+            Opened::Http(post) => Ok(post),
+            Opened::Deltas(_) => panic!("a model behind HTTP"),
+        }
+    }
+
+    #[test]
+    fn the_query_of_a_base_address_stays_behind_the_path() {
+        let path = "/chat/completions";
+        for (base, whole) in [
+            ("https://x.test/v1", "https://x.test/v1/chat/completions"),
+            ("https://x.test/v1//", "https://x.test/v1/chat/completions"),
+            ("https://x.test/v1?api-version=1", "https://x.test/v1/chat/completions?api-version=1"),
+            ("https://x.test/v1/?a=1&b=/", "https://x.test/v1/chat/completions?a=1&b=/"),
+            ("https://x.test/v1/#part", "https://x.test/v1/chat/completions"),
+        ] {
+            assert_eq!(address(base, path), whole);
+        }
+        assert_eq!(address("/v1?a=1", "/m:stream?alt=sse"), "/v1/m:stream?alt=sse&a=1");
+    }
+
+    #[test]
+    fn a_key_with_other_characters_is_misuse() {
+        for key in ["sk-very-secret\n", "sk very-secret", "sk-véry-secret"] {
+            let error = Model::anthropic("m").api_key(key).checked().unwrap_err();
+            assert_eq!(error.code, "options.invalid");
+            assert!(!error.message.contains("secret"), "{}", error.message);
+        }
+        assert!(Model::anthropic("m").api_key("sk-very-secret").checked().is_ok());
+    }
+
+    #[test]
+    fn secrets_are_those_of_the_headers() {
+        let model = Model::cohere("m").api_key("sk-live-0123").header("X-Proxy-Token", "t0ken-1");
+        let post = post(&model.header("x-key", "short").header("x-own", "is shown")).unwrap();
+        assert_eq!(post.secrets(), ["sk-live-0123", "t0ken-1"]);
+    }
+
+    #[test]
+    fn the_host_signs_what_is_sent() {
+        let sign = |asked: &Signable<'_>| {
+            let length = asked.body.len();
+            let typed = asked.headers.iter().any(|(name, _)| name == "content-type");
+            let signature = format!("{} {length} {typed}", asked.url);
+            Ok(vec![("authorization".to_owned(), signature)])
+        };
+        let sent = post(&Model::bedrock("eu-west-1", "m").sign(sign)).unwrap();
+        let url = "https://bedrock-runtime.eu-west-1.amazonaws.com/model/m/converse-stream";
+        assert_eq!(sent.url, url);
+        let (name, value) = sent.headers.last().unwrap();
+        assert_eq!(name, "authorization");
+        assert_eq!(*value, format!("{url} {} true", sent.body.len()));
+
+        let fails = |_: &Signable<'_>| Err("the secret is hunter2".to_owned());
+        let failed = post(&Model::bedrock("eu-west-1", "m").sign(fails)).err().unwrap();
+        assert_eq!(failed, "the request could not be signed: `sign` failed");
+    }
+
+    #[test]
+    fn seeds_are_where_the_wire_has_them() {
+        let body = |model: &Model| model.seeded(7).parameters().1.to_text();
+        let gemini = Model::gemini("m").body("generationConfig", serde_json::json!({ "topK": 1 }));
+        assert_eq!(body(&gemini), r#"{"generationConfig":{"topK":1,"seed":7}}"#);
+        assert_eq!(body(&Model::ollama("m")), r#"{"options":{"seed":7}}"#);
+        assert_eq!(body(&Model::cohere("m")), r#"{"seed":7}"#);
+        assert_eq!(body(&Model::anthropic("m")), "{}");
+    }
 }

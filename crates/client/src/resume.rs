@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::{Either, select};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::clock;
 use crate::error::Error;
 use crate::guard::called;
-use crate::launch::{Launch, TurnHost, owned, registry};
+use crate::launch::{AnswerSchema, Launch, TurnHost, fallbacks, owned, registry};
 use crate::model::Model;
 use crate::platform::{MaybeSend, MaybeSync};
-use crate::store::{Store, StoreError};
+use crate::store::{Listed, Store, StoreError};
 use crate::tool::Tool;
 use crate::turn::RunningTurn;
 use turnlock::json::Json;
@@ -56,6 +56,14 @@ impl ResumeOptions {
         Self { model, tool_batch_id: None, approvals: Vec::new(), results: Vec::new(), host }
     }
 
+    /// As [`TurnOptions::fallbacks`](crate::TurnOptions::fallbacks). A turn that went on with one of
+    /// them goes on with the one in the same place; if all failed, it begins with its model again.
+    #[must_use]
+    pub fn fallbacks(mut self, models: impl IntoIterator<Item = Model>) -> Self {
+        self.host.fallbacks.extend(models);
+        self
+    }
+
     /// The tools that the turn began with; what is missing cannot be called.
     #[must_use]
     pub fn tools(mut self, tools: impl IntoIterator<Item = Tool>) -> Self {
@@ -67,6 +75,13 @@ impl ResumeOptions {
     #[must_use]
     pub fn tool(self, tool: Tool) -> Self {
         self.tools([tool])
+    }
+
+    /// The schema of the answer, in a turn that began with one: it is validated here.
+    #[must_use]
+    pub fn answer_schema(mut self, schema: impl Serialize) -> Self {
+        self.host.answer = Some(AnswerSchema::new(&schema));
+        self
     }
 
     /// Of the `paused` event; a turn that has gone on behind it ends with `turn.conflict`.
@@ -130,6 +145,8 @@ pub fn resume_turn(options: ResumeOptions) -> Result<RunningTurn, Error> {
     check(&host)?;
     // Misuse is told now, not behind the store.
     registry(&host.tools)?;
+    fallbacks(&host.fallbacks)?;
+    host.answer.as_ref().map_or(Ok(()), |answer| answer.schema().map(drop))?;
     // An approval that cannot be read would be one that was not given.
     if !approvals.iter().all(is_readable) {
         return Err(Error::option("approvals", "signatures of calls"));
@@ -242,6 +259,9 @@ pub async fn pause_turn(
         let kept = kept.filter(|kept| !kept.state.is_empty()).ok_or_else(unknown)?;
         let foreign = || Error::new("store.version", "the turn was kept by another version");
         let mut state = Json::parse_str(&kept.state).map_err(|_| foreign())?.into_owned();
+        if state.get("v").and_then(Json::as_u64) != Some(1) {
+            return Err(foreign());
+        }
         let status = state.get("status").and_then(Json::as_str).unwrap_or_default().to_owned();
         if status != "running" || state.get("pause").is_some() {
             return Ok(status);
@@ -273,6 +293,69 @@ pub async fn pause_turn(
     Err(Error::new("turn.conflict", "the owner wrote again and again"))
 }
 
+/// Turns in a list.
+const MOST_LISTED: u32 = 100;
+
+/// The turns of a tenant that are open: those that run, are paused, or can be resumed because their
+/// model failed, the one that was written last first, at most 100.
+///
+/// # Errors
+/// `store.unsupported` for a store that does not list its turns; `store.*`.
+pub async fn list_turns(
+    store: impl Store + 'static,
+    tenant: impl Into<String>,
+) -> Result<Vec<ListedTurn>, Error> {
+    let (store, tenant) = (Arc::new(store), tenant.into());
+    let listed = in_time(move || async move { store.list(&tenant, MOST_LISTED).await }).await?;
+    let read = |one: Listed| {
+        let (_, request_id): (String, String) = serde_json::from_str(&one.turn).ok()?;
+        let state: ListedState = serde_json::from_str(&one.state).ok()?;
+        let is_old = one.idle_ms.is_none_or(|idle_ms| idle_ms >= state.lease_ms);
+        Some(ListedTurn {
+            request_id,
+            conversation_id: state.conversation_id,
+            interrupted: is_old && state.status == "running",
+            status: state.status,
+            tool_batch_id: state.tool_batch_id,
+            seq: state.seq,
+            idle_ms: one.idle_ms,
+        })
+    };
+    // What cannot be read is another version's.
+    Ok(listed.into_iter().filter_map(read).collect())
+}
+
+/// An open turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListedTurn {
+    /// Its id.
+    pub request_id: String,
+    /// The id of the conversation, if the host set one.
+    pub conversation_id: Option<String>,
+    /// `running`, `paused`, or `failed` where its model failed.
+    pub status: String,
+    /// Its owner is gone, so that it can be resumed although it runs.
+    pub interrupted: bool,
+    /// The number of its last batch.
+    pub tool_batch_id: u32,
+    /// `seq` of its last event that was stored with its state.
+    pub seq: u64,
+    /// Milliseconds since it was written; `None` where the store knows only that its owner is gone.
+    pub idle_ms: Option<u64>,
+}
+
+/// The part of a kept state that a list shows.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ListedState {
+    status: String,
+    seq: u64,
+    tool_batch_id: u32,
+    lease_ms: u64,
+    conversation_id: Option<String>,
+}
+
 /// Reads what is kept, and begins with it; what fails is the turn's terminal event.
 async fn restore(
     launch: Launch,
@@ -295,7 +378,7 @@ async fn restore(
         if let Some(model) = &model {
             let (name, body) = model.parameters();
             options = options.dialect(Some(model.dialect)).max_retries(model.max_retries);
-            options = options.model(name).body(body);
+            options = options.model(name).body(body).fallbacks(fallbacks(&host.fallbacks)?);
         }
         let options = options.tools(registry(&host.tools)?).trace(host.on_trace.is_some());
         let options = options.started_at(clock::whole(clock::unix_ms()));
@@ -330,7 +413,13 @@ async fn read(store: &Arc<dyn Store>, key: &str) -> Result<(Option<Kept>, Vec<St
         texts.extend(groups.into_iter().map(|group| group.text));
         match behind {
             // No more round trips than needed: meanwhile an owner may write.
-            Some(next) if many >= MOST_GROUPS as usize => last = next,
+            Some(next) if many >= MOST_GROUPS as usize => {
+                if next <= last {
+                    // It would be asked for ever.
+                    return Err(Error::new("store.version", "the store gives events again"));
+                }
+                last = next;
+            }
             _ => return Ok((kept, texts)),
         }
     }

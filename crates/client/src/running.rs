@@ -12,7 +12,7 @@ use crate::platform::{Active, MaybeSend, Platform, Task};
 /// A machine's events and inputs. Dropping it before the end cancels the machine.
 pub(crate) struct Running<M: Machine, E> {
     pub(crate) events: Feed<E>,
-    pub(crate) inputs: Inputs<M>,
+    pub(crate) inputs: Inputs<M::Input>,
     /// `None` where somebody waits for the driver itself.
     task: Option<Task>,
 }
@@ -32,7 +32,7 @@ impl<M: Machine, E> Running<M, E> {
     /// to; `host` makes what performs the effects.
     pub(crate) fn launch<P>(
         machine: M,
-        host: impl FnOnce(Feed<E>, Inputs<M>) -> P,
+        host: impl FnOnce(Feed<E>, Inputs<M::Input>) -> P,
     ) -> (Self, oneshot::Receiver<P::End>)
     where
         P: Perform<M> + MaybeSend + 'static,

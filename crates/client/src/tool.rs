@@ -243,6 +243,15 @@ impl Tool {
         self.needs_approval_if(|_: serde::de::IgnoredAny| true)
     }
 
+    /// Somebody else runs it, such as a page: the turn pauses with its calls (`calls` of `paused`).
+    /// Whoever resumes approves those that were answered, with a tool here whose function returns
+    /// their outcomes. Needs a store.
+    #[must_use]
+    pub fn page(mut self) -> Self {
+        self.spec = self.spec.page(true).idempotent(true);
+        self.needs_approval()
+    }
+
     /// As [`Tool::needs_approval`], for some arguments. What cannot be read as `A` needs one.
     #[must_use]
     pub fn needs_approval_if<A: DeserializeOwned>(

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use futures::channel::oneshot;
+use futures::{Stream, StreamExt};
 use serde::Serialize;
 
 use crate::clock;
 use crate::drive::Inputs;
+use crate::effects::Asks;
 use crate::error::Error;
 use crate::json::to_json;
-use crate::launch::{Launch, TurnHost, owned, registry};
+use crate::launch::{AnswerSchema, Launch, TurnHost, fallbacks, owned, registry};
 use crate::model::Model;
 use crate::platform::{MaybeSend, MaybeSync};
 use crate::running::{Running, stream_of_events};
@@ -17,6 +19,7 @@ use crate::store::Store;
 use crate::tool::Tool;
 use turnlock::json::Json;
 use turnlock::message::Strategy;
+use turnlock::turn::shell::Unkept;
 use turnlock::turn::{
     self, Event, Failure, Input, Keep, Mode, Policy, TraceEvent, Turn, TurnResult,
 };
@@ -78,6 +81,15 @@ impl TurnOptions {
         self
     }
 
+    /// Models that are asked in this order, each when the one before it has failed for good (after its
+    /// retries) and before anything of its response arrived. The turn goes on with the one that
+    /// answers: [`TurnResult::model`] names it. Not with [`Strategy::Thread`].
+    #[must_use]
+    pub fn fallbacks(mut self, models: impl IntoIterator<Item = Model>) -> Self {
+        self.host.fallbacks.extend(models);
+        self
+    }
+
     /// Two phases (the default), or the plain loop.
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Self {
@@ -89,6 +101,23 @@ impl TurnOptions {
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.turn.policy = policy;
+        self
+    }
+
+    /// A system prompt before the history; it stands where the model's API wants it, before the
+    /// history's own instructions.
+    #[must_use]
+    pub fn system(mut self, system: impl Into<String>) -> Self {
+        self.turn.system = Some(system.into());
+        self
+    }
+
+    /// The answer is JSON of this JSON Schema: [`TurnResult::object`]. Its text is shown as a whole,
+    /// when it is valid; with the feature `jsonschema` it is validated, else any JSON is. The model may
+    /// answer once more, then the turn fails with `answer.invalid`.
+    #[must_use]
+    pub fn answer_schema(mut self, schema: impl Serialize) -> Self {
+        self.host.answer = Some(AnswerSchema::new(&schema));
         self
     }
 
@@ -185,6 +214,43 @@ impl TurnOptions {
 /// # Panics
 /// Natively, outside of a tokio runtime.
 pub fn run_turn(options: TurnOptions) -> Result<RunningTurn, Error> {
+    let (turn, model, host) = checked(options)?;
+    let owner = turn.keep.as_ref().map(|keep| keep.owner.clone());
+    Ok(launched(Turn::new(turn)?, model, host, owner))
+}
+
+/// As [`run_turn`], for pages that must be small: what it needs weighs a third less of wasm. Runs
+/// turns without a store, with a model of Chat Completions whose history it takes as it is: messages
+/// `{ role, content }` of one system, the user and the assistant, and calls with their results. The
+/// history of a conversation that this crate has run is one.
+///
+/// # Errors
+/// Those of [`run_turn`], and `options.invalid` for a turn that only [`run_turn`] runs: with a
+/// `store` or `fallbacks`, another `model` or other `messages`.
+///
+/// # Panics
+/// Natively, outside of a tokio runtime.
+pub fn run_plain_turn(options: TurnOptions) -> Result<RunningTurn, Error> {
+    let (turn, model, host) = checked(options)?;
+    if host.store.is_some() {
+        return Err(Error::option("store", "none: `run_turn` keeps turns"));
+    }
+    if !host.fallbacks.is_empty() {
+        return Err(Error::option("fallbacks", "none: `run_turn` asks them"));
+    }
+    if !Unkept::is_plain(model.dialect) {
+        return Err(Error::option("model", "one of Chat Completions: `run_turn` asks the others"));
+    }
+    match Unkept::new(turn)? {
+        Some(machine) => Ok(launched(machine, model, host, None)),
+        None => {
+            Err(Error::option("messages", "plain ones: `run_turn` reads and repairs the others"))
+        }
+    }
+}
+
+/// The turn as the core takes it, and what is the host's.
+fn checked(options: TurnOptions) -> Result<(turn::TurnOptions, Model, TurnHost), Error> {
     let TurnOptions { model, messages, mut turn, host } = options;
     model.checked()?;
     if turn.strategy == Strategy::Thread && !model.threads {
@@ -206,24 +272,36 @@ pub fn run_turn(options: TurnOptions) -> Result<RunningTurn, Error> {
     let Json::Array(messages) = messages? else {
         return Err(Error::option("messages", "an array"));
     };
+    if let Some(answer) = &host.answer {
+        turn.answer_schema = answer.schema()?;
+    }
     turn.keep = host.store.is_some().then(|| owned(&host.tenant, turn.keep.unwrap_or_default()));
     let (name, body) = model.parameters();
-    let owner = turn.keep.as_ref().map(|keep| keep.owner.clone());
     let turn = turn
         .model(name)
         .body(body)
         .messages(messages)
         .max_retries(model.max_retries)
+        .fallbacks(fallbacks(&host.fallbacks)?)
         .tools(registry(&host.tools)?)
         .request_id(host.request_id.as_str().into())
         .project_id(host.project_id.as_deref().map(Arc::from))
         .secret(clock::random_hex(32).into())
         .started_at(clock::whole(clock::unix_ms()))
         .trace(host.on_trace.is_some());
-    let machine = Turn::new(turn)?;
+    Ok((turn, model, host))
+}
+
+/// Runs the machine of a turn.
+fn launched<M: Asks<Result = TurnResult, Trace = TraceEvent>>(
+    machine: M,
+    model: Model,
+    host: TurnHost,
+    owner: Option<String>,
+) -> RunningTurn {
     let (launch, mut turn) = Launch::new(&host);
     turn.running.spawn(launch.run(machine, Some(model), host, owner));
-    Ok(turn)
+    turn
 }
 
 /// A turn under way: a stream of its events, exactly one of them terminal, the last. Dropping it
@@ -237,7 +315,7 @@ pub struct RunningTurn {
 
 /// Stops or pauses a turn from elsewhere. It does not keep the turn alive.
 #[derive(Debug, Clone)]
-pub struct Control(Inputs<Turn>);
+pub struct Control(Inputs<Input>);
 
 impl Control {
     /// Ends the turn.
@@ -272,6 +350,12 @@ impl RunningTurn {
     #[must_use]
     pub fn control(&self) -> Control {
         Control(self.running.inputs.clone())
+    }
+
+    /// The text of the turn alone, as it comes; it ends with the turn. What went wrong is in the
+    /// result.
+    pub fn text_stream(&mut self) -> impl Stream<Item = String> + '_ {
+        self.filter_map(|event| std::future::ready(event.chunk().map(str::to_owned)))
     }
 
     /// What the turn comes to. Events that were not read are dropped.

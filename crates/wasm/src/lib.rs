@@ -33,6 +33,8 @@ pub mod statistics;
 pub mod stream;
 #[cfg(feature = "history")]
 mod tape;
+#[cfg(feature = "tools")]
+pub mod tools;
 #[cfg(feature = "turn")]
 pub mod turn;
 mod wire;

@@ -39,7 +39,9 @@ pub fn summarize(lines: &[u8]) -> String {
             said = members.remove(at).1;
         }
         let mut evidence = Evidence::new(SummaryOptions::from_json(options)?)?;
-        for (one, line) in said.as_array().unwrap_or_default().iter().zip(lines) {
+        let said = said.as_array().unwrap_or_default();
+        evidence.expect(said.len());
+        for (one, line) in said.iter().zip(lines) {
             let place = match one.get("id").and_then(Json::as_str) {
                 Some(id) => evidence.open_as(id.to_owned()),
                 None => evidence.open(),

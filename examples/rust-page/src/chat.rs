@@ -6,7 +6,7 @@ use std::rc::Rc;
 use futures::StreamExt;
 use serde::Serialize;
 use turnlock_client::turnlock::turn::{Event, EventKind};
-use turnlock_client::{Control, Error, RunningTurn, TurnOptions, TurnStatus, run_turn};
+use turnlock_client::{Control, Error, RunningTurn, TurnOptions, TurnStatus, run_plain_turn};
 use web_sys::{HtmlButtonElement, HtmlElement, HtmlTextAreaElement};
 
 use crate::dom;
@@ -82,7 +82,7 @@ impl Chat {
             .mode(settings::mode())
             .policy(settings::policy())
             .tools(tools());
-        match run_turn(options) {
+        match run_plain_turn(options) {
             Ok(turn) => {
                 self.prompt.set_value("");
                 self.show(text, turn).await;

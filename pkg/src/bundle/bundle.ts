@@ -6,14 +6,14 @@ import { Feed } from '../feed.js'
 import type { BundleSettings, CoreBundleOptions, RunBundleOptions } from '../generated/bundle.js'
 import { CORE_BUNDLE_OPTIONS } from '../generated/checks.js'
 import { RUN_BUNDLE_OPTIONS } from '../generated/rows.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import { quietly } from '../quietly.js'
 import { abortReason } from '../serialize.js'
 import type { JsonSchema } from '../tools.js'
 import { BundleDriver, type Fact } from './driver.js'
 import { normalized } from './events.js'
 import { strictJson } from './json.js'
-import { redactEvent } from './redact.js'
+import { beforeCuts, redactEvent } from './redact.js'
 import { replicateSchema } from './schema.js'
 import type { BundleEvent, EvidenceBundle } from './types.js'
 
@@ -124,7 +124,7 @@ class Running implements RunningBundle {
   readonly #left = () => this.cancel('the reader left')
 
   constructor(options: RunBundleOptions) {
-    checkOptions(options, RUN_BUNDLE_OPTIONS)
+    options = readOptions(options, RUN_BUNDLE_OPTIONS)
     const { replicate, signal, record = false } = options
     if (typeof replicate !== 'function') {
       throw new TurnlockError('options.invalid', '`replicate`: expected a function')
@@ -140,7 +140,7 @@ class Running implements RunningBundle {
     this.result.catch(() => {})
     this.#driver = new BundleDriver(
       {
-        ...{ schema, replicate: (context) => replicate(context) },
+        ...{ schema, replicate: (context) => replicate(context), hide: beforeCuts(options) },
         onEvent: (event) => this.#show(event),
         onDone: () => this.#finish(),
         onFault: (error) => this.#fault(error),

@@ -1,9 +1,9 @@
 /** Combines the outputs of several sub-agents without losing any of them. */
 import type { CombineOptions } from '../generated/bundle.js'
 import { COMBINE_OPTIONS } from '../generated/rows.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import { answer, encode } from '../core/instance.js'
-import { statistics as part } from '../core/parts/statistics.js'
+import { plans as part } from '../core/parts/plans.js'
 import { unfenced } from './json.js'
 import { summarizeReplicates } from './pure.js'
 import type { BundleSummary } from './types.js'
@@ -27,7 +27,7 @@ export function combineOutputs(
   outputs: readonly unknown[],
   options: CombineOptions = {},
 ): Combined {
-  checkOptions(options, COMBINE_OPTIONS)
+  options = readOptions(options, COMBINE_OPTIONS)
   const { separator = '\n\n', ...own } = options
   const texts: string[] = []
   const jsons: unknown[] = []

@@ -10,6 +10,7 @@ import type { BundleStrategy } from '../generated/bundle.js'
 import { Loop } from '../loop.js'
 import type { TurnlockError } from '../errors.js'
 import { member } from '../quietly.js'
+import { deep, type Redact } from '../redact.js'
 import { describe } from '../serialize.js'
 import { errorLine, strictJson } from './json.js'
 import type { ReplicateSchema } from './schema.js'
@@ -46,6 +47,8 @@ export type RunReplicate = (context: ReplicateContext) => Promise<ReplicateResul
 export interface BundleHost {
   replicate: RunReplicate
   schema: ReplicateSchema
+  /** What the core is told of a text that it may cut: half of a secret is known to no redaction. */
+  hide?: Redact | undefined
   onEvent(event: BundleEvent): void
   /** The bundle has ended; no event follows. */
   onDone(): void
@@ -165,9 +168,13 @@ export class BundleDriver {
       // Serialize before validation, because a validator may not terminate on a cycle.
       strictJson(data)
       const verdict = await this.#host.schema.check(data)
-      say('settled', { ...told, errors: verdict.errors }, strictJson(verdict.data))
+      let [errors, json] = [verdict.errors, strictJson(verdict.data)]
+      const { hide } = this.#host
+      if (hide) [errors, json] = [errors.map(hide), JSON.stringify(deep(JSON.parse(json), hide))]
+      say('settled', { ...told, errors }, json)
     } catch (error) {
-      const failed = errorLine(error, describe)
+      const line = errorLine(error, describe)
+      const failed = this.#host.hide?.(line) ?? line
       if (!told['usage']) told = { ...used(member(error, 'details')), ...known(told) }
       say('settled', { ...told, failed })
     }

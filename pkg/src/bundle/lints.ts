@@ -3,7 +3,7 @@ import { TurnlockError } from '../errors.js'
 import { Feed } from '../feed.js'
 import type { RunLintsOptions } from '../generated/bundle.js'
 import { RUN_LINTS_OPTIONS } from '../generated/rows.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import { describe } from '../serialize.js'
 
 export type { RunLintsOptions }
@@ -50,7 +50,7 @@ const MOST = 100
  * @throws TurnlockError `options.invalid`
  */
 export function runLints<I>(options: RunLintsOptions<I>): RunningLints {
-  checkOptions(options, RUN_LINTS_OPTIONS)
+  options = readOptions(options, RUN_LINTS_OPTIONS)
   const { lints, input, budgetMs = 200, signal } = options
   if (!(budgetMs > 0))
     throw new TurnlockError('options.invalid', '`budgetMs`: expected a number above 0')
@@ -60,7 +60,7 @@ export function runLints<I>(options: RunLintsOptions<I>): RunningLints {
   }
   const controller = new AbortController()
   const feed = new Feed<FoundNit>()
-  const report: LintReport = { nits: feed.items, lints: {}, errors: {} }
+  const report: LintReport = { nits: [], lints: {}, errors: {} }
   const over = new Promise<void>((resolve) => {
     controller.signal.addEventListener('abort', () => resolve(), { once: true })
   })
@@ -76,7 +76,10 @@ export function runLints<I>(options: RunLintsOptions<I>): RunningLints {
   const run = async (name: string, lint: Lint<I>): Promise<void> => {
     let found = 0
     const keep = (nit: Nit) => {
-      if (!controller.signal.aborted && found++ < MOST) feed.push({ ...nit, lint: name })
+      if (controller.signal.aborted || found++ >= MOST) return
+      const one = { ...nit, lint: name }
+      report.nits.push(one)
+      feed.push(one)
     }
     try {
       // Start only after the caller can read.

@@ -1,10 +1,10 @@
 /** The synchronous operations on replicates. */
 import { answer, encode } from '../core/instance.js'
-import { statistics as part } from '../core/parts/statistics.js'
+import { plans as part } from '../core/parts/plans.js'
 import { TurnlockError } from '../errors.js'
 import type { BundleOptions, DistanceOptions } from '../generated/bundle.js'
 import { BUNDLE_OPTIONS, DISTANCE_OPTIONS } from '../generated/rows.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import { describe } from '../serialize.js'
 import { errorLine, strictJson } from './json.js'
 import { replicateSchema, type Verdict } from './schema.js'
@@ -31,7 +31,7 @@ const MOST = 64 * 1024 * 1024
  * `json.lone_surrogate`
  */
 export function distance(a: unknown, b: unknown, options: DistanceOptions = {}): number {
-  checkOptions(options, DISTANCE_OPTIONS)
+  options = readOptions(options, DISTANCE_OPTIONS)
   const { schema, null_is_missing } = options
   const head = { schema: replicateSchema(schema).json, null_is_missing }
   const lines = encode([JSON.stringify(head), strictJson(a), strictJson(b)].join('\n'))
@@ -49,7 +49,7 @@ export function summarizeReplicates(
   replicates: readonly Replicate[],
   options: BundleOptions = {},
 ): BundleSummary {
-  checkOptions(options, BUNDLE_OPTIONS)
+  options = readOptions(options, BUNDLE_OPTIONS)
   if (!Array.isArray(replicates) || replicates.length > 128) {
     throw new TurnlockError('options.invalid', '`replicates`: expected at most 128 in an array')
   }

@@ -3,7 +3,7 @@ import { answer, encode } from '../core/instance.js'
 import { TurnlockError } from '../errors.js'
 import type { ReplayBundleOptions } from '../generated/bundle.js'
 import { REPLAY_BUNDLE_OPTIONS } from '../generated/rows.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import type { BundleRecording } from './bundle.js'
 import { machines } from './driver.js'
 import { redactEvent } from './redact.js'
@@ -29,7 +29,7 @@ export function replayBundle(
   recording: BundleRecording,
   options: ReplayBundleOptions = {},
 ): Promise<ReplayedBundle> {
-  checkOptions(options, REPLAY_BUNDLE_OPTIONS)
+  options = readOptions(options, REPLAY_BUNDLE_OPTIONS)
   const { version, options: text, facts } = recording ?? {}
   if (version !== 1 || typeof text !== 'string' || !Array.isArray(facts)) {
     throw new TurnlockError('options.invalid', '`recording`: expected one of version 1')

@@ -3,7 +3,7 @@ import { TurnlockError } from '../errors.js'
 import type { ModelReplicateOptions, TurnReplicateOptions } from '../generated/bundle.js'
 import { MODEL_REPLICATE_OPTIONS, TURN_REPLICATE_OPTIONS } from '../generated/rows.js'
 import { modelOptions, type Model } from '../models/model.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import { runTurn } from '../turn.js'
 import type { Dialect } from '../types.js'
 import {
@@ -19,13 +19,13 @@ export type { ModelReplicateOptions, TurnReplicateOptions }
 /**
  * Makes replicates with one model call each. The seed is sent if the wire format has a field for
  * it (`seed` for OpenAI Chat and compatible servers and for custom models, `random_seed` for
- * Mistral); otherwise `seed_unsent` marks it in `meta`. Providers promise best effort only. A
+ * Mistral, `generationConfig.seed` for Gemini, `options.seed` for Ollama); otherwise `seed_unsent` marks it in `meta`. Providers promise best effort only. A
  * strategy of the bundle replaces the prompt and the name of the model, if it has them.
  *
  * @throws TurnlockError `options.invalid` for a placeholder that `input` does not have
  */
 export function replicateByModel(options: ModelReplicateOptions): RunReplicate {
-  checkOptions(options, MODEL_REPLICATE_OPTIONS)
+  options = readOptions(options, MODEL_REPLICATE_OPTIONS)
   const { model, prompt, system, input = {}, read } = options
   const fill = (text: string) =>
     text.replace(/\{\{\s*([\w.-]+)\s*\}\}/g, (_, name: string) => {
@@ -55,7 +55,7 @@ export function replicateByModel(options: ModelReplicateOptions): RunReplicate {
  * @throws TurnlockError `options.invalid`
  */
 export function replicateByTurn(options: TurnReplicateOptions): RunReplicate {
-  checkOptions(options, TURN_REPLICATE_OPTIONS)
+  options = readOptions(options, TURN_REPLICATE_OPTIONS)
   const { model, messages, tools, mode, policy, read = 'auto' } = options
   if (typeof model?.open !== 'function') {
     throw new TurnlockError('options.invalid', '`model`: expected a model, such as openaiChat(…)')
@@ -65,7 +65,7 @@ export function replicateByTurn(options: TurnReplicateOptions): RunReplicate {
     const own = named(model, strategy?.model)
     const name = own.model ?? strategy?.model
     const seedField = SEED_FIELDS[own.dialect]
-    const sent = seedField ? withMembers(own, { [seedField]: seed }) : own
+    const sent = seedField ? seeded(own, seedField, seed) : own
     const used = { ...(name && { model: name }), ...(!seedField && { seedUnsent: true }) }
     const turn = runTurn({
       ...{ model: sent, signal },
@@ -87,13 +87,15 @@ export function replicateByTurn(options: TurnReplicateOptions): RunReplicate {
   }
 }
 
-/** The member of a request that holds the seed, by wire. */
-const SEED_FIELDS: Partial<Record<Dialect, string>> = {
-  'openai-chat': 'seed',
-  groq: 'seed',
-  xai: 'seed',
-  cohere: 'seed',
-  mistral: 'random_seed',
+/** The member of a request that holds the seed, by wire; in Gemini and Ollama within another one. */
+const SEED_FIELDS: Partial<Record<Dialect, [string] | [string, string]>> = {
+  'openai-chat': ['seed'],
+  groq: ['seed'],
+  xai: ['seed'],
+  cohere: ['seed'],
+  mistral: ['random_seed'],
+  gemini: ['generationConfig', 'seed'],
+  ollama: ['options', 'seed'],
 }
 
 /** A model under another of its provider's names. */
@@ -104,9 +106,19 @@ function named(model: Model, name: string | undefined): Model {
   return { ...withMembers(model, {}), model: name }
 }
 
+function seeded(model: Model, [outer, inner]: [string] | [string, string], seed: number): Model {
+  if (inner === undefined) return withMembers(model, { [outer]: seed })
+  const open: Model['open'] = (request, options) => {
+    const beside = (request as unknown as Record<string, object | undefined>)[outer]
+    return model.open({ ...request, [outer]: { ...beside, [inner]: seed } }, options)
+  }
+  return { ...withMembers(model, {}), open }
+}
+
 function withMembers(model: Model, members: Record<string, unknown>): Model {
   return {
     ...(modelOptions(model) as Model),
+    ...(model.mask && { mask: model.mask }),
     open: (request, options) => model.open({ ...request, ...members }, options),
   }
 }

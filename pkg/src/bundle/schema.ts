@@ -1,6 +1,5 @@
 /** Schemas of data that a model or the host returned: of replicates, and of plans. */
 import { isObject } from '../checks.js'
-import { TurnlockError } from '../errors.js'
 import { isStandard, type JsonSchema, type StandardSchema } from '../tools.js'
 import { validatorOf } from '../validate.js'
 
@@ -40,7 +39,7 @@ export function replicateSchema(schema: unknown, jsonSchema?: JsonSchema): Repli
  */
 export function checkOf(schema: unknown, option: string): Check {
   if (isStandard(schema)) return standard(schema)
-  const validate = validator(schema, option)
+  const validate = validatorOf(schema, option, 'options.invalid')
   return (data) => {
     const { valid, errors } = validate(data)
     if (valid) return { data, errors: [] }
@@ -51,16 +50,6 @@ export function checkOf(schema: unknown, option: string): Check {
 
 interface Described {
   jsonSchema?: Partial<Record<'input' | 'output', (options: { target: string }) => JsonSchema>>
-}
-
-function validator(schema: unknown, option: string) {
-  try {
-    return validatorOf(schema)
-  } catch (error) {
-    const why =
-      error instanceof Error ? error.message.replace('`inputSchema`', `\`${option}\``) : ''
-    throw new TurnlockError('options.invalid', why)
-  }
 }
 
 function standard(schema: StandardSchema): Check {

@@ -2,7 +2,7 @@
 import { TurnlockError } from '../errors.js'
 import type { BundleToolOptions } from '../generated/bundle.js'
 import { BUNDLE_TOOL_OPTIONS } from '../generated/rows.js'
-import { checkOptions, present } from '../options.js'
+import { readOptions, present } from '../options.js'
 import { defineTool, type Tool } from '../tools.js'
 import { runBundle, type BundleRecording } from './bundle.js'
 import { quietly } from '../quietly.js'
@@ -33,7 +33,7 @@ const SECONDS = 25
  * @throws TurnlockError `options.invalid`, `tool.invalid_schema`
  */
 export function bundleTool(options: BundleToolOptions): Tool & { readonly name: string } {
-  checkOptions(options, BUNDLE_TOOL_OPTIONS)
+  options = readOptions(options, BUNDLE_TOOL_OPTIONS)
   const {
     name,
     description,

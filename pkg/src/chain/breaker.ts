@@ -2,7 +2,7 @@
 import { wrong } from '../checks.js'
 import type { ChainBreakerOptions } from '../generated/chain.js'
 import { CHAIN_BREAKER_OPTIONS } from '../generated/rows.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import type { ChainResult } from './types.js'
 
 export type { ChainBreakerOptions }
@@ -23,7 +23,7 @@ const EXPECTED = ['chain.breaker_open', 'chain.over_budget']
  * @throws TurnlockError `options.invalid`
  */
 export function chainBreaker(options: ChainBreakerOptions = {}): ChainBreaker {
-  checkOptions(options, CHAIN_BREAKER_OPTIONS)
+  options = readOptions(options, CHAIN_BREAKER_OPTIONS)
   const { failures = 5, withinMs = 60_000, forMs = 60_000 } = options
   for (const [name, value] of Object.entries({ failures, withinMs, forMs })) {
     if (!(value > 0)) throw wrong(name, 'a number above 0')

@@ -2,11 +2,11 @@
 import { checkValues, wrong } from '../checks.js'
 import { TurnlockError } from '../errors.js'
 import { eventResponse, readable } from '../events.js'
-import { Feed } from '../feed.js'
+import { Feed, packed } from '../feed.js'
 import type { RunChainOptions } from '../generated/chain.js'
 import { CHAIN_OPTIONS } from '../generated/checks.js'
 import { RUN_CHAIN_OPTIONS } from '../generated/rows.js'
-import { checkOptions } from '../options.js'
+import { reading, readOptions } from '../options.js'
 import { quietly } from '../quietly.js'
 import { abortReason } from '../serialize.js'
 import { ChainDriver, type Callback } from './driver.js'
@@ -56,7 +56,7 @@ const OF_RESULTS = ['quality', 'summarizeResult'] as const
 
 class RunningChain implements Chain {
   readonly result: Promise<ChainResult>
-  readonly #feed = new Feed<ChainEvent>()
+  readonly #feed = new Feed<ChainEvent>(packed)
   readonly #driver: ChainDriver
   readonly #options: RunChainOptions
   #settle!: (result: ChainResult) => void
@@ -65,7 +65,7 @@ class RunningChain implements Chain {
   readonly #left = () => this.cancel('the reader left')
 
   constructor(options: RunChainOptions) {
-    checkOptions(options, RUN_CHAIN_OPTIONS)
+    options = readOptions(options, RUN_CHAIN_OPTIONS)
     this.#options = options
     this.result = new Promise((resolve) => (this.#settle = resolve))
     const { query, limits, costs, patterns, classifier, model, cache, signal } = options
@@ -144,7 +144,7 @@ class RunningChain implements Chain {
 
   /** After a trap the core is gone, so the result is assembled from the events so far. */
   #fail(error: { code: string; message: string }): void {
-    const events = this.#feed.items
+    const events = this.#feed.all()
     const text = events.map((event) => (event.type === 'text' ? event.chunk : '')).join('')
     const planned = events.findLast((event) => 'plan' in event)
     const plan = planned && 'plan' in planned ? planned.plan : null
@@ -162,9 +162,11 @@ class RunningChain implements Chain {
 
 /** Whether, and for which share of conversations, chains are enabled. */
 function rollout({ enabled, query, conversationId }: RunChainOptions) {
-  const own = typeof enabled === 'function' ? enabled({ query, conversationId }) : enabled
+  const ask = () => (typeof enabled === 'function' ? enabled({ query, conversationId }) : enabled)
+  const own = reading('enabled', ask)
   if (own === undefined || typeof own === 'boolean') return { enabled: own, conversationId }
   if (typeof own === 'number' && own >= 0 && own <= 1) return { rollout: own, conversationId }
+  quietly(() => own)
   throw wrong('enabled', 'true, false, a number from 0 to 1, or a function')
 }
 

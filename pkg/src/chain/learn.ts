@@ -3,7 +3,7 @@ import { answer, encode } from '../core/instance.js'
 import { plans as part } from '../core/parts/plans.js'
 import type { PatternState, PatternStatsOptions } from '../generated/chain.js'
 import { PATTERN_STATS_OPTIONS } from '../generated/rows.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import type { ChainPattern } from './types.js'
 
 export type { PatternEffectiveness, PatternState, PatternStatsOptions } from '../generated/chain.js'
@@ -23,7 +23,7 @@ export interface PatternStats {
  * @throws TurnlockError `options.invalid`
  */
 export function patternStats(options: PatternStatsOptions = {}): PatternStats {
-  checkOptions(options, PATTERN_STATS_OPTIONS)
+  options = readOptions(options, PATTERN_STATS_OPTIONS)
   const { use = false, enough = 20, explore = 0.1 } = options
   const ask = (request: Record<string, unknown>) => {
     const bytes = encode(JSON.stringify(request))

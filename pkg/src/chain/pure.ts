@@ -2,6 +2,7 @@
 import { answer, encode } from '../core/instance.js'
 import { plans as part } from '../core/parts/plans.js'
 import { TurnlockError } from '../errors.js'
+import { reading } from '../options.js'
 import type { Classification, ClassifierOptions, Plan, PlanLimits } from './types.js'
 
 /**
@@ -14,7 +15,7 @@ export function classifyQuery(query: string, options?: ClassifierOptions): Class
   if (typeof query !== 'string') {
     throw new TurnlockError('options.invalid', '`query`: expected a string')
   }
-  const given = options ? encode(JSON.stringify(options)) : NOTHING
+  const given = options ? encode(reading('options', () => JSON.stringify(options))) : NOTHING
   const bytes = encode(query)
   return JSON.parse(
     answer(part.call((glue) => glue.classify_query(bytes, given))),
@@ -33,7 +34,7 @@ export function parsePlan(text: string, limits?: PlanLimits): Plan {
   if (typeof text !== 'string') {
     throw new TurnlockError('plan.syntax', 'parsePlan takes the text of a planner')
   }
-  const given = limits ? encode(JSON.stringify(limits)) : NOTHING
+  const given = limits ? encode(reading('limits', () => JSON.stringify(limits))) : NOTHING
   const bytes = encode(text)
   return JSON.parse(answer(part.call((glue) => glue.parse_plan(bytes, given)))) as Plan
 }

@@ -3,6 +3,12 @@
 export interface SignatureGlue {
   canonicalize(json: Uint8Array): string
   signature(call: Uint8Array): string
+  judge(facts: number, dedupe: number, readOnly: boolean): string
+  refusal_notice(of: Uint8Array): string
+}
+
+export interface ToolsGlue {
+  diagnose_tools(given: Uint8Array): string
 }
 
 export interface StreamGlue {

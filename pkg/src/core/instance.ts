@@ -17,7 +17,7 @@ import { compileLater } from './module.js'
 
 /** A source from which the core can be loaded. */
 export type ModuleSource =
-  WebAssembly.Module | BufferSource | Response | URL | string | Promise<Response>
+  WebAssembly.Module | ArrayBuffer | ArrayBufferView | Response | URL | string | Promise<Response>
 
 /** One instance of a part. */
 export interface Core<G = Glue> {
@@ -34,6 +34,9 @@ export interface Embedded<G = Glue> {
 
 /** Bytes of memory from which on an idle instance is dropped. */
 const LARGE = 64 * 1024 * 1024
+
+/** Bytes of memory from which on an instance gets nothing new: what is there may stay. */
+const FULL = 32 * 1024 * 1024
 
 /** A part of the core that is at hand, so that synchronous operations can use it. */
 export class Part<G = Glue> {
@@ -61,12 +64,13 @@ export class Part<G = Glue> {
   }
 
   /**
-   * Returns the live instance. Creates it if there is none.
+   * Returns the live instance. Creates it if there is none, or if that one is full: a trap for want
+   * of memory then ends few of many turns, and the memory of those that have ended is given back.
    *
    * @throws TurnlockError `core.load`, `core.not_loaded`
    */
   core(): Core<G> {
-    if (!this.#live || this.#of !== whole) {
+    if (!this.#live || this.#of !== whole || size(this.#live) > FULL) {
       this.#live = { glue: this.#instance(), onFault: new Set() }
       this.#of = whole
     }
@@ -125,8 +129,7 @@ export class Part<G = Glue> {
 
   /** Drops an instance that is large and has no objects: the memory of an instance never shrinks. */
   retire(on: Core<G>): void {
-    const { memory, live_handles } = on.glue as Glue
-    if (memory.buffer.byteLength < LARGE || this.#live !== on || live_handles() > 0) return
+    if (size(on) < LARGE || this.#live !== on || (on.glue as Glue).live_handles() > 0) return
     this.#live = undefined
   }
 
@@ -179,6 +182,8 @@ export class LazyPart<G = Glue> {
   }
 }
 
+const size = (on: Core<unknown>) => (on.glue as Glue).memory.buffer.byteLength
+
 /** The parts that this page or worker carries. */
 const parts = /* @__PURE__ */ new Set<Part<unknown>>()
 const lazyParts = /* @__PURE__ */ new Set<LazyPart<unknown>>()
@@ -227,7 +232,9 @@ export async function init(from?: ModuleSource): Promise<void> {
 }
 
 async function compiled(given: unknown): Promise<WebAssembly.Module> {
-  if (given instanceof WebAssembly.Module) return given
+  // Not `instanceof`: it may come from another realm.
+  const kind: string = Object.prototype.toString.call(given)
+  if (kind === '[object WebAssembly.Module]') return given as WebAssembly.Module
   const bytes = given instanceof Response ? await given.arrayBuffer() : (given as BufferSource)
   return WebAssembly.compile(bytes)
 }

@@ -837,7 +837,11 @@ export interface BundleSettings {
    * @defaultValue false; `bundleTool`: true
    */
   compact?: boolean | undefined
-  /** Receives every text of replicates before an event or the bundle is delivered. */
+  /**
+   * Receives every text of replicates before an event or the bundle is delivered. With
+   * `limits.max_bytes`, also a text of more than 256 characters before it is compared: the bundle
+   * may have a part of it. So it should return what it has returned as it is.
+   */
   redact?: Redact | undefined
   /** Receives the events under normalized names. */
   eventManager?: EventManager | undefined

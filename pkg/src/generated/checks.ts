@@ -45,6 +45,14 @@ export const TOOL_SPEC: Checks = {
   checks: 'flag',
   reuseMs: { whole: [1] },
   reconciles: 'flag',
+  page: 'flag',
+}
+
+export const FALLBACK_MODEL: Checks = {
+  dialect: { check: 0, expected: 'a dialect', required: true },
+  model: 'text',
+  body: 0,
+  maxRetries: { whole: [0, 10] },
 }
 
 export const STORED_AS: Checks = {
@@ -64,6 +72,8 @@ export const TURN_OPTIONS: Checks = {
   mode: { names: 'two_stage unified' },
   policy: { rows: POLICY },
   messages: { list: 0 },
+  system: 'text',
+  answerSchema: 0,
   tools: { list: { rows: TOOL_SPEC } },
   requestId: 'text',
   projectId: 'text',
@@ -71,6 +81,7 @@ export const TURN_OPTIONS: Checks = {
   strategy: { names: 'reconstruct thread text_only' },
   secret: 'text',
   maxRetries: { whole: [0, 10] },
+  fallbacks: { list: { rows: FALLBACK_MODEL } },
   trace: 'flag',
   startedAt: { whole: [0, 9007199254740992] },
   keep: { rows: STORED_AS },
@@ -113,6 +124,7 @@ export const PASS_OPTIONS: Checks = {
   startedAt: { whole: [0, 9007199254740992] },
   maxRetries: { whole: [0, 10] },
   trace: 'flag',
+  whole: 'flag',
 }
 
 export const BUNDLE_STRATEGY: Checks = {

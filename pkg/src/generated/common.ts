@@ -63,6 +63,12 @@ export interface ToolSpec {
    * @defaultValue false
    */
   reconciles?: boolean | undefined
+  /**
+   * Whether somebody else runs it, such as the page: a call of it waits, as for an approval, and
+   * the turn pauses with it in `calls`. Needs `checks`, and a verdict that asks for an approval.
+   * @defaultValue false
+   */
+  page?: boolean | undefined
 }
 
 /**
@@ -125,10 +131,27 @@ export interface Usage {
   incomplete?: true
 }
 
+/**
+ * Why the model stopped.
+ *
+ * - `stop`: The response is complete.
+ * - `length`: The token limit was reached.
+ * - `tool_calls`: The model called tools. Also used if the provider reports `stop` after complete
+ *   calls.
+ * - `content_filter`: The provider withheld the rest.
+ * - `error`: The provider failed.
+ * - `other`: Another reason; see the provider's name.
+ */
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error' | 'other'
+
 /** More about a failure. */
 export interface FailureDetails {
   /** The HTTP status of the model's response, if it is the reason. */
   status?: number
+  /**
+   * Milliseconds after which the provider wants to be asked again, if it said so (`retry-after`).
+   */
+  retryAfterMs?: number
 }
 
 /** One change made to a history. */
@@ -281,16 +304,3 @@ export interface TurnFailure {
   /** More about the failure, if there is more. */
   details?: FailureDetails
 }
-
-/**
- * Why the model stopped.
- *
- * - `stop`: The response is complete.
- * - `length`: The token limit was reached.
- * - `tool_calls`: The model called tools. Also used if the provider reports `stop` after complete
- *   calls.
- * - `content_filter`: The provider withheld the rest.
- * - `error`: The provider failed.
- * - `other`: Another reason; see the provider's name.
- */
-export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error' | 'other'

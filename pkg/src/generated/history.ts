@@ -97,6 +97,11 @@ export interface HistoryUpdate {
   keep: number
   /** The messages after them. */
   messages: unknown[]
+  /**
+   * The member of the first of them, a list, that has only what was added to the message that stood
+   * there.
+   */
+  grows?: string
   /** New repairs from reading the elements. */
   read: Repair[]
   /** The number of leading repairs from arranging that are unchanged. */
@@ -105,8 +110,13 @@ export interface HistoryUpdate {
   arranged: Repair[]
   /** Repairs at the end, which the next element may undo. */
   end: Repair[]
-  /** As in a normalized history. */
+  /**
+   * As in a normalized history, without the first `keepSystem` of its texts; absent if there are no
+   * others.
+   */
   system?: unknown
+  /** The number of leading texts of the system prompt that are unchanged. */
+  keepSystem: number
   /** As in a normalized history. */
   toolConfig?: unknown
 }

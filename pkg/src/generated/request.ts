@@ -72,6 +72,12 @@ export interface PassOptions {
   maxRetries?: number | undefined
   /** Whether trace events are emitted. @defaultValue false */
   trace?: boolean | undefined
+  /**
+   * Whether reasons, arguments and names are told whole: a host that redacts texts cuts them behind
+   * that, because half of a secret is not found.
+   * @defaultValue false
+   */
+  whole?: boolean | undefined
 }
 
 /** The limits of a pass. Times are milliseconds. */

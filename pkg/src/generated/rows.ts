@@ -25,7 +25,10 @@ export const PLAN_LIMITS: Rows = { maxSteps: 0, patterns: 0, conditions: 0 }
 
 export const RUN_TURN_OPTIONS: Rows = {
   model: 0,
+  fallbacks: 0,
   messages: 0,
+  system: 0,
+  answerSchema: 0,
   tools: 0,
   mode: 0,
   policy: 0,
@@ -44,18 +47,33 @@ export const RESUME_TURN_OPTIONS: Rows = {
   requestId: 0,
   toolBatchId: 0,
   model: 0,
+  fallbacks: 0,
+  answerSchema: 0,
   tools: 0,
   store: 0,
   tenant: 0,
   approvals: 0,
   results: 0,
+  outcomes: 0,
   signal: 0,
   onTrace: 0,
+}
+
+export const CLAIM_CALLS_OPTIONS: Rows = {
+  requestId: 0,
+  toolBatchId: 0,
+  toolCallIds: 0,
+  store: 0,
+  tenant: 0,
+  tools: 0,
+  claimant: 0,
 }
 
 export const CANCEL_TURN_OPTIONS: Rows = { requestId: 0, store: 0, tenant: 0, reason: 0 }
 
 export const PAUSE_TURN_OPTIONS: Rows = { requestId: 0, store: 0, tenant: 0 }
+
+export const LIST_TURNS_OPTIONS: Rows = { store: 0, tenant: 0, conversationId: 0 }
 
 export const FOLLOW_TURN_OPTIONS: Rows = { requestId: 0, store: 0, tenant: 0, after: 0, signal: 0 }
 
@@ -152,6 +170,8 @@ export const TOOL_OPTIONS: Rows = {
   maxResultBytes: 0,
   maxCalls: 0,
 }
+
+export const LEDGER_OPTIONS: Rows = { tools: 0, maxTools: 0, allow: 0, projectId: 0 }
 
 export const BUNDLE_LIMITS: Rows = { max_fields: 0, max_diffs: 0, max_bytes: 0 }
 
@@ -350,6 +370,10 @@ export const INDEXED_DB_STORE_OPTIONS: Rows = { name: 0, indexedDB: 0, openTimeo
 
 export const REDIS_STORE_OPTIONS: Rows = { prefix: 0 }
 
+export const POSTGRES_STORE_OPTIONS: Rows = { prefix: 0, pollMs: 0 }
+
+export const D1_STORE_OPTIONS: Rows = { prefix: 0, pollMs: 0 }
+
 export const TWO_STAGE_HEADERS: Rows = { enabled: 0, default: 0, maxTools: 0 }
 
 export const TWO_STAGE_SWITCHES: Rows = {
@@ -379,6 +403,8 @@ export const HANDLER_OPTIONS: Rows = {
   authorize: 0,
   twoStage: TWO_STAGE_SWITCHES,
   policy: POLICY,
+  system: 0,
+  answerSchema: 0,
   prepare: 0,
   keep: KEEP,
   cors: CORS_OPTIONS,
@@ -390,6 +416,7 @@ export const HANDLER_OPTIONS: Rows = {
   passEvents: 0,
   basePath: 0,
   clientGone: 0,
+  format: 0,
   onTrace: 0,
   onEvent: 0,
   onEnd: 0,
@@ -400,7 +427,40 @@ export const MEMORY_PASS_EVENTS_OPTIONS: Rows = { maxEvents: 0, maxCharacters: 0
 
 export const NODE_LISTENER_OPTIONS: Rows = { protocol: 0, forwarded: 0 }
 
-export const REMOTE_TURNS_OPTIONS: Rows = { url: 0, headers: 0, fetch: 0, maxRetries: 0, idleMs: 0 }
+export const PROXY_POLICY: Rows = { maxRepeats: 0, maxTools: 0 }
+
+export const PROXY_LIMITS: Rows = {
+  bodyBytes: 0,
+  heldBytes: 0,
+  firstByteMs: 0,
+  idleMs: 0,
+  keepAliveMs: 0,
+}
+
+export const PROXY_OPTIONS: Rows = {
+  upstream: 0,
+  mode: 0,
+  policy: PROXY_POLICY,
+  authorize: 0,
+  onReport: 0,
+  onError: 0,
+  basePath: 0,
+  cors: CORS_OPTIONS,
+  hosts: 0,
+  limits: PROXY_LIMITS,
+  clientGone: 0,
+  decode: 0,
+  fetch: 0,
+}
+
+export const REMOTE_TURNS_OPTIONS: Rows = {
+  url: 0,
+  headers: 0,
+  fetch: 0,
+  maxRetries: 0,
+  idleMs: 0,
+  tools: 0,
+}
 
 export const REMOTE_POLICY: Rows = { maxTools: 0, pauseAfterTools: 0 }
 
@@ -418,10 +478,26 @@ export const REMOTE_RESUME_OPTIONS: Rows = {
   toolBatchId: 0,
   approvals: 0,
   results: 0,
+  outcomes: 0,
   after: 0,
   signal: 0,
 }
 
 export const REMOTE_FOLLOW_OPTIONS: Rows = { requestId: 0, after: 0, signal: 0 }
 
+export const CHAT_OPTIONS: Rows = { turns: 0, messages: 0, conversationId: 0, throttleMs: 0 }
+
 export const CONFORMANCE_OPTIONS: Rows = { patienceMs: 0 }
+
+export const AI_SDK_MIDDLEWARE_OPTIONS: Rows = { maxTools: 0, allow: 0, repair: 0, onReport: 0 }
+
+export const MCP_TOOLS_OPTIONS: Rows = {
+  allow: 0,
+  pins: 0,
+  prefix: 0,
+  timeoutMs: 0,
+  data: 0,
+  onDrift: 0,
+}
+
+export const OTEL_OPTIONS: Rows = { api: 0, provider: 0, model: 0, agent: 0, parent: 0, content: 0 }

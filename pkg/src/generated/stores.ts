@@ -42,3 +42,27 @@ export interface RedisStoreOptions {
   /** Prefix of every key. @defaultValue "turnlock:" */
   prefix?: string | undefined
 }
+
+/** The options of `postgresStore`. */
+export interface PostgresStoreOptions {
+  /**
+   * Begins the name of every table and function; `app.turnlock_` places them in the schema `app`.
+   * Letters, digits and `_`.
+   * @defaultValue "turnlock_"
+   */
+  prefix?: string | undefined
+  /** How often a turn that is followed is asked for, in milliseconds. From 1. @defaultValue 200 */
+  pollMs?: number | undefined
+}
+
+/** The options of `d1Store`. */
+export interface D1StoreOptions {
+  /** Begins the name of every table. Letters, digits and `_`. @defaultValue "turnlock_" */
+  prefix?: string | undefined
+  /**
+   * How often a turn that is followed is asked for, in milliseconds; each time is one row read.
+   * From 1.
+   * @defaultValue 500
+   */
+  pollMs?: number | undefined
+}

@@ -1,7 +1,7 @@
 /** Anthropic Messages. */
 import type { AnthropicOptions } from '../generated/models.js'
 import { ANTHROPIC_OPTIONS } from '../generated/rows.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import { httpModel, type Model } from './model.js'
 
 export type { AnthropicOptions }
@@ -12,7 +12,7 @@ export type { AnthropicOptions }
  * @throws TurnlockError `options.invalid`
  */
 export function anthropic(options: AnthropicOptions): Model {
-  checkOptions(options, ANTHROPIC_OPTIONS)
+  options = readOptions(options, ANTHROPIC_OPTIONS)
   const { apiKey, maxTokens = 4096, baseURL = 'https://api.anthropic.com/v1' } = options
   const own: Record<string, string> = {}
   if (apiKey) own['x-api-key'] = apiKey

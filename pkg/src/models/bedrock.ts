@@ -2,7 +2,7 @@
 import { wrong } from '../checks.js'
 import type { BedrockOptions } from '../generated/models.js'
 import { BEDROCK_OPTIONS } from '../generated/rows.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import { bearer, ConnectionError, httpModel, type Fetch, type Model } from './model.js'
 
 export type { BedrockOptions }
@@ -28,7 +28,7 @@ export type { BedrockOptions }
  * @throws TurnlockError `options.invalid`
  */
 export function bedrock(options: BedrockOptions): Model {
-  checkOptions(options, BEDROCK_OPTIONS)
+  options = readOptions(options, BEDROCK_OPTIONS)
   const { apiKey, region, sign } = options
   if (sign !== undefined && typeof sign !== 'function') throw wrong('sign', 'a function')
   if (!sign && !apiKey && !options.headers && options.baseURL === undefined) {

@@ -1,7 +1,7 @@
 /** Cohere, version 2 of its API. */
 import type { CohereOptions } from '../generated/models.js'
 import { COHERE_OPTIONS } from '../generated/rows.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import { bearer, httpModel, type Model } from './model.js'
 
 export type { CohereOptions }
@@ -12,7 +12,7 @@ export type { CohereOptions }
  * @throws TurnlockError `options.invalid`
  */
 export function cohere(options: CohereOptions): Model {
-  checkOptions(options, COHERE_OPTIONS)
+  options = readOptions(options, COHERE_OPTIONS)
   const { apiKey, baseURL = 'https://api.cohere.com/v2' } = options
   return httpModel('cohere', options, baseURL, bearer(apiKey))
 }

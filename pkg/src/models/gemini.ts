@@ -1,7 +1,7 @@
 /** Gemini. */
 import type { GeminiOptions } from '../generated/models.js'
 import { GEMINI_OPTIONS } from '../generated/rows.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import { httpModel, type Model } from './model.js'
 
 export type { GeminiOptions }
@@ -13,7 +13,7 @@ export type { GeminiOptions }
  * @throws TurnlockError `options.invalid`
  */
 export function gemini(options: GeminiOptions): Model {
-  checkOptions(options, GEMINI_OPTIONS)
+  options = readOptions(options, GEMINI_OPTIONS)
   const { apiKey, baseURL = 'https://generativelanguage.googleapis.com/v1beta' } = options
   return httpModel('gemini', options, baseURL, apiKey ? { 'x-goog-api-key': apiKey } : {})
 }

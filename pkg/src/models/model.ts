@@ -40,6 +40,8 @@ export interface Model {
   readonly threads?: boolean
   /** Added to every body. */
   readonly body?: Record<string, unknown> | undefined
+  /** Removes the model's keys from what a provider said: some repeat them in their errors. */
+  mask?(text: string): string
   /** Sends a request. Returns a response whose body is the stream, or deltas. */
   open(request: ModelRequest, options: Sending): Promise<Response> | AsyncIterable<Delta>
 }
@@ -48,6 +50,10 @@ export interface Model {
 export const modelOptions = ({ dialect, maxRetries, model, body }: Model) => ({
   ...{ dialect, maxRetries, model, body },
 })
+
+/** What a turn is told of its fallbacks. */
+export const fallbackOptions = (models: Model[] = []) =>
+  models.length > 0 && { fallbacks: models.map(modelOptions) }
 
 /** A request that `bedrock`'s `sign` signs: it is sent as it stands here. */
 export interface SignableRequest {
@@ -71,13 +77,27 @@ export function httpModel(
   own: Record<string, string>,
 ): Model {
   checkAddress(baseURL)
-  const { model, maxRetries = 2, body } = options
+  const { apiKey, model, maxRetries = 2, body, headers } = options
+  if (apiKey !== undefined && (typeof apiKey !== 'string' || /[^\x21-\x7e]/.test(apiKey))) {
+    throw wrong('apiKey', 'visible ASCII characters only')
+  }
   if (typeof model !== 'string' || !model) throw wrong('model', "the provider's name of a model")
   return {
     ...{ dialect, maxRetries, model, body },
+    mask: (text) => secretsOf({ ...headers, ...own }).reduce(without, text),
     open: (request, sending) => post(options, baseURL, own, request, sending),
   }
 }
+
+/** The values of headers that are secret by their names, without `Bearer`. */
+const secretsOf = (headers: Record<string, string>): string[] =>
+  Object.entries(headers)
+    .filter(([name]) => /auth|key|token|secret/i.test(name))
+    .map(([, value]) => String(value).replace(/^\w+ /, ''))
+
+/** A text without a secret. What is very short is no secret, and may be a part of any word. */
+const without = (text: string, secret: string): string =>
+  secret.length < 6 ? text : text.replaceAll(secret, '[key]')
 
 /** The header of a key that is a bearer token. */
 export const bearer = (apiKey: string | undefined): Record<string, string> =>
@@ -88,6 +108,12 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 /** A request that got no response. Its message may be shown: it has no key and no query. */
 export class ConnectionError extends Error {}
+
+/** The code of what caused an error, such as ` (ECONNREFUSED)`. */
+export function causeOf(error: unknown): string {
+  const code = member(member(error, 'cause'), 'code')
+  return typeof code === 'string' ? ` (${code})` : ''
+}
 
 /**
  * Throws for an address that is neither absolute nor begins with `/`: a page would take
@@ -115,7 +141,7 @@ async function post(
 ): Promise<Response> {
   // Called without a receiver, because browsers throw if `fetch` has another `this`.
   const send: Fetch = given ?? ((address, init) => fetch(address, init))
-  const url = trimSlash(baseURL) + sending.path
+  const url = addressOf(baseURL, sending.path)
   if (!given && url.startsWith('/') && !('location' in globalThis)) {
     const why = `an address without a host needs a page: ${shown(url)}`
     throw new ConnectionError(why)
@@ -130,11 +156,14 @@ async function post(
     })
   } catch (error) {
     if (error instanceof ConnectionError) throw error
-    const cause = member(member(error, 'cause'), 'code')
-    const why = typeof cause === 'string' ? ` (${cause})` : ''
-    throw new ConnectionError(`the connection to the model at ${shown(url)} failed${why}`)
+    const why = `the connection to the model at ${shown(url)} failed${causeOf(error)}`
+    throw new ConnectionError(why)
   }
 }
 
-/** Removes trailing slashes from a URL. */
-const trimSlash = (url: string): string => url.replace(/\/+$/, '')
+/** The address of a path behind a base address, whose query (`?api-version=…`) stays behind it. */
+function addressOf(baseURL: string, path: string): string {
+  const [, base = '', query = ''] = /^([^?#]*)\??([^#]*)/.exec(baseURL) ?? []
+  const url = base.replace(/\/+$/, '') + path
+  return query ? url + (path.includes('?') ? '&' : '?') + query : url
+}

@@ -1,7 +1,7 @@
 /** Ollama's own API. */
 import type { OllamaOptions } from '../generated/models.js'
 import { OLLAMA_OPTIONS } from '../generated/rows.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import { bearer, httpModel, type Model } from './model.js'
 
 export type { OllamaOptions }
@@ -13,7 +13,7 @@ export type { OllamaOptions }
  * @throws TurnlockError `options.invalid`
  */
 export function ollama(options: OllamaOptions): Model {
-  checkOptions(options, OLLAMA_OPTIONS)
+  options = readOptions(options, OLLAMA_OPTIONS)
   const { apiKey, baseURL = 'http://localhost:11434' } = options
   return httpModel('ollama', options, baseURL, bearer(apiKey))
 }

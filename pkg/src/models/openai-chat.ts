@@ -1,7 +1,7 @@
 /** OpenAI Chat Completions, and compatible servers. */
 import type { OpenAIChatOptions } from '../generated/models.js'
 import { OPEN_AI_CHAT_OPTIONS } from '../generated/rows.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import { wrong } from '../checks.js'
 import { bearer, httpModel, type Model } from './model.js'
 
@@ -16,7 +16,7 @@ const DIALECTS = ['openai-chat', 'deepseek', 'mistral', 'groq', 'xai', 'chat-tem
  * @throws TurnlockError `options.invalid`
  */
 export function openaiChat(options: OpenAIChatOptions): Model {
-  checkOptions(options, OPEN_AI_CHAT_OPTIONS)
+  options = readOptions(options, OPEN_AI_CHAT_OPTIONS)
   const { baseURL, apiKey, dialect = 'openai-chat' } = options
   if (!DIALECTS.includes(dialect)) throw wrong('dialect', `one of ${DIALECTS.join(', ')}`)
   return httpModel(dialect, options, baseURL, bearer(apiKey))

@@ -1,7 +1,7 @@
 /** OpenAI Responses. */
 import type { OpenAIResponsesOptions } from '../generated/models.js'
 import { OPEN_AI_RESPONSES_OPTIONS } from '../generated/rows.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import { bearer, httpModel, type Model } from './model.js'
 
 export type { OpenAIResponsesOptions }
@@ -13,7 +13,7 @@ export type { OpenAIResponsesOptions }
  * @throws TurnlockError `options.invalid`
  */
 export function openaiResponses(options: OpenAIResponsesOptions): Model {
-  checkOptions(options, OPEN_AI_RESPONSES_OPTIONS)
+  options = readOptions(options, OPEN_AI_RESPONSES_OPTIONS)
   const { apiKey, baseURL = 'https://api.openai.com/v1' } = options
   return httpModel('openai-responses', options, baseURL, bearer(apiKey))
 }

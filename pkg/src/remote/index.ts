@@ -12,5 +12,6 @@ export type {
   RemoteTurnsOptions,
 } from '../generated/remote.js'
 export { isTurnlockError, TurnlockError } from '../errors.js'
+export type { ListedTurn } from '../beside.js'
 export type { Turn } from '../turn.js'
-export { remoteTurns, type RemoteState, type RemoteTurns } from './turns.js'
+export { remoteTurns, type PausedTurn, type RemoteState, type RemoteTurns } from './turns.js'

@@ -36,6 +36,7 @@ export function resultOf(
     ...{ requestId, ...(known !== undefined && { conversationId: known }) },
     status: STATUS[last.type] as TurnResult['status'],
     text: complete?.text ?? joined(answer),
+    ...(complete && 'object' in complete && { object: complete.object }),
     fullContent: complete?.fullContent ?? shown,
     messages: messagesOf(standing),
     toolResults,

@@ -1,6 +1,6 @@
 /** A turn that a handler runs. */
 import { TurnlockError } from '../errors.js'
-import { eventResponse, readable } from '../events.js'
+import { eventResponse, readable, textOf } from '../events.js'
 import { Feed } from '../feed.js'
 import { quietly } from '../quietly.js'
 import { abortReason, describe } from '../serialize.js'
@@ -90,6 +90,10 @@ export class RemoteTurn implements Turn {
     return this.#feed.read(() => this.#leave('the reader left'))
   }
 
+  get textStream(): AsyncIterable<string> {
+    return textOf(this)
+  }
+
   toReadableStream(): ReadableStream<TurnEvent> {
     const left = () => this.#leave('the reader left')
     return readable(this.#feed.read(left, true), left)
@@ -177,7 +181,7 @@ export class RemoteTurn implements Turn {
 
   /** Ends the turn if its last event is a terminal one. */
   #finish(): boolean {
-    const last = this.#feed.items.at(-1)
+    const last = this.#feed.last
     if (!isTerminal(last)) return false
     this.#end()
     return true
@@ -199,7 +203,7 @@ export class RemoteTurn implements Turn {
 
   /** An event that the handler did not send. It has the number of the last one that it sent. */
   #local(own: Pick<LocalEnd, 'type'> & Partial<LocalEnd>): TurnEvent {
-    const last = this.#feed.items.at(-1)
+    const last = this.#feed.last
     return {
       ...{ phase: last?.phase ?? 'tool_phase', requestId: this.requestId },
       ...{ projectId: last?.projectId ?? null, toolBatchId: last?.toolBatchId ?? 0 },
@@ -213,10 +217,9 @@ export class RemoteTurn implements Turn {
     if (event) this.#feed.push(event)
     quietly(() => this.#left.abort())
     this.#arrive()
-    const { items } = this.#feed
-    const last = items.at(-1)
+    const { last } = this.#feed
     const { requestId, conversationId } = this.#about
-    if (isTerminal(last)) this.#settle(resultOf(requestId, conversationId, items, last))
+    if (isTerminal(last)) this.#settle(resultOf(requestId, conversationId, this.#feed.all(), last))
     this.#feed.end()
   }
 

@@ -12,9 +12,11 @@ import {
   REMOTE_RUN_OPTIONS,
   REMOTE_TURNS_OPTIONS,
 } from '../generated/rows.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import { randomId } from '../random.js'
+import type { ListedTurn } from '../beside.js'
 import type { Turn } from '../turn.js'
+import type { TurnEvent } from '../types.js'
 import { RemoteTurn } from './turn.js'
 import { Wire } from './wire.js'
 
@@ -24,6 +26,9 @@ export interface RemoteState {
   status: string
 }
 
+/** The `paused` event of a turn that waits for a page. */
+export type PausedTurn = Pick<Extract<TurnEvent, { type: 'paused' }>, 'resume' | 'calls'>
+
 /** The turns of a handler. */
 export interface RemoteTurns {
   /** Runs a turn. Leaving its iteration cancels it. */
@@ -32,6 +37,17 @@ export interface RemoteTurns {
   resume(options: RemoteResumeOptions): Turn
   /** The events of a turn that runs, or ran, elsewhere. Leaving the iteration does not end it. */
   follow(options: RemoteFollowOptions): Turn
+  /**
+   * Runs the calls of a turn that waits for this page, with `tools`: claims them, so that no other
+   * page starts them too, runs those that were granted, and resumes the turn with their outcomes.
+   * `undefined` where nothing was granted: another page runs them. Rejects with the handler's error.
+   */
+  answer(paused: PausedTurn): Promise<Turn | undefined>
+  /**
+   * The turns of this client that are open, of a conversation if one is named, so that a page that was
+   * reloaded follows or resumes them. Rejects with the handler's error.
+   */
+  list(options?: { conversationId?: string }): Promise<ListedTurn[]>
   /** Asks for a pause behind the tools. Rejects with the handler's error. */
   pause(options: { requestId: string }): Promise<RemoteState>
   /** Cancels a turn. Rejects with the handler's error. */
@@ -54,7 +70,7 @@ const REMEMBERED = 256
  * @throws TurnlockError `options.invalid`
  */
 export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
-  checkOptions(options, REMOTE_TURNS_OPTIONS)
+  options = readOptions(options, REMOTE_TURNS_OPTIONS)
   const wire = new Wire(options)
   const seen = new Map<string, number>()
   const onSeq = (requestId: string, seq: number) => {
@@ -62,9 +78,9 @@ export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
     seen.set(requestId, seq)
     if (seen.size > REMEMBERED) seen.delete(seen.keys().next().value as string)
   }
-  return {
+  const turns: RemoteTurns = {
     run(own) {
-      checkOptions(own, REMOTE_RUN_OPTIONS)
+      own = readOptions(own, REMOTE_RUN_OPTIONS)
       const { messages, policy, projectId, conversationId, signal } = own
       if (!Array.isArray(messages)) throw wrong('messages', 'a list')
       const requestId = own.requestId ?? randomId()
@@ -73,18 +89,28 @@ export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
       return new RemoteTurn(wire, { requestId, conversationId, opening, after: 0, signal, onSeq })
     },
     resume(own) {
-      checkOptions(own, REMOTE_RESUME_OPTIONS)
-      const { requestId, toolBatchId, approvals, results, signal } = own
+      own = readOptions(own, REMOTE_RESUME_OPTIONS)
+      const { requestId, toolBatchId, approvals, results, outcomes, signal } = own
       checkId(requestId)
       const after = checkAfter(own.after) ?? seen.get(requestId)
-      const opening = { path: '/resume', body: { requestId, toolBatchId, approvals, results } }
+      const body = { requestId, toolBatchId, approvals, results, outcomes }
+      const opening = { path: '/resume', body }
       return new RemoteTurn(wire, { requestId, opening, after, signal, onSeq })
     },
     follow(own) {
-      checkOptions(own, REMOTE_FOLLOW_OPTIONS)
+      own = readOptions(own, REMOTE_FOLLOW_OPTIONS)
       const { requestId, signal } = own
       checkId(requestId)
       return new RemoteTurn(wire, { requestId, after: checkAfter(own.after) ?? 0, signal, onSeq })
+    },
+    async answer(paused) {
+      const { answer } = await import('./answer.js')
+      return answer(turns, wire, paused, options.tools)
+    },
+    async list({ conversationId } = {}) {
+      const of = conversationId === undefined ? '' : `?${new URLSearchParams({ conversationId })}`
+      const { turns } = await wire.get<{ turns: ListedTurn[] }>(`/turns${of}`)
+      return turns
     },
     async pause({ requestId }) {
       checkId(requestId)
@@ -95,6 +121,7 @@ export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
       return wire.ask('/cancel', { requestId, reason })
     },
   }
+  return turns
 }
 
 function checkId(requestId: unknown): void {

@@ -64,6 +64,12 @@ export class Wire {
     return (await response.json()) as RemoteState
   }
 
+  async get<T>(path: string): Promise<T> {
+    const signal = AbortSignal.timeout(this.#idleMs)
+    const headers = { accept: 'application/json' }
+    return (await (await this.#send(path, { method: 'GET', headers, signal })).json()) as T
+  }
+
   #post(path: string, body: object, signal: AbortSignal): Promise<Response> {
     const headers = { 'content-type': 'application/json' }
     return this.#send(path, { method: 'POST', headers, body: JSON.stringify(body), signal })

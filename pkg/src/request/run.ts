@@ -16,12 +16,12 @@ import type {
 } from '../generated/request.js'
 import { TOOL_REQUEST_OPTIONS } from '../generated/rows.js'
 import { modelOptions } from '../models/model.js'
-import { checkOptions, present } from '../options.js'
+import { readOptions, present } from '../options.js'
 import { randomHex, randomId } from '../random.js'
 import { abortReason, describe } from '../serialize.js'
 import { stringify } from '../text.js'
 import { checkModel, wireTools } from '../turn.js'
-import { redacted } from './redact.js'
+import { cut, redacted } from './redact.js'
 import { running, type Reporter, type RunningPass } from './running.js'
 
 export type { ToolRequestOptions }
@@ -62,14 +62,22 @@ type AnyOptions = Omit<ToolRequestOptions, 'parsePlan'>
 export function runWithToolRequests<Plan = unknown>(
   options: ToolRequestOptions<Plan>,
 ): RunningPass<Plan> {
-  return running((reporter) => plan(options, reporter), options?.redact)
+  try {
+    options = readOptions(options, TOOL_REQUEST_OPTIONS)
+  } catch (error) {
+    // Misuse of a pass is its rejection.
+    return running(() => Promise.reject(error as TurnlockError), undefined, 0)
+  }
+  return running((reporter) => plan(options, reporter), options.redact, mostReason(options))
 }
+
+/** UTF-16 units of a reason; the default is that of the core's row. */
+const mostReason = ({ policy }: AnyOptions): number => policy?.maxReasonChars ?? 200
 
 async function plan<Plan>(
   options: ToolRequestOptions<Plan>,
   reporter: Reporter,
 ): Promise<ToolRequestResult<Plan>> {
-  checkOptions(options, TOOL_REQUEST_OPTIONS)
   const { parsePlan, planSchema, record } = options
   const check = planSchema && checkOf(planSchema, 'planSchema')
   const done = await drive(options, reporter)
@@ -83,7 +91,8 @@ async function plan<Plan>(
       // A recorder that throws must not prevent the plan.
     }
   }
-  const about = { toolResults, calls, rejected, notes }
+  const all = { toolResults, calls, rejected, notes }
+  const about = options.redact ? cut(all, mostReason(options)) : all
   if (error) throw new TurnlockError(error.code, error.message, { ...error.details, ...about })
   const input = withResults(options.input, result.fellBack === null ? toolResults : undefined)
   const cancelled = untilCancelled(reporter, options.signal, about)
@@ -146,12 +155,13 @@ function drive(options: AnyOptions, reporter: Reporter): Promise<PassResult> {
     planIsJson: options.planSchema !== undefined,
     startedAt: options.startedAt ?? (replay ? 0 : Date.now()),
     trace: true,
+    whole: redact !== undefined,
   }
   checkPass(machine)
   return new Promise<PassResult>((resolve, reject) => {
     const over = () => signal?.removeEventListener('abort', onAbort)
     const trace = (event: PassTraceEvent) => {
-      const shown = redact ? redacted(event, redact) : event
+      const shown = redact ? redacted(event, redact, mostReason(options)) : event
       reporter.trace(shown)
       onTrace?.call(options, shown)
     }

@@ -1,9 +1,9 @@
 /** A tool-request pass while it runs: a promise of its plan, and its events. */
 import { errorEvent, eventResponse, readable, type ErrorEvent } from '../events.js'
-import { Feed } from '../feed.js'
+import { Feed, packed } from '../feed.js'
 import { guarded, type Redact } from '../redact.js'
 import { stringify } from '../text.js'
-import { redactedPlan } from './redact.js'
+import { cut, redactedPlan } from './redact.js'
 import type { ToolRequestResult } from './run.js'
 import type { PassTraceEvent } from './types.js'
 
@@ -50,9 +50,10 @@ export interface Reporter {
 export function running<Plan>(
   run: (reporter: Reporter) => Promise<ToolRequestResult<Plan>>,
   redact: Redact | undefined,
+  maxReason: number,
 ): RunningPass<Plan> {
-  const feed = new Feed<PassEvent<Plan>>()
-  const next = () => feed.items.length + 1
+  const feed = new Feed<PassEvent<Plan>>(packed)
+  const next = () => feed.length + 1
   const reporter: Reporter = {
     trace: (event) => feed.push({ ...event, seq: next() }),
     cancel: () => {},
@@ -62,17 +63,17 @@ export function running<Plan>(
     feed.end()
   }
   const fail = (error: unknown) => {
-    const { message, ...event } = errorEvent(error, feed.items.length)
+    const { message, ...event } = errorEvent(error, feed.length)
     end({ ...event, message: redact ? guarded(redact)(message) : message })
   }
   const promise = run(reporter).then(
     (result) => {
       try {
-        end({ type: 'complete', seq: next(), ...shownPlan(result, redact) })
+        end({ type: 'complete', seq: next(), ...shownPlan(result, redact, maxReason) })
       } catch (error) {
         fail(error)
       }
-      return result
+      return redact ? cut(result, maxReason) : result
     },
     (error: unknown) => {
       fail(error)
@@ -98,7 +99,8 @@ export function running<Plan>(
 function shownPlan<Plan>(
   { input, ...result }: ToolRequestResult<Plan>,
   redact: Redact | undefined,
+  maxReason: number,
 ): Omit<ToolRequestResult<Plan>, 'input'> {
   const copy = JSON.parse(stringify(result)) as typeof result
-  return redact ? redactedPlan(copy, redact) : copy
+  return redact ? cut(redactedPlan(copy, redact), maxReason) : copy
 }

@@ -127,6 +127,13 @@ export function needed<T>(value: T | undefined, path: string): T {
   return value
 }
 
+/** What the body of a new turn names. */
+export const startOf = (body: Fields) => ({
+  messages: needed(body.list('messages'), 'messages'),
+  ...given('requestId', body.id('requestId')),
+  ...given('conversationId', body.text('conversationId', 256)),
+})
+
 /** Maximum approvals in one request, and results; a batch has no more calls. */
 const MOST_APPROVALS = 128
 
@@ -139,6 +146,28 @@ export function droppedOf(list: unknown[] | undefined) {
     const toolCallId = needed(fields.text('toolCallId', 1024), `results.${at}.toolCallId`)
     return { toolCallId, drop: true as const }
   })
+}
+
+/** The outcomes of calls that the client's page has run. The core cuts and boxes them. */
+export function outcomesOf(list: unknown[] | undefined) {
+  if (list && list.length > MOST_APPROVALS) throw invalid('outcomes', `at most ${MOST_APPROVALS}`)
+  return list?.map((value, at) => {
+    const fields = new Fields(value, `outcomes.${at}`)
+    const toolCallId = needed(fields.text('toolCallId', 1024), `outcomes.${at}.toolCallId`)
+    const error = fields.object('error')
+    if (!error) return { toolCallId, ...given('result', fields.members['result']) }
+    const code = error.text('code', 64)
+    const message = error.text('message', 65_536) ?? ''
+    return { toolCallId, error: { ...given('code', code), message } }
+  })
+}
+
+/** The ids of the calls that a client claims. */
+export function callIdsOf(list: unknown[] | undefined): string[] {
+  const ids = needed(list, 'toolCallIds')
+  const fits = (id: unknown): id is string => typeof id === 'string' && id.length <= 1024
+  if (ids.length <= MOST_APPROVALS && ids.every(fits)) return ids
+  throw invalid('toolCallIds', `at most ${MOST_APPROVALS} ids`)
 }
 
 /** The approvals of a request. */

@@ -1,5 +1,5 @@
 /** Tells a host of its turns: `onEvent` and `onEnd`. */
-import { turnKey } from '../kept.js'
+import { parsed, turnKey } from '../kept.js'
 import { quietly } from '../quietly.js'
 import type { Store } from '../stores/store.js'
 import type { Turn } from '../turn.js'
@@ -25,7 +25,7 @@ export async function tellEvents<S extends Session>(
 
 /** Failures behind which a turn can be resumed, has another owner, or never began. */
 const GOES_ON =
-  /^(model|store|core|message|json)\.|^turn\.(conflict|cancelled|not_found)$|^tool\.no_(result|approval)$/
+  /^(model|store|core|message|json)\.|^turn\.(conflict|cancelled|not_found)$|^tool\.no_(result|approval|call|claim)$/
 
 /**
  * Tells `onEnd` of a turn that has ended for good. Rejects with what it throws.
@@ -50,5 +50,5 @@ export async function tellEnd<S extends Session>(
 async function historyOf(store: Store, key: string): Promise<unknown[]> {
   const kept = await store.read(key)
   const [, text = '{}'] = kept?.records.find(([name]) => name === 'turn') ?? []
-  return (JSON.parse(text) as { messages?: unknown[] }).messages ?? []
+  return parsed<{ messages?: unknown[] }>(text).messages ?? []
 }

@@ -1,9 +1,10 @@
 /** Failures of turns and runs: which are the server's, and what a client is told of them. */
 import { TurnlockError } from '../errors.js'
-import type { TurnFailure } from '../types.js'
+import type { TurnEvent, TurnFailure } from '../types.js'
 import { Refusal, refusalOf } from './refusal.js'
 
 const FAILED: Record<string, string> = {
+  'model.failed': 'the model failed',
   'model.redirected': 'the model could not be reached',
   'model.status': 'the model refused the request',
   'model.stream': 'the response of the model broke',
@@ -31,3 +32,17 @@ export const refusalFor = ({ code, message }: { code: string; message: string })
 
 export const failureOf = ({ code, message, details }: TurnFailure): TurnlockError =>
   new TurnlockError(code, message, details && { ...details })
+
+type ErrorEvent = Extract<TurnEvent, { type: 'error' }>
+
+/**
+ * An `error` event as a client gets it. The messages of model and store failures come from other
+ * software and can contain a URL or a key, so only `onError` receives them. The client receives the
+ * code, the status and a fixed message.
+ */
+export function shownError(event: ErrorEvent): ErrorEvent {
+  if (!isOurs(event)) return event
+  const status = event.details?.status
+  const words = wordsOf(event.code)
+  return { ...event, message: status === undefined ? words : `${words} (status ${status})` }
+}

@@ -1,7 +1,7 @@
 /** Adapts a handler to `node:http`, without a dependency on its types or code. */
 import { NODE_LISTENER_OPTIONS } from '../generated/rows.js'
 import type { NodeListenerOptions } from '../generated/server.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import { HOST } from './cors.js'
 
 export type { NodeListenerOptions }
@@ -39,7 +39,7 @@ export function toNodeListener(
   handler: (request: Request) => Response | Promise<Response>,
   options: NodeListenerOptions = {},
 ): (request: NodeRequest, response: NodeResponse) => Promise<void> {
-  checkOptions(options, NODE_LISTENER_OPTIONS)
+  options = readOptions(options, NODE_LISTENER_OPTIONS)
   return async (incoming, outgoing) => {
     const left = new AbortController()
     // Referenced until the connection closes. In Node, a request's signal follows another signal by

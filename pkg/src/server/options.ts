@@ -2,9 +2,10 @@
 import { TurnlockError } from '../errors.js'
 import { HANDLER_OPTIONS } from '../generated/rows.js'
 import type { HandlerOptions, ServerLimits } from '../generated/server.js'
-import { checkOptions, type Filled, type Method } from '../options.js'
+import { readOptions, type Filled, type Method } from '../options.js'
 import type { Tool } from '../tools.js'
 import { Cors } from './cors.js'
+import { loadFormat, type Format } from './format.js'
 import { limitsOf } from './limits.js'
 import { checkPassEvents, memoryPassEvents, type PassEvents } from './pass-events.js'
 import type { RunKind, Served } from './routes.js'
@@ -66,13 +67,15 @@ export type Settings<S extends Session> = HandlerOptions<S> & {
   basePath: string
   limits: Filled<ServerLimits>
   origins: Cors
+  /** That of other clients, if the handler has one. */
+  loadFormat: (() => Promise<Format>) | undefined
 }
 
 const RUN_KINDS: readonly RunKind[] = ['passes', 'bundles', 'chains']
 
 /** @throws TurnlockError `options.invalid` */
 export function settingsOf<S extends Session>(options: HandlerOptions<S>): Settings<S> {
-  checkOptions(options, HANDLER_OPTIONS)
+  options = readOptions(options, HANDLER_OPTIONS)
   const invalid = (what: string) => new TurnlockError('options.invalid', what)
   const { basePath = '/api/chat', clientGone = 'continue', twoStage = {}, tools = {} } = options
   if (typeof options.authorize !== 'function') {
@@ -88,7 +91,10 @@ export function settingsOf<S extends Session>(options: HandlerOptions<S>): Setti
   if (!['object', 'function'].includes(typeof twoStage) || twoStage === null) {
     throw invalid('`twoStage`: expected values, or a function that gives them')
   }
-  const { passes, passEvents } = options
+  const { passes, passEvents, format } = options
+  if (format !== undefined && format !== 'ai-sdk' && format !== 'ag-ui') {
+    throw invalid('`format`: expected ai-sdk or ag-ui')
+  }
   for (const kind of RUN_KINDS) checkRuns(kind, options[kind])
   checkPassEvents(passEvents)
   return {
@@ -98,10 +104,12 @@ export function settingsOf<S extends Session>(options: HandlerOptions<S>): Setti
       // Never through the prototype.
       has: (kind, name) => Object.hasOwn(options[kind] ?? {}, name),
       passEvents: passes !== undefined || passEvents !== undefined,
+      chats: format === 'ai-sdk',
     },
     basePath: basePath.replace(/\/$/, ''),
     limits: limitsOf(options.limits),
     origins: new Cors(options.cors, options.hosts),
+    loadFormat: format && (() => loadFormat(format)),
   }
 }
 

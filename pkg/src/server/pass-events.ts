@@ -2,7 +2,7 @@
 import { TurnlockError } from '../errors.js'
 import type { MemoryPassEventsOptions } from '../generated/server.js'
 import { MEMORY_PASS_EVENTS_OPTIONS } from '../generated/rows.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import type { PassTraceEvent } from '../request/types.js'
 import { invalid } from './body.js'
 
@@ -46,7 +46,7 @@ interface Tenant {
  * @throws TurnlockError `options.invalid`
  */
 export function memoryPassEvents(options: MemoryPassEventsOptions = {}): PassEvents {
-  checkOptions(options, MEMORY_PASS_EVENTS_OPTIONS)
+  options = readOptions(options, MEMORY_PASS_EVENTS_OPTIONS)
   const { maxEvents = 1000, maxCharacters = 4_194_304 } = options
   for (const [name, value] of Object.entries({ maxEvents, maxCharacters })) {
     if (Number.isSafeInteger(value) && value > 0) continue
@@ -109,7 +109,8 @@ export function checkPassEvents(given: unknown): void {
 const MOST = 1000
 
 /** The query of a URL: `?plan_id=`, `?after=`, `?limit=`. */
-export function queryOf({ searchParams }: URL): PassEventQuery {
+export function queryOf(url: URL): PassEventQuery {
+  const { searchParams } = url
   const number = (name: string, least: number, most: number) => {
     const text = searchParams.get(name)
     if (text === null) return undefined

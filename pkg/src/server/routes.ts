@@ -7,10 +7,14 @@ export type Prefix = 'unified' | 'two_stage' | 'default'
 /** What a host may serve beside turns, by name. */
 export type RunKind = 'passes' | 'bundles' | 'chains'
 
+type Verb = 'resume' | 'cancel' | 'pause' | 'claim'
+
 export type Route =
   | { name: 'start'; prefix: Prefix; methods: readonly string[] }
-  | { name: 'resume' | 'cancel' | 'pause'; prefix: Prefix; methods: readonly string[] }
+  | { name: Verb; prefix: Prefix; methods: readonly string[] }
   | { name: 'events'; prefix: Prefix; methods: readonly string[]; requestId: string | undefined }
+  | { name: 'turns'; methods: readonly string[] }
+  | { name: 'chat'; methods: readonly string[]; chat: string }
   | { name: 'run'; methods: readonly string[]; kind: RunKind; run: string }
   | { name: 'pass_events'; methods: readonly string[] }
 
@@ -19,13 +23,17 @@ const PREFIXES: Record<string, Prefix> = {
   messages: 'unified',
   messages_two_stage: 'two_stage',
 }
-const PATH = /^(?:\/(messages|messages_two_stage))?(?:\/(resume|cancel|pause)|\/([^/]+)\/events)?$/
+const PATH =
+  /^(?:\/(messages|messages_two_stage))?(?:\/(resume|cancel|pause|claim|turns)|\/([^/]+)\/events)?$/
+const CHAT = /^(?:\/messages|\/messages_two_stage)?\/([^/]+)\/stream$/
 const RUN = /^\/(passes|bundles|chains)\/([^/]+)$/
 
 /** What a handler serves beside turns. */
 export interface Served {
   has(kind: RunKind, name: string): boolean
   passEvents: boolean
+  /** `GET …/:chat/stream`, as clients of the format ask for what is open of a chat. */
+  chats: boolean
 }
 
 /** The route of `path`, relative to the base path; `undefined` if there is none. */
@@ -37,20 +45,29 @@ export function routeOf(path: string, served: Served): Route | undefined {
   if (path === '/agents/events' && served.passEvents) {
     return { name: 'pass_events', methods: ['GET'] }
   }
+  const chat = served.chats && decoded(CHAT.exec(path)?.[1])
+  if (chat) return { name: 'chat', methods: ['GET'], chat }
   const [all, folder = '', verb, id] = PATH.exec(path) ?? []
   const prefix = PREFIXES[folder]
   if (all === undefined || !prefix) return undefined
-  if (verb === 'resume' || verb === 'cancel' || verb === 'pause')
-    return { name: verb, prefix, methods: ['POST'] }
-  if (id !== undefined) return { name: 'events', prefix, methods: ['GET'], requestId: decoded(id) }
+  if (verb === 'turns') return { name: verb, methods: ['GET'] }
+  if (verb) return { name: verb as Verb, prefix, methods: ['POST'] }
+  if (id !== undefined) {
+    const requestId = decoded(id)
+    return {
+      name: 'events',
+      prefix,
+      methods: ['GET'],
+      requestId: isId(requestId) ? requestId : undefined,
+    }
+  }
   return { name: 'start', prefix, methods: prefix === 'default' ? ['GET', 'POST'] : ['POST'] }
 }
 
-/** Decodes an id from a URL; `undefined` if it is not a valid id. */
-function decoded(text: string): string | undefined {
+/** Decodes a part of a URL; `undefined` if it is none. */
+function decoded(text: string | undefined): string | undefined {
   try {
-    const id = decodeURIComponent(text)
-    return isId(id) ? id : undefined
+    return text && decodeURIComponent(text)
   } catch {
     return undefined
   }

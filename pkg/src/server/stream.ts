@@ -3,7 +3,7 @@ import { encode } from '../core/instance.js'
 import { formatEvent } from '../sse.js'
 import type { Turn } from '../turn.js'
 import type { TurnEvent } from '../types.js'
-import { isOurs, wordsOf } from './failures.js'
+import { shownError } from './failures.js'
 import type { Refusal } from './refusal.js'
 
 const KEEP_ALIVE = ': keep-alive\n\n'
@@ -95,8 +95,10 @@ export function whenGone({ signal }: Request, leave: () => void): void {
 
 /** How events become a response. */
 export interface Streaming<T> {
-  /** Writes an event. */
+  /** Writes an event; empty text is not sent. */
   text(event: T): string
+  /** Writes what follows the last event. */
+  end?(): string
   /** The refusal to send instead of a stream that begins with this event. */
   refuse(first: T): Refusal | undefined
   keepAliveMs: number
@@ -143,11 +145,15 @@ function eventBody<T>(events: EventReader<T>, how: Streaming<T>): ReadableStream
     {
       async pull(controller) {
         try {
-          const next = await events.peek(how.keepAliveMs)
-          if (!next) return controller.enqueue(encode(KEEP_ALIVE))
-          events.advance()
-          if (next.done) controller.close()
-          else controller.enqueue(encode(how.text(next.value)))
+          for (;;) {
+            const next = await events.peek(how.keepAliveMs)
+            if (!next) return controller.enqueue(encode(KEEP_ALIVE))
+            events.advance()
+            const text = next.done ? how.end?.() : how.text(next.value)
+            if (text) controller.enqueue(encode(text))
+            if (next.done) return controller.close()
+            if (text) return
+          }
         } catch (error) {
           // An event that arrives behind a client that has left fails, and is nobody's error.
           if (left) return
@@ -166,15 +172,6 @@ function eventBody<T>(events: EventReader<T>, how: Streaming<T>): ReadableStream
   )
 }
 
-/**
- * An event of a turn as text. The messages of model and store failures come from other software and
- * can contain a URL or a key, so only `onError` receives them. The client receives the code, the
- * status and a fixed message.
- */
-export function turnEventText(event: TurnEvent): string {
-  if (event.type !== 'error' || !isOurs(event)) return formatEvent(event)
-  const status = event.details?.status
-  const words = wordsOf(event.code)
-  const message = status === undefined ? words : `${words} (status ${status})`
-  return formatEvent({ ...event, message } as TurnEvent)
-}
+/** An event of a turn as text. */
+export const turnEventText = (event: TurnEvent): string =>
+  formatEvent(event.type === 'error' ? shownError(event) : event)

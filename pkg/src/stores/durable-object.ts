@@ -10,9 +10,9 @@
  * @module
  */
 import { TurnlockError } from '../errors.js'
-import { judge, recordExists, refusal, repeatedName } from './store.js'
+import { judge, namesOf, recordExists, refusal, repeatedName } from './store.js'
 import type { Answer, Commit, EventGroup, Kept, Recalled, Store } from './store.js'
-import { pack, unpack } from './text.js'
+import { pack, pieces, unpack } from './text.js'
 import { Watchers } from './watchers.js'
 
 /** The part of `DurableObjectState` that is used. */
@@ -33,8 +33,6 @@ interface Instance {
 /** Shared by all stores of an object, which may create one for each request. */
 const instances = new WeakMap<object, Instance>()
 
-// A row holds at most 2 MB, so texts are stored in numbered pieces.
-const PIECE = 512 * 1024
 const TABLES = `
 CREATE TABLE IF NOT EXISTS turnlock_turns (turn TEXT PRIMARY KEY, owner TEXT, revision INTEGER,
   open INTEGER, records INTEGER, at REAL, expires REAL) WITHOUT ROWID;
@@ -53,20 +51,6 @@ CREATE INDEX IF NOT EXISTS turnlock_reusable_expires ON turnlock_reusable (expir
 const OF_A_TURN = ['turnlock_turns', 'turnlock_states', 'turnlock_records', 'turnlock_events']
 /** Number of expired turns, and of expired outcomes, that a new turn deletes. */
 const SWEPT = 8
-
-/** Splits a text into at least one piece, never within a surrogate pair. */
-function pieces(text: string): string[] {
-  const packed = pack(text)
-  const all: string[] = []
-  let from = 0
-  do {
-    let to = Math.min(from + PIECE, packed.length)
-    if (to < packed.length && (packed.charCodeAt(to) & 0xfc00) === 0xdc00) to--
-    all.push(packed.slice(from, to))
-    from = to
-  } while (from < packed.length)
-  return all
-}
 
 function failure(cause: unknown): TurnlockError {
   if (cause instanceof TurnlockError) return cause
@@ -260,6 +244,20 @@ export function durableObjectStore(state: DurableObjectStateLike): Store {
 
     events: async (turn, after, most) => transaction(() => events(pack(turn), after, most)),
     recall: async (key) => transaction(() => recall(pack(key))),
+
+    list: async (tenant, most) =>
+      transaction(() => {
+        const begin = namesOf(tenant)
+        const open = rows<Row & { turn: string }>(
+          `SELECT * FROM turnlock_turns WHERE turn >= ? AND turn < ? AND open = 1 AND expires > ?
+           ORDER BY at DESC LIMIT ?`,
+          ...[begin, `${begin}\u{10ffff}`, Date.now(), Math.min(most, Number.MAX_SAFE_INTEGER)],
+        )
+        return open.map((row) => {
+          const { turn: id } = row
+          return { turn: unpack(id), state: stateOf(id), idleMs: idleMs(id, row) }
+        })
+      }),
 
     async idle(turn) {
       const id = pack(turn)

@@ -10,10 +10,10 @@
 import { TurnlockError } from '../errors.js'
 import { INDEXED_DB_STORE_OPTIONS } from '../generated/rows.js'
 import type { IndexedDbStoreOptions } from '../generated/stores.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import { connect, done, failure, finished, type Connection } from './indexeddb-connection.js'
 import { OwnerLocks } from './owner-locks.js'
-import { judge, recordExists, refusal, repeatedName } from './store.js'
+import { judge, namesOf, recordExists, refusal, repeatedName } from './store.js'
 import type { Answer, Commit, EventGroup, Kept, Recalled, Store } from './store.js'
 import { Watchers } from './watchers.js'
 
@@ -66,7 +66,7 @@ const under = (turn: string, after?: number) =>
  * reopens a closed connection.
  */
 export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
-  checkOptions(options, INDEXED_DB_STORE_OPTIONS)
+  options = readOptions(options, INDEXED_DB_STORE_OPTIONS)
   const { name = 'turnlock', openTimeoutMs = 10_000 } = options
   const connection: Connection = connect(name, options.indexedDB, openTimeoutMs)
   const locks = new OwnerLocks(`${name}:`)
@@ -238,6 +238,27 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): Store {
       } catch (cause) {
         throw failure(cause)
       }
+    },
+
+    async list(tenant, most) {
+      const tx = await connection.transaction('readonly')
+      const begin = namesOf(tenant)
+      let rows: Turn[]
+      try {
+        const range = IDBKeyRange.bound(begin, `${begin}\uffff`)
+        rows = await done<Turn[]>(tx.objectStore('turns').getAll(range))
+      } catch (cause) {
+        throw failure(cause)
+      }
+      const now = Date.now()
+      const open = rows.filter((row) => row.open && row.expires > now)
+      const newest = open.sort((a, b) => b.at - a.at).slice(0, most)
+      return Promise.all(
+        newest.map(async ({ turn, owner, state, at, locked }) => {
+          const gone = locked && !(await locks.isHeld(owner))
+          return { turn, state, idleMs: gone ? Infinity : Math.max(0, now - at) }
+        }),
+      )
     },
 
     async recall(key) {

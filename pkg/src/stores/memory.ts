@@ -2,9 +2,17 @@
 import { TurnlockError } from '../errors.js'
 import { MEMORY_STORE_OPTIONS } from '../generated/rows.js'
 import type { MemoryStoreOptions } from '../generated/stores.js'
-import { checkOptions } from '../options.js'
-import { judge, recordExists, refusal, repeatedName } from './store.js'
-import type { Commit, EventGroup, Store } from './store.js'
+import { readOptions } from '../options.js'
+import {
+  isResting,
+  judge,
+  namesOf,
+  recordExists,
+  refusal,
+  repeatedName,
+  tenantOf,
+} from './store.js'
+import type { Commit, EventGroup, Listed, Store } from './store.js'
 import { Watchers } from './watchers.js'
 
 export type { MemoryStoreOptions }
@@ -62,7 +70,7 @@ function sweeper<T extends { expires: number }>(
  * unknown: its `requestId` would run again.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
-  checkOptions(options, MEMORY_STORE_OPTIONS)
+  options = readOptions(options, MEMORY_STORE_OPTIONS)
   const { maxTurns = 10_000, maxCharacters = 134_217_728, maxReusable = 10_000 } = options
   const { now = () => performance.now() } = options
   for (const [name, value] of Object.entries({ maxTurns, maxCharacters, maxReusable })) {
@@ -129,8 +137,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     }
   }
 
-  const tenantOf = (turn: string): Tenant => {
-    const name = tenantName(turn)
+  const ownerOf = (turn: string): Tenant => {
+    const name = tenantOf(turn)
     let tenant = tenants.get(name)
     if (!tenant) {
       tenant = { name, turns: 0, size: 0, over: new Set(), resting: new Set() }
@@ -183,7 +191,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (left.length < groups.length) {
         for (const { last, text } of groups) if (last <= forget) own -= text.length
       }
-      const tenant = before?.tenant ?? tenantOf(turn)
+      const tenant = before?.tenant ?? ownerOf(turn)
       const kept = { tenant, owner, revision, open, at, expires: at + ttlMs, size: own, records }
       turns.set(turn, { ...kept, groups: left, state })
       if (!before) tenant.turns++
@@ -192,7 +200,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       tenant.over.delete(turn)
       tenant.resting.delete(turn)
       if (!open) tenant.over.add(turn)
-      else if (/^.{0,20}"status":"(paused|failed)"/.test(state)) tenant.resting.add(turn)
+      else if (isResting(state)) tenant.resting.add(turn)
       for (const each of commit.reusable) keepReusable(each)
       watchers.tell(turn, owner)
       return { ok: true }
@@ -211,22 +219,22 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return { text: kept.text, ageMs: now() - kept.at }
     },
 
+    async list(tenant, most) {
+      const begin = namesOf(tenant)
+      const listed: Listed[] = []
+      for (const [turn, { open, state, at, expires }] of turns) {
+        if (!open || expires <= now() || !turn.startsWith(begin)) continue
+        listed.push({ turn, state, idleMs: now() - at })
+      }
+      return listed.sort((a, b) => a.idleMs - b.idleMs).slice(0, most)
+    },
+
     async idle(turn) {
       const kept = current(turn)
       return kept && now() - kept.at
     },
 
     watch: (turn, changed) => watchers.add(turn, changed),
-  }
-}
-
-/** Our own names of turns have their tenant (`turnKey`). */
-function tenantName(turn: string): string {
-  try {
-    const [tenant] = JSON.parse(turn) as unknown[]
-    return typeof tenant === 'string' ? tenant : ''
-  } catch {
-    return ''
   }
 }
 

@@ -58,6 +58,30 @@ local reply = {turn[1], turn[2], turn[3], turn[4], string.format('%.0f', now - t
 for i = 1, #all do reply[#reply + 1] = all[i] end
 return reply`
 
+/** Returns state, idle milliseconds; false for a turn that is unknown or has ended. */
+export const LISTED = `
+local turn = redis.call('HMGET', KEYS[1], 'open', 'state', 'at')
+if turn[1] ~= '1' then return false end
+${NOW}
+return {turn[2], string.format('%.0f', now - turn[3])}`
+
+/**
+ * Notes a turn in the list of its tenant, for so many milliseconds, or takes it from there. Those of
+ * which nothing was heard for so long are dropped.
+ */
+export const NOTE = `
+${NOW}
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now))
+if ARGV[2] == '0' then return redis.call('ZREM', KEYS[1], ARGV[1]) end
+redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[2]), ARGV[1])
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end
+return 1`
+
+/** The newest turns of the list. */
+export const NOTED = `return redis.call('ZREVRANGE', KEYS[1], 0, ARGV[1])`
+
 export const EVENTS = `
 if redis.call('EXISTS', KEYS[1]) == 0 then return {} end
 return redis.call('ZRANGEBYSCORE', KEYS[2], '(' .. ARGV[1], '+inf', 'LIMIT', 0, ARGV[2])`

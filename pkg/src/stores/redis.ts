@@ -10,13 +10,13 @@
 import { TurnlockError } from '../errors.js'
 import { REDIS_STORE_OPTIONS } from '../generated/rows.js'
 import type { RedisStoreOptions } from '../generated/stores.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
+import { polling } from './poll.js'
 import { sender, type RedisClientLike } from './redis-client.js'
-import { COMMIT, EVENTS, READ, RECALL, STANDING } from './redis-scripts.js'
-import { recordExists } from './store.js'
-import type { Commit, EventGroup, Store } from './store.js'
+import { COMMIT, EVENTS, LISTED, NOTE, NOTED, READ, RECALL, STANDING } from './redis-scripts.js'
+import { isResting, recordExists, tenantOf } from './store.js'
+import type { Commit, EventGroup, Listed, Store } from './store.js'
 import { pack, unpack } from './text.js'
-import { Watchers } from './watchers.js'
 
 export type { RedisClientLike } from './redis-client.js'
 export type { RedisStoreOptions }
@@ -58,7 +58,7 @@ function failure(cause: unknown): TurnlockError {
  * @throws TurnlockError `options.invalid` for anything else
  */
 export function redisStore(client: RedisClientLike, options: RedisStoreOptions = {}): Store {
-  checkOptions(options, REDIS_STORE_OPTIONS)
+  options = readOptions(options, REDIS_STORE_OPTIONS)
   const { prefix = 'turnlock:' } = options
   const send = sender(client)
   const run = async (script: string, keys: string[], args: (string | number)[] = []) => {
@@ -76,30 +76,17 @@ export function redisStore(client: RedisClientLike, options: RedisStoreOptions =
   }
   const reusableKey = (key: string) => `${prefix}{.${pack(key)}}:reusable`
 
-  const watchers = new Watchers()
-  /** One for each turn that is watched, however many watch it. */
-  const polls = new Map<string, ReturnType<typeof setInterval>>()
+  const listKey = (tenant: string) => `${prefix}{.${pack(tenant)}}:open`
 
-  const startPoll = (turn: string) => {
-    let seen: string | null | undefined
-    let asking = false
-    const look = async () => {
-      if (asking) return
-      asking = true
-      try {
-        const keys = keysOf(turn).slice(0, 1)
-        const [owner, revision] = (await run(STANDING, keys)) as [string | null, string | null]
-        // At the first look a change cannot be excluded, and an extra call is harmless.
-        if (revision !== seen) watchers.tell(turn, owner ?? undefined)
-        seen = revision
-      } catch {
-        // The next poll tries again.
-      } finally {
-        asking = false
-      }
-    }
-    void look()
-    return setInterval(look, POLL_MS)
+  /**
+   * Keeps the list of a tenant's turns, beside the commit, for it may be on another server of a
+   * cluster. A turn is noted, for its `ttlMs`, when it begins, has a new owner, or comes to rest.
+   * Ignores failures: a turn that is not in the list is found by its id.
+   */
+  const note = async (turn: string, { revision, takeOver, open, state, ttlMs }: Commit) => {
+    if (open && revision > 1 && !takeOver && !isResting(state ?? '')) return
+    const ttl = open ? Math.max(1, Math.ceil(ttlMs)) : 0
+    await run(NOTE, [listKey(tenantOf(turn))], [pack(turn), ttl]).catch(() => {})
   }
 
   /** Ignores failures, because the turn does not need the outcome and the commit has succeeded. */
@@ -126,14 +113,14 @@ export function redisStore(client: RedisClientLike, options: RedisStoreOptions =
 
     async commit(turn, commit) {
       const { owner, revision, takeOver, open, state, records, events, forget, ttlMs } = commit
-      const [status, ...rest] = (
-        (await run(COMMIT, keysOf(turn), [
-          ...[owner, revision, takeOver ? 1 : 0, open ? 1 : 0, Math.max(1, Math.ceil(ttlMs))],
-          ...[state === null ? 0 : 1, pack(state ?? ''), forget],
-          ...[events ? events.last : '', events ? pack(events.text) : ''],
-          ...records.flatMap(([name, text]) => [pack(name), pack(text)]),
-        ])) as unknown[]
-      ).map(String)
+      const written = run(COMMIT, keysOf(turn), [
+        ...[owner, revision, takeOver ? 1 : 0, open ? 1 : 0, Math.max(1, Math.ceil(ttlMs))],
+        ...[state === null ? 0 : 1, pack(state ?? ''), forget],
+        ...[events ? events.last : '', events ? pack(events.text) : ''],
+        ...records.flatMap(([name, text]) => [pack(name), pack(text)]),
+      ])
+      const [reply] = await Promise.all([written, note(turn, commit)])
+      const [status, ...rest] = (reply as unknown[]).map(String)
       if (status === 'exists') throw recordExists(unpack(rest[0]!))
       if (status === 'absent') return { ok: false }
       if (status === 'refused') {
@@ -165,23 +152,28 @@ export function redisStore(client: RedisClientLike, options: RedisStoreOptions =
       return { text: unpack(kept.slice(colon + 1)), ageMs }
     },
 
+    async list(tenant, most) {
+      const names = (await run(NOTED, [listKey(tenant)], [most - 1])) as unknown[]
+      const find = async (name: string): Promise<Listed | undefined> => {
+        const turn = unpack(name)
+        const found = (await run(LISTED, keysOf(turn).slice(0, 1))) as unknown[] | null
+        if (!found) return undefined
+        const [state, idleMs] = found.map(String)
+        return { turn, state: unpack(state!), idleMs: Math.max(0, Number(idleMs)) }
+      }
+      const found = await Promise.all(most < 1 ? [] : names.map(String).map(find))
+      const open = found.filter((one): one is Listed => one !== undefined)
+      return open.sort((a, b) => a.idleMs - b.idleMs)
+    },
+
     async idle(turn) {
       const [, , idleMs] = (await run(STANDING, keysOf(turn).slice(0, 1))) as (string | null)[]
       return idleMs == null ? undefined : Math.max(0, Number(idleMs))
     },
 
-    watch(turn, changed) {
-      let poll = polls.get(turn)
-      if (!poll) polls.set(turn, (poll = startPoll(turn)))
-      const stop = watchers.add(turn, changed)
-      // What a new watcher has not seen cannot be known.
-      watchers.tell(turn, undefined)
-      return () => {
-        stop()
-        if (watchers.has(turn)) return
-        clearInterval(poll)
-        polls.delete(turn)
-      }
-    },
+    watch: polling(POLL_MS, async (turn) => {
+      const [owner, revision] = (await run(STANDING, keysOf(turn).slice(0, 1))) as (string | null)[]
+      return { owner: owner ?? undefined, revision }
+    }),
   }
 }

@@ -50,6 +50,12 @@ export interface Store {
    */
   idle?(turn: string): Promise<number | undefined>
   /**
+   * Optional: the open turns of a tenant, at most `most`, by `idleMs` ascending. Where more are open,
+   * those that were written last, or those that began or were taken over last. The names of a
+   * tenant's turns are `JSON.stringify([tenant, requestId])`.
+   */
+  list?(tenant: string, most: number): Promise<Listed[]>
+  /**
    * Optional: calls `changed` soon after any owner's commit to the turn was applied. Returns a
    * function that stops watching. `owner` is the writer, if the store knows it. Extra calls are
    * allowed, and so is one call for several commits.
@@ -74,6 +80,11 @@ export interface Kept {
   state: string
   /** Names and texts, in the order in which they were written. */
   records: [name: string, text: string][]
+}
+
+/** An open turn in a list. */
+export interface Listed extends Pick<Kept, 'idleMs' | 'state'> {
+  turn: string
 }
 
 /** One write to a turn. */
@@ -138,6 +149,23 @@ export function refusal(current: (Standing & { state: string }) | undefined): An
   if (!current) return { ok: false }
   const { owner, revision, open, state } = current
   return { ok: false, owner, revision, open, state }
+}
+
+/** How the names of a tenant's turns begin. */
+export const namesOf = (tenant: string): string => JSON.stringify([tenant]).slice(0, -1) + ','
+
+/** Whether a state of ours is that of a turn that nobody runs, but that can be resumed. */
+export const isResting = (state: string): boolean =>
+  /^.{0,20}"status":"(paused|failed)"/.test(state)
+
+/** The tenant of a turn by its name; the empty text for names of another form. */
+export function tenantOf(turn: string): string {
+  try {
+    const [tenant] = JSON.parse(turn) as unknown[]
+    return typeof tenant === 'string' ? tenant : ''
+  } catch {
+    return ''
+  }
 }
 
 /** The error of a commit with the name of an existing record. */

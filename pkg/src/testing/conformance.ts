@@ -1,6 +1,6 @@
 import { CONFORMANCE_OPTIONS } from '../generated/rows.js'
 import type { ConformanceOptions } from '../generated/testing.js'
-import { checkOptions } from '../options.js'
+import { readOptions } from '../options.js'
 import type { Store } from '../stores/store.js'
 import type { Bench } from './cases.js'
 import { data } from './data-cases.js'
@@ -28,24 +28,21 @@ export interface ConformanceCase {
  * connection if the database has connections, because owners race through several stores.
  *
  * @example
- * // A store in Postgres, tested with node:test.
+ * // A store of yours, tested with node:test.
  * import test from 'node:test'
- * import pg from 'pg'
  * import { storeConformance } from 'turnlock/testing'
- * import { postgresStore } from './postgres-store.js'
+ * import { mySqlStore } from './mysql-store.js'
  *
- * // One transaction per commit: `SELECT … FROM turns WHERE turn = $1 FOR UPDATE`, the rule, the
- * // writes. Two first commits of a turn find no row to lock: `INSERT … ON CONFLICT DO NOTHING`,
- * // then the rule again. Columns `bytea`, for a `text` holds no NUL and no lone surrogate.
- * for (const { name, run } of storeConformance(() => postgresStore(new pg.Pool({ max: 4 })))) {
- *   test(name, run)
- * }
+ * // One transaction per commit: the row of the turn is locked, the rule is applied, then it is
+ * // written. Two first commits of a turn find no row to lock: one of them inserts it, and the other
+ * // applies the rule again. A text may hold NUL and lone surrogates.
+ * for (const { name, run } of storeConformance(() => mySqlStore(connection()))) test(name, run)
  */
 export function storeConformance(
   make: () => Store | Promise<Store>,
   options: ConformanceOptions = {},
 ): ConformanceCase[] {
-  checkOptions(options, CONFORMANCE_OPTIONS)
+  options = readOptions(options, CONFORMANCE_OPTIONS)
   const bench: Bench = { make: async () => make(), patienceMs: options.patienceMs ?? 10_000 }
   return [...rules, ...data, ...times].map(([name, run]) => ({ name, run: () => run(bench) }))
 }

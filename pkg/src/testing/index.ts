@@ -1,9 +1,11 @@
 /**
- * For tests: a conformance suite for stores, and a scripted model. It uses neither modules of a
- * specific runtime nor the core.
+ * For tests: scripted models, recorded responses, a clock that stands still, and a conformance suite
+ * for stores. It uses neither modules of a specific runtime nor the core.
  *
  * @module
  */
+export { fakeClock, type FakeClock } from './clock.js'
 export { storeConformance, type ConformanceCase, type ConformanceOptions } from './conformance.js'
 export { scriptedModel, type ScriptedModel, type ScriptedResponse } from './scripted-model.js'
+export { tapeFetch, type Recording, type TapedRequest, type TapeFetch } from './tape.js'
 export type * from '../stores/store.js'

@@ -1,6 +1,16 @@
 /** Cases for the rule: who may write, and that commits are atomic. */
 import type { Commit, Store } from '../stores/store.js'
-import { all, applied, begin, commitOf, HOUR, newOwner, newTurn, type Case } from './cases.js'
+import {
+  all,
+  applied,
+  begin,
+  commitOf,
+  HOUR,
+  nameOf,
+  newOwner,
+  newTurn,
+  type Case,
+} from './cases.js'
 import { eventually, holds, rejects, same, sleep } from './check.js'
 
 /** A commit that would change every kind of data in a store. */
@@ -302,6 +312,33 @@ export const rules: Case[] = [
       const idle = (await store.idle(turn)) ?? NaN
       const after = (await store.read(turn))?.idleMs ?? NaN
       holds(before <= idle && idle <= after, `idle ${idle}; read gives ${before}, then ${after}`)
+    },
+  ],
+  [
+    'list (where there is one) has the open turns of a tenant',
+    async ({ make }) => {
+      const [store, writer] = [await make(), await make()]
+      if (!store.list) return
+      const tenant = `list ${newOwner()}`
+      const names = ['a', 'b', 'c'].map((id) => nameOf(tenant, id)) as [string, string, string]
+      const [older, newer, over] = names
+      const owner = await begin(writer, older, { state: 'older 1' })
+      await sleep(5)
+      await begin(writer, newer, { state: 'newer' })
+      const ended = await begin(writer, over)
+      await applied(writer, over, commitOf(ended, 2, { open: false }))
+      const others = [`${tenant}x`, tenant.slice(0, -1), `${tenant}","a`, '']
+      for (const other of others) await begin(writer, nameOf(other, `a${owner}`))
+      const listed = async (most: number) =>
+        ((await store.list?.(tenant, most)) ?? []).map(({ turn, state }) => [turn, state])
+      same(await listed(9), [[newer, 'newer'], [older, 'older 1']], 'the newest first') // prettier-ignore
+      await sleep(5)
+      await applied(writer, older, commitOf(owner, 2, { state: 'older 2' }))
+      same(await listed(9), [[older, 'older 2'], [newer, 'newer']], 'by the last commit') // prettier-ignore
+      same((await listed(1)).length, 1, 'at most so many')
+      same(await listed(0), [], 'none at all')
+      for (const { idleMs } of await store.list(tenant, 9)) holds(idleMs >= 0, `idleMs: ${idleMs}`)
+      same(await store.list(`${tenant}y`, 9), [], 'a tenant without turns')
     },
   ],
   [

@@ -16,13 +16,20 @@ export const times: Case[] = [
     async ({ make, patienceMs }) => {
       const [store, other] = [await make(), await make()]
       for (const open of [true, false]) {
-        const turn = newTurn()
+        const turn = newTurn(`expiry ${newOwner()}`)
         await begin(store, turn, {
           ...{ open, state: 'old', records: [['r', 'old']], ttlMs: 1 },
           events: { last: 5, text: '["old"]' },
         })
         await gone(other, turn, patienceMs)
         same(await store.events(turn, 0, 10), [], 'events of an expired turn')
+        const [tenant] = JSON.parse(turn) as [string]
+        const listed = (await store.list?.(tenant, 1000)) ?? []
+        same(
+          listed.filter((one) => one.turn === turn),
+          [],
+          'an expired turn is in no list',
+        )
         const late = await store.commit(turn, commitOf(newOwner(), 2, { takeOver: true }))
         same(late, { ok: false }, 'a later revision of an expired turn')
         const events = { last: 1, text: '["new"]' }

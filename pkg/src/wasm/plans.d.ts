@@ -1,6 +1,6 @@
-import type { Glue, PlansGlue } from '../core/glue.js'
+import type { Glue, PlansGlue, StatisticsGlue } from '../core/glue.js'
 
 /** Base64 of the deflated module. */
 export const bytes: string
 /** Creates a new instance of `module` that shares no state with others. */
-export function createInstance(module: WebAssembly.Module): PlansGlue & Glue
+export function createInstance(module: WebAssembly.Module): PlansGlue & StatisticsGlue & Glue

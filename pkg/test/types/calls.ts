@@ -2,10 +2,13 @@
 import {
   anthropic,
   bundleTool,
+  claimCalls,
   defineTool,
   fit,
+  listTurns,
   openaiChat,
   openHistory,
+  resumeTurn,
   runBundle,
   runChain,
   runTurn,
@@ -14,6 +17,9 @@ import {
   type RunTurnOptions,
   type TraceEvent,
 } from 'turnlock'
+import { createChat, type Chat, type ChatOptions } from 'turnlock/chat'
+import { useTurn } from 'turnlock/react'
+import { remoteTurns, type PausedTurn } from 'turnlock/remote'
 import { createHandler, toNodeListener } from 'turnlock/server'
 import { indexedDbStore } from 'turnlock/stores/indexeddb'
 import { redisStore } from 'turnlock/stores/redis'
@@ -145,3 +151,61 @@ const typed = { type: 'object', properties: { path: { type: 'string' } } } as co
 defineTool({ description: 'd', inputSchema: typed, execute: ({ wrong }) => String(wrong) })
 // @ts-expect-error may be missing
 defineTool({ description: 'd', inputSchema: typed, execute: ({ path }) => path.length })
+
+const store = indexedDbStore()
+const locate = defineTool({ description: 'where', inputSchema: { type: 'object' } })
+const turns = remoteTurns({ url: '/api/chat', tools: { locate } })
+const chat: Chat = createChat({ turns, conversationId: TENANT, throttleMs: undefined })
+const local: ChatOptions = {
+  turns: {
+    run: (own) => runTurn({ model, ...own }),
+    resume: (own) => resumeTurn({ model, store, ...own }),
+  },
+}
+export function Component() {
+  const { messages, approvals, status, error, send } = useTurn(TENANT ? chat : local)
+  const sent: boolean = send({ role: 'user', content: 'go' })
+  const calls = messages.flatMap(({ parts }) => parts.filter((part) => part.type === 'call'))
+  return [sent, calls[0]?.result?.status, approvals[0]?.signature, status === 'paused', error?.code]
+}
+export async function answered(paused: PausedTurn) {
+  const { granted } = await claimCalls({ ...paused.resume, store, toolCallIds: ['c'] })
+  const outcomes = granted.map((toolCallId) => ({ toolCallId, result: 1 }))
+  const turn = await turns.answer(paused)
+  return turn ?? resumeTurn({ ...paused.resume, model, store, outcomes })
+}
+
+// The type of the answer is that of its schema.
+const inJson = runTurn({
+  ...{ model, messages, system: 'Be brief.' },
+  answerSchema: {
+    type: 'object',
+    properties: { city: { type: 'string' }, days: { type: 'integer' } },
+    required: ['city'],
+  },
+})
+void inJson.result.then(({ object }) => {
+  const city: string | undefined = object?.city
+  const days: number | undefined = object?.days
+  // @ts-expect-error: it has no such member
+  return [city, days, object?.town]
+})
+void runTurn({ model, messages }).result.then(({ object }) => {
+  const any: unknown = object
+  return any
+})
+const listsTurns = async () => {
+  const [open] = await remoteTurns({ url: '/api/chat' }).list({ conversationId: 'c' })
+  const status: 'running' | 'paused' | 'failed' | undefined = open?.status
+  return [status, await listTurns({ store: indexedDbStore(), tenant: TENANT ?? '' })]
+}
+void listsTurns
+void createHandler({
+  ...{ model, store: indexedDbStore(), authorize: () => ({ tenant: 't' }) },
+  system: (request, { tenant }) => `${request.url} ${tenant}`,
+  answerSchema: { type: 'object' },
+})
+const chunks = async () => {
+  for await (const chunk of inJson.textStream) chunk.trim()
+}
+void chunks

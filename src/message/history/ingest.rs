@@ -123,8 +123,11 @@ impl<'a> History<'a> {
         self.size = size.check(index)?;
         let foreign = !self.marks.within(self.rules.own);
         for piece in pieces {
-            // Whether a call is unanswered or pending depends on the entries after it.
-            self.arranger.rewind(self.entries.len().saturating_sub(1));
+            let says = matches!(piece, Piece::Say(_) | Piece::TextDelta { .. });
+            let anywhere = self.options.system_anywhere;
+            if !says || self.entries.last().is_none_or(|last| last.depends(anywhere)) {
+                self.arranger.rewind(self.entries.len().saturating_sub(1));
+            }
             match piece {
                 Piece::Say(entry) => self.say(entry),
                 Piece::Call { call, marks, batch } => self.call_in(*call, marks, batch.as_deref()),

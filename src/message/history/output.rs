@@ -38,6 +38,9 @@ borrowed! {
         keep "keep": usize;
         /// The messages after them.
         messages "messages": Vec<Json<'a>>;
+        /// The member of the first of them, a list, that has only what was added to the message that
+        /// stood there.
+        grows "grows?": Option<String>;
         /// New repairs from reading the elements.
         read "read": Vec<Repair>;
         /// The number of leading repairs from arranging that are unchanged.
@@ -46,8 +49,11 @@ borrowed! {
         arranged "arranged": Vec<Repair>;
         /// Repairs at the end, which the next element may undo.
         end "end": Vec<Repair>;
-        /// As in a normalized history.
+        /// As in a normalized history, without the first `keepSystem` of its texts; absent
+        /// if there are no others.
         system "system?": Option<Json<'a>>;
+        /// The number of leading texts of the system prompt that are unchanged.
+        keep_system "keepSystem": usize;
         /// As in a normalized history.
         tool_config "toolConfig?": Option<Json<'a>>;
     }
@@ -57,22 +63,22 @@ impl<'a> History<'a> {
     /// Returns the history so far in the form that the provider accepts.
     #[must_use]
     pub fn normalized(&mut self) -> Normalized<'a> {
-        let tail = self.arrange();
+        let tail = self.arrange(false);
         let messages = self.arranger.written.clone();
         self.with(messages, tail)
     }
 
     /// As [`History::normalized`], but only the messages and the system prompt.
     pub(crate) fn messages(&mut self) -> (Vec<Json<'a>>, Option<Json<'a>>) {
-        let tail = self.arrange();
+        let tail = self.arrange(false);
         let mut messages = self.arranger.written.clone();
         messages.extend(tail.messages);
-        (messages, self.system())
+        (messages, self.system(0))
     }
 
     /// Returns the repairs so far.
     pub fn repairs(&mut self) -> Vec<Repair> {
-        let tail = self.arrange();
+        let tail = self.arrange(false);
         self.made(&tail)
     }
 
@@ -85,7 +91,7 @@ impl<'a> History<'a> {
     /// As [`History::normalized`], for a history that is complete.
     #[must_use]
     pub fn into_normalized(mut self) -> Normalized<'a> {
-        let tail = self.arrange();
+        let tail = self.arrange(false);
         let messages = std::mem::take(&mut self.arranger.written);
         self.with(messages, tail)
     }
@@ -95,7 +101,7 @@ impl<'a> History<'a> {
         messages.extend(tail.messages);
         Normalized {
             messages,
-            system: self.system(),
+            system: self.system(0),
             tool_config: self.tool_config(),
             thread_id: self.thread_id(),
             repairs,
@@ -104,7 +110,7 @@ impl<'a> History<'a> {
 
     /// As [`History::normalized`], but returns only the changes since the last update.
     pub fn update(&mut self) -> Update<'a> {
-        let tail = self.arrange();
+        let tail = self.arrange(true);
         let keep = self.arranger.keep();
         let mut messages: Vec<Json<'a>> =
             self.arranger.written.iter().skip(keep).cloned().collect();
@@ -118,12 +124,15 @@ impl<'a> History<'a> {
         self.told = self.read.len();
         let mut end = repairs(&self.at_end());
         end.extend(repairs(&tail.findings));
-        let (system, tool_config) = (self.system(), self.tool_config());
+        let keep_system = self.arranger.keep_system();
+        let (system, tool_config) = (self.system(keep_system), self.tool_config());
         let (kept, arranged) = self.arranger.found();
         Update {
             keep,
             messages,
+            grows: tail.grows.map(str::to_owned),
             system,
+            keep_system,
             tool_config,
             read,
             keep_arranged: kept.iter().filter(|one| one.is_repair()).count(),
@@ -135,13 +144,13 @@ impl<'a> History<'a> {
     /// Returns what the provider would refuse in these messages as they are.
     #[must_use]
     pub fn violations(&mut self) -> Vec<Violation> {
-        let tail = self.arrange();
+        let tail = self.arrange(false);
         let end = self.at_end();
         let all = self.sorted(&end, &tail).into_iter();
         all.filter(|one| one.is_violation()).map(Finding::violation).collect()
     }
 
-    fn arrange(&mut self) -> Tail<'a> {
+    fn arrange(&mut self, update: bool) -> Tail<'a> {
         let signatures = self.signatures();
         let from = thread::from(&self.options, &self.entries);
         if self.options.strategy == Strategy::Thread {
@@ -157,7 +166,7 @@ impl<'a> History<'a> {
             end: self.entries.last().map_or(0, |entry| entry.index),
         };
         self.arranger.arrange(&self.entries, &context);
-        self.arranger.tail(&context)
+        self.arranger.tail(&context, update)
     }
 
     /// Whether a finding concerns what is sent. A strategy that omits calls and results reports
@@ -202,10 +211,12 @@ impl<'a> History<'a> {
         all
     }
 
-    fn system(&self) -> Option<Json<'a>> {
+    /// The system prompt, without the first `from` of its texts; `None` if there are no others.
+    fn system(&self, from: usize) -> Option<Json<'a>> {
         let System::Apart { write } = self.rules.system else { return None };
         let texts = &self.arranger.system;
-        (!texts.is_empty()).then(|| write(texts.clone()))
+        let texts = texts.get(from..).filter(|texts| !texts.is_empty())?;
+        Some(write(texts.to_vec()))
     }
 
     /// How tools are declared that a request does not declare, if the provider refuses calls of such

@@ -11,6 +11,9 @@ use crate::text::{find, holds};
 /// What stands between the type and the data of a data URL.
 const BASE64: &str = ";base64,";
 
+/// The type of a document whose type is not told.
+const PDF: &str = "application/pdf";
+
 /// A parsed block of a content list.
 pub(super) enum Block<'a> {
     Part(Part<'a>),
@@ -281,7 +284,7 @@ pub(in crate::message) fn media<'a>(block: &Json<'a>) -> Option<Attachment<'a>> 
         {
             let source = block.get("source")?;
             let fallback =
-                if block.get("type")?.as_str() == Some("image") { "image/*" } else { "" };
+                if block.get("type")?.as_str() == Some("image") { "image/*" } else { PDF };
             match text(source, "type").as_deref() {
                 Some("base64" | "url") => made(
                     text(source, "data").or_else(|| text(source, "url"))?,
@@ -298,7 +301,7 @@ pub(in crate::message) fn media<'a>(block: &Json<'a>) -> Option<Attachment<'a>> 
         ),
         Some("file" | "file-data" | "file-url" | "image-data" | "image-url" | "media") => {
             match block.get("file") {
-                Some(file) => made(text(file, "file_data")?, None, "application/pdf")
+                Some(file) => made(text(file, "file_data")?, None, PDF)
                     .map(|found| Attachment { name: text(file, "filename"), ..found }),
                 None => made(
                     ["url", "data", "base64"].iter().find_map(|key| text(block, key))?,
@@ -307,11 +310,14 @@ pub(in crate::message) fn media<'a>(block: &Json<'a>) -> Option<Attachment<'a>> 
                 ),
             }
         }
-        Some("input_file") => made(
-            text(block, "file_data").or_else(|| text(block, "file_url"))?,
-            None,
-            "application/pdf",
-        ),
+        Some("input_file") => {
+            made(text(block, "file_data").or_else(|| text(block, "file_url"))?, None, PDF)
+        }
+        Some("input_audio") => {
+            let sound = block.get("input_audio")?;
+            let format = text(sound, "format").unwrap_or(Cow::Borrowed("wav"));
+            made(text(sound, "data")?, Some(["audio/", &format].concat().into()), "")
+        }
         Some(_) => None,
         None => {
             if let Some(inline) = block.get("inlineData").or_else(|| block.get("inline_data")) {

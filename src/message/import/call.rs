@@ -97,7 +97,7 @@ pub(super) fn content<'a>(value: Option<Json<'a>>, marks: &mut Marks) -> Content
                 item.get("type").and_then(Json::as_str).is_some_and(|kind| {
                     ["text", "image", "image_url", "document", "file", "input_text", "input_image"]
                         .contains(&kind)
-                        || ["input_file", "search_result", "tool_reference", "media"]
+                        || ["input_file", "input_audio", "search_result", "tool_reference", "media"]
                             .contains(&kind)
                 }) || (item.as_object().is_some_and(|all| all.len() == 1)
                     && ["text", "json", "image", "document", "video", "searchResult", "cachePoint"]

@@ -60,6 +60,16 @@ pub(super) fn event<'a>(
         "tool_calls" => turn_calls(fields.clone(), index),
         "tool_results" => turn_results(fields.clone(), index),
         "reasoning" if fields.has("chunk") => Some(Vec::new()),
+        "provider_tool" => match fields.get("block") {
+            Some(block) => {
+                let mut entry = entry(Speaker::Assistant, index);
+                entry.parts.push(hosted(block.clone()));
+                // Text and calls around it are of the same message.
+                (entry.open, entry.beside) = (true, true);
+                one(Piece::Say(entry))
+            }
+            None => Some(Vec::new()),
+        },
         "phase_start" => phase(fields),
         // Events about the state of a turn, not about its content: calls that wait for an approval
         // or are refused have not run, and the text of `complete` was shown before.
@@ -76,7 +86,7 @@ pub(super) fn event<'a>(
             Some(Vec::new())
         }
         // AG-UI adds event types: an unknown event without content can be skipped.
-        _ if kind.contains('_')
+        _ if kind.as_bytes().contains(&b'_')
             && kind.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
             && !["content", "role", "text", "delta"].iter().any(|key| fields.has(key)) =>
         {
@@ -90,6 +100,21 @@ fn entry<'a>(speaker: Speaker, index: usize) -> Entry<'a> {
     let mut entry = Entry::new(speaker, index);
     entry.marks.add(Marks::EVENT);
     entry
+}
+
+/// The block of a tool that a provider ran itself.
+pub(super) fn hosted(block: Json<'_>) -> Part<'_> {
+    let kind = block.get("type").and_then(Json::as_str).unwrap_or_default();
+    let marks = if kind.ends_with("_tool_use") || kind.ends_with("_tool_result") {
+        Marks::ANTHROPIC
+    } else if !kind.is_empty() {
+        Marks::RESPONSES
+    } else if block.get("toolUse").is_some() || block.get("toolResult").is_some() {
+        Marks::BEDROCK
+    } else {
+        Marks::GEMINI
+    };
+    Part::Native { marks: marks.and(Marks::TURN), block }
 }
 
 fn said<'a>(fields: &Fields<'a>, speaker: Speaker, index: usize) -> Option<Vec<Piece<'a>>> {

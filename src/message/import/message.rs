@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::super::code::Code;
 use super::super::model::{Content, Entry, Part, Piece, Speaker, Text};
-use super::{Fields, block, call, one};
+use super::{Fields, block, call, event, one};
 use crate::index::Index;
 use crate::json::{Json, members, object};
 use crate::limits;
@@ -48,6 +48,10 @@ pub(super) fn said<'a>(
     let (parts, results, listed) = block::content(content, index, &mut entry.marks)?;
     entry.listed = listed;
     reasoning(fields, &mut entry);
+    if speaker == Speaker::Assistant {
+        let blocks = fields.take_list("providerTools").unwrap_or_default();
+        entry.parts.extend(blocks.into_iter().map(event::hosted));
+    }
     entry.parts.extend(parts);
     let mut pieces = Vec::new();
     if speaker == Speaker::Assistant {

@@ -6,7 +6,7 @@ use super::super::model::Speaker;
 use super::super::report::{Action, Finding};
 use super::Work;
 use crate::json::{Joined, Json};
-use crate::provider::{Marks, Media, Out};
+use crate::provider::{Attachment, Marks, Out};
 
 impl<'a> Work<'_, 'a> {
     pub(super) fn media(&mut self, marks: Marks, block: &Json<'a>) -> Out<'a> {
@@ -14,35 +14,35 @@ impl<'a> Work<'_, 'a> {
         if self.takes(marks, block) {
             return Out::Native(block.clone());
         }
-        let seen = media(block);
-        let fits = seen.as_ref().is_some_and(|seen| match rules.media {
-            Media::None => false,
-            Media::Images => seen.mime.starts_with("image/"),
-            Media::Files => true,
-            Media::FilesAsBytes => !seen.is_url || seen.mime.starts_with("image/"),
-            Media::Bytes => !seen.is_url,
-        });
-        match seen {
-            Some(seen) if fits => Out::Media(seen),
-            seen => {
-                let finding = Finding::new(Code::ContentShape, Action::Converted, self.index);
-                self.tell(finding.done("an attachment became a note"));
-                let note = seen.map_or_else(
-                    || "[attachment]".to_owned(),
-                    |seen| match (seen.is_url, seen.name) {
-                        (true, _) => format!("[attachment: {}]", seen.data),
-                        (_, Some(name)) => format!("[attachment: {name}]"),
-                        _ => format!("[attachment: {}]", seen.mime),
-                    },
-                );
-                Out::Text { text: note.into(), extra: Vec::new(), apart: false }
-            }
+        let media_of = rules.media;
+        match media(block) {
+            Some(seen) if media_of.takes(&seen.mime, seen.is_url) => Out::Media(seen),
+            seen => self.noted(seen),
         }
+    }
+
+    /// A note in place of an attachment that the provider does not take.
+    pub(super) fn noted(&mut self, seen: Option<Attachment<'a>>) -> Out<'a> {
+        let finding = Finding::new(Code::ContentShape, Action::Converted, self.index);
+        self.tell(finding.done("an attachment became a note"));
+        let note = seen.map_or_else(
+            || "[attachment]".to_owned(),
+            |seen| match (seen.is_url, seen.name) {
+                (true, _) => format!("[attachment: {}]", seen.data),
+                (_, Some(name)) => format!("[attachment: {name}]"),
+                _ => format!("[attachment: {}]", seen.mime),
+            },
+        );
+        Out::Text { text: note.into(), extra: Vec::new(), apart: false }
     }
 
     pub(super) fn native(&mut self, marks: Marks, block: &Json<'a>) -> Option<Out<'a>> {
         if self.takes(marks, block) {
             return Some(Out::Native(block.clone()));
+        }
+        // What a turn of ours keeps for the provider that made it: the text that came of it stays.
+        if marks.meets(Marks::TURN) {
+            return None;
         }
         // The text of a refusal is sent as text.
         if let Some(text) = block.get("refusal").filter(|text| !text.is_blank()) {

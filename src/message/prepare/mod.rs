@@ -106,7 +106,10 @@ pub(super) fn entry<'a>(
         };
         work.findings.push(finding.risk_if(!refused));
     }
-    made.silent = work.findings.len() > before;
+    // What a turn of ours keeps for another provider is left out in silence.
+    let kept =
+        |part: &Part<'_>| matches!(part, Part::Native { marks, .. } if marks.meets(Marks::TURN));
+    made.silent = work.findings.len() > before || entry.parts.first().is_some_and(kept);
     if context.rules.calls_last {
         calls_last(&mut made.parts);
         while matches!(made.parts.last(), Some(Out::Reasoning(_))) {

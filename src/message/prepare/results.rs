@@ -9,9 +9,7 @@ use super::super::model::{Call, Content, Part, Text, ToolResult};
 use super::super::report::{Action, Weight};
 use super::Work;
 use crate::json::Json;
-use crate::provider::{
-    Attachment, EmptyResult, Marks, Media, Out, ResultOut, ResultParts, ResultValues, joined,
-};
+use crate::provider::{EmptyResult, Marks, Out, ResultOut, ResultParts, ResultValues, joined};
 
 /// The text of an empty result, if the provider refuses an empty one.
 const EMPTY: &str = "(empty)";
@@ -101,12 +99,12 @@ impl<'a> Work<'_, 'a> {
                 if self.takes(*marks, block) && shown && self.own(result.marks) {
                     return Some(Out::Native(block.clone()));
                 }
-                let seen = media(block).filter(|_| shown);
-                let fits =
-                    |seen: &Attachment<'a>| !seen.is_url || self.rules().media != Media::Bytes;
-                match seen {
-                    Some(seen) if fits(&seen) => Some(Out::Media(seen)),
-                    _ => Some(self.media(Marks::NONE, &Json::Null)),
+                let takes = self.rules().media;
+                match media(block) {
+                    Some(seen) if shown && takes.takes(&seen.mime, seen.is_url) => {
+                        Some(Out::Media(seen))
+                    }
+                    seen => Some(self.noted(seen)),
                 }
             }
             Part::Native { marks, block } => match block.get("json") {

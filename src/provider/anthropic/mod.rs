@@ -13,6 +13,7 @@ use super::rules::{
 };
 use super::shapes::Marks;
 use super::stream::Stream;
+use super::tools::Tools;
 use crate::json::Json;
 use crate::stream::{AnyEvents, FRAMES};
 use message::{block, write};
@@ -20,6 +21,7 @@ use message::{block, write};
 const OWN: Marks = Marks::ANTHROPIC.and(Marks::PLAIN).and(Marks::TYPED);
 
 pub(super) const RULES: Rules = Rules {
+    list: Some("content"),
     system: System::Apart { write: |texts| Json::Array(blocks(texts, block)) },
     // https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
     system_after_user: true,
@@ -52,3 +54,12 @@ pub(super) const STREAM: Stream = Stream::Framed(events, FRAMES, None);
 pub(super) fn events() -> AnyEvents {
     AnyEvents::new(stream::Messages::default())
 }
+
+pub(super) const TOOLS: Tools = Tools {
+    object: true,
+    not_at_root: &["oneOf", "anyOf", "allOf"],
+    property: Some(64),
+    ..Tools::common(
+        "github: anthropics/claude-code#44788, beautyfree/appstore-connect-mcp#2 (2026-11-23)",
+    )
+};

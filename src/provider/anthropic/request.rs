@@ -6,7 +6,7 @@ use crate::json::{Add, Json, members, object};
 use crate::provider::content::Members;
 use crate::provider::prompt::{AddedSystem, Exchange, Post, Prompt, Requests, Structured};
 use crate::provider::request::Choice;
-use crate::stream::REDACTED;
+use crate::stream::{REDACTED, Reasoning};
 
 pub(in crate::provider) const REQUESTS: Requests = Requests {
     // Most models refuse a message with the role `system`.
@@ -39,10 +39,13 @@ fn text_block(text: &str) -> Json<'static> {
 
 /// Converts calls and their answers. All results are in one user message after the calls.
 fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
-    let Exchange { reasoning, text, calls } = exchange;
+    let Exchange { text, calls, .. } = exchange;
     let owned = |text: &str| Json::string(text.to_owned());
     // With thinking enabled, an assistant message with calls must begin with its signed thinking.
-    let signed = reasoning.iter().filter_map(|block| {
+    let signed = |block: &Reasoning| {
+        if let Some(block) = block.block() {
+            return Some(block);
+        }
         let signature = block.signature.as_deref()?;
         if let Some(data) = signature.strip_prefix(REDACTED) {
             return Some(object! { "type": "redacted_thinking", "data": owned(data) });
@@ -52,25 +55,30 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
             "thinking": owned(&block.text),
             "signature": owned(signature),
         })
-    });
-    let mut said: Vec<_> = signed.collect();
-    if !text.trim().is_empty() {
-        said.push(text_block(text));
-    }
-    said.extend(calls.iter().map(|call| {
-        object! {
+    };
+    let mut said = Vec::new();
+    for (at, call) in calls.iter().enumerate() {
+        said.extend(exchange.thoughts(at).filter_map(signed));
+        if at == 0 && !text.trim().is_empty() {
+            said.push(text_block(text));
+        }
+        said.push(object! {
             "type": "tool_use",
             "id": owned(call.id),
             "name": owned(call.name),
             "input": call.arguments(),
-        }
-    }));
+        });
+    }
     let results = calls.iter().map(|call| {
-        object! {
+        let mut result: Members<'static> = members! {
             "type": "tool_result",
             "tool_use_id": owned(call.id),
             "content": owned(call.answer),
+        };
+        if call.failed {
+            result.add("is_error", Json::Bool(true));
         }
+        Json::Object(result)
     });
     let results = Json::Array(results.collect());
     [("assistant", Json::Array(said)), ("user", results)]

@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use crate::json::{Json, JsonError, Kind, Reader};
 use crate::limits;
 use crate::stream::{
-    Delta, Events, FinishReason, REDACTED, Usage, failure, malformed, push_reasoning, push_text,
+    Delta, Events, FinishReason, Hosted, ProviderToolStatus, REDACTED, Usage, failure, malformed,
+    part, push_reasoning, push_text, push_tool, text,
 };
 
 /// The state between two events.
@@ -32,7 +33,9 @@ enum Block {
     Plain,
     /// A call for the host to run. `whole` is the input, if it came with the start.
     Call { index: u32, whole: Option<String> },
-    /// A tool that the provider runs, its result, or an unknown block.
+    /// A tool that the provider runs. `whole` is the input, as it came with the start.
+    Hosted { block: Hosted, whole: String },
+    /// The result of such a tool, or an unknown block.
     Foreign,
 }
 
@@ -179,8 +182,28 @@ impl Messages {
                 let said = |input: &&Json<'_>| input.as_object().is_some_and(|o| !o.is_empty());
                 Block::Call { index, whole: input.filter(said).map(Json::to_text) }
             }
-            _ => {
-                out.push(Delta::Other { raw: data.to_owned() });
+            "server_tool_use" | "mcp_tool_use" => {
+                let mut own = block.cloned().unwrap_or_default();
+                let mut whole = "{}".to_owned();
+                if let Json::Object(members) = &mut own {
+                    members.retain(|(key, value)| {
+                        let stays = key != "input";
+                        if !stays {
+                            whole = value.to_text();
+                        }
+                        stays
+                    });
+                }
+                let called = (&*text("name"), &*text("id"));
+                let running = ProviderToolStatus::Running;
+                let block = Hosted::new(called, running, &own, ("input\":", "}"));
+                Block::Hosted { block, whole }
+            }
+            kind => {
+                match kind.strip_suffix("_tool_result").zip(block) {
+                    Some((name, block)) => hosted_result(name, block, out),
+                    None => out.push(Delta::Other { raw: data.to_owned() }),
+                }
                 Block::Foreign
             }
         };
@@ -206,6 +229,9 @@ impl Messages {
                     out.push(Delta::ToolCallArguments { index: *index, text });
                 }
             }
+            ("input_json_delta", Some(Block::Hosted { block, .. })) => {
+                block.add(&change.partial_json, false, out);
+            }
             _ => out.push(Delta::Other { raw: data.to_owned() }),
         }
     }
@@ -213,12 +239,16 @@ impl Messages {
     fn block_stop(&mut self, at: u64, out: &mut Vec<Delta>) {
         let place = self.blocks.iter().position(|(open, _)| *open == at);
         let block = place.map(|place| self.blocks.remove(place).1);
-        if let Some(Block::Call { index, whole }) = block {
-            if let Some(text) = whole {
-                out.push(Delta::ToolCallArguments { index, text });
+        match block {
+            Some(Block::Call { index, whole }) => {
+                if let Some(text) = whole {
+                    out.push(Delta::ToolCallArguments { index, text });
+                }
+                self.ended_calls += 1;
+                out.push(Delta::ToolCallEnd { index });
             }
-            self.ended_calls += 1;
-            out.push(Delta::ToolCallEnd { index });
+            Some(Block::Hosted { block, whole }) => block.end(&whole, out),
+            _ => {}
         }
     }
 
@@ -255,6 +285,15 @@ impl Messages {
             reasoning_tokens: None,
         }));
     }
+}
+
+/// The result of a tool that the provider ran; `name` is the provider's for its kind.
+fn hosted_result(name: &str, block: &Json<'_>, out: &mut Vec<Delta>) {
+    let content = part(block, "content");
+    let failed = part(block, "is_error").as_bool() == Some(true)
+        || text(content, "type").ends_with("_error");
+    let status = if failed { ProviderToolStatus::Failed } else { ProviderToolStatus::Done };
+    push_tool((name, text(block, "tool_use_id")), status, (block.to_text(), true), out);
 }
 
 impl<'a> Event<'a> {
@@ -340,13 +379,20 @@ mod tests {
     #[test]
     fn tools_of_the_provider_are_not_ours_to_run() {
         let events = [
-            r#"{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"s","name":"web_search","input":{}}}"#,
-            r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}}"#,
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"s","name":"web_search","input":{},"caller":{"type":"direct"}}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"query\":\"tides\"}"}}"#,
             r#"{"type":"content_block_stop","index":0}"#,
         ];
         let deltas = read(&events);
-        assert!(deltas.iter().all(|delta| matches!(delta, Delta::Other { .. })), "{deltas:?}");
-        assert_eq!(deltas.len(), 2);
+        let [Delta::ProviderTool(tool)] = deltas.as_slice() else { panic!("{deltas:?}") };
+        assert_eq!((tool.name.as_str(), tool.id.as_deref()), ("web_search", Some("s")));
+        let block = r#"{"type":"server_tool_use","id":"s","name":"web_search","caller":{"type":"direct"},"input":{"query":"tides"}}"#;
+        assert_eq!((tool.raw.as_str(), tool.kept), (block, true));
+        let failed = r#"{"type":"content_block_start","index":1,"content_block":{"type":"web_search_tool_result","tool_use_id":"s","content":{"type":"web_search_tool_result_error","error_code":"unavailable"}}}"#;
+        let deltas = read(&[failed]);
+        let [Delta::ProviderTool(tool)] = deltas.as_slice() else { panic!("{deltas:?}") };
+        assert_eq!(tool.status, ProviderToolStatus::Failed);
+        assert_eq!((tool.name.as_str(), tool.id.as_deref()), ("web_search", Some("s")));
     }
 
     #[test]

@@ -54,7 +54,9 @@ fn media(seen: Attachment<'_>) -> Json<'_> {
     if kind == "image" {
         return object! { "image": object! { "format": format, "source": source } };
     }
-    let name = seen.name.unwrap_or_else(|| "file".into());
-    let document = [("format", format), ("name", Json::String(name)), ("source", source)];
+    // Other characters are refused.
+    let fits = |c: char| if c.is_ascii_alphanumeric() || " -()[]".contains(c) { c } else { '-' };
+    let name: String = seen.name.as_deref().unwrap_or("file").chars().map(fits).collect();
+    let document = [("format", format), ("name", Json::from(name)), ("source", source)];
     object! { "document": Json::object(document) }
 }

@@ -13,6 +13,7 @@ use super::rules::{
 };
 use super::shapes::Marks;
 use super::stream::Stream;
+use super::tools::Tools;
 use crate::json::{Json, object};
 use crate::stream::{AnyEvents, FRAMES};
 use message::{block, write};
@@ -20,6 +21,7 @@ use message::{block, write};
 const OWN: Marks = Marks::BEDROCK;
 
 pub(super) const RULES: Rules = Rules {
+    list: Some("content"),
     system: System::Apart { write: |texts| Json::Array(blocks(texts, block)) },
     first: First::Better,
     last: Last::NotAssistant,
@@ -59,3 +61,11 @@ fn stubs(names: Vec<String>) -> Json<'static> {
     });
     object! { "tools": Json::Array(tools.collect()) }
 }
+
+pub(super) const TOOLS: Tools = Tools {
+    described: true,
+    object: true,
+    ..Tools::common(
+        "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html (read 2026-11-23)",
+    )
+};

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use super::stubs;
-use crate::json::{Add, Json, object};
+use crate::json::{Add, Json, members, object};
 use crate::provider::content::Members;
 use crate::provider::prompt::{AddedSystem, Exchange, Member, Post, Prompt, Requests, Structured};
 use crate::provider::request::{Choice, escape};
-use crate::stream::REDACTED;
+use crate::stream::{REDACTED, Reasoning};
 
 /// Stands in the system prompt where tools may not be called: Converse has no such choice, and tools
 /// of calls in the history must stay declared.
@@ -41,9 +41,12 @@ fn text_block(text: &str) -> Json<'static> {
 
 /// Converts calls and their answers. Reasoning is taken back only with its signature.
 fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
-    let Exchange { reasoning, text, calls } = exchange;
+    let Exchange { text, calls, .. } = exchange;
     let owned = |text: &str| Json::string(text.to_owned());
-    let signed = reasoning.iter().filter_map(|block| {
+    let signed = |block: &Reasoning| {
+        if let Some(block) = block.block() {
+            return Some(block);
+        }
         let signature = block.signature.as_deref()?;
         if let Some(data) = signature.strip_prefix(REDACTED) {
             let content = object! { "redactedContent": owned(data) };
@@ -51,19 +54,25 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
         }
         let text = object! { "text": owned(&block.text), "signature": owned(signature) };
         Some(object! { "reasoningContent": object! { "reasoningText": text } })
-    });
-    let mut said: Vec<_> = signed.collect();
-    if !text.trim().is_empty() {
-        said.push(text_block(text));
-    }
-    said.extend(calls.iter().map(|call| {
+    };
+    let mut said = Vec::new();
+    for (at, call) in calls.iter().enumerate() {
+        said.extend(exchange.thoughts(at).filter_map(signed));
+        if at == 0 && !text.trim().is_empty() {
+            said.push(text_block(text));
+        }
         let id = owned(call.id);
         let call = object! { "toolUseId": id, "name": owned(call.name), "input": call.arguments() };
-        object! { "toolUse": call }
-    }));
+        said.push(object! { "toolUse": call });
+    }
     let results = calls.iter().map(|call| {
         let content = Json::Array(vec![text_block(call.answer)]);
-        object! { "toolResult": object! { "toolUseId": owned(call.id), "content": content } }
+        let mut result: Members<'static> =
+            members! { "toolUseId": owned(call.id), "content": content };
+        if call.failed {
+            result.add("status", "error");
+        }
+        object! { "toolResult": Json::Object(result) }
     });
     let results = Json::Array(results.collect());
     [("assistant", Json::Array(said)), ("user", results)]

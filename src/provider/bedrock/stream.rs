@@ -6,14 +6,17 @@
 
 use crate::json::{Json, object};
 use crate::stream::{
-    Calls, Delta, Events, FinishReason, REDACTED, Usage, count, event, failure, finished,
-    json_text, list, part, push_finish, push_other, push_reasoning, push_text, text,
+    Calls, Delta, Events, FinishReason, Hosted, ProviderToolStatus, REDACTED, Usage, count, event,
+    failure, finished, json_text, list, part, push_finish, push_other, push_reasoning, push_text,
+    push_tool, text,
 };
 
 /// The state between two events.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Blocks {
     calls: Calls,
+    /// The open block of a tool that Bedrock runs itself.
+    hosted: Option<(u64, Hosted)>,
     finished: bool,
 }
 
@@ -36,6 +39,9 @@ impl Events for Blocks {
             "contentBlockDelta" => self.delta(at, part(event, "delta"), data, out),
             "contentBlockStop" => {
                 self.calls.end(at, "", out);
+                if let Some((_, block)) = self.hosted.take_if(|open| open.0 == at) {
+                    block.end("", out);
+                }
             }
             "messageStart" => {}
             "messageStop" => self.finish(event, out),
@@ -62,8 +68,11 @@ impl Blocks {
         let call = part(start, "toolUse");
         if call.as_object().is_some() && call.get("type").is_none() {
             self.calls.start(at, text(call, "toolUseId"), text(call, "name"), out);
+        } else if let Some((called, status)) = hosted(start) {
+            // Input and content come behind the start.
+            let rest = if call.is_null() { ("content\":[", "]}}") } else { ("input\":", "}}") };
+            self.hosted = Some((at, Hosted::new(called, status, start, rest)));
         } else if start.members().len() > 0 {
-            // Tools with a type are run by Bedrock.
             push_other(raw, out);
         }
     }
@@ -76,6 +85,13 @@ impl Blocks {
         // The member is called `data` in the SDKs.
         push_redacted(text(reasoning, "redactedContent"), out);
         push_redacted(text(reasoning, "data"), out);
+        if let Some((_, block)) = self.hosted.as_mut().filter(|open| open.0 == at) {
+            block.add(input.unwrap_or_default(), false, out);
+            for piece in list(delta, "toolResult") {
+                block.add(&piece.to_text(), true, out);
+            }
+            return;
+        }
         let known = delta.get("text").is_some() || !reasoning.is_null();
         if !known && !input.is_some_and(|piece| self.calls.arguments(at, piece, out)) {
             push_other(raw, out);
@@ -94,6 +110,8 @@ impl Blocks {
             if call.as_object().is_some() && call.get("type").is_none() {
                 let input = json_text(call, "input");
                 self.calls.whole(text(call, "toolUseId"), text(call, "name"), &input, out);
+            } else if let Some((called, status)) = hosted(block) {
+                push_tool(called, status, (block.to_text(), true), out);
             } else if block.get("text").is_none() && reasoning.is_null() {
                 push_other(&block.to_text(), out);
             }
@@ -116,6 +134,20 @@ impl Blocks {
             push_finish(finished(reason, self.calls.any()), raw, out);
         }
     }
+}
+
+/// A call of a tool that Bedrock runs itself, or its result: its name, its id, and how far it is. A
+/// result has the call's name in its type only (`nova_grounding_result`).
+fn hosted<'a>(block: &'a Json<'_>) -> Option<((&'a str, &'a str), ProviderToolStatus)> {
+    if let Some(call) = block.get("toolUse") {
+        let called = (text(call, "name"), text(call, "toolUseId"));
+        return Some((called, ProviderToolStatus::Running));
+    }
+    let result = block.get("toolResult")?;
+    let kind = text(result, "type");
+    let failed = text(result, "status") == "error";
+    let status = if failed { ProviderToolStatus::Failed } else { ProviderToolStatus::Done };
+    Some(((kind.strip_suffix("_result").unwrap_or(kind), text(result, "toolUseId")), status))
 }
 
 /// Cached tokens are counted beside the input.

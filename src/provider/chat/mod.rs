@@ -11,6 +11,7 @@ pub(super) use request::{FOR_HOSTS, REQUESTS, post, started, tools};
 use super::rules::{ResultParts, Rules, Write};
 use super::shapes::Marks;
 use super::stream::Stream;
+use super::tools::Strict;
 use crate::stream::AnyEvents;
 
 /// The stream of Chat Completions.
@@ -20,3 +21,13 @@ pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Chunk
 pub(super) const fn rules(own: Marks, write: Write) -> Rules {
     Rules { most_calls: 128, result_parts: ResultParts::Listed, ..Rules::common(own, write) }
 }
+
+/// The schemas of strict tools.
+pub(super) const STRICT: Strict = Strict {
+    refused: &["allOf", "not", "dependentRequired", "dependentSchemas", "if", "then", "else"],
+    depth: 10,
+    properties: 5000,
+    enums: 1000,
+    source: "https://jsonschemaprofiles.unitvectorylabs.com/schemas/openai, of OpenAI's \
+             structured outputs as of 2026-02 (2026-11-23)",
+};

@@ -7,6 +7,7 @@ use super::prompt::Requests;
 use super::rules::{Arguments, Bridge, First, Ids, Last, Merge, Rules, System};
 use super::shapes::Marks;
 use super::stream::Stream;
+use super::tools::Tools;
 
 const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
 
@@ -29,3 +30,5 @@ const STYLE: Style =
 pub(super) const STREAM: Stream = chat::STREAM;
 
 pub(super) const REQUESTS: Requests = chat::REQUESTS;
+
+pub(super) const TOOLS: Tools = Tools::common(super::tools::COMPATIBLE);

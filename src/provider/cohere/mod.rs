@@ -10,6 +10,7 @@ use super::chat::{self, Silence, Style};
 use super::rules::{Fields, Replay, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
+use super::tools::Tools;
 use crate::stream::AnyEvents;
 
 const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED).and(Marks::COHERE);
@@ -25,3 +26,5 @@ const STYLE: Style =
     Style { silence: Silence::Omitted, typed: true, result_name: None, lists: true, plan: true };
 
 pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Steps::default()));
+
+pub(super) const TOOLS: Tools = Tools::common(super::tools::COMPATIBLE);

@@ -21,7 +21,8 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
     }),
 };
 
-/// Converts calls and their answers. The plan before calls is what deltas have as reasoning.
+/// Converts calls and their answers. Deltas have two things as reasoning: the plan before the calls,
+/// and thinking, which is a part of the content and whose parts are marked as such.
 fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
     let Exchange { reasoning, text, calls } = exchange;
     let owned = |text: &str| Json::string(text.to_owned());
@@ -34,11 +35,24 @@ fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
     });
     let mut said: Members<'static> =
         members! { "role": "assistant", "tool_calls": Json::Array(wire.collect()) };
-    let plan: String = reasoning.iter().map(|block| block.text.as_str()).collect();
+    let (mut plan, mut content) = (String::new(), Vec::new());
+    for block in *reasoning {
+        if block.signature.is_none() {
+            plan.push_str(&block.text);
+        } else if !block.text.is_empty() {
+            content.push(object! { "type": "thinking", "thinking": owned(&block.text) });
+        }
+    }
     if !plan.trim().is_empty() {
         said.add("tool_plan", Json::from(plan));
     }
-    if !text.trim().is_empty() {
+    let speaks = !text.trim().is_empty();
+    if !content.is_empty() {
+        if speaks {
+            content.push(object! { "type": "text", "text": owned(text) });
+        }
+        said.add("content", Json::Array(content));
+    } else if speaks {
         said.add("content", owned(text));
     }
     let mut messages = vec![Json::Object(said)];

@@ -5,14 +5,16 @@
 
 use crate::json::Json;
 use crate::stream::{
-    Calls, Delta, Events, FinishReason, Usage, count, event, failure, finished, is_failure, list,
-    part, push_finish, push_other, push_reasoning, push_text, text,
+    Calls, Delta, Events, FinishReason, PART, Usage, count, event, failure, finished, is_failure,
+    list, part, push_finish, push_other, push_reasoning, push_text, text,
 };
 
 /// The state between two events.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Steps {
     calls: Calls,
+    /// A part of the content that is thinking is open.
+    thinks: bool,
     finished: bool,
 }
 
@@ -29,7 +31,8 @@ impl Events for Steps {
         let call = part(message, "tool_calls");
         let function = part(call, "function");
         match text(&event, "type") {
-            "content-start" | "content-delta" => content(part(message, "content"), out),
+            "content-start" | "content-delta" => self.content(part(message, "content"), out),
+            "content-end" => self.content_end(out),
             "tool-plan-delta" => push_reasoning(text(message, "tool_plan"), None, out),
             "tool-call-start" => {
                 self.calls.start(at, text(call, "id"), text(function, "name"), out);
@@ -37,7 +40,7 @@ impl Events for Steps {
             }
             "tool-call-delta" if self.calls.arguments(at, arguments(function), out) => {}
             "tool-call-end" if self.calls.end(at, "", out) => {}
-            "message-start" | "content-end" | "citation-end" => {}
+            "message-start" | "citation-end" => {}
             "message-end" => self.finish(delta, data, out),
             "" if event.get("finish_reason").is_some() => self.whole(&event, data, out),
             // `{"message": "…"}`
@@ -56,7 +59,8 @@ impl Steps {
         let message = part(event, "message");
         push_reasoning(text(message, "tool_plan"), None, out);
         for part in list(message, "content") {
-            content(part, out);
+            self.content(part, out);
+            self.content_end(out);
         }
         for call in list(message, "tool_calls") {
             let function = part(call, "function");
@@ -67,6 +71,20 @@ impl Steps {
             push_other(&citation.to_text(), out);
         }
         self.finish(event, raw, out);
+    }
+
+    fn content(&mut self, part: &Json<'_>, out: &mut Vec<Delta>) {
+        let thinking = text(part, "thinking");
+        self.thinks |= !thinking.is_empty();
+        push_reasoning(thinking, None, out);
+        push_text(text(part, "text"), out);
+    }
+
+    /// Ends a part of the content. Thinking is marked, because it goes back there, and a plan not.
+    fn content_end(&mut self, out: &mut Vec<Delta>) {
+        if std::mem::take(&mut self.thinks) {
+            push_reasoning("", Some(PART), out);
+        }
     }
 
     /// `end` has the reason and the tokens.
@@ -100,11 +118,6 @@ impl Steps {
             }));
         }
     }
-}
-
-fn content(part: &Json<'_>, out: &mut Vec<Delta>) {
-    push_reasoning(text(part, "thinking"), None, out);
-    push_text(text(part, "text"), out);
 }
 
 /// Cohere sends `null`, as a value or as text, for a tool without parameters.

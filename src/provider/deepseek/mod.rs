@@ -6,6 +6,7 @@ use super::prompt::{Requests, Structured};
 use super::rules::{Fields, Last, Media, Replay, ResultParts, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
+use super::tools::Tools;
 use crate::json::{Json, object};
 
 // Lists of texts and null beside calls were taken, as requests to it that were recorded show.
@@ -35,3 +36,5 @@ pub(super) const REQUESTS: Requests =
 fn json_object(_: &'static str, _: Json<'static>) -> (&'static str, Json<'static>) {
     ("response_format", object! { "type": "json_object" })
 }
+
+pub(super) const TOOLS: Tools = Tools::common(super::tools::COMPATIBLE);

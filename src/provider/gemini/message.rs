@@ -59,10 +59,10 @@ fn named<'a>(
 
 fn media(seen: Attachment<'_>) -> Json<'_> {
     let mime = if seen.mime == "image/*" { "image/png".to_owned() } else { seen.mime };
-    let mime = ("mimeType", Json::from(mime));
-    if seen.is_url {
-        let file = Json::object([mime, ("fileUri", Json::String(seen.data))]);
-        return object! { "fileData": file };
+    let mut file: Members<'_> = Vec::new();
+    if !mime.is_empty() {
+        file.add("mimeType", Json::from(mime));
     }
-    object! { "inlineData": Json::object([mime, ("data", Json::String(seen.data))]) }
+    file.add(if seen.is_url { "fileUri" } else { "data" }, Json::String(seen.data));
+    Json::object([(if seen.is_url { "fileData" } else { "inlineData" }, Json::Object(file))])
 }

@@ -13,6 +13,7 @@ use super::rules::{
 };
 use super::shapes::Marks;
 use super::stream::Stream;
+use super::tools::Tools;
 use crate::json::{Json, object};
 use crate::stream::AnyEvents;
 use message::{part, write};
@@ -20,6 +21,7 @@ use message::{part, write};
 const OWN: Marks = Marks::GEMINI;
 
 pub(super) const RULES: Rules = Rules {
+    list: Some("parts"),
     system: System::Apart {
         write: |texts| {
             let parts = blocks(texts, part);
@@ -40,7 +42,7 @@ pub(super) const RULES: Rules = Rules {
     thought_signatures: Signatures::OnParts { placeholder: "skip_thought_signature_validator" },
     blank: Blank::Kept,
     strict: true,
-    media: Media::Files,
+    media: Media::Any,
     fields: Fields {
         text: &["thoughtSignature"],
         result: &["parts", "scheduling", "willContinue"],
@@ -50,3 +52,33 @@ pub(super) const RULES: Rules = Rules {
 };
 
 pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Parts::default()));
+
+/// How many tools are taken is said in several ways (64, 128, 512), so no number is checked.
+pub(super) const TOOLS: Tools = Tools {
+    keywords: &[
+        "$id",
+        "$defs",
+        "$ref",
+        "$anchor",
+        "type",
+        "format",
+        "title",
+        "description",
+        "enum",
+        "items",
+        "prefixItems",
+        "minItems",
+        "maxItems",
+        "minimum",
+        "maximum",
+        "anyOf",
+        "oneOf",
+        "properties",
+        "additionalProperties",
+        "required",
+        "propertyOrdering",
+    ],
+    ..Tools::common(
+        "https://pub.dev/documentation/googleapis/latest/aiplatform_v1/GoogleCloudAiplatformV1GenerationConfig/responseJsonSchema.html (2026-11-23)",
+    )
+};

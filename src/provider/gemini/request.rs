@@ -6,6 +6,7 @@ use crate::json::{Add, Json, members, object};
 use crate::provider::content::Members;
 use crate::provider::prompt::{AddedSystem, Exchange, Member, Post, Prompt, Requests, Structured};
 use crate::provider::request::{Choice, escape};
+use crate::stream::{BLOCK, PART, Reasoning};
 
 pub(in crate::provider) const REQUESTS: Requests = Requests {
     // A history has no system messages.
@@ -24,35 +25,51 @@ pub(in crate::provider) const REQUESTS: Requests = Requests {
 
 /// A model is `gemini-…`, or a resource such as `tunedModels/…`.
 fn path(model: &str, stream: bool) -> Cow<'static, str> {
-    let mut path = if model.contains('/') { "/".to_owned() } else { "/models/".to_owned() };
+    let mut path =
+        if model.as_bytes().contains(&b'/') { "/".to_owned() } else { "/models/".to_owned() };
     escape(model, b"/", &mut path);
     // Without `alt`, a stream is a JSON array.
     path.push_str(if stream { ":streamGenerateContent?alt=sse" } else { ":generateContent" });
     path.into()
 }
 
-/// Converts calls and their answers. The signature of a step is on its first call, and the provider
+/// Converts calls and their answers. The signature of a step is on its first call, or on each, and the provider
 /// refuses a current turn without it: <https://ai.google.dev/gemini-api/docs/thought-signatures>.
 /// Summaries of thoughts are not sent back. Calls have no ids: not every model knows them, and
 /// results are matched by place.
 fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
-    let Exchange { reasoning, text, calls } = exchange;
+    let Exchange { text, calls, .. } = exchange;
     let owned = |text: &str| Json::string(text.to_owned());
     let mut parts = Vec::new();
-    if !text.trim().is_empty() {
-        parts.push(object! { "text": owned(text) });
-    }
-    let mut signature = reasoning.iter().rev().find_map(|block| block.signature.as_deref());
-    parts.extend(calls.iter().map(|call| {
-        let made = object! { "name": owned(call.name), "args": call.arguments() };
-        let mut part: Members<'static> = members! { "functionCall": made };
-        if let Some(signature) = signature.take() {
+    let sign = |mut part: Members<'static>, signature: Option<&str>| {
+        if let Some(signature) = signature {
             part.add("thoughtSignature", owned(signature));
         }
         Json::Object(part)
-    }));
+    };
+    for (at, call) in calls.iter().enumerate() {
+        // The last signature before a call is its own. One without a thought before that is the
+        // text's.
+        let signed = |block: &&Reasoning| {
+            let signs = |own: &str| own != PART && !own.starts_with(BLOCK);
+            block.signature.as_deref().is_some_and(signs)
+        };
+        parts.extend(exchange.thoughts(at).filter_map(Reasoning::block));
+        let (mut own, mut texts) = (None, None);
+        for block in exchange.thoughts(at).filter(signed) {
+            texts = own.replace(block).filter(|before: &&Reasoning| before.text.is_empty());
+        }
+        if at == 0 && !text.trim().is_empty() {
+            let signature = texts.and_then(|block| block.signature.as_deref());
+            parts.push(sign(members! { "text": owned(text) }, signature));
+        }
+        let made = object! { "name": owned(call.name), "args": call.arguments() };
+        let signature = own.and_then(|block| block.signature.as_deref());
+        parts.push(sign(members! { "functionCall": made }, signature));
+    }
     let results = calls.iter().map(|call| {
-        let response = object! { "result": owned(call.answer) };
+        let key = if call.failed { "error" } else { "result" };
+        let response = Json::object([(key, owned(call.answer))]);
         object! { "functionResponse": object! { "name": owned(call.name), "response": response } }
     });
     let results = Json::Array(results.collect());

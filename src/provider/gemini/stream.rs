@@ -8,8 +8,9 @@
 use crate::json::Json;
 use crate::limits;
 use crate::stream::{
-    Calls, Counts, Delta, Events, FinishReason, Usage, count, event, finished, is_failure,
-    json_text, list, malformed, part, push_finish, push_other, push_reasoning, push_text, text,
+    Calls, Counts, Delta, Events, FinishReason, PART, ProviderToolStatus, Usage, count, event,
+    finished, is_failure, json_text, list, malformed, part, push_finish, push_other,
+    push_reasoning, push_text, push_tool, text,
 };
 
 mod partial;
@@ -28,6 +29,8 @@ pub(super) struct Parts {
     /// Bytes of these arguments.
     held: usize,
     counts: Counts,
+    /// The last thought had no signature.
+    thinks: bool,
     finish: Option<(FinishReason, String)>,
 }
 
@@ -73,6 +76,12 @@ impl Parts {
                 return;
             }
         }
+        let searches = part(candidate, "groundingMetadata");
+        if !list(searches, "webSearchQueries").is_empty() {
+            let queries = part(searches, "webSearchQueries").to_text();
+            let done = ProviderToolStatus::Done;
+            push_tool(("google_search", ""), done, (queries, false), out);
+        }
         for key in ["groundingMetadata", "citationMetadata", "urlContextMetadata"] {
             if let Some(found) = candidate.get(key) {
                 push_other(&Json::Object(vec![(key.into(), found.clone())]).to_text(), out);
@@ -97,9 +106,14 @@ impl Parts {
         let (said, signature) = (text(one, "text"), text(one, "thoughtSignature"));
         if let Some(call) = one.get("functionCall") {
             push_reasoning("", Some(signature), out);
+            self.thinks = false;
             self.call(call, refused, out);
+        } else if hosted(one, out) {
+            // Its signature goes back with it.
+            self.thinks = false;
         } else if part(one, "thought").as_bool() == Some(true) {
             push_reasoning(said, Some(signature), out);
+            self.thinks = signature.is_empty();
         } else {
             push_text(said, out);
             // An image, code that the provider ran, and what comes later.
@@ -107,7 +121,13 @@ impl Parts {
             if one.members().len() > 0 && !known.iter().any(|key| one.get(key).is_some()) {
                 push_other(&one.to_text(), out);
             }
-            push_reasoning("", Some(signature), out);
+            if !signature.is_empty() {
+                // The signature is the text's, and not that of the thought before it.
+                if std::mem::take(&mut self.thinks) {
+                    push_reasoning("", Some(PART), out);
+                }
+                push_reasoning("", Some(signature), out);
+            }
         }
     }
 
@@ -191,4 +211,21 @@ fn reason_of(raw: &str) -> Option<FinishReason> {
         "" | "FINISH_REASON_UNSPECIFIED" => return None,
         _ => FinishReason::Other,
     })
+}
+
+/// Takes a part of a tool that the provider runs itself: code, its outcome, and (Gemini 3) calls of
+/// other tools and their results. `false` if it is none.
+fn hosted(one: &Json<'_>, out: &mut Vec<Delta>) -> bool {
+    let kinds = ["executableCode", "toolCall", "codeExecutionResult", "toolResponse"];
+    let Some(at) = kinds.iter().position(|kind| one.get(kind).is_some()) else { return false };
+    let said = kinds.get(at).map_or(&Json::Null, |kind| part(one, kind));
+    let (named, outcome) = (text(said, "toolType"), text(said, "outcome"));
+    let name = if named.is_empty() { "code_execution" } else { named };
+    let status = match outcome {
+        _ if at < 2 => ProviderToolStatus::Running,
+        "" | "OUTCOME_OK" => ProviderToolStatus::Done,
+        _ => ProviderToolStatus::Failed,
+    };
+    push_tool((name, text(said, "id")), status, (one.to_text(), true), out);
+    true
 }

@@ -2,10 +2,11 @@
 
 use super::chat::{self, Silence, Style};
 use super::content::{Members, Message, Out, Role, blocks};
-use super::prompt::Requests;
+use super::prompt::{Exchange, Requests};
 use super::rules::{Arguments, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
+use super::tools::Tools;
 use crate::json::{Add, Json, members, object};
 
 const OWN: Marks = Marks::LANGCHAIN.and(Marks::CHAT).and(Marks::PLAIN).and(Marks::TYPED);
@@ -18,7 +19,18 @@ const STYLE: Style =
 
 pub(super) const STREAM: Stream = Stream::None;
 
-pub(super) const REQUESTS: Requests = chat::FOR_HOSTS;
+pub(super) const REQUESTS: Requests = Requests { exchange, ..chat::FOR_HOSTS };
+
+/// Converts calls and their answers. Unlike in Chat Completions, results say whether they failed.
+fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
+    let mut elements = (chat::FOR_HOSTS.exchange)(exchange);
+    for (element, call) in elements.iter_mut().skip(1).zip(&exchange.calls) {
+        if let (Json::Object(result), true) = (element, call.failed) {
+            result.add("status", "error");
+        }
+    }
+    elements
+}
 
 fn write<'a>(message: Message<'a>, out: &mut Vec<Json<'a>>) {
     let kind = match message.role {
@@ -69,3 +81,5 @@ fn result(part: Out<'_>) -> Option<Json<'_>> {
     }
     Some(Json::Object(members))
 }
+
+pub(super) const TOOLS: Tools = Tools::common(super::tools::COMPATIBLE);

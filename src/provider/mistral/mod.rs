@@ -8,6 +8,7 @@ use super::rules::{
 };
 use super::shapes::Marks;
 use super::stream::Stream;
+use super::tools::Tools;
 
 const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
 
@@ -43,3 +44,5 @@ pub(super) const STREAM: Stream = chat::STREAM;
 // It refuses unknown members, of which `stream_options` is one.
 pub(super) const REQUESTS: Requests =
     Requests { post: Some(chat::post(chat::started)), ..chat::REQUESTS };
+
+pub(super) const TOOLS: Tools = Tools::common(super::tools::COMPATIBLE);

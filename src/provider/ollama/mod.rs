@@ -11,6 +11,7 @@ use super::content::{Message, Out};
 use super::rules::{Arguments, Media, Replay, ResultParts, Rules, SentIds};
 use super::shapes::Marks;
 use super::stream::Stream;
+use super::tools::Tools;
 use crate::json::{Add, Json};
 use crate::stream::AnyEvents;
 
@@ -21,7 +22,7 @@ pub(super) const RULES: Rules = Rules {
     sent_ids: SentIds::IfGiven,
     arguments: Arguments::Object { or_text: false },
     reasoning: Replay::Thinking,
-    media: Media::Bytes,
+    media: Media::ImagesAsBytes,
     result_parts: ResultParts::Joined,
     blocks: &[],
     ..chat::rules(OWN, write)
@@ -56,3 +57,5 @@ fn write<'a>(mut message: Message<'a>, out: &mut Vec<Json<'a>>) {
     }
     chat::write(message, STYLE, out);
 }
+
+pub(super) const TOOLS: Tools = Tools::common(super::tools::COMPATIBLE);

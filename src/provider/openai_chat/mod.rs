@@ -5,6 +5,7 @@ use super::prompt::Requests;
 use super::rules::{Fields, Media, Replay, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
+use super::tools::Tools;
 
 const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
 
@@ -30,3 +31,14 @@ const STYLE: Style =
 pub(super) const STREAM: Stream = chat::STREAM;
 
 pub(super) const REQUESTS: Requests = chat::REQUESTS;
+
+pub(super) const TOOLS: Tools = Tools {
+    most: Some(128),
+    description: Some(1024),
+    object: true,
+    not_at_root: &["oneOf", "anyOf", "allOf", "enum", "not"],
+    strict: Some(&chat::STRICT),
+    ..Tools::common(
+        "github: getsentry/sentry-mcp#106, langchain-ai/langchainjs#9804, mcp-use#90 (2026-11-23)",
+    )
+};

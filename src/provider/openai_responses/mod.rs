@@ -7,9 +7,11 @@ mod stream;
 
 pub(super) use request::REQUESTS;
 
+use super::chat;
 use super::rules::{Blank, Elements, Fields, Ids, Media, Names, Replay, ResultParts, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
+use super::tools::Tools;
 use crate::stream::AnyEvents;
 use message::write;
 
@@ -36,3 +38,10 @@ pub(super) const RULES: Rules = Rules {
 };
 
 pub(super) const STREAM: Stream = Stream::Events(|| AnyEvents::new(stream::Items::default()));
+
+pub(super) const TOOLS: Tools = Tools {
+    object: true,
+    not_at_root: &["oneOf", "anyOf", "allOf", "enum", "not"],
+    strict: Some(&chat::STRICT),
+    ..Tools::common("github: langchain-ai/langchainjs#9804 (2026-11-23)")
+};

@@ -6,6 +6,7 @@ use crate::json::{Add, Json, members, object};
 use crate::provider::content::Members;
 use crate::provider::prompt::{AddedSystem, Exchange, Member, Post, Prompt, Requests, Structured};
 use crate::provider::request::Choice;
+use crate::stream::PART;
 
 pub(in crate::provider) const REQUESTS: Requests = Requests {
     added_system: AddedSystem::InHistory,
@@ -46,30 +47,39 @@ fn reasons(model: &str) -> bool {
 
 /// Converts calls and their answers to items. Reasoning has no id: an id names a kept item.
 fn exchange(exchange: &Exchange<'_>) -> Vec<Json<'static>> {
-    let Exchange { reasoning, text, calls } = exchange;
+    let Exchange { text, calls, .. } = exchange;
     let owned = |text: &str| Json::string(text.to_owned());
     let mut items = Vec::new();
-    for block in *reasoning {
-        let Some(signature) = &block.signature else { continue };
-        let said = object! { "type": "summary_text", "text": owned(&block.text) };
-        let summary = if block.text.is_empty() { Vec::new() } else { vec![said] };
+    for (at, call) in calls.iter().enumerate() {
+        let mut summary = Vec::new();
+        for block in exchange.thoughts(at) {
+            if let Some(block) = block.block() {
+                items.push(block);
+                continue;
+            }
+            if !block.text.is_empty() {
+                summary.push(object! { "type": "summary_text", "text": owned(&block.text) });
+            }
+            match block.signature.as_deref() {
+                Some(PART) => {}
+                Some(signature) => items.push(object! {
+                    "type": "reasoning",
+                    "summary": Json::Array(std::mem::take(&mut summary)),
+                    "encrypted_content": owned(signature),
+                }),
+                None => summary.clear(),
+            }
+        }
+        if at == 0 && !text.trim().is_empty() {
+            items.push(object! { "role": "assistant", "content": owned(text) });
+        }
         items.push(object! {
-            "type": "reasoning",
-            "summary": Json::Array(summary),
-            "encrypted_content": owned(signature),
-        });
-    }
-    if !text.trim().is_empty() {
-        items.push(object! { "role": "assistant", "content": owned(text) });
-    }
-    items.extend(calls.iter().map(|call| {
-        object! {
             "type": "function_call",
             "call_id": owned(call.id),
             "name": owned(call.name),
             "arguments": Json::from(call.arguments().to_text()),
-        }
-    }));
+        });
+    }
     items.extend(calls.iter().map(|call| {
         object! {
             "type": "function_call_output",

@@ -5,8 +5,9 @@
 
 use crate::json::{Json, object, write_string};
 use crate::stream::{
-    Calls, Counts, Delta, Events, FinishReason, Usage, count, event, failure, finished, is_failure,
-    list, part, push_finish, push_other, push_reasoning, push_text, text,
+    Calls, Counts, Delta, Events, FinishReason, PART, ProviderToolStatus, Usage, count, event,
+    failure, finished, is_failure, list, part, push_finish, push_other, push_reasoning, push_text,
+    push_tool, text,
 };
 
 /// The state between two events.
@@ -15,6 +16,8 @@ pub(super) struct Items {
     calls: Calls,
     /// Open items of which a text was received, in order.
     spoken: Vec<u64>,
+    /// The item and the part of the last reasoning.
+    part: (u64, u64),
     /// The item of the last event, for events without an index.
     at: u64,
     /// An item has ended.
@@ -43,10 +46,18 @@ impl Events for Items {
                 push_text(delta, out);
             }
             "reasoning_summary_text.delta" | "reasoning_text.delta" => {
+                let part = (self.at, count(&event, "summary_index").unwrap_or(0));
+                let before = std::mem::replace(&mut self.part, part);
+                if before.0 == part.0 && before.1 != part.1 {
+                    push_reasoning("", Some(PART), out);
+                }
                 self.speaks();
                 push_reasoning(delta, None, out);
             }
             "function_call_arguments.delta" if self.calls.arguments(self.at, delta, out) => {}
+            "function_call_arguments.done" => {
+                self.calls.compare(self.at, text(&event, "arguments"));
+            }
             "custom_tool_call_input.delta" if self.calls.said(self.at).is_some() => {
                 self.custom(delta, out);
             }
@@ -67,7 +78,6 @@ impl Events for Items {
             | "reasoning_summary_text.done"
             | "reasoning_summary_part.added"
             | "reasoning_summary_part.done"
-            | "function_call_arguments.done"
             | "custom_tool_call_input.done" => {}
             "error" if !is_failure(&event, data, out) => {
                 out.push(Delta::Error(failure(&event, data)));
@@ -102,6 +112,10 @@ impl Items {
                 if !name.is_empty() {
                     self.calls.start(self.at, text(item, "call_id"), name, out);
                 }
+                true
+            }
+            kind if is_hosted(kind) => {
+                hosted(item, ProviderToolStatus::Running, false, out);
                 true
             }
             _ => false,
@@ -140,7 +154,12 @@ impl Items {
             "reasoning" => {
                 for key in ["summary", "content"] {
                     let parts = if place.is_err() { list(item, key) } else { &[] };
-                    parts.iter().for_each(|part| push_reasoning(text(part, "text"), None, out));
+                    for (at, part) in parts.iter().enumerate() {
+                        if at > 0 {
+                            push_reasoning("", Some(PART), out);
+                        }
+                        push_reasoning(text(part, "text"), None, out);
+                    }
                 }
                 push_reasoning("", Some(text(item, "encrypted_content")), out);
             }
@@ -166,6 +185,13 @@ impl Items {
                     let input = object! { "input": Json::from(text(item, "input")) };
                     self.calls.end(self.at, &input.to_text(), out);
                 }
+            }
+            kind if is_hosted(kind) => {
+                let failed = matches!(text(item, "status"), "failed" | "incomplete")
+                    || !part(item, "error").is_null();
+                let status =
+                    if failed { ProviderToolStatus::Failed } else { ProviderToolStatus::Done };
+                hosted(item, status, true, out);
             }
             _ => push_other(raw, out),
         }
@@ -221,4 +247,20 @@ impl Items {
         };
         self.counts.report(usage, out);
     }
+}
+
+/// Whether the provider runs the tool of this item itself. Calls of a computer, a shell or a patch
+/// are the host's to run.
+fn is_hosted(kind: &str) -> bool {
+    let known =
+        ["web_search", "file_search", "code_interpreter", "image_generation", "tool_search", "mcp"];
+    let name = kind.strip_suffix("_call").unwrap_or(kind);
+    known.contains(&name) || matches!(kind, "mcp_list_tools" | "tool_search_output")
+}
+
+fn hosted(item: &Json<'_>, status: ProviderToolStatus, kept: bool, out: &mut Vec<Delta>) {
+    // A tool of an MCP server has a name of its own.
+    let (name, kind) = (text(item, "name"), text(item, "type"));
+    let name = if name.is_empty() { kind.strip_suffix("_call").unwrap_or(kind) } else { name };
+    push_tool((name, text(item, "id")), status, (item.to_text(), kept), out);
 }

@@ -6,6 +6,7 @@ use super::prompt::Requests;
 use super::rules::{Fields, Rules};
 use super::shapes::Marks;
 use super::stream::Stream;
+use super::tools::Tools;
 
 const OWN: Marks = Marks::CHAT.and(Marks::PLAIN).and(Marks::TYPED);
 
@@ -22,3 +23,5 @@ const STYLE: Style =
 pub(super) const STREAM: Stream = chat::STREAM;
 
 pub(super) const REQUESTS: Requests = chat::REQUESTS;
+
+pub(super) const TOOLS: Tools = Tools::common(super::tools::COMPATIBLE);

@@ -275,7 +275,7 @@ impl Pass {
         let request = prompt::ask(&self.options, &asked);
         let State::Asking(_, inference) = &self.state else { return };
         let (inference, attempt) = (inference.number(), inference.attempt());
-        self.effects.push_back(Effect::Fetch { inference, attempt, request });
+        self.effects.push_back(Effect::Fetch { inference, attempt, model: 0, request });
     }
 
     fn heard(&mut self, step: PassPhase, inference: u32, heard: Heard) {
@@ -309,7 +309,7 @@ impl Pass {
 
     /// Handles the response of the request pass.
     fn requested(&mut self, number: u32, response: &Response) {
-        let most = self.options.policy.max_reason_chars;
+        let most = if self.options.whole { u64::MAX } else { self.options.policy.max_reason_chars };
         let reading = if response.calls.is_empty() {
             parse::read_text(&response.text, most)
         } else {

@@ -1,5 +1,6 @@
 //! The trace events and the result of a pass.
 
+use super::super::cut::{clip, params};
 use super::super::options::context_of;
 use super::super::rejected::Rejected;
 use super::super::replay::Recorded;
@@ -12,8 +13,6 @@ use crate::stream::{Response, TokenUsage};
 use crate::tool::{Call, Fate, Outcome, Refusal, Status};
 use crate::turn::Effect;
 
-/// The maximum number of bytes of a call's arguments in a trace event.
-const PARAMS_BYTES: usize = 2048;
 /// The maximum number of member names in a summary, and of bytes of one name.
 const KEYS: usize = 8;
 const KEY_BYTES: usize = 40;
@@ -33,7 +32,11 @@ impl Pass {
             let refusal = self.options.refusal(call);
             AskedCall {
                 tool_name: call.view().name.clone(),
-                params: params(call),
+                params: if self.options.whole {
+                    call.view().args.clone()
+                } else {
+                    params(&call.view().args)
+                },
                 reason: self.reason(call),
                 signature: call.view().signature.clone(),
                 allowed: refusal.is_none(),
@@ -61,7 +64,7 @@ impl Pass {
             duration_ms,
             status: outcome.status,
             replayed: call.is_replayed(),
-            result_summary: summary(outcome),
+            result_summary: summary(outcome, self.options.whole),
         };
         self.trace(PassPhase::Request, kind);
     }
@@ -200,16 +203,9 @@ fn status(call: &Call) -> Status {
     }
 }
 
-fn params(call: &Call) -> Json<'static> {
-    let text = call.view().args.to_text();
-    if text.len() <= PARAMS_BYTES {
-        return call.view().args.clone();
-    }
-    format!("{}… [cut: {} bytes]", clip(&text, PARAMS_BYTES), text.len()).into()
-}
-
 /// Shape and size of a result, or the code of a failure. It contains member names, never values.
-fn summary(outcome: &Outcome) -> String {
+fn summary(outcome: &Outcome, whole: bool) -> String {
+    let most = if whole { usize::MAX } else { KEY_BYTES };
     let Some(result) = &outcome.result else {
         let code = outcome.error.as_ref().map_or("", |error| error.code.as_str());
         return format!("{}: {code}", outcome.status.name());
@@ -218,8 +214,7 @@ fn summary(outcome: &Outcome) -> String {
     let shape = match result {
         Json::Array(items) => format!("list of {}", many(items.len(), "item")),
         Json::Object(members) => {
-            let keys: Vec<_> =
-                members.iter().take(KEYS).map(|(key, _)| clip(key, KEY_BYTES)).collect();
+            let keys: Vec<_> = members.iter().take(KEYS).map(|(key, _)| clip(key, most)).collect();
             let more = if members.len() > KEYS { ", …" } else { "" };
             format!("object of {} ({}{more})", many(members.len(), "member"), keys.join(", "))
         }
@@ -230,8 +225,4 @@ fn summary(outcome: &Outcome) -> String {
     };
     let cut = if outcome.truncated { ", cut" } else { "" };
     format!("{shape}, {}{cut}", many(result.to_text().len(), "byte"))
-}
-
-fn clip(text: &str, bytes: usize) -> &str {
-    text.get(..text.floor_char_boundary(bytes)).unwrap_or_default()
 }

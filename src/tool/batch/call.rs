@@ -1,7 +1,8 @@
 //! One call of a batch, from the response to its outcome.
 
 use crate::json::table::record;
-use crate::json::{Json, write_string};
+use crate::json::{Json, one_line, write_string};
+use crate::limits;
 use crate::signature::Signature;
 use crate::tool::{Outcome, Refusal, plain_name};
 
@@ -148,6 +149,19 @@ impl Call {
         }
     }
 
+    /// Cuts a long text in place of arguments, which nobody runs. The signature is that of all of it.
+    pub(crate) fn shortened(mut self) -> Self {
+        if let Json::String(text) = &mut self.view.args
+            && text.len() > limits::REFUSED_BYTES
+        {
+            let bytes = text.len();
+            let text = text.to_mut();
+            text.truncate(text.floor_char_boundary(limits::REFUSED_BYTES));
+            text.push_str(&format!("… ({bytes} bytes)"));
+        }
+        self
+    }
+
     /// Refuses a call without judging it.
     pub(crate) fn refused(self, refusal: Refusal) -> Self {
         Self { fate: Fate::Refused(refusal), ..self }
@@ -169,7 +183,7 @@ impl Call {
             notice.push_str(": ");
             write_string(&call.why, &mut notice);
         }
-        notice
+        one_line(notice)
     }
 
     /// What the host said is wrong with the arguments; empty if it said nothing.

@@ -79,6 +79,9 @@ pub(super) fn outcome(outcome: &Outcome, duration_ms: u64) -> String {
 /// Reads an outcome and its duration in milliseconds.
 pub(super) fn read_outcome(text: &str) -> Option<(Outcome, u64)> {
     let json = Json::parse_lossy(text.as_bytes(), text.len()).ok()?;
+    if json.get("v")?.as_u64()? != FORMAT {
+        return None;
+    }
     Some((Outcome::read(&json)?, json.get("durationMs")?.as_u64()?))
 }
 
@@ -148,7 +151,8 @@ pub(super) fn batch(
     };
     let reasoning = |one: &Reasoning| {
         let signature = one.signature.clone().map_or(Json::Null, Json::from);
-        object! { "text": Json::from(one.text.clone()), "signature": signature }
+        let (text, calls) = (Json::from(one.text.clone()), number(one.calls));
+        object! { "text": text, "signature": signature, "calls": calls }
     };
     let (exchange, place) = (calling.exchange(), calling.place());
     let text = object! {
@@ -182,7 +186,12 @@ pub(super) fn read_batch(text: &str, dialect: Dialect) -> Option<(Calling, bool)
     }
     let array = |key: &str| json.get(key)?.as_array();
     let reasoning = array("reasoning")?.iter().map(|one| {
-        Some(Reasoning { text: string(one, "text")?, signature: string(one, "signature") })
+        let calls = one.get("calls").and_then(Json::as_u64).unwrap_or(0);
+        Some(Reasoning {
+            text: string(one, "text")?,
+            signature: string(one, "signature"),
+            calls: u32::try_from(calls).unwrap_or(u32::MAX),
+        })
     });
     let made_by = json.get("dialect").and_then(Json::as_str);
     let is_own = made_by.is_none_or(|name| name == dialect.name());

@@ -22,6 +22,7 @@ use crate::error::Error;
 use crate::error::Failure;
 use crate::json::Json;
 use crate::store::Kept;
+use crate::store::LARGEST;
 use crate::tool::{Call, Fate, Outcome};
 
 /// Added to `seq` if the earlier owner may have shown events without storing them. It is larger
@@ -52,10 +53,14 @@ impl Durable {
         let unknown = || Failure::new("turn.not_found", "no such turn is kept");
         let kept = kept.filter(|kept| !kept.state.is_empty()).ok_or_else(unknown)?;
         let foreign = || Failure::new("store.version", "the turn was kept by another version");
+        let known = known && kept.revision < LARGEST;
         let state = KeptState::read(&kept.state).filter(|_| known).ok_or_else(foreign)?;
         let KeptState { point, mut progress, unsettled, .. } = state;
         let settled = progress.shown.len().saturating_sub(unsettled);
         let record = self.turn.record_mut();
+        // Where every model has failed, the first one is asked again.
+        let asked = if state.status == "failed" { 0 } else { progress.model };
+        progress.model = (0..asked).take_while(|_| record.next_model()).fold(0, |n, _| n + 1);
         let (seq, batch) = (progress.seq, progress.batch);
         let fresh = Progress { seq, ..Progress::new(progress.phase.name()) };
         record.restore(Progress { batch, ..fresh.clone() });

@@ -9,8 +9,8 @@ use super::super::machine::Machine;
 use super::super::phase::Phase;
 use super::super::progress::{End, Point, Progress};
 use super::journal::Journal;
-use crate::json::{Json, object};
-use crate::store::FORMAT;
+use crate::json::{Add, Json, members, object};
+use crate::store::{FORMAT, LARGEST};
 use crate::stream::Usage;
 
 const POINTS: [(&str, Point); 5] = [
@@ -63,7 +63,7 @@ pub(super) fn text(turn: &Machine, journal: &Journal, epoch: u64) -> String {
         "whole": Json::from(phase.text().to_owned()),
         "unsettled": Json::integer(u64::try_from(phase.unsettled()).unwrap_or(u64::MAX)),
     };
-    object! {
+    let mut state = members! {
         "v": Json::integer(FORMAT),
         "status": Json::from(end.map_or("running", |end| end.status().name())),
         "reason": reason,
@@ -80,6 +80,7 @@ pub(super) fn text(turn: &Machine, journal: &Journal, epoch: u64) -> String {
         "keptBytes": Json::integer(bytes),
         "cycle": number(progress.cycle),
         "inferences": number(progress.inferences),
+        "model": number(progress.model),
         "heard": Json::integer(u64::try_from(progress.heard).unwrap_or(u64::MAX)),
         "conversationId": turn.record().options().conversation_id.clone().map_or(Json::Null, |id| {
             Json::string(id.to_string())
@@ -89,9 +90,27 @@ pub(super) fn text(turn: &Machine, journal: &Journal, epoch: u64) -> String {
         "shown": Json::from(progress.shown.clone()),
         "usage": usage.to_json(),
         "toolUsage": progress.tool_usage.to_json(),
+        "rejected": progress.rejected.clone().map_or(Json::Null, Json::string),
         "phase": phase,
+    };
+    if !progress.hosted.is_empty() {
+        let hosted = progress.hosted.iter().map(|(before, block)| {
+            let before = Json::integer(u64::try_from(*before).unwrap_or(u64::MAX));
+            Json::Array(vec![before, block.clone()])
+        });
+        state.add("providerTools", Json::Array(hosted.collect()));
     }
-    .to_text()
+    Json::Object(state).to_text()
+}
+
+/// The blocks of tools that the provider ran itself.
+fn hosted(json: &Json<'_>) -> Vec<(usize, Json<'static>)> {
+    let all = json.get("providerTools").and_then(Json::as_array).unwrap_or_default();
+    let read = all.iter().filter_map(|one| {
+        let before = usize::try_from(one.at(0)?.as_u64()?).ok()?;
+        Some((before, one.at(1)?.clone().into_owned()))
+    });
+    read.collect()
 }
 
 impl KeptState {
@@ -101,7 +120,7 @@ impl KeptState {
         if json.get("v")?.as_u64()? != FORMAT {
             return None;
         }
-        let long = |key: &str| json.get(key)?.as_u64();
+        let long = |key: &str| json.get(key)?.as_u64().filter(|number| *number < LARGEST);
         let number = |key: &str| u32::try_from(long(key)?).ok();
         let text = |json: &Json<'_>, key: &str| json.get(key)?.as_str().map(str::to_owned);
         let name = json.get("point")?.as_str()?;
@@ -134,12 +153,17 @@ impl KeptState {
                 judged: number("decided")?,
                 cycle: number("cycle")?,
                 inferences: number("inferences")?,
+                model: number("model").unwrap_or(0),
                 heard: usize::try_from(long("heard")?).ok()?,
                 calls: number("calls")?,
                 tools_ms: long("toolsMs")?,
                 shown: text(&json, "shown")?,
+                hosted: hosted(&json),
                 usage: usage("usage"),
+                // The answer is still to come, or is composed.
+                finish: None,
                 tool_usage: usage("toolUsage"),
+                rejected: text(&json, "rejected"),
                 is_cut: json
                     .get("usage")?
                     .get("incomplete")

@@ -26,7 +26,7 @@ pub(crate) struct Calling {
     /// to the others.
     exchange: Exchange,
     place: Place,
-    /// The ids of the calls.
+    /// The ids of the calls of the turn so far.
     ids: Vec<String>,
     /// Calls whose rulings are performed, from the first on.
     opened: usize,
@@ -60,7 +60,8 @@ impl Calling {
     /// Begins the calls of a response.
     pub(crate) fn new(record: &Record) -> Self {
         let exchange = Exchange { reasoning: Vec::new(), text: String::new(), calls: Vec::new() };
-        Self::of(CallBatch::default(), exchange, Place::of(record.progress()), true)
+        let place = Place::of(record.progress());
+        Self { ids: record.call_ids(), ..Self::of(CallBatch::default(), exchange, place, true) }
     }
 
     fn of(batch: CallBatch, exchange: Exchange, place: Place, reading: bool) -> Self {
@@ -328,7 +329,9 @@ fn read(call: stream::Call, number: u32, ids: &mut Vec<String>, project: Option<
     let object = parsed.ok().filter(|json| call.ended && json.as_object().is_some());
     let valid = object.is_some();
     let args = object.unwrap_or_else(|| Json::String(call.arguments.into()));
-    Call::new(number, (unique(call.id, ids), call.name), args, valid, project)
+    let id = if call.id.is_empty() { "call".to_owned() } else { call.id };
+    let call = Call::new(number, (unique(id, ids), call.name), args, valid, project);
+    if valid { call } else { call.shortened() }
 }
 
 impl Record {

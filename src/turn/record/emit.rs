@@ -91,18 +91,26 @@ impl Record {
         }
         let (policy, phase) = (&self.options.policy, &self.progress.phase);
         let flags = self.conversation.flags(phase.offers_tools(policy));
-        let template = template(phase, policy, self.conversation.has_results());
+        let asked = (self.conversation.has_results(), &self.options.answer_schema);
+        let template = template(phase, policy, asked, self.progress.rejected.as_deref());
         let (prompt_template_id, prompt_template_hash) = template.unzip();
         self.trace(TraceEventKind::LlmCall {
             status,
             inference: self.progress.inferences,
+            model: self.model(),
             prompt_template_id,
             prompt_template_hash,
             context_flags: flags,
             tool_call_count: response.calls.len(),
             finish_reason: response.finish.as_ref().map(|(reason, _)| *reason),
+            raw_finish_reason: response.finish.as_ref().map(|(_, raw)| raw.clone()),
             usage: response.usage.map(TokenUsage::from),
         });
+    }
+
+    /// The name of the model that is asked, in a turn with fallbacks.
+    fn model(&self) -> Option<String> {
+        self.options.model.clone().filter(|_| self.has_fallbacks)
     }
 
     pub(super) fn trace_tool_call(&mut self, call: &Call) {
@@ -164,18 +172,22 @@ impl Record {
     pub(crate) fn emit_complete(&mut self, composed: bool) {
         self.emit(EventKind::Complete {
             text: self.progress.phase.text().to_owned(),
+            object: self.object.clone(),
             full_content: self.progress.shown.clone(),
             usage: self.progress.usage(),
             blocked: self.blocked.clone(),
             repeats: self.repeats.clone(),
             composed,
+            finish_reason: self.progress.finish.as_ref().map(|(reason, _)| *reason),
+            raw_finish_reason: self.progress.finish.as_ref().map(|(_, raw)| raw.clone()),
+            model: self.model(),
         });
     }
 
-    pub(crate) fn emit_paused(&mut self, approvals: Vec<CallView>) {
+    pub(crate) fn emit_paused(&mut self, calls: Vec<CallView>, approvals: Vec<CallView>) {
         let request_id = Arc::clone(&self.options.request_id);
         let resume = ResumePoint { request_id, tool_batch_id: self.progress.batch };
-        self.emit(EventKind::Paused { resume, approvals });
+        self.emit(EventKind::Paused { resume, calls, approvals });
     }
 
     /// Emits the last event of a turn that was cancelled or has failed, and the result.
@@ -193,6 +205,7 @@ impl Record {
             conversation_id: self.options.conversation_id.clone(),
             status: end.status(),
             text: self.progress.phase.text().to_owned(),
+            object: self.object.clone(),
             full_content: self.progress.shown.clone(),
             messages: self.messages(),
             tool_results: self.closed.iter().flat_map(Calling::results).collect(),
@@ -201,6 +214,9 @@ impl Record {
             usage: self.progress.usage(),
             total_usage: total.into(),
             inferences: self.progress.inferences,
+            finish_reason: self.progress.finish.as_ref().map(|(reason, _)| *reason),
+            raw_finish_reason: self.progress.finish.as_ref().map(|(_, raw)| raw.clone()),
+            model: self.model(),
             repairs: self.conversation.repairs().to_vec(),
             error: match end {
                 End::Failed(failure) => Some(failure.clone()),

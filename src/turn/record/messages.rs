@@ -2,12 +2,9 @@
 
 use super::super::prompt::unique;
 use super::super::result::{MessageCall, TurnMessage};
+use super::outcomes::content;
 use super::{Calling, Record};
 use crate::tool::{Call, Fate, Outcome, Status};
-
-/// What the history has as the result of a call that returned nothing. Some providers refuse an
-/// empty result.
-const EMPTY: &str = "(empty)";
 
 impl Record {
     /// The messages of the turn so far. The text that was shown is divided by the calls, so text
@@ -17,7 +14,17 @@ impl Record {
         let mut ids = self.conversation.given_ids();
         let mut messages = Vec::new();
         let (mut said, mut from) = (String::new(), 0);
-        for calling in &self.closed {
+        let mut hosted = self.progress.hosted.iter().peekable();
+        let mut blocks = |before: usize| {
+            let mut blocks = Vec::new();
+            while let Some((_, block)) = hosted.next_if(|one| one.0 <= before) {
+                blocks.push(block.clone());
+            }
+            blocks
+        };
+        let mut ran = Vec::new();
+        for (at, calling) in self.closed.iter().enumerate() {
+            ran.append(&mut blocks(at));
             let to = calling.place().shown.max(from);
             join(&mut said, shown.get(from..to).unwrap_or_default());
             from = to;
@@ -29,19 +36,29 @@ impl Record {
             }
             if !calls.is_empty() {
                 let said = std::mem::take(&mut said);
-                messages.push(TurnMessage { tool_calls: calls, ..spoken("assistant", said) });
+                let provider_tools = std::mem::take(&mut ran);
+                let message = spoken("assistant", said);
+                messages.push(TurnMessage { tool_calls: calls, provider_tools, ..message });
                 messages.append(&mut results);
             }
         }
         join(&mut said, shown.get(from..).unwrap_or_default());
-        if !said.trim().is_empty() {
-            messages.push(spoken("assistant", said));
+        ran.append(&mut blocks(usize::MAX));
+        if !said.trim().is_empty() || !ran.is_empty() {
+            messages.push(TurnMessage { provider_tools: ran, ..spoken("assistant", said) });
         }
         messages
     }
 }
 
 impl Record {
+    /// The ids of the calls of the batches that are closed. Some providers count the ids of calls
+    /// anew in each response.
+    pub(super) fn call_ids(&self) -> Vec<String> {
+        let calls = self.closed.iter().flat_map(|calling| calling.batch().calls());
+        calls.map(|call| call.view().id.clone()).collect()
+    }
+
     /// The calls of the messages so far: the id there, the batch, and the provider's id.
     pub(in super::super) fn message_ids(&self) -> Vec<(String, u32, String)> {
         let mut ids = self.conversation.given_ids();
@@ -76,8 +93,15 @@ fn join(said: &mut String, text: &str) {
 }
 
 fn spoken(role: &'static str, content: String) -> TurnMessage {
-    let tool_calls = Vec::new();
-    TurnMessage { role, content, tool_calls, tool_call_id: None, name: None, is_error: false }
+    TurnMessage {
+        role,
+        content,
+        tool_calls: Vec::new(),
+        provider_tools: Vec::new(),
+        tool_call_id: None,
+        name: None,
+        is_error: false,
+    }
 }
 
 /// A call and its result.
@@ -85,16 +109,11 @@ fn pair(call: &Call, outcome: &Outcome, ids: &mut Vec<String>) -> (MessageCall, 
     let view = call.view();
     let id = id_of(call, ids);
     let failed = outcome.status != Status::Ok;
-    let content = match &outcome.error {
-        Some(error) if outcome.result.is_none() => error.message.clone(),
-        _ => outcome.for_model(),
-    };
-    let content = if content.trim().is_empty() { EMPTY.to_owned() } else { content };
     let result = TurnMessage {
         tool_call_id: Some(id.clone()),
         name: Some(view.name.clone()),
         is_error: failed,
-        ..spoken("tool", content)
+        ..spoken("tool", content(outcome))
     };
     (MessageCall { id, name: view.name.clone(), args: call.raw_args().clone() }, result)
 }

@@ -13,7 +13,7 @@ pub(super) use outcomes::compose;
 use std::collections::VecDeque;
 
 use super::event::{EventKind, PhaseName};
-use super::options::{Mode, TurnOptions};
+use super::options::{Fallback, Mode, TurnOptions};
 use super::phase::{Phase, Step, retract};
 use super::policy::{Stagnation, ToolLimit};
 use super::progress::Progress;
@@ -22,9 +22,14 @@ use super::protocol::Effect;
 use super::result::TurnStatus;
 use crate::error::Error;
 use crate::inference::{Inference, Rules};
+use crate::json::Json;
+use crate::limits;
 use crate::secret::Secret;
-use crate::stream::{Delta, Response};
+use crate::stream::{Delta, Reasoning, Response};
 use crate::tool::Ledger;
+
+/// Bytes of what is wrong with an answer that the model is told.
+const ANSWER_ERRORS: usize = 1_000;
 
 /// What a turn knows and tells.
 #[derive(Debug, Clone)]
@@ -51,8 +56,12 @@ pub(super) struct Record {
     in_phase: bool,
     /// What ended the tools of the phase.
     ended: Option<ToolLimit>,
+    /// The answer of a turn with a schema.
+    object: Option<Json<'static>>,
     /// The host wants a pause.
     pause: bool,
+    /// The turn began with fallbacks, so it says which model answers.
+    has_fallbacks: bool,
     /// The effects that the host has not polled yet.
     effects: VecDeque<Effect>,
 }
@@ -88,8 +97,10 @@ impl Record {
             void: (0, String::new()),
             in_phase: false,
             ended: None,
+            object: None,
             pause: false,
             effects: VecDeque::new(),
+            has_fallbacks: !options.fallbacks.is_empty(),
             options,
         }
     }
@@ -153,6 +164,9 @@ impl Record {
     /// Begins a phase.
     pub(super) fn begin_phase(&mut self, name: PhaseName) {
         self.progress.phase = Phase::new(name);
+        if self.progress.rejected.is_some() {
+            self.progress.phase.close();
+        }
         self.phase_started();
     }
 
@@ -187,21 +201,91 @@ impl Record {
 
     /// Sends the request of an inference.
     pub(super) fn send(&mut self, inference: &Inference) {
-        let request = self.conversation.request(&self.options, &self.progress.phase);
+        let (phase, rejected) = (&self.progress.phase, self.progress.rejected.as_deref());
+        let request = self.conversation.request(&self.options, phase, rejected);
         let (inference, attempt) = (inference.number(), inference.attempt());
-        self.push(Effect::Fetch { inference, attempt, request });
+        let model = self.progress.model;
+        self.push(Effect::Fetch { inference, attempt, model, request });
+    }
+
+    /// The inference of the next model, in the place of one that failed before anything of its
+    /// response arrived; `None` if there is no other model.
+    pub(super) fn fall_back(&mut self, failed: &Inference) -> Option<Inference> {
+        if failed.is_seen() || self.options.fallbacks.is_empty() {
+            return None;
+        }
+        if failed.is_heard() {
+            self.count_usage(failed.response(), true);
+        }
+        self.trace_llm_call(failed.response(), TurnStatus::Failed);
+        self.next_model().then(|| self.inference().after(failed))
+    }
+
+    /// Turns to the next model; `false` if there is none.
+    pub(super) fn next_model(&mut self) -> bool {
+        if self.options.fallbacks.is_empty() {
+            return false;
+        }
+        let Fallback { dialect, model, body, max_retries } = self.options.fallbacks.remove(0);
+        let same = dialect == self.options.dialect;
+        let options = &mut self.options;
+        (options.dialect, options.model, options.body) = (dialect, model, body);
+        options.max_retries = max_retries;
+        self.progress.model += 1;
+        same || self.conversation.translate(options)
     }
 
     /// Shows a part of a response, if the phase allows it.
     pub(super) fn show(&mut self, delta: Delta) {
-        let Some(kind) = self.progress.phase.show(delta) else { return };
+        let drafts = self.options.has_schema();
+        let Some(kind) = self.progress.phase.show(delta, drafts) else { return };
         if let EventKind::Text { chunk } = &kind {
             self.progress.shown.push_str(chunk);
         }
         self.emit(kind);
     }
 
-    /// Shows an answer that the model did not give.
+    /// Shows the text before the calls of the tool phase, which is no answer.
+    pub(super) fn show_draft(&mut self) {
+        if self.progress.phase.name() == PhaseName::Tool {
+            let text = self.progress.phase.take_draft();
+            if !text.is_empty() {
+                self.answer(text);
+            }
+        }
+    }
+
+    /// Reads the answer of a turn with a schema, which is not shown yet.
+    pub(super) fn drafted(&self) -> Result<Json<'static>, String> {
+        let text = self.progress.phase.draft().trim();
+        let read = Json::parse(text.as_bytes(), limits::ARGUMENTS_BYTES);
+        read.map(Json::into_owned).map_err(|error| format!("it is no JSON: {error}"))
+    }
+
+    /// Shows the answer, which is valid.
+    pub(super) fn accept(&mut self, object: Json<'static>) {
+        let text = self.progress.phase.take_draft();
+        self.object = Some(object);
+        self.answer(text);
+    }
+
+    /// Drops the answer, which is not valid. Returns how the model answers once more; `None` if it
+    /// has done so.
+    pub(super) fn reject(&mut self, mut errors: String) -> Option<Step> {
+        drop(self.progress.phase.take_draft());
+        if self.progress.rejected.is_some() {
+            return None;
+        }
+        errors.truncate(errors.floor_char_boundary(ANSWER_ERRORS));
+        self.progress.rejected = Some(errors);
+        if self.progress.phase.name() == PhaseName::Tool {
+            return Some(Step::Act);
+        }
+        self.progress.phase.close();
+        Some(Step::Ask)
+    }
+
+    /// Shows an answer, or another text, as a whole.
     pub(super) fn answer(&mut self, text: String) {
         self.progress.phase.answer(&text);
         self.progress.shown.push_str(&text);
@@ -230,6 +314,9 @@ impl Record {
     /// Counts and traces a response that is complete, or that is not read further (`cut`).
     pub(super) fn response_done(&mut self, response: &Response, cut: bool, status: TurnStatus) {
         self.count_usage(response, cut);
+        let (blocks, before) = (response.reasoning.iter(), self.closed.len());
+        self.progress.hosted.extend(blocks.filter_map(Reasoning::block).map(|one| (before, one)));
+        self.progress.finish.clone_from(&response.finish);
         self.trace_llm_call(response, status);
         if self.conversation.is_thread() {
             self.progress.heard = self.conversation.elements();

@@ -42,7 +42,7 @@ export function stream(entry, { n = 1, body = {} } = {}) {
 }
 
 function blocksOf(entry) {
-  const { reasoning = [], text = [], calls = [], textAfter = [] } = entry
+  const { reasoning = [], blocks = [], text = [], calls = [], textAfter = [] } = entry
   const said = (pieces) => ({
     start: { type: 'text', text: '' },
     deltas: pieces.map((piece) => ({ type: 'text_delta', text: piece })),
@@ -54,6 +54,10 @@ function blocksOf(entry) {
       { type: 'signature_delta', signature: 'sig' },
     ],
   }
+  const ran = blocks.map(({ input, ...block }) => ({
+    start: { ...block, ...(input && { input: {} }) },
+    deltas: input ? [{ type: 'input_json_delta', partial_json: JSON.stringify(input) }] : [],
+  }))
   const asked = calls.map((call, at) => ({
     start: { type: 'tool_use', id: call.id, name: call.name, input: {} },
     deltas: ['', ...argumentPieces(call, isCut(entry, at))].map((partial_json) => ({
@@ -64,6 +68,7 @@ function blocksOf(entry) {
   }))
   return [
     ...(reasoning.length ? [thought] : []),
+    ...ran,
     ...(text.length ? [said(text)] : []),
     ...asked,
     ...(textAfter.length ? [said(textAfter)] : []),

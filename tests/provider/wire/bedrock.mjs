@@ -57,10 +57,15 @@ export function stream(entry) {
     for (const delta of deltas) frames.push(event('contentBlockDelta', { ...at, delta }))
     if (!open) frames.push(event('contentBlockStop', at))
   }
-  const { reasoning = [], text = [], calls = [], textAfter = [] } = entry
+  const { reasoning = [], blocks = [], text = [], calls = [], textAfter = [] } = entry
   const thought = (own) => ({ reasoningContent: own })
   if (reasoning.length) {
     block([...reasoning.map((piece) => thought({ text: piece })), thought({ signature: 'sig' })])
+  }
+  for (const { toolUse, toolResult } of blocks) {
+    const { input, content, ...own } = toolUse ?? toolResult
+    if (toolUse) block([{ toolUse: { input: JSON.stringify(input) } }], { toolUse: own })
+    else block([{ toolResult: content }], { toolResult: own })
   }
   if (text.length) block(text.map((piece) => ({ text: piece })))
   calls.forEach((call, index) => {
@@ -115,7 +120,8 @@ export function violation(body) {
     if (tools.length && !toolConfig?.tools?.length) {
       return 'The toolConfig field must be defined when using toolUse and toolResult content blocks.'
     }
-    const results = content.flatMap((block) => block.toolResult?.toolUseId ?? [])
+    const own = (block) => (block?.type ? [] : (block?.toolUseId ?? []))
+    const results = content.flatMap((block) => own(block.toolResult))
     const open = asked.filter((id) => !results.includes(id))
     if (open.length) {
       return `Expected toolResult blocks at messages.${at}.content for the following Ids: ${open}`
@@ -123,7 +129,7 @@ export function violation(body) {
     if (results.length > asked.length) {
       return `The number of toolResult blocks at messages.${at}.content exceeds the number of toolUse blocks of previous turn.`
     }
-    asked = content.flatMap((block) => block.toolUse?.toolUseId ?? [])
+    asked = content.flatMap((block) => own(block.toolUse))
     const inputs = content.flatMap((block) => (block.toolUse ? [block.toolUse.input] : []))
     if (inputs.some((input) => typeof input !== 'object')) {
       return `The format of the value at messages.${at}.content.toolUse.input is invalid`

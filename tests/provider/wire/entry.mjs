@@ -6,6 +6,7 @@
  * @property {string[]} [reasoning] one delta each
  * @property {string[]} [text] one delta each
  * @property {Call[]} [calls]
+ * @property {any[]} [blocks] of tools that the provider runs itself, in its own shape
  * @property {string[]} [textAfter] text behind the calls
  * @property {string} [finish] default: `tool_calls` with calls, else `stop`
  * @property {{ input: number, output: number }} [usage] tokens; default 10 and 5

@@ -21,9 +21,10 @@ export function stream(entry, { n = 1 } = {}) {
       candidates: [{ content: { parts, role: 'model' }, index: 0, ...own }],
       ...{ usageMetadata: count(own?.finishReason ? output : 1), ...head },
     })
-  const { reasoning = [], text = [], calls = [], textAfter = [] } = entry
+  const { reasoning = [], blocks = [], text = [], calls = [], textAfter = [] } = entry
   const events = [
     ...reasoning.map((piece) => chunk([{ text: piece, thought: true }])),
+    ...blocks.map((block) => chunk([block])),
     ...text.map((piece) => chunk([{ text: piece }])),
   ]
   for (const [index, call] of calls.entries()) {
@@ -56,7 +57,7 @@ export function failure(status, message) {
 const KNOWN = ['contents', 'systemInstruction', 'tools', 'toolConfig', 'generationConfig']
 KNOWN.push('safetySettings', 'cachedContent')
 const PARTS = ['text', 'functionCall', 'functionResponse', 'inlineData', 'fileData', 'thought']
-PARTS.push('thoughtSignature')
+PARTS.push('thoughtSignature', 'executableCode', 'codeExecutionResult')
 
 /** What the API says to a request that breaks its rules; undefined for a good one. */
 export function violation(body, { search = '?alt=sse' } = {}) {

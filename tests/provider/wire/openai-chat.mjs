@@ -19,10 +19,11 @@ export function stream(entry, { n = 1, body = {} } = {}) {
       choices: [{ index: 0, delta, logprobs: null, finish_reason }],
       ...(counted && { usage: null }),
     })
-  const { reasoning = [], text = [], calls = [], textAfter = [] } = entry
+  const { reasoning = [], blocks = [], text = [], calls = [], textAfter = [] } = entry
   const events = [
     chunk({ role: 'assistant', content: '' }),
     ...reasoning.map((piece) => chunk({ reasoning_content: piece })),
+    ...blocks.map((block) => chunk({ executed_tools: [block] })),
     ...text.map((piece) => chunk({ content: piece })),
     ...calls.flatMap((call, index) => [
       chunk({

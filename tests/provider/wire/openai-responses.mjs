@@ -29,7 +29,7 @@ export function stream(entry, { n = 1, body = {} } = {}) {
     output.push(ended)
     event('response.output_item.done', { output_index: at.output_index, item: ended })
   }
-  const { reasoning = [], text = [], calls = [], textAfter = [] } = entry
+  const { reasoning = [], blocks = [], text = [], calls = [], textAfter = [] } = entry
   if (reasoning.length) {
     const id = `rs_${n}`
     const summary = [{ type: 'summary_text', text: reasoning.join('') }]
@@ -67,6 +67,9 @@ export function stream(entry, { n = 1, body = {} } = {}) {
     item({ ...own, status: 'in_progress', content: [] }, play, {
       ...{ ...own, status: 'completed', content },
     })
+  }
+  for (const block of blocks) {
+    item({ id: block.id, type: block.type, status: 'in_progress' }, () => undefined, block)
   }
   if (text.length) say(text, `msg_${n}`)
   calls.forEach((call, index) => {

@@ -2,10 +2,11 @@
 import { runBundle } from 'turnlock'
 import { byId, element, many } from '../dom.js'
 import { EXAMPLES } from './examples.js'
+import { clearGlance, showGlance } from './glance.js'
 import { showInLane, showLanes } from './lanes.js'
-import { showSummary } from './summary.js'
+import { clearSummary, showSummary } from './summary.js'
 
-/** Long enough to be seen; each lane takes a little longer than the one before. */
+/** For the examples. Long enough to be seen; each lane takes a little longer than the one before. */
 const PACE_MS = 350
 
 const STOPPED = {
@@ -25,6 +26,16 @@ export function setUpBundle() {
   for (const id of ['replicates', 'bundle-schema']) {
     byId(id).addEventListener('input', () => (byId('bundle-example').value = ''))
   }
+  // Of pasted answers each one counts, unless it is asked what an early stop would have saved.
+  byId('replicates').addEventListener('input', () => (byId('bundle-rule').value = 'never'))
+  for (const id of ['replicates', 'bundle-schema', 'must-agree']) {
+    byId(id).addEventListener('input', glance)
+  }
+  byId('epsilon').addEventListener('input', () => {
+    byId('epsilon-value').textContent = byId('epsilon').value
+    glance()
+  })
+  byId('epsilon').addEventListener('change', () => void run())
   byId('bundle-form').addEventListener('submit', (event) => {
     event.preventDefault()
     void run()
@@ -40,12 +51,21 @@ function load() {
   byId('replicates').value = JSON.stringify(example.replicates, null, 1)
   byId('bundle-schema').value = example.schema ? JSON.stringify(example.schema, null, 1) : ''
   byId('bundle-bytes').value = example.bytes ?? ''
+  byId('bundle-rule').value = 'agreement'
   void run()
 }
 
 const say = (text, failed = false) => {
   byId('bundle-outcome').textContent = text
   byId('bundle-outcome').classList.toggle('failed', failed)
+}
+
+/** What is wrong; numbers of another run do not stand beside it. */
+function fail(error) {
+  showLanes(0)
+  clearSummary()
+  clearGlance()
+  say(error.message, true)
 }
 
 /** A text field as JSON; says which one is none. */
@@ -57,29 +77,68 @@ function read(id, what) {
   }
 }
 
+/** The answers: a JSON array, else one in each line, as JSON or as text. */
+function readAnswers() {
+  const text = byId('replicates').value.trim()
+  const lines = text.split('\n').filter((line) => line.trim())
+  const isArray = text.startsWith('[')
+  if (isArray || lines.length < 2 || isJson(text)) {
+    const given = read('replicates', 'The replicates')
+    if (!Array.isArray(given) || !given.length) throw new Error('The replicates: expected an array')
+    return given
+  }
+  return lines.map((line) => (isJson(line) ? JSON.parse(line) : line.trim()))
+}
+
+function isJson(text) {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What the fields ask for, of a run and of the table. */
+function options() {
+  const schema = byId('bundle-schema').value.trim()
+    ? read('bundle-schema', 'The schema')
+    : undefined
+  const mustAgree = byId('must-agree')
+    .value.split(/[\s,]+/)
+    .filter(Boolean)
+  return {
+    ...{ epsilon: Number(byId('epsilon').value), must_agree: mustAgree },
+    ...(schema && { schema }),
+  }
+}
+
+/** The table of what stands in the fields now; while they are half written, none. */
+function glance() {
+  try {
+    showGlance(readAnswers(), options())
+  } catch {
+    // What is wrong is said by a run.
+    clearGlance()
+  }
+}
+
 async function run() {
   running?.cancel('started again')
   let own
   try {
-    const given = read('replicates', 'The replicates')
-    if (!Array.isArray(given) || !given.length) throw new Error('The replicates: expected an array')
-    const schema = byId('bundle-schema').value.trim()
-      ? read('bundle-schema', 'The schema')
-      : undefined
-    const mustAgree = byId('must-agree')
-      .value.split(/[\s,]+/)
-      .filter(Boolean)
+    const given = readAnswers()
     const most = byId('bundle-bytes').value
     own = runBundle({
       ...(most && { limits: { max_bytes: Number(most) }, compact: true }),
-      ...{ task: 'pasted', k: given.length, epsilon: Number(byId('epsilon').value) },
-      ...{ must_agree: mustAgree, stop: byId('bundle-rule').value, ...(schema && { schema }) },
+      ...{ task: 'pasted', k: given.length, stop: byId('bundle-rule').value, ...options() },
       replicate: ({ id, signal }) => speak(given[Number(id.slice(1)) - 1], id, signal),
     })
     running = own
     showLanes(given.length)
+    glance()
   } catch (error) {
-    return say(error.message, true)
+    return fail(error)
   }
   byId('bundle-stop').disabled = false
   say('The replicates are at work…')
@@ -87,7 +146,7 @@ async function run() {
     await follow(own)
   } catch (error) {
     // A schema that the core refuses, or a core that cannot be loaded.
-    if (running === own) say(error.message, true)
+    if (running === own) fail(error)
   }
   if (running === own) byId('bundle-stop').disabled = true
 }
@@ -122,7 +181,8 @@ function shownOf(bundle) {
 /** Says what was pasted, after a while. */
 function speak(data, id, signal) {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve({ data }), PACE_MS * (1 + Number(id.slice(1)) / 4))
+    const pace = byId('bundle-example').value ? PACE_MS : 0
+    const timer = setTimeout(() => resolve({ data }), pace * (1 + Number(id.slice(1)) / 4))
     signal.addEventListener('abort', () => clearTimeout(timer))
   })
 }

@@ -16,7 +16,7 @@ export function showLanes(k) {
     element(
       'li',
       { className: 'lane' },
-      element('h4', {}, `r${at + 1}`),
+      element('h3', {}, `r${at + 1}`),
       element('p', { className: 'state' }, 'not started'),
       element('pre', {}),
     ),

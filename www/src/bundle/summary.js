@@ -7,6 +7,12 @@ const head = (text, scope) => element('th', { scope }, text)
 const name = (place) => `r${place + 1}`
 const field = (pointer) => pointer || '(the whole value)'
 
+export function clearSummary() {
+  for (const id of ['matrix', 'confidence', 'consensus', 'disagreements', 'distributions']) {
+    byId(id).replaceChildren()
+  }
+}
+
 export function showSummary(summary) {
   showMatrix(summary.pairwise_distance)
   const { confidence, confidence_reason: reason, valid_count: valid } = summary

@@ -1,16 +1,26 @@
 // The chain view: what a query is taken for, the graph of its plan, and why the chain stopped. The
 // planner is the text field; searches are made up in this page and take a moment each.
-import { classifyQuery, runChain } from 'turnlock'
+import { classifyQuery, parsePlan, runChain } from 'turnlock'
 import { byId, element, short } from '../dom.js'
 import { EXAMPLES } from './examples.js'
+import { Gantt } from './gantt.js'
+import { Graph, refusedPlan } from './graph.js'
 
 let running
+let graph
+let gantt
 
 export function setUpChain() {
   for (const name of Object.keys(EXAMPLES)) {
     byId('chain-example').append(element('option', { value: name }, name))
   }
+  graph = new Graph(byId('chain-graph'), breakStep)
   byId('chain-example').addEventListener('change', take)
+  byId('chain-plan').addEventListener('input', draw)
+  byId('chain-parallel').addEventListener('input', () => {
+    byId('chain-parallel-value').textContent = byId('chain-parallel').value
+    void run()
+  })
   byId('chain-query').addEventListener('input', classify)
   byId('chain-form').addEventListener('submit', (event) => {
     event.preventDefault()
@@ -18,6 +28,35 @@ export function setUpChain() {
   })
   byId('chain-stop').addEventListener('click', () => running?.cancel('stopped by the user'))
   take()
+  void run()
+}
+
+/** Makes a step fail, or no longer, and runs the chain to show what that takes down. */
+function breakStep(id) {
+  const field = byId('chain-fails')
+  field.value = field.value.trim() === String(id) ? '' : String(id)
+  void run()
+  // The button that was pressed has been drawn again.
+  byId('chain-graph')
+    .querySelector(`[aria-label="Make it fail: step ${CSS.escape(String(id))}"]`)
+    ?.focus()
+}
+
+/** Draws the plan of the text field, with nothing run. */
+function draw() {
+  const text = byId('chain-plan').value
+  const broken = byId('chain-fails').value.trim()
+  graph.clear()
+  byId('chain-stopped').textContent = ''
+  try {
+    graph.draw(parsePlan(text, { maxSteps: Number(byId('chain-steps').value) }), { broken })
+  } catch (error) {
+    const plan = refusedPlan(text)
+    if (plan) graph.draw(plan, { cycle: error.code === 'plan.cycle' })
+    byId('chain-stopped').textContent =
+      `${error.code ?? error.name}: ${error.message}. One call answers instead.`
+  }
+  gantt = new Gantt(graph.ids)
 }
 
 /** Takes an example over. */
@@ -25,6 +64,13 @@ function take() {
   const { query, plan } = EXAMPLES[byId('chain-example').value]
   byId('chain-query').value = query
   byId('chain-plan').value = JSON.stringify(plan, null, 2)
+  byId('chain-fails').value = ''
+  running?.cancel('another example')
+  running = undefined
+  byId('chain-stop').disabled = true
+  byId('chain-answer').textContent = ''
+  byId('chain-status').textContent = ''
+  draw()
   classify()
 }
 
@@ -56,7 +102,7 @@ async function search({ id, query, focus, signal }) {
   // Longer texts take longer, so that steps do not end in the order of their list.
   await pause(150 + (about.length % 7) * 60, signal)
   if (String(id) === byId('chain-fails').value.trim()) throw new Error('made to fail')
-  return [`what was found for “${short(about, 60)}”`]
+  return `what was found for “${short(about, 60)}”`
 }
 
 async function* words(text, signal) {
@@ -68,9 +114,8 @@ async function* words(text, signal) {
 
 async function run() {
   running?.cancel('another one begins')
-  const graph = new Graph(byId('chain-graph'))
+  draw()
   byId('chain-answer').textContent = ''
-  byId('chain-stopped').textContent = ''
   byId('chain-status').textContent = 'The chain is at work…'
   const chain = start()
   if (!chain) return
@@ -79,12 +124,39 @@ async function run() {
   for await (const event of chain) {
     // Another one has begun, and the page is its own now.
     if (running !== chain) return
-    graph.take(event)
+    show(event)
     if (event.type === 'text') byId('chain-answer').textContent += event.chunk
     if (event.type === 'chain_stopped') byId('chain-stopped').textContent = reasonOf(event)
-    if (event.type === 'complete') byId('chain-status').textContent = endOf(event)
+    if (event.type === 'complete') {
+      byId('chain-status').textContent = endOf(event)
+      if (event.path !== 'chain' && !event.fellBack) {
+        for (const id of graph.ids) graph.mark(id, 'unused', 'a simple question needs no plan')
+      }
+    }
   }
   byId('chain-stop').disabled = true
+}
+
+/** What an event says of the steps. */
+function show(event) {
+  if ('plan' in event) {
+    graph.draw(event.plan, { broken: byId('chain-fails').value.trim() })
+    gantt.add(graph.ids)
+  }
+  if (event.type === 'step_started') {
+    graph.mark(event.id, 'running', event.query)
+    gantt.started(event.id)
+  }
+  if (event.type === 'step_done') {
+    const { id, status, reason, result, error } = event
+    graph.mark(id, status, reason ?? short(result ?? error?.message ?? '', 90))
+    gantt.done(id, status)
+  }
+  if (event.type !== 'chain_stopped') return
+  for (const id of event.skipped) {
+    graph.mark(id, 'skipped')
+    gantt.done(id, 'skipped')
+  }
 }
 
 function start() {
@@ -132,65 +204,4 @@ function endOf({ status, path, coverage, fellBack, durationMs }) {
   const way = path === 'chain' ? share : 'in one call'
   const why = fellBack ? ` (${fellBack.code}: ${fellBack.message})` : ''
   return `${status}, ${way}${why}, ${durationMs} ms`
-}
-
-/** The steps in columns: one for each wave. */
-class Graph {
-  #place
-  #steps = new Map()
-
-  constructor(place) {
-    this.#place = place
-    place.replaceChildren()
-  }
-
-  take(event) {
-    if ('plan' in event) this.#draw(event.plan)
-    const step = this.#steps.get(event.id)
-    if (event.type === 'step_started') mark(step, 'running', event.query)
-    if (event.type === 'step_done')
-      mark(
-        step,
-        event.status,
-        event.reason ?? short(event.result ?? event.error?.message ?? '', 90),
-      )
-    if (event.type !== 'chain_stopped') return
-    for (const id of event.skipped) mark(this.#steps.get(id), 'skipped')
-  }
-
-  #draw({ waves, steps }) {
-    const before = this.#steps
-    const card = (id) => {
-      const { type, query, focus, depends_on, when } = steps.find((step) => step.id === id)
-      const facts = [
-        depends_on.length ? `after ${depends_on.join(', ')}` : '',
-        when ? `if ${when}` : '',
-      ]
-      const made = element(
-        'li',
-        {},
-        element('strong', {}, `${id} ${type}`),
-        element('small', {}, query || focus),
-        element('small', {}, facts.filter(Boolean).join('; ')),
-        element('small', { className: 'state' }, 'pending'),
-      )
-      made.dataset.state = 'pending'
-      return before.get(id) ?? made
-    }
-    const columns = waves.map((wave) => wave.map((id) => [id, card(id)]))
-    this.#steps = new Map(columns.flat())
-    this.#place.replaceChildren(
-      ...columns.map((column, at) => {
-        const list = element('ol', {}, ...column.map(([, made]) => made))
-        list.setAttribute('aria-label', `Wave ${at + 1}`)
-        return list
-      }),
-    )
-  }
-}
-
-function mark(step, state, detail = '') {
-  if (!step) return
-  step.dataset.state = state
-  step.querySelector('.state').textContent = detail ? `${state}: ${detail}` : state
 }

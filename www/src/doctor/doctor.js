@@ -1,5 +1,10 @@
-// The history doctor: paste a history, see what a provider would refuse and how it is repaired.
-import { byId, element, many } from '../dom.js'
+// Your trace: paste what an agent left behind; see where it looped, what a provider would refuse, and
+// how it is repaired.
+import { byId, element, many, short } from '../dom.js'
+import { LONGEST, packed, unpacked } from '../share.js'
+import { showLoops } from '../trace/loops.js'
+import { markChosen, showProviders } from '../trace/providers.js'
+import { replay } from '../trace/replay.js'
 import { showElements } from './elements.js'
 import { examine } from './examine.js'
 import { EXAMPLES } from './examples.js'
@@ -41,11 +46,144 @@ export function setUpDoctor() {
     soon()
   })
   byId('conversation').addEventListener('input', soon)
+  byId('refusal').addEventListener('input', soon)
+  byId('loops-budget').addEventListener('input', ({ target }) => {
+    byId('loops-budget-value').textContent = target.value
+    showLoops(shown.traced, Number(target.value))
+  })
+  byId('loops-replay').addEventListener('click', () => void again())
+  byId('replay-at').addEventListener('input', ({ target }) => point(Number(target.value)))
+  setUpDrop((text) => {
+    byId('history').value = own = text
+    byId('example').value = ''
+    now()
+  })
   byId('dialect').addEventListener('change', now)
   byId('strategy').addEventListener('change', now)
   byId('example').addEventListener('change', load)
+  byId('trace-share').addEventListener('click', () => void share())
+  const open = async () => {
+    const [id, shared] = location.hash.split('?t=')
+    if (id !== '#doctor' || !shared) return false
+    try {
+      own = await unpacked(shared)
+      byId('history').value = own
+      byId('example').value = ''
+      now()
+      return true
+    } catch {
+      byId('trace-shared').textContent = 'The link is broken: this is an example.'
+      return false
+    }
+  }
+  // The same page with another link is no new page.
+  addEventListener('hashchange', () => void open())
   byId('example').value = Object.keys(EXAMPLES)[0]
   load()
+  void open()
+}
+
+/** Puts what is in the field into an address, and that into the clipboard. */
+async function share() {
+  const link = `${location.href.split('#')[0]}#doctor?t=${await packed(byId('history').value)}`
+  const says = byId('trace-shared')
+  if (link.length > LONGEST) {
+    says.textContent = `Too long for a link: ${link.length} characters.`
+    return
+  }
+  try {
+    await navigator.clipboard.writeText(link)
+    says.textContent = 'Copied. Whoever has the link has the trace.'
+  } catch {
+    history.replaceState(null, '', link)
+    says.textContent = 'The link is in the address bar now.'
+  }
+}
+
+/** What is examined now. */
+let shown = {}
+/** The events of the last replay. */
+let events = []
+
+/** A file that is dropped anywhere in the view, or chosen. */
+function setUpDrop(take) {
+  const read = async ([file]) => file && take(await file.text())
+  byId('trace-file').addEventListener('change', ({ target }) => void read(target.files))
+  byId('doctor').addEventListener('dragover', (event) => event.preventDefault())
+  byId('doctor').addEventListener('drop', (event) => {
+    event.preventDefault()
+    void read(event.dataTransfer.files)
+  })
+}
+
+/** Replays the calls of the trace, with the budget that the slider says. */
+async function again() {
+  const { traced } = shown
+  events = []
+  byId('replay-events').replaceChildren()
+  byId('replay').hidden = false
+  byId('replay-said').textContent = 'Replaying…'
+  const budget = Number(byId('loops-budget').value)
+  const result = await replay(traced, budget, (event) => {
+    if (shown.traced === traced) events.push(event)
+  })
+  if (shown.traced !== traced) return
+  byId('replay-events').replaceChildren(...events.map(eventRow))
+  byId('replay-at').max = events.length - 1
+  byId('replay-at').value = events.length - 1
+  const ok = result.toolResults.filter(({ status }) => status === 'ok')
+  const ran = ok.filter(({ replayed }) => !replayed).length
+  const again = ok.length - ran
+  const refused = events.flatMap(({ type, toolCalls }) => (type === 'refused' ? toolCalls : []))
+  const parts = [
+    `${many(ran, 'call')} ran`,
+    again && `${again} asked again and got the same result without a run`,
+    refused.length && `${refused.length} refused`,
+    result.fullContent ? 'then an answer' : 'no answer',
+  ]
+  byId('replay-said').textContent = `${result.status}: ${parts.filter(Boolean).join(', ')}.`
+  point(events.length - 1)
+}
+
+const SAID = {
+  phase_start: ({ phase }) => phase,
+  text: ({ chunk }) => chunk,
+  tool_calls: ({ toolCalls }) => toolCalls.map(({ name }) => name).join(', '),
+  tool_results: ({ toolResults }) =>
+    toolResults.map(({ name, status }) => `${name}: ${status}`).join(', '),
+  refused: ({ toolCalls, reason }) => `${toolCalls.map(({ name }) => name).join(', ')}: ${reason}`,
+}
+
+function eventRow(event, at) {
+  const said = SAID[event.type]?.(event) ?? ''
+  const button = element('button', { type: 'button' })
+  button.append(element('strong', {}, event.type), ` ${short(said, 80)}`)
+  button.addEventListener('click', () => point(at))
+  return element('li', { className: event.type }, button)
+}
+
+/** Shows the event at this place of the replay. */
+function point(at) {
+  const event = events[at]
+  if (!event) return
+  byId('replay-at').value = at
+  byId('replay-at-value').textContent = `${at + 1} of ${events.length}`
+  ;[...byId('replay-events').children].forEach((row, place) => {
+    row.classList.toggle('later', place > at)
+    row.firstChild.setAttribute('aria-pressed', String(place === at))
+  })
+  byId('replay-json').textContent = JSON.stringify(event, null, 2)
+}
+
+/** What was recognised, in a line. */
+function recognised({ what, history, traced, beside }) {
+  if (!what) return ''
+  const counts = [
+    history.length && many(history.length, 'element'),
+    traced?.calls.length && many(traced.calls.length, 'call'),
+  ]
+  const left = beside?.length ? `; beside it: ${beside.slice(0, 6).join(', ')}` : ''
+  return [what, ...counts].filter(Boolean).join(' · ') + left
 }
 
 function show() {
@@ -58,19 +196,49 @@ function show() {
         dialect: dialect.value,
         strategy: strategy.value,
         conversationId: byId('conversation').value,
+        refusal: byId('refusal').value.trim(),
       })
     : {}
+  const isNew = JSON.stringify(shown.history) !== JSON.stringify(found.history)
+  shown = found
+  byId('recognised').textContent = recognised(found)
+  showLoops(found.traced, Number(byId('loops-budget').value))
+  byId('loops-replay').disabled = !found.traced?.calls.length
+  if (isNew) {
+    byId('replay').hidden = true
+    void showProviders(found.history)
+  } else markChosen()
   const marks = showFindings(found)
   showElements(found.history ?? [], marks)
   showOutput(found)
   byId('history').setAttribute('aria-invalid', String(found.error !== undefined))
+  const named = (found.violations ?? []).findIndex(({ code }) => found.refused?.includes(code))
+  byId('refusal-about').textContent = refusalSaid(found, named)
+  if (named >= 0 && document.activeElement === byId('refusal')) {
+    byId('violations').children[named].classList.add('pointed')
+    byId('violations').children[named].scrollIntoView({ block: 'nearest' })
+  }
   byId('outcome').classList.toggle('failed', found.error !== undefined)
   byId('outcome').textContent = outcome(found, dialect.selectedOptions[0].text)
 }
 
+/** Where the provider's error leads. */
+function refusalSaid({ refused, violations, refusal }, named) {
+  if (!refused || refusal) return ''
+  if (!refused.length) return 'No rule about histories that Turnlock knows.'
+  const where = named < 0 ? 'but nothing here breaks it' : `element ${violations[named].index}`
+  return `${refused.join(', ')}: ${where}.`
+}
+
 /** What came of it, in a line. */
-function outcome({ history, violations, result, error }, provider) {
+function outcome({ history, violations, result, refused, refusal, error }, provider) {
   if (error) return `${error.code ?? error.name}: ${error.message}`
+  if (refusal) {
+    const rules = refused.length
+      ? `It names ${refused.join(', ')}.`
+      : 'It is not about the history.'
+    return `${rules} Paste the request that was refused, and this beneath it.`
+  }
   if (!result) return 'Paste a history, or choose an example.'
   const { messages, repairs } = result
   const made = `${many(messages.length, 'message')} for ${provider}`

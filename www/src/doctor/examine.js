@@ -1,15 +1,23 @@
-// A pasted text → what is wrong in it, and what becomes of it. Knows no page.
-import { canonicalize, diagnose, normalize, TurnlockError } from 'turnlock'
+// A pasted text → what it is, what is wrong in it, and what becomes of it. Knows no page.
+import { canonicalize, diagnose, explainRefusal, normalize, TurnlockError } from 'turnlock'
+import { callsOf } from '../trace/calls.js'
+import { recognise } from '../trace/recognise.js'
 
 /**
  * `violations` are of the history as it was pasted, `left` of the repaired messages (none, unless
  * the core is wrong). With `error` the rest is what was known before it.
- * @returns {{ history?: unknown[], violations?: object[], result?: object, left?: object[], error?: Error }}
+ * `refused` are the rules that a provider's error names, the pasted one or `refusal`.
+ * @returns {{ what?: string, beside?: string[], history?: unknown[], traced?: object,
+ *   refused?: string[], violations?: object[], result?: object, left?: object[], error?: Error }}
  */
-export function examine(text, { dialect, strategy, conversationId }) {
+export function examine(text, { dialect, strategy, conversationId, refusal }) {
   const found = {}
   try {
-    found.history = read(text)
+    Object.assign(found, read(text))
+    const told = refusal || found.refusal
+    if (told) found.refused = explainRefusal(told)
+    if (found.refusal) return found
+    found.traced = tracedOf(found.history)
     found.violations = diagnose(found.history, { dialect })
     const thread = strategy === 'thread' && { conversationId }
     found.result = normalize(found.history, { dialect, strategy, ...thread })
@@ -22,18 +30,28 @@ export function examine(text, { dialect, strategy, conversationId }) {
   return found
 }
 
-/** The array, or a typed error whose `details.offset` counts UTF-16 units, as a text field does. */
-function read(text) {
-  let history
+/** The calls in it; undefined where the history cannot be read, which the rest says better. */
+function tracedOf(history) {
   try {
-    history = JSON.parse(text)
+    return callsOf(history)
+  } catch {
+    return undefined
+  }
+}
+
+/** What it is, or a typed error whose `details.offset` counts UTF-16 units, as a text field does. */
+function read(text) {
+  let found
+  try {
+    found = recognise(text)
   } catch (error) {
     throw syntaxError(text, error)
   }
-  if (Array.isArray(history)) return history
-  const inside = ['messages', 'input', 'contents'].find((key) => Array.isArray(history?.[key]))
-  const where = inside ? `: the one in \`${inside}\`, without what is around it` : ''
-  throw new TurnlockError('options.invalid', `a history is a JSON array${where}`)
+  if (found) return found
+  throw new TurnlockError(
+    'options.invalid',
+    'there is no history in it: a list of messages or events',
+  )
 }
 
 /** Browsers say what is wrong in words of their own, some without the place; the core has it. */

@@ -12,8 +12,40 @@ const langchain = (name, kwargs) => ({
   kwargs,
 })
 
-/** Name → history. */
+/** The same call a dozen times: with its arguments in another order, and with white space. */
+const LOOP = [
+  { path: 'notes.txt', lines: 40 },
+  { lines: 40, path: 'notes.txt' },
+].flatMap((args) => [JSON.stringify(args), JSON.stringify(args, null, 1)])
+const NOTES = 'Buy milk. Call Ada about the engine. '.repeat(12)
+
+const looping = Array.from({ length: 12 }, (_, at) => {
+  const id = `call_${at}`
+  const own = { name: 'read_file', arguments: LOOP[at % LOOP.length] }
+  const asked = { id, type: 'function', function: own }
+  return [
+    { role: 'assistant', content: null, tool_calls: [asked] },
+    { role: 'tool', tool_call_id: id, content: NOTES },
+  ]
+})
+
+/** Name → history, or the body of a request. */
 export const EXAMPLES = {
+  'A request body: one file, read twelve times': {
+    model: 'gpt-4.1',
+    tools: [{ type: 'function', function: { name: 'read_file' } }],
+    messages: [
+      { role: 'system', content: 'You are a helpful assistant with access to files.' },
+      { role: 'user', content: 'What do my notes say about the engine?' },
+      {
+        role: 'assistant',
+        content: 'I look for them.',
+        tool_calls: [call('call_list', 'list_files', { path: '.' })],
+      },
+      { role: 'tool', tool_call_id: 'call_list', content: '["notes.txt","readme.md"]' },
+      ...looping.flat(),
+    ],
+  },
   'UI events, a result without its call': [
     { type: 'tool_call_result', toolCallId: 'call_0', toolName: 'list_files', result: ['a.txt'] },
     { type: 'user_message', text: 'What is in my notes?' },

@@ -3,6 +3,7 @@ import { auditToolUse, customModel, defineTool, runWithToolRequests } from 'turn
 import { byId, element, many, short } from '../dom.js'
 import { tools as pageTools } from '../tools.js'
 import { EXAMPLES } from './examples.js'
+import { showGate } from './gate.js'
 
 const tools = {
   ...pageTools,
@@ -42,6 +43,16 @@ export function setUpPlanner() {
     event.preventDefault()
     void run()
   })
+  for (const name of Object.keys(tools)) {
+    const box = element('input', { type: 'checkbox', value: name, checked: true })
+    box.addEventListener('change', () => void run())
+    byId('gate-tools').append(element('label', {}, box, ` ${name}`))
+  }
+  byId('ask-limit').addEventListener('input', () => {
+    byId('ask-limit-value').textContent = byId('ask-limit').value
+    void run()
+  })
+  showGate()
   byId('ask-replay').addEventListener('click', () => void run(recording))
   byId('ask-example').value = Object.keys(EXAMPLES)[0]
   load()
@@ -63,6 +74,8 @@ function planFrom(messages) {
   return { action: used.length ? 'act on what was read' : 'wait', based_on: used }
 }
 
+const allowed = () => [...byId('gate-tools').querySelectorAll(':checked')].map(({ value }) => value)
+
 let latest = 0
 
 async function run(replay) {
@@ -74,7 +87,11 @@ async function run(replay) {
     const result = await runWithToolRequests({
       ...{ model: scripted(byId('ask').value), tools, planId: 'plan-1' },
       input: JSON.parse(byId('ask-input').value),
-      policy: { maxToolCalls: Number(byId('ask-limit').value || 2), toolTimeoutMs: 500 },
+      policy: {
+        maxToolCalls: Number(byId('ask-limit').value),
+        toolTimeoutMs: 500,
+        allow: allowed(),
+      },
       onTrace: (event) => trace.push(event),
       ...(replay ? { replay, source: 'backtest' } : { record: recorded, source: 'paper' }),
     })
@@ -84,6 +101,11 @@ async function run(replay) {
     show(result, trace)
   } catch (error) {
     if (mine === latest) {
+      // Nothing of another pass stands beside an error.
+      for (const id of ['ask-calls', 'ask-results', 'ask-plan', 'ask-audit']) {
+        byId(id).replaceChildren()
+      }
+      showGate()
       byId('ask-outcome').textContent = `${error.code ?? error.name}: ${error.message}`
     }
   }
@@ -92,6 +114,7 @@ async function run(replay) {
 function show(result, trace) {
   const { calls, rejected, notes, toolResults, fellBack, plan } = result
   const asked = [...rejected.map(spoiled), ...calls.map(requested), ...notes.map(noted)]
+  showGate(result)
   fill('ask-calls', asked, 'Nothing.')
   fill('ask-results', toolResults.map(brought), 'None.')
   byId('ask-plan').textContent = JSON.stringify(plan, null, 2)

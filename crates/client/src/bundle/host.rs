@@ -7,7 +7,7 @@ use futures::future::AbortHandle;
 
 use super::options::{Check, Replicates};
 use super::record::{BundleRecording, Fact};
-use super::redact::redacted;
+use super::redact::{before_cuts, redacted};
 use super::replicate::{Replicate, ReplicateContext, ReplicateError, tokens};
 use super::run::{BundleControl, RunningBundle};
 use crate::clock;
@@ -98,6 +98,7 @@ pub(super) fn launch(
     options.checked |= by_schema || !replicates.checks.is_empty();
     let recorded = || Arc::new(Lock::new(BundleRecording::new(options.to_json().to_text())));
     let tape = replicates.record.then(recorded);
+    let cuts = options.limits.as_ref().is_some_and(|limits| limits.max_bytes.is_some());
     let (bundle, checks) = prepared(options, &replicates)?;
     let origin = clock::whole_now();
     let mut machine = Told { bundle, origin, tape: tape.clone() };
@@ -108,6 +109,7 @@ pub(super) fn launch(
         checks,
         events,
         inputs,
+        cuts,
         running: BTreeMap::new(),
         ready: None,
     });
@@ -120,7 +122,9 @@ struct Host {
     args: Arc<Json<'static>>,
     checks: Arc<[Check]>,
     events: Feed<Event>,
-    inputs: Inputs<Told>,
+    inputs: Inputs<<Told as Machine>::Input>,
+    /// Whether the core may cut texts.
+    cuts: bool,
     running: BTreeMap<usize, (AbortHandle, Signal)>,
     /// The bundle of the last event.
     ready: Option<Rendered<EvidenceBundle>>,
@@ -178,6 +182,7 @@ impl Host {
             }),
         };
         let (run, checks) = (self.replicates.run.clone(), self.checks.clone());
+        let redact = self.replicates.redact.clone().filter(|_| self.cuts);
         let inputs = self.inputs.clone();
         async move {
             let ended = run(context).await;
@@ -194,6 +199,10 @@ impl Host {
                     Outcome::Data { errors: checked(&text, &checks), json: text.into_bytes() }
                 }
                 Err(message) => Outcome::Failed { message },
+            };
+            let outcome = match &redact {
+                Some(redact) => before_cuts(outcome, redact),
+                None => outcome,
             };
             let tokens = usage.map(tokens);
             inputs.tell(Input::Settled { replicate, attempt, outcome, tokens, model, seed_unsent });

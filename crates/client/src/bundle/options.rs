@@ -102,7 +102,9 @@ impl Replicates {
     }
 
     /// Called with every text of replicates before an event or the bundle leaves, names of members
-    /// included; returns what may be shown. Where it panics, the text is replaced.
+    /// included; returns what may be shown. Where it panics, the text is replaced. With
+    /// `limits.max_bytes`, it is called with a text of more than 256 bytes before it is compared, too:
+    /// the bundle may have a part of it.
     #[must_use]
     pub fn redact(
         mut self,

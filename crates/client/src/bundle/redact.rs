@@ -8,8 +8,11 @@ use std::sync::Arc;
 
 use crate::guard::guarded;
 use crate::platform::Dyn;
-use turnlock::bundle::{BundleEvent, Event, Rendered};
+use turnlock::bundle::{BundleEvent, Event, Outcome, Rendered};
 use turnlock::json::Json;
+
+/// What is shown where a redaction panics.
+const FAILED: &str = "[redaction failed]";
 
 /// Gives back what may be shown of a text.
 pub(super) type Redact = Arc<Dyn![Fn(&str) -> String]>;
@@ -49,12 +52,34 @@ const REPLICATES: Act = Items(&[
 
 const BUNDLE: Act = Members(&[("replicates", REPLICATES), ("summary", SUMMARY)]);
 
+/// Characters from which on the core may cut a text to keep `limits.max_bytes`.
+const LONG: usize = 256;
+
+/// What the core is told of an outcome: the texts that it may cut, redacted before it does, because
+/// half of a secret is known to no redaction.
+pub(super) fn before_cuts(outcome: Outcome, redact: &Redact) -> Outcome {
+    let hide = |text: &str| match text.len() > LONG {
+        true => guarded(|| redact(text)).unwrap_or_else(|_| FAILED.to_owned()),
+        false => text.to_owned(),
+    };
+    match outcome {
+        Outcome::Data { json, errors } => {
+            let errors = errors.iter().map(|text| hide(text)).collect();
+            // A text that is no JSON is refused by the core, which does not show it.
+            let data = Json::parse(&json, usize::MAX).map(Json::into_owned);
+            let json = data.map_or(json, |data| apply(data, All, &hide).to_text().into_bytes());
+            Outcome::Data { json, errors }
+        }
+        Outcome::Failed { message } => Outcome::Failed { message: hide(&message) },
+    }
+}
+
 /// An event as it may be shown. A redaction that panics lets nothing through.
 pub(super) fn redacted(mut event: Event, redact: Option<&Redact>) -> Event {
     let Some(redact) = redact else { return event };
     let hide = |text: &str| {
         let shown = guarded(|| redact(text));
-        shown.unwrap_or_else(|_| "[redaction failed]".to_owned())
+        shown.unwrap_or_else(|_| FAILED.to_owned())
     };
     let all = |texts: &mut Vec<String>| texts.iter_mut().for_each(|text| *text = hide(text));
     match &mut event.kind {

@@ -76,7 +76,8 @@ impl ModelReplicateOptions {
 }
 
 /// Replicates from one model call each. The seed goes along where the wire has a field for it
-/// (`seed` for OpenAI Chat and what speaks it, `random_seed` for Mistral, and to custom models);
+/// (`seed` for OpenAI Chat and what speaks it, `random_seed` for Mistral, `generationConfig.seed` for
+/// Gemini, `options.seed` for Ollama, and to custom models);
 /// elsewhere `seed_unsent` marks it in the metadata. Providers promise best effort only. A strategy
 /// of the bundle replaces the prompt and the name of the model, where it has them.
 ///

@@ -65,7 +65,7 @@ pub struct RunningBundle {
 /// Stops a bundle from elsewhere. It does not keep the bundle alive.
 #[derive(Debug, Clone)]
 pub struct BundleControl {
-    pub(super) inputs: Inputs<Told>,
+    pub(super) inputs: Inputs<<Told as Machine>::Input>,
     pub(super) tape: Tape,
 }
 

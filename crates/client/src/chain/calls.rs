@@ -43,7 +43,7 @@ impl Machine for Chain {
 pub(super) struct Calls {
     pub(super) callbacks: Arc<Callbacks>,
     pub(super) events: Feed<ChainEvent>,
-    pub(super) inputs: Inputs<Chain>,
+    pub(super) inputs: Inputs<<Chain as Machine>::Input>,
     pub(super) under_way: BTreeMap<u32, AbortHandle>,
 }
 

@@ -117,7 +117,7 @@ pub struct RunningChain {
 /// Ends or rates a chain from elsewhere, also behind its end. It does not keep the chain alive.
 #[derive(Debug, Clone)]
 pub struct ChainControl {
-    inputs: Inputs<Chain>,
+    inputs: Inputs<<Chain as Machine>::Input>,
     result: Ended,
     feedback: Option<PatternStats>,
     rated: Arc<AtomicBool>,

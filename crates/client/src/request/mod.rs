@@ -76,6 +76,7 @@ pub fn run_with_tool_requests(options: PassOptions) -> Result<RunningPass, Error
     let mut running = Running::<Pass, PassEvent>::new();
     let inputs = running.inputs.clone();
     let asked = Asked {
+        fallbacks: Vec::new(),
         model: Some(begun.model),
         tools: begun.tools.into(),
         store: None,
@@ -83,14 +84,16 @@ pub fn run_with_tool_requests(options: PassOptions) -> Result<RunningPass, Error
         project_id: None,
         conversation_id: None,
         events: Feed::new(),
-        on_trace: Some(show(running.events.clone(), begun.redact)),
+        on_trace: Some(show(running.events.clone(), begun.redact, begun.most_reason)),
+        answer: None,
         inputs: inputs.clone(),
         under_way: UnderWay::default(),
     };
     running.spawn(async move {
         // Behind whatever the host has said by now: a pass that is cancelled at once asks nobody.
         inputs.tell(Input::Start);
-        let done = drive(begun.machine, asked, inputs).await;
+        let mut done = drive(begun.machine, asked, inputs).await;
+        done.cut(begun.most_reason);
         let mut ended = ended(done, begun.input, begun.plan_schema.as_ref());
         keep(&mut ended, begun.on_record.as_ref(), begun.in_result);
         let _ = settle.send(ended);
@@ -98,11 +101,12 @@ pub fn run_with_tool_requests(options: PassOptions) -> Result<RunningPass, Error
     Ok(RunningPass { running, result })
 }
 
-fn show(events: Feed<PassEvent>, redact: Option<Redact>) -> OnTrace<PassEvent> {
+fn show(events: Feed<PassEvent>, redact: Option<Redact>, most: u64) -> OnTrace<PassEvent> {
     Arc::new(move |event: &PassEvent| {
         let mut event = event.clone();
         if let Some(redact) = &redact {
             redact::redact(&mut event, redact);
+            event.cut(most);
         }
         events.push(event);
     })
@@ -137,7 +141,7 @@ pub struct RunningPass {
 
 /// Stops a pass from elsewhere. It does not keep the pass alive.
 #[derive(Debug, Clone)]
-pub struct PassControl(Inputs<Pass>);
+pub struct PassControl(Inputs<Input>);
 
 impl PassControl {
     /// Ends the pass with `request.cancelled`.

@@ -195,6 +195,8 @@ impl PassOptions {
         let plan_schema = self.plan_schema.map(compiled).transpose()?;
         pass.plan_is_json = plan_schema.is_some();
         let (name, body) = self.model.parameters();
+        let most_reason = pass.policy.max_reason_chars;
+        pass.whole = self.redact.is_some();
         let pass = pass.model(name).body(body).tools(registry(&self.tools)?).input(input.clone());
         let run_id = pass.run_id.clone();
         Ok(Begun {
@@ -206,6 +208,7 @@ impl PassOptions {
             on_record: self.on_record,
             in_result: self.in_result,
             redact: self.redact,
+            most_reason,
             plan_schema,
         })
     }
@@ -221,6 +224,8 @@ pub(super) struct Begun {
     pub(super) on_record: Option<OnRecord>,
     pub(super) in_result: bool,
     pub(super) redact: Option<Redact>,
+    /// The maximum number of UTF-16 units of a reason.
+    pub(super) most_reason: u64,
     /// With it, the plan is JSON. `None` inside: JSON of any form.
     pub(super) plan_schema: Option<Option<Validator>>,
 }

@@ -7,22 +7,28 @@ use crate::guard::guarded;
 use crate::platform::Dyn;
 use turnlock::json::Json;
 use turnlock::request::{PassEvent, PassEventKind};
+use turnlock::tool::Refusal;
 
 /// Takes out of a text what must not be kept.
 pub(super) type Redact = Arc<Dyn![Fn(&str) -> String]>;
 
-/// Redacts every text of a model or of a tool: `params`, `reason`, `detail` and `result_summary`.
-/// If `redact` panics, the text is dropped.
+/// Redacts every text of a model or of a tool: `params`, `reason`, `detail`, `result_summary`, and
+/// names of tools that the host does not have. If `redact` panics, the text is dropped.
 pub(super) fn redact(event: &mut PassEvent, redact: &Redact) {
     match &mut event.kind {
         PassEventKind::ToolRequest { tool_calls, rejected, notes, .. } => {
             for call in tool_calls {
+                if call.refusal == Some(Refusal::UnknownTool.into()) {
+                    text(&mut call.tool_name, redact);
+                }
                 value(&mut call.params, redact);
                 text(&mut call.reason, redact);
             }
             let all = rejected.iter_mut().chain(notes);
-            for detail in all.filter_map(|one| one.detail.as_mut()) {
-                text(detail, redact);
+            for one in all {
+                for own in [&mut one.tool_name, &mut one.detail].into_iter().flatten() {
+                    text(own, redact);
+                }
             }
         }
         PassEventKind::ToolResult { result_summary, .. } => text(result_summary, redact),

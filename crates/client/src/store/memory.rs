@@ -8,7 +8,9 @@ use std::sync::Arc;
 use futures::future::lazy;
 
 use super::watchers::Watchers;
-use super::{Changed, EventGroup, Recalled, Store, StoreError, Watch, repeated_name};
+use super::{
+    Changed, EventGroup, Listed, Recalled, Store, StoreError, Watch, names_of, repeated_name,
+};
 use crate::clock::{self, whole};
 use crate::lock::Lock;
 use crate::platform::{BoxFuture, Dyn, MaybeSend};
@@ -167,6 +169,29 @@ impl Store for MemoryStore {
             let found = kept.reusable.get(key, now);
             let age_ms = |at: f64| whole((now - at).ceil());
             Ok(found.map(|one| Recalled { text: one.value.clone(), age_ms: age_ms(one.at) }))
+        })
+    }
+
+    fn list<'a>(
+        &'a self,
+        tenant: &'a str,
+        most: u32,
+    ) -> BoxFuture<'a, Result<Vec<Listed>, StoreError>> {
+        self.with(move |kept, now| {
+            let begin = names_of(tenant);
+            let all = kept.turns.entries.range(begin.clone()..);
+            let own = all.take_while(|(turn, _)| turn.starts_with(&begin));
+            let open = own.filter(|(_, one)| one.value.standing.open && one.expires > now);
+            let mut listed: Vec<_> = open
+                .map(|(turn, one)| Listed {
+                    turn: turn.clone(),
+                    state: one.value.state.clone(),
+                    idle_ms: Some(whole((now - one.at).floor())),
+                })
+                .collect();
+            listed.sort_by_key(|one| one.idle_ms);
+            listed.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+            Ok(listed)
         })
     }
 

@@ -59,6 +59,23 @@ pub trait Store: MaybeSend + MaybeSync {
     /// As for [`Store::read`].
     fn recall<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Recalled>, StoreError>>;
 
+    /// The open turns of a tenant, at most `most`, the one that was written last first. Where more
+    /// are open: those that were written last, or that began or were taken over last. The names of a
+    /// tenant's turns are those of [`turn_key`](turnlock::store::turn_key).
+    ///
+    /// # Errors
+    /// `store.unsupported` for a store that does not list its turns, which is the default; as for
+    /// [`Store::read`].
+    fn list<'a>(
+        &'a self,
+        tenant: &'a str,
+        most: u32,
+    ) -> BoxFuture<'a, Result<Vec<Listed>, StoreError>> {
+        let _ = (tenant, most);
+        let why = "this store does not list its turns";
+        Box::pin(async move { Err(StoreError::new("store.unsupported", why)) })
+    }
+
     /// Calls `changed` soon after a commit to the turn was applied, by whomever, until the
     /// [`Watch`] is dropped; `changed` gets who wrote, where the store knows. Calls without a
     /// reason are fine, and so is one call for several commits. `None` where a store cannot tell.
@@ -94,6 +111,14 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         (**self).recall(key)
     }
 
+    fn list<'a>(
+        &'a self,
+        tenant: &'a str,
+        most: u32,
+    ) -> BoxFuture<'a, Result<Vec<Listed>, StoreError>> {
+        (**self).list(tenant, most)
+    }
+
     fn watch(&self, turn: &str, changed: Changed) -> Option<Watch> {
         (**self).watch(turn, changed)
     }
@@ -125,6 +150,25 @@ impl std::fmt::Debug for Watch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Watch")
     }
+}
+
+/// An open turn in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name.
+    pub turn: String,
+    /// The state that was written last.
+    pub state: String,
+    /// Milliseconds since the last commit; `None` where the store knows that the owner is gone.
+    pub idle_ms: Option<u64>,
+}
+
+/// How the names of a tenant's turns begin.
+pub(crate) fn names_of(tenant: &str) -> String {
+    let mut begin = String::from("[");
+    write_string(tenant, &mut begin);
+    begin.push(',');
+    begin
 }
 
 /// Events that were written together.

@@ -38,7 +38,9 @@ pub(super) fn tables() -> Vec<Table> {
                 model from "CoreBundleOptions";
                 source from "CoreBundleOptions";
                 compact from "CoreBundleOptions" = "false; `bundleTool`: true";
-                /// Receives every text of replicates before an event or the bundle is delivered.
+                /// Receives every text of replicates before an event or the bundle is delivered. With
+                /// `limits.max_bytes`, also a text of more than 256 characters before it is compared: the
+                /// bundle may have a part of it. So it should return what it has returned as it is.
                 redact: "Redact";
                 /// Receives the events under normalized names.
                 eventManager: "EventManager";

@@ -21,10 +21,13 @@
 //! - `required`: options must have it. `deep`: the check at run time goes into the value.
 //! - `= "…"` is the default, `, "…"` the range, in words.
 
+mod adapters;
 mod bundle;
 mod chain;
+mod chat;
 mod history;
 mod models;
+mod proxy;
 mod remote;
 mod request;
 mod server;
@@ -105,7 +108,7 @@ macro_rules! table {
 pub(crate) use {option, table};
 
 /// The host tables, by room.
-fn rooms() -> [(&'static str, Vec<Table>); 11] {
+fn rooms() -> [(&'static str, Vec<Table>); 14] {
     [
         ("turn", turn::tables()),
         ("models", models::tables()),
@@ -116,13 +119,19 @@ fn rooms() -> [(&'static str, Vec<Table>); 11] {
         ("history", history::tables()),
         ("stores", stores::tables()),
         ("server", server::tables()),
+        ("proxy", proxy::tables()),
         ("remote", remote::tables()),
+        ("chat", chat::tables()),
         ("testing", testing::tables()),
+        ("adapters", adapters::tables()),
     ]
 }
 
 /// The modules whose types the tables name, relative to the folder of the generated files.
 pub(crate) const MODULES: &[(&str, &[&str])] = &[
+    ("../adapters/ai-sdk/middleware.js", &["MiddlewareReport"]),
+    ("../adapters/mcp/tools.js", &["McpDrift"]),
+    ("../adapters/otel/api.js", &["OtelApi"]),
     ("../bundle/bundle.js", &["BundleRecording"]),
     ("../bundle/driver.js", &["ReplicateContext", "ReplicateResult", "RunReplicate"]),
     ("../bundle/events.js", &["EventManager"]),
@@ -143,13 +152,18 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
             "Text",
         ],
     ),
+    ("../chat/turns.js", &["ChatTurns"]),
     ("../chain/breaker.js", &["ChainBreaker"]),
     ("../chain/learn.js", &["PatternStats"]),
     ("../models/model.js", &["Fetch", "Model", "SignableRequest", "SignedHeaders"]),
     ("../options.js", &["Method"]),
+    ("../ledger.js", &["LedgerTool"]),
+    ("../proxy/options.js", &["DecodeBody", "ProxySession", "UpstreamFor"]),
+    ("../proxy/report.js", &["ProxyReport"]),
     ("../redact.js", &["Redact"]),
     ("../request/types.js", &["CallRefusal"]),
-    ("../resume.js", &["Approval", "ResultRevision"]),
+    ("../resume.js", &["Approval", "CallOutcome", "ResultRevision"]),
+    ("../server/format.js", &["FormatName"]),
     ("../server/options.js", &["EndOf", "EventOf", "PerRequest", "Prepare", "Session"]),
     ("../server/pass-events.js", &["PassEvents"]),
     ("../server/runs.js", &["Bundles", "Chains", "Passes"]),

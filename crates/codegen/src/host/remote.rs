@@ -22,6 +22,9 @@ pub(super) fn tables() -> Vec<Table> {
                 /// Milliseconds without a byte, keep-alives included, after which a connection
                 /// counts as broken.
                 idleMs: "number" = "45000", "from 1";
+                /// The tools that this page runs, by `defineTool`: those that the handler has without
+                /// `execute`. See `answer`.
+                tools: "Record<string, Tool>";
             }
         },
         table! {
@@ -61,6 +64,8 @@ pub(super) fn tables() -> Vec<Table> {
                 approvals: "{ signature: string; approved: boolean }[]";
                 /// The results that the model is not to read.
                 results: "{ toolCallId: string; drop: true }[]";
+                /// Outcomes of calls that this page has claimed; needs `toolBatchId`.
+                outcomes: "CallOutcome[]";
                 /// The `seq` of the last event that the reader has.
                 after: "number" = "that of the last one read here";
                 /// Cancels the turn.

@@ -25,6 +25,10 @@ pub(super) fn tables() -> Vec<Table> {
                 /// The policy of every turn. Requests can set `maxTools`, up to
                 /// `twoStage.maxTools`, and `pauseAfterTools`.
                 policy: "Policy" | deep;
+                /// A system prompt before the history of every turn.
+                system: "string | ((request: Request, session: S) => string | Promise<string>)";
+                /// The schema of every answer, see `runTurn`: `object` of the event `complete`.
+                answerSchema: "JsonSchema | StandardSchema";
                 /// Prepares the history of a turn: adds a system prompt, or removes messages of the
                 /// client. `about` names the turn and its conversation.
                 prepare: "Prepare<S>";
@@ -56,6 +60,9 @@ pub(super) fn tables() -> Vec<Table> {
                 /// What happens to a turn whose client disconnects: it continues and can be
                 /// followed again, or it is cancelled.
                 clientGone: "'continue' | 'stop'" = "\"continue\"";
+                /// The stream of turns, and the bodies that start them: those of `useChat` of the AI
+                /// SDK (`turnlock/ai-sdk`), or those of AG-UI (`turnlock/ag-ui`).
+                format: "FormatName" = "the package's own";
                 /// Receives the trace events of every turn. Its exceptions are ignored.
                 onTrace: "(event: TraceEvent, session: S): void";
                 /// Receives every event of every turn that runs here, also when its client has left.

@@ -38,5 +38,25 @@ pub(super) fn tables() -> Vec<Table> {
                 prefix: "string" = "\"turnlock:\"";
             }
         },
+        table! {
+            /// The options of `postgresStore`.
+            "PostgresStoreOptions" for "postgresStore" {
+                /// Begins the name of every table and function; `app.turnlock_` places them in the
+                /// schema `app`. Letters, digits and `_`.
+                prefix: "string" = "\"turnlock_\"";
+                /// How often a turn that is followed is asked for, in milliseconds.
+                pollMs: "number" = "200", "from 1";
+            }
+        },
+        table! {
+            /// The options of `d1Store`.
+            "D1StoreOptions" for "d1Store" {
+                /// Begins the name of every table. Letters, digits and `_`.
+                prefix: "string" = "\"turnlock_\"";
+                /// How often a turn that is followed is asked for, in milliseconds; each time is
+                /// one row read.
+                pollMs: "number" = "500", "from 1";
+            }
+        },
     ]
 }

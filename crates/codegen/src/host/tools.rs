@@ -3,7 +3,8 @@
 use super::{Table, table};
 
 pub(super) fn tables() -> Vec<Table> {
-    vec![table! {
+    vec![
+        table! {
         /// The options of `defineTool`.
         "ToolOptions<S extends JsonSchema | StandardSchema = JsonSchema>" for "defineTool" {
             description: "string" from "ToolSpec" | required;
@@ -13,7 +14,9 @@ pub(super) fn tables() -> Vec<Table> {
             jsonSchema: "JsonSchema";
             /// Runs the tool. The returned value must have a JSON form; `undefined` counts as
             /// `null`. Arguments are values of `JSON.parse`, so ids beyond 2^53 must be strings.
-            execute: "(args: Args<S>, context: ToolContext): unknown" | required;
+            /// Without it, a page runs the tool: the turn pauses with its calls, which the page claims
+            /// (`claimCalls`) and answers (`resumeTurn({ outcomes })`). Requires a store.
+            execute: "(args: Args<S>, context: ToolContext): unknown";
             /// Finds out what became of a call that may have run, whose owner is gone, and that may
             /// not run again: its result or its error becomes the recorded outcome. Without an
             /// answer (`undefined`, an exception, none within `timeoutMs`) the outcome is `unknown`.
@@ -33,5 +36,20 @@ pub(super) fn tables() -> Vec<Table> {
             maxResultBytes from "ToolSpec";
             maxCalls from "ToolSpec";
         }
-    }]
+        },
+        table! {
+            /// The options of `openLedger`.
+            "LedgerOptions" for "openLedger" {
+                /// The tools that exist; a call to another one is refused as `unknown_tool`. Tools of
+                /// `defineTool`, or what they say of themselves.
+                tools: "Record<string, LedgerTool>" = "every tool exists, and may have side effects";
+                /// How many calls may be executed.
+                maxTools: "number" = "no limit";
+                /// The names of the tools that may be called.
+                allow: "readonly string[]" = "all";
+                /// Part of every signature.
+                projectId: "string";
+            }
+        },
+    ]
 }

@@ -9,8 +9,19 @@ pub(super) fn tables() -> Vec<Table> {
             "RunTurnOptions" for "runTurn" {
                 /// The model, from `openaiChat`, `anthropic` or `customModel`.
                 model: "Model" | required;
+                /// Models that are asked in this order, each when the one before it has failed for
+                /// good (after its retries) and before anything of its response arrived. The turn
+                /// goes on with the one that answers: `model` of the result names it. Not with the
+                /// strategy `thread`.
+                fallbacks: "Model[]";
                 /// The history, with the user's message last: `{ role, content, … }`.
                 messages: "unknown[]" | required;
+                system from "TurnOptions";
+                /// The answer is JSON of this schema: `result.object`. Its text is shown as a whole,
+                /// when it is valid; the model may answer once more, then the turn fails with
+                /// `answer.invalid`. It is told in words, and by the API's structured output in
+                /// requests that offer no tools; what `body` has in its member stays.
+                answerSchema: "JsonSchema | StandardSchema";
                 /// The tools by name. Names have 1 to 64 characters of `A-Z a-z 0-9 _ -`.
                 tools: "Record<string, Tool>";
                 mode from "TurnOptions";
@@ -56,6 +67,11 @@ pub(super) fn tables() -> Vec<Table> {
                 toolBatchId: "number";
                 /// The model of the further requests.
                 model: "Model" | required;
+                /// As in `runTurn`. A turn that went on with one of them goes on with the one in the
+                /// same place; if all have failed, it begins with its model again.
+                fallbacks: "Model[]";
+                /// The schema of the answer, in a turn that began with one: the answer is validated here.
+                answerSchema: "JsonSchema | StandardSchema";
                 /// The tools of the original turn; missing ones cannot be called.
                 tools: "Record<string, Tool>";
                 /// The store that has the turn.
@@ -68,10 +84,33 @@ pub(super) fn tables() -> Vec<Table> {
                 /// them: `tool_results` shows them again with `revised`. A call of which the turn
                 /// has no result ends the resume with `tool.no_result`, and changes nothing.
                 results: "ResultRevision[]";
+                /// Outcomes of calls that a page has claimed; needs `toolBatchId`. Other calls keep
+                /// waiting. One of a call that nobody claimed ends the resume with `tool.no_claim`, and
+                /// changes nothing.
+                outcomes: "CallOutcome[]";
                 /// Cancels the turn.
                 signal: "AbortSignal";
                 /// Receives trace events. Its exceptions are ignored.
                 onTrace: "(event: TraceEvent): void";
+            }
+        },
+        table! {
+            /// The options of `claimCalls`.
+            "ClaimCallsOptions" for "claimCalls" {
+                /// The id of the turn.
+                requestId: "string" | required;
+                /// From the `paused` event.
+                toolBatchId: "number" | required;
+                /// The calls to claim, of `calls` of the `paused` event.
+                toolCallIds: "readonly string[]" | required;
+                /// The store that has the turn.
+                store: "Store" | required;
+                tenant from "StoredAs" = "\"\"";
+                /// The tools of the turn: those that are `readOnly` or `idempotent` are granted again.
+                tools: "Record<string, Tool>";
+                /// Who claims. A call is granted again to the one who has it, as behind a lost
+                /// response.
+                claimant: "string" = "a random one";
             }
         },
         table! {
@@ -94,6 +133,16 @@ pub(super) fn tables() -> Vec<Table> {
                 /// The store that has the turn.
                 store: "Store" | required;
                 tenant from "StoredAs" = "\"\"";
+            }
+        },
+        table! {
+            /// The options of `listTurns`.
+            "ListTurnsOptions" for "listTurns" {
+                /// A store that lists its turns.
+                store: "Store" | required;
+                tenant from "StoredAs" = "\"\"";
+                /// Only the turns of this conversation.
+                conversationId: "string";
             }
         },
         table! {

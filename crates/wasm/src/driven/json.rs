@@ -8,7 +8,9 @@ use turnlock::json::{Json, write_string};
 use turnlock::provider::Request;
 #[cfg(feature = "durable")]
 use turnlock::store::Answer;
-use turnlock::stream::{Delta, ErrorClass, FinishReason, StreamError, Usage};
+use turnlock::stream::{
+    Delta, ErrorClass, FinishReason, ProviderTool, ProviderToolStatus, StreamError, Usage,
+};
 use turnlock::turn::{Effect, Event, EventKind, Input, Settled, Verdict};
 
 /// The members of an input. The first one that is missing or wrong is kept, and a blank value is
@@ -96,6 +98,7 @@ fn read(given: &Given<'_>) -> Input {
             inference: inference(),
             attempt: attempt(),
             message: given.text("message"),
+            thrown: given.bool("thrown").unwrap_or_default(),
         },
         "deltas" => Input::Deltas {
             inference: inference(),
@@ -222,6 +225,21 @@ fn read_delta(given: &Given<'_>) -> Delta {
             message: given.given("message").unwrap_or_default(),
             raw: given.json.get("raw").unwrap_or(&Json::Null).to_text(),
         }),
+        "provider_tool" => {
+            let status = given.told("status").and_then(ProviderToolStatus::parse);
+            if status.is_none() {
+                given.wrong("status", "a status of a tool of the provider");
+            }
+            let block = given.json.get("block");
+            let raw = block.or_else(|| given.json.get("data")).unwrap_or(&Json::Null);
+            Delta::ProviderTool(ProviderTool {
+                name: given.text("name"),
+                id: given.given("id"),
+                status: status.unwrap_or(ProviderToolStatus::Done),
+                raw: raw.to_text(),
+                kept: block.is_some(),
+            })
+        }
         "other" => {
             if given.json.get("raw").is_none() {
                 given.wrong("raw", "a value");
@@ -248,12 +266,40 @@ fn usage(json: &Json<'_>) -> Usage {
 /// An effect with its result and trace event as JSON.
 type Written = Effect<Json<'static>, Json<'static>>;
 
-/// A JSON array of effects, in which a text event is an array; empty when there are none.
+/// A JSON array of effects; empty when there are none. Text comes by the thousand: events of text
+/// with successive numbers are one array, `[phase, toolBatchId, first seq, chunk, …]`.
 pub(super) fn effects(effects: impl Iterator<Item = Written>) -> String {
     let mut out = String::new();
+    // What the next event is if its chunk belongs into the last array.
+    let mut next = None;
     for one in effects {
-        out.push(if out.is_empty() { '[' } else { ',' });
-        effect(one, &mut out);
+        if let Effect::Emit(Event {
+            phase,
+            tool_batch_id: batch,
+            seq,
+            kind: EventKind::Text { chunk, .. },
+            ..
+        }) = &one
+        {
+            if next == Some((*phase, *batch, *seq)) {
+                out.pop();
+            } else {
+                out.push_str(if out.is_empty() { "[[\"" } else { ",[\"" });
+                out.push_str(phase.name());
+                out.push_str("\",");
+                whole(u64::from(*batch), &mut out);
+                out.push(',');
+                whole(*seq, &mut out);
+            }
+            out.push(',');
+            write_string(chunk, &mut out);
+            out.push(']');
+            next = Some((*phase, *batch, seq + 1));
+        } else {
+            next = None;
+            out.push(if out.is_empty() { '[' } else { ',' });
+            effect(one, &mut out);
+        }
     }
     if !out.is_empty() {
         out.push(']');
@@ -263,35 +309,19 @@ pub(super) fn effects(effects: impl Iterator<Item = Written>) -> String {
 
 fn effect(effect: Written, out: &mut String) {
     match effect {
-        // Text comes by the thousand: `[phase, toolBatchId, seq, chunk]`, the rest is known.
-        Effect::Emit(Event {
-            phase,
-            tool_batch_id,
-            seq,
-            kind: EventKind::Text { chunk, .. },
-            ..
-        }) => {
-            out.push_str("[\"");
-            out.push_str(phase.name());
-            out.push_str("\",");
-            whole(u64::from(tool_batch_id), out);
-            out.push(',');
-            whole(seq, out);
-            out.push(',');
-            write_string(&chunk, out);
-            out.push(']');
-            return;
-        }
         Effect::Emit(event) => {
             begin("emit", out);
             key("event", out);
             event.write_json(out);
         }
-        Effect::Fetch { inference, attempt, request } => {
+        Effect::Fetch { inference, attempt, model, request } => {
             let Request { path, headers, body, .. } = request;
             begin("fetch", out);
             number("inference", inference, out);
             number("attempt", attempt, out);
+            if model > 0 {
+                number("model", model, out);
+            }
             out.push_str(",\"request\":{\"path\":");
             write_string(&path, out);
             out.push_str(",\"headers\":{");

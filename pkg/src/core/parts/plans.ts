@@ -1,6 +1,6 @@
 import { compile } from '../compile.js'
-import type { Glue, PlansGlue } from '../glue.js'
+import type { Glue, PlansGlue, StatisticsGlue } from '../glue.js'
 import { Part } from '../instance.js'
 import * as embedded from '../../wasm/plans.js'
 
-export const plans = new Part<PlansGlue & Glue>(embedded, compile)
+export const plans = new Part<PlansGlue & StatisticsGlue & Glue>(embedded, compile)

@@ -17,6 +17,8 @@ pub(super) struct Chunk<'a> {
     pub(super) error: Option<StreamError>,
     /// Sources and annotations, as the provider's JSON.
     pub(super) others: Vec<String>,
+    /// Tools that the provider ran itself (Groq).
+    pub(super) tools: Vec<Json<'a>>,
     /// Those that some providers repeat with every chunk.
     pub(super) sources: Vec<String>,
     /// A member is of this wire format.
@@ -110,6 +112,7 @@ impl<'a> Chunk<'a> {
             self.said.append(&mut one.details);
             self.said.extend(texts);
             self.others.append(&mut one.others);
+            self.tools.append(&mut one.tools);
             self.calls.append(&mut one.calls);
             self.finish = one.finish.or_else(|| self.finish.take());
         }
@@ -150,6 +153,11 @@ impl<'a> Chunk<'a> {
                 })
             }),
             "annotations" => keep(key, reader, &mut self.others),
+            // <https://console.groq.com/docs/compound>
+            "executed_tools" => list(reader, &mut |reader| {
+                self.tools.push(reader.value()?);
+                Ok(())
+            }),
             "tool_calls" => list(reader, &mut |reader| {
                 let mut fragment = Fragment::default();
                 object(reader, &mut |key, reader| fragment.member(key, reader))?;

@@ -3,9 +3,12 @@
 
 mod chunk;
 
-use crate::json::Reader;
+use crate::json::{Json, Reader};
 use crate::limits;
-use crate::stream::{Delta, Events, FinishReason, finished, malformed, push_reasoning, push_text};
+use crate::stream::{
+    Delta, Events, FinishReason, ProviderToolStatus, finished, malformed, push_reasoning,
+    push_text, push_tool, text,
+};
 use chunk::{Chunk, Fragment, Piece};
 
 /// The state between two chunks.
@@ -98,6 +101,17 @@ impl Events for Chunks {
     }
 }
 
+/// A tool that the provider ran itself. It takes none of it back.
+fn executed(tool: &Json<'_>, out: &mut Vec<Delta>) {
+    let name =
+        ["name", "type"].map(|key| text(tool, key)).into_iter().find(|name| !name.is_empty());
+    let done = ["output", "search_results", "code_results"]
+        .iter()
+        .any(|key| tool.get(key).is_some_and(|value| !value.is_null()));
+    let status = if done { ProviderToolStatus::Done } else { ProviderToolStatus::Running };
+    push_tool((name.unwrap_or_default(), ""), status, (tool.to_text(), false), out);
+}
+
 impl Chunks {
     fn take(&mut self, chunk: Chunk<'_>, out: &mut Vec<Delta>) {
         for piece in chunk.said {
@@ -107,6 +121,7 @@ impl Chunks {
                 Piece::Signature(signature) => push_reasoning("", Some(&signature), out),
             }
         }
+        chunk.tools.iter().for_each(|tool| executed(tool, out));
         out.extend(chunk.others.into_iter().map(|raw| Delta::Other { raw }));
         for fragment in chunk.calls {
             self.fragment(fragment, out);

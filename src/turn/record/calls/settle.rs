@@ -12,7 +12,7 @@ use super::{Calling, Place, has_run, is_accepted, own, tenant, terms, view};
 use crate::json::Json;
 use crate::signature::hex;
 use crate::stream::Usage;
-use crate::tool::{Call, CallBatch, CallView, Fate, Outcome, Settled};
+use crate::tool::{Call, CallBatch, CallView, Fate, Outcome, Settled, Status};
 
 impl Calling {
     /// Takes over a batch whose owner is gone.
@@ -124,12 +124,17 @@ impl Calling {
             } else if is_boxed {
                 record.conversation.add_notice(repeated(&call.view().name));
             }
-            answered.push(Answered { view: own(call), answer: answer(call, outcome) });
+            answered.push(Answered {
+                view: own(call),
+                answer: answer(call, outcome),
+                failed: outcome.status != Status::Ok,
+            });
         }
         if self.place.phase != PhaseName::Unified {
             for (refusal, calls) in self.batch.refused() {
                 let answer = |call: &Call| Call::notice(refusal, &[call], has_results);
-                let answer = |call: &Call| Answered { view: own(call), answer: answer(call) };
+                let answer =
+                    |call: &Call| Answered { view: own(call), answer: answer(call), failed: true };
                 answered.extend(calls.into_iter().map(answer));
             }
         }

@@ -29,7 +29,7 @@ use self::locks::OwnerLocks;
 use self::rows::{EventRow, RecordRow, Reusable, Row, Turn};
 use crate::clock::{self, whole};
 use crate::store::watchers::Watchers;
-use crate::store::{Changed, EventGroup, Recalled, Store, StoreError, Watch};
+use crate::store::{Changed, EventGroup, Listed, Recalled, Store, StoreError, Watch, names_of};
 use turnlock::store::{Answer, Commit, Judgement, Kept};
 
 /// How many expired turns, and outcomes, are cleared away at a time.
@@ -190,6 +190,15 @@ impl Store for IndexedDbStore {
         self.run(|store| async move { store.recall(&key).await })
     }
 
+    fn list<'a>(
+        &'a self,
+        tenant: &'a str,
+        most: u32,
+    ) -> LocalBoxFuture<'a, Result<Vec<Listed>, StoreError>> {
+        let begin = names_of(tenant);
+        self.run(move |store| async move { store.list(&begin, most).await })
+    }
+
     fn watch(&self, turn: &str, changed: Changed) -> Option<Watch> {
         self.0.listen();
         Some(self.0.watchers.add(turn, changed))
@@ -269,6 +278,21 @@ impl Inner {
         let now = clock::unix_ms();
         let found = kept.filter(|kept| kept.expires > now);
         Ok(found.map(|kept| Recalled { text: kept.text, age_ms: whole((now - kept.at).ceil()) }))
+    }
+
+    async fn list(&self, begin: &str, most: u32) -> Result<Vec<Listed>, StoreError> {
+        let tx = self.connection.transaction(Mode::Read).await?;
+        let mut rows = tx.all::<Turn>(rows::named(begin)?, 0).await?;
+        let now = clock::unix_ms();
+        rows.retain(|row| row.open && row.expires > now);
+        rows.sort_by(|one, other| other.at.total_cmp(&one.at));
+        rows.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        let mut listed = Vec::with_capacity(rows.len());
+        for Turn { turn, owner, state, locked, at, .. } in rows {
+            let gone = locked && !self.locks.is_held(&owner).await;
+            listed.push(Listed { turn, state, idle_ms: (!gone).then(|| whole(now - at)) });
+        }
+        Ok(listed)
     }
 
     /// Clears away what has expired; nobody waits for it, and its failure is nobody's.

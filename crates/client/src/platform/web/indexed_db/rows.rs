@@ -86,6 +86,12 @@ pub(super) fn up_to(turn: &str, last: u64) -> Result<IdbKeyRange, StoreError> {
     IdbKeyRange::bound(&Array::of1(&turn.into()), &numbered(turn, last)).map_err(thrown)
 }
 
+/// Every turn whose name begins so.
+pub(super) fn named(begin: &str) -> Result<IdbKeyRange, StoreError> {
+    let upper = format!("{begin}\u{ffff}");
+    IdbKeyRange::bound(&begin.into(), &upper.as_str().into()).map_err(thrown)
+}
+
 fn numbered(turn: &str, number: u64) -> Array {
     Array::of2(&turn.into(), &JsValue::from_f64(milliseconds(number)))
 }

@@ -1,5 +1,7 @@
 //! Arranges entries into messages that break no rule: roles, order, neighbours, first and last.
 
+mod tail;
+
 use super::code::Code;
 use super::model::{Entry, Speaker};
 use super::options::{HistoryOptions, Strategy};
@@ -7,7 +9,7 @@ use super::prepare::{self, Prepared};
 use super::report::{Action, Finding};
 use crate::json::{Joined, Json};
 use crate::provider::{
-    Blank, Bridge, Elements, First, Last, Merge, Message, Out, Results, Role, Rules, System, joined,
+    Blank, Bridge, First, Merge, Message, Out, Results, Role, Rules, System, joined,
 };
 
 /// The synthesized assistant text between a tool result and a user message.
@@ -50,6 +52,10 @@ pub(super) struct Arranger<'a> {
     /// The lengths of `written` (`stood`) and `findings` (`found`) unchanged since the last update.
     stood: usize,
     found: usize,
+    /// What the last update told of `last`.
+    told: Told,
+    /// The number of texts of `system` that it told.
+    told_system: usize,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -69,10 +75,31 @@ struct Mark {
     state: State,
 }
 
+/// What an update told of a message: so many parts of it, in this form.
+#[derive(Debug, Clone, Copy, Default)]
+struct Told {
+    parts: usize,
+    form: Form,
+}
+
+/// The form of a message's parts in its list, or content.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Form {
+    /// Another one, which is told again with each new part.
+    #[default]
+    Other,
+    /// A list, a block each part.
+    List,
+    /// One text, of which the texts of two messages are separated by a blank line.
+    Text,
+}
+
 /// The end of the list, which the next entry may change.
 #[derive(Debug)]
 pub(super) struct Tail<'a> {
     pub(super) messages: Vec<Json<'a>>,
+    /// The list or text of which the first message has only what was added since the last update.
+    pub(super) grows: Option<&'static str>,
     pub(super) findings: Vec<Finding>,
 }
 
@@ -99,6 +126,8 @@ impl<'a> Arranger<'a> {
         self.findings.truncate(mark.findings);
         self.state = mark.state;
         self.last = None;
+        self.told = Told::default();
+        self.told_system = self.told_system.min(mark.system);
         self.begins.truncate(to);
         self.stood = self.stood.min(mark.written);
         self.found = self.found.min(mark.findings);
@@ -113,6 +142,11 @@ impl<'a> Arranger<'a> {
     pub(super) fn found(&mut self) -> (&[Finding], &[Finding]) {
         let at = std::mem::replace(&mut self.found, self.findings.len());
         self.findings.split_at(at.min(self.findings.len()))
+    }
+
+    /// Returns the number of texts of `system` that are unchanged since the last call.
+    pub(super) fn keep_system(&mut self) -> usize {
+        std::mem::replace(&mut self.told_system, self.system.len())
     }
 
     pub(super) fn arrange(&mut self, entries: &[Entry<'a>], context: &Context<'_>) {
@@ -295,6 +329,7 @@ impl<'a> Arranger<'a> {
     }
 
     fn flush(&mut self, rules: &Rules) {
+        self.told = Told::default();
         if let Some(last) = self.last.take() {
             self.state.before = Some(last.role);
             (rules.write)(last, &mut self.written);
@@ -318,7 +353,9 @@ impl<'a> Arranger<'a> {
         if system {
             let finding = Finding::new(Code::SystemMultiple, Action::Merged, index);
             self.findings.push(finding.risk_if(rules.merge == Merge::Neater));
-        } else if !result(last.parts.last()) {
+        } else if !result(last.parts.last())
+            && (message.role == Role::User || !last.beside && !message.beside)
+        {
             let finding = Finding::new(Code::RoleAlternation, Action::Merged, index);
             self.findings.push(finding.risk_if(rules.merge == Merge::Neater));
         }
@@ -329,48 +366,8 @@ impl<'a> Arranger<'a> {
         last.parts.extend(parts);
         last.extra.extend(message.extra);
         last.listed &= message.listed;
+        last.beside = message.beside;
         None
-    }
-
-    /// The messages after `written`, which the next entry may still change.
-    pub(super) fn tail(&self, context: &Context<'_>) -> Tail<'a> {
-        let rules = context.rules;
-        let mut tail = Tail { messages: Vec::new(), findings: Vec::new() };
-        let index = context.end;
-        let mut prefill = context.options.prefill;
-        let mut ends_with_assistant = false;
-        if let Some(last) = &self.last {
-            let mut last = last.clone();
-            let calls = last.parts.iter().any(|part| matches!(part, Out::Call { .. }));
-            // A turn that the provider paused in its own tools is sent back unchanged.
-            let paused = matches!(last.parts.last(), Some(Out::Native(block))
-                if block.get("type").and_then(Json::as_str) == Some("server_tool_use"));
-            ends_with_assistant = last.role == Role::Assistant && !calls && !paused;
-            prefill |=
-                last.extra.iter().any(|(key, on)| key == "prefix" && on.as_bool() == Some(true));
-            if prefill && ends_with_assistant && rules.last == Last::NotAssistant {
-                prepare::trim(&mut last, index, &mut tail.findings);
-            }
-            (rules.write)(last, &mut tail.messages);
-        }
-        if context.options.strategy == Strategy::Thread {
-            return tail;
-        }
-        let instructed = !tail.messages.is_empty() || !self.written.is_empty();
-        if !self.state.spoke {
-            (rules.write)(says(Role::User, FIRST), &mut tail.messages);
-            let finding = Finding::new(Code::MsgListEmpty, Action::Synthesized, index);
-            // An input of items may also go on from what the provider stores.
-            let items = rules.elements == Elements::Items;
-            let risk = rules.instructions_alone && (instructed || items);
-            tail.findings.push(finding.done(format!("added \"{FIRST}\"")).risk_if(risk));
-        } else if ends_with_assistant && rules.last != Last::Any && !prefill {
-            (rules.write)(says(Role::User, LAST), &mut tail.messages);
-            let finding = Finding::new(Code::LastMessageRole, Action::Synthesized, index);
-            let finding = finding.done(format!("added \"{LAST}\""));
-            tail.findings.push(finding.risk_if(rules.last == Last::Better));
-        }
-        tail
     }
 }
 

@@ -1,6 +1,6 @@
-import type { Glue, StatisticsGlue } from '../core/glue.js'
+import type { Glue, ToolsGlue } from '../core/glue.js'
 
 /** Base64 of the deflated module. */
 export const bytes: string
 /** Creates a new instance of `module` that shares no state with others. */
-export function createInstance(module: WebAssembly.Module): StatisticsGlue & Glue
+export function createInstance(module: WebAssembly.Module): ToolsGlue & Glue

@@ -1,0 +1,93 @@
+//! The proxy in front of a provider.
+
+use super::{Table, table};
+
+pub(super) fn tables() -> Vec<Table> {
+    vec![
+        table! {
+            /// The options of `createProxy`.
+            "ProxyOptions<S extends ProxySession = ProxySession>" for "createProxy" {
+                /// The provider: its address, or more about it, or a function that tells it from
+                /// the session. Nothing that a client sends can change it.
+                upstream: "string | Upstream | UpstreamFor<S>" | required;
+                /// What the proxy does. `observe`: nothing but report what it would have done.
+                /// `repair`: it mends histories that the provider would refuse. `bound`: it also
+                /// refuses repeated calls and forces the answer when the budget is spent.
+                mode: "'observe' | 'repair' | 'bound'" = "\"observe\"";
+                /// When calls are refused.
+                policy: "ProxyPolicy" | deep;
+                /// Identifies the client from the request's headers; it must not read the body.
+                /// `null`, `undefined` or an exception leads to a 401. A response is sent
+                /// unchanged. The session's `mode`, `policy` and `limits` replace those of the
+                /// proxy.
+                authorize: "(request: Request, env: Environment | undefined): \
+                    S | Response | null | undefined | \
+                    Promise<S | Response | null | undefined>" | required;
+                /// Receives a report of each request that a model answers, when its response has
+                /// ended. Its exceptions are ignored. Workers wait for its promise.
+                onReport: "(report: ProxyReport): unknown";
+                /// Receives the proxy's own errors. What fails in reading or judging never fails a
+                /// request in the modes `observe` and `repair`.
+                onError: "(error: unknown, request: Request): void";
+                /// The path before `/v1/…`.
+                basePath: "string" = "\"\"";
+                /// The origins whose pages may call.
+                cors: "CorsOptions" | deep;
+                /// The names under which the proxy is called; other names get 403 `host.denied`.
+                hosts: "string[]" = "all";
+                /// Limits of requests.
+                limits: "ProxyLimits" | deep;
+                /// What happens to a response whose client disconnects: it is cancelled, or read to
+                /// its end, so that its usage is known.
+                clientGone: "'stop' | 'continue'" = "\"stop\"";
+                /// Functions that decode request bodies, by `content-encoding`: for a runtime
+                /// without zstd. Each gets the bytes and how many it may give.
+                decode: "Record<string, DecodeBody>" = "what the runtime can";
+                /// Sends the requests.
+                fetch: "Fetch" = "`globalThis.fetch`";
+            }
+        },
+        table! {
+            /// More about a provider.
+            "Upstream" {
+                /// The address, such as `https://api.openai.com/v1`. The client's path stands
+                /// behind it; a `/v1` is not doubled.
+                url: "string" | required;
+                /// The provider's key. It is sent as `x-api-key` where the client asks as
+                /// Anthropic's clients do, else as a bearer token. The client's own key is never
+                /// sent with it.
+                apiKey: "string";
+                /// Headers that replace those of the client and of the proxy.
+                headers: "Record<string, string>";
+                /// Whether the client's own key is sent to the provider, where there is no `apiKey`.
+                passAuthorization: "boolean" = "false";
+            }
+        },
+        table! {
+            /// When the proxy refuses calls.
+            "ProxyPolicy" {
+                /// Earlier calls of the same name, arguments and result in the current user turn
+                /// after which another one is refused.
+                maxRepeats: "number" = "2", "from 1";
+                /// Calls with results in the current user turn after which the answer is forced.
+                maxTools: "number" = "no budget", "from 0";
+            }
+        },
+        table! {
+            /// The limits of a proxy.
+            "ProxyLimits" {
+                /// Maximum bytes of a request's body, decoded.
+                bodyBytes: "number" = "33554432", "from 1";
+                /// Maximum bytes of a response that are held until a call is judged. A longer one
+                /// passes unjudged.
+                heldBytes: "number" = "8388608", "from 1";
+                /// Milliseconds until the provider's response must begin.
+                firstByteMs: "number" = "600000", "from 1";
+                /// Milliseconds without a byte of the provider's response after which it has failed.
+                idleMs: "number" = "300000", "from 1";
+                /// Milliseconds without a byte while a stream is held, before a ping.
+                keepAliveMs: "number" = "10000", "from 1";
+            }
+        },
+    ]
+}

@@ -1,0 +1,282 @@
+/** Repair, the ledger of calls and the two stages, for those who stay with the AI SDK's own loop. */
+import { TurnlockError } from '../../errors.js'
+import { AI_SDK_MIDDLEWARE_OPTIONS } from '../../generated/rows.js'
+import type { AiSdkMiddlewareOptions } from '../../generated/adapters.js'
+import { readOptions } from '../../options.js'
+import { quietly } from '../../quietly.js'
+import {
+  callsOfTurn,
+  repairPrompt,
+  resultPart,
+  signatureOf,
+  type Message,
+  type Part,
+  type PromptRepair,
+} from './prompt.js'
+
+export type { AiSdkMiddlewareOptions }
+
+/** What the middleware did in one call of the model. */
+export interface MiddlewareReport {
+  /** The changes to the history. */
+  repairs: PromptRepair[]
+  /** The calls that were not let through. */
+  refused: { toolCallId: string; toolName: string; reason: 'duplicate' | 'budget' }[]
+  /** Whether the model was told to answer. */
+  answerPhase: boolean
+}
+
+/** Parameters of a model, of LanguageModelV2, V3 and V4. */
+interface Params {
+  prompt: Message[]
+  toolChoice?: unknown
+}
+
+interface Generated {
+  content: unknown[]
+  usage?: unknown
+}
+
+interface Streamed {
+  stream: ReadableStream<unknown>
+}
+
+/** What `wrapLanguageModel` of `ai` takes. The types are compatible with those of its versions. */
+export interface TurnlockMiddleware {
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- 'v3' in AI SDK 6, 'v4' in 7
+  readonly specificationVersion: any
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the parameters of each version
+  transformParams(options: { params: any }): Promise<any>
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as above
+  wrapGenerate(options: {
+    doGenerate: () => PromiseLike<any>
+    params: any
+    model: any
+  }): Promise<any>
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as above
+  wrapStream(options: { doStream: () => PromiseLike<any>; params: any; model: any }): Promise<any>
+}
+
+interface Judging extends MiddlewareReport {
+  /** Signatures of the calls that ran or may run in this turn. */
+  seen: Set<string>
+  left: number
+}
+
+/**
+ * A middleware for `wrapLanguageModel`: repairs histories, lets a call through once in a user's turn
+ * (by its signature) and `maxTools` calls in all, and then asks for the answer, with the tools kept
+ * and `toolChoice` none. It looks at the history that the AI SDK sends, and keeps nothing.
+ *
+ * A call that may not run is left out of the response. If no other call is left, the model is asked
+ * again, with a notice as the result of that call, for its answer.
+ *
+ * @throws TurnlockError `options.invalid`
+ * @example
+ * const model = wrapLanguageModel({ model: openai('gpt-5-mini'), middleware: turnlockMiddleware() })
+ * streamText({ model, tools, stopWhen: stepCountIs(8), messages })
+ */
+export function turnlockMiddleware(options: AiSdkMiddlewareOptions = {}): TurnlockMiddleware {
+  options = readOptions(options, AI_SDK_MIDDLEWARE_OPTIONS)
+  const { maxTools = 1, allow = [], repair = true } = options
+  if (!Number.isSafeInteger(maxTools) || maxTools < 0) {
+    throw new TurnlockError('options.invalid', '`maxTools`: expected a whole number from 0')
+  }
+  const repairs = new WeakMap<object, PromptRepair[]>()
+  const judging = (params: Params): Judging => {
+    const ran = callsOfTurn(params.prompt)
+    const left = Math.max(0, maxTools - ran.length)
+    const made = { repairs: repairs.get(params) ?? [], refused: [], answerPhase: left === 0 }
+    return { ...made, seen: new Set(ran), left }
+  }
+  const report = ({ repairs, refused, answerPhase }: Judging) =>
+    quietly(() => options.onReport?.({ repairs, refused, answerPhase }))
+  return {
+    specificationVersion: 'v4',
+    async transformParams({ params }: { params: Params }) {
+      const fixed = repair ? repairPrompt(params.prompt) : { prompt: params.prompt, repairs: [] }
+      const spent = callsOfTurn(fixed.prompt).length >= maxTools
+      const made = { ...params, prompt: fixed.prompt, ...(spent && ANSWER) }
+      repairs.set(made, fixed.repairs)
+      return made
+    },
+    async wrapGenerate({ doGenerate, params, model }) {
+      const judge = judging(params as Params)
+      const first = (await doGenerate()) as Generated
+      const { kept, refused } = judged(first.content as Part[], judge, allow)
+      report(judge)
+      if (refused.length === 0) return first
+      if (kept.some(isCall)) return { ...first, content: kept }
+      const asked = answering(params as Params, refused, judge)
+      const second = (await (model as Model).doGenerate(asked)) as Generated
+      const content = [...kept, ...second.content.filter((part) => !isCall(part as Part))]
+      return { ...second, content, usage: sum(first.usage, second.usage) }
+    },
+    async wrapStream({ doStream, params, model }) {
+      const judge = judging(params as Params)
+      const first = (await doStream()) as Streamed
+      const again = async (refused: Part[]) => {
+        const asked = answering(params as Params, refused, judge)
+        return ((await (model as Model).doStream(asked)) as Streamed).stream
+      }
+      const parts = filtered(first.stream as ReadableStream<Frame>, judge, allow, again, report)
+      return { ...first, stream: streamOf(parts) }
+    },
+  }
+}
+
+interface Model {
+  doGenerate(params: Params): PromiseLike<unknown>
+  doStream(params: Params): PromiseLike<unknown>
+}
+
+/** Tools stay declared, so that the provider's cache holds. */
+const ANSWER = { toolChoice: { type: 'none' } }
+
+const NOTICES = {
+  duplicate:
+    'This call did not run: the same call was made before in this turn. Answer from its result.',
+  budget: 'This call did not run: no further tool call is possible in this turn. Answer now.',
+}
+
+const isCall = ({ type, providerExecuted }: Part) => type === 'tool-call' && !providerExecuted
+
+/** Whether a call may run. Arguments that are no JSON are left to the AI SDK. */
+function refusalOf(call: Part, judge: Judging, allow: readonly string[]) {
+  const signed = signatureOf(call)
+  if (signed === undefined) return undefined
+  const repeated = judge.seen.has(signed) && !allow.includes(call.toolName ?? '')
+  const reason = repeated ? 'duplicate' : judge.left === 0 ? 'budget' : undefined
+  if (!reason) {
+    judge.seen.add(signed)
+    judge.left -= 1
+    return undefined
+  }
+  const { toolCallId = '', toolName = '' } = call
+  judge.refused.push({ toolCallId, toolName, reason })
+  return reason
+}
+
+function judged(content: Part[], judge: Judging, allow: readonly string[]) {
+  const refused: Part[] = []
+  const kept = content.filter((part) => {
+    if (!isCall(part) || !refusalOf(part, judge, allow)) return true
+    refused.push(part)
+    return false
+  })
+  return { kept, refused }
+}
+
+/** The request for the answer: the refused calls are in its history, with notices as results. */
+function answering(params: Params, refused: Part[], judge: Judging): Params {
+  const reasons = new Map(judge.refused.map(({ toolCallId, reason }) => [toolCallId, reason]))
+  const content = refused.map(({ toolCallId, toolName, input }) => ({
+    ...{ type: 'tool-call', toolCallId, toolName },
+    input: typeof input === 'string' ? parsed(input) : input,
+  }))
+  const results = refused.map((call) =>
+    resultPart(call, NOTICES[reasons.get(call.toolCallId ?? '') ?? 'budget']),
+  )
+  const prompt = [
+    ...params.prompt,
+    { role: 'assistant', content },
+    { role: 'tool', content: results },
+  ]
+  return { ...params, ...ANSWER, prompt }
+}
+
+const parsed = (text: string): unknown => (text.trim() ? JSON.parse(text) : {})
+
+/** A part of a stream. */
+interface Frame extends Part {
+  id?: string
+  usage?: unknown
+}
+
+/**
+ * The parts of a response without the calls that may not run. Parts of a call are held back until it
+ * is judged; everything else passes.
+ */
+async function* filtered(
+  stream: ReadableStream<Frame>,
+  judge: Judging,
+  allow: readonly string[],
+  again: (refused: Part[]) => Promise<ReadableStream<unknown>>,
+  report: (judge: Judging) => void,
+): AsyncGenerator<Frame, void, undefined> {
+  const held = new Map<string, Frame[]>()
+  const refused: Part[] = []
+  let kept = 0
+  for await (const frame of read(stream)) {
+    const { type, id = '' } = frame
+    if (type === 'tool-input-start' && !frame.providerExecuted) held.set(id, [frame])
+    else if (held.has(id) && /^tool-input-(delta|end)$/.test(type)) held.get(id)?.push(frame)
+    else if (isCall(frame)) {
+      const parts = held.get(frame.toolCallId ?? '') ?? []
+      held.delete(frame.toolCallId ?? '')
+      if (refusalOf(frame, judge, allow)) refused.push(frame)
+      else {
+        kept += 1
+        yield* parts
+        yield frame
+      }
+    } else if (type === 'finish' && refused.length > 0 && kept === 0) {
+      report(judge)
+      return yield* answer(await again(refused), frame.usage)
+    } else {
+      if (type === 'finish') {
+        for (const parts of held.values()) yield* parts
+        report(judge)
+      }
+      yield frame
+    }
+  }
+}
+
+/** The parts of the answer, behind those of the first response. */
+async function* answer(stream: ReadableStream<unknown>, before: unknown) {
+  for await (const frame of read(stream as ReadableStream<Frame>)) {
+    if (frame.type === 'stream-start' || isCall(frame) || frame.type.startsWith('tool-input-'))
+      continue
+    // Two responses may both begin with the id 0.
+    const own = /^(text|reasoning)-/.test(frame.type) ? { id: `answer-${frame.id}` } : {}
+    const usage = frame.type === 'finish' ? { usage: sum(before, frame.usage) } : {}
+    yield { ...frame, ...own, ...usage }
+  }
+}
+
+/** Reads a stream; leaving the iteration cancels it. Not all runtimes iterate streams. */
+async function* read<T>(stream: ReadableStream<T>): AsyncGenerator<T, void, undefined> {
+  const reader = stream.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      yield value
+    }
+  } finally {
+    void reader.cancel().catch(() => {})
+  }
+}
+
+function streamOf<T>(parts: AsyncGenerator<T, void, undefined>): ReadableStream<T> {
+  return new ReadableStream<T>({
+    async pull(controller) {
+      const { done, value } = await parts.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel: () => void parts.return(),
+  })
+}
+
+/** The usage of both responses: numbers are added, in whatever places a version has them. */
+function sum(a: unknown, b: unknown): unknown {
+  if (typeof a === 'number' && typeof b === 'number') return a + b
+  if (typeof a !== 'object' || typeof b !== 'object' || !a || !b) return b ?? a
+  const [one, other] = [a as Record<string, unknown>, b as Record<string, unknown>]
+  const names = new Set([...Object.keys(one), ...Object.keys(other)])
+  return Object.fromEntries(
+    [...names].map((name) => [name, name === 'raw' ? other[name] : sum(one[name], other[name])]),
+  )
+}

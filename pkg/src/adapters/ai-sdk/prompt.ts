@@ -1,0 +1,120 @@
+/** Histories as the AI SDK gives them to a language model: their repair, and what ran in them. */
+import { isObject } from '../../checks.js'
+import { signature } from '../../signature.js'
+
+/** A part of a message, as far as it is looked at. */
+export interface Part {
+  type: string
+  toolCallId?: string
+  toolName?: string
+  input?: unknown
+  providerExecuted?: boolean | undefined
+}
+
+/** A message of a prompt. */
+export interface Message {
+  role: string
+  content: unknown
+}
+
+/** One change to a history; the codes are those of `normalize`. */
+export interface PromptRepair {
+  code:
+    'TOOL_RESULT_ORPHAN' | 'TOOL_RESULT_DUPLICATE' | 'TOOL_RESULT_MOVED' | 'TOOL_CALL_UNANSWERED'
+  toolCallId: string
+}
+
+const INTERRUPTED = 'This call was interrupted; it is not known whether it ran.'
+
+const partsOf = ({ content }: Message): Part[] =>
+  Array.isArray(content) ? content.filter((part): part is Part => isObject(part)) : []
+
+/** Calls that the host runs. The provider answers its own ones itself. */
+const callsOf = (message: Message): Part[] =>
+  message.role === 'assistant'
+    ? partsOf(message).filter(
+        ({ type, providerExecuted }) => type === 'tool-call' && !providerExecuted,
+      )
+    : []
+
+/** The result of a call, as a part of a message of the role `tool`. */
+export const resultPart = ({ toolCallId, toolName }: Part, value: string) => ({
+  ...{ type: 'tool-result', toolCallId, toolName },
+  output: { type: 'error-text', value },
+})
+
+/**
+ * The prompt with one result behind each call. Nothing else changes, and a prompt that needs no
+ * repair is returned as it is, so that the provider's cache stays valid.
+ */
+export function repairPrompt<M extends Message>(
+  prompt: readonly M[],
+): { prompt: M[]; repairs: PromptRepair[] } {
+  const repairs: PromptRepair[] = []
+  const results = resultsByCall(prompt)
+  const used = new Set<Part>()
+  const made: M[] = []
+  for (const [at, message] of prompt.entries()) {
+    if (message.role === 'tool') continue
+    made.push(message)
+    const calls = callsOf(message)
+    if (calls.length === 0) continue
+    const near = new Set<Part>()
+    for (let next = at + 1; prompt[next]?.role === 'tool'; next++) {
+      for (const part of partsOf(prompt[next] as M)) near.add(part)
+    }
+    const answers = calls.map((call): unknown => {
+      const { toolCallId = '' } = call
+      const found = results
+        .get(toolCallId)
+        ?.find(({ part, place }) => place > at && !used.has(part))
+      if (!found) {
+        repairs.push({ code: 'TOOL_CALL_UNANSWERED', toolCallId })
+        return resultPart(call, INTERRUPTED)
+      }
+      used.add(found.part)
+      if (!near.has(found.part)) repairs.push({ code: 'TOOL_RESULT_MOVED', toolCallId })
+      return found.part
+    })
+    made.push({ role: 'tool', content: answers } as unknown as M)
+  }
+  for (const [toolCallId, all] of results) {
+    const lost = all.filter(({ part }) => !used.has(part))
+    const code = lost.length < all.length ? 'TOOL_RESULT_DUPLICATE' : 'TOOL_RESULT_ORPHAN'
+    for (const _ of lost) repairs.push({ code, toolCallId })
+  }
+  return repairs.length > 0 ? { prompt: made, repairs } : { prompt: [...prompt], repairs }
+}
+
+/** Results by the id of their call, with the place of their message. */
+function resultsByCall(prompt: readonly Message[]) {
+  const results = new Map<string, { part: Part; place: number }[]>()
+  for (const [place, message] of prompt.entries()) {
+    if (message.role !== 'tool') continue
+    for (const part of partsOf(message)) {
+      if (part.type !== 'tool-result') continue
+      const { toolCallId = '' } = part
+      results.set(toolCallId, [...(results.get(toolCallId) ?? []), { part, place }])
+    }
+  }
+  return results
+}
+
+/** The signatures of the calls behind the user's last message, in order. */
+export function callsOfTurn(prompt: readonly Message[]): string[] {
+  const last = prompt.findLastIndex(({ role }) => role === 'user')
+  return prompt
+    .slice(last + 1)
+    .flatMap(callsOf)
+    .flatMap((call) => signatureOf(call) ?? [])
+}
+
+/** The signature of a call; `undefined` if its arguments are no JSON. */
+export function signatureOf({ toolName = '', input }: Part): string | undefined {
+  try {
+    // The arguments are a text in what a model says, and a value in a history.
+    return signature({ tool: toolName, args: input === '' ? {} : (input ?? {}) })
+  } catch {
+    return undefined
+  }
+}

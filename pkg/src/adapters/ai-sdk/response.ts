@@ -1,0 +1,37 @@
+/** The UI message stream of a turn that the host runs itself. */
+import type { Turn } from '../../turn.js'
+import { DONE, formatChunk, UI_HEADERS, UiMessageStream, type UiChunk } from './stream.js'
+
+/**
+ * The chunks of a turn, as `createUIMessageStream` of the AI SDK makes them: `writer.merge` and
+ * `readUIMessageStream` take them. Cancelling the stream cancels the turn.
+ */
+export function toUIMessageStream(turn: Turn): ReadableStream<UiChunk> {
+  const stream = new UiMessageStream(turn.requestId)
+  return turn.toReadableStream().pipeThrough(
+    new TransformStream({
+      transform(event, controller) {
+        for (const chunk of stream.take(event)) controller.enqueue(chunk)
+      },
+      flush(controller) {
+        for (const chunk of stream.finish()) controller.enqueue(chunk)
+      },
+    }),
+  )
+}
+
+/** A turn as the response to `useChat`. The id of the message is that of the turn. */
+export function toUIMessageResponse(turn: Turn, init: ResponseInit = {}): Response {
+  const encoder = new TextEncoder()
+  const text = new TransformStream<UiChunk, Uint8Array>({
+    transform: (chunk, controller) => controller.enqueue(encoder.encode(formatChunk(chunk))),
+    flush: (controller) => controller.enqueue(encoder.encode(DONE)),
+  })
+  const headers = new Headers({
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    ...UI_HEADERS,
+  })
+  for (const [name, value] of new Headers(init.headers)) headers.set(name, value)
+  return new Response(toUIMessageStream(turn).pipeThrough(text), { ...init, headers })
+}

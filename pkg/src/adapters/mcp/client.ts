@@ -1,0 +1,83 @@
+/** What is used of a client of the official SDK, and how it fails. */
+import { isObject } from '../../checks.js'
+import { member } from '../../quietly.js'
+
+/** A client of `@modelcontextprotocol/client` (v2) or `@modelcontextprotocol/sdk` (v1), connected. */
+export interface McpClient {
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the parameters of each version
+  listTools(...parameters: any[]): Promise<any>
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- v1 has a schema as the second one
+  callTool(...parameters: any[]): Promise<any>
+}
+
+/** A tool as its server defines it. */
+export interface McpDefinition {
+  name: string
+  title?: string
+  description?: string
+  inputSchema: Record<string, unknown>
+  outputSchema?: Record<string, unknown>
+  annotations?: {
+    readOnlyHint?: boolean
+    destructiveHint?: boolean
+    idempotentHint?: boolean
+    openWorldHint?: boolean
+  }
+}
+
+export interface CallOptions {
+  signal: AbortSignal
+  timeout: number
+  onprogress: (progress: unknown) => void
+}
+
+/** A result of `tools/call`. */
+export interface McpResult {
+  content?: unknown[]
+  structuredContent?: unknown
+  isError?: boolean
+}
+
+/** Most pages of a list of tools that are read. */
+const MOST_PAGES = 100
+
+export async function listAll(client: McpClient, timeout: number): Promise<McpDefinition[]> {
+  const all: McpDefinition[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const answer: unknown = await client.listTools(cursor === undefined ? {} : { cursor }, {
+      timeout,
+    })
+    const { tools, nextCursor } = answer as { tools: McpDefinition[]; nextCursor?: string }
+    all.push(...tools)
+    if (nextCursor === undefined) return all
+    cursor = nextCursor
+  }
+  return all
+}
+
+/** Calls a tool. Only v2 has no schema before the options. */
+export async function callTool(
+  client: McpClient,
+  params: Record<string, unknown>,
+  options: CallOptions,
+): Promise<McpResult> {
+  const isNew = typeof member(client, 'getProtocolEra') === 'function'
+  const more = isNew ? [options] : [undefined, options]
+  return (await client.callTool(params, ...more)) as McpResult
+}
+
+/** JSON-RPC codes that the SDK uses for a connection that closed and an answer that came too late. */
+const LOST = [-32000, -32001]
+
+/**
+ * Whether an error is the server's answer, or says that the server did not take the request. After
+ * anything else the call may have run.
+ */
+export function isAnswer(error: unknown): boolean {
+  const code = member(error, 'code')
+  const data = member(error, 'data')
+  const status = isObject(data) ? data['status'] : code
+  if (typeof status === 'number' && status >= 400 && status < 500 && status !== 408) return true
+  return typeof code === 'number' && code < 0 && !LOST.includes(code)
+}

@@ -1,0 +1,122 @@
+/** Telemetry of what a host runs. */
+import { wrong } from '../../checks.js'
+import type { OtelOptions } from '../../generated/adapters.js'
+import { OTEL_OPTIONS } from '../../generated/rows.js'
+import { readOptions } from '../../options.js'
+import { member } from '../../quietly.js'
+import type { PassTraceEvent } from '../../request/types.js'
+import type { Turn } from '../../turn.js'
+import type { TraceEvent, TurnEvent } from '../../types.js'
+import { PassSpans, watchRun } from './runs.js'
+import { Shared, type Within } from './shared.js'
+import { TurnSpans } from './turn.js'
+
+export type { OtelOptions, Within }
+
+/** Makes spans and metrics of what it is told. Its methods may be passed on without it. */
+export interface Telemetry {
+  /** For `onTrace` of `createHandler`, together with `onEvent`. */
+  onTrace(event: TraceEvent, session?: { tenant: string }): void
+  /** For `onEvent` of `createHandler`: ends the spans of a turn. */
+  onEvent(event: TurnEvent, about?: { tenant: string }): void
+  /** Follows a turn: `telemetry.turn((onTrace) => runTurn({ …, onTrace }))`, or `resumeTurn`. */
+  turn(start: (onTrace: (event: TraceEvent) => void) => Turn): Turn
+  /**
+   * Follows a pass: `telemetry.pass((onTrace) => runWithToolRequests({ …, onTrace }))`. `within` of
+   * this and of the next two is the context that `execute` of a tool gets: the run is then below
+   * that call, in the trace of its turn.
+   */
+  pass<Pass extends PromiseLike<unknown>>(
+    start: (onTrace: (event: PassTraceEvent) => void) => Pass,
+    within?: Within,
+  ): Pass
+  /** Follows a bundle. */
+  bundle<Bundle extends AsyncIterable<{ type: string }>>(bundle: Bundle, within?: Within): Bundle
+  /** Follows a chain. */
+  chain<Chain extends AsyncIterable<{ type: string }>>(chain: Chain, within?: Within): Chain
+}
+
+/** Turns that are followed at the same time. The oldest are ended first: their end was not told. */
+const MOST_TURNS = 10_000
+
+/**
+ * Telemetry through the host's `@opentelemetry/api`.
+ *
+ * A turn is a span `invoke_agent`; below it its phases, their inferences (`chat`) and tools
+ * (`execute_tool`). Refusals and replays are events of the phase. The trace id is made of the turn's
+ * id, so that a resume goes on in the same trace. Texts, arguments and results are in no span unless
+ * `content` is set.
+ *
+ * @throws TurnlockError `options.invalid`
+ * @example
+ * import * as api from '@opentelemetry/api'
+ * const telemetry = openTelemetry({ api, provider: 'openai', model: 'gpt-5-mini' })
+ * createHandler({ …, onTrace: telemetry.onTrace, onEvent: telemetry.onEvent })
+ */
+export function openTelemetry(options: OtelOptions): Telemetry {
+  options = readOptions(options, OTEL_OPTIONS)
+  const { api, parent = 'request' } = options
+  if (typeof api?.trace?.getTracer !== 'function') {
+    throw wrong('api', 'the module @opentelemetry/api')
+  }
+  if (parent !== 'request' && parent !== 'active') throw wrong('parent', 'request or active')
+  const shared = new Shared(options)
+  const turns = new Map<string, TurnSpans>()
+  const keyOf = (requestId: string, tenant = '') => JSON.stringify([tenant, requestId])
+
+  const onTrace: Telemetry['onTrace'] = (event, session) => {
+    const key = keyOf(event.requestId, session?.tenant)
+    let spans = turns.get(key)
+    if (!spans) {
+      turns.set(key, (spans = new TurnSpans(shared, event)))
+      const [oldest] = turns.keys()
+      if (turns.size > MOST_TURNS && oldest !== undefined) {
+        turns.get(oldest)?.end({ status: 'cancelled' })
+        turns.delete(oldest)
+      }
+    }
+    spans.trace(event)
+  }
+  const ENDS = ['complete', 'paused', 'cancelled', 'error']
+  const onEvent: Telemetry['onEvent'] = (event, about) => {
+    const key = keyOf(event.requestId, about?.tenant)
+    turns.get(key)?.event(event)
+    if (ENDS.includes(event.type)) turns.delete(key)
+  }
+  const follow = <Run extends AsyncIterable<{ type: string }>>(
+    name: string,
+    run: Run,
+    within?: Within,
+  ): Run => {
+    void watchRun(shared, name, run, within).catch(() => {})
+    return run
+  }
+  return {
+    onTrace,
+    onEvent,
+    turn(start) {
+      let spans: TurnSpans | undefined
+      const turn = start((event) => (spans ??= new TurnSpans(shared, event)).trace(event))
+      const { content } = shared
+      const told = (async () => {
+        // Only spans with content need the events.
+        if (content) for await (const event of turn) spans?.event(event)
+      })()
+      void Promise.all([turn.result, told]).then(([{ status, error, usage }]) => {
+        spans?.end({ status, code: error?.code, usage })
+      })
+      return turn
+    },
+    pass(start, within) {
+      let spans: PassSpans | undefined
+      const pass = start((event) => (spans ??= new PassSpans(shared, event, within)).trace(event))
+      pass.then(
+        () => spans?.end(),
+        (error: unknown) => spans?.end(String(member(error, 'code') ?? 'failed')),
+      )
+      return pass
+    },
+    bundle: (bundle, within) => follow('bundle', bundle, within),
+    chain: (chain, within) => follow('chain', chain, within),
+  }
+}

@@ -1,0 +1,333 @@
+/** A chat: its messages, and the turn that runs. */
+import { wrong } from '../checks.js'
+import type { TurnlockError } from '../errors.js'
+import type { ChatOptions } from '../generated/chat.js'
+import { CHAT_OPTIONS } from '../generated/rows.js'
+import { reading } from '../options.js'
+import { randomId } from '../random.js'
+import type { PausedTurn } from '../remote/turns.js'
+import type { Turn } from '../turn.js'
+import type { PhaseName, ToolCall, TurnEvent, TurnFailure } from '../types.js'
+import { said, shownOf, textOf, Transcript, type ChatMessage } from './message.js'
+
+/** `idle` before the first turn, `running`, or how the last turn ended. */
+export type ChatStatus = 'idle' | 'running' | 'paused' | 'complete' | 'cancelled' | 'failed'
+
+/** The state of a chat. Never changed: each change makes another one. */
+export interface ChatState {
+  messages: readonly ChatMessage[]
+  status: ChatStatus
+  /** The phase of the turn that runs. */
+  phase: PhaseName | undefined
+  /** Calls that wait for a decision. */
+  approvals: readonly ToolCall[]
+  /** Why the last turn failed. */
+  error: TurnFailure | undefined
+  /** The id of the last turn. */
+  requestId: string | undefined
+}
+
+/** A chat. Its functions need no receiver. */
+export interface Chat {
+  /** Calls `listener` when there is another state. Returns what ends this. */
+  subscribe(listener: () => void): () => void
+  /** The state: the same object until it changes. */
+  getSnapshot(): ChatState
+  /** The history for a next turn: what was said, called and answered so far. */
+  history(): unknown[]
+  /**
+   * Runs a turn with a message of the user: its text, or an element of a history. Returns `false`,
+   * and does nothing, while another turn runs. A turn that is paused is cancelled.
+   */
+  send(message: string | object): boolean
+  /** Decides on a call that waits. With the last decision the turn goes on. */
+  approve(signature: string, approved?: boolean): void
+  /** Continues a turn that is paused, with the decisions so far. */
+  resume(): void
+  /** Cancels the turn that runs or is paused. What it has shown stays. */
+  stop(reason?: string): void
+  /** Takes away the last answer and asks for it again. `false` while a turn runs, or without one. */
+  regenerate(): boolean
+  /** Shows a turn that runs, or has paused, elsewhere. `false` while another turn runs. */
+  attach(requestId: string): boolean
+  /** Replaces the options, but for `messages`. */
+  configure(options: ChatOptions): void
+  /**
+   * Keeps the turn running for a component. When the last one has called what this returns, the
+   * turn that runs is cancelled, unless another one is there at the end of the task.
+   */
+  hold(): () => void
+}
+
+const CHAT = Symbol.for('turnlock.chat')
+
+/** Whether a value is a chat. */
+export const isChat = (value: unknown): value is Chat => !!(value as { [CHAT]?: true })?.[CHAT]
+
+/** Milliseconds between two states while text arrives. */
+const THROTTLE = 50
+
+/**
+ * Makes a chat. Nothing runs until `send`.
+ *
+ * Failures are part of the state; no function of a chat throws or rejects, except for options that
+ * are wrong.
+ *
+ * @throws TurnlockError `options.invalid`
+ */
+export function createChat(given: ChatOptions): Chat {
+  let options = checked(given)
+  let history = [...(options.messages ?? [])]
+  /** The messages before the answer of the last turn. */
+  let before = shownOf(history)
+  let transcript: Transcript | undefined
+  let turn: Turn | undefined
+  let seq = 0
+  let decisions: { signature: string; approved: boolean }[] = []
+  let toolBatchId = 0
+  let holders = 0
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const listeners = new Set<() => void>()
+  const now: Omit<ChatState, 'messages'> = {
+    ...{ status: 'idle', phase: undefined, approvals: [], error: undefined, requestId: undefined },
+  }
+  let state: ChatState = { ...now, messages: before }
+
+  function publish(): void {
+    clearTimeout(timer)
+    timer = undefined
+    state = { ...now, messages: [...before, ...answer()] }
+    for (const listener of [...listeners]) listener()
+  }
+
+  function answer(): ChatMessage[] {
+    const parts = transcript?.parts()
+    const { requestId } = now
+    if (!transcript || !requestId || !parts?.length) return []
+    const text = transcript.text()
+    return [{ id: requestId, role: 'assistant', text, parts, requestId }]
+  }
+
+  /** What the last turn adds to the history and to the messages. */
+  function settle(): void {
+    before = [...before, ...answer()]
+    history = [...history, ...(transcript?.messages() ?? [])]
+    transcript = undefined
+  }
+
+  function begin(requestId: string, open: () => Turn | undefined): void {
+    Object.assign(now, { requestId, status: 'running', error: undefined, approvals: [] })
+    now.phase = undefined
+    decisions = []
+    try {
+      const opened = open()
+      if (!opened) throw wrong('turns', 'what resumes them')
+      turn = opened
+      void read(opened)
+    } catch (error) {
+      fail(error)
+    }
+    publish()
+  }
+
+  const fresh = (requestId: string, open: () => Turn | undefined) => {
+    transcript = new Transcript()
+    seq = 0
+    begin(requestId, open)
+  }
+
+  const run = () => {
+    const requestId = randomId()
+    const { turns, conversationId } = options
+    const own = { ...(conversationId !== undefined && { conversationId }) }
+    fresh(requestId, () => turns.run({ ...own, messages: [...history], requestId }))
+  }
+
+  async function read(own: Turn): Promise<void> {
+    try {
+      // To its end: leaving the iteration would cancel a turn that is over, too.
+      // A turn that went on behind a pause or a failure is read with it: only the last one counts.
+      let held: TurnEvent | undefined
+      for await (const event of own) {
+        if (turn !== own) continue
+        if (event.type === 'paused' || event.type === 'error') held = event
+        else take(event)
+      }
+      if (held && turn === own) take(held)
+      if (turn === own) throw new Error('no end')
+    } catch (error) {
+      if (turn === own) fail(error)
+    }
+  }
+
+  /** The turn has shown its last event. */
+  function end(): void {
+    turn = undefined
+    publish()
+  }
+
+  function take(event: TurnEvent): void {
+    // Failures to read a turn have the number of the last event.
+    if (event.seq <= seq && event.type !== 'error') return
+    seq = event.seq
+    transcript?.take(event)
+    now.phase = event.phase
+    switch (event.type) {
+      case 'text':
+      case 'reasoning':
+      case 'tool_progress':
+      case 'tool_arguments':
+        timer ??= setTimeout(publish, options.throttleMs ?? THROTTLE)
+        return
+      case 'paused':
+        now.approvals = event.approvals ?? []
+        toolBatchId = event.resume.toolBatchId
+        if (event.calls && options.turns.answer) return answerFor(event)
+        now.status = event.type
+        return end()
+      case 'complete':
+      case 'cancelled':
+        now.status = event.type
+        return end()
+      case 'error': {
+        const { code, message, details } = event
+        now.status = 'failed'
+        now.error = { code, message, ...(details && { details }) }
+        return end()
+      }
+      default:
+        publish()
+    }
+  }
+
+  /** Runs the calls that wait for this page; the chat counts as running meanwhile. */
+  function answerFor(paused: PausedTurn): void {
+    const { requestId, approvals } = now
+    const rest = () => Object.assign(now, { status: 'paused', approvals })
+    const own = {
+      cancel(reason: string) {
+        rest()
+        abandon(reason)
+        end()
+      },
+    } as Turn
+    turn = own
+    now.approvals = []
+    const answered = options.turns.answer?.(paused) ?? Promise.resolve(undefined)
+    void answered.then(
+      (next) => {
+        if (turn !== own) return
+        if (next && requestId) return begin(requestId, () => next)
+        rest()
+        end()
+      },
+      (error: unknown) => {
+        if (turn === own) fail(error)
+      },
+    )
+  }
+
+  function fail(error: unknown): void {
+    const { code, message } = (error ?? {}) as Partial<TurnlockError>
+    now.status = 'failed'
+    now.error = { code: code ?? 'chat.failed', message: String(message ?? error) }
+    end()
+  }
+
+  /** Gives up a turn that is paused. */
+  function abandon(reason: string): void {
+    const { requestId } = now
+    if (now.status !== 'paused' || !requestId) return
+    Object.assign(now, { status: 'cancelled', approvals: [] })
+    void (async () => options.turns.cancel?.({ requestId, reason }))().catch(() => {})
+  }
+
+  const chat: Chat = {
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    getSnapshot: () => state,
+    history: () => [...history, ...(transcript?.messages() ?? [])],
+    send(message) {
+      if (turn) return false
+      abandon('a new message')
+      settle()
+      const element = typeof message === 'string' ? { role: 'user', content: message } : message
+      const text = textOf(element)
+      history.push(element)
+      before.push({ id: randomId(), role: 'user', text, parts: [said(text)] })
+      run()
+      return true
+    },
+    approve(signature, approved = true) {
+      if (turn || now.status !== 'paused') return
+      decisions.push({ signature, approved })
+      now.approvals = now.approvals.filter((call) => call.signature !== signature)
+      if (now.approvals.length) publish()
+      else chat.resume()
+    },
+    resume() {
+      const { requestId, status } = now
+      if (turn || status !== 'paused' || !requestId) return
+      const approvals = decisions
+      const own = { requestId, toolBatchId, ...(approvals.length && { approvals }) }
+      begin(requestId, () => options.turns.resume?.(own))
+    },
+    stop(reason = 'stopped by the user') {
+      turn?.cancel(reason)
+      if (turn) return
+      abandon(reason)
+      publish()
+    },
+    regenerate() {
+      const asked = history.findLastIndex((one) => (one as { role?: unknown })?.role === 'user')
+      if (turn || asked < 0) return false
+      abandon('asked again')
+      history = history.slice(0, asked + 1)
+      before = before.slice(0, before.findLastIndex(({ role }) => role === 'user') + 1)
+      run()
+      return true
+    },
+    attach(requestId) {
+      if (turn) return false
+      settle()
+      fresh(requestId, () => options.turns.follow?.({ requestId }))
+      return true
+    },
+    configure(given) {
+      options = checked(given)
+    },
+    hold() {
+      holders++
+      let held = true
+      return () => {
+        if (held) holders--
+        held = false
+        setTimeout(() => holders || turn?.cancel('nobody shows it'))
+      }
+    },
+  }
+  return Object.assign(chat, { [CHAT]: true })
+}
+
+function checked(given: ChatOptions): ChatOptions {
+  // Without `readOptions`, whose hints weigh as much as the rest of the checks.
+  const [names, options] = reading('options', () => {
+    const { turns, messages, conversationId, throttleMs } = given ?? {}
+    const all = Object.entries(given ?? {}).filter(([, value]) => value !== undefined)
+    return [all.map(([name]) => name), { turns, messages, conversationId, throttleMs }] as const
+  })
+  for (const name of names) {
+    if (!Object.hasOwn(CHAT_OPTIONS, name)) throw wrong(name, 'an option that exists')
+  }
+  const { turns, messages = [], throttleMs = THROTTLE } = options
+  const run = reading('turns', () => turns?.run)
+  if (typeof run !== 'function') throw wrong('turns', 'what runs turns')
+  if (!reading('messages', () => Array.isArray(messages) && [...messages])) {
+    throw wrong('messages', 'a list')
+  }
+  if (!(typeof throttleMs === 'number' && throttleMs >= 0))
+    throw wrong('throttleMs', 'milliseconds from 0')
+  return options
+}

@@ -1,0 +1,171 @@
+/** A message of a chat, from the events of a turn or from a history. */
+import type { TurnMessage } from '../generated/turn.js'
+import type { ToolResult, TurnEvent } from '../types.js'
+
+/** Text or reasoning, in one piece as long as nothing else comes between. */
+export interface TextPart {
+  type: 'text' | 'reasoning'
+  text: string
+  /** The number of its first event; 0 where it is of no turn. */
+  seq: number
+}
+
+/** A call of a tool. */
+export interface CallPart {
+  type: 'call'
+  id: string
+  name: string
+  args: unknown
+  signature: string
+  toolBatchId: number
+  /** `running` until its result is there, `waiting` where the user must approve it first. */
+  status: ToolResult['status'] | 'running' | 'waiting'
+  /** The data of its last report of progress. */
+  progress?: unknown
+  result?: ToolResult
+}
+
+export type ChatPart = TextPart | CallPart
+
+/** A message, as it is shown. */
+export interface ChatMessage {
+  /** Stays the same as long as the message is there. */
+  id: string
+  role: 'user' | 'assistant'
+  /** Its text without reasoning: of the user, or of everything that the turn has shown. */
+  text: string
+  /** Text, reasoning and calls in their order. */
+  parts: readonly ChatPart[]
+  /** The turn that wrote it. */
+  requestId?: string
+}
+
+/** What the events of one turn have shown so far. */
+export class Transcript {
+  #parts: ChatPart[] = []
+  /** Whether the last part may go on. */
+  #open = false
+
+  take(event: TurnEvent): void {
+    const { seq, toolBatchId } = event
+    switch (event.type) {
+      case 'text':
+      case 'reasoning':
+        return this.#say(event.type, event.chunk, seq)
+      case 'phase_start':
+        // The text of an inference that is made again. A part never is of two inferences: between
+        // them is an event of another type.
+        this.#parts = this.#parts.filter(
+          (part) => part.type === 'call' || !(part.seq >= (event.voidFrom ?? Infinity)),
+        )
+        break
+      case 'tool_calls':
+      case 'approval_required':
+        for (const call of event.toolCalls) {
+          const status = event.type === 'tool_calls' ? 'running' : 'waiting'
+          this.#call({ ...call, toolBatchId, type: 'call', status })
+        }
+        break
+      case 'refused':
+        for (const { id } of event.toolCalls) this.#change(isWaiting(id), { status: 'blocked' })
+        break
+      case 'tool_progress':
+        this.#change(isRunning(event.toolCallId), { progress: event.data })
+        break
+      case 'tool_results':
+        for (const result of event.toolResults) {
+          const { toolCallId: id, name, args, signature, status } = result
+          this.#call({ type: 'call', id, name, args, signature, toolBatchId, status, result })
+        }
+    }
+    this.#open = false
+  }
+
+  /** A copy: a part that changes is replaced. */
+  parts(): ChatPart[] {
+    return this.#parts.slice()
+  }
+
+  text(): string {
+    return this.#parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+  }
+
+  /** What the turn adds to the history: calls with their results, and the answer. */
+  messages(): TurnMessage[] {
+    const messages: TurnMessage[] = []
+    let said = ''
+    let batch: number | undefined
+    let place: TurnMessage | undefined
+    for (const part of this.#parts) {
+      if (part.type === 'text') said += part.text
+      if (part.type !== 'call' || !part.result) continue
+      const { id, name, args, toolBatchId } = part
+      if (!place || toolBatchId !== batch) {
+        place = { role: 'assistant', content: said, toolCalls: [] }
+        messages.push(place)
+        batch = toolBatchId
+        said = ''
+      }
+      place.toolCalls?.push({ id, name, args })
+      messages.push(resultMessage(part.result))
+    }
+    if (said.trim()) messages.push({ role: 'assistant', content: said })
+    return messages
+  }
+
+  #say(type: TextPart['type'], chunk: string, seq: number): void {
+    const last = this.#open ? this.#parts.at(-1) : undefined
+    this.#open = true
+    if (last?.type !== type) this.#parts.push({ type, text: chunk, seq })
+    else this.#parts[this.#parts.length - 1] = { ...last, text: last.text + chunk }
+  }
+
+  /** A new call, or what became of one. */
+  #call(call: CallPart): void {
+    const isSame = ({ id, signature, result }: CallPart) =>
+      id === call.id && signature === call.signature && (!result || call.result?.revised)
+    const { toolBatchId: _, ...news } = call
+    if (!this.#change(isSame, news)) this.#parts.push(call)
+  }
+
+  #change(isMeant: (call: CallPart) => unknown, news: Partial<CallPart>): boolean {
+    const at = this.#parts.findLastIndex((part) => part.type === 'call' && isMeant(part))
+    if (at >= 0) this.#parts[at] = { ...(this.#parts[at] as CallPart), ...news }
+    return at >= 0
+  }
+}
+
+const isWaiting = (id: string) => (call: CallPart) => call.id === id && call.status === 'waiting'
+const isRunning = (id: string) => (call: CallPart) => call.id === id && call.status === 'running'
+
+/** The messages of a history that are plain text: of the user and the assistant. */
+export function shownOf(history: readonly unknown[]): ChatMessage[] {
+  return history.flatMap((element, at) => {
+    const { role } = (element ?? {}) as { role?: unknown }
+    const text = textOf(element)
+    if ((role !== 'user' && role !== 'assistant') || !text) return []
+    return [{ id: `history-${at}`, role, text, parts: [said(text)] }]
+  })
+}
+
+/** Text that no turn has said. */
+export const said = (text: string): TextPart => ({ type: 'text', text, seq: 0 })
+
+/** The text of an element of a history; empty where it has none. */
+export function textOf(element: unknown): string {
+  const { content, parts } = (element ?? {}) as { content?: unknown; parts?: unknown }
+  const within = content ?? parts
+  if (typeof within === 'string') return within
+  if (!Array.isArray(within)) return ''
+  return within.map((part: { text?: unknown }) => (part?.text ? String(part.text) : '')).join('')
+}
+
+/** As in the results of a turn. */
+function resultMessage({ toolCallId, name, status, result, error }: ToolResult): TurnMessage {
+  const value = result === undefined ? (error?.message ?? '') : result
+  const content = typeof value === 'string' ? value : JSON.stringify(value)
+  return {
+    ...{ role: 'tool', content: content.trim() ? content : '(empty)', toolCallId, name },
+    ...(status !== 'ok' && { isError: true as const }),
+  }
+}

@@ -1,0 +1,207 @@
+/**
+ * Requests to models: sends them, and passes on to the core what comes of them, as it comes.
+ *
+ * @module
+ */
+import { atHand } from './at-hand.js'
+import { causeOf, ConnectionError, type Model, type ModelRequest, type Sending } from './models/model.js'
+import { describe } from './serialize.js'
+import type { Delta } from './types.js'
+
+/** Whom to ask, and how far the readers are. */
+export interface Asked {
+  model: Model | undefined
+  fallbacks?: Model[] | undefined
+  room(): Promise<void> | undefined
+}
+
+/** The core, as it hears of responses. */
+export interface Hearing {
+  isOver(): boolean
+  send(input: Record<string, unknown>): void
+  bytes(inference: number, attempt: number, slice: Uint8Array): void
+}
+
+/** A request to `model`: the host's, or the fallback in this place, from 1. */
+export interface Fetch {
+  type: 'fetch'
+  inference: number
+  attempt: number
+  model?: number
+  request: WholeRequest
+}
+
+/** A request, except for the address and the key. */
+interface WholeRequest extends Omit<Sending, 'signal'> {
+  body: ModelRequest
+}
+
+/** Interval in milliseconds at which the core is notified that a response is held back. */
+const HELD_BACK = 1000
+
+/** Maximum characters of an error response's body that are passed to the core. */
+const FAILURE_BODY = 8192
+
+/**
+ * Bytes of a response that one call of the core reads; then timers and other turns have their time.
+ * 256 KiB: what networks deliver at once is smaller.
+ */
+const SLICE = 256 * 1024
+
+export class Requests {
+  readonly #host: Asked
+  readonly #core: Hearing
+  readonly #open = new Map<number, AbortController>()
+
+  constructor(host: Asked, core: Hearing) {
+    this.#host = host
+    this.#core = core
+  }
+
+  abort(inference: number): void {
+    this.#open.get(inference)?.abort()
+    this.#open.delete(inference)
+  }
+
+  /** Aborts all. */
+  close(): void {
+    for (const controller of this.#open.values()) controller.abort()
+    this.#open.clear()
+  }
+
+  /** Sends a request, and tells the core what comes of it. */
+  async send({ inference, attempt, model: place, request }: Fetch): Promise<void> {
+    const controller = new AbortController()
+    this.#open.set(inference, controller)
+    // Bytes of an abandoned attempt must not reach the one that replaced it.
+    const current = () => !this.#core.isOver() && this.#open.get(inference) === controller
+    const say = (type: string, own?: Record<string, unknown>) => {
+      if (current()) this.#core.send({ type, inference, attempt, ...own })
+    }
+    let generated = false
+    try {
+      const asked = place ? this.#host.fallbacks?.[place - 1] : this.#host.model
+      if (!asked) throw new Error('no model')
+      const { body, ...where } = request
+      const opened = asked.open(body, { ...where, signal: controller.signal })
+      generated = Symbol.asyncIterator in opened
+      if (Symbol.asyncIterator in opened) {
+        await this.#readDeltas(opened, inference, attempt, current, say)
+      } else {
+        const response = await opened
+        if (!current()) return void response.body?.cancel().catch(() => {})
+        const failed = !response.ok
+        const own = { status: response.status, retryAfterMs: retryAfter(response.headers) }
+        const hint = hintOf(response, request.path)
+        const said = failed ? await beginning(response) : ''
+        say('response_head', { ...own, hint, body: asked.mask?.(said) ?? said })
+        if (failed) return
+        await this.#readBytes(response, inference, attempt, current)
+      }
+      say('response_end')
+    } catch (error) {
+      // The message of a fetch error can contain the URL, and with it a key.
+      const message = generated ? describe(error) : connectionFailure(error)
+      say('response_failed', { message, thrown: generated })
+    }
+  }
+
+  async #readDeltas(
+    deltas: AsyncIterable<Delta>,
+    inference: number,
+    attempt: number,
+    current: () => boolean,
+    say: (type: string, own: Record<string, unknown>) => void,
+  ): Promise<void> {
+    for await (const delta of deltas) {
+      if (!current()) return
+      say('deltas', { deltas: [delta] })
+      if (this.#host.room()) await this.#room(inference, attempt, current)
+    }
+    // A generator that yields nothing is an empty response, not a truncated one.
+    say('deltas', { deltas: [] })
+  }
+
+  async #readBytes(
+    response: Response,
+    inference: number,
+    attempt: number,
+    current: () => boolean,
+  ): Promise<void> {
+    const reader = response.body?.getReader()
+    if (!reader) return
+    for await (const value of atHand(reader)) {
+      if (!current()) return void reader.cancel().catch(() => {})
+      let at = 0
+      do {
+        if (at > 0) {
+          await new Promise((resolve) => setTimeout(resolve, 0))
+          if (!current()) return void reader.cancel().catch(() => {})
+        }
+        const slice = value.subarray(at, (at += SLICE))
+        this.#core.bytes(inference, attempt, slice)
+        if (this.#host.room()) await this.#room(inference, attempt, current)
+      } while (at < value.length)
+    }
+  }
+
+  /**
+   * Waits while the readers are far behind, and notifies the core, which would otherwise count the
+   * delay as silence of the model.
+   */
+  async #room(inference: number, attempt: number, current: () => boolean): Promise<void> {
+    for (let full = this.#host.room(); full && current(); full = this.#host.room()) {
+      let timer: ReturnType<typeof setTimeout> | undefined
+      const late = new Promise((resolve) => (timer = setTimeout(resolve, HELD_BACK)))
+      await Promise.race([full, late])
+      clearTimeout(timer)
+      this.#core.send({ type: 'held_back', inference, attempt })
+    }
+  }
+}
+
+/** Reads seconds or a date (RFC 9110 §10.2.3), or OpenAI's `retry-after-ms`. */
+function retryAfter(headers: Headers): number | null {
+  const said = headers.get('retry-after')
+  let wait = Number(headers.get('retry-after-ms') ?? NaN)
+  if (!(wait >= 0)) wait = Number(said || NaN) * 1000
+  if (said && Number.isNaN(wait)) wait = Date.parse(said) - Date.now()
+  return Number.isNaN(wait) ? null : Math.min(Math.max(0, Math.ceil(wait)), Number.MAX_SAFE_INTEGER)
+}
+
+/** The beginning of a body. The rest is not read: it may have no end. */
+async function beginning(response: Response): Promise<string> {
+  const reader = response.body?.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  try {
+    for (let read = await reader?.read(); read?.value; read = await reader?.read()) {
+      text += decoder.decode(read.value, { stream: true })
+      if (text.length >= FAILURE_BODY) break
+    }
+    void reader?.cancel().catch(() => {})
+    return text.slice(0, FAILURE_BODY)
+  } catch {
+    return ''
+  }
+}
+
+/**
+ * What an error message adds if nothing comes of a response: the path for a 404, the content type
+ * where a stream was expected.
+ */
+function hintOf({ ok, status, url, headers }: Response, path: string): string | undefined {
+  if (status === 404) return `POST ${url ? new URL(url).pathname : path}`
+  const type = headers.get('content-type')?.slice(0, 60)
+  if (!ok || !type || /event-?stream|ndjson|octet-stream/i.test(type)) return undefined
+  return `a stream was expected, the content type is ${type}`
+}
+
+function connectionFailure(error: unknown): string {
+  try {
+    if (error instanceof ConnectionError) return error.message
+  } catch {
+    // What is thrown may throw itself.
+  }
+  return `the connection to the model failed${causeOf(error)}`
+}

@@ -1,0 +1,89 @@
+/** Request bodies: of a bounded size, decoded where the runtime can. */
+import { Refusal } from '../server/refusal.js'
+
+/** Decodes bytes of a `content-encoding`; may give at most `most` bytes. */
+export type DecodeBody = (bytes: Uint8Array, most: number) => Uint8Array | Promise<Uint8Array>
+
+const tooLarge = (most: number) =>
+  new Refusal(413, 'request.too_large', `the body is longer than ${most} bytes`)
+
+/** At most `most` bytes of a stream. @throws Refusal 413 */
+async function readAll(body: ReadableStream<Uint8Array>, most: number): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  let length = 0
+  const reader = body.getReader()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) break
+    length += value.byteLength
+    if (length > most) {
+      reader.cancel().catch(() => {})
+      throw tooLarge(most)
+    }
+    pieces.push(value)
+  }
+  if (pieces.length === 1 && pieces[0]) return pieces[0]
+  const all = new Uint8Array(length)
+  let at = 0
+  for (const piece of pieces) {
+    all.set(piece, at)
+    at += piece.byteLength
+  }
+  return all
+}
+
+/** @throws Refusal 413 */
+export async function readBody(request: Request, most: number): Promise<Uint8Array> {
+  if (Number(request.headers.get('content-length')) > most) throw tooLarge(most)
+  return request.body ? readAll(request.body, most) : new Uint8Array()
+}
+
+/** The decoded bytes; `undefined` for an encoding that this runtime does not know. */
+export async function decoded(
+  bytes: Uint8Array,
+  encoding: string | null,
+  most: number,
+  own: Record<string, DecodeBody>,
+): Promise<Uint8Array | undefined> {
+  const name = (encoding ?? '').trim().toLowerCase()
+  if (name === '' || name === 'identity') return bytes
+  const decode = Object.hasOwn(own, name) ? own[name] : undefined
+  if (!decode) return throughStream(bytes, name, most)
+  const made = await decode(bytes, most)
+  if (made.byteLength > most) throw tooLarge(most)
+  return made
+}
+
+async function throughStream(bytes: Uint8Array, name: string, most: number) {
+  let stream: DecompressionStream
+  try {
+    stream = new DecompressionStream((name === 'x-gzip' ? 'gzip' : name) as CompressionFormat)
+  } catch {
+    return name === 'zstd' ? throughNode(bytes, most) : undefined
+  }
+  const body = new Response(bytes as Uint8Array<ArrayBuffer>).body as ReadableStream<Uint8Array>
+  try {
+    return await readAll(body.pipeThrough(stream as TransformStream<Uint8Array, Uint8Array>), most)
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    throw new Refusal(400, 'request.content_encoding', `the body is no ${name}`)
+  }
+}
+
+interface Zlib {
+  zstdDecompressSync?(bytes: Uint8Array, options: { maxOutputLength: number }): Uint8Array
+}
+
+/** Node has zstd from 22.15 on, in no stream of the web. */
+function throughNode(bytes: Uint8Array, maxOutputLength: number): Uint8Array | undefined {
+  const { process } = globalThis as { process?: { getBuiltinModule?(name: string): Zlib } }
+  const zlib = process?.getBuiltinModule?.('node:zlib')
+  if (!zlib?.zstdDecompressSync) return undefined
+  try {
+    return zlib.zstdDecompressSync(bytes, { maxOutputLength })
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE')
+      throw tooLarge(maxOutputLength)
+    throw new Refusal(400, 'request.content_encoding', 'the body is no zstd')
+  }
+}

@@ -1,0 +1,20 @@
+/** Refusals in the form that the clients of a route expect. */
+import { json, type Refusal } from '../server/refusal.js'
+import type { Wire } from './wire.js'
+
+const TYPES: Record<number, string> = {
+  ...{ 401: 'authentication_error', 403: 'permission_error', 404: 'not_found_error' },
+  ...{ 413: 'request_too_large', 429: 'rate_limit_error' },
+}
+
+/** `error.code` is the stable code; `error.type` is one that the provider's clients know. */
+export function refusalResponse(refusal: Refusal, route: Wire['name'] | undefined): Response {
+  const { status, code, message, headers } = refusal
+  const type = TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
+  // Clients ask three times after 5xx, whatever the reason; what cannot get better says so.
+  const again: Record<string, string> = status === 501 ? { 'x-should-retry': 'false' } : {}
+  const sent = { ...again, ...headers }
+  return route === 'messages'
+    ? json({ type: 'error', error: { type, message, code } }, status, sent)
+    : json({ error: { message, type, code, param: null } }, status, sent)
+}

@@ -1,0 +1,100 @@
+/** JSON of other people: careful reading, and replacing a part of a text without the rest. */
+
+export type Members = Record<string, unknown>
+
+/** A value as an object; an empty one if it is none. */
+export const object = (value: unknown): Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {}
+
+export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+
+export const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** The JSON object of a text; `undefined` for everything else. */
+export function parse(json: string): Members | undefined {
+  if (!/^\s*\{/.test(json)) return undefined
+  try {
+    return object(JSON.parse(json))
+  } catch {
+    return undefined
+  }
+}
+
+/** From where to where a value stands in a text. */
+export interface Range {
+  start: number
+  end: number
+}
+
+const SPACE = /[\t\n\r ]*/y
+const STRING = /"(?:[^"\\]|\\.)*"/sy
+const SCALAR = /[^\s,\]}]+/y
+const INNER = /["[\]{}]/g
+
+function skip(json: string, at: number, pattern: RegExp): number {
+  pattern.lastIndex = at
+  return pattern.test(json) ? pattern.lastIndex : at
+}
+
+/** Where a string ends that begins at `at`. Long ones would use up the stack of a pattern. */
+function stringEnd(json: string, at: number): number {
+  for (let end = json.indexOf('"', at + 1); end >= 0; end = json.indexOf('"', end + 1)) {
+    let slashes = 0
+    while (json.charCodeAt(end - 1 - slashes) === 92) slashes++
+    if (slashes % 2 === 0) return end + 1
+  }
+  return json.length
+}
+
+function valueEnd(json: string, at: number): number {
+  const first = json[at]
+  if (first === '"') return stringEnd(json, at)
+  if (first !== '{' && first !== '[') return skip(json, at, SCALAR)
+  let depth = 0
+  INNER.lastIndex = at
+  for (let found = INNER.exec(json); found; found = INNER.exec(json)) {
+    if (found[0] === '"') INNER.lastIndex = stringEnd(json, found.index)
+    else if (found[0] === '{' || found[0] === '[') depth++
+    else if (--depth === 0) return found.index + 1
+  }
+  return json.length
+}
+
+/** Where the members of the object stand that begins at `at`, by name; of valid JSON. */
+export function membersOf(json: string, at = 0): Map<string, Range> {
+  const found = new Map<string, Range>()
+  let next = skip(json, skip(json, at, SPACE) + 1, SPACE)
+  while (next < json.length && json[next] === '"') {
+    const named = skip(json, next, STRING)
+    const name = JSON.parse(json.slice(next, named)) as string
+    const start = skip(json, skip(json, named, SPACE) + 1, SPACE)
+    const end = valueEnd(json, start)
+    // As `JSON.parse`: the last of two members of one name counts.
+    found.set(name, { start, end })
+    next = skip(json, skip(json, end, SPACE) + 1, SPACE)
+  }
+  return found
+}
+
+/** Where the elements of the array stand that begins at `at`; of valid JSON. */
+export function elementsOf(json: string, at: number): Range[] {
+  const found: Range[] = []
+  let next = skip(json, at + 1, SPACE)
+  while (next < json.length && json[next] !== ']') {
+    const end = valueEnd(json, next)
+    found.push({ start: next, end })
+    const after = skip(json, end, SPACE)
+    next = json[after] === ',' ? skip(json, after + 1, SPACE) : after
+  }
+  return found
+}
+
+/** The text of an object with a member replaced, or added at its end; the rest as it was. */
+export function withMember(json: string, name: string, value: string): string {
+  const members = membersOf(json)
+  const there = members.get(name)
+  if (there) return json.slice(0, there.start) + value + json.slice(there.end)
+  const end = json.lastIndexOf('}')
+  const comma = members.size ? ',' : ''
+  return `${json.slice(0, end)}${comma}${JSON.stringify(name)}:${value}${json.slice(end)}`
+}

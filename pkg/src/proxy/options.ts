@@ -1,0 +1,105 @@
+/** The options of `createProxy`, checked once. */
+import { TurnlockError } from '../errors.js'
+import type { ProxyLimits, ProxyOptions, ProxyPolicy, Upstream } from '../generated/proxy.js'
+import { PROXY_OPTIONS } from '../generated/rows.js'
+import { readOptions, type Filled } from '../options.js'
+import { Cors } from '../server/cors.js'
+import type { Environment } from '../server/two-stage.js'
+
+export type { DecodeBody } from './body.js'
+export type { ProxyLimits, ProxyOptions, ProxyPolicy, Upstream }
+
+/** The client of a request. */
+export interface ProxySession {
+  /** Whose request it is. Not empty. */
+  tenant: string
+  /** These replace the proxy's. */
+  mode?: 'observe' | 'repair' | 'bound' | undefined
+  policy?: ProxyPolicy | undefined
+  limits?: { bodyBytes?: number | undefined } | undefined
+}
+
+/** Of which provider a session's requests are. `route` is what is asked for. */
+export type UpstreamFor<S> = (about: {
+  session: S
+  route: 'chat' | 'responses' | 'messages' | 'other'
+  env: Environment | undefined
+}) => string | Upstream | Promise<string | Upstream>
+
+export type Settings<S extends ProxySession> = ProxyOptions<S> & {
+  mode: 'observe' | 'repair' | 'bound'
+  policy: ProxyPolicy
+  limits: Filled<ProxyLimits>
+  basePath: string
+  origins: Cors
+}
+
+const DEFAULTS: Filled<ProxyLimits> = {
+  ...{ bodyBytes: 33_554_432, heldBytes: 8_388_608 },
+  ...{ firstByteMs: 600_000, idleMs: 300_000, keepAliveMs: 10_000 },
+}
+
+const UPSTREAM: Record<keyof Upstream, 0> = { url: 0, apiKey: 0, headers: 0, passAuthorization: 0 }
+
+const invalid = (path: string, expected: string) =>
+  new TurnlockError('options.invalid', `\`${path}\`: expected ${expected}`)
+
+/** @throws TurnlockError `options.invalid` */
+export function settingsOf<S extends ProxySession>(options: ProxyOptions<S>): Settings<S> {
+  options = readOptions(options, PROXY_OPTIONS)
+  const { mode = 'observe', basePath = '', clientGone = 'stop', upstream } = options
+  if (typeof options.authorize !== 'function') {
+    throw invalid('authorize', 'a function that gives the tenant of a request')
+  }
+  if (typeof upstream !== 'function') upstreamOf(upstream)
+  if (!/^(\/[\w.~-]+)*\/?$/.test(basePath)) throw invalid('basePath', 'a path, such as /llm')
+  if (clientGone !== 'stop' && clientGone !== 'continue') {
+    throw invalid('clientGone', 'stop or continue')
+  }
+  checkMode(mode)
+  const limits = { ...DEFAULTS }
+  for (const name of Object.keys(DEFAULTS) as (keyof ProxyLimits)[]) {
+    limits[name] = count(options.limits?.[name], `limits.${name}`, 1) ?? DEFAULTS[name]
+  }
+  return {
+    ...options,
+    ...{ mode, limits, policy: policyOf(options.policy) },
+    basePath: basePath.replace(/\/$/, ''),
+    origins: new Cors(options.cors, options.hosts),
+  }
+}
+
+/** @throws TurnlockError `options.invalid` */
+export function checkMode(mode: unknown): void {
+  if (mode !== 'observe' && mode !== 'repair' && mode !== 'bound') {
+    throw invalid('mode', 'observe, repair or bound')
+  }
+}
+
+/** @throws TurnlockError `options.invalid` */
+export function policyOf(policy: ProxyPolicy = {}): ProxyPolicy {
+  count(policy.maxRepeats, 'policy.maxRepeats', 1)
+  count(policy.maxTools, 'policy.maxTools', 0)
+  return policy
+}
+
+function count(value: number | undefined, path: string, least: number): number | undefined {
+  if (value === undefined || (Number.isSafeInteger(value) && value >= least)) return value
+  throw invalid(path, `a whole number from ${least}`)
+}
+
+/** @throws TurnlockError `options.invalid` */
+export function upstreamOf(given: string | Upstream | undefined): Upstream {
+  const own = typeof given === 'string' ? { url: given } : given
+  const upstream = readOptions(own, UPSTREAM, 'upstream')
+  let url: URL | undefined
+  try {
+    url = new URL(upstream?.url as string)
+  } catch {
+    // Said below.
+  }
+  if (!upstream || !url || !/^https?:$/.test(url.protocol) || url.search || url.hash) {
+    throw invalid('upstream.url', 'an address such as https://api.openai.com/v1')
+  }
+  return upstream
+}

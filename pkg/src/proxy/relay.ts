@@ -1,0 +1,369 @@
+/** The body of a response on its way to the client. */
+import { TurnlockError } from '../errors.js'
+import { Frames } from './frames.js'
+import { Gate, NOTICES, type Gated } from './gate.js'
+import { parse } from './json.js'
+
+export interface Relay extends Gated {
+  body: ReadableStream<Uint8Array>
+  /** Whether the answer may be asked for again, without calls. */
+  again(): Promise<ReadableStream<Uint8Array> | undefined>
+  /** Ends the provider's response. */
+  abort(): void
+  /** Whether the client has left. */
+  hasLeft(): boolean
+  /**
+   * Takes what is to be called at once when the client leaves. Some hosts (workerd) abort the request's
+   * signal, never cancel the body, and run nothing later of a request that is over.
+   */
+  onLeave(left: () => void): void
+  clientGone: 'stop' | 'continue'
+  idleMs: number
+  keepAliveMs: number
+  /** Called once, when the response has ended or its client has left. */
+  onEnd(outcome: 'complete' | 'cancelled' | 'failed', error?: unknown): void
+  /** Keeps the runtime going for what continues without a client. */
+  waitUntil(promise: Promise<unknown>): void
+}
+
+/** What a body is, by its first bytes: its `content-type` may lie. */
+type Kind = 'events' | 'json' | 'other'
+
+const BRACE = 123
+const FIELDS = ['data:', 'event:', 'id:', 'retry:', ':']
+
+/** `undefined`: there are not enough bytes yet. */
+function kindOf(bytes: Uint8Array): Kind | undefined {
+  const at = bytes.findIndex((byte) => !isBlank(byte))
+  if (at < 0) return undefined
+  if (bytes[at] === BRACE) return 'json'
+  const start = new TextDecoder().decode(bytes.subarray(at, at + 6))
+  if (FIELDS.some((field) => start.startsWith(field))) return 'events'
+  return FIELDS.some((field) => field.startsWith(start)) ? undefined : 'other'
+}
+
+/** White space, or a byte of the mark at the beginning of a text. */
+const isBlank = (byte: number): boolean =>
+  byte <= 32 || byte === 0xef || byte === 0xbb || byte === 0xbf
+
+/** The client's body. Nothing is read that the client does not take. */
+export function relayed(relay: Relay): ReadableStream<Uint8Array> {
+  const run = new Run(relay)
+  return new ReadableStream(
+    { pull: (controller) => run.pull(controller), cancel: () => run.cancel() },
+    { highWaterMark: 0 },
+  )
+}
+
+interface Controller {
+  enqueue(bytes: Uint8Array): unknown
+  close(): unknown
+  error(error: unknown): unknown
+}
+type Chunk = ReadableStreamReadResult<Uint8Array>
+
+class Run {
+  readonly #relay: Relay
+  readonly #gate: Gate
+  readonly #encoder = new TextEncoder()
+  #frames = new Frames()
+  #start: Uint8Array = NOTHING
+  #reader: ReadableStreamDefaultReader<Uint8Array>
+  #pending: Promise<Chunk> | undefined
+  #kind: Kind | undefined
+  /** A whole response: all of it in `bound`, a copy for the report otherwise. */
+  #whole: Uint8Array[] = []
+  #wholeBytes = 0
+  #over = false
+  /** The client has left, so it gets nothing. */
+  #left = false
+  #client: Controller | undefined
+  #pulling: Promise<void> | undefined
+  #idle: ReturnType<typeof setTimeout> | undefined
+  /** When the provider was asked for what is pending. */
+  #since = 0
+  #fail: ((error: Error) => void) | undefined
+
+  constructor(relay: Relay) {
+    this.#relay = relay
+    this.#gate = new Gate(relay)
+    this.#reader = relay.body.getReader()
+    relay.onLeave(() => void this.cancel())
+  }
+
+  pull(client: Controller): Promise<void> {
+    this.#client ??= {
+      enqueue: (bytes) => this.#left || client.enqueue(bytes),
+      close: () => this.#left || client.close(),
+      error: (error) => this.#left || client.error(error),
+    }
+    return (this.#pulling = this.#pull(this.#client))
+  }
+
+  async #pull(controller: Controller): Promise<void> {
+    try {
+      while (!(await this.#step(controller)));
+    } catch (error) {
+      this.#broke(controller, error)
+    }
+  }
+
+  /** Whether the client got something. */
+  async #step(controller: Controller): Promise<boolean> {
+    const chunk = await this.#next()
+    if (this.#over) return true
+    if (chunk === 'ping') {
+      controller.enqueue(this.#encoder.encode(this.#relay.wire.ping))
+      return true
+    }
+    if (chunk.done) return this.#ended(controller)
+    const bytes = this.#whatItIs(chunk.value)
+    if (this.#kind === 'events') {
+      const out = this.#send(controller, this.#gate.push(this.#frames.push(bytes)))
+      if (this.#gate.asks) return (await this.#ask(controller)) || out
+      return out
+    }
+    const isKept = this.#kind === 'json' && this.#keep(bytes)
+    if (isKept && this.#relay.holds) return false
+    return this.#send(controller, this.#given(bytes))
+  }
+
+  /** Finds out what the body is. Bytes that do not tell it yet stand before the next ones. */
+  #whatItIs(bytes: Uint8Array): Uint8Array {
+    if (this.#kind) return bytes
+    const all = new Uint8Array(this.#start.length + bytes.length)
+    all.set(this.#start)
+    all.set(bytes, this.#start.length)
+    this.#kind = kindOf(all)
+    this.#start = NOTHING
+    // White space keeps a connection alive, so it passes at once.
+    if (this.#kind || all.every(isBlank)) return all
+    this.#start = all
+    return NOTHING
+  }
+
+  /** What was kept and does not stay so, and the bytes. */
+  #given(bytes: Uint8Array): Uint8Array[] {
+    if (!this.#relay.holds) return [bytes]
+    const all = [...this.#whole, bytes]
+    this.#whole = []
+    return all
+  }
+
+  /** Keeps a piece of a whole response; false from when it is too long. */
+  #keep(bytes: Uint8Array): boolean {
+    this.#wholeBytes += bytes.length
+    if (this.#wholeBytes > this.#relay.most) {
+      this.#relay.report.error ??= 'proxy.held_too_long'
+      if (!this.#relay.holds) this.#whole = []
+      return false
+    }
+    this.#whole.push(bytes)
+    return true
+  }
+
+  /** The next bytes; `ping` where the client has waited for long, and the stream is held. */
+  async #next(): Promise<Chunk | 'ping'> {
+    if (!this.#pending) {
+      this.#pending = this.#reader.read()
+      this.#since = Date.now()
+    }
+    this.#idle ??= this.#watch(this.#relay.idleMs)
+    const chunk =
+      this.#kind === 'events' && this.#gate.isHolding
+        ? await orPing(this.#pending, this.#relay.keepAliveMs)
+        : await this.#untilIdle(this.#pending)
+    if (chunk !== 'ping') this.#pending = undefined
+    return chunk
+  }
+
+  #untilIdle(read: Promise<Chunk>): Promise<Chunk> {
+    return new Promise((resolve, reject) => {
+      this.#fail = reject
+      read.then(resolve, reject)
+    })
+  }
+
+  /**
+   * One timer for many chunks: a timer for each would cost more than the chunk. There is none while
+   * nothing is asked of the provider, so a body that nobody reads keeps no process.
+   */
+  #watch(ms: number): ReturnType<typeof setTimeout> {
+    return setTimeout(() => {
+      this.#idle = undefined
+      if (this.#over || !this.#pending) return
+      const left = this.#relay.idleMs - (Date.now() - this.#since)
+      if (left > 0) {
+        this.#idle = this.#watch(left)
+        return
+      }
+      const message = `the provider sent nothing for ${this.#relay.idleMs} ms`
+      this.#stalled = new TurnlockError('model.timeout', message)
+      this.#fail?.(this.#stalled)
+      this.#relay.abort()
+    }, ms)
+  }
+  #stalled: Error | undefined
+
+  #send(controller: Controller, all: readonly Uint8Array[]): boolean {
+    let sent = false
+    for (const bytes of all) {
+      if (bytes.length === 0) continue
+      this.#relay.report.bytes.response += bytes.length
+      controller.enqueue(bytes)
+      sent = true
+    }
+    return sent
+  }
+
+  async #ended(controller: Controller): Promise<boolean> {
+    if (this.#kind === 'json') return this.#endWhole(controller)
+    this.#send(controller, [this.#start])
+    this.#send(controller, this.#gate.push(this.#frames.end()))
+    this.#send(controller, this.#gate.end())
+    if (this.#gate.asks && (await this.#ask(controller))) return true
+    return this.#close(controller)
+  }
+
+  #close(controller: Controller): true {
+    this.#end('complete')
+    controller.close()
+    return true
+  }
+
+  /** Goes on with the answer; whether the client got something. */
+  async #ask(controller: Controller): Promise<boolean> {
+    const body = await this.#second(controller, this.#gate.reason)
+    if (this.#over) return true
+    if (!body) {
+      this.#send(controller, this.#gate.withoutAnswer())
+      return this.#close(controller)
+    }
+    this.#gate.again()
+    this.#reader = body.getReader()
+    this.#pending = undefined
+    this.#frames = new Frames()
+    return false
+  }
+
+  /** The second response. The client of a stream gets pings while it is asked for. */
+  async #second(controller: Controller, reason: keyof typeof NOTICES) {
+    this.#reader.cancel().catch(() => {})
+    this.#relay.report.forced = reason
+    const asked = this.#relay.again().catch(() => undefined)
+    for (;;) {
+      const body = await orPing(asked, this.#relay.keepAliveMs)
+      if (body !== 'ping' || this.#over) return body === 'ping' ? undefined : body
+      if (this.#kind === 'events') controller.enqueue(this.#encoder.encode(this.#relay.wire.ping))
+    }
+  }
+
+  async #endWhole(controller: Controller): Promise<boolean> {
+    const whole = await this.#judged(controller)
+    if (this.#over) return true
+    this.#send(controller, whole)
+    return this.#close(controller)
+  }
+
+  /** A whole response without the calls that may not run. */
+  async #judged(controller: Controller): Promise<Uint8Array[]> {
+    const { wire, report, holds, forced } = this.#relay
+    const json = parse(textOf(this.#whole))
+    const before = holds ? this.#whole : []
+    if (!json) return before
+    if (json.usage) report.usage.push(json.usage)
+    const calls = wire.calls(json)
+    const refused = new Map<string, keyof typeof NOTICES>()
+    for (const call of calls) {
+      const refusal = this.#relay.judge()?.refuse(call)
+      if (!refusal) continue
+      report.blocked.push(refusal)
+      refused.set(call.key, refusal.reason)
+    }
+    if (!holds || refused.size === 0) return before
+    const [reason = 'duplicate'] = refused.values()
+    const without = (from: typeof json, keys: string[]) => [
+      this.#encoder.encode(JSON.stringify(wire.without(from, new Set(keys), NOTICES[reason]))),
+    ]
+    const body =
+      refused.size === calls.length && !forced ? await this.#second(controller, reason) : undefined
+    if (!body) return without(json, [...refused.keys()])
+    const answer = [new Uint8Array(await new Response(body).arrayBuffer())]
+    const second = parse(textOf(answer))
+    if (!second) return without(json, [...refused.keys()])
+    if (second.usage) report.usage.push(second.usage)
+    const more = wire.calls(second)
+    return more.length === 0
+      ? answer
+      : without(
+          second,
+          more.map(({ key }) => key),
+        )
+  }
+
+  /** The provider's response broke off, or fell silent. */
+  #broke(controller: Controller, error: unknown): void {
+    if (this.#over) return
+    const { wire } = this.#relay
+    if (!this.#stalled && this.#relay.hasLeft()) {
+      // The signal of the request was faster than the cancelled body.
+      this.#end('cancelled')
+      controller.error(error)
+      return
+    }
+    const why = this.#stalled ?? error
+    const code = why instanceof TurnlockError ? why.code : 'model.stream'
+    if (this.#kind === 'events') {
+      // What was held is what the client would have had; a frame that is not whole is none.
+      this.#send(controller, this.#gate.end())
+      const message =
+        why instanceof TurnlockError ? why.message : "the provider's response broke off"
+      this.#send(controller, [this.#encoder.encode(wire.failure(code, message))])
+    }
+    this.#relay.report.error ??= code
+    this.#end('failed', why)
+    if (this.#kind === 'events') controller.close()
+    else controller.error(why)
+  }
+
+  async cancel(): Promise<void> {
+    if (this.#over || this.#left) return
+    this.#left = true
+    if (this.#relay.clientGone === 'continue') {
+      this.#relay.waitUntil(this.#drain())
+      return
+    }
+    this.#end('cancelled')
+    this.#relay.abort()
+    await this.#reader.cancel().catch(() => {})
+  }
+
+  /** Reads on for the report alone. */
+  async #drain(): Promise<void> {
+    // What the client waited for when it left comes first.
+    await this.#pulling
+    while (!this.#over) await this.#pull(this.#client ?? NOBODY)
+  }
+
+  #end(outcome: 'complete' | 'cancelled' | 'failed', error?: unknown): void {
+    this.#over = true
+    clearTimeout(this.#idle)
+    this.#relay.onEnd(outcome, error)
+  }
+}
+
+const NOTHING = new Uint8Array(0)
+/** A client that left before it read. */
+const NOBODY: Controller = { enqueue: () => {}, close: () => {}, error: () => {} }
+
+const textOf = (pieces: readonly Uint8Array[]): string => {
+  const decoder = new TextDecoder()
+  return pieces.map((piece) => decoder.decode(piece, { stream: true })).join('') + decoder.decode()
+}
+
+function orPing<T>(promise: Promise<T>, ms: number): Promise<T | 'ping'> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => resolve('ping'), ms)
+    promise.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}

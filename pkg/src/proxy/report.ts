@@ -1,0 +1,63 @@
+/** What the proxy did with a request. */
+import type { Repair } from '../generated/common.js'
+import type { Refused } from './judge.js'
+
+/** A report of one request; for `observe`, of what the other modes would have done. */
+export interface ProxyReport {
+  mode: 'observe' | 'repair' | 'bound'
+  route: 'chat' | 'responses' | 'messages'
+  tenant: string
+  /** What the client's own headers say of its session, such as `x-claude-code-session-id`. */
+  session: Record<string, string>
+  /** Changes of the history; `index` is the place in the request. Not applied in `observe`. */
+  repairs: Repair[]
+  /** Calls that may not run. They are refused in `bound` only. */
+  blocked: Refused[]
+  /** Why the answer was forced; only `bound` forces it. */
+  forced: null | 'budget' | 'duplicate'
+  /** The usage of each response of the provider, as it said it. */
+  usage: unknown[]
+  /** The status that the client got. */
+  status: number
+  outcome: 'complete' | 'cancelled' | 'failed'
+  /** Milliseconds until the provider's response began, and until it ended. */
+  firstByteMs: number
+  ms: number
+  /** Bytes of the request as it came, and of the response as it went. */
+  bytes: { request: number; response: number }
+  /** Why the request was not read or judged, or the response failed: a stable code. */
+  error?: string
+}
+
+/** Repairs and refusals that the header lists at most. */
+const MOST = 20
+
+/** The header `x-turnlock-report`: JSON in ASCII, of what is known before the response. */
+export function headerOf({ mode, repairs, forced, error }: ProxyReport): string {
+  const listed = repairs.slice(0, MOST).map(({ code, action, index }) => ({ code, action, index }))
+  const more = repairs.length > MOST ? { more: repairs.length - MOST } : {}
+  const failed = error === undefined ? {} : { error }
+  return JSON.stringify({
+    mode,
+    applied: mode !== 'observe',
+    repairs: listed,
+    ...more,
+    forced,
+    ...failed,
+  })
+}
+
+const SESSION = [
+  ...['x-claude-code-session-id', 'x-claude-code-agent-id', 'x-claude-code-parent-agent-id'],
+  ...['session_id', 'session-id', 'conversation_id', 'x-litellm-trace-id'],
+]
+
+/** Headers are the client's: short, and only for the host's report. */
+export function sessionOf(headers: Headers): Record<string, string> {
+  const found: Record<string, string> = {}
+  for (const name of SESSION) {
+    const value = headers.get(name)
+    if (value !== null) found[name] = value.slice(0, 256)
+  }
+  return found
+}

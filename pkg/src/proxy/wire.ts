@@ -1,0 +1,96 @@
+/** What the proxy knows of a wire: its requests, its whole responses, its streams. */
+import type { Dialect } from '../types.js'
+import type { Repair } from '../generated/common.js'
+import type { Elements } from './history.js'
+import type { Call, PastCall } from './judge.js'
+import type { Members } from './json.js'
+
+/** What a frame of a stream means for its calls. */
+export interface Step {
+  /** Frames from here on belong to a call, until `complete`. */
+  open?: boolean
+  /** Calls that are complete now. */
+  complete?: Keyed[]
+  /** The response says why it ends. */
+  finish?: boolean
+  usage?: unknown
+  /** Text is shown to the user. */
+  text?: boolean
+}
+
+/** A call of a response, with its place there. */
+export interface Keyed extends Call {
+  key: string
+}
+
+/** Reads one stream, and writes the frames of a stream that is changed. */
+export interface StreamWire {
+  /** Whether a text of frames can hold anything of a call, or usage, while no call is open. */
+  matters(text: string): boolean
+  read(json: Members): Step
+  /**
+   * The frames of the client for one of the provider, in a stream that is changed. Refused calls
+   * are left out.
+   *
+   * @param refused the keys of calls
+   */
+  rewrite(json: Members, refused: ReadonlySet<string>): Members[]
+  /** Frames of a call that may run were passed as they are. */
+  passed(json: Members): void
+  /** What a frame says beside the end of the response, where the end is not shown. */
+  beforeEnd(json: Members, refused: ReadonlySet<string>): Members[]
+  /** Remembers what the client was shown of a response that another one continues. */
+  keep(json: Members, refused: ReadonlySet<string>): void
+  /** From here on, frames are those of a second response: its head is left out. */
+  again(): void
+  /** Frames of a text. */
+  say(text: string): Members[]
+  /** The frames of an end without calls, of the held end of a response whose calls are refused. */
+  finish(json: Members): Members[]
+  /** Whether the frame is the last of its stream. */
+  isLast(json: Members): boolean
+}
+
+/** Writes a frame's JSON. */
+export type Write = (json: Members) => string
+
+export interface Wire {
+  name: 'chat' | 'responses' | 'messages'
+  dialect: Dialect
+  /** The member of a request with the history. */
+  history: 'messages' | 'input'
+  /** `tool_choice` of a request whose answer is to have no call. */
+  noTools: string
+  /** Whether the history stands for itself: nothing of it is kept by the provider. */
+  isWhole(body: Members): boolean
+  /** Results without a call that `diagnose` takes for ones whose call the provider keeps. */
+  orphans(history: readonly unknown[]): Repair[]
+  /** Leaves out the result that the repair names, or adds the result of the call that it names. */
+  mend(elements: Elements, history: readonly unknown[], repair: Repair): void
+  /** The calls since the user's last message, in their order. */
+  turn(history: readonly unknown[]): PastCall[]
+  stream(): StreamWire
+  write: Write
+  /** A comment, or an event that every client ignores. */
+  ping: string
+  /** Of a whole response. */
+  calls(json: Members): Keyed[]
+  /** A whole response without the refused calls; `notice` if it has neither text nor calls then. */
+  without(json: Members, refused: ReadonlySet<string>, notice: string): Members
+  /** The error in a stream. */
+  failure(code: string, message: string): string
+}
+
+/** What a call is answered with that never was. */
+export const INTERRUPTED = 'Tool call was interrupted before it returned a result.'
+
+/** The place of the last element in a row, from behind `index` on. */
+export function lastInRow(
+  history: readonly unknown[],
+  index: number,
+  isPart: (element: unknown) => boolean,
+): number {
+  let last = index
+  while (last + 1 < history.length && isPart(history[last + 1])) last++
+  return last
+}

@@ -1,0 +1,41 @@
+/**
+ * A chat as a hook of React, from 18 on.
+ *
+ * @module
+ */
+import { useEffect, useRef, useSyncExternalStore } from 'react'
+import { createChat, isChat, type Chat, type ChatState } from './chat/chat.js'
+import type { ChatOptions } from './generated/chat.js'
+
+export * from './chat/index.js'
+
+/** The state of a chat, and what a user may do. */
+export interface UseTurn
+  extends
+    ChatState,
+    Pick<Chat, 'send' | 'approve' | 'resume' | 'stop' | 'regenerate' | 'attach' | 'history'> {
+  /** The chat, for another component that shows it too. */
+  chat: Chat
+}
+
+/**
+ * The state of a chat in a component.
+ *
+ * With options, the chat belongs to the component: the turn that runs is cancelled when it is
+ * unmounted. With a chat of `createChat`, any number of components show it, and it outlives them.
+ *
+ * @throws TurnlockError `options.invalid`
+ */
+export function useTurn(given: ChatOptions | Chat): UseTurn {
+  const own = useRef<Chat | undefined>(undefined)
+  const options = isChat(given) ? undefined : given
+  const chat = isChat(given) ? given : (own.current ??= createChat(given))
+  const owned = options !== undefined
+  useEffect(() => {
+    if (options) chat.configure(options)
+  })
+  useEffect(() => (owned ? chat.hold() : undefined), [chat, owned])
+  const state = useSyncExternalStore(chat.subscribe, chat.getSnapshot, chat.getSnapshot)
+  const { send, approve, resume, stop, regenerate, attach, history } = chat
+  return { ...state, send, approve, resume, stop, regenerate, attach, history, chat }
+}

@@ -1,0 +1,77 @@
+/**
+ * The calls that a page runs for a turn of a handler. Loaded when there is one, so it imports
+ * nothing: what it shares would be loaded apart from the rest by every page.
+ */
+import type { CallOutcome } from '../resume.js'
+import type { Tool } from '../tools.js'
+import type { Turn } from '../turn.js'
+import type { ToolCall } from '../types.js'
+import type { PausedTurn, RemoteTurns } from './turns.js'
+import type { Wire } from './wire.js'
+
+export async function answer(
+  turns: RemoteTurns,
+  wire: Wire,
+  { resume, calls = [] }: PausedTurn,
+  tools: Record<string, Tool> = {},
+): Promise<Turn | undefined> {
+  // Calls of tools that this page does not have are another one's.
+  const own = calls.filter(({ name }) => Object.hasOwn(tools, name))
+  if (!own.length) return undefined
+  const toolCallIds = own.map(({ id }) => id)
+  // The same behind a lost response: then it grants the same once more.
+  const body = { ...resume, toolCallIds, claimant: crypto.randomUUID() }
+  const { granted } = await claimed(wire, body)
+  const mine = own.filter(({ id }) => granted.includes(id))
+  if (!mine.length) return undefined
+  const run = (call: ToolCall) => outcomeOf(call, tools[call.name] as Tool, resume)
+  return turns.resume({ ...resume, outcomes: await Promise.all(mine.map(run)) })
+}
+
+async function claimed(wire: Wire, body: object): Promise<{ granted: string[] }> {
+  for (let failures = 0; ; failures++) {
+    try {
+      return (await wire.ask('/claim', body)) as unknown as { granted: string[] }
+    } catch (error) {
+      const { again, code } = error as { again?: boolean; code?: string }
+      // Another page has answered before this one asked.
+      if (code === 'turn.conflict') return { granted: [] }
+      const final = again === false
+      if (final || failures >= wire.maxRetries) throw error
+      await new Promise((resolve) => setTimeout(resolve, 250 * 2 ** Math.min(failures, 5)))
+    }
+  }
+}
+
+/** Runs a call. What cannot be sent, or was thrown, is its error. */
+async function outcomeOf(
+  { id: toolCallId, args, signature }: ToolCall,
+  tool: Tool,
+  { requestId, toolBatchId }: PausedTurn['resume'],
+): Promise<CallOutcome> {
+  const controller = new AbortController()
+  const late = tool.timeoutMs && setTimeout(() => controller.abort(), tool.timeoutMs)
+  try {
+    const checked = await tool.check(args)
+    if (!checked.valid)
+      throw new Error(`the page's tool does not take the arguments: ${checked.errors}`)
+    const ran = tool.execute(checked.args, {
+      ...{ requestId, toolBatchId, toolCallId, signal: controller.signal, projectId: null },
+      idempotencyKey: `${requestId}/${toolCallId}/${signature}`,
+      report() {},
+      reportUsage() {},
+    })
+    const timeout = new Promise<never>((_, reject) => {
+      const say = () => reject(new Error('the tool took too long'))
+      controller.signal.addEventListener('abort', say)
+    })
+    const result = (await Promise.race([ran, timeout])) ?? null
+    const text = JSON.stringify(result) as string | undefined
+    if (text === undefined) throw new Error('the result has no JSON form')
+    return { toolCallId, result: JSON.parse(text) as unknown }
+  } catch (error) {
+    return { toolCallId, error: { message: String((error as Error | null)?.message ?? error) } }
+  } finally {
+    clearTimeout(late || undefined)
+  }
+}

@@ -1,0 +1,130 @@
+/** A request that is answered, and what all requests of a handler share. */
+import { isTurnlockError } from '../errors.js'
+import { followTurn } from '../follow.js'
+import { quietly } from '../quietly.js'
+import type { Store } from '../stores/store.js'
+import type { Turn } from '../turn.js'
+import type { TurnEvent } from '../types.js'
+import { readObject, type Fields } from './body.js'
+import { failed, historyRefusal, refusalFor } from './failures.js'
+import type { Writer } from './format.js'
+import { Rate, Running } from './limits.js'
+import { perRequest, type PerRequest, type RequestContext } from './options.js'
+import type { Session, Settings } from './options.js'
+import { refusalOf, type Refusal } from './refusal.js'
+import { streamed, turnEventText } from './stream.js'
+import { twoStageFor, type TwoStage } from './two-stage.js'
+
+/** State shared by all requests of a handler. */
+export class Shared<S extends Session> {
+  readonly settings: Settings<S>
+  readonly resumes: Rate
+  readonly running: Running
+  readonly readers: Running
+  /** The turns that run here, by tenant and id: they hear of a pause at once. */
+  readonly turns = new Map<string, Turn>()
+
+  constructor(settings: Settings<S>) {
+    this.settings = settings
+    this.resumes = new Rate(settings.limits.resumesPerMinute)
+    const { turnsPerTenant, readersPerTurn } = settings.limits
+    this.running = new Running(turnsPerTenant, 'limit.turns', 'too many turns at the same time')
+    this.readers = new Running(readersPerTurn, 'limit.readers', 'too many readers of this turn')
+  }
+}
+
+export class Exchange<S extends Session> {
+  readonly shared: Shared<S>
+  readonly settings: Settings<S>
+  readonly request: Request
+  readonly context: RequestContext
+  #switches: Promise<TwoStage> | undefined
+
+  constructor(shared: Shared<S>, request: Request, context: RequestContext) {
+    this.shared = shared
+    this.settings = shared.settings
+    this.request = request
+    this.context = context
+  }
+
+  report(error: unknown): void {
+    quietly(() => this.settings.onError?.(error, this.request))
+  }
+
+  /** The refusal for an error of a turn or a store. Details of server errors are not sent. */
+  refusalFor(error: unknown): Refusal {
+    const refusal = isTurnlockError(error) ? refusalFor(error) : failed()
+    if (refusal.status >= 500) this.report(error)
+    return refusal
+  }
+
+  /** The switches, read once per request so that they do not change within it. */
+  twoStage(): Promise<TwoStage> {
+    const report = (error: unknown) => this.report(error)
+    const { twoStage, policy } = this.settings
+    return (this.#switches ??= twoStageFor(
+      ...([twoStage, this.request, this.context.env, report] as const),
+      policy?.maxTools,
+    ))
+  }
+
+  body(): Promise<Fields> {
+    return readObject(this.request, this.settings.limits.bodyBytes)
+  }
+
+  /** The host's value for this request. */
+  given<T extends object>(value: PerRequest<T, S>, session: S): Promise<T> {
+    return perRequest(value, this.request, session, this.context.env)
+  }
+
+  store(session: S): Promise<Store> {
+    return this.given(this.settings.store, session)
+  }
+
+  /** The common options of starting and resuming. None of them comes from the body. */
+  async common(session: S) {
+    const { model, tools, onTrace, answerSchema } = this.settings
+    return {
+      model: await this.given(model, session),
+      tools: await this.given(tools, session),
+      store: await this.store(session),
+      tenant: session.tenant,
+      ...(answerSchema && { answerSchema }),
+      ...(onTrace && {
+        onTrace: (event: Parameters<typeof onTrace>[0]) => onTrace(event, session),
+      }),
+    }
+  }
+
+  /** What runs beside turns needs of a request. */
+  asked(session: S) {
+    const report = (error: unknown) => this.report(error)
+    const { settings, request, context } = this
+    return { settings, request, context, session, running: this.shared.running, report }
+  }
+
+  /** Reads a turn's events after a `seq`, until the signal is aborted. */
+  reader({ tenant }: S, store: Store, requestId: string, signal: AbortSignal) {
+    return (after: number) => followTurn({ requestId, store, tenant, after, signal })
+  }
+
+  /** The events of a turn as a response. */
+  stream(
+    requestId: string,
+    events: AsyncIterable<TurnEvent>,
+    onLeave: () => void,
+    writer?: Writer,
+  ): Promise<Response> {
+    return streamed(events, {
+      text: writer ? (event) => writer.text(event) : turnEventText,
+      ...(writer && { end: () => writer.end() }),
+      refuse: (event) =>
+        event.type === 'error'
+          ? (refusalOf(event.code) ?? historyRefusal(event.code, event.message))
+          : undefined,
+      keepAliveMs: this.settings.limits.keepAliveMs,
+      ...{ onLeave, onError: (error) => this.report(error) },
+      headers: { 'x-request-id': requestId, ...writer?.headers },
+    })
+  }
+}

@@ -1,0 +1,186 @@
+/** Turns that a request starts or resumes, and that run here. */
+import { storedEvents, turnKey } from '../kept.js'
+import { claimCalls, resumeTurn } from '../resume.js'
+import type { Store } from '../stores/store.js'
+import { runTurn, type Turn } from '../turn.js'
+import type { Policy, TurnResult } from '../types.js'
+import { approvalsOf, droppedOf, given, invalid, needed, outcomesOf, startOf } from './body.js'
+import type { Fields } from './body.js'
+import { tellEnd, tellEvents } from './ends.js'
+import type { Exchange } from './exchange.js'
+import { failureOf, isOurs } from './failures.js'
+import type { Chats, Writer } from './format.js'
+import type { About, Session } from './options.js'
+import { resumingOf, type Resuming } from './page-answers.js'
+import { asKept, TurnStream, whenGone } from './stream.js'
+
+export async function start<S extends Session>(
+  at: Exchange<S>,
+  session: S,
+  mode: 'unified' | 'two_stage',
+): Promise<Response> {
+  const { limits, prepare, policy, keep, system } = at.settings
+  const body = await at.body()
+  const format = await at.settings.loadFormat?.()
+  const asked = format ? format.read(body) : startOf(body)
+  if ('resume' in asked) {
+    const { requestId } = asked.resume
+    const writer = format!.writer({ ...asked, requestId })
+    const response = await goOn(at, session, asked.resume, writer)
+    if (response) return response
+  }
+  const { messages } = asked
+  if (!messages) throw invalid('messages', "the user's message, or an answer of the page")
+  if (messages.length === 0 || messages.length > limits.messages) {
+    throw invalid('messages', `1 to ${limits.messages} messages`)
+  }
+  const options = {
+    requestId: ('requestId' in asked && asked.requestId) || crypto.randomUUID(),
+    projectId: session.projectId === undefined ? (body.id('projectId') ?? null) : session.projectId,
+    ...given('keep', keep),
+    ...given('conversationId', asked.conversationId),
+    policy: mode === 'unified' ? (policy ?? {}) : await policyOf(at, body.object('policy')),
+  }
+  const { requestId, conversationId } = options
+  const about = { requestId, ...given('conversationId', conversationId) }
+  const prepared = prepare ? await prepare(messages, session, at.request, about) : messages
+  const prompt = typeof system === 'function' ? await system(at.request, session) : system
+  const common = { ...(await at.common(session)), ...given('system', prompt) }
+  await remember(at, format?.chats, session, common.store, about)
+  const begin = () => runTurn({ ...common, ...options, mode, messages: prepared })
+  const writer = format?.writer({ ...asked, ...about })
+  return run(at, session, common.store, begin, prepared, writer)
+}
+
+export async function resume<S extends Session>(at: Exchange<S>, session: S): Promise<Response> {
+  const body = await at.body()
+  const requestId = needed(body.id('requestId'), 'requestId')
+  const toolBatchId = body.count('toolBatchId')
+  const outcomes = outcomesOf(body.list('outcomes'))
+  if (outcomes) needed(toolBatchId, 'toolBatchId')
+  const options = {
+    requestId,
+    ...given('toolBatchId', toolBatchId),
+    ...given('approvals', approvalsOf(body.list('approvals'))),
+    ...given('results', droppedOf(body.list('results'))),
+    ...given('outcomes', outcomes),
+  }
+  return (await goOn(at, session, options))!
+}
+
+/** Tells the host that a turn has ended. */
+export async function end<S extends Session>(
+  at: Exchange<S>,
+  tenant: string,
+  store: Store,
+  result: TurnResult,
+  messages?: unknown[],
+): Promise<void> {
+  try {
+    await tellEnd(at.settings, tenant, store, result, messages)
+  } catch (thrown) {
+    at.report(thrown)
+  }
+}
+
+/** Notes the last turn of a chat. Without the note the turn runs, and nobody finds it again. */
+async function remember<S extends Session>(
+  at: Exchange<S>,
+  chats: Chats | undefined,
+  { tenant }: S,
+  store: Store,
+  { requestId, conversationId }: About,
+): Promise<void> {
+  if (!chats || conversationId === undefined) return
+  const { ttlMs = 86_400_000 } = at.settings.keep ?? {}
+  try {
+    await chats.began(store, tenant, conversationId, requestId, ttlMs)
+  } catch (error) {
+    at.report(error)
+  }
+}
+
+/** The server's policy, with the members that a request may set. */
+async function policyOf<S extends Session>(
+  at: Exchange<S>,
+  asked: Fields | undefined,
+): Promise<Policy> {
+  const { policy = {} } = at.settings
+  const most = (await at.twoStage()).maxTools
+  const maxTools = asked?.count('maxTools') ?? policy.maxTools ?? most
+  const pauseAfterTools = asked?.boolean('pauseAfterTools') === true || !!policy.pauseAfterTools
+  return { ...policy, maxTools: Math.min(maxTools, most), pauseAfterTools }
+}
+
+/**
+ * Resumes a turn. A writer of another format first takes what its client has seen; `undefined` if
+ * that client has answered nothing.
+ */
+async function goOn<S extends Session>(
+  at: Exchange<S>,
+  session: S,
+  asked: Resuming,
+  writer?: Writer,
+): Promise<Response | undefined> {
+  const { requestId } = asked
+  const { tenant } = session
+  at.shared.resumes.use(tenant, requestId)
+  const common = await at.common(session)
+  let options: Resuming | undefined = asked
+  if (writer) {
+    const { store, tools = {} } = common
+    const events = await storedEvents(store, turnKey(tenant, requestId))
+    options = await resumingOf(asked, events, (toolBatchId, toolCallIds) =>
+      claimCalls({ requestId, toolBatchId, toolCallIds, store, tenant, tools }),
+    )
+    if (!options) return undefined
+    writer.seen(events)
+  }
+  const begin = () => resumeTurn({ ...common, ...options })
+  return run(at, session, common.store, begin, undefined, writer)
+}
+
+/** Runs a turn. It continues when its client disconnects, unless `clientGone` is `stop`. */
+function run<S extends Session>(
+  at: Exchange<S>,
+  session: S,
+  store: Store,
+  begin: () => Turn,
+  messages?: unknown[],
+  writer?: Writer,
+): Promise<Response> {
+  const { running, turns } = at.shared
+  running.enter(session.tenant)
+  let turn: Turn
+  try {
+    turn = begin()
+  } catch (error) {
+    running.leave(session.tenant)
+    throw error
+  }
+  const key = turnKey(session.tenant, turn.requestId)
+  // One with the id of a turn that runs here ends with a conflict, and does not replace it.
+  if (!turns.has(key)) turns.set(key, turn)
+  void tellEvents(at.settings, session.tenant, turn)
+  const over = turn.result.then(async (result) => {
+    const { error } = result
+    running.leave(session.tenant)
+    if (turns.get(key) === turn) turns.delete(key)
+    if (error && isOurs(error)) at.report(failureOf(error))
+    await end(at, session.tenant, store, result, messages)
+  })
+  const stops = at.settings.clientGone === 'stop'
+  if (!stops) at.context.waitUntil?.(over)
+  const left = new AbortController()
+  const follow = at.reader(session, store, turn.requestId, left.signal)
+  const stream = new TurnStream(turn)
+  const leave = () => {
+    left.abort()
+    if (stops) turn.cancel('the client left')
+    void stream.leave()
+  }
+  // Some hosts cancel the body only at their next write, or not at all while they cannot write,
+  // but abort the request's signal at once.
+  whenGone(at.request, leave)
+  return at.stream(turn.requestId, asKept(stream, follow), leave, writer)
+}

@@ -1,0 +1,45 @@
+// npm run site [folder]: the page as static files, for any host and any path. The scripted model is in
+// the page itself.
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from './build.mjs'
+import { page } from './serve.mjs'
+import { root } from './setup.mjs'
+import { main } from './tasks.mjs'
+
+/** Of the scripted provider, what runs in a page. */
+const MODEL = ['sessions.mjs', 'behaviours.mjs', 'wire']
+
+/** Writes the site into an empty folder. */
+export async function writeSite(folder) {
+  await build()
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(join(folder, 'provider'), { recursive: true })
+  cpSync(join(root, 'www'), folder, { recursive: true })
+  const isCode = (path) => !/\.d\.ts$/.test(path)
+  cpSync(join(root, 'pkg/dist'), join(folder, 'turnlock'), { recursive: true, filter: isCode })
+  for (const name of MODEL) {
+    const to = join(folder, 'provider', name)
+    cpSync(join(root, 'tests/provider', name), to, { recursive: true })
+  }
+  const { html, policy, behaviours } = page(readFileSync(join(root, 'www/index.html'), 'utf8'))
+  // A host of static files sends no header; `frame-ancestors` is for headers alone.
+  const meta = policy.replace(/; frame-ancestors [^;]+/, '').replaceAll('"', '&quot;')
+  const own = html
+    .replace('<html lang="en">', '<html lang="en" data-model="page">')
+    .replace(
+      '<meta charset="utf-8" />',
+      `<meta charset="utf-8" />\n    <meta http-equiv="content-security-policy" content="${meta}" />`,
+    )
+  writeFileSync(join(folder, 'index.html'), own)
+  writeFileSync(join(folder, 'behaviours.json'), behaviours)
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const folder = resolve(process.argv[2] ?? join(root, 'site'))
+  await main(async () => {
+    await writeSite(folder)
+    console.log(`\nThe page is in ${folder}`)
+  })
+}

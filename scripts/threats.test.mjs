@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { mistakes } from './threats.mjs'
+
+const read = (file) => {
+  const files = { 'a/b.mjs': "test('one holds', …", 'c/d.rs': 'fn two_holds() {' }
+  if (!(file in files)) throw new Error(file)
+  return files[file]
+}
+const rows = (own = {}) =>
+  Array.from({ length: 23 }, (_, at) => `T${at + 1}`)
+    .map((id) => `| ${id} | x | ${own[id] ?? '**open**'} |`)
+    .join('\n')
+
+test('tests that exist are right', () => {
+  const own = { T1: '`a/b.mjs`: `one holds`; `c/d.rs`: `two_holds`' }
+  assert.deepEqual(mistakes(rows(own), read), [])
+})
+
+test('a test or a file that does not exist, and a threat without either, are wrong', () => {
+  for (const [text, wrong] of [
+    ['`a/b.mjs`: `two holds`', 'a/b.mjs has no test `two holds`'],
+    ['`c/d.rs`: `two_hold`', 'c/d.rs has no test `two_hold`'],
+    ['`a/c.mjs`: **open**', 'a/c.mjs does not exist'],
+    ['`a/b.mjs`', 'T3 names no test and is not open'],
+  ]) {
+    assert.deepEqual(mistakes(rows({ T3: text }), read), [wrong])
+  }
+  assert.deepEqual(mistakes(rows().replace('| T23 ', '| T24 '), read), ['T23 is missing'])
+})

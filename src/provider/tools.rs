@@ -1,0 +1,359 @@
+//! What providers accept as the declarations of tools, and what they would refuse.
+//!
+//! The limits are data: one row in each provider's folder, with where it is said and when that was
+//! read. A limit that no source says is `None`, and is not checked.
+
+use std::borrow::Cow;
+
+use super::request::ToolDeclaration;
+use super::rules::Names;
+use super::{Dialect, rules, tools};
+use crate::json::table::{names, record};
+use crate::json::{Json, push_token};
+
+/// What one provider accepts as the declarations of tools.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tools {
+    /// The most tools of one request.
+    pub(super) most: Option<usize>,
+    /// The longest description, in characters.
+    pub(super) description: Option<usize>,
+    /// Whether an empty description is refused.
+    pub(super) described: bool,
+    /// Whether a schema that is not of the type `object` is refused.
+    pub(super) object: bool,
+    /// Keywords that may not stand at the root of a schema.
+    pub(super) not_at_root: &'static [&'static str],
+    /// The keywords of schemas that it knows; empty if all are taken.
+    pub(super) keywords: &'static [&'static str],
+    /// The longest name of a property, which then is of letters, digits, `_`, `.` and `-`.
+    pub(super) property: Option<usize>,
+    /// The rules of tools that are declared as strict.
+    pub(super) strict: Option<&'static Strict>,
+    /// Where this is said, and when it was read.
+    pub(super) source: &'static str,
+}
+
+impl Tools {
+    /// What every provider takes. A provider states in what it differs.
+    pub(super) const fn common(source: &'static str) -> Self {
+        Self {
+            most: None,
+            description: None,
+            described: false,
+            object: false,
+            not_at_root: &[],
+            keywords: &[],
+            property: None,
+            strict: None,
+            source,
+        }
+    }
+}
+
+/// For providers whose own limits are not known: the form of names is that of OpenAI's.
+pub(super) const COMPATIBLE: &str = "compatible with OpenAI's Chat Completions; github: mcp-use#90";
+
+/// What strict schemas must keep: every object lists all its properties as required and takes no
+/// others.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Strict {
+    pub(super) refused: &'static [&'static str],
+    pub(super) depth: usize,
+    pub(super) properties: usize,
+    pub(super) enums: usize,
+    pub(super) source: &'static str,
+}
+
+names! {
+    /// What a provider would refuse in the declarations of tools.
+    pub enum ToolCode as "ToolCode", "a code of a tool's declaration", non_exhaustive {
+        /// More tools than one request may declare.
+        TooMany "TOOLS_TOO_MANY",
+        /// The name has characters that the provider refuses, or is too long.
+        NameFormat "TOOL_NAME_FORMAT",
+        /// Another tool has the same name.
+        NameDuplicate "TOOL_NAME_DUPLICATE",
+        /// The description is too long.
+        DescriptionLength "TOOL_DESCRIPTION_LENGTH",
+        /// The description is empty.
+        DescriptionEmpty "TOOL_DESCRIPTION_EMPTY",
+        /// The root of the schema is no object, or has a keyword that may not stand there.
+        SchemaRoot "TOOL_SCHEMA_ROOT",
+        /// The provider does not know this keyword.
+        SchemaKeyword "TOOL_SCHEMA_KEYWORD",
+        /// The name of a property has a form that the provider refuses.
+        SchemaProperty "TOOL_SCHEMA_PROPERTY",
+        /// The schema is nested deeper than the provider takes.
+        SchemaDepth "TOOL_SCHEMA_DEPTH",
+        /// The schema has more properties or values than the provider takes.
+        SchemaSize "TOOL_SCHEMA_SIZE",
+        /// A strict tool: an object must refuse other properties.
+        StrictAdditional "TOOL_STRICT_ADDITIONAL",
+        /// A strict tool: every property must be required.
+        StrictRequired "TOOL_STRICT_REQUIRED",
+    }
+}
+
+record! {
+    /// What a provider would refuse in the declarations of tools.
+    pub struct ToolFinding as "ToolFinding" {
+        /// What it is.
+        code "code": ToolCode;
+        /// Where it is: a JSON pointer into the list of tools, each `{ name, description,
+        /// inputSchema }`.
+        path "path": String;
+        /// What is wrong, in words.
+        message "message": String;
+        /// Where the provider says so, and when that was read.
+        source "source": String;
+    }
+}
+
+/// Returns what the provider would refuse in the declarations of tools. `strict`: they are declared
+/// as strict, where the provider knows that; this crate declares none so.
+///
+/// ```
+/// use turnlock::Dialect;
+/// use turnlock::json::Json;
+/// use turnlock::provider::{ToolCode, ToolDeclaration, diagnose_tools};
+///
+/// let schema = Json::parse_str(r#"{"type":"object","properties":{"a b":{}}}"#)?;
+/// let tool = ToolDeclaration { name: "find", description: "Finds.", input_schema: &schema };
+/// let found = diagnose_tools(&[tool], Dialect::Anthropic, false);
+/// assert_eq!(found[0].code, ToolCode::SchemaProperty);
+/// assert_eq!(found[0].path, "/0/inputSchema/properties/a b");
+/// # Ok::<(), turnlock::json::JsonError>(())
+/// ```
+#[must_use]
+pub fn diagnose_tools(
+    declared: &[ToolDeclaration<'_>],
+    dialect: Dialect,
+    strict: bool,
+) -> Vec<ToolFinding> {
+    let row = tools(dialect);
+    let mut work = Work {
+        row,
+        strict: row.strict.filter(|_| strict),
+        found: Vec::new(),
+        path: String::new(),
+        properties: 0,
+        enums: 0,
+    };
+    if let Some(most) = row.most.filter(|most| declared.len() > *most) {
+        work.say(ToolCode::TooMany, ["at most ", &most.to_string(), " tools are taken"].concat());
+    }
+    let mut known: Vec<&str> = Vec::new();
+    for (at, tool) in declared.iter().enumerate() {
+        work.path = ["/", &at.to_string()].concat();
+        work.name(tool.name, rules(dialect).names);
+        match known.binary_search(&tool.name) {
+            Ok(_) => work.at("name", ToolCode::NameDuplicate, "another tool has this name".into()),
+            Err(place) => known.insert(place, tool.name),
+        }
+        let long = row.description.filter(|most| tool.description.chars().count() > *most);
+        if let Some(most) = long {
+            let message = ["at most ", &most.to_string(), " characters are taken"].concat();
+            work.at("description", ToolCode::DescriptionLength, message);
+        }
+        if row.described && tool.description.is_empty() {
+            work.at("description", ToolCode::DescriptionEmpty, "it may not be empty".into());
+        }
+        (work.properties, work.enums) = (0, 0);
+        let before = work.enter("inputSchema");
+        work.root(tool.input_schema);
+        work.schema(tool.input_schema, 1);
+        work.sizes();
+        work.path.truncate(before);
+    }
+    work.found
+}
+
+struct Work {
+    row: &'static Tools,
+    strict: Option<&'static Strict>,
+    found: Vec<ToolFinding>,
+    /// Where it is.
+    path: String,
+    properties: usize,
+    enums: usize,
+}
+
+/// Levels that are looked into: JSON is read to a depth of 128.
+const DEPTH: usize = 128;
+/// Keywords whose value is a schema.
+const ONE: [&str; 9] = [
+    "items",
+    "additionalProperties",
+    "not",
+    "if",
+    "then",
+    "else",
+    "contains",
+    "propertyNames",
+    "unevaluatedProperties",
+];
+/// Keywords whose value is a list of schemas.
+const LISTS: [&str; 4] = ["anyOf", "oneOf", "allOf", "prefixItems"];
+/// Keywords whose value has schemas by name.
+const NAMED: [&str; 5] =
+    ["properties", "$defs", "definitions", "patternProperties", "dependentSchemas"];
+
+impl Work {
+    /// Adds a name to the path, and returns what it was before.
+    fn enter(&mut self, name: &str) -> usize {
+        let before = self.path.len();
+        push_token(&mut self.path, name);
+        before
+    }
+
+    fn say(&mut self, code: ToolCode, message: String) {
+        let strict = matches!(
+            code,
+            ToolCode::StrictAdditional
+                | ToolCode::StrictRequired
+                | ToolCode::SchemaDepth
+                | ToolCode::SchemaSize
+        );
+        let source = match self.strict {
+            Some(rules) if strict => rules.source,
+            _ => self.row.source,
+        };
+        self.found.push(ToolFinding {
+            code,
+            path: self.path.clone(),
+            message,
+            source: source.to_owned(),
+        });
+    }
+
+    fn at(&mut self, name: &str, code: ToolCode, message: String) {
+        let before = self.enter(name);
+        self.say(code, message);
+        self.path.truncate(before);
+    }
+
+    fn name(&mut self, name: &str, form: Names) {
+        let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+        let (fits, most, form): (bool, _, Cow<'_, str>) = match form {
+            Names::Word(most) => (name.bytes().all(word), most, "letters, digits, _ and -".into()),
+            Names::Dotted => {
+                let first = name.bytes().next();
+                let starts = first.is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+                let all = name.bytes().all(|byte| word(byte) || byte == b'.' || byte == b':');
+                (starts && all, 64, "letters, digits, _, -, . and :, a letter or _ first".into())
+            }
+        };
+        if name.is_empty() || !fits || name.len() > most {
+            let message = [&form, ", at most ", &most.to_string(), " characters"].concat();
+            self.at("name", ToolCode::NameFormat, message);
+        }
+    }
+
+    fn root(&mut self, schema: &Json<'_>) {
+        let object = schema.get("type").and_then(Json::as_str) == Some("object");
+        if (self.row.object || self.strict.is_some()) && !object {
+            self.say(ToolCode::SchemaRoot, "its type must be \"object\"".into());
+        }
+        for keyword in self.row.not_at_root {
+            if schema.get(keyword).is_some() {
+                self.at(keyword, ToolCode::SchemaRoot, "it may not stand at the root".into());
+            }
+        }
+    }
+
+    fn schema(&mut self, schema: &Json<'_>, depth: usize) {
+        if depth > DEPTH {
+            return;
+        }
+        for (key, value) in schema.members() {
+            let before = self.enter(key);
+            self.keyword(key);
+            if NAMED.contains(&key) {
+                for (name, inner) in value.members() {
+                    let outer = self.enter(name);
+                    if key == "properties" {
+                        self.properties += 1;
+                        self.property(name);
+                    }
+                    self.schema(inner, depth + usize::from(key == "properties"));
+                    self.path.truncate(outer);
+                }
+            } else if LISTS.contains(&key) || key == "items" && value.as_array().is_some() {
+                for (at, inner) in value.items().enumerate() {
+                    let outer = self.enter(&at.to_string());
+                    self.schema(inner, depth);
+                    self.path.truncate(outer);
+                }
+            } else if ONE.contains(&key) {
+                self.schema(value, depth);
+            } else if key == "enum" {
+                self.enums += value.items().len();
+            }
+            self.path.truncate(before);
+        }
+        self.strictly(schema, depth);
+    }
+
+    fn keyword(&mut self, key: &str) {
+        let known = self.row.keywords;
+        let refused = self.strict.is_some_and(|rules| rules.refused.contains(&key));
+        if refused || !known.is_empty() && !known.contains(&key) {
+            let message = "this keyword is not in the provider's subset of JSON Schema".into();
+            self.say(ToolCode::SchemaKeyword, message);
+        }
+    }
+
+    fn property(&mut self, name: &str) {
+        let Some(most) = self.row.property else { return };
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+        if name.is_empty() || name.len() > most || !name.bytes().all(fits) {
+            let most = most.to_string();
+            let message = ["letters, digits, _, . and -, at most ", &most, " characters"].concat();
+            self.say(ToolCode::SchemaProperty, message);
+        }
+    }
+
+    fn strictly(&mut self, schema: &Json<'_>, depth: usize) {
+        let Some(rules) = self.strict else { return };
+        let properties = schema.get("properties");
+        let of_objects = match schema.get("type") {
+            Some(Json::Array(types)) => types.iter().any(|one| one.as_str() == Some("object")),
+            one => one.and_then(Json::as_str) == Some("object"),
+        };
+        if !of_objects && properties.is_none() {
+            return;
+        }
+        if schema.get("additionalProperties").and_then(Json::as_bool) != Some(false) {
+            let message = "additionalProperties must be false".into();
+            self.say(ToolCode::StrictAdditional, message);
+        }
+        let required = schema.get("required").and_then(Json::as_array).unwrap_or_default();
+        for (name, _) in properties.into_iter().flat_map(Json::members) {
+            if !required.iter().any(|one| one.as_str() == Some(name)) {
+                let before = self.enter("properties");
+                let message = "it must be required; an optional one takes null".into();
+                self.at(name, ToolCode::StrictRequired, message);
+                self.path.truncate(before);
+            }
+        }
+        if depth == rules.depth + 1 {
+            let message = ["at most ", &rules.depth.to_string(), " levels are taken"].concat();
+            self.say(ToolCode::SchemaDepth, message);
+        }
+    }
+
+    fn sizes(&mut self) {
+        let Some(rules) = self.strict else { return };
+        let counts = [
+            (self.properties, rules.properties, " properties are taken"),
+            (self.enums, rules.enums, " values of enums are taken"),
+        ];
+        for (count, most, what) in counts {
+            if count > most {
+                let message = ["at most ", &most.to_string(), what].concat();
+                self.say(ToolCode::SchemaSize, message);
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Cuts what trace events and results have of a model's texts.
+
+use super::parse::shorten;
+use super::rejected::Rejected;
+use super::result::PassResult;
+use super::trace::{PassEvent, PassEventKind};
+use crate::json::Json;
+
+/// The maximum number of bytes of arguments in an event, as JSON text.
+const PARAMS_BYTES: usize = 2048;
+/// The maximum number of bytes of a name, which is enough to recognize it.
+pub(super) const NAME_BYTES: usize = 64;
+/// The maximum number of bytes of a summary, which is more than one with cut names has.
+const SUMMARY_BYTES: usize = 512;
+
+impl PassEvent {
+    /// Cuts the texts of an event of a pass whose options say `whole`, after the host has redacted
+    /// them: reasons to `reason` UTF-16 units, arguments and names as without `whole`.
+    pub fn cut(&mut self, reason: u64) {
+        match &mut self.kind {
+            PassEventKind::ToolRequest { tool_calls, rejected, notes, .. } => {
+                for call in tool_calls {
+                    end(&mut call.tool_name, NAME_BYTES);
+                    call.reason = shorten(&call.reason, reason);
+                    call.params = params(&call.params);
+                }
+                names(rejected);
+                names(notes);
+            }
+            PassEventKind::ToolResult { result_summary, .. } => end(result_summary, SUMMARY_BYTES),
+            PassEventKind::LlmCall { .. } => {}
+        }
+    }
+}
+
+impl PassResult {
+    /// Cuts the texts of a result, as [`PassEvent::cut`].
+    pub fn cut(&mut self, reason: u64) {
+        for call in &mut self.calls {
+            call.reason = shorten(&call.reason, reason);
+        }
+        names(&mut self.rejected);
+        names(&mut self.notes);
+    }
+}
+
+fn names(all: &mut [Rejected]) {
+    for one in all {
+        for text in [&mut one.tool_name, &mut one.detail].into_iter().flatten() {
+            end(text, NAME_BYTES);
+        }
+    }
+}
+
+/// Long arguments become a text.
+pub(super) fn params(params: &Json<'static>) -> Json<'static> {
+    let text = params.to_text();
+    if text.len() <= PARAMS_BYTES {
+        return params.clone();
+    }
+    format!("{}… [cut: {} bytes]", clip(&text, PARAMS_BYTES), text.len()).into()
+}
+
+fn end(text: &mut String, bytes: usize) {
+    text.truncate(clip(text, bytes).len());
+}
+
+/// The beginning of a text, of at most so many bytes.
+pub(super) fn clip(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or_default()
+}

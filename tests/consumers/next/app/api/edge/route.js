@@ -1,0 +1,6 @@
+import { use } from '@/use.mjs'
+
+export const runtime = 'edge'
+export const dynamic = 'force-dynamic'
+
+export const GET = async () => new Response(await use())

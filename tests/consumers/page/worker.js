@@ -1,0 +1,3 @@
+import { use } from './use.mjs'
+
+postMessage(await use().catch(String))

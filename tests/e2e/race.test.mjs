@@ -1,0 +1,170 @@
+// The start page: two ways to run the same model, side by side.
+import assert from 'node:assert/strict'
+import test, { afterEach, beforeEach } from 'node:test'
+import { until } from '../patience.mjs'
+import { visiting } from './visiting.mjs'
+
+const visit = visiting()
+let page
+beforeEach(() => {
+  page = visit.page
+})
+afterEach(() => assert.deepEqual(visit.complaints.splice(0), []))
+
+const side = async (name) => {
+  const of = (what) => page.textContent(`#race-${name}-${what}`)
+  const [models, runs, about, bytes, answer, verdict] = await Promise.all(
+    ['models', 'runs', 'runs-about', 'bytes', 'answer', 'verdict'].map(of),
+  )
+  return { models: Number(models), runs: Number(runs), about, bytes, answer, verdict }
+}
+const over = async () => {
+  const verdicts = page.locator('.verdict')
+  await until(async () => (await verdicts.allTextContents()).every((text) => text !== 'running'))
+}
+
+test('the loop is seen, and seen being stopped', async () => {
+  const requests = []
+  page.on('request', ({ url, method }) => method() === 'POST' && requests.push(url()))
+  await page.click('#race-replay')
+  await over()
+  const [plain, staged] = [await side('plain'), await side('staged')]
+  assert.deepEqual([plain.models, plain.runs, plain.about], [25, 25, 'tool runs, 24 of them again'])
+  assert.deepEqual([plain.verdict, plain.answer], ['✕ No answer', '–'])
+  assert.deepEqual([staged.models, staged.runs, staged.about], [3, 1, 'tool runs, 1 refused'])
+  assert.equal(staged.verdict, '✓ Answered')
+  assert.match(staged.answer, /notes\.txt/)
+  assert.match(plain.bytes, /^\d\d+ kB$/)
+  assert.match(staged.bytes, /^\d\.\d kB$/)
+  const phases = await page.locator('#race-staged .phase-name').allTextContents()
+  assert.deepEqual(phases, ['tool phase', 'action phase: no tools'])
+  assert.equal(await page.locator('#race-plain .again').count(), 24)
+  assert.deepEqual(requests, [], 'nothing leaves the page')
+})
+
+test('every model of the chips, and what the handles say', async () => {
+  const chips = await page.locator('#race-vices button').all()
+  assert.ok(chips.length >= 4)
+  for (const chip of chips) {
+    await chip.click()
+    await over()
+    assert.equal((await side('staged')).verdict, '✓ Answered', await chip.textContent())
+    assert.equal(await chip.getAttribute('aria-pressed'), 'true')
+  }
+  await page.click('#race-vices [value=loop-reordered]')
+  await page.fill('#race-cap', '7')
+  await until(async () => (await side('plain')).models === 7)
+  assert.equal((await side('plain')).about, 'tool runs, 6 of them again', 'however it is written')
+  await page.click('#race-vices [value=parallel]')
+  await page.fill('#race-budget', '2')
+  await until(async () => (await side('staged')).runs === 2)
+  assert.match(await page.textContent('#race-code'), /policy: \{ maxTools: 2 \}/)
+  assert.match(page.url(), /#race\?model=parallel&budget=2&cap=7$/)
+  await page.reload()
+  await page.waitForSelector('[data-ready]')
+  await over()
+  assert.deepEqual([(await side('staged')).runs, await page.inputValue('#race-cap')], [2, '7'])
+})
+
+test('a step says what it was, by mouse and by keyboard', async () => {
+  await over()
+  await page.focus('#race-staged .glyph >> nth=0')
+  for (let step = 0; step < 3; step++) await page.keyboard.press('ArrowRight')
+  await page.keyboard.press('Enter')
+  const refused = JSON.parse(await page.textContent('#race-step-json'))
+  assert.deepEqual([refused.kind, refused.reason], ['refused', 'tools_disabled'])
+  await page.click('#race-plain .glyph >> nth=0')
+  const { request } = JSON.parse(await page.textContent('#race-step-json'))
+  assert.equal(request.messages[0].content, 'What is in my files?')
+})
+
+test('title, focus and scroll follow the view', async () => {
+  for (const link of await page.locator('#views a').all()) {
+    const name = await link.textContent()
+    await page.evaluate(() => scrollTo(0, 200))
+    await link.click()
+    await until(async () => (await page.title()) === `${name} · Turnlock`)
+    if (name === 'Race') continue
+    assert.equal(await page.evaluate(() => document.activeElement.tagName), 'H1', name)
+    assert.equal(await page.evaluate(() => scrollY), 0)
+    assert.equal(await page.locator('main > div:visible').count(), 1)
+  }
+})
+
+const VIEWS = ['#race', '#turn', '#doctor', '#bundle', '#planner', '#chain']
+
+test('no view is wider than the narrowest phone', async () => {
+  await page.setViewportSize({ width: 320, height: 700 })
+  for (const view of VIEWS) {
+    await page.goto(`${visit.site.url}${view}`)
+    await page.waitForSelector(`${view}:visible`)
+    const [wide, has] = await page.evaluate(() => [
+      document.documentElement.scrollWidth,
+      innerWidth,
+    ])
+    assert.ok(wide <= has, `${view}: ${wide}`)
+  }
+})
+
+test('nothing moves by itself', async () => {
+  for (const width of [360, 768, 1360]) {
+    for (const view of VIEWS) {
+      const context = await page
+        .context()
+        .browser()
+        .newContext({ viewport: { width, height: 850 } })
+      const tab = await context.newPage()
+      await tab.addInitScript(() => {
+        globalThis.moved = 0
+        new PerformanceObserver((list) => {
+          for (const one of list.getEntries())
+            if (!one.hadRecentInput) globalThis.moved += one.value
+        }).observe({ type: 'layout-shift', buffered: true })
+      })
+      await tab.goto(`${visit.site.url}${view}`)
+      await tab.waitForSelector('[data-ready]')
+      if (view === '#race') await tab.waitForSelector('.verdict.good')
+      if (view === '#bundle')
+        await tab.locator('#bundle-outcome').filter({ hasText: 'ran' }).waitFor()
+      const moved = await tab.evaluate(() =>
+        new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 50))).then(
+          () => moved,
+        ),
+      )
+      assert.ok(moved < 0.02, `${view} at ${width} px: ${moved}`)
+      await context.close()
+    }
+  }
+})
+
+test('controls and texts can be told from their ground', async () => {
+  /** WCAG 2.2, relative luminance and contrast. */
+  const luminance = (hex) => {
+    const parts = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255)
+    const linear = parts.map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+  }
+  const contrast = (a, b) => {
+    const [dark, light] = [luminance(a), luminance(b)].toSorted((x, y) => x - y)
+    return (light + 0.05) / (dark + 0.05)
+  }
+  const css = await (await fetch(`${visit.site.url}style.css`)).text()
+  const tokens = Object.fromEntries(
+    [...css.matchAll(/--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)/g)].map(([, name, ...both]) => [
+      name,
+      both,
+    ]),
+  )
+  for (const scheme of [0, 1]) {
+    const of = (name) => tokens[name][scheme]
+    for (const ground of ['paper', 'card', 'raised']) {
+      for (const text of ['ink', 'soft', 'accent', 'tool', 'good', 'bad']) {
+        assert.ok(contrast(of(text), of(ground)) >= 4.5, `${text} on ${ground}, ${scheme}`)
+      }
+      for (const mark of ['control', 'model', 'run', 'answer']) {
+        assert.ok(contrast(of(mark), of(ground)) >= 3, `${mark} on ${ground}, ${scheme}`)
+      }
+    }
+    assert.ok(contrast(of('on-accent'), of('accent')) >= 4.5)
+  }
+})

@@ -1,0 +1,307 @@
+// Options, sessions, pages, providers that fall silent, clients that leave.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { test } from 'node:test'
+import { createProxy, isTurnlockError } from 'turnlock/proxy'
+import { frames, LOOP, looped, WIRES } from './wires.mjs'
+
+const me = () => ({ tenant: 'me' })
+const UPSTREAM = 'https://provider.example'
+const ask = (
+  proxy,
+  { wire = 'chat', headers = {}, body, signal, url = 'https://edge.example' } = {},
+) =>
+  proxy(
+    new Request(url + WIRES[wire].path, {
+      ...{ method: 'POST', headers, signal },
+      body: body ?? JSON.stringify(WIRES[wire].body(looped(1))),
+    }),
+  )
+/** A stream that says this, and then nothing until it is given up. */
+const silent = (text, given = {}) =>
+  new ReadableStream({
+    start(controller) {
+      if (text) controller.enqueue(new TextEncoder().encode(text))
+    },
+    cancel: () => (given.cancelled = true),
+  })
+/** A provider whose body ends with its request's signal, as `fetch` makes it. */
+const providerOf =
+  (text, given = {}) =>
+  async (_, { signal }) => {
+    const body = silent(text, given).pipeThrough(new TransformStream(), { signal })
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  }
+
+test('misuse of options is refused, with the path of the option', () => {
+  const good = { upstream: UPSTREAM, authorize: me }
+  createProxy(good)
+  for (const [wrong, path] of [
+    [{ upstream: undefined }, 'upstream'],
+    [{ upstream: 'api.openai.com/v1' }, 'upstream.url'],
+    [{ upstream: 'ftp://provider.example' }, 'upstream.url'],
+    [{ upstream: { url: UPSTREAM, key: 'x' } }, 'upstream.key'],
+    [{ authorize: undefined }, 'authorize'],
+    [{ mode: 'fix' }, 'mode'],
+    [{ policy: { maxRepeats: 0 } }, 'policy.maxRepeats'],
+    [{ policy: { maxTools: -1 } }, 'policy.maxTools'],
+    [{ policy: { maxCalls: 1 } }, 'policy.maxCalls'],
+    [{ limits: { idleMs: 0 } }, 'limits.idleMs'],
+    [{ basePath: 'llm' }, 'basePath'],
+    [{ clientGone: 'drain' }, 'clientGone'],
+    [{ cors: { origins: ['x'] } }, 'cors.origins'],
+    [{ onreport: me }, 'onreport'],
+  ]) {
+    assert.throws(
+      () => createProxy({ ...good, ...wrong }),
+      (error) =>
+        isTurnlockError(error) && error.code === 'options.invalid' && error.message.includes(path),
+      path,
+    )
+  }
+})
+
+test('a session decides mode, policy and provider; its key is that of the proxy alone', async () => {
+  const seen = []
+  const proxy = createProxy({
+    upstream: ({ session, route }) => ({
+      url: `https://${session.tenant}.example/${route}/v1`,
+      ...(session.tenant === 'own' ? { passAuthorization: true } : { apiKey: 'edge' }),
+      headers: { 'x-added': 'yes' },
+    }),
+    authorize: ({ headers }) => {
+      const tenant = headers.get('x-tenant')
+      return tenant && { tenant, mode: 'bound', policy: { maxTools: 1 } }
+    },
+    onReport: (report) => seen.push(report),
+    basePath: '/llm',
+    fetch: async (url, init) => {
+      seen.push({
+        url,
+        headers: Object.fromEntries(init.headers),
+        text: new TextDecoder().decode(init.body),
+      })
+      return new Response('{}')
+    },
+  })
+  const url = 'https://edge.example/llm'
+  for (const tenant of ['a', 'own']) {
+    const headers = { 'x-tenant': tenant, authorization: 'Bearer client' }
+    await (await ask(proxy, { url, headers })).text()
+    const [asked, report] = seen.splice(0)
+    assert.equal(asked.url, `https://${tenant}.example/chat/v1/chat/completions`)
+    assert.equal(asked.headers.authorization, tenant === 'own' ? 'Bearer client' : 'Bearer edge')
+    assert.equal(asked.headers['x-added'], 'yes')
+    assert.equal(JSON.parse(asked.text).tool_choice, 'none')
+    assert.deepEqual([report.mode, report.tenant, report.forced], ['bound', tenant, 'budget'])
+  }
+  assert.equal((await ask(proxy, { url })).status, 401)
+  assert.equal((await ask(proxy, { url: 'https://edge.example' })).status, 404)
+  assert.equal(seen.length, 0)
+})
+
+test('a page of another site may call only if it is listed', async () => {
+  const options = { upstream: UPSTREAM, authorize: me, fetch: async () => new Response('{}') }
+  const headers = { origin: 'https://app.example' }
+  assert.equal((await ask(createProxy(options), { headers })).status, 403)
+  const open = createProxy({ ...options, cors: { origins: ['https://app.example'] } })
+  const preflight = await open(
+    new Request('https://edge.example/v1/chat/completions', {
+      method: 'OPTIONS',
+      headers: {
+        ...{ ...headers, 'access-control-request-method': 'POST' },
+        'access-control-request-headers': 'authorization,x-stainless-os',
+      },
+    }),
+  )
+  assert.equal(preflight.status, 204)
+  assert.match(preflight.headers.get('access-control-allow-headers'), /x-stainless-os/)
+  const response = await ask(open, { headers })
+  assert.equal(response.headers.get('access-control-allow-origin'), 'https://app.example')
+  assert.match(response.headers.get('access-control-expose-headers'), /x-turnlock-report/)
+  assert.equal(await response.text(), '{}')
+  const hosts = createProxy({ ...options, hosts: ['llm.example'] })
+  assert.equal((await (await ask(hosts)).json()).error.code, 'host.denied')
+})
+
+test('a response that nobody reads keeps no process', () => {
+  const code = `import { createProxy } from 'turnlock/proxy'
+    const proxy = createProxy({
+      upstream: 'https://provider.example',
+      authorize: () => ({ tenant: 'me' }),
+      fetch: async () => new Response('{}'),
+    })
+    const body = JSON.stringify({ model: 'm', messages: [] })
+    const asked = new Request('https://edge.example/v1/chat/completions', { method: 'POST', body })
+    console.log((await proxy(asked)).status)`
+  // The limit is no measure: without an end it would be waited for for ever.
+  const run = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
+    ...{ cwd: import.meta.dirname, encoding: 'utf8', timeout: 120_000 },
+  })
+  assert.deepEqual([run.stdout, run.signal, run.status], ['200\n', null, 0], run.stderr)
+})
+
+test('a provider that does not begin is 504, one that falls silent is an error in its stream', async () => {
+  const limits = { firstByteMs: 30, idleMs: 30, keepAliveMs: 10 }
+  const options = { upstream: UPSTREAM, authorize: me, limits }
+  for (const wire of Object.keys(WIRES)) {
+    const never = createProxy({
+      ...options,
+      fetch: (_, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason))
+        }),
+    })
+    const late = await ask(never, { wire })
+    assert.deepEqual([late.status, (await late.json()).error.code], [504, 'model.timeout'])
+    for (const mode of ['observe', 'bound']) {
+      // In the middle of a call, whose frames are held in `bound`.
+      const whole = WIRES[wire].stream({ calls: [LOOP] }, { n: 1, body: {} }).join('')
+      const begun = whole.slice(0, whole.indexOf('deep'))
+      const reports = []
+      const proxy = createProxy({
+        ...{ ...options, mode, onReport: (report) => reports.push(report) },
+        fetch: providerOf(begun),
+      })
+      const all = frames(await (await ask(proxy, { wire })).text())
+      const last = JSON.parse(all.filter(({ data }) => data && data !== '[DONE]').at(-1).data)
+      assert.equal((last.error ?? last.response.error).code, 'model.timeout')
+      assert.deepEqual([reports[0].outcome, reports[0].error], ['failed', 'model.timeout'])
+    }
+  }
+})
+
+test('a client that leaves: the response is cancelled, or read to its end for the report', async () => {
+  const leaving = [
+    // Before it reads, between two pieces, while it waits for one.
+    ...[
+      [[], 0],
+      [['read'], 1],
+      [['read', 'wait'], 1],
+    ].flatMap(([reads, got]) => [
+      ['stop', reads, got],
+      ['continue', reads, got],
+    ]),
+  ]
+  for (const [clientGone, reads, got] of leaving) {
+    let more
+    const given = {}
+    const usage = 'data: {"choices":[],"usage":{"prompt_tokens":1}}\n\n'
+    const ended = new Promise((resolve) => {
+      const proxy = createProxy({
+        ...{ upstream: UPSTREAM, authorize: me, clientGone, onReport: resolve },
+        fetch: async () => {
+          const body = new ReadableStream({
+            start(controller) {
+              controller.enqueue(new TextEncoder().encode('data: {"choices":[]}\n\n'))
+              more = () => {
+                controller.enqueue(new TextEncoder().encode(usage))
+                controller.close()
+              }
+            },
+            cancel: () => (given.cancelled = true),
+          })
+          return new Response(body)
+        },
+      })
+      ask(proxy).then(async ({ body }) => {
+        const reader = body.getReader()
+        if (reads.includes('read')) await reader.read()
+        const next = reads.includes('wait') && reader.read()
+        await new Promise((resolve) => setImmediate(resolve))
+        await reader.cancel()
+        await next
+        if (clientGone === 'continue') more()
+      })
+    })
+    const { outcome, usage: counted, bytes } = await ended
+    const first = 'data: {"choices":[]}\n\n'.length
+    const expected =
+      clientGone === 'stop'
+        ? ['cancelled', 0, true, got * first]
+        : ['complete', 1, undefined, first + usage.length]
+    assert.deepEqual([outcome, counted.length, given.cancelled, bytes.response], expected)
+  }
+})
+
+test('a call that is longer than what may be held passes unjudged, byte for byte', async () => {
+  const long = { ...LOOP, args: { path: 'x'.repeat(5000) } }
+  for (const wire of Object.keys(WIRES)) {
+    const whole = WIRES[wire].stream({ calls: [long, LOOP] }, { n: 1, body: {} }).join('')
+    const reports = []
+    const proxy = createProxy({
+      ...{ upstream: UPSTREAM, authorize: me, mode: 'bound', limits: { heldBytes: 1000 } },
+      onReport: (report) => reports.push(report),
+      fetch: async () => new Response(whole),
+    })
+    const body = JSON.stringify(WIRES[wire].body(looped(2)))
+    assert.equal(await (await ask(proxy, { wire, body })).text(), whole)
+    assert.equal(reports[0].error, 'proxy.held_too_long')
+  }
+})
+
+test('what a host throws fails no request; a failed report is told', async () => {
+  const errors = []
+  const proxy = createProxy({
+    ...{ upstream: UPSTREAM, authorize: me, mode: 'bound' },
+    onReport: () => {
+      throw new Error('report')
+    },
+    onError: (error) => {
+      errors.push(error.message)
+      throw new Error('again')
+    },
+    fetch: async () => new Response('data: [DONE]\n\n'),
+  })
+  assert.equal(await (await ask(proxy)).text(), 'data: [DONE]\n\n')
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(errors, ['report'])
+  const broken = createProxy({
+    upstream: () => {
+      throw new Error('nowhere')
+    },
+    authorize: me,
+  })
+  const { status, headers } = await ask(broken, { wire: 'messages' })
+  assert.deepEqual([status, headers.get('content-type')], [500, 'application/json'])
+})
+
+test('a response beyond the budget is answered once, and says why', async () => {
+  for (const wire of Object.keys(WIRES)) {
+    for (const stream of [true, false]) {
+      const calls = [
+        { ...LOOP, args: { n: 1 } },
+        { ...LOOP, id: 'call_two', args: { n: 2 } },
+      ]
+      const reports = []
+      let asked = 0
+      const proxy = createProxy({
+        ...{ upstream: UPSTREAM, authorize: me, mode: 'bound', policy: { maxTools: 2 } },
+        onReport: (report) => reports.push(report),
+        fetch: async (_, { body }) => {
+          asked += 1
+          const entry = WIRES[wire].none(JSON.parse(new TextDecoder().decode(body)))
+            ? { text: ['Done.'] }
+            : { calls }
+          return new Response(
+            stream
+              ? WIRES[wire].stream(entry, { n: 1, body: {} }).join('')
+              : JSON.stringify(WIRES[wire].whole({ calls: entry.calls, text: entry.text?.[0] })),
+          )
+        },
+      })
+      const body = (times) => JSON.stringify(WIRES[wire].body(looped(times), { stream }))
+      // One call is left: the first of the two runs.
+      const one = await (await ask(proxy, { wire, body: body(1) })).text()
+      assert.ok(one.includes(LOOP.id) && !one.includes('call_two'))
+      // None is left when it is asked.
+      const none = await (await ask(proxy, { wire, body: body(2) })).text()
+      assert.ok(none.includes('Done.') && !none.includes(LOOP.id))
+      assert.deepEqual([asked, reports[0].forced, reports[1].forced], [2, null, 'budget'])
+      assert.deepEqual(
+        reports.map(({ blocked }) => blocked.length),
+        [1, 0],
+      )
+    }
+  }
+})

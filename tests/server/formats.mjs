@@ -1,0 +1,67 @@
+// The formats of other clients, in every runtime: each is loaded with the first request.
+import assert from 'node:assert/strict'
+import { Client, fresh } from './client.mjs'
+
+/** The frames of a stream, without comments and its end mark. */
+async function framesOf(response) {
+  assert.equal(response.status, 200)
+  assert.match(response.headers.get('content-type'), /^text\/event-stream/)
+  const lines = (await response.text()).split('\n').filter((line) => /^data: \{/.test(line))
+  return lines.map((line) => JSON.parse(line.slice(6)))
+}
+const typesOf = (frames) =>
+  frames.map(({ type }) => type).filter((type) => !type.startsWith('data-'))
+
+export const formats = {
+  'a chat of the AI SDK: asked, replayed, approved, over': async (host) => {
+    const chat = fresh('chat')
+    const client = new Client(host.url, { base: '/ai-sdk', script: 'one-call' })
+    const user = { id: 'u1', role: 'user', parts: [{ type: 'text', text: 'list' }] }
+    const body = { id: chat, trigger: 'submit-message' }
+    const response = await client.post('', { ...body, messages: [user] })
+    assert.equal(response.headers.get('x-vercel-ai-ui-message-stream'), 'v1')
+    const asked = await framesOf(response)
+    const types = typesOf(asked)
+    assert.deepEqual(
+      types.filter((type, at) => type !== types[at - 1]),
+      [
+        ...['start', 'start-step', 'text-start', 'text-delta', 'text-end'],
+        ...['tool-input-available', 'tool-approval-request', 'finish-step', 'finish'],
+      ],
+    )
+    const again = await framesOf(await client.fetch(`/${chat}/stream`))
+    assert.deepEqual(again, asked, 'a reloaded page sees the same')
+    assert.equal((await client.fetch('/another/stream')).status, 204)
+    const { messageId } = asked[0]
+    const { approvalId, toolCallId } = asked.find(({ approvalId }) => approvalId)
+    const approval = { id: approvalId, approved: true }
+    const part = { type: 'tool-list_files', toolCallId, state: 'approval-responded', approval }
+    const assistant = { id: messageId, role: 'assistant', parts: [part] }
+    const rest = await framesOf(await client.post('', { ...body, messages: [user, assistant] }))
+    assert.equal(rest[0].messageId, messageId)
+    const output = rest.find(({ type }) => type === 'tool-output-available')
+    assert.deepEqual([output.toolCallId, output.output], [toolCallId, ['notes.txt', 'readme.md']])
+    assert.deepEqual(rest.at(-1), { type: 'finish', finishReason: 'stop' })
+    assert.equal((await client.fetch(`/${chat}/stream`)).status, 204)
+    const twice = await client.post('', { ...body, messages: [user, assistant] })
+    assert.equal(twice.status, 409)
+    await twice.body?.cancel()
+  },
+
+  'a run of AG-UI: asked, denied, over': async (host) => {
+    const client = new Client(host.url, { base: '/ag-ui', script: 'one-call' })
+    const body = { threadId: fresh('thread'), runId: 'run-1', tools: [], context: [] }
+    const messages = [{ id: 'u1', role: 'user', content: 'list' }]
+    const asked = await framesOf(await client.post('', { ...body, messages }))
+    assert.deepEqual(asked[0], { type: 'RUN_STARTED', threadId: body.threadId, runId: 'run-1' })
+    const { outcome } = asked.at(-1)
+    const [{ id }] = outcome.interrupts
+    const resume = [{ interruptId: id, status: 'cancelled' }]
+    const rest = await framesOf(
+      await client.post('', { ...body, runId: 'run-2', messages, resume }),
+    )
+    assert.equal(rest[0].runId, 'run-2')
+    assert.ok(rest.some(({ type, content }) => /RESULT$/.test(type) && /did not run/.test(content)))
+    assert.deepEqual(rest.at(-1).result, { status: 'complete' })
+  },
+}

@@ -1,0 +1,130 @@
+// The start page: a loop without a judge and a two-stage turn, with the same model.
+import { byId, many } from '../dom.js'
+import { drawLane } from './lane.js'
+import { codeOf, runPlain, runStaged } from './run.js'
+
+const PLAY_MS = 2400
+const still = matchMedia('(prefers-reduced-motion: reduce)')
+
+const kB = (bytes) =>
+  bytes < 1000 ? `${bytes} B` : `${(bytes / 1000).toFixed(bytes < 10_000 ? 1 : 0)} kB`
+
+let vice = 'loop'
+/** Only what was started last is shown. */
+let started = 0
+
+export function openRace() {
+  restore()
+  for (const chip of byId('race-vices').children) {
+    chip.addEventListener('click', () => {
+      vice = chip.value
+      void race()
+    })
+  }
+  for (const id of ['race-budget', 'race-cap']) {
+    byId(id).addEventListener('input', () => void race({ atOnce: true }))
+  }
+  byId('race-replay').addEventListener('click', () => void race())
+  byId('race-copy').addEventListener('click', () => void copy())
+  void race()
+}
+
+const value = (id) => Number(byId(id).value)
+
+/** What the address says. */
+function restore() {
+  const given = new URLSearchParams(location.hash.split('?')[1])
+  const chips = [...byId('race-vices').children]
+  vice = chips.find((chip) => chip.value === given.get('model'))?.value ?? vice
+  for (const name of ['budget', 'cap']) {
+    if (/^\d+$/.test(given.get(name) ?? '')) byId(`race-${name}`).value = given.get(name)
+  }
+}
+
+function remember() {
+  const [budget, cap] = [value('race-budget'), value('race-cap')]
+  const isUsual = vice === 'loop' && budget === 1 && cap === 25
+  const search = new URLSearchParams({ model: vice, budget, cap })
+  const hash = isUsual ? '#race' : `#race?${search}`
+  if (location.hash !== hash && (location.hash || !isUsual)) history.replaceState(null, '', hash)
+}
+
+/** Runs both sides, then plays what happened. */
+async function race({ atOnce = false } = {}) {
+  const own = ++started
+  const [budget, cap] = [value('race-budget'), value('race-cap')]
+  remember()
+  byId('race-budget-value').textContent = budget
+  byId('race-cap-value').textContent = cap
+  byId('race-plain-rule').textContent = `capped at ${many(cap, 'step')}`
+  byId('race-staged-rule').textContent = budget
+    ? `at most ${many(budget, 'call')}, then an answer`
+    : 'no calls, only an answer'
+  byId('race-code').textContent = codeOf(budget)
+  for (const chip of byId('race-vices').children) {
+    chip.setAttribute('aria-pressed', String(chip.value === vice))
+  }
+  for (const name of ['plain', 'staged']) {
+    const verdict = byId(`race-${name}-verdict`)
+    Object.assign(verdict, { className: 'verdict', textContent: 'running' })
+  }
+  const sides = await Promise.all([runPlain(vice, cap), runStaged(vice, budget)])
+  if (own !== started) return
+  const lanes = ['plain', 'staged'].map((name, at) => {
+    const { reveal } = drawLane(byId(`race-${name}`), sides[at].steps, inspect)
+    return { name, reveal, ...sides[at] }
+  })
+  const most = Math.max(...lanes.map(({ steps }) => steps.length))
+  const show = (count) => {
+    for (const lane of lanes) showLane(lane, count)
+  }
+  if (atOnce || still.matches) return show(most)
+  const begun = performance.now()
+  const play = () => {
+    if (own !== started) return
+    const part = Math.min(1, (performance.now() - begun) / PLAY_MS)
+    show(Math.ceil(part * most))
+    if (part < 1) requestAnimationFrame(play)
+  }
+  play()
+}
+
+/** A lane of which so many steps are there. */
+function showLane({ name, reveal, steps, bytes, answer, ...all }, count) {
+  reveal(count)
+  const shown = steps.slice(0, count)
+  const isOver = count >= steps.length
+  const of = (...kinds) => shown.filter(({ kind }) => kinds.includes(kind)).length
+  const put = (what, text) => (byId(`race-${name}-${what}`).textContent = text)
+  put('models', of('model'))
+  put('runs', of('run', 'again'))
+  const repeats = isOver ? all.repeats : of('again')
+  const refused = isOver ? all.refused : of('refused')
+  const told = [repeats && `${repeats} of them again`, refused && `${refused} refused`]
+  put('runs-about', ['tool runs', ...told.filter(Boolean)].join(', '))
+  put('bytes', kB(isOver ? bytes : Math.round((bytes * of('model')) / (all.models || 1))))
+  put('answer', isOver && answer ? `“${answer}”` : '–')
+  const verdict = byId(`race-${name}-verdict`)
+  verdict.className = `verdict ${!isOver ? '' : answer ? 'good' : 'bad'}`
+  verdict.textContent = !isOver ? 'running' : answer ? '✓ Answered' : '✕ No answer'
+}
+
+/** What a step was. */
+function inspect({ kind, phase, ...step }) {
+  byId('race-step').hidden = false
+  byId('race-step-json').textContent = JSON.stringify(
+    { kind, ...(phase && { phase }), ...step },
+    null,
+    2,
+  )
+}
+
+async function copy() {
+  try {
+    await navigator.clipboard.writeText(byId('race-code').textContent)
+    byId('race-copied').textContent = 'Copied.'
+  } catch {
+    getSelection().selectAllChildren(byId('race-code'))
+    byId('race-copied').textContent = 'Selected: press Ctrl+C.'
+  }
+}

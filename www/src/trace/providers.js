@@ -1,0 +1,52 @@
+// Valid?: what each provider would refuse in the history as it is, and how many repairs it takes.
+import { diagnose, normalize } from 'turnlock'
+import { byId, element } from '../dom.js'
+
+let asked = 0
+
+/** Counts for each option of `#dialect`, one after the other, so that typing is not held up. */
+export async function showProviders(history) {
+  const mine = ++asked
+  const options = [...byId('dialect').options]
+  const chips = options.map((option) => {
+    const chip = element('button', { type: 'button', className: 'chip', value: option.value })
+    chip.append(element('span', {}, option.text), element('strong', {}, '…'))
+    chip.addEventListener('click', () => {
+      byId('dialect').value = option.value
+      byId('dialect').dispatchEvent(new Event('change'))
+    })
+    return chip
+  })
+  byId('providers').replaceChildren(...chips)
+  for (const chip of chips) {
+    await new Promise((resolve) => setTimeout(resolve))
+    if (mine !== asked) return
+    show(chip, history)
+  }
+  markChosen()
+}
+
+function show(chip, history) {
+  const said = chip.lastChild
+  if (!history?.length) {
+    said.textContent = '–'
+    return
+  }
+  try {
+    const dialect = chip.value
+    const wrong = diagnose(history, { dialect }).length
+    const repairs = normalize(history, { dialect }).repairs.length
+    said.textContent = wrong ? `✕ ${wrong}` : '✓'
+    chip.className = `chip ${wrong ? 'bad' : 'good'}`
+    chip.title = `${wrong} refused as it is, ${repairs} repaired`
+  } catch (error) {
+    said.textContent = '?'
+    chip.title = error.message
+  }
+}
+
+export function markChosen() {
+  for (const chip of byId('providers').children) {
+    chip.setAttribute('aria-pressed', String(chip.value === byId('dialect').value))
+  }
+}
