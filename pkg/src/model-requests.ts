@@ -4,7 +4,13 @@
  * @module
  */
 import { atHand } from './at-hand.js'
-import { causeOf, ConnectionError, type Model, type ModelRequest, type Sending } from './models/model.js'
+import {
+  causeOf,
+  ConnectionError,
+  type Model,
+  type ModelRequest,
+  type Sending,
+} from './models/model.js'
 import { describe } from './serialize.js'
 import type { Delta } from './types.js'
 

@@ -305,6 +305,17 @@ test('a secret that a cut divides is redacted whole', async () => {
   for (const one of [...seen, bundle]) assert.doesNotMatch(JSON.stringify(one), /sk-|abcdef/)
 })
 
+test('a secret in the reason of a cancel is redacted whole', async () => {
+  const redact = (text) => text.replaceAll(/sk-[a-f]{8}/g, '[key]')
+  // Wherever the reason is cut, a secret is there.
+  const seen = []
+  const running = runBundle({ task: 't', redact, replicate: () => new Promise(() => {}) })
+  running.cancel('sk-abcdefab '.repeat(200))
+  for await (const event of running) seen.push(event)
+  assert.match(JSON.stringify(seen), /\[key\] \[key\]/)
+  assert.doesNotMatch(JSON.stringify(seen), /sk-|abcdef/)
+})
+
 test('events under normalized names', async () => {
   const names = []
   const note = (name) => (event) => names.push([name, event.type, event.metadata.source])

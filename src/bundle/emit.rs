@@ -133,11 +133,11 @@ pub(super) fn seconds(ms: u64) -> f64 {
     ms as f64 / 1000.0
 }
 
-/// Maximum characters of an error, or of a reason.
-const ERROR_CHARS: usize = 1000;
+/// Maximum characters of the reason of a cancelled bundle.
+const REASON_CHARS: usize = 1000;
 
 pub(super) fn clip(mut text: String) -> String {
-    if let Some((end, _)) = text.char_indices().nth(ERROR_CHARS) {
+    if let Some((end, _)) = text.char_indices().nth(REASON_CHARS) {
         text.truncate(end);
         text.push('…');
     }

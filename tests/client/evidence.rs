@@ -1,6 +1,7 @@
 //! Bundles of the host's own replicates: what the tables leave open.
 
 use std::fmt;
+use std::sync::{Arc, Mutex};
 
 use futures::StreamExt;
 use futures::future::pending;
@@ -9,10 +10,10 @@ use serde_json::{Value, json};
 use turnlock::json::Json;
 use turnlock::stream::{Delta, FinishReason, Usage};
 use turnlock_client::bundle::{
-    BundleEvent, BundleLimits, BundleOptions, EvidenceBundle, ModelReplicateOptions, ReadAnswer,
-    Replicate, ReplicateContext, ReplicateError, ReplicateLimits, ReplicateStatus, Replicates,
-    Stop, Stopped, bundle_tool, replay_bundle_redacted, replicate_by_model, replicate_by_turn,
-    run_bundle,
+    BundleControl, BundleEvent, BundleLimits, BundleOptions, EvidenceBundle, ModelReplicateOptions,
+    ReadAnswer, Replicate, ReplicateContext, ReplicateError, ReplicateLimits, ReplicateStatus,
+    Replicates, Stop, Stopped, bundle_tool, replay_bundle_redacted, replicate_by_model,
+    replicate_by_turn, run_bundle,
 };
 use turnlock_client::{Model, TokenUsage, TurnOptions, run_turn};
 
@@ -267,6 +268,29 @@ async fn a_secret_that_a_cut_divides_is_redacted_whole() {
     let text = serde_json::to_string(&events).unwrap();
     assert!(text.contains(" characters)"), "{text}");
     assert!(!text.contains("sk-") && !text.contains("abcdef"), "{text}");
+}
+
+#[test]
+async fn the_reason_of_a_cancel_is_redacted_whole_by_a_redaction_that_cancels() {
+    let control = Arc::new(Mutex::new(None::<BundleControl>));
+    let inner = control.clone();
+    let never = Replicates::new(|_: ReplicateContext| pending::<Result<Replicate, String>>());
+    let replicates = never.redact(move |text| {
+        if let Some(control) = inner.lock().unwrap().as_ref() {
+            control.cancel("from inside ".repeat(100));
+        }
+        text.replace("sk-abcdefab", "[key]")
+    });
+    let mut running = run_bundle(options(), replicates).unwrap();
+    *control.lock().unwrap() = Some(running.control());
+    running.cancel("sk-abcdefab ".repeat(200));
+    let mut events = Vec::new();
+    while let Some(event) = running.next().await {
+        events.push(event);
+    }
+    let text = serde_json::to_string(&events).unwrap();
+    assert!(text.contains("[key] [key]"), "{text}");
+    assert!(!text.contains("sk-") && !text.contains("inside"), "{text}");
 }
 
 /// Says when it is dropped.

@@ -13,7 +13,7 @@ import type { JsonSchema } from '../tools.js'
 import { BundleDriver, type Fact } from './driver.js'
 import { normalized } from './events.js'
 import { strictJson } from './json.js'
-import { beforeCuts, redactEvent } from './redact.js'
+import { beforeCuts, redactEvent, whole } from './redact.js'
 import { replicateSchema } from './schema.js'
 import type { BundleEvent, EvidenceBundle } from './types.js'
 
@@ -121,6 +121,7 @@ class Running implements RunningBundle {
   #settle!: (bundle: EvidenceBundle) => void
   #fail!: (error: TurnlockError) => void
   #forget: () => void = () => {}
+  #cancelled = false
   readonly #left = () => this.cancel('the reader left')
 
   constructor(options: RunBundleOptions) {
@@ -157,7 +158,10 @@ class Running implements RunningBundle {
   }
 
   cancel(reason = 'cancelled by the host'): void {
-    this.#driver.send({ type: 'cancel', reason: String(reason) })
+    // A redaction may cancel the bundle whose reason it reads.
+    if (this.#cancelled) return
+    this.#cancelled = true
+    this.#driver.send({ type: 'cancel', reason: whole(this.#options.redact)(String(reason)) })
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<BundleEvent, void, undefined> {

@@ -24,15 +24,17 @@ export function redactEvent(event: BundleEvent, redact: Redact | undefined): Bun
     : shown
 }
 
-/** Characters from which on the core may cut a text to keep `limits.max_bytes`. */
+/** Characters from which on the core may cut a text. */
 const LONG = 256
 
-/** A redaction of the texts that the core may cut, before it does. */
-export function beforeCuts({ redact, limits }: RunBundleOptions): Redact | undefined {
-  if (!redact || limits?.max_bytes === undefined) return undefined
-  const hide = guarded(redact)
-  return (text) => (text.length > LONG ? hide(text) : text)
+/** Redacts a text that the core may cut before it does: half of a secret is known to nobody. */
+export function whole(redact: Redact | undefined): Redact {
+  return (text) => (redact && text.length > LONG ? guarded(redact)(text) : text)
 }
+
+/** A redaction of the texts that the core cuts to keep `limits.max_bytes`. */
+export const beforeCuts = ({ redact, limits }: RunBundleOptions): Redact | undefined =>
+  redact && limits?.max_bytes !== undefined ? whole(redact) : undefined
 
 function redacted(value: unknown, hide: Redact, areFields = false): unknown {
   if (Array.isArray(value)) return value.map((item) => redacted(item, hide))

@@ -7,7 +7,7 @@ use futures::future::AbortHandle;
 
 use super::options::{Check, Replicates};
 use super::record::{BundleRecording, Fact};
-use super::redact::{before_cuts, redacted};
+use super::redact::{Redact, before_cuts, redacted, whole};
 use super::replicate::{Replicate, ReplicateContext, ReplicateError, tokens};
 use super::run::{BundleControl, RunningBundle};
 use crate::clock;
@@ -37,6 +37,8 @@ pub(super) struct Told {
     bundle: Bundle,
     origin: u64,
     tape: Tape,
+    /// For the reason of the first cancel.
+    redact: Option<Redact>,
 }
 
 impl Machine for Told {
@@ -52,7 +54,13 @@ impl Machine for Told {
         }
     }
 
-    fn handle(&mut self, now_ms: u64, input: Input) {
+    fn handle(&mut self, now_ms: u64, mut input: Input) {
+        // A redaction may cancel the bundle whose reason it reads: only the first is read.
+        if let Input::Cancel { reason } = &mut input
+            && let Some(redact) = self.redact.take()
+        {
+            *reason = whole(reason, &redact);
+        }
         let at = now_ms.saturating_sub(self.origin);
         if let Some(tape) = &self.tape {
             let data = input.data().map(|data| String::from_utf8_lossy(data).into_owned());
@@ -101,7 +109,8 @@ pub(super) fn launch(
     let cuts = options.limits.as_ref().is_some_and(|limits| limits.max_bytes.is_some());
     let (bundle, checks) = prepared(options, &replicates)?;
     let origin = clock::whole_now();
-    let mut machine = Told { bundle, origin, tape: tape.clone() };
+    let mut machine =
+        Told { bundle, origin, tape: tape.clone(), redact: replicates.redact.clone() };
     machine.handle(origin, Input::Start);
     let (running, result) = Running::launch(machine, |events, inputs| Host {
         replicates,

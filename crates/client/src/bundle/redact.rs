@@ -52,16 +52,21 @@ const REPLICATES: Act = Items(&[
 
 const BUNDLE: Act = Members(&[("replicates", REPLICATES), ("summary", SUMMARY)]);
 
-/// Characters from which on the core may cut a text to keep `limits.max_bytes`.
+/// Bytes from which on the core may cut a text.
 const LONG: usize = 256;
 
-/// What the core is told of an outcome: the texts that it may cut, redacted before it does, because
-/// half of a secret is known to no redaction.
-pub(super) fn before_cuts(outcome: Outcome, redact: &Redact) -> Outcome {
-    let hide = |text: &str| match text.len() > LONG {
+/// A text that the core may cut, redacted before it does, because half of a secret is known to no
+/// redaction.
+pub(super) fn whole(text: &str, redact: &Redact) -> String {
+    match text.len() > LONG {
         true => guarded(|| redact(text)).unwrap_or_else(|_| FAILED.to_owned()),
         false => text.to_owned(),
-    };
+    }
+}
+
+/// What the core is told of an outcome whose texts it may cut.
+pub(super) fn before_cuts(outcome: Outcome, redact: &Redact) -> Outcome {
+    let hide = |text: &str| whole(text, redact);
     match outcome {
         Outcome::Data { json, errors } => {
             let errors = errors.iter().map(|text| hide(text)).collect();
