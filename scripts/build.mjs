@@ -165,6 +165,16 @@ const PARTS = [
   'whole',
 ]
 
+/**
+ * Parts that are not built for size alone. Summaries of bundles take a third less time than with
+ * "z", for 8 % more bytes; histories a sixth less, for 6 KB, by the shell's reader and writer.
+ */
+const FASTER = {
+  evidence: 'opt-level="s"',
+  plans: 'opt-level="s"',
+  history: 'package.turnlock-wasm.opt-level=3',
+}
+
 /** The features of a part, where it is not the one of its name. */
 const FEATURES = { plans: 'plans,statistics', whole: 'default' }
 export const featuresOf = (part) => FEATURES[part] ?? part
@@ -173,11 +183,8 @@ export const featuresOf = (part) => FEATURES[part] ?? part
 export async function compileCore(what, part, features, to) {
   const out = join(root, to)
   mkdirSync(out, { recursive: true })
-  // Summaries of bundles take a third less time than with "z", for 8 % more bytes. Not a profile of
-  // its own, which would compile the macros again.
-  const speed = ['evidence', 'plans'].includes(part)
-    ? ['--config', 'profile.release.opt-level="s"']
-    : []
+  // Not a profile of its own, which would compile the macros again.
+  const speed = part in FASTER ? ['--config', `profile.release.${FASTER[part]}`] : []
   await cargo(what, [
     ...['rustc', '--release', ...speed, '--package', 'turnlock-wasm', '--lib'],
     ...['--crate-type', 'cdylib'],

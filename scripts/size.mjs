@@ -2,8 +2,9 @@
 // minified, gzip -9. `first` is what is there when the page starts, `run` what its run has loaded
 // (a turn without a store and with a plain history). Beside them the same pages with peers, and the examples in Rust.
 //
-//   node scripts/size.mjs [--check] [--peers] [--why <operation or part>]
+//   node scripts/size.mjs [--check] [--write] [--peers] [--why <operation or part>]
 //
+// `--write` writes the tables of README.md and BENCHMARKS.md; `--check` also finds stale ones.
 // `--why runTurn`: what the part of the core that `runTurn` loads is made of, by module and function.
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -11,6 +12,7 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { compileCore, featuresOf, glue } from './build.mjs'
 import { root } from './setup.mjs'
+import { sizeTables } from './size-tables.mjs'
 import { report } from './weight.mjs'
 
 const KB = 1000
@@ -20,7 +22,7 @@ const PAGES = {
   'runTurn, openaiChat, defineTool': { parts: ['turn'], first: 20, run: 115 },
   // Whose histories are not plain: another provider, events, what must be repaired.
   'runTurn, anthropic, defineTool': { parts: ['durable'], first: 20, run: 223.5 },
-  'normalize, diagnose': { run: 98 },
+  'normalize, diagnose': { run: 105 },
   runBundle: { parts: ['evidence'], first: 15, run: 108 },
   'signature, canonicalize': { run: 25 },
   decodeStream: { run: 52.5 },
@@ -29,7 +31,7 @@ const PAGES = {
   useTurn: { from: 'turnlock/react', run: 3.2 },
   createChat: { from: 'turnlock/chat', run: 3 },
   createHandler: { from: 'turnlock/server', first: 35 },
-  createProxy: { from: 'turnlock/proxy', run: 136 },
+  createProxy: { from: 'turnlock/proxy', run: 141 },
   indexedDbStore: { from: 'turnlock/stores/indexeddb', run: 4 },
   durableObjectStore: { from: 'turnlock/stores/durable-object', run: 3.5 },
   redisStore: { from: 'turnlock/stores/redis', run: 4 },
@@ -51,7 +53,7 @@ const PAGES = {
     ],
     first: 34,
   },
-  everything: { all: true, parts: ['turn'], run: 424 },
+  everything: { all: true, parts: ['turn'], run: 430 },
 }
 
 const PEERS = {
@@ -137,6 +139,8 @@ if (why > 0) {
 }
 
 let over = false
+/** KB by the titles of pages. */
+const measured = {}
 const within = (bytes, limit) => {
   if (limit === undefined) return `${kb(bytes)}`
   over ||= bytes > limit * KB
@@ -150,6 +154,7 @@ for (const [title, { names, all, from = 'turnlock', parts = [], first, run }] of
   const list = (names ?? title.split(', ')).join(', ')
   const text = `import { ${list} } from '${from}'; globalThis.page = [${list}]`
   const page = await bundled(all ? "export * from 'turnlock'" : text)
+  measured[title] = { first: page.first / KB, run: page.run(parts) / KB }
   const weights = [within(page.first, first), within(page.run(parts), run), kb(page.reachable)]
   console.log([title, ...weights].join(' | '))
 }
@@ -166,4 +171,9 @@ if (process.argv.includes('--peers')) {
     console.log([title, kb(page.first), kb(page.first), kb(page.reachable)].join(' | '))
   }
 }
-if (process.argv.includes('--check') && over) process.exit(1)
+const [check, write] = ['--check', '--write'].map((flag) => process.argv.includes(flag))
+if (check || write) {
+  const stale = sizeTables(measured, { write })
+  for (const name of stale) console.log(`not ok - ${name} is stale: node scripts/size.mjs --write`)
+  if (check && (over || stale.length)) process.exit(1)
+}

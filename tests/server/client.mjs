@@ -46,7 +46,9 @@ export class Client {
   }
 
   fetch(path, { headers, ...init } = {}) {
-    const all = { ...this.headers, ...headers }
+    // A server that answers before it has read a body closes the connection behind its answer; the
+    // next request may have it by then.
+    const all = { connection: 'close', ...this.headers, ...headers }
     for (const name of Object.keys(all)) if (all[name] === undefined) delete all[name]
     return fetch(`${this.url}${this.base}${path}`, { ...init, headers: all })
   }
