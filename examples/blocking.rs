@@ -40,6 +40,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
                         retry_after_ms: None,
                         body,
                         hint: None,
+                        secrets: Vec::new(),
                     }
                 }
                 Err(why) => {

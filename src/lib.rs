@@ -30,7 +30,7 @@
 //!             Effect::Fetch { inference, attempt, .. } => facts.extend([
 //!                 Input::ResponseHead {
 //!                     inference, attempt, status: 200, retry_after_ms: None, body: String::new(),
-//!                     hint: None,
+//!                     hint: None, secrets: Vec::new(),
 //!                 },
 //!                 Input::ResponseBytes { inference, attempt, bytes: body.to_vec() },
 //!                 Input::ResponseEnded { inference, attempt },

@@ -100,7 +100,7 @@ export class Requests {
         const own = { status: response.status, retryAfterMs: retryAfter(response.headers) }
         const hint = hintOf(response, request.path)
         const said = failed ? await beginning(response) : ''
-        say('response_head', { ...own, hint, body: asked.mask?.(said) ?? said })
+        say('response_head', { ...own, hint, body: said, secrets: asked.secrets?.() })
         if (failed) return
         await this.#readBytes(response, inference, attempt, current)
       }

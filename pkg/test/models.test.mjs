@@ -187,6 +187,45 @@ test('a key that the provider repeats is shown nowhere', async () => {
   }
 })
 
+test('a key that the provider repeats inside a stream is shown nowhere, nor its beginning', async () => {
+  const key = 'sk-live-0123456789'
+  const sse = (type) => (data) => [
+    `${type ? `event: ${type}\n` : ''}data: ${JSON.stringify(data)}\n\n`,
+    'text/event-stream',
+  ]
+  const line = (data) => [`${JSON.stringify(data)}\n`, 'application/x-ndjson']
+  /** Each provider's error inside a response. */
+  const failed = {
+    openaiChat: (message) => sse()({ error: { message } }),
+    openaiResponses: (message) => sse('error')({ type: 'error', code: 'invalid', message }),
+    anthropic: (message) =>
+      sse('error')({ type: 'error', error: { type: 'authentication_error', message } }),
+    gemini: (message) => sse()({ error: { code: 401, message, status: 'UNAUTHENTICATED' } }),
+    bedrock: (message) => line({ validationException: { message } }),
+    cohere: (message) =>
+      sse()({ type: 'message-end', delta: { finish_reason: 'ERROR', error: message } }),
+    ollama: (message) => line({ error: message }),
+  }
+  for (const [make, { options }] of Object.entries(CLIENTS)) {
+    // The second is cut within the key.
+    for (const before of ['Incorrect: ', 'x'.repeat(990)]) {
+      const [body, type] = failed[make](`${before}${key} of Bearer ${key}`)
+      const fetch = async () => new Response(body, { headers: { 'content-type': type } })
+      const model = turnlock[make]({ model: 'm', maxRetries: 0, ...options, apiKey: key, fetch })
+      const traces = []
+      const turn = turnlock.runTurn({
+        ...{ model, messages: [{ role: 'user', content: 'hi' }] },
+        onTrace: (event) => traces.push(event),
+      })
+      const events = []
+      for await (const event of turn) events.push(event)
+      const { error } = await turn.result
+      assert.ok(error.message.includes(`${before}[key]`), `${make}: ${error.message}`)
+      assert.ok(!JSON.stringify([events, traces, error]).includes(key.slice(0, 8)), make)
+    }
+  }
+})
+
 test('the wait that a provider asks for is in the details of the error', async () => {
   const headers = { 'retry-after': '45' }
   const answer = () => new Response('', { status: 429, headers })

@@ -5,6 +5,7 @@
 //! decoded, when it is complete or not read further, and whether a failed request is sent again.
 
 mod retry;
+mod secrets;
 
 use crate::error::Failure;
 use crate::limits;
@@ -36,6 +37,8 @@ pub(crate) struct Inference {
     from_host: bool,
     /// What the host says of the response.
     hint: Option<String>,
+    /// What no message shows.
+    secrets: Vec<Secret>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,12 +74,21 @@ pub(crate) struct Rules {
 /// A part of a response, as the host reports it.
 #[derive(Debug)]
 pub(crate) enum Part {
-    Head { status: u16, retry_after_ms: Option<u64>, body: String, hint: Option<String> },
+    Head {
+        status: u16,
+        retry_after_ms: Option<u64>,
+        body: String,
+        hint: Option<String>,
+        secrets: Vec<Secret>,
+    },
     Bytes(Vec<u8>),
     Deltas(Vec<Delta>),
     HeldBack,
     Ended,
-    Failed { message: String, thrown: bool },
+    Failed {
+        message: String,
+        thrown: bool,
+    },
 }
 
 /// What came of an input.
@@ -120,6 +132,7 @@ impl Inference {
             seen: false,
             from_host: false,
             hint: None,
+            secrets: Vec::new(),
         }
     }
 
@@ -200,8 +213,8 @@ impl Inference {
             return None;
         }
         Some(match part {
-            Part::Head { status, retry_after_ms, body, hint } => {
-                self.hint = hint;
+            Part::Head { status, retry_after_ms, body, hint, secrets } => {
+                (self.hint, self.secrets) = (hint, secrets);
                 self.head(now, status, retry_after_ms, &body)
             }
             Part::Bytes(bytes) => {
@@ -351,6 +364,7 @@ impl Inference {
 
     /// Ends an attempt that failed. `wait`: milliseconds until the request may be sent again.
     fn fail(&mut self, now: u64, mut failure: Failure, wait: Option<u64>) -> Heard {
+        secrets::mask(&mut failure.message, &self.secrets);
         if let Some(hint) = self.hint.take().filter(|_| !self.seen) {
             failure.message.push_str(" (");
             failure.message.push_str(&hint);

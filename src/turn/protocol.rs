@@ -8,6 +8,7 @@ use super::trace::TraceEvent;
 use crate::inference::Part;
 use crate::json::Json;
 use crate::provider::Request;
+use crate::secret::Secret;
 use crate::store::{Answer, Commit};
 use crate::stream::{Delta, Usage};
 use crate::tool::{CallView, Settled, Verdict};
@@ -34,6 +35,9 @@ pub enum Input {
         /// What an error message adds in parentheses if nothing comes of this response: where it
         /// came from, or its content type where a stream was expected.
         hint: Option<String>,
+        /// Texts that no error message shows, such as the key of the request: some providers
+        /// repeat it. Shorter ones than six bytes may be a part of any word and are ignored.
+        secrets: Vec<Secret>,
     },
     /// Bytes of a response body, split at any position.
     ResponseBytes {
@@ -140,9 +144,15 @@ impl Input {
     /// Separates the parts of a response, with its inference and attempt, from the other inputs.
     pub(crate) fn part(self) -> Result<((u32, u32), Part), Self> {
         Ok(match self {
-            Self::ResponseHead { inference, attempt, status, retry_after_ms, body, hint } => {
-                ((inference, attempt), Part::Head { status, retry_after_ms, body, hint })
-            }
+            Self::ResponseHead {
+                inference,
+                attempt,
+                status,
+                retry_after_ms,
+                body,
+                hint,
+                secrets,
+            } => ((inference, attempt), Part::Head { status, retry_after_ms, body, hint, secrets }),
             Self::ResponseBytes { inference, attempt, bytes } => {
                 ((inference, attempt), Part::Bytes(bytes))
             }

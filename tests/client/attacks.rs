@@ -43,6 +43,15 @@ async fn no_redirect_is_followed() {
 }
 
 #[test]
+async fn a_key_that_a_stream_repeats_is_not_shown() {
+    let address = format!("{}/hostile/key/v1", url());
+    let model = Model::openai_chat(address, "m").api_key("sk-secret").max_retries(0);
+    let result = run_turn(TurnOptions::new(model, go())).unwrap().result().await;
+    let message = result.error.unwrap().message;
+    assert!(message.contains("Incorrect: [key] of [key]"), "{message}");
+}
+
+#[test]
 async fn what_has_no_end_is_read_to_a_bound() {
     // Chromium reads ahead of the page.
     const MOST: u64 = if cfg!(target_arch = "wasm32") { 192 << 20 } else { 48 << 20 };

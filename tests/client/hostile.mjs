@@ -44,6 +44,7 @@ const DEEDS = {
     const odd = `{"index":${index},"id":1e999}`
     return [EVENTS, `data: {"choices":[{"delta":{"tool_calls":[${odd}]}}]}\n\n`]
   },
+  key: () => [EVENTS, 'data: {"error":{"message":"Incorrect: sk-secret of sk-secret"}}\n\n'],
   elsewhere: () => [EVENTS],
   'endless-failure': () =>
     endless(`HTTP/1.1 500 No\r\n${CORS}content-type: text/plain\r\n\r\n`, 'x'.repeat(65_536)),

@@ -11,7 +11,15 @@ use super::{Random, render};
 /// The head of a response. That of a failure has a message.
 pub fn head(inference: u32, attempt: u32, status: u16, retry_after_ms: Option<u64>) -> Input {
     let body = r#"{"error":{"message":"scripted failure"}}"#.to_owned();
-    Input::ResponseHead { inference, attempt, status, retry_after_ms, body, hint: None }
+    Input::ResponseHead {
+        inference,
+        attempt,
+        status,
+        retry_after_ms,
+        body,
+        hint: None,
+        secrets: Vec::new(),
+    }
 }
 
 /// A connection that breaks.

@@ -143,6 +143,7 @@ impl Host {
                     retry_after_ms: None,
                     body,
                     hint: None,
+                    secrets: Vec::new(),
                 }
             }
             2 => {

@@ -375,12 +375,18 @@ impl Asking {
                 let retry_after_ms = http::retry_after_ms(&response);
                 let body = match is_ok {
                     true => String::new(),
-                    false => http::failure(&mut response, &secrets).await,
+                    false => http::failure(&mut response).await,
                 };
                 let hint = http::hint(&response, &path);
-                let head =
-                    Input::ResponseHead { inference, attempt, status, retry_after_ms, body, hint };
-                self.inputs.tell(head);
+                self.inputs.tell(Input::ResponseHead {
+                    inference,
+                    attempt,
+                    status,
+                    retry_after_ms,
+                    body,
+                    hint,
+                    secrets,
+                });
                 if !is_ok {
                     return Ok(false);
                 }

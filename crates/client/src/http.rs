@@ -2,6 +2,7 @@
 
 use crate::clock;
 use crate::platform::{Active, Client, Platform, Respond, Response};
+use turnlock::Secret;
 use turnlock::json::Json;
 
 /// Bytes of a failure's body that the core may look at.
@@ -32,9 +33,8 @@ impl Post {
         })
     }
 
-    /// The values of headers that are secret by their names, without `Bearer`. What is very short is
-    /// no secret, and may be a part of any word.
-    pub(crate) fn secrets(&self) -> Vec<String> {
+    /// The values of headers that are secret by their names, without `Bearer`.
+    pub(crate) fn secrets(&self) -> Vec<Secret> {
         let is_secret = |name: &str| {
             let name = name.to_ascii_lowercase();
             ["auth", "key", "token", "secret"].iter().any(|one| name.contains(one))
@@ -42,7 +42,7 @@ impl Post {
         let values = self.headers.iter().filter(|(name, _)| is_secret(name));
         let bare =
             values.map(|(_, value)| value.split_once(' ').map_or(&**value, |(_, rest)| rest));
-        bare.filter(|secret| secret.len() >= 6).map(str::to_owned).collect()
+        bare.map(Secret::from).collect()
     }
 
     /// The path of its address.
@@ -82,12 +82,11 @@ pub(crate) fn is_ok(response: &Response) -> bool {
     (200..300).contains(&response.status())
 }
 
-/// The beginning of the body of a failure, without the secrets of the request: some providers repeat
-/// the key in their errors.
-pub(crate) async fn failure(response: &mut Response, secrets: &[String]) -> String {
+/// The beginning of the body of a failure.
+pub(crate) async fn failure(response: &mut Response) -> String {
     let mut text = response.text(FAILURE_BODY).await;
     text.truncate(text.floor_char_boundary(FAILURE_BODY));
-    secrets.iter().fold(text, |text, secret| text.replace(secret, "[key]"))
+    text
 }
 
 /// Milliseconds to wait: seconds, milliseconds or a date (RFC 9110 §10.2.3, and what OpenAI adds to

@@ -118,7 +118,7 @@ function seeded(model: Model, [outer, inner]: [string] | [string, string], seed:
 function withMembers(model: Model, members: Record<string, unknown>): Model {
   return {
     ...(modelOptions(model) as Model),
-    ...(model.mask && { mask: model.mask }),
+    ...(model.secrets && { secrets: model.secrets }),
     open: (request, options) => model.open({ ...request, ...members }, options),
   }
 }

@@ -40,8 +40,8 @@ export interface Model {
   readonly threads?: boolean
   /** Added to every body. */
   readonly body?: Record<string, unknown> | undefined
-  /** Removes the model's keys from what a provider said: some repeat them in their errors. */
-  mask?(text: string): string
+  /** The model's keys, which no error message shows: some providers repeat them. */
+  secrets?(): string[]
   /** Sends a request. Returns a response whose body is the stream, or deltas. */
   open(request: ModelRequest, options: Sending): Promise<Response> | AsyncIterable<Delta>
 }
@@ -84,7 +84,7 @@ export function httpModel(
   if (typeof model !== 'string' || !model) throw wrong('model', "the provider's name of a model")
   return {
     ...{ dialect, maxRetries, model, body },
-    mask: (text) => secretsOf({ ...headers, ...own }).reduce(without, text),
+    secrets: () => secretsOf({ ...headers, ...own }),
     open: (request, sending) => post(options, baseURL, own, request, sending),
   }
 }
@@ -94,10 +94,6 @@ const secretsOf = (headers: Record<string, string>): string[] =>
   Object.entries(headers)
     .filter(([name]) => /auth|key|token|secret/i.test(name))
     .map(([, value]) => String(value).replace(/^\w+ /, ''))
-
-/** A text without a secret. What is very short is no secret, and may be a part of any word. */
-const without = (text: string, secret: string): string =>
-  secret.length < 6 ? text : text.replaceAll(secret, '[key]')
 
 /** The header of a key that is a bearer token. */
 export const bearer = (apiKey: string | undefined): Record<string, string> =>

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use super::super::wire::bad;
+use turnlock::Secret;
 use turnlock::error::Error;
 use turnlock::json::{Json, write_string};
 use turnlock::provider::Request;
@@ -43,6 +44,11 @@ impl<'a> Given<'a> {
 
     fn given(&self, key: &'static str) -> Option<String> {
         self.told(key).map(str::to_owned)
+    }
+
+    fn secrets(&self) -> Vec<Secret> {
+        let given = self.json.get("secrets").and_then(Json::as_array).unwrap_or_default();
+        given.iter().filter_map(Json::as_str).map(Secret::from).collect()
     }
 
     #[inline(never)]
@@ -91,6 +97,7 @@ fn read(given: &Given<'_>) -> Input {
             retry_after_ms: given.count("retryAfterMs"),
             body: given.text("body"),
             hint: given.given("hint"),
+            secrets: given.secrets(),
         },
         "response_end" => Input::ResponseEnded { inference: inference(), attempt: attempt() },
         "held_back" => Input::HeldBack { inference: inference(), attempt: attempt() },
