@@ -85,6 +85,7 @@ export function runTurn(options: RunTurnOptions): Turn {
     ...fallbackOptions(fallbacks),
     ...{ mode, policy, messages, system, answerSchema: answer?.schema },
     ...{ requestId, projectId: projectId ?? undefined, conversationId, strategy },
+    previousResponseId: options.previousResponseId,
     tools: wireTools(tools),
     ...(store && { keep: keepOptions(tenant, keep) }),
   }
@@ -116,6 +117,13 @@ export function checkTurn(options: CoreOptions): void {
   const { strategy = 'reconstruct', conversationId } = options
   if (strategy === 'text_only' || (strategy === 'thread' && !conversationId)) {
     throw wrong('strategy', THREAD)
+  }
+  const isKept = strategy === 'thread' && options.dialect === 'openai-responses'
+  if (options.previousResponseId != null && !isKept) {
+    throw wrong('previousResponseId', 'none without the strategy thread and the Responses API')
+  }
+  if (isKept && (body as { store?: unknown } | null)?.store === false) {
+    throw wrong('body.store', 'true with the strategy thread')
   }
   const known = new Set(tools?.map(({ name }) => name))
   const actionTools: unknown = policy?.actionTools ?? []

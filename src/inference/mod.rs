@@ -359,7 +359,9 @@ impl Inference {
 
     fn done(&mut self) -> End {
         self.connection = Connection::Closed;
-        End::Done(std::mem::take(&mut self.response))
+        let mut response = std::mem::take(&mut self.response);
+        response.id = self.decoder.as_ref().and_then(Decoder::response).map(str::to_owned);
+        End::Done(response)
     }
 
     /// Ends an attempt that failed. `wait`: milliseconds until the request may be sent again.

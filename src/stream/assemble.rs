@@ -20,6 +20,8 @@ pub struct Response {
     pub finish: Option<(FinishReason, String)>,
     /// Token usage.
     pub usage: Option<Usage>,
+    /// The provider's id of the response, if the provider can keep it and it is complete.
+    pub id: Option<String>,
     /// Bytes counted against the limit.
     held: usize,
 }

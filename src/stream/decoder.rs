@@ -201,6 +201,11 @@ impl Decoder {
         self.meaning.events.is_finished()
     }
 
+    /// The id of a complete response that the provider can keep.
+    pub(crate) fn response(&self) -> Option<&str> {
+        self.meaning.events.response()
+    }
+
     /// Whether the response has ended inside an event, so that it can be complete elsewhere.
     pub(crate) fn is_cut(&self) -> bool {
         self.is_cut

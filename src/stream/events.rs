@@ -13,6 +13,11 @@ pub(crate) trait Events: Clone + PartialEq + Send + Sync + 'static {
 
     /// Whether the model has finished: a finish reason or the wire's end mark was seen.
     fn is_finished(&self) -> bool;
+
+    /// The id of a complete response that the provider can keep.
+    fn response(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// [`Events`] of any wire format.
@@ -29,6 +34,10 @@ impl AnyEvents {
 
     pub(super) fn is_finished(&self) -> bool {
         self.0.is_finished()
+    }
+
+    pub(super) fn response(&self) -> Option<&str> {
+        self.0.response()
     }
 }
 
@@ -55,6 +64,7 @@ impl fmt::Debug for AnyEvents {
 trait Face: Send + Sync {
     fn data(&mut self, data: &str, out: &mut Vec<Delta>);
     fn is_finished(&self) -> bool;
+    fn response(&self) -> Option<&str>;
     fn boxed(&self) -> Box<dyn Face>;
     fn equals(&self, other: &dyn Any) -> bool;
     fn as_any(&self) -> &dyn Any;
@@ -67,6 +77,10 @@ impl<E: Events> Face for E {
 
     fn is_finished(&self) -> bool {
         Events::is_finished(self)
+    }
+
+    fn response(&self) -> Option<&str> {
+        Events::response(self)
     }
 
     fn boxed(&self) -> Box<dyn Face> {

@@ -408,7 +408,8 @@ impl Machine {
     /// accepted, the calls count.
     fn broke(&mut self, failure: Failure) {
         if let State::Asking(inference) = &mut self.state {
-            let Some(next) = self.record.fall_back(inference) else { return self.fail(failure) };
+            let next = self.record.fall_back(inference, &failure);
+            let Some(next) = next else { return self.fail(failure) };
             self.record.send(&next);
             **inference = next;
             return;
@@ -421,7 +422,10 @@ impl Machine {
     }
 
     /// Goes on after a response. `cut`: it was not read to its end.
-    fn responded(&mut self, response: Response, cut: bool) {
+    fn responded(&mut self, mut response: Response, cut: bool) {
+        if cut {
+            response.id = None;
+        }
         self.record.response_done(&response, cut, TurnStatus::Complete);
         if let State::Calling(_, reading) = &mut self.state {
             *reading = None;
@@ -556,6 +560,9 @@ impl Machine {
     }
 
     fn complete(&mut self, composed: bool) {
+        if composed {
+            self.record.forget_answer();
+        }
         self.record.phase_ended(TurnStatus::Complete);
         self.record.emit_complete(composed);
         self.finish(End::Complete);

@@ -79,6 +79,7 @@
 mod action_tools;
 mod durable;
 mod event;
+mod ids;
 mod machine;
 mod options;
 mod phase;

@@ -23,6 +23,7 @@ names! {
     }
 }
 
+const PREVIOUS: &str = "none without the strategy thread and the Responses API";
 const THREAD: &str = "reconstruct, or thread with a conversationId and a model that keeps threads";
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
@@ -130,8 +131,14 @@ options! {
         conversation_id "conversationId": Option<Arc<str>>;
         /// `thread`: the model keeps the conversation, so a request has only what its thread lacks,
         /// with the `threadId` that is made of `conversationId`, and results are boxes in system
-        /// messages, whatever `policy.resultsAs` says. Otherwise `reconstruct`.
+        /// messages, whatever `policy.resultsAs` says. The Responses API keeps it by itself: see
+        /// `previousResponseId`; results are native. Otherwise `reconstruct`.
         strategy "strategy": Strategy = Strategy::Reconstruct;
+        /// With the strategy `thread` and the Responses API: `responseId` of the conversation's last
+        /// turn. A request has what follows the last answer in `messages`, which are the whole history,
+        /// and `previous_response_id`. Where the provider refuses it (400 or 404: it has expired), the
+        /// whole history is sent once.
+        previous_response_id "previousResponseId": Option<String>;
         /// Randomness of the host, at least 32 characters, for boxes, keys and jitter.
         secret "secret": Secret;
         /// Retries of a failed request.
@@ -217,9 +224,16 @@ impl TurnOptions {
                 "a store: the turn is resumed from it",
             ));
         }
+        let kept = self.is_kept();
         let named = self.conversation_id.as_ref().is_some_and(|id| !id.is_empty());
         if self.strategy == Strategy::TextOnly || (self.strategy == Strategy::Thread && !named) {
             return Err(Error::option("strategy", THREAD));
+        }
+        if self.previous_response_id.is_some() && !kept {
+            return Err(Error::option("previousResponseId", PREVIOUS));
+        }
+        if kept && self.body.get("store").and_then(Json::as_bool) == Some(false) {
+            return Err(Error::option("body.store", "true with the strategy thread"));
         }
         let unknown = |name: &String| self.tools.find(name).is_none();
         if let ActionTools::Named(names) = &self.policy.action_tools
@@ -229,6 +243,11 @@ impl TurnOptions {
             return Err(Error::option("policy.actionTools", ActionTools::EXPECTED));
         }
         self.keep.as_ref().map_or(Ok(()), Keep::check)
+    }
+
+    /// Whether the provider keeps the conversation by the id of its last response.
+    pub(super) fn is_kept(&self) -> bool {
+        self.strategy == Strategy::Thread && self.dialect == Dialect::OpenAiResponses
     }
 
     /// Whether the answer is JSON of a schema.

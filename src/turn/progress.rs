@@ -37,6 +37,8 @@ pub(super) struct Progress {
     pub(super) usage: Usage,
     /// Why the model stopped its last response, and the provider's word for it.
     pub(super) finish: Option<(FinishReason, String)>,
+    /// The provider's id of the answer, where the provider keeps the conversation.
+    pub(super) response: Option<String>,
     /// A response was not read to its end, so tokens of it may be missing.
     pub(super) is_cut: bool,
     /// Tokens that tools reported.
@@ -63,6 +65,7 @@ impl Progress {
             hosted: Vec::new(),
             usage: Usage::default(),
             finish: None,
+            response: None,
             is_cut: false,
             tool_usage: Usage::default(),
             rejected: None,

@@ -1,8 +1,12 @@
 //! The contents of a request: the given history, the context that the turn has added, the tools.
 
+mod kept;
+
 use sha2::{Digest, Sha256};
 
+use self::kept::Kept;
 use super::event::PhaseName;
+use super::ids::unique;
 use super::options::TurnOptions;
 use super::phase::Phase;
 use super::policy::{Policy, ResultsAs};
@@ -60,7 +64,7 @@ pub(super) enum Context {
 }
 
 /// A response with calls, and the answers to the calls.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Exchange {
     /// The reasoning of the model. Some providers require it together with the calls.
     pub(super) reasoning: Vec<Reasoning>,
@@ -68,6 +72,8 @@ pub(super) struct Exchange {
     pub(super) text: String,
     /// The calls, each with its answer.
     pub(super) calls: Vec<Answered>,
+    /// The provider's id of the response, if it was read to its end.
+    pub(super) response: Option<String>,
 }
 
 /// A call and its answer.
@@ -83,7 +89,7 @@ impl Context {
     fn elements(&self, wire: Wire) -> Vec<Json<'static>> {
         let context = match self {
             Self::System(text) => provider::Context::System(text),
-            Self::Exchange(Exchange { reasoning, text, calls }) => {
+            Self::Exchange(Exchange { reasoning, text, calls, .. }) => {
                 let calls = calls.iter().map(|Answered { view, answer, failed }| AnsweredCall {
                     id: &view.id,
                     name: &view.name,
@@ -116,6 +122,8 @@ pub(super) struct Conversation {
     original: Option<Original>,
     /// The thread of a model that keeps the conversation.
     thread: Option<String>,
+    /// What a provider that keeps the conversation by itself has of it.
+    kept: Option<Kept>,
     repairs: Vec<message::Repair>,
     /// The ids of the calls in the given history.
     given_ids: Vec<String>,
@@ -131,9 +139,11 @@ impl Conversation {
     pub(super) fn new(options: &mut TurnOptions) -> Result<Self, Error> {
         let rules = message::HistoryOptions::new(options.dialect);
         let conversation = options.conversation_id.as_deref();
-        let thread = conversation.filter(|_| options.strategy == message::Strategy::Thread);
+        let keeps = options.is_kept();
+        let strategy = if keeps { message::Strategy::Reconstruct } else { options.strategy };
+        let thread = conversation.filter(|_| strategy == message::Strategy::Thread);
         let thread = thread.map(|id| message::thread_id(id, None)).transpose()?;
-        let mut history = message::History::new(rules.strategy(options.strategy));
+        let mut history = message::History::new(rules.strategy(strategy));
         let messages = options.messages.len();
         let given = messages + usize::from(options.system.is_some());
         let original = (!options.fallbacks.is_empty())
@@ -149,7 +159,8 @@ impl Conversation {
         let given_ids = history.call_ids(given);
         let conversation =
             Self::of(wire, repairs, given_ids, message::AnyHistory::new(history), options);
-        Ok(Self { thread, original, ..conversation })
+        let kept = Kept::of(options);
+        Ok(Self { thread, kept, original, ..conversation })
     }
 
     /// As [`Conversation::new`], for a provider and a history that need no repairs; `None` for any
@@ -177,6 +188,7 @@ impl Conversation {
             history,
             original: None,
             thread: None,
+            kept: None,
             repairs,
             ids: given_ids.clone(),
             given_ids,
@@ -230,7 +242,15 @@ impl Conversation {
     /// Adds calls and their answers. In a history, each call of a response needs an answer.
     pub(super) fn add_exchange(&mut self, mut exchange: Exchange) {
         for call in &mut exchange.calls {
-            call.view.id = unique(std::mem::take(&mut call.view.id), &mut self.ids);
+            let id = std::mem::take(&mut call.view.id);
+            call.view.id = unique(id.clone(), &mut self.ids);
+            if call.view.id != id {
+                // The provider knows the call by the id that it gave.
+                exchange.response = None;
+            }
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.answered(exchange.response.take());
         }
         self.context.push(Context::Exchange(exchange));
     }
@@ -247,7 +267,8 @@ impl Conversation {
         let asked = (self.has_results(), schema);
         let instruction = instruction(phase, &options.policy, asked, rejected);
         let instruction = instruction.as_ref().map(|(text, _)| text.as_str());
-        let (messages, given) = self.history_with(instruction);
+        let once = instruction.filter(|_| self.kept.is_none());
+        let (mut messages, given) = self.history_with(once);
         let system = self.context.iter().filter_map(|one| match one {
             Context::System(text) => Some(text.as_str()),
             Context::Exchange(_) => None,
@@ -255,10 +276,13 @@ impl Conversation {
         let system: Vec<_> = system.chain(instruction).collect();
         let (tools, choice) = offer(options, phase);
         let tools: Vec<_> = tools.into_iter().map(ToolDeclaration::from).collect();
+        let kept = self.kept.as_mut();
+        let kept = kept.map(|kept| kept.members(&mut messages, instruction, &options.body));
         let prompt =
             Prompt { messages, system: given, added_system: &system, tools: &tools, choice };
         let mut more: Vec<_> =
             self.thread.clone().map(|id| ("threadId", id.into())).into_iter().collect();
+        more.extend(kept.into_iter().flatten());
         if options.has_schema() {
             more.extend(provider::answer(self.wire, schema, &prompt, &options.body));
         }
@@ -273,6 +297,17 @@ impl Conversation {
     /// The thread of the model has the first elements.
     pub(super) fn heard(&mut self, elements: usize) {
         self.history.has(elements);
+    }
+
+    /// Whether the provider keeps the conversation by itself.
+    pub(super) fn is_kept(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// Sends everything from now on, as the provider does not know the response that the last
+    /// request named; `false` if that named none.
+    pub(super) fn forget(&mut self) -> bool {
+        self.kept.as_mut().is_some_and(Kept::forget)
     }
 
     pub(super) fn is_thread(&self) -> bool {
@@ -392,55 +427,4 @@ fn offer<'a>(options: &'a TurnOptions, phase: &Phase) -> (Vec<&'a ToolSpec>, Cho
     // provider's prompt cache and the definitions of the calls in the history.
     let keep = policy.results_as == ResultsAs::Native || phase.name() == PhaseName::Unified;
     (if keep { all.collect() } else { Vec::new() }, Choice::None)
-}
-
-/// Returns `id`, with the least free number from 2 appended if it is taken. Providers repeat ids,
-/// but outcomes in a batch, calls in a history and the events of a turn need unique ids. One pass
-/// over `taken`, because a response may repeat one id ten thousand times.
-pub(super) fn unique(id: String, taken: &mut Vec<String>) -> String {
-    let unique = if taken.contains(&id) { numbered(&id, taken) } else { id };
-    taken.push(unique.clone());
-    unique
-}
-
-fn numbered(id: &str, taken: &[String]) -> String {
-    // Of as many numbers as there are ids, and one more, one is free.
-    let mut used = vec![false; taken.len() + 1];
-    for other in taken {
-        let number = || other.strip_prefix(id)?.strip_prefix('-')?.parse::<usize>().ok();
-        if let Some(place) = number().and_then(|n| used.get_mut(n.checked_sub(2)?)) {
-            *place = true;
-        }
-    }
-    let free = used.iter().take_while(|used| **used).count();
-    format!("{id}-{}", free + 2)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::unique;
-
-    #[test]
-    fn ids_are_told_apart() {
-        let mut taken = Vec::new();
-        let mut next = |id: &str| unique(id.to_owned(), &mut taken);
-        assert_eq!(next("c"), "c");
-        assert_eq!(next("c"), "c-2");
-        assert_eq!(next("c-2"), "c-2-2");
-        assert_eq!(next("c"), "c-3");
-        assert_eq!(next("c-5"), "c-5");
-        assert_eq!(next("c"), "c-4");
-        assert_eq!(next("c"), "c-6");
-        assert_eq!(next("c-99999999999999999999"), "c-99999999999999999999");
-        assert_eq!(next("c"), "c-7");
-        assert_eq!(next("c-x"), "c-x");
-        assert_eq!(next("d-4"), "d-4");
-        assert_eq!(next("d"), "d");
-        assert_eq!(next(""), "");
-        assert_eq!(next(""), "-2");
-        let ids = taken.len();
-        taken.sort();
-        taken.dedup();
-        assert_eq!(taken.len(), ids);
-    }
 }

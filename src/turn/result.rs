@@ -97,6 +97,10 @@ record! {
         raw_finish_reason "rawFinishReason?": Option<String>;
         /// The provider's name of the model that answered, in a turn with fallbacks.
         model "model?": Option<String>;
+        /// With the strategy `thread` and the Responses API: the provider's id of the response that is
+        /// the answer, for `previousResponseId` of the conversation's next turn. Not of a turn whose
+        /// answer was composed or is not whole.
+        response_id "responseId?": Option<String>;
         /// The changes to the given history, so that the provider accepts it.
         repairs "repairs": Vec<Repair>;
         /// Why the turn failed.
@@ -125,6 +129,7 @@ impl TurnResult {
             finish_reason: None,
             raw_finish_reason: None,
             model: None,
+            response_id: None,
             repairs: Vec::new(),
             error: Some(failure),
         }

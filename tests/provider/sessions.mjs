@@ -10,6 +10,8 @@ import { wireAt, WIRES } from './wire/all.mjs'
  * @property {any} body parsed; null where it was no JSON
  * @property {string[]} tools their names
  * @property {string | null} choice of tools; `none` where they may not be called
+ * @property {any} [whole] the body with the conversation that it continues
+ * @property {{ id: string, input: unknown[] }} [conversation] what the provider keeps of it
  * @property {unknown[]} messages the list of messages, whatever the wire calls it
  * @property {Record<string, string>} headers without those that hold a key
  * @property {boolean} closedEarly the client left before the response had ended
@@ -110,7 +112,12 @@ async function play(request, log, name, { name: script, scripts }, told) {
   const n = log.length
   if (!kept.body) return fail(400, 'We could not parse the JSON body of your request.')
   const { search, searchParams: query } = new URL(request.url)
-  const broken = wire.violation(kept.body, { search })
+  const conversations = log.flatMap(({ conversation }) => conversation ?? [])
+  const whole = wire.continued ? wire.continued(body, conversations) : body
+  if (!whole)
+    return fail(400, `Previous response with id '${body.previous_response_id}' not found.`)
+  if (whole !== body) kept.whole = whole
+  const broken = wire.violation(whole, { search })
   if (broken) return fail(400, broken)
   const entry = entryOf(script, scripts, { query, wire: name, log: log.slice(0, n) })
   if (!entry) return fail(404, `The script ${script} has no entry ${n}.`)
@@ -118,6 +125,7 @@ async function play(request, log, name, { name: script, scripts }, told) {
   const client = new Client(request.signal, kept)
   if (entry.then === 'stall_head') await client.gone
   const events = entry.events ?? wire.stream(entry, { n, body: kept.body })
+  if (!entry.events) kept.conversation = wire.keep?.(events, whole)
   const headers = {
     'content-type': wire.TYPE ?? 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache',
@@ -140,7 +148,7 @@ function entryOf(script, scripts, { query, wire, log }) {
 }
 
 /** What a request says. */
-export const viewOf = ({ wire, body }) => WIRES[wire].view(body)
+export const viewOf = ({ wire, body, whole = body }) => WIRES[wire].view(whole)
 
 /** `kind:rest`; a behaviour has no kind. */
 function split(script) {

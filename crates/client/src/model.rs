@@ -100,8 +100,11 @@ impl Model {
 
     /// OpenAI Responses, `https://api.openai.com/v1` unless [`Model::base_url`] says otherwise.
     /// Nothing is kept by the provider: reasoning comes encrypted and is sent back within a turn.
+    /// With the strategy `thread` the provider keeps the conversation, and requests name its last
+    /// response.
     pub fn openai_responses(model: impl Into<String>) -> Self {
-        Self::http(Dialect::OpenAiResponses, "https://api.openai.com/v1".to_owned(), model.into())
+        let base_url = "https://api.openai.com/v1".to_owned();
+        Self::http(Dialect::OpenAiResponses, base_url, model.into()).threads()
     }
 
     /// Gemini, `https://generativelanguage.googleapis.com/v1beta` unless [`Model::base_url`] says

@@ -150,6 +150,15 @@ impl TurnOptions {
         self
     }
 
+    /// With [`Strategy::Thread`] and [`Model::openai_responses`]: `response_id` of the conversation's
+    /// last turn. A request has what follows the last answer in the history, which is given whole;
+    /// where the provider no longer has the response, the whole history is sent once.
+    #[must_use]
+    pub fn previous_response_id(mut self, id: impl Into<String>) -> Self {
+        self.turn.previous_response_id = Some(id.into());
+        self
+    }
+
     /// Keeps the turn, so that it can be resumed and stopped from elsewhere. An event is shown when
     /// it is kept. An id that the store knows ends with `turn.conflict`.
     #[must_use]

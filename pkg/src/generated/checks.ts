@@ -79,6 +79,7 @@ export const TURN_OPTIONS: Checks = {
   projectId: 'text',
   conversationId: 'text',
   strategy: { names: 'reconstruct thread text_only' },
+  previousResponseId: 'text',
   secret: 'text',
   maxRetries: { whole: [0, 10] },
   fallbacks: { list: { rows: FALLBACK_MODEL } },

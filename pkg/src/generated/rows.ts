@@ -36,6 +36,7 @@ export const RUN_TURN_OPTIONS: Rows = {
   projectId: 0,
   conversationId: 0,
   strategy: 0,
+  previousResponseId: 0,
   store: 0,
   tenant: 0,
   keep: 0,

@@ -66,10 +66,18 @@ export interface TurnOptions {
   /**
    * `thread`: the model keeps the conversation, so a request has only what its thread lacks, with
    * the `threadId` that is made of `conversationId`, and results are boxes in system messages,
-   * whatever `policy.resultsAs` says. Otherwise `reconstruct`.
+   * whatever `policy.resultsAs` says. The Responses API keeps it by itself: see
+   * `previousResponseId`; results are native. Otherwise `reconstruct`.
    * @defaultValue "reconstruct"
    */
   strategy?: Strategy | undefined
+  /**
+   * With the strategy `thread` and the Responses API: `responseId` of the conversation's last turn.
+   * A request has what follows the last answer in `messages`, which are the whole history, and
+   * `previousResponseId`. Where the provider refuses it (400 or 404: it has expired), the whole
+   * history is sent once.
+   */
+  previousResponseId?: string | undefined
   /**
    * Randomness of the host, at least 32 characters, for boxes, keys and jitter.
    * @defaultValue ""
@@ -592,6 +600,12 @@ export interface TurnResult {
   rawFinishReason?: string
   /** The provider's name of the model that answered, in a turn with fallbacks. */
   model?: string
+  /**
+   * With the strategy `thread` and the Responses API: the provider's id of the response that is the
+   * answer, for `previousResponseId` of the conversation's next turn. Not of a turn whose answer
+   * was composed or is not whole.
+   */
+  responseId?: string
   /** The changes to the given history, so that the provider accepts it. */
   repairs: Repair[]
   /** Why the turn failed. */
@@ -806,10 +820,18 @@ export interface RunTurnOptions {
   /**
    * `thread`: the model keeps the conversation, so a request has only what its thread lacks, with
    * the `threadId` that is made of `conversationId`, and results are boxes in system messages,
-   * whatever `policy.resultsAs` says. Otherwise `reconstruct`.
+   * whatever `policy.resultsAs` says. The Responses API keeps it by itself: see
+   * `previousResponseId`; results are native. Otherwise `reconstruct`.
    * @defaultValue "reconstruct"
    */
   strategy?: Strategy | undefined
+  /**
+   * With the strategy `thread` and the Responses API: `responseId` of the conversation's last turn.
+   * A request has what follows the last answer in `messages`, which are the whole history, and
+   * `previousResponseId`. Where the provider refuses it (400 or 404: it has expired), the whole
+   * history is sent once.
+   */
+  previousResponseId?: string | undefined
   /**
    * Stores the turn, so that it can be resumed, cancelled and followed from elsewhere. Events are
    * delivered after they are stored. A `requestId` that the store knows ends with `turn.conflict`.

@@ -24,11 +24,17 @@ pub(super) struct Items {
     any: bool,
     counts: Counts,
     finished: bool,
+    /// The id of the response, once it is complete.
+    id: Option<String>,
 }
 
 impl Events for Items {
     fn is_finished(&self) -> bool {
         self.finished
+    }
+
+    fn response(&self) -> Option<&str> {
+        self.id.as_deref()
     }
 
     fn data(&mut self, data: &str, out: &mut Vec<Delta>) {
@@ -230,6 +236,8 @@ impl Items {
         };
         if reason == FinishReason::Stop {
             self.calls.end_all(out);
+            let id = text(all, "id");
+            self.id = (!id.is_empty()).then(|| id.to_owned());
         }
         if !std::mem::replace(&mut self.finished, true) {
             push_finish(finished(reason, self.calls.any()), why, out);

@@ -161,6 +161,7 @@ impl KeptState {
                 hosted: hosted(&json),
                 usage: usage("usage"),
                 // The answer is still to come, or is composed.
+                response: None,
                 finish: None,
                 tool_usage: usage("toolUsage"),
                 rejected: text(&json, "rejected"),

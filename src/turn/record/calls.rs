@@ -3,10 +3,11 @@
 mod settle;
 
 use super::super::event::{EventKind, PhaseName, ResultView};
+use super::super::ids::unique;
 use super::super::options::TurnOptions;
 use super::super::phase::Phase;
 use super::super::progress::Progress;
-use super::super::prompt::{Exchange, unique};
+use super::super::prompt::Exchange;
 use super::super::protocol::Effect;
 use super::Record;
 use super::outcomes::soft_stop;
@@ -59,7 +60,7 @@ pub(crate) struct Place {
 impl Calling {
     /// Begins the calls of a response.
     pub(crate) fn new(record: &Record) -> Self {
-        let exchange = Exchange { reasoning: Vec::new(), text: String::new(), calls: Vec::new() };
+        let exchange = Exchange::default();
         let place = Place::of(record.progress());
         Self { ids: record.call_ids(), ..Self::of(CallBatch::default(), exchange, place, true) }
     }
@@ -86,10 +87,17 @@ impl Calling {
 
     /// Takes the rest of a response that is complete.
     pub(crate) fn finish(&mut self, response: Response, record: &mut Record) {
-        for call in response.calls.into_iter().skip(self.batch.calls().len()) {
-            self.add(call, record);
+        let (known, mut same) = (self.batch.calls().len(), true);
+        for (at, call) in response.calls.into_iter().enumerate() {
+            let id = call.id.clone();
+            if at >= known {
+                self.add(call, record);
+            }
+            same &= self.batch.calls().get(at).is_some_and(|call| call.view().id == id);
         }
         (self.exchange.text, self.exchange.reasoning) = (response.text, response.reasoning);
+        // The provider knows a call by the id that it gave.
+        self.exchange.response = response.id.filter(|_| same);
         self.reading = false;
     }
 

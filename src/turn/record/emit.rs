@@ -217,6 +217,7 @@ impl Record {
             finish_reason: self.progress.finish.as_ref().map(|(reason, _)| *reason),
             raw_finish_reason: self.progress.finish.as_ref().map(|(_, raw)| raw.clone()),
             model: self.model(),
+            response_id: self.progress.response.clone().filter(|_| matches!(end, End::Complete)),
             repairs: self.conversation.repairs().to_vec(),
             error: match end {
                 End::Failed(failure) => Some(failure.clone()),

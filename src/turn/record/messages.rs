@@ -1,6 +1,6 @@
 //! What a turn adds to the history of its conversation.
 
-use super::super::prompt::unique;
+use super::super::ids::unique;
 use super::super::result::{MessageCall, TurnMessage};
 use super::outcomes::content;
 use super::{Calling, Record};

@@ -20,7 +20,7 @@ use super::progress::Progress;
 use super::prompt::Conversation;
 use super::protocol::Effect;
 use super::result::TurnStatus;
-use crate::error::Error;
+use crate::error::{Error, Failure};
 use crate::inference::{Inference, Rules};
 use crate::json::Json;
 use crate::limits;
@@ -210,15 +210,18 @@ impl Record {
 
     /// The inference of the next model, in the place of one that failed before anything of its
     /// response arrived; `None` if there is no other model.
-    pub(super) fn fall_back(&mut self, failed: &Inference) -> Option<Inference> {
-        if failed.is_seen() || self.options.fallbacks.is_empty() {
+    pub(super) fn fall_back(&mut self, failed: &Inference, failure: &Failure) -> Option<Inference> {
+        let status = failure.details.as_ref().and_then(|details| details.status);
+        // What the provider says of a response that it no longer has differs from gateway to gateway.
+        let lost = matches!(status, Some(400 | 404)) && self.conversation.forget();
+        if failed.is_seen() || !lost && self.options.fallbacks.is_empty() {
             return None;
         }
         if failed.is_heard() {
             self.count_usage(failed.response(), true);
         }
         self.trace_llm_call(failed.response(), TurnStatus::Failed);
-        self.next_model().then(|| self.inference().after(failed))
+        (lost || self.next_model()).then(|| self.inference().after(failed))
     }
 
     /// Turns to the next model; `false` if there is none.
@@ -317,11 +320,20 @@ impl Record {
         let (blocks, before) = (response.reasoning.iter(), self.closed.len());
         self.progress.hosted.extend(blocks.filter_map(Reasoning::block).map(|one| (before, one)));
         self.progress.finish.clone_from(&response.finish);
+        if self.conversation.is_kept() {
+            let answer = response.id.as_ref().filter(|_| response.calls.is_empty());
+            self.progress.response = answer.cloned();
+        }
         self.trace_llm_call(response, status);
         if self.conversation.is_thread() {
             self.progress.heard = self.conversation.elements();
             self.conversation.heard(self.progress.heard);
         }
+    }
+
+    /// The answer is not a response's.
+    pub(super) fn forget_answer(&mut self) {
+        self.progress.response = None;
     }
 
     /// What follows a response without calls.

@@ -108,8 +108,32 @@ export function stream(entry, { n = 1, body = {} } = {}) {
 
 export { failure } from './openai-chat.mjs'
 
+/** What the provider keeps of a response: its id, and the conversation up to its end. */
+export function keep(events, { store = true, input }) {
+  const [, data = 'null'] = /^data: (.*)$/m.exec(events.at(-1)) ?? []
+  const { type, response } = JSON.parse(data) ?? {}
+  if (!store || type !== 'response.completed') return undefined
+  return { id: response.id, input: [...input, ...response.output] }
+}
+
+/** A request with the conversation that it continues; undefined where the provider has none. */
+export function continued(body, conversations) {
+  const { previous_response_id: id } = body
+  if (id === undefined) return body
+  const known = conversations.find((one) => one.id === id)
+  return known && { ...body, input: [...known.input, ...body.input] }
+}
+
 const KNOWN = ['model', 'input', 'instructions', 'tools', 'tool_choice', 'store', 'include']
-KNOWN.push('stream', 'text', 'reasoning', 'temperature', 'max_output_tokens', 'metadata')
+KNOWN.push(
+  'previous_response_id',
+  'stream',
+  'text',
+  'reasoning',
+  'temperature',
+  'max_output_tokens',
+  'metadata',
+)
 
 /** What the API says to a request that breaks its rules; undefined for a good one. */
 export function violation(body) {

@@ -30,6 +30,7 @@ pub(super) fn tables() -> Vec<Table> {
                 projectId: "string | null" from "TurnOptions";
                 conversationId from "TurnOptions";
                 strategy from "TurnOptions";
+                previousResponseId from "TurnOptions";
                 /// Stores the turn, so that it can be resumed, cancelled and followed from
                 /// elsewhere. Events are delivered after they are stored. A `requestId` that the
                 /// store knows ends with `turn.conflict`.

@@ -141,7 +141,11 @@ impl Calling {
         if self.is_waiting() {
             self.exchange.calls = answered;
         } else if !is_boxed {
-            let exchange = self.exchange.clone();
+            let mut exchange = self.exchange.clone();
+            if answered.len() != self.batch.calls().len() {
+                // The provider would miss an answer.
+                exchange.response = None;
+            }
             record.conversation.add_exchange(Exchange { calls: answered, ..exchange });
         }
     }
