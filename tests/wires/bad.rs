@@ -182,7 +182,8 @@ fn many_calls() {
     }
 }
 
-/// A megabyte of arguments in pieces of 16 bytes arrives whole; a name of 10 MB is refused.
+/// A megabyte of arguments in pieces of 16 bytes arrives whole; a name of 10 MB is refused, on every
+/// wire.
 #[test]
 fn long_arguments_and_names() {
     let arguments = json!({ "text": "x".repeat(1 << 20) }).to_string();
@@ -232,10 +233,38 @@ fn long_arguments_and_names() {
         assert!(call.ended && call.id == "c" && call.arguments == arguments, "{wire}");
     }
     let long = "n".repeat(10 << 20);
-    let name =
-        json!({ "message": { "tool_calls": [{ "function": { "name": long } }] }, "done": false });
-    for text in [name.to_string(), format!("data: {name}\n\n")] {
-        assert!(malformed(&decode(Dialect::Ollama, text.as_bytes().chunks(1 << 16))));
+    let function = json!({ "name": long, "arguments": "{}" });
+    for (wire, event) in [
+        (
+            "openai-chat",
+            json!({ "choices": [{ "delta": { "tool_calls": [{ "index": 0, "id": "c", "function": function }] } }] }),
+        ),
+        (
+            "anthropic",
+            json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "tool_use", "id": "c", "name": long, "input": {} } }),
+        ),
+        (
+            "openai-responses",
+            json!({ "type": "response.output_item.added", "output_index": 0, "item": { "type": "function_call", "call_id": "c", "name": long, "arguments": "" } }),
+        ),
+        ("gemini", call(json!({ "name": long, "args": {} }))),
+        (
+            "bedrock",
+            json!({ "contentBlockStart": { "contentBlockIndex": 0, "start": { "toolUse": { "toolUseId": "c", "name": long } } } }),
+        ),
+        (
+            "cohere",
+            json!({ "type": "tool-call-start", "index": 0, "delta": { "message": { "tool_calls": { "id": "c", "function": function } } } }),
+        ),
+        (
+            "ollama",
+            json!({ "message": { "tool_calls": [{ "function": { "name": long } }] }, "done": false }),
+        ),
+    ] {
+        for text in [event.to_string(), format!("data: {event}\n\n")] {
+            let deltas = decode(dialect(wire), text.as_bytes().chunks(1 << 16));
+            assert!(malformed(&deltas) && deltas.len() == 1, "{wire}");
+        }
     }
     assert!(malformed(&decode(
         Dialect::Bedrock,

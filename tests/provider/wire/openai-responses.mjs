@@ -110,9 +110,9 @@ export { failure } from './openai-chat.mjs'
 
 /** What the provider keeps of a response: its id, and the conversation up to its end. */
 export function keep(events, { store = true, input }) {
-  const [, data = 'null'] = /^data: (.*)$/m.exec(events.at(-1)) ?? []
-  const { type, response } = JSON.parse(data) ?? {}
-  if (!store || type !== 'response.completed') return undefined
+  const [, data] = /^event: response\.completed\ndata: (.*)$/m.exec(events.at(-1)) ?? []
+  if (!store || !data) return undefined
+  const { response } = JSON.parse(data)
   return { id: response.id, input: [...input, ...response.output] }
 }
 
