@@ -20,6 +20,7 @@ const TYPES = {
 const imports = JSON.stringify({
   imports: {
     turnlock: './turnlock/index.js',
+    'turnlock/remote': './turnlock/remote/index.js',
     'turnlock/stores/indexeddb': './turnlock/stores/indexeddb.js',
     'scripted-model': './provider/sessions.mjs',
   },
@@ -71,11 +72,16 @@ async function file(path) {
 
 /** Starts on `port`, or the next free one. */
 export async function serve({ port = 0, tries = 20 } = {}) {
-  const model = listener(createSessions(), '/model')
+  const sessions = createSessions()
+  const model = listener(sessions, '/model')
+  // Not at the top: the package may be built only now.
+  const { createEdge } = await import('./edge.mjs')
+  const edge = createEdge(sessions)
   const server = createServer(async (request, response) => {
     // Not by `URL`: what it refuses, such as `//`, would end the process.
     const [pathname] = request.url.split('?')
     if (pathname.startsWith('/model/')) return model(request, response)
+    if (/^\/edge(-owner|\/|$)/.test(pathname)) return edge(request, response)
     const body = await file(pathname)
     if (body === undefined) return response.writeHead(404).end('not found')
     const type = TYPES[extname(pathname) || '.html'] ?? 'application/octet-stream'

@@ -1,15 +1,15 @@
 // The conversation: what was said, and the turn that says more. The turn is kept in IndexedDB and
 // its id is remembered, so this page may go away at any moment.
-import { cancelTurn, followTurn, resumeTurn, runTurn } from 'turnlock'
 import { ask, revisions, unask } from './decision.js'
 import { byId, element, follow, many } from './dom.js'
 import { requestsSent, whyUnreachable } from './endpoint.js'
-import { recall, remember, store } from './kept.js'
-import { askForEndpoint, choices, modelAt, restore } from './settings.js'
-import { countRunsOf, tools } from './tools.js'
+import { recall, remember } from './kept.js'
+import { askForEndpoint, choices, restore } from './settings.js'
+import { countRunsOf } from './tools.js'
+import { chosenPlace, edgeTerms, runnerOf } from './where.js'
 
 /** How it went for this tab; such an error is no event of the turn and has no number of its own. */
-const OWN = /^(turn\.(conflict|cancelled|not_found|interrupted|events_gone)|store\.)/
+const OWN = /^(turn\.(conflict|cancelled|not_found|interrupted|events_gone)|(store|remote|edge)\.)/
 const isOwn = ({ type, code }) => type === 'error' && OWN.test(code)
 
 /** The turn that the last message of the history is of. */
@@ -23,7 +23,7 @@ export class Chat {
   #timeline
   /** Does what a button of a decision starts, with the buttons to stop it. */
   #alone
-  /** What is remembered of the turn: `{ id, leg, text, mode, policy, place }`. */
+  /** What is remembered of the turn: `{ id, leg, text, mode, policy, place, edge, ms }`. */
   #turn
   /** Whether more may come of it. */
   #open = false
@@ -69,15 +69,17 @@ export class Chat {
    * One turn: its text comes here, all of it into the timeline. `started` gets what stops it.
    * @returns {Promise<string>} how it ended, in a line
    */
-  send(text, started) {
+  async send(text, started) {
     // One that failed and might be tried again is left as it is.
     if (this.#open) this.#settle()
-    const { mode, policy, place } = choices()
+    const { place, ...chosen } = choices()
+    const { edge, ms } = chosenPlace()
+    const { mode, policy } = edge ? await edgeTerms(chosen) : chosen
     const said = recall('history', []).map(({ role, content }) => ({ role, content }))
     const messages = [...said, { role: 'user', content: text }]
-    const turn = runTurn({ model: modelAt(place), mode, policy, messages, tools, store })
+    const turn = await runnerOf({ edge }).run({ place, ms, mode, policy, messages })
     countRunsOf(turn.requestId)
-    this.#begin({ id: turn.requestId, leg: 0, text, mode, policy, place })
+    this.#begin({ id: turn.requestId, leg: 0, text, mode, policy, place, edge, ms })
     remember('turn', this.#turn)
     return this.#play(turn, started)
   }
@@ -95,7 +97,7 @@ export class Chat {
   }
 
   /** Reads the turn that is remembered: all of it, or what has come since. */
-  catchUp(started) {
+  async catchUp(started) {
     const turn = recall('turn', this.#turn)
     if (turn.id === this.#turn?.id) {
       this.#turn = turn
@@ -106,7 +108,7 @@ export class Chat {
       // Of a real endpoint nothing was remembered.
       if (!turn.place) askForEndpoint()
     }
-    return this.#play(this.#follow(), started)
+    return this.#play(await this.#follow(), started)
   }
 
   /** Shows again what happened in the last turn, which is over. */
@@ -115,7 +117,7 @@ export class Chat {
     if (!last || last.id !== lastTold()) return
     restore(last)
     const events = []
-    for await (const event of followTurn({ requestId: last.id, store, after: 0 })) {
+    for await (const event of await runnerOf(last).follow(last, 0)) {
       if (isOwn(event)) return // It has expired.
       events.push(event)
     }
@@ -138,17 +140,16 @@ export class Chat {
   }
 
   #follow() {
-    return followTurn({ requestId: this.#turn.id, store, after: this.#last?.seq ?? 0 })
+    return runnerOf(this.#turn).follow(this.#turn, this.#last?.seq ?? 0)
   }
 
   #resume(wish) {
-    const { id, place } = this.#turn
-    return resumeTurn({ requestId: id, model: modelAt(place), tools, store, ...wish })
+    return runnerOf(this.#turn).resume(this.#turn, wish)
   }
 
   /** Stops the turn, wherever it runs. */
   #cancel(reason) {
-    return cancelTurn({ requestId: this.#turn.id, store, reason })
+    return runnerOf(this.#turn).cancel(this.#turn, reason)
   }
 
   async #cancelElsewhere(reason) {
@@ -169,10 +170,10 @@ export class Chat {
     while (problem) {
       if (problem.code === 'turn.conflict') {
         this.#timeline.note('turn.conflict: another tab has gone on with this turn. Reading along.')
-        source = this.#follow()
+        source = await this.#follow()
       } else if (problem.code === 'turn.interrupted' && this.#turn.place) {
         this.#timeline.note('turn.interrupted: whoever ran this turn is gone. Going on with it.')
-        source = this.#resume()
+        source = await this.#resume()
       } else {
         break
       }
@@ -181,9 +182,17 @@ export class Chat {
     this.#bubble.setAttribute('aria-busy', 'false')
     this.#bubble.hidden = !this.#bubble.textContent
     if (problem?.code === 'turn.not_found') return this.#lost()
+    if (problem?.code === 'edge.off') {
+      remember('turn', undefined)
+      this.#lost()
+      return `${problem.code}: ${problem.message}.`
+    }
     if (!problem) {
       const sent = this.#turn.place ? '' : ` ${many(requestsSent(), 'request')} left this page.`
-      const summary = `${this.#timeline.end(await source.result)}${sent}`
+      const result = await source.result
+      // What the edge asked its model is not told.
+      const told = this.#turn.edge ? { ...result, inferences: undefined } : result
+      const summary = `${this.#timeline.end(told)}${sent}`
       const asked = this.#stand()
       return this.waits ? `${summary} ${asked}` : summary
     }
@@ -274,7 +283,11 @@ export class Chat {
 
   #askToResume([resume, stop]) {
     const found = [...this.#calls.values()].filter(({ result }) => result)
-    const items = found.map((one) => ({ ...one, mayChange: one.result.status === 'ok' }))
+    const mayWrite = !this.#turn.edge
+    const items = found.map((one) => ({
+      ...one,
+      ...{ mayChange: one.result.status === 'ok', mayWrite },
+    }))
     const about = `${many(items.length, 'result')} kept. Reload the page if you like: no tool runs again. You decide what the model reads.`
     const choices = [{ ...resume, primary: true }, stop]
     return ask({ title: 'Paused behind the tools', about, items, choices })
@@ -298,13 +311,13 @@ export class Chat {
   }
 
   #goOn(wish) {
-    void this.#alone((started) => this.#play(this.#resume(wish), started))
+    void this.#alone(async (started) => this.#play(await this.#resume(wish), started))
   }
 
   #stop() {
     void this.#alone(async (started) => {
       await this.#cancel('stopped by the user')
-      return this.#play(this.#follow(), started)
+      return this.#play(await this.#follow(), started)
     })
   }
 

@@ -4,7 +4,7 @@ import { byId, element, short } from './dom.js'
 /**
  * Shows what is to be decided.
  * @param {{ title: string, about: string,
- *   items?: { call: object, result?: object, mayChange?: boolean }[],
+ *   items?: { call: object, result?: object, mayChange?: boolean, mayWrite?: boolean }[],
  *   choices?: { label: string, primary?: boolean, act: () => void }[] }} what
  * @returns {string} its title
  */
@@ -34,9 +34,9 @@ export const firstChoice = () => byId('decision-choices').querySelector('button'
 export const revisions = () =>
   [...byId('decision-items').children].map(({ revision }) => revision?.()).filter(Boolean)
 
-function item({ call, result, mayChange }) {
+function item({ call, result, mayChange, mayWrite }) {
   const found = result?.error?.message ?? result?.result
-  const own = mayChange ? choiceOf(result) : []
+  const own = mayChange ? choiceOf(result, mayWrite) : []
   const made = element(
     'li',
     {},
@@ -55,9 +55,10 @@ function item({ call, result, mayChange }) {
 }
 
 /** Whether the model reads the result, nothing of it, or what the user writes instead. */
-function choiceOf({ name }) {
+function choiceOf({ name }, mayWrite) {
   const text = element('input', { type: 'text', hidden: true, ariaLabel: `Instead of ${name}` })
-  const choices = { result: 'this result', nothing: 'nothing of it', text: 'what I write:' }
+  const written = mayWrite && { text: 'what I write:' }
+  const choices = { result: 'this result', nothing: 'nothing of it', ...written }
   const select = element('select')
   for (const [value, words] of Object.entries(choices)) {
     select.append(element('option', { value }, words))

@@ -15,6 +15,7 @@ import { Timeline } from './timeline.js'
 import { fileNames } from './files.js'
 import { runs, sent } from './tools.js'
 import { setUpViews } from './views.js'
+import { setUpWhere } from './where.js'
 
 const PRESETS = [
   { name: 'A model that loops', behaviour: 'loop' },
@@ -153,6 +154,7 @@ onRemembered((key, elsewhere) => {
 
 setUpTheme()
 await setUp()
+await setUpWhere()
 chat.show()
 show()
 setUpViews({

@@ -1,0 +1,105 @@
+// The edge beside the page: turns that this server runs by `createHandler`, with the scripted model,
+// and the switch of its owner. Each visitor is a tenant, and the owner of its own edge.
+import { createHandler, toNodeListener } from '../pkg/dist/server/index.js'
+import { defineTool, memoryStore } from '../pkg/dist/index.js'
+import { BEHAVIOURS } from '../tests/provider/behaviours.mjs'
+import { CLIENTS, modelOf } from '../tests/lanes.mjs'
+import * as turnlock from '../pkg/dist/index.js'
+import { LIST_FILES, READ_FILE } from '../www/src/files.js'
+
+/** What the owner lets visitors have. */
+const SWITCH = ['two_stage', 'unified', 'off']
+/** Milliseconds that a tool may be asked to take. */
+const SLOWEST = 60_000
+
+const refused = (status, code, message) => Response.json({ error: { code, message } }, { status })
+
+/** What the page says of a turn's model and tools, if that is possible. */
+function placeOf({ headers }) {
+  const [wire, behaviour, session, toolMs] = (headers.get('x-place') ?? '').split(' ')
+  const known = Object.hasOwn(CLIENTS, wire) && Object.hasOwn(BEHAVIOURS, behaviour)
+  if (!known || !/^[\w-]{1,64}$/.test(session)) return undefined
+  return { wire, behaviour, session, toolMs: Math.min(Number(toolMs) || 0, SLOWEST) }
+}
+
+const wait = (ms, signal) =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    })
+  })
+
+function toolsFor({ toolMs }) {
+  const slow = ({ execute, ...options }) =>
+    defineTool({
+      ...options,
+      async execute(args, { signal }) {
+        if (toolMs) await wait(toolMs, signal)
+        return execute(args)
+      },
+    })
+  const send_note = {
+    description: 'Sends a note to a person.',
+    inputSchema: { type: 'object', required: ['to', 'text'] },
+    needsApproval: true,
+    // The edge has nobody to send it to.
+    execute: () => ({ sent: 1 }),
+  }
+  return { list_files: slow(LIST_FILES), read_file: slow(READ_FILE), send_note: slow(send_note) }
+}
+
+/**
+ * A listener of a Node server for `/edge` and `/edge-owner`.
+ * @param {{ answer(request: Request, path: string): Promise<Response> }} sessions the scripted model
+ */
+export function createEdge(sessions) {
+  /** By visitor: the position of the owner's switch. */
+  const owners = new Map()
+  const visitorOf = ({ headers }) => {
+    const [visitor] = /^[\w-]{8,64}$/.exec(headers.get('x-visitor') ?? '') ?? []
+    return visitor
+  }
+  const ownerOf = (request) => owners.get(visitorOf(request)) ?? 'two_stage'
+  const here = (url, init) => sessions.answer(new Request(url, init), new URL(url).pathname)
+  const handler = createHandler({
+    basePath: '/edge',
+    store: memoryStore(),
+    authorize(request) {
+      const [visitor, place] = [visitorOf(request), placeOf(request)]
+      if (!visitor) return null
+      const starts = request.method === 'POST' && /\/edge(\/messages\w*)?$/.test(request.url)
+      if (starts && ownerOf(request) === 'off') {
+        return refused(403, 'edge.off', 'the owner of this edge has switched turns off')
+      }
+      return { tenant: visitor, place }
+    },
+    model(request, { place }) {
+      if (!place) throw new Error('no model is named')
+      const path = `/s/${place.session}/${place.behaviour}/v1`
+      return modelOf(turnlock, place.wire, {
+        ...{ baseURL: `http://model.invalid${path}`, model: 'scripted', apiKey: 'none' },
+        fetch: here,
+      })
+    },
+    tools: (request, { place }) => toolsFor(place ?? { toolMs: 0 }),
+    twoStage: (request) => ({
+      enabled: ownerOf(request) === 'two_stage',
+      default: true,
+      maxTools: 10,
+    }),
+  })
+  async function answer(request) {
+    if (new URL(request.url).pathname !== '/edge-owner') return handler(request)
+    const visitor = visitorOf(request)
+    if (!visitor) return refused(401, 'session.missing', 'who asks?')
+    if (request.method === 'PUT') {
+      const wanted = await request.text()
+      if (!SWITCH.includes(wanted)) return refused(400, 'edge.switch', `one of ${SWITCH.join()}`)
+      owners.set(visitor, wanted)
+    }
+    return Response.json({ owner: ownerOf(request) })
+  }
+  return toNodeListener(answer)
+}

@@ -1,0 +1,92 @@
+// Where turns run: in this page, kept in its own store, or at the edge, behind the handler that the
+// server of this page has (`scripts/edge.mjs`). A turn stays where it began.
+import { cancelTurn, followTurn, resumeTurn, runTurn } from 'turnlock'
+import { byId } from './dom.js'
+import { recall, remember, store } from './kept.js'
+import { modelAt, toolMs } from './settings.js'
+import { tools } from './tools.js'
+
+const here = {
+  run: ({ place, mode, policy, messages }) =>
+    runTurn({ model: modelAt(place), mode, policy, messages, tools, store }),
+  follow: ({ id }, after) => followTurn({ requestId: id, store, after }),
+  resume: ({ id, place }, wish) =>
+    resumeTurn({ requestId: id, model: modelAt(place), tools, store, ...wish }),
+  cancel: ({ id }, reason) => cancelTurn({ requestId: id, store, reason }),
+}
+
+/** Who this browser is to the edge. */
+function visitor() {
+  let id = recall('visitor')
+  if (!id) {
+    id = crypto.randomUUID?.() ?? `visitor-${String(Math.random()).slice(2)}`
+    remember('visitor', id)
+  }
+  return id
+}
+
+const headersOf = ({ place, ms = 0 } = {}) => {
+  const [, session, behaviour] = /\/s\/([^/]+)\/([^/]+)\//.exec(place?.path ?? '') ?? []
+  const said = session && { 'x-place': [place.wire, behaviour, session, ms].join(' ') }
+  return { 'x-visitor': visitor(), ...said }
+}
+
+const turns = async (turn) => {
+  const { remoteTurns } = await import('turnlock/remote')
+  return remoteTurns({ url: new URL('./edge', location.href).href, headers: headersOf(turn) })
+}
+
+const edge = {
+  run: async ({ place, ms, policy: { maxTools, pauseAfterTools }, messages }) =>
+    (await turns({ place, ms })).run({ messages, policy: { maxTools, pauseAfterTools } }),
+  follow: async (turn, after) => (await turns(turn)).follow({ requestId: turn.id, after }),
+  resume: async (turn, wish) => (await turns(turn)).resume({ requestId: turn.id, ...wish }),
+  cancel: async (turn, reason) => (await turns(turn)).cancel({ requestId: turn.id, reason }),
+}
+
+/** Who runs a turn that is remembered. */
+export const runnerOf = (turn) => (turn.edge ? edge : here)
+
+/** Where the next turn runs, and how long each of its calls takes there. */
+export const chosenPlace = () => ({ edge: byId('where').value === 'edge', ms: toolMs() })
+
+/** The terms of the edge's next turn: its owner decides, but for what a visitor may choose. */
+export async function edgeTerms({ policy }) {
+  const answer = await fetch('./edge', { headers: headersOf() })
+  const { default: route = '' } = await answer.json()
+  const mode = route.endsWith('two_stage') ? 'two_stage' : 'unified'
+  return { mode, policy: { ...policy, actionTools: [], maxCycles: 1 } }
+}
+
+/** What of the policy a visitor of the edge may choose. */
+const OPEN = ['maxTools', 'pauseAfterTools']
+
+async function owner(init) {
+  const answer = await fetch('./edge-owner', { ...init, headers: headersOf() })
+  return (await answer.json()).owner
+}
+
+/** A site of static files has no edge. */
+export async function setUpWhere() {
+  if (document.documentElement.dataset.model === 'page') return
+  byId('places').hidden = false
+  const show = () => {
+    const away = byId('where').value === 'edge'
+    byId('owners').hidden = !away
+    for (const own of document.querySelectorAll('[data-here], #policy [name]')) {
+      own.disabled = away && !OPEN.includes(own.name)
+    }
+    if (away && byId('provider').value !== 'scripted') {
+      byId('provider').value = 'scripted'
+      byId('provider').dispatchEvent(new Event('change'))
+    }
+  }
+  byId('where').addEventListener('change', async () => {
+    show()
+    if (byId('where').value === 'edge') byId('owner').value = await owner()
+  })
+  byId('owner').addEventListener('change', async () => {
+    byId('owner').value = await owner({ method: 'PUT', body: byId('owner').value })
+  })
+  show()
+}
