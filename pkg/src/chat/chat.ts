@@ -1,6 +1,5 @@
 /** A chat: its messages, and the turn that runs. */
 import { wrong } from '../checks.js'
-import type { TurnlockError } from '../errors.js'
 import type { ChatOptions } from '../generated/chat.js'
 import { CHAT_OPTIONS } from '../generated/rows.js'
 import { reading } from '../options.js'
@@ -189,12 +188,8 @@ export function createChat(given: ChatOptions): Chat {
       case 'cancelled':
         now.status = event.type
         return end()
-      case 'error': {
-        const { code, message, details } = event
-        now.status = 'failed'
-        now.error = { code, message, ...(details && { details }) }
-        return end()
-      }
+      case 'error':
+        return fail(event)
       default:
         publish()
     }
@@ -228,9 +223,9 @@ export function createChat(given: ChatOptions): Chat {
   }
 
   function fail(error: unknown): void {
-    const { code, message } = (error ?? {}) as Partial<TurnlockError>
+    const { code = 'chat.failed', message, details } = (error ?? {}) as Partial<TurnFailure>
     now.status = 'failed'
-    now.error = { code: code ?? 'chat.failed', message: String(message ?? error) }
+    now.error = { code, message: String(message ?? error), ...(details && { details }) }
     end()
   }
 
@@ -313,13 +308,11 @@ export function createChat(given: ChatOptions): Chat {
 
 function checked(given: ChatOptions): ChatOptions {
   // Without `readOptions`, whose hints weigh as much as the rest of the checks.
-  const [names, options] = reading('options', () => {
-    const { turns, messages, conversationId, throttleMs } = given ?? {}
-    const all = Object.entries(given ?? {}).filter(([, value]) => value !== undefined)
-    return [all.map(([name]) => name), { turns, messages, conversationId, throttleMs }] as const
-  })
-  for (const name of names) {
-    if (!Object.hasOwn(CHAT_OPTIONS, name)) throw wrong(name, 'an option that exists')
+  const options: Partial<ChatOptions> = reading('options', () => ({ ...given }))
+  for (const [name, value] of Object.entries(options)) {
+    if (value !== undefined && !Object.hasOwn(CHAT_OPTIONS, name)) {
+      throw wrong(name, 'an option that exists')
+    }
   }
   const { turns, messages = [], throttleMs = THROTTLE } = options
   const run = reading('turns', () => turns?.run)
@@ -329,5 +322,5 @@ function checked(given: ChatOptions): ChatOptions {
   }
   if (!(typeof throttleMs === 'number' && throttleMs >= 0))
     throw wrong('throttleMs', 'milliseconds from 0')
-  return options
+  return options as ChatOptions
 }
