@@ -54,7 +54,9 @@ const testsIn = (folder) =>
     .filter((file) => file.endsWith('.test.mjs') && !file.startsWith('rust-'))
     .map((file) => join(folder, file))
 const adapters = testsIn('tests/adapters')
-const USE_CHAT = join('tests/adapters', 'use-chat.test.mjs')
+const IN_CHROMIUM = ['use-chat', 'assistant-ui'].map((name) =>
+  join('tests/adapters', `${name}.test.mjs`),
+)
 const stores = (...names) => names.map((name) => `tests/stores/${name}.test.mjs`)
 
 /** A command of cargo: these wait for one another anyway. */
@@ -142,9 +144,9 @@ export const PARTS = {
   adapters: [
     tests(
       'adapters (Node)',
-      adapters.filter((file) => file !== USE_CHAT),
+      adapters.filter((file) => !IN_CHROMIUM.includes(file)),
     ),
-    tests('adapters (Chromium)', [USE_CHAT], { needs: [browser] }),
+    tests('adapters (Chromium)', IN_CHROMIUM, { needs: [browser] }),
   ],
   players: [
     ...players('scenarios', 'scenarios'),
