@@ -1,7 +1,7 @@
 // Conversations that the provider keeps: `strategy: "thread"` with the Responses API.
 import test from 'node:test'
 import assert from 'node:assert/strict'
-import { defineTool, memoryStore, openaiResponses, resumeTurn, runTurn } from 'turnlock'
+import { anthropic, defineTool, memoryStore, openaiResponses, resumeTurn, runTurn } from 'turnlock'
 import { createProvider } from '../../tests/provider/server.mjs'
 
 const provider = await createProvider()
@@ -113,6 +113,35 @@ test('a composed answer is no response, and a resumed turn sends everything', as
   assert.equal(resumed.status, 'complete')
   assert.deepEqual(previous(sent()), [undefined, undefined])
   assert.equal(resumed.responseId, 'resp_2')
+})
+
+test('what is new may be given alone; then nothing stands in for a lost response', async () => {
+  const { model, sent } = scripted('one-call')
+  const first = await runTurn({ ...base, model, messages: [user('Which files?')] }).result
+  const own = { model, messages: [user('And now?')] }
+  const second = await runTurn({ ...base, ...own, previousResponseId: first.responseId }).result
+  assert.equal(second.status, 'complete')
+  assert.deepEqual(previous(sent().slice(2, 3)), ['resp_2'])
+  const lost = await runTurn({ ...base, ...own, previousResponseId: 'resp_gone' }).result
+  assert.deepEqual([lost.status, lost.error.details], ['failed', { status: 400 }])
+})
+
+test('a turn that goes on with another provider is told everything', async () => {
+  const store = memoryStore()
+  const { model } = scripted('one-call')
+  await runTurn({
+    ...{ ...base, model, messages: [user('Which?')], store, requestId: 'r' },
+    policy: { pauseAfterTools: true },
+  }).result
+  const baseURL = `${provider.url}/s/kept-elsewhere/answer/v1`
+  const other = anthropic({ baseURL, model: 'm', apiKey: 'k', maxRetries: 0 })
+  const { status } = await resumeTurn({ requestId: 'r', model: other, store, tools: base.tools })
+    .result
+  assert.equal(status, 'complete')
+  const [{ body }] = provider.requests('kept-elsewhere')
+  assert.equal(body.threadId, undefined)
+  assert.match(JSON.stringify(body.messages), /Which\?/)
+  assert.match(JSON.stringify(body), /TOOL RESULT[^]*a\.txt/)
 })
 
 test('misuse is found at the call', () => {

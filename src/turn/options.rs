@@ -136,8 +136,9 @@ options! {
         strategy "strategy": Strategy = Strategy::Reconstruct;
         /// With the strategy `thread` and the Responses API: `responseId` of the conversation's last
         /// turn. A request has what follows the last answer in `messages`, which are the whole history,
-        /// and `previous_response_id`. Where the provider refuses it (400 or 404: it has expired), the
-        /// whole history is sent once.
+        /// and `previous_response_id`; one without any answer is sent as it is. Where the provider
+        /// refuses the id (400 or 404: it has expired), the whole history is sent once, if that is
+        /// more.
         previous_response_id "previousResponseId": Option<String>;
         /// Randomness of the host, at least 32 characters, for boxes, keys and jitter.
         secret "secret": Secret;

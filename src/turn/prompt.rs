@@ -305,7 +305,7 @@ impl Conversation {
     }
 
     /// Sends everything from now on, as the provider does not know the response that the last
-    /// request named; `false` if that named none.
+    /// request named; `false` if that is no more than it had.
     pub(super) fn forget(&mut self) -> bool {
         self.kept.as_mut().is_some_and(Kept::forget)
     }

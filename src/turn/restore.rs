@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::json::Json;
 use crate::json::table::{At, Read, options, read};
 use crate::limits;
+use crate::message::Strategy;
 use crate::secret::Secret;
 use crate::store::FORMAT;
 use crate::store::Kept;
@@ -156,7 +157,12 @@ impl RestoreOptions {
             }
             read(&mut turn, Json::Object(members), &At::ROOT)?;
         }
+        let kept = turn.is_kept();
         turn.dialect = self.dialect.unwrap_or(turn.dialect);
+        if kept && !turn.is_kept() {
+            // The new provider has nothing of the conversation.
+            turn.strategy = Strategy::Reconstruct;
+        }
         turn.model = self.model.take();
         turn.body = std::mem::take(&mut self.body);
         turn.tools = std::mem::take(&mut self.tools);

@@ -74,8 +74,8 @@ export interface TurnOptions {
   /**
    * With the strategy `thread` and the Responses API: `responseId` of the conversation's last turn.
    * A request has what follows the last answer in `messages`, which are the whole history, and
-   * `previousResponseId`. Where the provider refuses it (400 or 404: it has expired), the whole
-   * history is sent once.
+   * `previousResponseId`; one without any answer is sent as it is. Where the provider refuses the
+   * id (400 or 404: it has expired), the whole history is sent once, if that is more.
    */
   previousResponseId?: string | undefined
   /**
@@ -828,8 +828,8 @@ export interface RunTurnOptions {
   /**
    * With the strategy `thread` and the Responses API: `responseId` of the conversation's last turn.
    * A request has what follows the last answer in `messages`, which are the whole history, and
-   * `previousResponseId`. Where the provider refuses it (400 or 404: it has expired), the whole
-   * history is sent once.
+   * `previousResponseId`; one without any answer is sent as it is. Where the provider refuses the
+   * id (400 or 404: it has expired), the whole history is sent once, if that is more.
    */
   previousResponseId?: string | undefined
   /**

@@ -10,8 +10,8 @@ use crate::json::Json;
 pub(super) struct Kept {
     /// The last response that the provider has whole, and whose answers stand behind it.
     previous: Option<String>,
-    /// The last request named it.
-    named: bool,
+    /// The last request named it and left out a part of the history.
+    rest: bool,
     /// [`trim`], which programs whose provider keeps nothing do not carry.
     trim: Trim,
 }
@@ -28,7 +28,7 @@ impl Kept {
             return None;
         }
         options.policy.results_as = ResultsAs::Native;
-        Some(Self { previous: options.previous_response_id.clone(), named: false, trim })
+        Some(Self { previous: options.previous_response_id.clone(), rest: false, trim })
     }
 
     /// The turn has answered the calls of a response: requests go on behind it. `None`: the provider
@@ -37,11 +37,11 @@ impl Kept {
         self.previous = response;
     }
 
-    /// Sends everything from now on. Returns whether the last request named a response, which the
-    /// provider may no longer have.
+    /// Sends everything from now on. Returns whether that is more than the last request had, whose
+    /// response the provider may no longer have.
     pub(super) fn forget(&mut self) -> bool {
         self.previous = None;
-        std::mem::take(&mut self.named)
+        std::mem::take(&mut self.rest)
     }
 
     /// Leaves only what the provider lacks, and returns further members of the body.
@@ -72,8 +72,10 @@ fn trim(
         members.push(("instructions", instructions.join("\n\n").into()));
     }
     let from = messages.iter().rposition(is_said).map_or(0, |last| last + 1);
-    kept.named = kept.previous.is_some() && (1..messages.len()).contains(&from);
-    if let Some(previous) = kept.previous.as_ref().filter(|_| kept.named) {
+    let previous = kept.previous.as_ref().filter(|_| from < messages.len());
+    // A history without any answer is what is new: there is no more to send.
+    kept.rest = previous.is_some() && from > 0;
+    if let Some(previous) = previous {
         messages.drain(..from);
         members.push(("previous_response_id", Json::from(previous.clone())));
     }
