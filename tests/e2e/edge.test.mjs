@@ -66,6 +66,16 @@ test('it pauses, survives a reload, and goes on', async () => {
   await completed()
 })
 
+test('a reload in the middle of a turn reads on, while the edge runs it', async () => {
+  await send('one-call', () => page.fill('#toolMs', '3000'))
+  await row(/list_files/)
+  await page.reload()
+  await page.waitForSelector('[data-ready]')
+  await completed()
+  assert.match(await answer(), /That answers it/)
+  assert.equal(await page.locator('#timeline li', { hasText: 'list_files: ok' }).count(), 1)
+})
+
 test('a call that needs approval waits for the page', async () => {
   // In the tool phase, with room for the call behind the reading.
   await send('read-then-note', () => page.fill('#policy-maxTools', '2'))
