@@ -84,7 +84,10 @@ export const formats = {
     const agent = new Client(host.url, { base: '/json-ag-ui', script: 'json-answer' })
     const events = await framesOf(await agent.post('', { ...run, messages: asked }))
     const deltasOf = events.filter(({ type }) => type === 'TEXT_MESSAGE_CONTENT')
-    assert.equal(deltasOf.map(({ delta }) => delta).join(''), 'Let me look at the files. {"files":2}')
+    assert.equal(
+      deltasOf.map(({ delta }) => delta).join(''),
+      'Let me look at the files. {"files":2}',
+    )
     assert.deepEqual(events.at(-1).result, { status: 'complete', object: { files: 2 } })
   },
 }

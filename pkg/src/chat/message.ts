@@ -67,7 +67,8 @@ export class Transcript {
         }
         break
       case 'refused':
-        for (const { id } of event.toolCalls) this.#change(having(id, 'waiting'), { status: 'blocked' })
+        for (const { id } of event.toolCalls)
+          this.#change(having(id, 'waiting'), { status: 'blocked' })
         break
       case 'tool_progress':
         this.#change(having(event.toolCallId, 'running'), { progress: event.data })
