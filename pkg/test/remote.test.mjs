@@ -269,7 +269,7 @@ test('a result whose code cannot be loaded is a failure, and the events are not'
   const page = `
     import { register } from 'node:module'
     const hooks = 'export const resolve = (name, context, next) => name === "./result.js" ' +
-      '? { url: "file:///nowhere/result.js", shortCircuit: true } : next(name, context)'
+      '? { url: "data:text/javascript,throw%20new%20Error()", shortCircuit: true } : next(name, context)'
     register('data:text/javascript,' + encodeURIComponent(hooks))
     const { remoteTurns } = await import('turnlock/remote')
     const turn = remoteTurns({ url: ${JSON.stringify(url)} }).run({ messages: [{ role: 'user', content: 'go' }] })
