@@ -112,7 +112,7 @@ impl Host {
     }
 
     /// What may happen next, as the input says.
-    fn fact(&mut self, bytes: &mut Bytes<'_>, now: &mut u64) -> Input {
+    fn fact(&self, bytes: &mut Bytes<'_>, now: &mut u64) -> Input {
         let asked = self.asked.unwrap_or((0, 1));
         let (inference, attempt) = match bytes.below(16) {
             0 => (u32::from(bytes.byte()), u32::from(bytes.byte())),
@@ -195,7 +195,7 @@ fn turn_options(bytes: &mut Bytes<'_>) -> Option<(String, Host)> {
     let max_tools = u64::from(flags & 3);
     let has = |bit: u8| flags & (1 << bit) != 0;
     let unified = has(2);
-    let keep = has(3).then(|| format!(r#","keep":{{"owner":"{SECRET}"}}"#)).unwrap_or_default();
+    let keep = if has(3) { format!(r#","keep":{{"owner":"{SECRET}"}}"#) } else { String::new() };
     let mode = if unified { "unified" } else { "two_stage" };
     let schema = if has(4) { r#","answerSchema":{"type":"object"}"# } else { "" };
     let freeze = ["auto", "first_call", "batch"][bytes.below(3)];
