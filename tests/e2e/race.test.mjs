@@ -91,7 +91,7 @@ test('title, focus and scroll follow the view', async () => {
   }
 })
 
-const VIEWS = ['#race', '#turn', '#doctor', '#bundle', '#planner', '#chain']
+const VIEWS = ['#race', '#turn', '#doctor', '#bundle', '#planner', '#chain', '#bench']
 
 test('no view is wider than the narrowest phone', async () => {
   await page.setViewportSize({ width: 320, height: 700 })

@@ -1,4 +1,5 @@
 // The page: what the buttons do, and that one thing runs at a time.
+import { setUpBench } from './bench/bench.js'
 import { setUpBundle } from './bundle/bundle.js'
 import { setUpChain } from './chain/chain.js'
 import { Chat } from './chat.js'
@@ -163,6 +164,7 @@ setUpViews({
   bundle: setUpBundle,
   planner: setUpPlanner,
   chain: setUpChain,
+  bench: setUpBench,
 })
 document.documentElement.dataset.ready = 'true'
 if (recall('turn')) void alone((started) => chat.catchUp(started), 'Reading a turn that is open…')
