@@ -4,6 +4,7 @@ import { setUpBundle } from './bundle/bundle.js'
 import { setUpChain } from './chain/chain.js'
 import { Chat } from './chat.js'
 import { compare, hideComparison } from './compare.js'
+import { followView, setUpDock } from './dock/dock.js'
 import { setUpDoctor } from './doctor/doctor.js'
 import { firstChoice } from './decision.js'
 import { byId, element } from './dom.js'
@@ -154,11 +155,12 @@ onRemembered((key, elsewhere) => {
 })
 
 setUpTheme()
+setUpDock()
 await setUp()
 await setUpWhere()
 chat.show()
 show()
-setUpViews({
+setUpViews(followView, {
   race: openRace,
   doctor: setUpDoctor,
   bundle: setUpBundle,

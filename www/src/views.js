@@ -3,8 +3,8 @@ import { byId } from './dom.js'
 
 const links = [...document.querySelectorAll('#views a')]
 
-/** `opened`: id → what to do when that view is first shown. */
-export function setUpViews(opened) {
+/** `follow` hears the id of each view; `opened`: id → what to do when it is first shown. */
+export function setUpViews(follow, opened) {
   const first = { ...opened }
   let shown
   const show = () => {
@@ -24,6 +24,7 @@ export function setUpViews(opened) {
       byId(view).querySelector('h1').focus({ preventScroll: true })
     }
     shown = wanted
+    follow(view)
     first[view]?.()
     delete first[view]
   }

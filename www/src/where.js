@@ -7,11 +7,11 @@ import { modelAt, toolMs } from './settings.js'
 import { tools } from './tools.js'
 
 const here = {
-  run: ({ place, mode, policy, messages }) =>
-    runTurn({ model: modelAt(place), mode, policy, messages, tools, store }),
+  run: ({ place, mode, policy, messages, log }) =>
+    runTurn({ model: modelAt(place, log), mode, policy, messages, tools, store }),
   follow: ({ id }, after) => followTurn({ requestId: id, store, after }),
-  resume: ({ id, place }, wish) =>
-    resumeTurn({ requestId: id, model: modelAt(place), tools, store, ...wish }),
+  resume: ({ id, place }, wish, log) =>
+    resumeTurn({ requestId: id, model: modelAt(place, log), tools, store, ...wish }),
   cancel: ({ id }, reason) => cancelTurn({ requestId: id, store, reason }),
 }
 

@@ -1,5 +1,7 @@
 // Bench: what the core costs in this browser, beside what one would use instead. Measured in workers,
 // so that the page goes on answering.
+import { showLog } from '../dock/dock.js'
+import { Log } from '../dock/log.js'
 import { byId, element } from '../dom.js'
 import { median } from './measure.js'
 
@@ -42,6 +44,7 @@ const COLD_PEER = { ai: 'ai streamText' }
 
 /** Id → subject → a time for each round. */
 let times = {}
+let log
 /** The worker that is at work, and what ends the wait for it. */
 let working
 
@@ -110,6 +113,7 @@ function note(id, round, measured) {
   const own = (times[id] ??= {})
   for (const [name, time] of Object.entries(measured)) (own[name] ??= []).push(time)
   show(id)
+  log.add({ type: id, round, times: measured })
   const { title } = CASES.find((one) => one.id === id)
   say(`${title}: round ${round} of ${byId('bench-rounds').value}.`)
 }
@@ -142,6 +146,8 @@ async function run() {
   byId('bench-rounds').value = rounds
   const beside = byId('bench-peer').checked
   times = {}
+  log = new Log()
+  showLog('bench', log)
   for (const { id } of CASES) byId(`bench-${id}`).tBodies[0].replaceChildren()
   const buttons = (busy) => {
     for (const id of ['run', 'rounds', 'peer']) byId(`bench-${id}`).disabled = busy

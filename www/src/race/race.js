@@ -1,4 +1,5 @@
 // The start page: a loop without a judge and a two-stage turn, with the same model.
+import { showLog } from '../dock/dock.js'
 import { byId, many } from '../dom.js'
 import { drawLane } from './lane.js'
 import { codeOf, runPlain, runStaged } from './run.js'
@@ -70,6 +71,7 @@ async function race({ atOnce = false } = {}) {
   }
   const sides = await Promise.all([runPlain(vice, cap), runStaged(vice, budget)])
   if (own !== started) return
+  showLog('race', sides[1].log)
   const lanes = ['plain', 'staged'].map((name, at) => {
     const { reveal } = drawLane(byId(`race-${name}`), sides[at].steps, inspect)
     return { name, reveal, ...sides[at] }

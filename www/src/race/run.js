@@ -2,13 +2,15 @@
 // and what they come to.
 import { defineTool, openaiChat, runTurn, signature } from 'turnlock'
 import { createSessions } from 'scripted-model'
-import { LIST_FILES, READ_FILE } from '../files.js'
+import { Log } from '../dock/log.js'
+import { declared, LIST_FILES, READ_FILE } from '../files.js'
 import { plainLoop } from './plain.js'
 
 const TOOLS = { list_files: LIST_FILES, read_file: READ_FILE }
 const DEFINED = Object.fromEntries(
   Object.entries(TOOLS).map(([name, options]) => [name, defineTool(options)]),
 )
+const DECLARED = declared(TOOLS)
 const MESSAGES = [{ role: 'user', content: 'What is in my files?' }]
 
 /** The scripted model inside this page: a `fetch`, its address, and the bytes that it was sent. */
@@ -64,14 +66,19 @@ export async function runStaged(behaviour, maxTools) {
   const model = scripted(behaviour)
   const steps = []
   let phase
+  const log = new Log()
   model.onRequest = (request) => steps.push({ kind: 'model', phase, request })
+  const policy = { maxTools }
+  log.turn = { wire: 'openai-chat', mode: 'two_stage', messages: MESSAGES, policy, tools: DECLARED }
+  const fetch = log.recording(model.fetch)
   const turn = runTurn({
-    model: openaiChat({ baseURL: model.baseURL, model: 'scripted', fetch: model.fetch }),
+    model: openaiChat({ baseURL: model.baseURL, model: 'scripted', fetch }),
     messages: MESSAGES,
     tools: DEFINED,
-    policy: { maxTools },
+    policy,
   })
   for await (const event of turn) {
+    log.add(event)
     if (event.type === 'phase_start') phase = event.phase
     for (const { name, args, result } of event.toolResults ?? []) {
       steps.push({ kind: 'run', phase, name, args, result })
@@ -86,7 +93,7 @@ export async function runStaged(behaviour, maxTools) {
   const { text, status, error } = await turn.result
   if (text) steps.push({ kind: 'answer', phase, text })
   else steps.push({ kind: 'lost', phase, error: error?.message ?? status })
-  return sum(steps, model.bytes)
+  return { ...sum(steps, model.bytes), log }
 }
 
 /** The code of the side that ends. */
