@@ -43,7 +43,7 @@ test('the loop is seen, and seen being stopped', async () => {
 })
 
 test('every model of the chips, and what the handles say', async () => {
-  const chips = await page.locator('#race-vices button').all()
+  const chips = await page.locator('#race-vices button:not([value=real])').all()
   assert.ok(chips.length >= 4)
   for (const chip of chips) {
     await chip.click()

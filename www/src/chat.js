@@ -7,7 +7,7 @@ import { byId, element, follow, many } from './dom.js'
 import { requestsSent, whyUnreachable } from './endpoint.js'
 import { recall, remember } from './kept.js'
 import { askForEndpoint, choices, restore } from './settings.js'
-import { countRunsOf, tools } from './tools.js'
+import { countRunsOf, turnTools } from './tools.js'
 import { declared } from './files.js'
 import { chosenPlace, edgeTerms, runnerOf } from './where.js'
 
@@ -87,7 +87,7 @@ export class Chat {
     const turn = await runnerOf({ edge }).run({ place, ms, mode, policy, messages, log })
     if (!edge) {
       const wire = byId('wire').value
-      log.turn = { wire, mode, policy, messages, tools: declared(tools) }
+      log.turn = { wire, mode, policy, messages, tools: declared(turnTools()) }
     }
     countRunsOf(turn.requestId)
     this.#begin({ id: turn.requestId, leg: 0, text, mode, policy, place, edge, ms }, log)

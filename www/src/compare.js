@@ -5,7 +5,7 @@ import { Log } from './dock/log.js'
 import { byId, element } from './dom.js'
 import { choices, modelAt } from './settings.js'
 import { counts, Timeline } from './timeline.js'
-import { unaskedTools as tools } from './tools.js'
+import { comparedTools } from './tools.js'
 
 const LANES = { two_stage: 'staged', unified: 'unified' }
 
@@ -17,6 +17,7 @@ export async function compare(text, started) {
   const { policy } = choices()
   const messages = [{ role: 'user', content: text }]
   const log = new Log()
+  const tools = comparedTools()
   // Both are made before one is shown: bad settings throw here.
   const lanes = Object.entries(LANES).map(([mode, id]) => ({
     mode,

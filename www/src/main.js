@@ -11,6 +11,8 @@ import { byId, element } from './dom.js'
 import { onRemembered, recall } from './kept.js'
 import { setUpPlanner } from './planner/planner.js'
 import { openRace } from './race/race.js'
+import { setUpSurvive } from './race/survive.js'
+import { setUpOwnTools } from './own-tools.js'
 import { apply, setUp } from './settings.js'
 import { setUpTheme } from './theme.js'
 import { Timeline } from './timeline.js'
@@ -81,7 +83,9 @@ function keepUp() {
 function show() {
   byId('stop').disabled = !running.size
   byId('pause').disabled = ![...running].some((turn) => turn.pause)
-  const others = document.querySelectorAll('#compare, #clear, #presets button')
+  const others = document.querySelectorAll(
+    '#compare, #clear, #presets button, #survive-slow, #survive-ask',
+  )
   for (const button of others) button.disabled = busy
   byId('send').disabled = busy || chat.waits
   byId('files').replaceChildren(...fileNames.map((name) => element('li', {}, name)))
@@ -116,14 +120,16 @@ const clear = () =>
     return ''
   })
 
+async function play(preset) {
+  await clear()
+  apply(preset)
+  byId('prompt').value = preset.prompt ?? 'What is in my files?'
+  send()
+}
+
 for (const preset of PRESETS) {
   const button = element('button', { type: 'button' }, preset.name)
-  button.addEventListener('click', async () => {
-    await clear()
-    apply(preset)
-    byId('prompt').value = preset.prompt ?? 'What is in my files?'
-    send()
-  })
+  button.addEventListener('click', () => void play(preset))
   byId('presets').append(button)
 }
 byId('composer').addEventListener('submit', (event) => {
@@ -157,9 +163,11 @@ onRemembered((key, elsewhere) => {
 setUpTheme()
 setUpDock()
 await setUp()
+setUpOwnTools()
 await setUpWhere()
 chat.show()
 show()
+setUpSurvive((name) => void play(PRESETS.find((preset) => preset.name === name)))
 setUpViews(followView, {
   race: openRace,
   doctor: setUpDoctor,
