@@ -14,6 +14,7 @@ import { openRace } from './race/race.js'
 import { setUpSurvive } from './race/survive.js'
 import { setUpOwnTools } from './own-tools.js'
 import { apply, setUp } from './settings.js'
+import { openShared, setUpShare } from './share-view.js'
 import { setUpTheme } from './theme.js'
 import { Timeline } from './timeline.js'
 import { fileNames } from './files.js'
@@ -168,7 +169,8 @@ await setUpWhere()
 chat.show()
 show()
 setUpSurvive((name) => void play(PRESETS.find((preset) => preset.name === name)))
-setUpViews(followView, {
+setUpShare()
+setUpViews(followView, openShared, {
   race: openRace,
   doctor: setUpDoctor,
   bundle: setUpBundle,

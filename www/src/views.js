@@ -3,9 +3,11 @@ import { byId } from './dom.js'
 
 const links = [...document.querySelectorAll('#views a')]
 
-/** `follow` hears the id of each view; `opened`: id → what to do when it is first shown. */
-export function setUpViews(follow, opened) {
-  const first = { ...opened }
+/**
+ * `follow` hears the id of each view, `share` that of one that is set up; `opened`: id → what to do when it is first shown.
+ */
+export function setUpViews(follow, share, opened) {
+  const done = new Set()
   let shown
   const show = () => {
     // What stands behind `?` is the view's own.
@@ -25,8 +27,10 @@ export function setUpViews(follow, opened) {
     }
     shown = wanted
     follow(view)
-    first[view]?.()
-    delete first[view]
+    const isNew = !done.has(view)
+    if (isNew) opened[view]?.()
+    done.add(view)
+    if (isNew) void share(view)
   }
   addEventListener('hashchange', show)
   show()

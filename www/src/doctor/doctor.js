@@ -3,7 +3,7 @@
 import { showLog } from '../dock/dock.js'
 import { Log } from '../dock/log.js'
 import { byId, element, many, short } from '../dom.js'
-import { LONGEST, packed, unpacked } from '../share.js'
+import { LONGEST, packed, unpacked, withoutKeys } from '../share.js'
 import { showLoops } from '../trace/loops.js'
 import { markChosen, showProviders } from '../trace/providers.js'
 import { replay } from '../trace/replay.js'
@@ -87,7 +87,7 @@ export function setUpDoctor() {
 
 /** Puts what is in the field into an address, and that into the clipboard. */
 async function share() {
-  const link = `${location.href.split('#')[0]}#doctor?t=${await packed(byId('history').value)}`
+  const link = `${location.href.split('#')[0]}#doctor?t=${await packed(withoutKeys(byId('history').value))}`
   const says = byId('trace-shared')
   if (link.length > LONGEST) {
     says.textContent = `Too long for a link: ${link.length} characters.`
