@@ -5,69 +5,10 @@ import { readFileSync } from 'node:fs'
 import { runBundle, summarizeReplicates } from 'turnlock'
 import { data } from '../tests/data.mjs'
 import { summarize } from './bundle/plain.mjs'
+import { believed, randomFrom, replicates } from './bundle/replicates.mjs'
 import { adaptive, exact, fixed, windows } from './bundle/rules.mjs'
 
 const ROUNDS = Number(process.env.ROUNDS ?? 9)
-
-let state = 1
-const random = () => {
-  state = (state * 48271) % 2147483647
-  return state / 2147483647
-}
-const pick = (list) => list[Math.floor(random() * list.length)]
-const WORDS =
-  'a quick brown fox jumps over lazy dogs while the naïve café owner counts twelve coins'
-    .split(' ')
-    .concat('東京', 'Größe')
-
-const KINDS = [
-  { type: 'number', minimum: 0, maximum: 1 },
-  { type: 'number' },
-  { enum: ['low', 'mid', 'high'] },
-  { enum: ['low', 'mid', 'high'], 'x-compare': 'ordinal' },
-  { type: 'boolean' },
-  { type: 'string', 'x-weight': 0.25 },
-  { type: 'array', items: { type: 'string' }, uniqueItems: true },
-  { type: 'array', items: { type: 'string' } },
-  { type: 'array', items: { type: 'number', minimum: 0, maximum: 1 } },
-]
-
-function valueOf(schema) {
-  if (schema.enum) return pick(schema.enum)
-  if (schema.type === 'number') return Math.round(random() * 100) / 100
-  if (schema.type === 'boolean') return random() < 0.5
-  if (schema.type === 'string') return Array.from({ length: 12 }, () => pick(WORDS)).join(' ')
-  return Array.from({ length: 4 }, () => valueOf(schema.items)).map((item) =>
-    typeof item === 'string' ? item.split(' ')[0] : item,
-  )
-}
-
-/** Fields in groups of ten; replicates that agree on seven fields of ten. */
-function replicates(k, fields) {
-  state = 7
-  const properties = {}
-  const base = {}
-  for (let at = 0; at < fields; at++) {
-    const group = `group${Math.floor(at / 10)}`
-    const schema = KINDS[at % KINDS.length]
-    properties[group] ??= { type: 'object', properties: {} }
-    properties[group].properties[`field${at}`] = schema
-    base[group] ??= {}
-    base[group][`field${at}`] = valueOf(schema)
-  }
-  const data = Array.from({ length: k }, () => {
-    const own = structuredClone(base)
-    for (const [group, members] of Object.entries(own)) {
-      for (const name of Object.keys(members)) {
-        if (random() < 0.12) members[name] = valueOf(properties[group].properties[name])
-      }
-    }
-    return own
-  })
-  return { schema: { type: 'object', properties }, data }
-}
-
-const believed = (data) => data.map((one) => ({ data: one, quality: { valid: true } }))
 
 /** Both versions say the same, to the last digit that their sums share. */
 function agree(ours, plain) {
@@ -159,7 +100,7 @@ for (const [name, [, rule]] of Object.entries(rules)) {
 
 /** Rounds of waiting, with log-normal latencies of mean 1; simulated, no clock. */
 function waiting(agreeing) {
-  state = 11
+  const random = randomFrom(11)
   const normal = () => Math.sqrt(-2 * Math.log(random())) * Math.cos(2 * Math.PI * random())
   const latency = () => Math.exp(0.5 * normal() - 0.125)
   const sums = { two: 0, all: 0, race: 0 }

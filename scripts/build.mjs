@@ -22,6 +22,7 @@ import {
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { deflateRawSync } from 'node:zlib'
+import { BENCH, bundleBench } from './bench.mjs'
 import {
   browser,
   cargoEnv,
@@ -378,6 +379,10 @@ export const build = once(async () => {
   await Promise.all([npm(), core])
   await unlessFresh('package', [...made, ...PACKAGE], ['pkg/dist/index.js'], () =>
     task('the npm package', buildPackage),
+  )
+  const bench = ['www/src/bench', 'benches', 'pkg/dist', 'package-lock.json', 'scripts/bench.mjs']
+  await unlessFresh('bench', bench, [`${BENCH}/worker.js`], () =>
+    task('the benchmarks of the page', bundleBench),
   )
 })
 

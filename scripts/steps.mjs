@@ -186,7 +186,11 @@ export const PARTS = {
     tests('tabs (Chromium)', ['tests/kills/tabs.test.mjs'], { needs: [browser] }),
     tests('memory of many turns', ['tests/soak.test.mjs'], { needs: [redis] }),
   ],
-  page: [tests('page (Chromium)', testsIn('tests/e2e'), { long: true, needs: [browser] })],
+  page: [
+    tests('page (Chromium, Firefox)', testsIn('tests/e2e'), {
+      ...{ long: true, needs: [browser, firefox] },
+    }),
+  ],
   examples: [
     script(PAGE, ['examples/rust-page/build.mjs'], { lane: 'cargo' }),
     script(WORKER, ['examples/rust-worker/build.mjs'], { lane: 'cargo' }),

@@ -40,6 +40,10 @@ test('every view, light and dark', async (t) => {
         await page.goto(`${visit.site.url}#${view}`)
         await page.waitForSelector(`[data-ready] #${view}:not([hidden])`)
         assert.deepEqual(await violations(page), [])
+        await page.click('#dock-toggle')
+        await page.focus('#dock-list')
+        await page.keyboard.press('End')
+        assert.deepEqual(await violations(page), [], 'with the dock')
       })
     }
   }

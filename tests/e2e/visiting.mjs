@@ -22,7 +22,7 @@ export function visiting(view = '') {
     await visit.site?.close()
   })
   /** Opens the page in a tab: of its own browser profile, or of that of `context`. */
-  visit.open = async (context) => {
+  visit.open = async (context, at = view) => {
     context ??= await browser.newContext()
     // Also of the tabs that a test opens itself.
     context.setDefaultTimeout(PATIENCE_MS)
@@ -31,7 +31,7 @@ export function visiting(view = '') {
       if (['error', 'warning'].includes(message.type())) complain(message.text())
     })
     page.on('pageerror', (error) => complain(String(error)))
-    await page.goto(visit.site.url + view)
+    await page.goto(visit.site.url + at)
     await page.waitForSelector('[data-ready]')
     return page
   }

@@ -1,11 +1,14 @@
 // The conversation: what was said, and the turn that says more. The turn is kept in IndexedDB and
 // its id is remembered, so this page may go away at any moment.
 import { ask, revisions, unask } from './decision.js'
+import { showLog } from './dock/dock.js'
+import { Log } from './dock/log.js'
 import { byId, element, follow, many } from './dom.js'
 import { requestsSent, whyUnreachable } from './endpoint.js'
 import { recall, remember } from './kept.js'
 import { askForEndpoint, choices, restore } from './settings.js'
-import { countRunsOf } from './tools.js'
+import { countRunsOf, turnTools } from './tools.js'
+import { declared } from './files.js'
 import { chosenPlace, edgeTerms, runnerOf } from './where.js'
 
 /** How it went for this tab; such an error is no event of the turn and has no number of its own. */
@@ -34,6 +37,8 @@ export class Chat {
   /** Where text goes, and the pieces of it: a void one was cut off and asked for again. */
   #bubble
   #pieces = []
+  /** The events of the turn, for the dock. */
+  #log = new Log()
   #piece
   /** Signature → call and result. */
   #calls = new Map()
@@ -49,6 +54,7 @@ export class Chat {
     this.#open = this.waits = false
     unask()
     this.#timeline.clear()
+    showLog('turn', new Log())
     this.#list.replaceChildren()
     const history = recall('history', [])
     for (const { role, content } of history) this.#say(role, content)
@@ -77,9 +83,14 @@ export class Chat {
     const { mode, policy } = edge ? await edgeTerms(chosen) : chosen
     const said = recall('history', []).map(({ role, content }) => ({ role, content }))
     const messages = [...said, { role: 'user', content: text }]
-    const turn = await runnerOf({ edge }).run({ place, ms, mode, policy, messages })
+    const log = new Log()
+    const turn = await runnerOf({ edge }).run({ place, ms, mode, policy, messages, log })
+    if (!edge) {
+      const wire = byId('wire').value
+      log.turn = { wire, mode, policy, messages, tools: declared(turnTools()) }
+    }
     countRunsOf(turn.requestId)
-    this.#begin({ id: turn.requestId, leg: 0, text, mode, policy, place, edge, ms })
+    this.#begin({ id: turn.requestId, leg: 0, text, mode, policy, place, edge, ms }, log)
     remember('turn', this.#turn)
     return this.#play(turn, started)
   }
@@ -123,12 +134,19 @@ export class Chat {
     }
     if (this.#turn) return
     this.#timeline.start(last.mode, last.policy)
-    for (const event of events) this.#timeline.add(event)
+    const log = new Log()
+    showLog('turn', log)
+    for (const event of events) {
+      this.#timeline.add(event)
+      log.add(event)
+    }
     this.#timeline.end()
   }
 
-  #begin(turn) {
+  #begin(turn, log = new Log()) {
     this.#turn = turn
+    this.#log = log
+    showLog('turn', log)
     this.#open = true
     this.#last = this.#piece = undefined
     this.#pieces = []
@@ -144,7 +162,9 @@ export class Chat {
   }
 
   #resume(wish) {
-    return runnerOf(this.#turn).resume(this.#turn, wish)
+    // What a test case would have to do in between is not told.
+    this.#log.turn = undefined
+    return runnerOf(this.#turn).resume(this.#turn, wish, this.#log)
   }
 
   /** Stops the turn, wherever it runs. */
@@ -229,6 +249,7 @@ export class Chat {
 
   #add(event) {
     this.#timeline.add(event)
+    this.#log.add(event)
     if (event.type === 'text') return this.#append(event.chunk)
     if (event.resumed) this.#void()
     if (event.type === 'error') return this.#fail(event)

@@ -1,9 +1,11 @@
 // The same message, model and policy in both modes, side by side.
 import { runTurn } from 'turnlock'
+import { showLog } from './dock/dock.js'
+import { Log } from './dock/log.js'
 import { byId, element } from './dom.js'
 import { choices, modelAt } from './settings.js'
 import { counts, Timeline } from './timeline.js'
-import { unaskedTools as tools } from './tools.js'
+import { comparedTools } from './tools.js'
 
 const LANES = { two_stage: 'staged', unified: 'unified' }
 
@@ -14,21 +16,27 @@ const LANES = { two_stage: 'staged', unified: 'unified' }
 export async function compare(text, started) {
   const { policy } = choices()
   const messages = [{ role: 'user', content: text }]
+  const log = new Log()
+  const tools = comparedTools()
   // Both are made before one is shown: bad settings throw here.
   const lanes = Object.entries(LANES).map(([mode, id]) => ({
     mode,
     timeline: new Timeline(byId(id)),
-    turn: runTurn({ model: modelAt(choices().place), mode, policy, messages, tools }),
+    turn: runTurn({ model: modelAt(choices().place, log), mode, policy, messages, tools }),
   }))
   byId('comparison').querySelector('tbody').replaceChildren()
   byId('comparison').hidden = false
+  showLog('turn', log)
   byId('comparison-title').focus({ preventScroll: true })
   byId('comparison').scrollIntoView({ block: 'start' })
   const results = await Promise.all(
     lanes.map(async ({ mode, timeline, turn }) => {
       started(turn)
       timeline.start(mode, policy)
-      for await (const event of turn) timeline.add(event)
+      for await (const event of turn) {
+        timeline.add(event)
+        log.add({ ...event, mode })
+      }
       const result = await turn.result
       timeline.end(result)
       return { ...result, composed: timeline.composed }

@@ -27,3 +27,11 @@ export const READ_FILE = {
     return FILES[path]
   },
 }
+
+/** What a test case says of tools. */
+export const declared = (tools) =>
+  Object.entries(tools).map(([name, { description, inputSchema, readOnly, needsApproval }]) => ({
+    ...{ name, description, inputSchema },
+    ...(readOnly && { readOnly }),
+    ...(needsApproval && { needsApproval }),
+  }))

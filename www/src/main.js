@@ -1,15 +1,20 @@
 // The page: what the buttons do, and that one thing runs at a time.
+import { setUpBench } from './bench/bench.js'
 import { setUpBundle } from './bundle/bundle.js'
 import { setUpChain } from './chain/chain.js'
 import { Chat } from './chat.js'
 import { compare, hideComparison } from './compare.js'
+import { followView, setUpDock } from './dock/dock.js'
 import { setUpDoctor } from './doctor/doctor.js'
 import { firstChoice } from './decision.js'
 import { byId, element } from './dom.js'
 import { onRemembered, recall } from './kept.js'
 import { setUpPlanner } from './planner/planner.js'
 import { openRace } from './race/race.js'
+import { setUpSurvive } from './race/survive.js'
+import { setUpOwnTools } from './own-tools.js'
 import { apply, setUp } from './settings.js'
+import { openShared, setUpShare } from './share-view.js'
 import { setUpTheme } from './theme.js'
 import { Timeline } from './timeline.js'
 import { fileNames } from './files.js'
@@ -79,7 +84,9 @@ function keepUp() {
 function show() {
   byId('stop').disabled = !running.size
   byId('pause').disabled = ![...running].some((turn) => turn.pause)
-  const others = document.querySelectorAll('#compare, #clear, #presets button')
+  const others = document.querySelectorAll(
+    '#compare, #clear, #presets button, #survive-slow, #survive-ask',
+  )
   for (const button of others) button.disabled = busy
   byId('send').disabled = busy || chat.waits
   byId('files').replaceChildren(...fileNames.map((name) => element('li', {}, name)))
@@ -114,14 +121,16 @@ const clear = () =>
     return ''
   })
 
+async function play(preset) {
+  await clear()
+  apply(preset)
+  byId('prompt').value = preset.prompt ?? 'What is in my files?'
+  send()
+}
+
 for (const preset of PRESETS) {
   const button = element('button', { type: 'button' }, preset.name)
-  button.addEventListener('click', async () => {
-    await clear()
-    apply(preset)
-    byId('prompt').value = preset.prompt ?? 'What is in my files?'
-    send()
-  })
+  button.addEventListener('click', () => void play(preset))
   byId('presets').append(button)
 }
 byId('composer').addEventListener('submit', (event) => {
@@ -153,11 +162,15 @@ onRemembered((key, elsewhere) => {
 })
 
 setUpTheme()
+setUpDock()
 await setUp()
+setUpOwnTools()
 await setUpWhere()
 chat.show()
 show()
-setUpViews({
+setUpSurvive((name) => void play(PRESETS.find((preset) => preset.name === name)))
+setUpShare()
+setUpViews(followView, openShared, {
   race: openRace,
   doctor: setUpDoctor,
   bundle: setUpBundle,
@@ -165,6 +178,7 @@ setUpViews({
   chain: setUpChain,
   // Loads the proxy's part of the core.
   proxy: async () => (await import('./proxy/proxy.js')).openProxy(),
+  bench: setUpBench,
 })
 document.documentElement.dataset.ready = 'true'
 if (recall('turn')) void alone((started) => chat.catchUp(started), 'Reading a turn that is open…')

@@ -133,16 +133,21 @@ const answerHere = (url, init) => {
   return sessions.answer(request, new URL(url).pathname.replace(/^.*\/model(?=\/s\/)/, ''))
 }
 
-/** The model of a place; without one, the endpoint that the form names. */
-export function modelAt(place) {
+/** The model of a place; without one, the endpoint that the form names. The log gets its requests. */
+export function modelAt(place, log) {
   const value = (name) => byId('settings').elements[name].value
   const make = CLIENTS[place?.wire ?? value('wire')]
   if (place) {
     const baseURL = new URL(place.path, location.href).href
-    return make({ baseURL, model: 'scripted', ...(inPage && { fetch: answerHere }) })
+    const ask = inPage ? answerHere : (url, init) => fetch(url, init)
+    return make({ baseURL, model: 'scripted', fetch: log.recording(ask) })
   }
   return make({
-    ...{ baseURL: checked(value('baseURL')), model: value('model'), fetch: watchRequests() },
+    ...{
+      baseURL: checked(value('baseURL')),
+      model: value('model'),
+      fetch: log.recording(watchRequests()),
+    },
     ...(value('apiKey') && { apiKey: value('apiKey') }),
     ...(make === anthropic && { dangerouslyAllowBrowser: true }),
   })

@@ -34,3 +34,20 @@ export async function unpacked(text) {
   }
   return all
 }
+
+/** Headers and parts of an address that hold a key, and the forms of well-known keys. */
+const KEYS = [
+  [
+    /((?:authorization|x-api-key|api-key|x-goog-api-key)\\?['"]?\s*[:=]\s*\\?['"]?(?:Bearer |Basic )?)[^\s'"\\]+/gi,
+    '$1[key]',
+  ],
+  [/([?&]key=)[^\s&'"\\]+/gi, '$1[key]'],
+  [/\b(?:sk-|gsk_|xai-|hf_|r8_|AIza|AKIA)[\w-]{12,}/g, '[key]'],
+]
+
+/** A pasted command or request may hold a key; a link to it does not. */
+export function withoutKeys(text) {
+  const typed = document.getElementById('apiKey').value
+  const told = typed ? text.replaceAll(typed, '[key]') : text
+  return KEYS.reduce((left, [form, instead]) => left.replace(form, instead), told)
+}

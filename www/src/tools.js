@@ -2,6 +2,7 @@
 import { defineTool } from 'turnlock'
 import { LIST_FILES, READ_FILE } from './files.js'
 import { recall, remember } from './kept.js'
+import { ownTools, resultOf } from './own-tools.js'
 import { toolMs } from './settings.js'
 
 /** Notes that were sent: the effect that a tool has. It outlives the page, as effects do. */
@@ -39,7 +40,7 @@ function tool(name, { execute, ...options }) {
     async execute(args, { requestId, signal }) {
       count(requestId, name, 'started')
       await wait(toolMs(), signal)
-      const result = execute(args)
+      const result = execute(args, requestId)
       count(requestId, name, 'finished')
       return result
     },
@@ -69,8 +70,37 @@ export const tools = {
   send_note: tool('send_note', { ...note, needsApproval: true }),
 }
 
+/** How often a tool ran in a turn that is not counted, such as a comparison's. */
+const uncounted = new Map()
+
+function nthRun(requestId, name) {
+  const counted = recall('runs', {})
+  if (counted.requestId === requestId) return counted.tools[name].started - 1
+  const key = `${requestId} ${name}`
+  uncounted.set(key, (uncounted.get(key) ?? -1) + 1)
+  return uncounted.get(key)
+}
+
+/**
+ * The tools of the next turn: the visitor's, or those of the page.
+ * @throws Error for a description that is none
+ */
+export function turnTools() {
+  const own = ownTools()
+  if (!own) return tools
+  const made = Object.entries(own).map(([name, { results, ...options }]) => [
+    name,
+    tool(name, {
+      ...options,
+      execute: (_, requestId) => resultOf({ results }, nthRun(requestId, name)),
+    }),
+  ])
+  return Object.fromEntries(made)
+}
+
 /** For a comparison, which nobody watches over: it sends nothing. */
-export const unaskedTools = {
+const unaskedTools = {
   ...tools,
   send_note: tool('send_note', { ...note, execute: () => ({ sent: 0, comparison: true }) }),
 }
+export const comparedTools = () => (ownTools() ? turnTools() : unaskedTools)

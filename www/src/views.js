@@ -3,9 +3,11 @@ import { byId } from './dom.js'
 
 const links = [...document.querySelectorAll('#views a')]
 
-/** `opened`: id → what to do when that view is first shown. */
-export function setUpViews(opened) {
-  const first = { ...opened }
+/**
+ * `follow` hears the id of each view, `share` that of one that is set up; `opened`: id → what to do when it is first shown.
+ */
+export function setUpViews(follow, share, opened) {
+  const done = new Set()
   let shown
   const show = () => {
     // What stands behind `?` is the view's own.
@@ -24,8 +26,11 @@ export function setUpViews(opened) {
       byId(view).querySelector('h1').focus({ preventScroll: true })
     }
     shown = wanted
-    first[view]?.()
-    delete first[view]
+    follow(view)
+    const isNew = !done.has(view)
+    if (isNew) opened[view]?.()
+    done.add(view)
+    if (isNew) void share(view)
   }
   addEventListener('hashchange', show)
   show()

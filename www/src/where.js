@@ -4,14 +4,14 @@ import { cancelTurn, followTurn, resumeTurn, runTurn } from 'turnlock'
 import { byId } from './dom.js'
 import { recall, remember, store } from './kept.js'
 import { modelAt, toolMs } from './settings.js'
-import { tools } from './tools.js'
+import { turnTools } from './tools.js'
 
 const here = {
-  run: ({ place, mode, policy, messages }) =>
-    runTurn({ model: modelAt(place), mode, policy, messages, tools, store }),
+  run: ({ place, mode, policy, messages, log }) =>
+    runTurn({ model: modelAt(place, log), mode, policy, messages, tools: turnTools(), store }),
   follow: ({ id }, after) => followTurn({ requestId: id, store, after }),
-  resume: ({ id, place }, wish) =>
-    resumeTurn({ requestId: id, model: modelAt(place), tools, store, ...wish }),
+  resume: ({ id, place }, wish, log) =>
+    resumeTurn({ requestId: id, model: modelAt(place, log), tools: turnTools(), store, ...wish }),
   cancel: ({ id }, reason) => cancelTurn({ requestId: id, store, reason }),
 }
 

@@ -1,5 +1,7 @@
 // The evidence bundle: replicates as lanes, and the numbers that code makes of them.
 import { runBundle } from 'turnlock'
+import { showLog } from '../dock/dock.js'
+import { Log } from '../dock/log.js'
 import { byId, element, many } from '../dom.js'
 import { EXAMPLES } from './examples.js'
 import { clearGlance, showGlance } from './glance.js'
@@ -65,6 +67,7 @@ function fail(error) {
   showLanes(0)
   clearSummary()
   clearGlance()
+  showLog('bundle', new Log())
   say(error.message, true)
 }
 
@@ -152,8 +155,11 @@ async function run() {
 }
 
 async function follow(own) {
+  const log = new Log()
+  showLog('bundle', log)
   for await (const event of own) {
     if (running !== own) return
+    log.add(event)
     showInLane(event)
     if (event.type === 'partial_summary') showSummary(event.summary)
   }

@@ -1,6 +1,8 @@
 // The chain view: what a query is taken for, the graph of its plan, and why the chain stopped. The
 // planner is the text field; searches are made up in this page and take a moment each.
 import { classifyQuery, parsePlan, runChain } from 'turnlock'
+import { showLog } from '../dock/dock.js'
+import { Log } from '../dock/log.js'
 import { byId, element, short } from '../dom.js'
 import { EXAMPLES } from './examples.js'
 import { Gantt } from './gantt.js'
@@ -121,9 +123,12 @@ async function run() {
   if (!chain) return
   running = chain
   byId('chain-stop').disabled = false
+  const log = new Log()
+  showLog('chain', log)
   for await (const event of chain) {
     // Another one has begun, and the page is its own now.
     if (running !== chain) return
+    log.add(event)
     show(event)
     if (event.type === 'text') byId('chain-answer').textContent += event.chunk
     if (event.type === 'chain_stopped') byId('chain-stopped').textContent = reasonOf(event)

@@ -1,7 +1,9 @@
 // Your trace: paste what an agent left behind; see where it looped, what a provider would refuse, and
 // how it is repaired.
+import { showLog } from '../dock/dock.js'
+import { Log } from '../dock/log.js'
 import { byId, element, many, short } from '../dom.js'
-import { LONGEST, packed, unpacked } from '../share.js'
+import { LONGEST, packed, unpacked, withoutKeys } from '../share.js'
 import { showLoops } from '../trace/loops.js'
 import { markChosen, showProviders } from '../trace/providers.js'
 import { replay } from '../trace/replay.js'
@@ -85,7 +87,7 @@ export function setUpDoctor() {
 
 /** Puts what is in the field into an address, and that into the clipboard. */
 async function share() {
-  const link = `${location.href.split('#')[0]}#doctor?t=${await packed(byId('history').value)}`
+  const link = `${location.href.split('#')[0]}#doctor?t=${await packed(withoutKeys(byId('history').value))}`
   const says = byId('trace-shared')
   if (link.length > LONGEST) {
     says.textContent = `Too long for a link: ${link.length} characters.`
@@ -120,12 +122,16 @@ function setUpDrop(take) {
 async function again() {
   const { traced } = shown
   events = []
+  const log = new Log()
+  showLog('doctor', log)
   byId('replay-events').replaceChildren()
   byId('replay').hidden = false
   byId('replay-said').textContent = 'Replaying…'
   const budget = Number(byId('loops-budget').value)
-  const result = await replay(traced, budget, (event) => {
-    if (shown.traced === traced) events.push(event)
+  const result = await replay(traced, budget, log, (event) => {
+    if (shown.traced !== traced) return
+    events.push(event)
+    log.add(event)
   })
   if (shown.traced !== traced) return
   byId('replay-events').replaceChildren(...events.map(eventRow))
@@ -175,6 +181,13 @@ function point(at) {
   byId('replay-json').textContent = JSON.stringify(event, null, 2)
 }
 
+/** The elements of a history, as events. */
+function logged(history) {
+  const log = new Log()
+  for (const item of history) log.add(item, { type: item?.type ?? item?.role ?? 'element' })
+  return log
+}
+
 /** What was recognised, in a line. */
 function recognised({ what, history, traced, beside }) {
   if (!what) return ''
@@ -206,6 +219,7 @@ function show() {
   byId('loops-replay').disabled = !found.traced?.calls.length
   if (isNew) {
     byId('replay').hidden = true
+    showLog('doctor', logged(found.history ?? []))
     void showProviders(found.history)
   } else markChosen()
   const marks = showFindings(found)

@@ -55,7 +55,7 @@ function read(text) {
 }
 
 /** Browsers say what is wrong in words of their own, some without the place; the core has it. */
-function syntaxError(text, { message }) {
+export function syntaxError(text, { message }) {
   try {
     canonicalize(text)
   } catch ({ code, details }) {

@@ -1,5 +1,7 @@
 // The tool-request pass: write what the model asks for, see what it gets and what the plan is.
 import { auditToolUse, customModel, defineTool, runWithToolRequests } from 'turnlock'
+import { showLog } from '../dock/dock.js'
+import { Log } from '../dock/log.js'
 import { byId, element, many, short } from '../dom.js'
 import { tools as pageTools } from '../tools.js'
 import { EXAMPLES } from './examples.js'
@@ -98,6 +100,7 @@ async function run(replay) {
     // What was started later is shown instead.
     if (mine !== latest) return
     if (!replay) recording = recorded
+    log(trace)
     show(result, trace)
   } catch (error) {
     if (mine === latest) {
@@ -106,9 +109,16 @@ async function run(replay) {
         byId(id).replaceChildren()
       }
       showGate()
+      log(trace)
       byId('ask-outcome').textContent = `${error.code ?? error.name}: ${error.message}`
     }
   }
+}
+
+function log(trace) {
+  const all = new Log()
+  for (const event of trace) all.add(event)
+  showLog('planner', all)
 }
 
 function show(result, trace) {

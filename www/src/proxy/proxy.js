@@ -60,6 +60,8 @@ function restore() {
 function remember(repeats, budget) {
   const search = new URLSearchParams({ ...chosen, repeats, budget })
   const isUsual = `${search}` === 'model=loop-then-answer&mode=bound&repeats=2&budget=0'
+  // Another view may be shown by now.
+  if (!location.hash.startsWith('#proxy')) return
   history.replaceState(null, '', isUsual ? '#proxy' : `#proxy?${search}`)
 }
 

@@ -16,7 +16,7 @@ export async function runBehind(behaviour, cap, { mode, maxRepeats, maxTools }) 
   })
   /** Refusals that no step shows yet. */
   let shown = 0
-  const told = (steps) => {
+  const before = (steps) => {
     for (const { blocked, forced, mode } of reports.slice(shown)) {
       shown++
       if (mode !== 'bound') continue
@@ -28,11 +28,12 @@ export async function runBehind(behaviour, cap, { mode, maxRepeats, maxTools }) 
   // The client changes its address, and nothing else.
   const baseURL = `${location.origin}/llm/v1`
   const fetch = (url, { body }) => proxy(new Request(url.replace('/llm/', '/'), asked(body)))
-  const steps = await loop({ cap, fetch, baseURL, told })
+  const client = { ...model, baseURL, fetch }
+  const steps = await loop({ model: client, cap, before })
   // A report comes when its response has been read, so after the last step it is still to come.
   await new Promise((resolve) => setTimeout(resolve))
   const last = steps.pop()
-  told(steps)
+  before(steps)
   steps.push(last)
   return { ...sum(steps, model.bytes), reports }
 }

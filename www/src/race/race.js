@@ -1,4 +1,5 @@
 // The start page: a loop without a judge and a two-stage turn, with the same model.
+import { showLog } from '../dock/dock.js'
 import { byId, many } from '../dom.js'
 import { drawLane } from './lane.js'
 import { copy, inspect, showSide } from './side.js'
@@ -8,26 +9,31 @@ const PLAY_MS = 2400
 const still = matchMedia('(prefers-reduced-motion: reduce)')
 
 let vice = 'loop'
-/** Only what was started last is shown. */
+/** Only what was started last is shown; it stops what was started before. */
 let started = 0
+let running
 
 export function openRace() {
   restore()
   for (const chip of byId('race-vices').children) {
     chip.addEventListener('click', () => {
       vice = chip.value
-      void race()
+      void (vice === 'real' ? wait() : race())
     })
   }
   for (const id of ['race-budget', 'race-cap']) {
-    byId(id).addEventListener('input', () => void race({ atOnce: true }))
+    // Requests to a real endpoint cost money: they begin by the button.
+    byId(id).addEventListener(
+      'input',
+      () => void (vice === 'real' ? wait() : race({ atOnce: true })),
+    )
   }
   byId('race-replay').addEventListener('click', () => void race())
   byId('race-copy').addEventListener(
     'click',
     () => void copy(byId('race-code'), byId('race-copied')),
   )
-  void race()
+  void (vice === 'real' ? wait() : race())
 }
 
 const value = (id) => Number(byId(id).value)
@@ -50,9 +56,8 @@ function remember() {
   if (location.hash !== hash && (location.hash || !isUsual)) history.replaceState(null, '', hash)
 }
 
-/** Runs both sides, then plays what happened. */
-async function race({ atOnce = false } = {}) {
-  const own = ++started
+/** Says what would run now. Gives the budget and the cap. */
+function say(verdict) {
   const [budget, cap] = [value('race-budget'), value('race-cap')]
   remember()
   byId('race-budget-value').textContent = budget
@@ -65,23 +70,71 @@ async function race({ atOnce = false } = {}) {
   for (const chip of byId('race-vices').children) {
     chip.setAttribute('aria-pressed', String(chip.value === vice))
   }
+  byId('race-replay').textContent = vice === 'real' ? '▸ Race' : '↻ Replay'
+  byId('race-real').hidden = vice !== 'real'
+  byId('race-real-said').textContent = ''
   for (const name of ['plain', 'staged']) {
-    const verdict = byId(`race-${name}-verdict`)
-    Object.assign(verdict, { className: 'verdict', textContent: 'running' })
+    const shown = byId(`race-${name}-verdict`)
+    Object.assign(shown, { className: 'verdict', textContent: verdict })
   }
-  const sides = await Promise.all([runPlain(vice, cap), runStaged(vice, budget)])
+  return [budget, cap]
+}
+
+/** Nothing runs; the button begins. */
+function wait(problem = '') {
+  started += 1
+  running?.abort()
+  say('ready')
+  for (const name of ['plain', 'staged']) {
+    showSide(`race-${name}`, { ...drawLane(byId(`race-${name}`), [], inspected), ...NOTHING }, 0)
+    Object.assign(byId(`race-${name}-verdict`), { className: 'verdict', textContent: 'ready' })
+  }
+  byId('race-real-said').textContent = problem
+}
+
+const inspected = (step) => inspect('race', step)
+
+const NOTHING = { steps: [], bytes: 0, answer: '', repeats: 0, refused: 0, models: 0 }
+
+/** A real endpoint takes its time: each step is shown as it comes. */
+const live = (name, own) => (side) => {
+  if (own !== started || vice !== 'real') return
+  const { reveal } = drawLane(byId(`race-${name}`), side.steps, inspected)
+  showSide(`race-${name}`, { reveal, ...side }, side.steps.length)
+  const isOver = ['answer', 'cap', 'lost'].includes(side.steps.at(-1).kind)
+  if (!isOver) {
+    Object.assign(byId(`race-${name}-verdict`), { className: 'verdict', textContent: 'running' })
+  }
+}
+
+/** Runs both sides, then plays what happened. */
+async function race({ atOnce = false } = {}) {
+  const own = ++started
+  running?.abort()
+  running = new AbortController()
+  const { signal } = running
+  const [budget, cap] = say('running')
+  let sides
+  try {
+    sides = await Promise.all([
+      runPlain(vice, cap, { signal, onStep: live('plain', own) }),
+      runStaged(vice, budget, { signal, onStep: live('staged', own) }),
+    ])
+  } catch (error) {
+    if (own === started) wait(`${error.message}.`)
+    return
+  }
   if (own !== started) return
+  showLog('race', sides[1].log)
   const lanes = ['plain', 'staged'].map((name, at) => {
-    const { reveal } = drawLane(byId(`race-${name}`), sides[at].steps, (step) =>
-      inspect('race', step),
-    )
+    const { reveal } = drawLane(byId(`race-${name}`), sides[at].steps, inspected)
     return { name, reveal, ...sides[at] }
   })
   const most = Math.max(...lanes.map(({ steps }) => steps.length))
   const show = (count) => {
     for (const lane of lanes) showSide(`race-${lane.name}`, lane, count)
   }
-  if (atOnce || still.matches) return show(most)
+  if (atOnce || still.matches || vice === 'real') return show(most)
   const begun = performance.now()
   const play = () => {
     if (own !== started) return

@@ -2,20 +2,22 @@
 // and what they come to.
 import { defineTool, openaiChat, runTurn, signature } from 'turnlock'
 import { createSessions } from 'scripted-model'
-import { LIST_FILES, READ_FILE } from '../files.js'
+import { Log } from '../dock/log.js'
+import { checked } from '../endpoint.js'
+import { ownTools, resultOf } from '../own-tools.js'
+import { byId } from '../dom.js'
+import { declared, LIST_FILES, READ_FILE } from '../files.js'
 import { plainLoop } from './plain.js'
 
-export const TOOLS = { list_files: LIST_FILES, read_file: READ_FILE }
-const DEFINED = Object.fromEntries(
-  Object.entries(TOOLS).map(([name, options]) => [name, defineTool(options)]),
-)
-export const MESSAGES = [{ role: 'user', content: 'What is in my files?' }]
+const TOOLS = { list_files: LIST_FILES, read_file: READ_FILE }
+const MESSAGES = [{ role: 'user', content: 'What is in my files?' }]
 
 /** The scripted model inside this page: a `fetch`, its address, and the bytes that it was sent. */
 export function scripted(behaviour) {
   const sessions = createSessions()
   const model = {
     baseURL: `${location.origin}/s/race/${behaviour}/v1`,
+    name: 'scripted',
     bytes: 0,
     onRequest: (_body) => {},
     async fetch(url, init) {
@@ -30,6 +32,39 @@ export function scripted(behaviour) {
   return model
 }
 
+/**
+ * The endpoint of the form of "One turn", which both sides ask: OpenAI's wire, the message that stands
+ * there, and the visitor's own tools.
+ * @throws Error in words for the page
+ */
+function real() {
+  const value = (id) => byId(id).value.trim()
+  const baseURL = checked(value('baseURL')).replace(/\/+$/, '')
+  const key = value('apiKey')
+  const model = {
+    ...{ baseURL, name: value('model'), key, bytes: 0, onRequest: (_body) => {} },
+    headers: { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) },
+    fetch(url, init) {
+      const body = typeof init.body === 'string' ? init.body : new TextDecoder().decode(init.body)
+      model.bytes += new TextEncoder().encode(body).length
+      model.onRequest(JSON.parse(body))
+      return fetch(url, init)
+    },
+  }
+  return model
+}
+
+/** What both sides run: `{ model, tools, messages }`, made anew for each side. */
+function setting(behaviour) {
+  if (behaviour !== 'real') return { model: scripted(behaviour), tools: TOOLS, messages: MESSAGES }
+  const own = Object.entries(ownTools() ?? {}).map(([name, { results, ...options }]) => {
+    let nth = 0
+    return [name, { ...options, execute: () => resultOf({ results }, nth++) }]
+  })
+  const messages = [{ role: 'user', content: byId('prompt').value }]
+  return { model: real(), tools: own.length ? Object.fromEntries(own) : TOOLS, messages }
+}
+
 /** What the steps come to. */
 export function sum(steps, bytes) {
   const of = (...kinds) => steps.filter(({ kind }) => kinds.includes(kind)).length
@@ -39,24 +74,28 @@ export function sum(steps, bytes) {
 }
 
 /**
- * A loop without a judge.
- * @param {{ cap: number, fetch: typeof fetch, baseURL: string, told?: (steps: object[]) => void }} options
- *   `told` hears the steps so far, before each step is added
+ * A loop without a judge: its steps.
+ * @param {{ model: object, cap: number, tools?: object, messages?: object[], signal?: AbortSignal,
+ *   before?: (steps: object[]) => void, onStep?: (steps: object[]) => void }} options `before` and
+ *   `onStep` hear the steps so far, before and behind each new one
  */
-export async function loop({ cap, fetch, baseURL, told = () => {} }) {
+export async function loop({ model, cap, signal, ...given }) {
+  const { tools = TOOLS, messages = MESSAGES, before = () => {}, onStep = () => {} } = given
   const [steps, ran] = [[], new Set()]
   const tell = (step) => {
-    told(steps)
+    before(steps)
     if (step.kind === 'run') {
       const signed = signature({ tool: step.name, args: step.args })
       if (ran.has(signed)) step.kind = 'again'
       ran.add(signed)
     }
     steps.push(step)
+    onStep(steps)
   }
-  const url = `${baseURL}/chat/completions`
+  const url = `${model.baseURL}/chat/completions`
   try {
-    await plainLoop({ fetch, url, tools: TOOLS, messages: MESSAGES, cap, tell })
+    const { fetch, headers, name } = model
+    await plainLoop({ fetch, url, headers, model: name, tools, messages, cap, signal, tell })
   } catch (error) {
     tell({ kind: 'lost', error: String(error) })
   }
@@ -64,40 +103,62 @@ export async function loop({ cap, fetch, baseURL, told = () => {} }) {
 }
 
 /** The loop, at the model itself. */
-export async function runPlain(behaviour, cap) {
-  const model = scripted(behaviour)
-  const { fetch, baseURL } = model
-  return sum(await loop({ cap, fetch, baseURL }), model.bytes)
+export async function runPlain(behaviour, cap, { signal, onStep = () => {} } = {}) {
+  const { model, tools, messages } = setting(behaviour)
+  const all = (steps) => sum(steps, model.bytes)
+  const told = (steps) => onStep(all(steps))
+  return all(await loop({ model, tools, messages, cap, signal, onStep: told }))
 }
 
 /** A two-stage turn. */
-export async function runStaged(behaviour, maxTools) {
-  const model = scripted(behaviour)
+export async function runStaged(behaviour, maxTools, { signal, onStep = () => {} } = {}) {
+  const { model, tools, messages } = setting(behaviour)
   const steps = []
   let phase
-  model.onRequest = (request) => steps.push({ kind: 'model', phase, request })
+  const log = new Log()
+  const step = (one) => {
+    steps.push(one)
+    onStep(sum(steps, model.bytes))
+  }
+  model.onRequest = (request) => step({ kind: 'model', phase, request })
+  const policy = { maxTools }
+  log.turn = {
+    ...{ wire: 'openai-chat', mode: 'two_stage', messages, policy },
+    tools: declared(tools),
+  }
+  const fetch = log.recording(model.fetch)
   const turn = runTurn({
-    model: openaiChat({ baseURL: model.baseURL, model: 'scripted', fetch: model.fetch }),
-    messages: MESSAGES,
-    tools: DEFINED,
-    policy: { maxTools },
+    model: openaiChat({
+      ...{ baseURL: model.baseURL, model: model.name, fetch },
+      ...(model.key && { apiKey: model.key }),
+    }),
+    ...{ messages, policy },
+    tools: Object.fromEntries(
+      // Nobody is asked in a race.
+      Object.entries(tools).map(([name, { needsApproval: _, ...options }]) => [
+        name,
+        defineTool(options),
+      ]),
+    ),
   })
+  signal?.addEventListener('abort', () => turn.cancel('another race begins'))
   for await (const event of turn) {
+    log.add(event)
     if (event.type === 'phase_start') phase = event.phase
     for (const { name, args, result } of event.toolResults ?? []) {
-      steps.push({ kind: 'run', phase, name, args, result })
+      step({ kind: 'run', phase, name, args, result })
     }
     if (event.type === 'refused') {
       const { reason, notice, toolCalls } = event
       for (const { name, args } of toolCalls) {
-        steps.push({ kind: 'refused', phase, name, args, reason, notice })
+        step({ kind: 'refused', phase, name, args, reason, notice })
       }
     }
   }
   const { text, status, error } = await turn.result
-  if (text) steps.push({ kind: 'answer', phase, text })
-  else steps.push({ kind: 'lost', phase, error: error?.message ?? status })
-  return sum(steps, model.bytes)
+  if (text) step({ kind: 'answer', phase, text })
+  else step({ kind: 'lost', phase, error: error?.message ?? status })
+  return { ...sum(steps, model.bytes), log }
 }
 
 /** The code of the side that ends. */

@@ -10,15 +10,23 @@ function script({ calls, steps, messages }) {
   return { before, own, calls: calls.filter((call) => call.turn === turn) }
 }
 
+const RECORDED = {
+  description: 'Returns what it returned in the trace.',
+  inputSchema: { type: 'object' },
+  readOnly: true,
+}
+
 /**
  * Replays; gives each event as it comes.
  * @param {ReturnType<import('./calls.js').callsOf>} found
+ * @param {import('../dock/log.js').Log} log gets what a test case of it needs
  */
-export async function replay(found, maxTools, onEvent) {
+export async function replay(found, maxTools, log, onEvent) {
   const { before, own, calls } = script(found)
   const answer = own.map(({ message }) => message).findLast((one) => !one.tool_calls)?.content
   let step = 0
-  const model = customModel(async function* ({ tools, tool_choice: choice }) {
+  const deltas = []
+  const say = function* ({ tools, tool_choice: choice }) {
     const message = own[step++]?.message
     const mayCall = tools?.length && choice !== 'none'
     if (!mayCall || !message?.tool_calls) {
@@ -31,18 +39,27 @@ export async function replay(found, maxTools, onEvent) {
       yield { type: 'tool_call_arguments', index, text: call.arguments }
       yield { type: 'tool_call_end', index }
     }
+  }
+  const model = customModel(async function* (request) {
+    const own = []
+    deltas.push(own)
+    for (const delta of say(request)) {
+      own.push(delta)
+      yield delta
+    }
   })
   const given = new Map(calls.map(({ signed, result }) => [signed, result]))
   const tools = {}
   for (const { name } of calls) {
     tools[name] ??= defineTool({
-      description: 'Returns what it returned in the trace.',
-      inputSchema: { type: 'object' },
-      readOnly: true,
+      ...RECORDED,
       execute: (args) => given.get(signature({ tool: name, args })) ?? null,
     })
   }
-  const turn = runTurn({ model, tools, messages: before, policy: { maxTools } })
+  const [mode, policy] = ['two_stage', { maxTools }]
+  const declared = Object.keys(tools).map((name) => ({ name, ...RECORDED }))
+  log.turn = { mode, policy, messages: before, tools: declared, deltas }
+  const turn = runTurn({ model, tools, messages: before, policy })
   for await (const event of turn) onEvent(event)
   return turn.result
 }
