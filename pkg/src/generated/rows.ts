@@ -454,6 +454,8 @@ export const PROXY_OPTIONS: Rows = {
   fetch: 0,
 }
 
+export const REDACT_OPTIONS: Rows = { values: 0, kinds: 0, fields: 0, mask: 0 }
+
 export const REMOTE_TURNS_OPTIONS: Rows = {
   url: 0,
   headers: 0,

@@ -57,6 +57,7 @@ import type {
   ProxyPolicy,
   Upstream,
 } from '../../dist/generated/proxy.js'
+import type { RedactOptions } from '../../dist/generated/redactor.js'
 import type {
   RemoteFollowOptions,
   RemotePolicy,
@@ -838,6 +839,13 @@ export const PROXY_LIMITS: Partial<ProxyLimits> = {
   firstByteMs: undefined,
   idleMs: undefined,
   keepAliveMs: undefined,
+}
+
+export const REDACT_OPTIONS: Partial<RedactOptions> = {
+  values: undefined,
+  kinds: undefined,
+  fields: undefined,
+  mask: undefined,
 }
 
 export const REMOTE_TURNS_OPTIONS: Partial<RemoteTurnsOptions> = {
