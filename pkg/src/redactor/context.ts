@@ -24,7 +24,7 @@ export const NAMES = [
   ...['password', 'passwd', 'passphrase', 'pwd', 'secret', 'apikey', 'api_key', 'api-key'],
   ...['access_key', 'accesskey', 'secret_key', 'secretkey', 'private_key', 'privatekey'],
   ...['auth_token', 'authtoken', 'access_token', 'accesstoken', 'refresh_token', 'refreshtoken'],
-  ...['client_secret', 'clientsecret', 'signing_key', 'encryption_key'],
+  ...['client_secret', 'clientsecret', 'signing_key', 'encryption_key', 'db_pass', 'dbpass'],
 ]
 
 const NAME_REST = chars('\t\t  09AZaz__..--')
@@ -34,7 +34,8 @@ const QUOTES = chars('\'\'""``')
 /** What a key of any kind may consist of. */
 export const KEYS = chars('09AZaz__--++//==')
 const RANDOM = chars('09AZaz__..==--++//')
-const UNQUOTED = chars('!!#%*+-:==?Z^_az~~//')
+/** What a value without quotes may consist of. */
+export const UNQUOTED = chars('!!#%*+-:==?Z^_az~~//')
 const SPECIAL = chars('!!#%**@@^^~~??')
 
 /** Where the value of a context begins. */
@@ -98,38 +99,52 @@ function alternations(value: string): number {
 const NONE =
   /^(?:string|str|text|bytes|password|passwd|secret|token|null|none|nil|undefined|true|false|required|optional|hidden|empty|todo|change_?me|example|[x*.•_-]+|(?:[<[{(%]|\$[{(]).*)$/i
 
-const MOST = 200
+/** Characters of a value that are read; a longer one goes on as long as `UNQUOTED` does. */
+export const [MOST, MOST_QUOTED] = [200, 500]
 
 /** The value of a name that says what it is. */
-export function valueAt(view: View, { from, near, quote }: Context): number {
+export function valueAt(view: View, context: Context): number {
+  const { from, near, quote } = context
   if (!near) return NO
   const { text } = view
   if (quote) {
-    const last = Math.min(text.length, from + MOST)
-    let to = from
-    while (to < last && !ends(text.charAt(to), quote)) to++
-    view.steps += to - from + 1
-    if (to - from >= MOST) return NO
-    if (unknown(view, to)) return WAIT
+    const to = quotedEnd(view, context)
+    if (to < 0) return to
     const value = text.slice(from, to)
     // What a form says, such as «Enter your password».
     const prose = /^[A-Z\s][^\d]*\s/.test(value) && !/\d/.test(value)
     return value.length < 4 || prose || NONE.test(value) ? NO : to
   }
   const to = runEnd(view, UNQUOTED, from, MOST)
-  if (unknown(view, to)) return to - from >= MOST ? NO : WAIT
-  const value = text.slice(from, to).replace(/[.:,!?]+$/, '')
+  if (to - from < MOST && unknown(view, to)) return WAIT
+  const read = text.slice(from, to)
+  const value = to - from < MOST ? read.replace(/[.:,!?]+$/, '') : read
   view.steps += value.length
   const called = '([{'.includes(text.charAt(to) || ' ')
   const letters = /[a-z]/i.test(value)
   const odd = /\d/.test(value) || [...value].some((one) => within(SPECIAL, one.charCodeAt(0)))
-  return value.length < 6 || called || !letters || !odd || NONE.test(value)
+  return value.length < 6 || (called && to - from < MOST) || !letters || !odd || NONE.test(value)
     ? NO
     : from + value.length
 }
 
-const ends = (one: string, quote: string) =>
-  one === quote || one === '\n' || one === '\r' || one === '\\'
+/** Where a quoted value ends: at its quote, which may be escaped as the first one was. */
+function quotedEnd(view: View, { from, quote }: Context): number {
+  const { text } = view
+  const inText = text.charAt(from - 2) === '\\'
+  let to = from
+  for (; to - from < MOST_QUOTED; to++) {
+    if (unknown(view, to)) return WAIT
+    const one = text.charAt(to)
+    if (one === '' || one === quote || one === '\n' || one === '\r') break
+    if (one !== '\\') continue
+    if (inText) break
+    if (unknown(view, to + 1)) return WAIT
+    to++
+  }
+  view.steps += to - from + 1
+  return Math.min(to, text.length)
+}
 
 /** Whether a key may not end before this character. */
 export const goesOn = (code: number) => within(KEYS, code) || within(WORD, code)

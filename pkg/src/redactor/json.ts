@@ -4,13 +4,11 @@ import type { RedactKind } from './scanner.js'
 /** Levels of a value below which nothing is shown. */
 const DEEPEST = 256
 
-/** Names of fields whose value is a secret. */
-const SECRET = new Set(
-  (
-    'authorization proxyauthorization cookie setcookie password passwd pwd passphrase secret ' +
-    'apikey xapikey accesskey secretkey privatekey secretaccesskey clientsecret accesstoken ' +
-    'refreshtoken authtoken idtoken bearertoken sessiontoken xamzsecuritytoken xgoogapikey'
-  ).split(' '),
+/** Names of fields whose value is a secret, without what is no letter. */
+const SECRET = new RegExp(
+  '^(?:proxy)?authorization$|^(?:set)?cookie$|^pwd$|securitytoken$|^(?:id|bearer|session)token$|' +
+    '(?:password|passwd|passphrase|secret|apikey|accesskey|secretkey|privatekey|signingkey|' +
+    'accesstoken|refreshtoken|authtoken)$',
 )
 
 /** A path: names and indexes; `*` is any of them, `**` any number. */
@@ -47,11 +45,11 @@ export function hidden(value: unknown, hide: Hide): unknown {
     const inner = [...above, value]
     const member = (name: string, own: unknown): unknown => {
       const next = open.flatMap((path) => after(path, name))
-      const named = hide.names && SECRET.has(name.toLowerCase().replace(/[^a-z]/g, ''))
+      const named = hide.names && SECRET.test(name.toLowerCase().replace(/[^a-z]/g, ''))
       // A flag or a missing value is no secret.
       const empty = own === null || own === undefined || own === '' || typeof own === 'boolean'
       if (next.some((path) => path.length === 0) || (named && !empty)) return hide.mask('field')
-      return walk(own, next, inner)
+      return typeof own === 'string' ? behind(name, own, hide) : walk(own, next, inner)
     }
     if (Array.isArray(value)) return value.map((own, index) => member(String(index), own))
     return Object.fromEntries(
@@ -59,6 +57,14 @@ export function hidden(value: unknown, hide: Hide): unknown {
     )
   }
   return walk(value, hide.paths, [])
+}
+
+/** A text as it is shown behind its name, which may tell what it is. */
+function behind(name: string, text: string, hide: Hide): string {
+  const [before, after] = [`"${name}": "`, '"']
+  const shown = hide.text(before + text + after)
+  const isOnly = shown.startsWith(before) && shown.endsWith(after)
+  return isOnly ? shown.slice(before.length, -after.length) : hide.text(text)
 }
 
 /** What is left of a path behind a step; none if it does not match. */

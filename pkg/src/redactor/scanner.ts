@@ -4,7 +4,7 @@
  * What they say depends on the text alone, not on how it was cut: a matcher that comes to the end of
  * what is there waits, and what may be in a match is held back.
  */
-import { contextAt, goesOn, randomAt, valueAt } from './context.js'
+import { contextAt, goesOn, MOST, MOST_QUOTED, randomAt, valueAt } from './context.js'
 import {
   cardEnd,
   emailEnd,
@@ -54,7 +54,7 @@ interface Match {
 }
 
 /** What may stand within a private key, escaped or not. */
-const KEY_BODY = chars('09AZaz++//==\t\r  \\\\::,,--""\'\'')
+const KEY_BODY = chars('09AZaz++//==\t\r  \\\\::,,--..()""\'\'')
 const KEY_NAME = chars('09AZaz  __--')
 /** Characters of a body by which a private key is told from words about it, and spaces in them. */
 const [KEY_START, KEY_SPACES] = [40, 4]
@@ -193,7 +193,11 @@ export class Scanner implements View {
     ]
     for (const end of ends) {
       if (end === WAIT) return false
-      if (end !== NO) here.push(this.#match(context.from, end, 'secret'))
+      if (end === NO) continue
+      const match = this.#match(context.from, end, 'secret')
+      const most = context.quote ? MOST_QUOTED : MOST
+      if (end - context.from >= most) match.to = this.#run((match.open = 0), match.to)
+      here.push(match)
     }
     for (const rule of found.words) {
       const match = this.#rule(rule, context.from, context.from)

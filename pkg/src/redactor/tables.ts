@@ -1,5 +1,5 @@
 /** The rules as the scanner reads them: one automaton finds the anchors of all. */
-import { NAMES, WORDS } from './context.js'
+import { NAMES, UNQUOTED, WORDS } from './context.js'
 import { CLASSES, RULES } from './rules.js'
 import { chars, type Chars } from './view.js'
 
@@ -37,7 +37,7 @@ export interface Found {
 }
 
 export interface Tables {
-  /** Sets that rules end with, by `Rule.open`. */
+  /** Sets by which matches go on, by `Rule.open`; the first is that of values of names. */
   readonly sets: readonly Chars[]
   /** The column of a character. */
   readonly column: Uint8Array
@@ -90,7 +90,7 @@ let made: Tables | undefined
 export const tables = (): Tables => (made ??= make())
 
 function make(): Tables {
-  const sets: Chars[] = []
+  const sets: Chars[] = [UNQUOTED]
   const anchors = new Map<string, Found>()
   const at = (anchor: string) => {
     let found = anchors.get(anchor)
