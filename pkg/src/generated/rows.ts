@@ -42,6 +42,7 @@ export const RUN_TURN_OPTIONS: Rows = {
   keep: 0,
   signal: 0,
   onTrace: 0,
+  redact: 0,
 }
 
 export const RESUME_TURN_OPTIONS: Rows = {
@@ -58,6 +59,7 @@ export const RESUME_TURN_OPTIONS: Rows = {
   outcomes: 0,
   signal: 0,
   onTrace: 0,
+  redact: 0,
 }
 
 export const CLAIM_CALLS_OPTIONS: Rows = {

@@ -3,6 +3,8 @@ import { REDACT_OPTIONS } from '../generated/rows.js'
 import type { RedactOptions } from '../generated/redactor.js'
 import { TurnlockError } from '../errors.js'
 import { reading, readOptions } from '../options.js'
+import type { TurnEvent } from '../types.js'
+import { shownEvents } from './events.js'
 import { hidden, pathOf } from './json.js'
 import { KINDS, Scanner, type Plan, type RedactKind } from './scanner.js'
 import { encodings, SHORTEST, valuesOf } from './values.js'
@@ -25,6 +27,13 @@ export interface Redactor {
    * and names of members redacted.
    */
   value<T>(value: T): T
+  /**
+   * A turn's events as they may be shown, each with its own number; `redact` of `runTurn` calls it for
+   * each reader. A text waits for the event behind it.
+   */
+  events(
+    events: AsyncIterator<TurnEvent, void, undefined>,
+  ): AsyncGenerator<TurnEvent, void, undefined>
 }
 
 /**
@@ -67,6 +76,7 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
     paths: fields.map(pathOf),
     names: kinds.includes('secret'),
   }
+  const value = <T>(value: T) => hidden(value, hide) as T
   return {
     redact,
     feed: (chunk) => (stream ??= new Scanner(plan)).feed(chunk),
@@ -75,7 +85,8 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
       stream = undefined
       return rest
     },
-    value: <T>(value: T) => hidden(value, hide) as T,
+    value,
+    events: (events) => shownEvents(events, () => new Scanner(plan), { redact, value }),
   }
 }
 

@@ -371,6 +371,7 @@ export const RUN_TURN_OPTIONS: Partial<RunTurnOptions> = {
   keep: undefined,
   signal: undefined,
   onTrace: undefined,
+  redact: undefined,
 }
 
 export const KEEP: Partial<Keep> = {
@@ -392,6 +393,7 @@ export const RESUME_TURN_OPTIONS: Partial<ResumeTurnOptions> = {
   outcomes: undefined,
   signal: undefined,
   onTrace: undefined,
+  redact: undefined,
 }
 
 export const CLAIM_CALLS_OPTIONS: Partial<ClaimCallsOptions> = {

@@ -163,6 +163,7 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ("../proxy/options.js", &["DecodeBody", "ProxySession", "UpstreamFor"]),
     ("../proxy/report.js", &["ProxyReport"]),
     ("../redact.js", &["Redact"]),
+    ("../redactor/index.js", &["Redactor"]),
     ("../redactor/scanner.js", &["RedactKind"]),
     ("../request/types.js", &["CallRefusal"]),
     ("../resume.js", &["Approval", "CallOutcome", "ResultRevision"]),
