@@ -264,6 +264,9 @@ test('kinds, masks, and options that are none', () => {
   const invalid = { name: 'TurnlockError', code: 'options.invalid' }
   assert.throws(() => createRedactor({ values: ['tiny'] }), invalid)
   assert.throws(() => createRedactor({ values: [7] }), invalid)
+  assert.throws(() => createRedactor({ values: 'abcdefgh' }), invalid)
+  assert.throws(() => createRedactor({ values: ['x'.repeat(70_000)] }), invalid)
+  assert.throws(() => createRedactor({ fields: [1] }), invalid)
   assert.throws(() => createRedactor({ kinds: ['mail'] }), invalid)
   assert.throws(() => createRedactor({ value: ['x'] }), invalid)
 })

@@ -6,7 +6,8 @@ import type { RedactKind } from '../redactor/scanner.js'
 export interface RedactOptions {
   /**
    * Texts that must not be shown, such as keys: found as they are, in addresses, JSON, HTML, base64
-   * (within other bytes, too) and hexadecimal. Each of at least 6 characters.
+   * (within other bytes, too) and hexadecimal. Each of at least 6 characters, together at most 65
+   * 536.
    */
   values?: readonly string[] | undefined
   /**

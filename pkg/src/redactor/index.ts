@@ -59,6 +59,9 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
       throw wrong(`values[${index}]`, `a text of at least ${SHORTEST} characters`)
     }
   })
+  if (values.reduce((sum, value) => sum + value.length, 0) > MOST_OF_VALUES) {
+    throw wrong('values', `at most ${MOST_OF_VALUES} characters together`)
+  }
   const looked = new Set(values.flatMap((value) => [...encodings(value)]))
   const plan: Plan = {
     kinds: new Set(kinds),
@@ -89,6 +92,9 @@ export function createRedactor(options: RedactOptions = {}): Redactor {
     events: (events) => shownEvents(events, () => new Scanner(plan), { redact, value }),
   }
 }
+
+/** Characters of all registered values: each takes some 20 states of the automaton. */
+const MOST_OF_VALUES = 65_536
 
 /** A list of texts, read once. */
 function list<T extends string>(name: string, given: readonly T[] | undefined) {

@@ -8,7 +8,7 @@ pub(super) fn tables() -> Vec<Table> {
         "RedactOptions" for "createRedactor" {
             /// Texts that must not be shown, such as keys: found as they are, in addresses, JSON, HTML,
             /// base64 (within other bytes, too) and hexadecimal.
-            values: "readonly string[]", "each of at least 6 characters";
+            values: "readonly string[]", "each of at least 6 characters, together at most 65 536";
             /// What is redacted: `value`, `secret` (keys, tokens, private keys, passwords by their
             /// names), `email`, `phone`, `card`, `iban`, `ip`.
             kinds: "readonly RedactKind[]" = "all";
