@@ -30,6 +30,7 @@ const PAGES = {
   // Without React, which the page has.
   useTurn: { from: 'turnlock/react', run: 3 },
   createChat: { from: 'turnlock/chat', run: 3 },
+  createRedactor: { from: 'turnlock/redact', run: 13.5 },
   createHandler: { from: 'turnlock/server', first: 35 },
   createProxy: { from: 'turnlock/proxy', run: 141 },
   indexedDbStore: { from: 'turnlock/stores/indexeddb', run: 4 },
