@@ -17,9 +17,14 @@ pub(super) fn json(data: &[u8]) {
         assert!(lossy.is_ok(), "the strict reader takes what the lossy one refuses");
         let text = value.to_text();
         assert_eq!(&Json::parse_str(&text).expect("own text"), value);
-        let other: Value = serde_json::from_slice(data).expect("another reader takes it too");
-        let again: Value = serde_json::from_str(&text).expect("own text, for another reader");
-        assert!(is_same(&again, &other), "{text}");
+        match serde_json::from_slice::<Value>(data) {
+            Ok(other) => {
+                let again = serde_json::from_str(&text).expect("own text, for another reader");
+                assert!(is_same(&again, &other), "{text}");
+            }
+            // It refuses numbers beyond a double, which are kept here as they are written.
+            Err(error) => assert!(error.to_string().contains("number out of range"), "{error}"),
+        }
     }
     if let Ok(text) = canonicalize(data) {
         assert_eq!(canonicalize(text.as_bytes()).as_ref(), Ok(&text), "canonical twice");
