@@ -26,9 +26,9 @@ const PAGES = {
   runBundle: { parts: ['evidence'], first: 15, run: 108 },
   'signature, canonicalize': { run: 25 },
   decodeStream: { run: 52.5 },
-  remoteTurns: { from: 'turnlock/remote', run: 5.6 },
+  remoteTurns: { from: 'turnlock/remote', first: 4 },
   // Without React, which the page has.
-  useTurn: { from: 'turnlock/react', run: 3.2 },
+  useTurn: { from: 'turnlock/react', run: 3 },
   createChat: { from: 'turnlock/chat', run: 3 },
   createRedactor: { from: 'turnlock/redact', run: 13.5 },
   createHandler: { from: 'turnlock/server', first: 35 },

@@ -163,6 +163,8 @@ setUpViews({
   bundle: setUpBundle,
   planner: setUpPlanner,
   chain: setUpChain,
+  // Loads the proxy's part of the core.
+  proxy: async () => (await import('./proxy/proxy.js')).openProxy(),
 })
 document.documentElement.dataset.ready = 'true'
 if (recall('turn')) void alone((started) => chat.catchUp(started), 'Reading a turn that is open…')

@@ -1,13 +1,11 @@
 // The start page: a loop without a judge and a two-stage turn, with the same model.
 import { byId, many } from '../dom.js'
 import { drawLane } from './lane.js'
+import { copy, inspect, showSide } from './side.js'
 import { codeOf, runPlain, runStaged } from './run.js'
 
 const PLAY_MS = 2400
 const still = matchMedia('(prefers-reduced-motion: reduce)')
-
-const kB = (bytes) =>
-  bytes < 1000 ? `${bytes} B` : `${(bytes / 1000).toFixed(bytes < 10_000 ? 1 : 0)} kB`
 
 let vice = 'loop'
 /** Only what was started last is shown. */
@@ -25,7 +23,10 @@ export function openRace() {
     byId(id).addEventListener('input', () => void race({ atOnce: true }))
   }
   byId('race-replay').addEventListener('click', () => void race())
-  byId('race-copy').addEventListener('click', () => void copy())
+  byId('race-copy').addEventListener(
+    'click',
+    () => void copy(byId('race-code'), byId('race-copied')),
+  )
   void race()
 }
 
@@ -71,12 +72,14 @@ async function race({ atOnce = false } = {}) {
   const sides = await Promise.all([runPlain(vice, cap), runStaged(vice, budget)])
   if (own !== started) return
   const lanes = ['plain', 'staged'].map((name, at) => {
-    const { reveal } = drawLane(byId(`race-${name}`), sides[at].steps, inspect)
+    const { reveal } = drawLane(byId(`race-${name}`), sides[at].steps, (step) =>
+      inspect('race', step),
+    )
     return { name, reveal, ...sides[at] }
   })
   const most = Math.max(...lanes.map(({ steps }) => steps.length))
   const show = (count) => {
-    for (const lane of lanes) showLane(lane, count)
+    for (const lane of lanes) showSide(`race-${lane.name}`, lane, count)
   }
   if (atOnce || still.matches) return show(most)
   const begun = performance.now()
@@ -87,44 +90,4 @@ async function race({ atOnce = false } = {}) {
     if (part < 1) requestAnimationFrame(play)
   }
   play()
-}
-
-/** A lane of which so many steps are there. */
-function showLane({ name, reveal, steps, bytes, answer, ...all }, count) {
-  reveal(count)
-  const shown = steps.slice(0, count)
-  const isOver = count >= steps.length
-  const of = (...kinds) => shown.filter(({ kind }) => kinds.includes(kind)).length
-  const put = (what, text) => (byId(`race-${name}-${what}`).textContent = text)
-  put('models', of('model'))
-  put('runs', of('run', 'again'))
-  const repeats = isOver ? all.repeats : of('again')
-  const refused = isOver ? all.refused : of('refused')
-  const told = [repeats && `${repeats} of them again`, refused && `${refused} refused`]
-  put('runs-about', ['tool runs', ...told.filter(Boolean)].join(', '))
-  put('bytes', kB(isOver ? bytes : Math.round((bytes * of('model')) / (all.models || 1))))
-  put('answer', isOver && answer ? `“${answer}”` : '–')
-  const verdict = byId(`race-${name}-verdict`)
-  verdict.className = `verdict ${!isOver ? '' : answer ? 'good' : 'bad'}`
-  verdict.textContent = !isOver ? 'running' : answer ? '✓ Answered' : '✕ No answer'
-}
-
-/** What a step was. */
-function inspect({ kind, phase, ...step }) {
-  byId('race-step').hidden = false
-  byId('race-step-json').textContent = JSON.stringify(
-    { kind, ...(phase && { phase }), ...step },
-    null,
-    2,
-  )
-}
-
-async function copy() {
-  try {
-    await navigator.clipboard.writeText(byId('race-code').textContent)
-    byId('race-copied').textContent = 'Copied.'
-  } catch {
-    getSelection().selectAllChildren(byId('race-code'))
-    byId('race-copied').textContent = 'Selected: press Ctrl+C.'
-  }
 }

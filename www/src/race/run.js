@@ -5,14 +5,14 @@ import { createSessions } from 'scripted-model'
 import { LIST_FILES, READ_FILE } from '../files.js'
 import { plainLoop } from './plain.js'
 
-const TOOLS = { list_files: LIST_FILES, read_file: READ_FILE }
+export const TOOLS = { list_files: LIST_FILES, read_file: READ_FILE }
 const DEFINED = Object.fromEntries(
   Object.entries(TOOLS).map(([name, options]) => [name, defineTool(options)]),
 )
-const MESSAGES = [{ role: 'user', content: 'What is in my files?' }]
+export const MESSAGES = [{ role: 'user', content: 'What is in my files?' }]
 
 /** The scripted model inside this page: a `fetch`, its address, and the bytes that it was sent. */
-function scripted(behaviour) {
+export function scripted(behaviour) {
   const sessions = createSessions()
   const model = {
     baseURL: `${location.origin}/s/race/${behaviour}/v1`,
@@ -31,18 +31,22 @@ function scripted(behaviour) {
 }
 
 /** What the steps come to. */
-function sum(steps, bytes) {
+export function sum(steps, bytes) {
   const of = (...kinds) => steps.filter(({ kind }) => kinds.includes(kind)).length
   const answer = steps.find(({ kind }) => kind === 'answer')
   const numbers = { models: of('model'), runs: of('run', 'again'), repeats: of('again') }
   return { steps, ...numbers, refused: of('refused'), bytes, answer: answer?.text ?? '' }
 }
 
-/** A loop without a judge. */
-export async function runPlain(behaviour, cap) {
-  const model = scripted(behaviour)
+/**
+ * A loop without a judge.
+ * @param {{ cap: number, fetch: typeof fetch, baseURL: string, told?: (steps: object[]) => void }} options
+ *   `told` hears the steps so far, before each step is added
+ */
+export async function loop({ cap, fetch, baseURL, told = () => {} }) {
   const [steps, ran] = [[], new Set()]
   const tell = (step) => {
+    told(steps)
     if (step.kind === 'run') {
       const signed = signature({ tool: step.name, args: step.args })
       if (ran.has(signed)) step.kind = 'again'
@@ -50,13 +54,20 @@ export async function runPlain(behaviour, cap) {
     }
     steps.push(step)
   }
-  const url = `${model.baseURL}/chat/completions`
+  const url = `${baseURL}/chat/completions`
   try {
-    await plainLoop({ fetch: model.fetch, url, tools: TOOLS, messages: MESSAGES, cap, tell })
+    await plainLoop({ fetch, url, tools: TOOLS, messages: MESSAGES, cap, tell })
   } catch (error) {
     tell({ kind: 'lost', error: String(error) })
   }
-  return sum(steps, model.bytes)
+  return steps
+}
+
+/** The loop, at the model itself. */
+export async function runPlain(behaviour, cap) {
+  const model = scripted(behaviour)
+  const { fetch, baseURL } = model
+  return sum(await loop({ cap, fetch, baseURL }), model.bytes)
 }
 
 /** A two-stage turn. */
