@@ -54,7 +54,8 @@ const PAGES = {
     ],
     first: 34,
   },
-  everything: { all: true, parts: ['turn'], run: 430 },
+  // 430 before `createRedactor`, whose rules are 13 KB.
+  everything: { all: true, parts: ['turn'], run: 443 },
 }
 
 const PEERS = {
