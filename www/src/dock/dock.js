@@ -8,6 +8,8 @@ import { Log } from './log.js'
 const ROW_PX = 28
 /** Rows beyond what is seen, so that a fast wheel meets no gap. */
 const BEYOND = 8
+/** How often the dock is drawn while a turn streams. */
+const EVERY_MS = 100
 /** Characters of one event that are shown; a copy has all. */
 const MOST = 200_000
 
@@ -22,6 +24,7 @@ let seen = 0
 /** A place in `log.entries`. */
 let chosen
 let isDue = false
+let drawn = -Infinity
 
 const isOpen = () => byId('dock-toggle').getAttribute('aria-expanded') === 'true'
 
@@ -92,14 +95,18 @@ function open(wish) {
   if (wish) due()
 }
 
-/** Draws once for all that is added in a frame. */
+/** Draws once for all that is added meanwhile. */
 function due() {
   if (isDue) return
   isDue = true
-  requestAnimationFrame(() => {
-    isDue = false
-    draw()
-  })
+  const since = performance.now() - drawn
+  setTimeout(() => {
+    requestAnimationFrame(() => {
+      isDue = false
+      drawn = performance.now()
+      draw()
+    })
+  }, EVERY_MS - since)
 }
 
 function draw() {
