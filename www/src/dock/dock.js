@@ -50,7 +50,7 @@ function take(shown) {
   byId('dock-kind').value = ''
   byId('dock-list').scrollTop = 0
   byId('dock-said').textContent = ''
-  due()
+  draw()
 }
 
 export function setUpDock() {
@@ -59,7 +59,7 @@ export function setUpDock() {
     places = []
     seen = 0
     byId('dock-list').scrollTop = 0
-    due()
+    draw()
   })
   byId('dock-list').addEventListener('scroll', rows)
   byId('dock-list').addEventListener('keydown', onKey)
@@ -92,7 +92,7 @@ function open(wish) {
   byId('dock').classList.toggle('open', wish)
   document.documentElement.classList.toggle('dock-open', wish)
   byId('dock-body').hidden = !wish
-  if (wish) due()
+  if (wish) draw()
 }
 
 /** Draws once for all that is added meanwhile. */
