@@ -14,7 +14,7 @@ const outcome = (words) => page.locator('#ask-outcome').filter({ hasText: words 
 const plan = async () => JSON.parse(await page.textContent('#ask-plan'))
 
 test('what is asked for, allowed, blocked and brought, the plan and its audit', async () => {
-  await outcome(/^paper: 3 calls requested, 1 ran; a plan from the input and the results\.$/)
+  await outcome(/^Live: 3 calls requested, 1 ran; a plan from the input and the results\.$/)
   const calls = await texts('#ask-calls strong')
   assert.deepEqual(calls, [
     'read_file: allowed',
@@ -39,15 +39,15 @@ test('what is asked for, allowed, blocked and brought, the plan and its audit', 
 })
 
 test('the recording gives the same plan', async () => {
-  await outcome(/^paper: 3 calls/)
+  await outcome(/^Live: 3 calls/)
   await page.click('#ask-replay')
-  await outcome(/^backtest: 3 calls requested, 1 ran/)
+  await outcome(/^From the recording: 3 calls requested, 1 ran/)
   assert.deepEqual(await plan(), { action: 'act on what was read', based_on: ['read_file'] })
 })
 
 test('failures and time-outs are results, and the plan is made without them', async () => {
   await page.selectOption('#ask-example', 'A file that is not there, and a slow tool')
-  await outcome(/^paper: 2 calls requested, 2 ran; a plan from the input alone: no call brought/)
+  await outcome(/^Live: 2 calls requested, 2 ran; a plan from the input alone: no call brought/)
   const [gone, slow] = await texts('#ask-results li')
   assert.match(gone, /tool\.threw: there is no file gone\.txt/)
   assert.match(slow, /tool\.timeout/)
@@ -60,16 +60,16 @@ const gate = () =>
   )
 
 test('the gate: where each request stops, and what lets it through', async () => {
-  await outcome(/^paper: 3 calls/)
+  await outcome(/^Live: 3 calls/)
   const [read, note, again] = await gate()
   assert.match(read, /^✓{6}[^–]✓$/u, 'asked, brought and used')
   assert.equal(note, '✓✓✕···––', 'known and allowed, but it changes something')
   assert.equal(again, '✓✓✓✓✕·––', 'asked before')
   await page.uncheck('#gate-tools [value=read_file]')
-  await outcome(/^paper: 3 calls requested, 0 ran/)
+  await outcome(/^Live: 3 calls requested, 0 ran/)
   assert.equal((await gate())[0], '✓✕····––')
   await page.check('#gate-tools [value=read_file]')
-  await outcome(/^paper: 3 calls requested, 1 ran/)
+  await outcome(/^Live: 3 calls requested, 1 ran/)
   await page.selectOption('#ask-example', 'More than the limit')
   await outcome(/3 calls requested, 2 ran/)
   assert.equal((await gate())[2], '✓✓✓✓✓✕––')
@@ -110,10 +110,10 @@ test("a request of one's own, and a limit", async () => {
 
 test('what is odd about a request is noted, and where a call is rejected the others run', async () => {
   await page.selectOption('#ask-example', 'A member too many')
-  await outcome(/^paper: 1 call requested, 1 ran/)
+  await outcome(/^Live: 1 call requested, 1 ran/)
   assert.deepEqual(await texts('#ask-calls strong'), ['read_file: allowed', 'Noted: unknown_field'])
   await page.selectOption('#ask-example', 'With thoughts, in prose')
-  await outcome(/^paper: 1 call requested, 1 ran/)
+  await outcome(/^Live: 1 call requested, 1 ran/)
   const call = (own) => ({ tool_name: 'read_file', params: { path: 'notes.txt' }, ...own })
   const asked = [call({ reason: 'r' }), { tool_name: 'read_file', reason: 'r' }]
   await page.fill('#ask', JSON.stringify({ tool_calls: asked }))

@@ -54,6 +54,24 @@ test('each view is opened as it was', async () => {
   }
 })
 
+test('tools go with a link, but not in the place of those that the visitor has', async () => {
+  const describe = async (tab, name) => {
+    await tab.locator('#own-tools').evaluate((field) => (field.closest('details').open = true))
+    await tab.fill('#own-tools', JSON.stringify([{ name }]))
+  }
+  await go('turn')
+  await describe(page, 'shared')
+  const link = await shared()
+  const other = await opened(link)
+  await until(async () => (await other.textContent('#own-tools-said')) === 'Turns have: shared.')
+  await describe(other, 'mine')
+  const at = link.slice(visit.site.url.length)
+  const again = await visit.open(other.context(), at)
+  await until(async () => (await again.inputValue('#prompt')) === 'What is in my files?')
+  assert.equal(await again.inputValue('#own-tools'), '[{"name":"mine"}]')
+  await other.context().close()
+})
+
 test('the race is its address', async () => {
   await page.click('#race-vices [value=parallel]')
   await page.fill('#race-budget', '3')

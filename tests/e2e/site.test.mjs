@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import test, { after, before } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { writeSite } from '../../scripts/site.mjs'
 import { launch } from '../browser.mjs'
 import { PATIENCE_MS } from '../patience.mjs'
@@ -106,5 +107,47 @@ test('a turn goes on after a reload', async () => {
   await page.click('#decision .primary')
   await page.waitForSelector('#timeline .end:has-text("Complete")')
   assert.match(await page.textContent('.message.assistant'), /notes\.txt/)
+  assert.deepEqual([missing, complaints], [[], []])
+})
+
+test('what a first paint waits for is less than 60 KB', () => {
+  const html = readFileSync(join(folder, 'index.html'), 'utf8')
+  const sheets = [...html.matchAll(/<link rel="stylesheet" href="\.\/([^"]+)"/g)].map(
+    ([, at]) => at,
+  )
+  assert.ok(sheets.length >= 7)
+  // Scripts that are modules run behind it; others would stop it.
+  for (const [tag] of html.matchAll(/<script[^>]*>/g))
+    assert.match(tag, /type="(module|importmap)"/)
+  const css = sheets.map((at) => readFileSync(join(folder, at)))
+  for (const text of css) assert.doesNotMatch(String(text), /@import|@font-face/)
+  const bytes = [Buffer.from(html), ...css].reduce((sum, part) => sum + gzipSync(part).length, 0)
+  assert.ok(bytes < 60_000, `${bytes} bytes`)
+})
+
+test('after init() the page works offline', async () => {
+  await page.click('#views a[href="#race"]')
+  await page.locator('#race-staged-verdict.good').waitFor()
+  // All parts of the core, which views load as they need them.
+  await page.evaluate(async () => (await import('turnlock')).init())
+  await page.context().setOffline(true)
+  try {
+    await page.click('#race-vices [value=parallel]')
+    await page.locator('#race-staged-verdict.good').waitFor()
+    await page.click('#views a[href="#turn"]')
+    await page.click('#presets >> text="A model that loops"')
+    await page.waitForSelector('#timeline .end:has-text("Complete")')
+    for (const [view, says, what] of [
+      ['doctor', '#loops-verdict', /\d times/],
+      ['bundle', '#bundle-outcome', /ran/],
+      ['planner', '#ask-outcome', /3 calls/],
+      ['chain', '#chain-status', /complete/],
+    ]) {
+      await page.click(`#views a[href="#${view}"]`)
+      await page.locator(says).filter({ hasText: what }).waitFor()
+    }
+  } finally {
+    await page.context().setOffline(false)
+  }
   assert.deepEqual([missing, complaints], [[], []])
 })

@@ -3,7 +3,7 @@
 import { ask, revisions, unask } from './decision.js'
 import { showLog } from './dock/dock.js'
 import { Log } from './dock/log.js'
-import { byId, element, follow, many } from './dom.js'
+import { byId, element, follow, many, settle, stream } from './dom.js'
 import { requestsSent, whyUnreachable } from './endpoint.js'
 import { recall, remember } from './kept.js'
 import { askForEndpoint, choices, restore } from './settings.js'
@@ -199,6 +199,7 @@ export class Chat {
       }
       problem = await this.#read(source, started)
     }
+    settle()
     this.#bubble.setAttribute('aria-busy', 'false')
     this.#bubble.hidden = !this.#bubble.textContent
     if (problem?.code === 'turn.not_found') return this.#lost()
@@ -388,15 +389,13 @@ export class Chat {
   }
 
   #append(chunk) {
-    follow(this.#list, () => {
-      if (!this.#piece) {
-        this.#piece = element('span')
-        this.#pieces.push(this.#piece)
-        this.#bubble.append(this.#piece)
-      }
-      this.#bubble.hidden = false
-      this.#piece.append(chunk)
-    })
+    if (!this.#piece) {
+      this.#piece = element('span')
+      this.#pieces.push(this.#piece)
+      follow(this.#list, () => this.#bubble.append(this.#piece))
+    }
+    this.#bubble.hidden = false
+    stream(this.#list, this.#piece, chunk)
   }
 
   /** What was being said when the turn was cut off is void. */

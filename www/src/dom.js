@@ -22,5 +22,32 @@ export function follow(list, grow) {
   if (atEnd) list.scrollTop = list.scrollHeight
 }
 
+/** Element → the list that it is in, and the text that is on its way into it. */
+const waiting = new Map()
+let due
+
+/**
+ * Appends a piece of a streamed text, with the others of this frame: a layout for each of ten thousand
+ * pieces would take a minute.
+ */
+export function stream(list, into, text) {
+  const one = waiting.get(into)
+  if (one) one.text += text
+  else waiting.set(into, { list, text })
+  // A hidden tab has no frames.
+  due ??= { frame: requestAnimationFrame(settle), timer: setTimeout(settle, 250) }
+}
+
+/** Puts what is on its way where it belongs: before it is read, or something else follows. */
+export function settle() {
+  if (!due) return
+  cancelAnimationFrame(due.frame)
+  clearTimeout(due.timer)
+  due = undefined
+  const all = [...waiting]
+  waiting.clear()
+  for (const [into, { list, text }] of all) follow(list, () => into.append(text))
+}
+
 /** `1 call`, `2 calls`. */
 export const many = (count, word) => `${count} ${word}${count === 1 ? '' : 's'}`

@@ -76,7 +76,9 @@ export async function openShared(view) {
   } catch {
     return say('The link is broken')
   }
-  const wanted = FIELDS[view].filter((id) => fits(byId(id), state?.[id]))
+  // A link takes the place of nothing that the browser keeps for the visitor.
+  const isKept = (id) => id === 'own-tools' && byId(id).value
+  const wanted = FIELDS[view].filter((id) => fits(byId(id), state?.[id]) && !isKept(id))
   const put = () => {
     for (const id of wanted) {
       const field = byId(id)

@@ -1,5 +1,5 @@
 // The events of a turn, as a list that a person can follow.
-import { byId, element, follow, many, short } from './dom.js'
+import { byId, element, follow, many, settle, short, stream } from './dom.js'
 
 const PHASES = {
   tool_phase: ({ maxTools }) => ['Tool phase', `at most ${many(maxTools, 'call')} may run`],
@@ -80,6 +80,9 @@ const ROWS = {
   error: ({ code: name, message }) => [row('bad', `Error ${name}: ${message}`)],
 }
 
+/** Characters of a text in the list: to lay out a long one again and again takes long. */
+const LONG_TEXT = 2000
+
 const KINDS = { ok: 'ok', blocked: 'refused', skipped: 'refused' }
 
 function resultRow({ name, status, result, error, durationMs, replayed, revised, truncated }) {
@@ -131,6 +134,7 @@ export class Timeline {
 
   add(event) {
     if (event.type === 'text' || event.type === 'reasoning') return this.#say(event)
+    settle()
     if (event.resumed) this.#void()
     // What a failure cut off is void only when the turn goes on.
     if (event.type !== 'error') this.#text = undefined
@@ -186,9 +190,13 @@ export class Timeline {
     if (this.#text?.type !== type) {
       const body = element('span')
       this.#append(row('said', `${type === 'text' ? 'Text' : 'Reasoning'}: `, body))
-      this.#text = { type, body }
+      this.#text = { type, body, length: 0 }
     }
-    follow(this.#list, () => this.#text.body.append(chunk))
+    const before = this.#text.length
+    this.#text.length += chunk.length
+    if (before >= LONG_TEXT) return
+    const rest = this.#text.length > LONG_TEXT ? '… (all of it is beside, and below)' : ''
+    stream(this.#list, this.#text.body, chunk.slice(0, LONG_TEXT - before) + rest)
   }
 
   #void() {

@@ -20,6 +20,9 @@ export function setUpViews(follow, share, opened) {
       else link.removeAttribute('aria-current')
     }
     const view = wanted.hash.slice(1)
+    // On a phone the views are a line that scrolls.
+    const { offsetLeft, offsetWidth, parentElement: line } = wanted
+    line.scrollLeft = offsetLeft + offsetWidth / 2 - line.clientWidth / 2
     document.title = `${wanted.textContent} · Turnlock`
     if (shown) {
       scrollTo(0, 0)

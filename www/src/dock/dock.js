@@ -8,6 +8,8 @@ import { Log } from './log.js'
 const ROW_PX = 28
 /** Rows beyond what is seen, so that a fast wheel meets no gap. */
 const BEYOND = 8
+/** How often the dock is drawn while a turn streams. */
+const EVERY_MS = 100
 /** Characters of one event that are shown; a copy has all. */
 const MOST = 200_000
 
@@ -22,6 +24,7 @@ let seen = 0
 /** A place in `log.entries`. */
 let chosen
 let isDue = false
+let drawn = -Infinity
 
 const isOpen = () => byId('dock-toggle').getAttribute('aria-expanded') === 'true'
 
@@ -47,7 +50,7 @@ function take(shown) {
   byId('dock-kind').value = ''
   byId('dock-list').scrollTop = 0
   byId('dock-said').textContent = ''
-  due()
+  draw()
 }
 
 export function setUpDock() {
@@ -56,7 +59,7 @@ export function setUpDock() {
     places = []
     seen = 0
     byId('dock-list').scrollTop = 0
-    due()
+    draw()
   })
   byId('dock-list').addEventListener('scroll', rows)
   byId('dock-list').addEventListener('keydown', onKey)
@@ -89,17 +92,21 @@ function open(wish) {
   byId('dock').classList.toggle('open', wish)
   document.documentElement.classList.toggle('dock-open', wish)
   byId('dock-body').hidden = !wish
-  if (wish) due()
+  if (wish) draw()
 }
 
-/** Draws once for all that is added in a frame. */
+/** Draws once for all that is added meanwhile. */
 function due() {
   if (isDue) return
   isDue = true
-  requestAnimationFrame(() => {
-    isDue = false
-    draw()
-  })
+  const since = performance.now() - drawn
+  setTimeout(() => {
+    requestAnimationFrame(() => {
+      isDue = false
+      drawn = performance.now()
+      draw()
+    })
+  }, EVERY_MS - since)
 }
 
 function draw() {

@@ -30,6 +30,9 @@ const FELL_BACK = {
   model_failed: 'the model failed before it could ask',
 }
 
+/** Where the results of a plan are from. */
+const MADE = { paper: 'Live', backtest: 'From the recording' }
+
 let recording = []
 
 export function setUpPlanner() {
@@ -133,7 +136,7 @@ function show(result, trace) {
   const ran = audited.filter((call) => call.duration_ms !== null).length
   const why = fellBack ? `the input alone: ${FELL_BACK[fellBack]}` : 'the input and the results'
   byId('ask-outcome').textContent =
-    `${source}: ${many(calls.length, 'call')} requested, ${ran} ran; a plan from ${why}.`
+    `${MADE[source]}: ${many(calls.length, 'call')} requested, ${ran} ran; a plan from ${why}.`
 }
 
 function fill(id, rows, none) {
