@@ -170,6 +170,26 @@ test('the race with a real endpoint: by the button alone, with the same tools on
     assert.equal(headers.authorization, 'Bearer sk-own')
     assert.equal(body.messages.find(({ role }) => role === 'user').content, 'When is high tide?')
   }
+  // The code is that of this run, and is code.
+  const code = await page.textContent('#race-code')
+  assert.match(code, /"search": defineTool\(/)
+  assert.match(code, /"When is high tide\?"/)
+  const [, body] = code.split("from 'turnlock'\n")
+  const made = []
+  const play = new Function(
+    ...['defineTool', 'openaiChat', 'runTurn', 'show', 'yours'],
+    `return (async () => {${body}})()`,
+  )
+  const turn = (options) => {
+    made.push(options)
+    return { result: {}, async *[Symbol.asyncIterator]() {} }
+  }
+  await play(
+    (tool) => tool,
+    (model) => model,
+    turn,
+  )
+  assert.deepEqual(made[0].tools.search.inputSchema, SCHEMA)
   assert.match(page.url(), /#race\?model=real/)
   // A link to it asks nobody by itself.
   const before = sent.length

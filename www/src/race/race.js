@@ -66,7 +66,7 @@ function say(verdict) {
   byId('race-staged-rule').textContent = budget
     ? `at most ${many(budget, 'call')}, then an answer`
     : 'no calls, only an answer'
-  byId('race-code').textContent = codeOf(budget)
+  byId('race-code').textContent = codeOf(budget, vice)
   for (const chip of byId('race-vices').children) {
     chip.setAttribute('aria-pressed', String(chip.value === vice))
   }

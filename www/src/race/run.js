@@ -161,19 +161,43 @@ export async function runStaged(behaviour, maxTools, { signal, onStep = () => {}
   return { ...sum(steps, model.bytes), log }
 }
 
-/** The code of the side that ends. */
-export const codeOf = (maxTools) => `import { defineTool, openaiChat, runTurn } from 'turnlock'
+/** What the code names: the tools, the message and the model of this run. */
+function named(behaviour) {
+  const listed = { tools: { list_files: LIST_FILES }, message: MESSAGES[0].content }
+  if (behaviour !== 'real') return { ...listed, model: 'your-model' }
+  let own
+  try {
+    own = ownTools()
+  } catch {
+    // It is said at the field.
+  }
+  const model = byId('model').value.trim() || 'your-model'
+  return { tools: own ?? TOOLS, message: byId('prompt').value, model }
+}
 
-const list_files = defineTool({
-  description: '${LIST_FILES.description}',
-  inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
-  readOnly: true,
-  execute: ({ path }) => listFiles(path),
-})
+const toolCode = ([
+  name,
+  { description, inputSchema, readOnly },
+]) => `  ${JSON.stringify(name)}: defineTool({
+    description: ${JSON.stringify(description)},
+    inputSchema: ${JSON.stringify(inputSchema)},${readOnly ? '\n    readOnly: true,' : ''}
+    execute: (args) => yours(${JSON.stringify(name)}, args),
+  }),
+`
+
+/** The code of the side that ends, as it ran. */
+export function codeOf(maxTools, behaviour) {
+  const { tools, message, model } = named(behaviour)
+  return `import { defineTool, openaiChat, runTurn } from 'turnlock'
+
+const tools = {
+${Object.entries(tools).map(toolCode).join('')}}
 const turn = runTurn({
-  model: openaiChat({ baseURL: '/api/v1', model: 'your-model' }),
-  messages: [{ role: 'user', content: '${MESSAGES[0].content}' }],
-  tools: { list_files },${maxTools === 1 ? '' : `\n  policy: { maxTools: ${maxTools} },`}
+  model: openaiChat({ baseURL: '/api/v1', model: ${JSON.stringify(model)} }),
+  messages: [{ role: 'user', content: ${JSON.stringify(message)} }],
+  tools,${maxTools === 1 ? '' : `\n  policy: { maxTools: ${maxTools} },`}
 })
 for await (const event of turn) if (event.type === 'text') show(event.chunk)
-const { blockedSignatures } = await turn.result // what was asked for again, and did not run`
+// What was asked for again, and did not run:
+const { blockedSignatures } = await turn.result`
+}
