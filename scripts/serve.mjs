@@ -20,6 +20,7 @@ const TYPES = {
 const imports = JSON.stringify({
   imports: {
     turnlock: './turnlock/index.js',
+    'turnlock/proxy': './turnlock/proxy/index.js',
     'turnlock/remote': './turnlock/remote/index.js',
     'turnlock/stores/indexeddb': './turnlock/stores/indexeddb.js',
     'scripted-model': './provider/sessions.mjs',

@@ -68,6 +68,7 @@ const ENTRIES = (of) => {
     ['`turnlock/remote`', run('remoteTurns')],
     ['`turnlock/chat`', run('createChat')],
     ['`turnlock/react`', run('useTurn')],
+    ['`turnlock/redact`', run('createRedactor')],
     ['`turnlock/server`: `createHandler`, when it starts', of('createHandler').first],
     ['`turnlock/proxy`', run('createProxy')],
     ['`turnlock/ai-sdk`: `toUIMessageResponse`', run('toUIMessageResponse')],

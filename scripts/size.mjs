@@ -26,10 +26,11 @@ const PAGES = {
   runBundle: { parts: ['evidence'], first: 15, run: 108 },
   'signature, canonicalize': { run: 25 },
   decodeStream: { run: 52.5 },
-  remoteTurns: { from: 'turnlock/remote', run: 5.6 },
+  remoteTurns: { from: 'turnlock/remote', first: 4 },
   // Without React, which the page has.
-  useTurn: { from: 'turnlock/react', run: 3.2 },
+  useTurn: { from: 'turnlock/react', run: 3 },
   createChat: { from: 'turnlock/chat', run: 3 },
+  createRedactor: { from: 'turnlock/redact', run: 13.5 },
   createHandler: { from: 'turnlock/server', first: 35 },
   createProxy: { from: 'turnlock/proxy', run: 141 },
   indexedDbStore: { from: 'turnlock/stores/indexeddb', run: 4 },
@@ -53,7 +54,8 @@ const PAGES = {
     ],
     first: 34,
   },
-  everything: { all: true, parts: ['turn'], run: 430 },
+  // 430 before `createRedactor`, whose rules are 13 KB.
+  everything: { all: true, parts: ['turn'], run: 443 },
 }
 
 const PEERS = {

@@ -103,6 +103,7 @@ export const PARTS = {
     script('dependencies', ['scripts/dependencies.mjs']),
     script('nothing outside is read', ['scripts/outside.mjs']),
     script('links and addresses', ['scripts/links.mjs', '--check'], { built: build }),
+    script('rules of the redactor', ['scripts/redact-rules.mjs', '--check']),
     script('table of wires', ['scripts/wires.mjs', '--check']),
     script('threats and their tests', ['scripts/threats.mjs']),
     script('scripts', [...tap, ...testsIn('scripts')]),

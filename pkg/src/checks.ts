@@ -3,7 +3,7 @@
  * refused here, in the same words. `src/json/table` is the reader.
  */
 import { TurnlockError } from './errors.js'
-import { unknownOption } from './options.js'
+import { reading, unknownOption, type Present, type Rows } from './options.js'
 
 /** The values that an option may have; `0`: any. `undefined` and `null` stand for the default. */
 export type Check =
@@ -30,6 +30,27 @@ export interface Checks {
 /** The error of an option that is not what is expected. */
 export const wrong = (path: string, expected: string): TurnlockError =>
   new TurnlockError('options.invalid', `\`${path}\`: expected ${expected}`)
+
+/**
+ * As `readOptions`, for entries that must be small: without the hint, which weighs as much as
+ * the rest, and with the path of the object where a getter throws. What is no object has no members.
+ *
+ * @param at what stands before the names, such as `policy.`
+ * @throws TurnlockError `options.invalid` with the path of the member
+ */
+export function takeOptions<T extends object>(given: T, rows: Rows, at = ''): Present<T> {
+  const own: Partial<T> = reading('options', () => {
+    const copy = { ...given }
+    // A proxy that cannot be used is refused here.
+    for (const value of Object.values(copy)) Object.getPrototypeOf(Object(value))
+    return copy
+  })
+  for (const name in own) {
+    if (own[name] === undefined) delete own[name]
+    else if (!Object.hasOwn(rows, name)) throw wrong(at + name, 'an option that exists')
+  }
+  return own as Present<T>
+}
 
 /**
  * Checks the options of a machine.
@@ -107,8 +128,8 @@ function expect(fits: boolean, path: string, expected: string): void {
   if (!fits) throw wrong(path, expected)
 }
 
-/** Below 2^64, which doubles do not tell from 2^64 - 1. */
-const LARGEST = 2 ** 64 - 2 ** 11
+/** 2^64 - 2^11: below 2^64, which doubles do not tell from 2^64 - 1. As a number, which bundlers drop. */
+const LARGEST = 18_446_744_073_709_549_568
 
 const isWithin = (value: number, least: number, most = Infinity) => value >= least && value <= most
 

@@ -51,6 +51,12 @@ export { ollama, type OllamaOptions } from './models/ollama.js'
 export { openaiChat, type OpenAIChatOptions } from './models/openai-chat.js'
 export { openaiResponses, type OpenAIResponsesOptions } from './models/openai-responses.js'
 export { partialObject, type PartialObject } from './partial.js'
+export {
+  createRedactor,
+  type Redactor,
+  type RedactKind,
+  type RedactOptions,
+} from './redactor/index.js'
 export { canonicalize, signature } from './signature.js'
 export { decodeStream, type DeltaDecoder } from './stream.js'
 export { memoryStore, type MemoryStoreOptions } from './stores/memory.js'

@@ -17,12 +17,13 @@ export type Method<Parameters extends unknown[], Result> = {
 /** Options that all have a value. */
 export type Filled<T> = { [Name in keyof T]-?: Exclude<T[Name], undefined> }
 
+/** The members of options that have a value. */
+export type Present<T> = { [Name in keyof T]: Exclude<T[Name], undefined> }
+
 /** The members of options that have a value, to lay them over defaults. */
-export function present<T extends object>(
-  options: T,
-): { [Name in keyof T]: Exclude<T[Name], undefined> } {
+export function present<T extends object>(options: T): Present<T> {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(entries) as ReturnType<typeof present<T>>
+  return Object.fromEntries(entries) as Present<T>
 }
 
 /**

@@ -29,13 +29,11 @@ export interface UseTurn
 export function useTurn(given: ChatOptions | Chat): UseTurn {
   const own = useRef<Chat | undefined>(undefined)
   const options = isChat(given) ? undefined : given
-  const chat = isChat(given) ? given : (own.current ??= createChat(given))
-  const owned = options !== undefined
+  const chat = options ? (own.current ??= createChat(options)) : (given as Chat)
+  const { subscribe, getSnapshot, configure, hold, ...actions } = chat
   useEffect(() => {
-    if (options) chat.configure(options)
+    if (options) configure(options)
   })
-  useEffect(() => (owned ? chat.hold() : undefined), [chat, owned])
-  const state = useSyncExternalStore(chat.subscribe, chat.getSnapshot, chat.getSnapshot)
-  const { send, approve, resume, stop, regenerate, attach, history } = chat
-  return { ...state, send, approve, resume, stop, regenerate, attach, history, chat }
+  useEffect(() => (options ? hold() : undefined), [chat, !options])
+  return { ...useSyncExternalStore(subscribe, getSnapshot, getSnapshot), ...actions, chat }
 }

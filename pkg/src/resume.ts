@@ -94,7 +94,7 @@ export function resumeTurn(options: ResumeTurnOptions): Turn {
   const wire = wireTools(tools)
   const turn = open({
     ...{ model, fallbacks, tools, requestId, store, tenant, signal },
-    ...{ onTrace: tracer(options), outcomes, answer },
+    ...{ onTrace: tracer(options), outcomes, answer, redact: options.redact },
   })
   const key = turnKey(tenant, requestId)
   void restore(turn, store, key, async (kept, events) => ({

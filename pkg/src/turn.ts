@@ -78,7 +78,7 @@ export function runTurn(options: RunTurnOptions): Turn {
   const answer = answerOf(options.answerSchema)
   const turn = new RunningTurn({
     ...{ model, fallbacks, tools, requestId, projectId, conversationId },
-    ...{ store, tenant, signal, onTrace, answer },
+    ...{ store, tenant, signal, onTrace, answer, redact: options.redact },
   })
   const own: CoreOptions = {
     ...modelOptions(model),
@@ -140,7 +140,7 @@ export function checkTurn(options: CoreOptions): void {
 type TurnHost = Partial<
   Pick<
     RunTurnOptions,
-    'model' | 'fallbacks' | 'tools' | 'store' | 'tenant' | 'signal' | 'onTrace'
+    'model' | 'fallbacks' | 'tools' | 'store' | 'tenant' | 'signal' | 'onTrace' | 'redact'
   > &
     Pick<RunTurnOptions, 'projectId' | 'conversationId'>
 > & {
@@ -198,13 +198,14 @@ export class RunningTurn implements Turn {
 
   /** @throws TurnlockError `options.invalid` */
   constructor(host: TurnHost) {
-    const { signal, onTrace } = host
+    const { signal, onTrace, redact } = host
     if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
       throw wrong('signal', 'an AbortSignal')
     }
     if (onTrace !== undefined && typeof onTrace !== 'function') {
       throw wrong('onTrace', 'a function')
     }
+    if (redact && typeof redact.events !== 'function') throw wrong('redact', 'a redactor')
     this.#host = host
     this.requestId = host.requestId
     this.result = new Promise((resolve) => (this.#settle = resolve))
@@ -268,7 +269,7 @@ export class RunningTurn implements Turn {
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<TurnEvent, void, undefined> {
-    return this.#feed.read(() => this.cancel('the reader left'))
+    return this.#read()
   }
 
   get textStream(): AsyncIterable<string> {
@@ -276,8 +277,14 @@ export class RunningTurn implements Turn {
   }
 
   toReadableStream(): ReadableStream<TurnEvent> {
-    const left = () => this.cancel('the reader left')
-    return readable(this.#feed.read(left, true), left)
+    return readable(this.#read(true), this.#left)
+  }
+
+  readonly #left = () => this.cancel('the reader left')
+
+  #read(stream?: boolean): AsyncGenerator<TurnEvent, void, undefined> {
+    const events = this.#feed.read(this.#left, stream)
+    return this.#host.redact?.events(events) ?? events
   }
 
   toResponse(init: ResponseInit = {}): Response {

@@ -68,6 +68,29 @@ test('the history is that of the results, also of batches that use an id again',
   )
 })
 
+test('the answer of a schema is a value, until the next turn begins', async () => {
+  const model = customModel(async function* ({ messages }) {
+    const asked = messages.findLast(({ role }) => role === 'user').content
+    yield say(asked === 'badly' ? 'no JSON' : `{"asked":${JSON.stringify(asked)}}`)
+  })
+  const answerSchema = { type: 'object', required: ['asked'] }
+  const run = (own) => runTurn({ model, answerSchema, ...own })
+  const chat = createChat({ turns: { run } })
+  assert.equal(chat.getSnapshot().object, undefined)
+  chat.send('one')
+  const { object, messages } = await ended(chat)
+  assert.deepEqual(object, { asked: 'one' })
+  assert.equal(messages.at(-1).text, '{"asked":"one"}')
+  chat.send('badly')
+  assert.equal(chat.getSnapshot().object, undefined)
+  const { object: none, error, phase } = await ended(chat)
+  assert.deepEqual([none, error.code], [undefined, 'answer.invalid'])
+  assert.notEqual(phase, undefined)
+  chat.regenerate()
+  assert.equal(chat.getSnapshot().phase, undefined, 'of the turn that runs')
+  await ended(chat)
+})
+
 /** A turn whose events are given. */
 function told(events, requestId = 'r') {
   const common = { phase: 'tool_phase', requestId, projectId: null, toolBatchId: 1 }

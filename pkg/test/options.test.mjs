@@ -12,6 +12,7 @@ import { mcpTools } from 'turnlock/mcp'
 import { openTelemetry } from 'turnlock/otel'
 import { createChat } from 'turnlock/chat'
 import { createProxy } from 'turnlock/proxy'
+import { createRedactor } from 'turnlock/redact'
 import { remoteTurns } from 'turnlock/remote'
 import { createHandler, memoryPassEvents, toNodeListener } from 'turnlock/server'
 import { indexedDbStore } from 'turnlock/stores/indexeddb'
@@ -48,6 +49,7 @@ const FUNCTIONS = {
   pauseTurn: [{ requestId, store }, turnlock.pauseTurn],
   claimCalls: [{ requestId, store, toolBatchId: 0, toolCallIds: [] }, turnlock.claimCalls],
   listTurns: [{ store }, turnlock.listTurns],
+  createRedactor: [{}, createRedactor],
   createChat: [{ turns: { run() {} } }, createChat],
   customModel: [{}, (options) => turnlock.customModel(async function* () {}, options)],
   followTurn: [{ requestId, store }, turnlock.followTurn],
@@ -165,6 +167,7 @@ const tables = {
     createProxy: 'PROXY',
     openTelemetry: 'OTEL',
     createChat: 'CHAT',
+    createRedactor: 'REDACT',
   },
   ...{ 'remoteTurns().resume': 'REMOTE_RESUME', 'remoteTurns().follow': 'REMOTE_FOLLOW' },
 }

@@ -1,5 +1,6 @@
 // Turns of a handler over real HTTP, through a proxy that cuts connections.
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect, createServer as createProxy } from 'node:net'
@@ -208,6 +209,81 @@ test('another page follows a turn from the beginning, and its leaving ends nothi
   // `break` of an own turn's iteration cancels it, so that it may have ended so.
   assert.deepEqual(read, events)
   assert.deepEqual(late, events.slice(5))
+})
+
+test('a stream that is left far behind holds nothing back', async (t) => {
+  const model = customModel(async function* () {
+    for (let n = 0; n < 1500; n++) yield say(`${n} `)
+  })
+  for (const following of [false, true]) {
+    const { turns, close } = await edge({ handler: { model } })
+    t.after(close)
+    const first = turns.run({ messages })
+    if (following) await first.result
+    const turn = following ? turns.follow({ requestId: first.requestId }) : first
+    const reader = turn.toReadableStream().getReader()
+    const { value } = await reader.read()
+    assert.equal(value.seq, 1)
+    // As far as it goes with a stream that reads no more.
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    await reader.cancel()
+    const { status } = await turn.result
+    const seen = seqs(await all(turn))
+    // The handler may have had the end before it was asked to cancel.
+    if (!following) assert.ok(['complete', 'cancelled'].includes(status))
+    else assert.deepEqual([status, seen.length < 1500], ['cancelled', true])
+    const numbers = following ? seen.slice(0, -1) : seen
+    assert.deepEqual(numbers, upTo(numbers.length))
+  }
+})
+
+test('readers of every kind see every event, each at its own pace', async () => {
+  const { turns, close } = await edge()
+  const turn = turns.run({ messages })
+  const slow = []
+  const slowly = async () => {
+    for await (const event of turn) {
+      slow.push(event)
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+  }
+  const streamed = async () => {
+    const events = []
+    const reader = turn.toReadableStream().getReader()
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return events
+      events.push(value)
+    }
+  }
+  const [events, texts] = await Promise.all([streamed(), turn.toResponse().text(), slowly()])
+  assert.equal((await turn.result).status, 'complete')
+  assert.deepEqual(slow, events)
+  assert.deepEqual(await all(turn), events)
+  assert.equal(texts.match(/^data: /gm).length, events.length)
+  close()
+})
+
+test('a result whose code cannot be loaded is a failure, and the events are not', async () => {
+  const { url, close } = await edge()
+  const page = `
+    import { register } from 'node:module'
+    const hooks = 'export const resolve = (name, context, next) => name === "./result.js" ' +
+      '? { url: "data:text/javascript,throw%20new%20Error()", shortCircuit: true } : next(name, context)'
+    register('data:text/javascript,' + encodeURIComponent(hooks))
+    const { remoteTurns } = await import('turnlock/remote')
+    const turn = remoteTurns({ url: ${JSON.stringify(url)} }).run({ messages: [{ role: 'user', content: 'go' }] })
+    let last
+    for await (const event of turn) last = event
+    const { status, error, text, messages } = await turn.result
+    console.log(JSON.stringify([last.type, status, error.code, text, messages]))
+    process.exit(0)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', page], {
+    ...{ cwd: import.meta.dirname, stdio: ['ignore', 'pipe', 'inherit'] },
+  })
+  const said = (await child.stdout.toArray()).join('')
+  assert.deepEqual(JSON.parse(said), ['complete', 'failed', 'core.unavailable', '', []])
+  close()
 })
 
 test('cancel and pause reach the handler', async () => {

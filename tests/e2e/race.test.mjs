@@ -19,7 +19,7 @@ const side = async (name) => {
   return { models: Number(models), runs: Number(runs), about, bytes, answer, verdict }
 }
 const over = async () => {
-  const verdicts = page.locator('.verdict')
+  const verdicts = page.locator('#race .verdict')
   await until(async () => (await verdicts.allTextContents()).every((text) => text !== 'running'))
 }
 

@@ -84,7 +84,7 @@ pub fn requests(sim: &Sim<'_>, wanted: &Value) {
             let format = [&got["response_format"], &got["text"]["format"], &got["format"]];
             let said = format.iter().any(|one| one.is_object())
                 || got["generationConfig"]["responseJsonSchema"].is_object();
-            let takes = structured && !["anthropic", "bedrock"].contains(&sim.dialect);
+            let takes = structured && !["anthropic", "bedrock"].contains(&&*sim.wires[i]);
             assert_eq!(said, takes, "structured output of request {}", i + 1);
         }
         let parts = want["ordered"].as_array().into_iter().flatten();

@@ -33,6 +33,8 @@ pub struct Sim<'a> {
     /// What the scenario says at this very moment.
     pub urgent: VecDeque<Input>,
     pub requests: Vec<Value>,
+    /// The wire of each request.
+    pub wires: Vec<String>,
     pub events: Vec<Value>,
     pub traces: Vec<Value>,
     /// The inferences that were asked for.
@@ -144,6 +146,7 @@ impl<'a> Sim<'a> {
             lanes: Vec::new(),
             urgent: VecDeque::new(),
             requests: Vec::new(),
+            wires: Vec::new(),
             events: Vec::new(),
             traces: Vec::new(),
             inferences: BTreeSet::new(),
@@ -292,6 +295,7 @@ impl<'a> Sim<'a> {
         let entry = self.scenario["model"][self.asked + self.requests.len()].clone();
         assert!(!entry.is_null(), "an unforeseen request: {}", body.to_text());
         self.requests.push(serde_json::from_str(&body.to_text()).unwrap());
+        self.wires.push(wire.to_owned());
         accepted(body, wire);
         let cut = |bytes| cut(&mut self.random, bytes);
         self.lanes.push(response(&entry, wire, of, cut));

@@ -104,6 +104,8 @@ export function createApp({ env, store }) {
     '/approve': { tools: toolsOf(env, { send_note: { needsApproval: true } }) },
     '/ai-sdk': { format: 'ai-sdk', tools: toolsOf(env, { list_files: { needsApproval: true } }) },
     '/ag-ui': { format: 'ag-ui', tools: toolsOf(env, { list_files: { needsApproval: true } }) },
+    '/json-ai-sdk': { format: 'ai-sdk', answerSchema: { type: 'object', required: ['files'] } },
+    '/json-ag-ui': { format: 'ag-ui', answerSchema: { type: 'object', required: ['files'] } },
     '/credentials': { cors: { origins: ['https://app.example'], credentials: true, maxAge: 60 } },
     '/any': { cors: { origins: ['*'] } },
     '/chunks': { model: chunks(said) },

@@ -64,4 +64,30 @@ export const formats = {
     assert.ok(rest.some(({ type, content }) => /RESULT$/.test(type) && /did not run/.test(content)))
     assert.deepEqual(rest.at(-1).result, { status: 'complete' })
   },
+
+  'answers in JSON, in both formats: whole, behind what is said before a call': async (host) => {
+    const messages = [{ id: 'u1', role: 'user', parts: [{ type: 'text', text: 'list' }] }]
+    const chat = new Client(host.url, { base: '/json-ai-sdk', script: 'json-answer' })
+    const frames = await framesOf(await chat.post('', { id: fresh('chat'), messages }))
+    const deltas = frames.filter(({ type }) => type === 'text-delta')
+    const textOf = (id) => deltas.filter((one) => one.id === id).map(({ delta }) => delta)
+    const said = [...new Set(deltas.map(({ id }) => id))].map((id) => textOf(id).join(''))
+    assert.deepEqual(said, ['Let me look at the files. ', '{"files":2}'])
+    const told = frames.filter(({ type }) => type.startsWith('data-')).map(({ data }) => data)
+    assert.deepEqual(told.find(({ type }) => type === 'complete')?.object, { files: 2 })
+    const refused = new Client(host.url, { base: '/json-ai-sdk', script: 'one-call' })
+    const failed = await framesOf(await refused.post('', { id: fresh('chat'), messages }))
+    assert.match(failed.find(({ type }) => type === 'error').errorText, /answer.*schema|JSON/i)
+
+    const run = { threadId: fresh('thread'), runId: 'run-1', tools: [], context: [] }
+    const asked = [{ id: 'u1', role: 'user', content: 'list' }]
+    const agent = new Client(host.url, { base: '/json-ag-ui', script: 'json-answer' })
+    const events = await framesOf(await agent.post('', { ...run, messages: asked }))
+    const deltasOf = events.filter(({ type }) => type === 'TEXT_MESSAGE_CONTENT')
+    assert.equal(
+      deltasOf.map(({ delta }) => delta).join(''),
+      'Let me look at the files. {"files":2}',
+    )
+    assert.deepEqual(events.at(-1).result, { status: 'complete', object: { files: 2 } })
+  },
 }

@@ -176,6 +176,8 @@ setUpViews(followView, openShared, {
   bundle: setUpBundle,
   planner: setUpPlanner,
   chain: setUpChain,
+  // Loads the proxy's part of the core.
+  proxy: async () => (await import('./proxy/proxy.js')).openProxy(),
   bench: setUpBench,
 })
 document.documentElement.dataset.ready = 'true'

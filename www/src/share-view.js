@@ -37,8 +37,8 @@ const viewNow = () => location.hash.split('?')[0].slice(1) || 'race'
 /** The address of a view as it stands. */
 async function linkTo(view) {
   const page = location.href.split('#')[0]
-  // Its own address says it all.
-  if (view === 'race') return `${page}${location.hash || '#race'}`
+  // Their own addresses say it all.
+  if (view === 'race' || view === 'proxy') return `${page}${location.hash || '#race'}`
   const state = {}
   for (const id of FIELDS[view]) {
     const field = byId(id)

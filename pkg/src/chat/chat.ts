@@ -1,13 +1,12 @@
 /** A chat: its messages, and the turn that runs. */
-import { wrong } from '../checks.js'
+import { takeOptions, wrong } from '../checks.js'
 import type { ChatOptions } from '../generated/chat.js'
 import { CHAT_OPTIONS } from '../generated/rows.js'
-import { reading } from '../options.js'
 import { randomId } from '../random.js'
 import type { PausedTurn } from '../remote/turns.js'
 import type { Turn } from '../turn.js'
 import type { PhaseName, ToolCall, TurnEvent, TurnFailure } from '../types.js'
-import { said, shownOf, textOf, Transcript, type ChatMessage } from './message.js'
+import { plain, shownOf, textOf, Transcript, type ChatMessage } from './message.js'
 
 /** `idle` before the first turn, `running`, or how the last turn ended. */
 export type ChatStatus = 'idle' | 'running' | 'paused' | 'complete' | 'cancelled' | 'failed'
@@ -24,6 +23,8 @@ export interface ChatState {
   error: TurnFailure | undefined
   /** The id of the last turn. */
   requestId: string | undefined
+  /** The answer of the last turn as a value, in a turn with `answerSchema` that is complete. */
+  object: unknown
 }
 
 /** A chat. Its functions need no receiver. */
@@ -58,10 +59,12 @@ export interface Chat {
   hold(): () => void
 }
 
-const CHAT = Symbol.for('turnlock.chat')
+/** Whether a value is a chat, and not the options of one. */
+export const isChat = (value: unknown): value is Chat =>
+  typeof (value as Partial<Chat> | null | undefined)?.getSnapshot === 'function'
 
-/** Whether a value is a chat. */
-export const isChat = (value: unknown): value is Chat => !!(value as { [CHAT]?: true })?.[CHAT]
+/** Behind the first turn. */
+type Begun = ChatState & { requestId: string }
 
 /** Milliseconds between two states while text arrives. */
 const THROTTLE = 50
@@ -76,7 +79,7 @@ const THROTTLE = 50
  */
 export function createChat(given: ChatOptions): Chat {
   let options = checked(given)
-  let history = [...(options.messages ?? [])]
+  let history: unknown[] = [...options.messages]
   /** The messages before the answer of the last turn. */
   let before = shownOf(history)
   let transcript: Transcript | undefined
@@ -84,66 +87,63 @@ export function createChat(given: ChatOptions): Chat {
   let seq = 0
   let decisions: { signature: string; approved: boolean }[] = []
   let toolBatchId = 0
-  let holders = 0
+  const holders = new Set<object>()
   let timer: ReturnType<typeof setTimeout> | undefined
   const listeners = new Set<() => void>()
   const now: Omit<ChatState, 'messages'> = {
     ...{ status: 'idle', phase: undefined, approvals: [], error: undefined, requestId: undefined },
+    object: undefined,
   }
   let state: ChatState = { ...now, messages: before }
 
   function publish(): void {
     clearTimeout(timer)
     timer = undefined
-    state = { ...now, messages: [...before, ...answer()] }
+    state = { ...now, messages: shown() }
     for (const listener of [...listeners]) listener()
   }
 
-  function answer(): ChatMessage[] {
-    const parts = transcript?.parts()
-    const { requestId } = now
-    if (!transcript || !requestId || !parts?.length) return []
-    const text = transcript.text()
-    return [{ id: requestId, role: 'assistant', text, parts, requestId }]
+  /** All messages, with what the last turn has shown. */
+  function shown(): ChatMessage[] {
+    const { requestId } = now as Begun
+    const parts = transcript?.parts() ?? []
+    const text = transcript?.text() ?? ''
+    const answer: ChatMessage = { id: requestId, role: 'assistant', text, parts, requestId }
+    return before.concat(parts.length ? answer : [])
   }
 
   /** What the last turn adds to the history and to the messages. */
   function settle(): void {
-    before = [...before, ...answer()]
-    history = [...history, ...(transcript?.messages() ?? [])]
+    before = shown()
+    history = chat.history()
     transcript = undefined
   }
 
   function begin(requestId: string, open: () => Turn | undefined): void {
-    Object.assign(now, { requestId, status: 'running', error: undefined, approvals: [] })
-    now.phase = undefined
+    Object.assign(now, { requestId, status: 'running', approvals: [], error: undefined })
     decisions = []
-    try {
-      const opened = open()
-      if (!opened) throw wrong('turns', 'what resumes them')
-      turn = opened
-      void read(opened)
-    } catch (error) {
-      fail(error)
-    }
+    void read(open)
     publish()
   }
 
-  const fresh = (requestId: string, open: () => Turn | undefined) => {
+  function fresh(requestId: string, open: () => Turn | undefined): void {
     transcript = new Transcript()
     seq = 0
+    now.object = now.phase = undefined
     begin(requestId, open)
   }
 
   const run = () => {
     const requestId = randomId()
-    const { turns, conversationId } = options
-    const own = { ...(conversationId !== undefined && { conversationId }) }
+    const { turns, throttleMs: _, ...own } = options
     fresh(requestId, () => turns.run({ ...own, messages: [...history], requestId }))
   }
 
-  async function read(own: Turn): Promise<void> {
+  async function read(open: () => Turn | undefined): Promise<void> {
+    let own: Turn | undefined
     try {
+      own = turn = open()
+      if (!own) throw wrong('turns', 'what resumes them')
       // To its end: leaving the iteration would cancel a turn that is over, too.
       // A turn that went on behind a pause or a failure is read with it: only the last one counts.
       let held: TurnEvent | undefined
@@ -176,15 +176,17 @@ export function createChat(given: ChatOptions): Chat {
       case 'reasoning':
       case 'tool_progress':
       case 'tool_arguments':
-        timer ??= setTimeout(publish, options.throttleMs ?? THROTTLE)
+        timer ??= setTimeout(publish, options.throttleMs)
         return
       case 'paused':
         now.approvals = event.approvals ?? []
         toolBatchId = event.resume.toolBatchId
-        if (event.calls && options.turns.answer) return answerFor(event)
+        if (event.calls && options.turns.answer) return void answerFor(event)
         now.status = event.type
         return end()
       case 'complete':
+        now.object = event.object
+      // falls through
       case 'cancelled':
         now.status = event.type
         return end()
@@ -196,30 +198,24 @@ export function createChat(given: ChatOptions): Chat {
   }
 
   /** Runs the calls that wait for this page; the chat counts as running meanwhile. */
-  function answerFor(paused: PausedTurn): void {
-    const { requestId, approvals } = now
-    const rest = () => Object.assign(now, { status: 'paused', approvals })
-    const own = {
-      cancel(reason: string) {
-        rest()
-        abandon(reason)
-        end()
-      },
-    } as Turn
+  async function answerFor(paused: PausedTurn): Promise<void> {
+    const { requestId, approvals } = now as Begun
+    const rest = (reason?: string) => {
+      Object.assign(now, { status: 'paused', approvals })
+      if (reason !== undefined) abandon(reason)
+      end()
+    }
+    const own = { cancel: rest } as Turn
     turn = own
     now.approvals = []
-    const answered = options.turns.answer?.(paused) ?? Promise.resolve(undefined)
-    void answered.then(
-      (next) => {
-        if (turn !== own) return
-        if (next && requestId) return begin(requestId, () => next)
-        rest()
-        end()
-      },
-      (error: unknown) => {
-        if (turn === own) fail(error)
-      },
-    )
+    try {
+      const next = await options.turns.answer?.(paused)
+      if (turn !== own) return
+      if (next) return begin(requestId, () => next)
+      rest()
+    } catch (error) {
+      if (turn === own) fail(error)
+    }
   }
 
   function fail(error: unknown): void {
@@ -231,8 +227,8 @@ export function createChat(given: ChatOptions): Chat {
 
   /** Gives up a turn that is paused. */
   function abandon(reason: string): void {
-    const { requestId } = now
-    if (now.status !== 'paused' || !requestId) return
+    const { requestId, status } = now as Begun
+    if (status !== 'paused') return
     Object.assign(now, { status: 'cancelled', approvals: [] })
     void (async () => options.turns.cancel?.({ requestId, reason }))().catch(() => {})
   }
@@ -246,30 +242,29 @@ export function createChat(given: ChatOptions): Chat {
     history: () => [...history, ...(transcript?.messages() ?? [])],
     send(message) {
       if (turn) return false
-      abandon('a new message')
+      abandon('superseded')
       settle()
       const element = typeof message === 'string' ? { role: 'user', content: message } : message
-      const text = textOf(element)
       history.push(element)
-      before.push({ id: randomId(), role: 'user', text, parts: [said(text)] })
+      before.push(plain(randomId(), 'user', textOf(element)))
       run()
       return true
     },
     approve(signature, approved = true) {
-      if (turn || now.status !== 'paused') return
+      if (now.status !== 'paused') return
       decisions.push({ signature, approved })
       now.approvals = now.approvals.filter((call) => call.signature !== signature)
       if (now.approvals.length) publish()
       else chat.resume()
     },
     resume() {
-      const { requestId, status } = now
-      if (turn || status !== 'paused' || !requestId) return
+      const { requestId, status } = now as Begun
+      if (status !== 'paused') return
       const approvals = decisions
       const own = { requestId, toolBatchId, ...(approvals.length && { approvals }) }
       begin(requestId, () => options.turns.resume?.(own))
     },
-    stop(reason = 'stopped by the user') {
+    stop(reason = 'stopped') {
       turn?.cancel(reason)
       if (turn) return
       abandon(reason)
@@ -278,7 +273,7 @@ export function createChat(given: ChatOptions): Chat {
     regenerate() {
       const asked = history.findLastIndex((one) => (one as { role?: unknown })?.role === 'user')
       if (turn || asked < 0) return false
-      abandon('asked again')
+      abandon('superseded')
       history = history.slice(0, asked + 1)
       before = before.slice(0, before.findLastIndex(({ role }) => role === 'user') + 1)
       run()
@@ -294,33 +289,23 @@ export function createChat(given: ChatOptions): Chat {
       options = checked(given)
     },
     hold() {
-      holders++
-      let held = true
+      const holder = {}
+      holders.add(holder)
       return () => {
-        if (held) holders--
-        held = false
-        setTimeout(() => holders || turn?.cancel('nobody shows it'))
+        holders.delete(holder)
+        setTimeout(() => holders.size || turn?.cancel('unmounted'))
       }
     },
   }
-  return Object.assign(chat, { [CHAT]: true })
+  return chat
 }
 
-function checked(given: ChatOptions): ChatOptions {
-  // Without `readOptions`, whose hints weigh as much as the rest of the checks.
-  const options: Partial<ChatOptions> = reading('options', () => ({ ...given }))
-  for (const [name, value] of Object.entries(options)) {
-    if (value !== undefined && !Object.hasOwn(CHAT_OPTIONS, name)) {
-      throw wrong(name, 'an option that exists')
-    }
-  }
-  const { turns, messages = [], throttleMs = THROTTLE } = options
-  const run = reading('turns', () => turns?.run)
-  if (typeof run !== 'function') throw wrong('turns', 'what runs turns')
-  if (!reading('messages', () => Array.isArray(messages) && [...messages])) {
-    throw wrong('messages', 'a list')
-  }
+function checked(given: ChatOptions) {
+  const options = { messages: [], throttleMs: THROTTLE, ...takeOptions(given, CHAT_OPTIONS) }
+  const { turns, messages, throttleMs } = options
+  if (typeof turns?.run !== 'function') throw wrong('turns', 'what runs them')
+  if (!Array.isArray(messages)) throw wrong('messages', 'a list')
   if (!(typeof throttleMs === 'number' && throttleMs >= 0))
     throw wrong('throttleMs', 'milliseconds from 0')
-  return options as ChatOptions
+  return options
 }

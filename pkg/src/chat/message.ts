@@ -56,7 +56,7 @@ export class Transcript {
         // The text of an inference that is made again. A part never is of two inferences: between
         // them is an event of another type.
         this.#parts = this.#parts.filter(
-          (part) => part.type === 'call' || !(part.seq >= (event.voidFrom ?? Infinity)),
+          (part) => part.type === 'call' || part.seq < (event.voidFrom ?? Infinity),
         )
         break
       case 'tool_calls':
@@ -67,10 +67,11 @@ export class Transcript {
         }
         break
       case 'refused':
-        for (const { id } of event.toolCalls) this.#change(isWaiting(id), { status: 'blocked' })
+        for (const { id } of event.toolCalls)
+          this.#change(having(id, 'waiting'), { status: 'blocked' })
         break
       case 'tool_progress':
-        this.#change(isRunning(event.toolCallId), { progress: event.data })
+        this.#change(having(event.toolCallId, 'running'), { progress: event.data })
         break
       case 'tool_results':
         for (const result of event.toolResults) {
@@ -100,13 +101,13 @@ export class Transcript {
       if (part.type === 'text') said += part.text
       if (part.type !== 'call' || !part.result) continue
       const { id, name, args, toolBatchId } = part
-      if (!place || toolBatchId !== batch) {
+      if (toolBatchId !== batch) {
         place = { role: 'assistant', content: said, toolCalls: [] }
         messages.push(place)
         batch = toolBatchId
         said = ''
       }
-      place.toolCalls?.push({ id, name, args })
+      place?.toolCalls?.push({ id, name, args })
       messages.push(resultMessage(part.result))
     }
     if (said.trim()) messages.push({ role: 'assistant', content: said })
@@ -117,7 +118,7 @@ export class Transcript {
     const last = this.#open ? this.#parts.at(-1) : undefined
     this.#open = true
     if (last?.type !== type) this.#parts.push({ type, text: chunk, seq })
-    else this.#parts[this.#parts.length - 1] = { ...last, text: last.text + chunk }
+    else this.#parts.splice(-1, 1, { ...last, text: last.text + chunk })
   }
 
   /** A new call, or what became of one. */
@@ -135,8 +136,8 @@ export class Transcript {
   }
 }
 
-const isWaiting = (id: string) => (call: CallPart) => call.id === id && call.status === 'waiting'
-const isRunning = (id: string) => (call: CallPart) => call.id === id && call.status === 'running'
+const having = (id: string, status: CallPart['status']) => (call: CallPart) =>
+  call.id === id && call.status === status
 
 /** The messages of a history that are plain text: of the user and the assistant. */
 export function shownOf(history: readonly unknown[]): ChatMessage[] {
@@ -144,12 +145,14 @@ export function shownOf(history: readonly unknown[]): ChatMessage[] {
     const { role } = (element ?? {}) as { role?: unknown }
     const text = textOf(element)
     if ((role !== 'user' && role !== 'assistant') || !text) return []
-    return [{ id: `history-${at}`, role, text, parts: [said(text)] }]
+    return [plain(`history-${at}`, role, text)]
   })
 }
 
-/** Text that no turn has said. */
-export const said = (text: string): TextPart => ({ type: 'text', text, seq: 0 })
+/** A message that is of no turn. */
+export const plain = (id: string, role: ChatMessage['role'], text: string): ChatMessage => ({
+  ...{ id, role, text, parts: [{ type: 'text', text, seq: 0 }] },
+})
 
 /** The text of an element of a history; empty where it has none. */
 export function textOf(element: unknown): string {
@@ -157,7 +160,7 @@ export function textOf(element: unknown): string {
   const within = content ?? parts
   if (typeof within === 'string') return within
   if (!Array.isArray(within)) return ''
-  return within.map((part: { text?: unknown }) => (part?.text ? String(part.text) : '')).join('')
+  return within.map((part: { text?: unknown }) => String(part?.text ?? '')).join('')
 }
 
 /** As in the results of a turn. */

@@ -42,6 +42,7 @@ export const RUN_TURN_OPTIONS: Rows = {
   keep: 0,
   signal: 0,
   onTrace: 0,
+  redact: 0,
 }
 
 export const RESUME_TURN_OPTIONS: Rows = {
@@ -58,6 +59,7 @@ export const RESUME_TURN_OPTIONS: Rows = {
   outcomes: 0,
   signal: 0,
   onTrace: 0,
+  redact: 0,
 }
 
 export const CLAIM_CALLS_OPTIONS: Rows = {
@@ -453,6 +455,8 @@ export const PROXY_OPTIONS: Rows = {
   decode: 0,
   fetch: 0,
 }
+
+export const REDACT_OPTIONS: Rows = { values: 0, kinds: 0, fields: 0, mask: 0 }
 
 export const REMOTE_TURNS_OPTIONS: Rows = {
   url: 0,

@@ -1,21 +1,11 @@
-/** The result of a turn, from its events. */
+/** The result of a turn, from its events. Loaded when a page asks for one, so it imports nothing. */
 import type { TurnMessage } from '../generated/turn.js'
 import type { ToolResult, TurnEvent, TurnResult } from '../types.js'
+import type { Terminal } from './turn.js'
 
-type Terminal = Extract<TurnEvent, { type: 'complete' | 'paused' | 'cancelled' | 'error' }>
-
-/** Whether an event is the last one of a turn, unless it is resumed. */
-export const isTerminal = (event: TurnEvent | undefined): event is Terminal =>
-  event?.type === 'complete' ||
-  event?.type === 'paused' ||
-  event?.type === 'cancelled' ||
-  event?.type === 'error'
-
-const STATUS = { complete: 'complete', paused: 'paused', cancelled: 'cancelled', error: 'failed' }
-
+/** What the events of a turn add to `bare`, which is the result of a turn that did nothing. */
 export function resultOf(
-  requestId: string,
-  conversationId: string | undefined,
+  bare: TurnResult,
   events: readonly TurnEvent[],
   last: Terminal,
 ): TurnResult {
@@ -26,31 +16,26 @@ export function resultOf(
   const answer = texts.filter(
     ({ phase, toolBatchId }) => phase === answering?.phase && toolBatchId === answering.toolBatchId,
   )
-  const shown = joined(texts)
-  const toolResults = settled(standing)
   const refusals = standing.filter((event) => event.type === 'refused')
-  const complete = last.type === 'complete' ? last : undefined
-  const usage = complete?.usage ?? { inputTokens: 0, outputTokens: 0, totalTokens: 0 }
-  const known = conversationId ?? last.conversationId
-  return {
-    ...{ requestId, ...(known !== undefined && { conversationId: known }) },
-    status: STATUS[last.type] as TurnResult['status'],
-    text: complete?.text ?? joined(answer),
-    ...(complete && 'object' in complete && { object: complete.object }),
-    fullContent: complete?.fullContent ?? shown,
+  const made: TurnResult = {
+    ...bare,
+    text: joined(answer),
+    fullContent: joined(texts),
     messages: messagesOf(standing),
-    toolResults,
-    blockedSignatures: complete?.blockedSignatures ?? refusals.at(-1)?.blockedSignatures ?? [],
-    repeats: complete?.repeats ?? {},
-    ...{ usage, totalUsage: usage, inferences: 0, repairs: [] },
-    ...(last.type === 'error' && {
-      error: {
-        code: last.code,
-        message: last.message,
-        ...(last.details && { details: last.details }),
-      },
-    }),
+    toolResults: settled(standing),
+    blockedSignatures: refusals.at(-1)?.blockedSignatures ?? [],
   }
+  if (last.conversationId !== undefined) made.conversationId ??= last.conversationId
+  if (last.type === 'complete') {
+    const { text, fullContent, blockedSignatures, repeats, usage } = last
+    Object.assign(made, { text, fullContent, blockedSignatures, repeats, usage, totalUsage: usage })
+    if ('object' in last) made.object = last.object
+  }
+  if (last.type === 'error') {
+    const { code, message, details } = last
+    made.error = { code, message, ...(details && { details }) }
+  }
+  return made
 }
 
 /** Without the text of inferences that a resume made again. */

@@ -1,12 +1,10 @@
 /** A turn that a handler runs. */
 import { TurnlockError } from '../errors.js'
 import { eventResponse, readable, textOf } from '../events.js'
-import { Feed } from '../feed.js'
 import { quietly } from '../quietly.js'
 import { abortReason, describe } from '../serialize.js'
 import type { Turn } from '../turn.js'
 import type { TurnEvent, TurnResult } from '../types.js'
-import { isTerminal, resultOf } from './result.js'
 import { Refused, type Wire } from './wire.js'
 
 /** What a turn is opened with. */
@@ -21,215 +19,230 @@ export interface Opening {
   onSeq(requestId: string, seq: number): void
 }
 
+/** The last event of a turn, unless it is resumed. */
+export type Terminal = Extract<TurnEvent, { type: 'complete' | 'paused' | 'cancelled' | 'error' }>
+
 /** Milliseconds before a request is sent again, doubled each time. */
 const [FIRST_WAIT, LAST_WAIT] = [250, 8000]
 
-interface LocalEnd {
-  type: 'error' | 'cancelled'
-  code: string
-  message: string
-  reason: string
-  details: { status: number }
-}
+/** Events that all streams may be behind before the handler is held back. */
+const MOST_BEHIND = 256
 
-export class RemoteTurn implements Turn {
-  readonly requestId: string
-  readonly result: Promise<TurnResult>
-  readonly #wire: Wire
-  readonly #about: Opening
-  readonly #feed = new Feed<TurnEvent>()
+const TERMINAL = ['complete', 'paused', 'cancelled', 'error']
+
+/** Closures: their names are shortened, those of private members are not. */
+export function remoteTurn(wire: Wire, about: Opening): Turn {
+  const { requestId, conversationId, signal, onSeq } = about
+  /** All events, for any number of readers, each from the first one. */
+  const events: TurnEvent[] = []
+  /** Calls whoever waits for the next event, or for a slow stream. */
+  let waiting: (() => void)[] = []
+  const next = () => new Promise<void>((resolve) => waiting.push(resolve))
+  const tell = () => {
+    const now = waiting
+    waiting = []
+    for (const wake of now) wake()
+  }
+  /** How many events each stream has taken. */
+  const streams = new Set<{ taken: number }>()
   /** Ends the connection. */
-  readonly #left = new AbortController()
-  /** Resolves when the handler has the turn, or cannot be asked for it. */
-  readonly #arrived: Promise<void>
-  #arrive!: () => void
-  #settle!: (result: TurnResult) => void
-  #seq: number | undefined
+  const left = new AbortController()
+  /** The number of the last event. */
+  let seq = about.after
   /** The request that opens the turn, until a response shows that it has arrived. */
-  #opening: Opening['opening']
+  let { opening } = about
   /** Whether that request may have arrived without a response. */
-  #lost = false
-  #cancelled = false
-  #reason = ''
-  #over = false
-
-  constructor(wire: Wire, about: Opening) {
-    this.#wire = wire
-    this.#about = about
-    this.requestId = about.requestId
-    this.#seq = about.after
-    this.#opening = about.opening
-    this.result = new Promise((resolve) => (this.#settle = resolve))
-    this.#arrived = new Promise((resolve) => (this.#arrive = resolve))
-    const { signal } = about
-    const onAbort = () => this.#leave(abortReason(signal))
-    signal?.addEventListener('abort', onAbort, { once: true })
-    void this.result.then(() => signal?.removeEventListener('abort', onAbort))
-    if (signal?.aborted) onAbort()
-    void this.#read()
-  }
-
-  cancel(reason = 'cancelled by the host'): void {
-    if (this.#over || this.#cancelled) return
-    this.#cancelled = true
-    this.#reason = String(reason)
-    const body = { requestId: this.requestId, reason: this.#reason }
-    // Before the turn has arrived there is nothing to cancel. The stream has the end.
-    void this.#arrived
-      .then(() => (this.#over ? undefined : this.#wire.ask('/cancel', body)))
-      .catch((error: unknown) => this.#fail(error))
-  }
-
-  pause(): void {
-    const ask = () => this.#wire.ask('/pause', { requestId: this.requestId })
-    // A turn that cannot be asked goes on.
-    void this.#arrived.then(() => (this.#over ? undefined : ask())).catch(() => {})
-  }
-
-  [Symbol.asyncIterator](): AsyncGenerator<TurnEvent, void, undefined> {
-    return this.#feed.read(() => this.#leave('the reader left'))
-  }
-
-  get textStream(): AsyncIterable<string> {
-    return textOf(this)
-  }
-
-  toReadableStream(): ReadableStream<TurnEvent> {
-    const left = () => this.#leave('the reader left')
-    return readable(this.#feed.read(left, true), left)
-  }
-
-  toResponse(init: ResponseInit = {}): Response {
-    return eventResponse(this.toReadableStream(), init)
-  }
+  let lost = false
+  let cancelled: string | undefined
+  let over = false
+  let settle: (last: Terminal) => void
+  let arrive: () => void
+  const settled = new Promise<Terminal>((resolve) => (settle = resolve))
+  /** Resolves when the handler has the turn, or cannot be asked for it. */
+  const arrived = new Promise<void>((resolve) => (arrive = resolve))
+  let result: Promise<TurnResult> | undefined
 
   /** A turn of one's own ends with its reader; another one's goes on without. */
-  #leave(reason: string): void {
-    if (this.#about.opening) return this.cancel(reason)
-    this.#end(this.#local({ type: 'cancelled', reason }))
+  const leave = (reason: string) => {
+    if (about.opening) cancel(reason)
+    else endWith({ type: 'cancelled', reason })
+  }
+  const readerLeft = () => {
+    // Nothing is held back for a stream that is gone.
+    streams.clear()
+    tell()
+    leave('the reader left')
   }
 
-  async #read(): Promise<void> {
+  function cancel(given = 'cancelled by the host'): void {
+    if (over || cancelled !== undefined) return
+    const reason = (cancelled = String(given))
+    // Before the turn has arrived there is nothing to cancel. The stream has the end.
+    void arrived
+      .then(() => (over ? undefined : wire.ask('/cancel', { requestId, reason })))
+      .catch(fail)
+  }
+
+  async function read(): Promise<void> {
     // No event before the caller has the turn.
     await null
-    if (this.#cancelled) {
-      return this.#end(this.#local({ type: 'cancelled', reason: this.#reason }))
-    }
+    if (cancelled !== undefined) return endWith({ type: 'cancelled', reason: cancelled })
     let failures = 0
-    while (!this.#over) {
-      const before = this.#seq
+    while (!over) {
+      const before = seq
       let wait = 0
       try {
-        await this.#attach()
+        await attach()
         // The handler has closed: behind the last event, or with a worker that was replaced.
-        if (this.#finish()) return
+        if (finish()) return
       } catch (error) {
-        if (this.#over || this.#finish()) return
+        if (over || finish()) return
         if (error instanceof Refused) {
-          if (!error.again) return this.#fail(error)
+          if (!error.again) return fail(error)
           wait = error.retryAfterMs
         }
-        if (failures >= this.#wire.maxRetries) return this.#fail(error)
+        if (failures >= wire.maxRetries) return fail(error)
       }
-      failures = this.#seq === before ? failures + 1 : 0
-      if (failures > this.#wire.maxRetries)
-        return this.#fail(new Error('the handler sends nothing'))
+      failures = seq === before ? failures + 1 : 0
+      if (failures > wire.maxRetries) return fail(new Error('the handler sends nothing'))
       const pause = Math.min(LAST_WAIT, FIRST_WAIT * 2 ** failures)
-      await this.#sleep(Math.max(wait, pause * (0.5 + Math.random() / 2)))
+      await sleep(Math.max(wait, pause * (0.5 + Math.random() / 2)))
     }
   }
 
   /** Opens the turn, or attaches behind the last event, and reads to the end of the response. */
-  async #attach(): Promise<void> {
-    const { signal } = this.#left
-    let events: AsyncIterable<TurnEvent>
-    const opening = this.#opening
-    if (opening) {
+  async function attach(): Promise<void> {
+    const follow = () => wire.follow(requestId, seq ?? 0, left.signal)
+    const open = async ({ path, body }: NonNullable<Opening['opening']>) => {
       try {
-        events = await this.#wire.open(opening.path, opening.body, signal)
+        return await wire.open(path, body, left.signal)
       } catch (error) {
         // It arrived before, and its response was lost.
-        const known = error instanceof Refused && error.code === 'turn.conflict'
-        if (!known || !this.#lost) {
-          this.#lost ||= !(error instanceof Refused)
-          throw error
-        }
-        events = await this.#wire.follow(this.requestId, this.#seq ?? 0, signal)
+        const refused = error instanceof Refused
+        if (refused && error.code === 'turn.conflict' && lost) return follow()
+        lost ||= !refused
+        throw error
       }
-      this.#opening = undefined
-    } else {
-      events = await this.#wire.follow(this.requestId, this.#seq ?? 0, signal)
     }
-    this.#arrive()
-    for await (const event of events) {
-      if (this.#over) return
-      this.#take(event)
-      for (let full = this.#feed.room(); full; full = this.#feed.room()) await full
+    const response = await (opening ? open(opening) : follow())
+    opening = undefined
+    arrive()
+    for await (const event of response) {
+      if (over) return
+      take(event)
+      while (isFull()) await next()
     }
   }
 
-  #take(event: TurnEvent): void {
-    const { seq } = event
-    const seen = this.#seq ?? seq - 1
+  /** Whether all streams are far behind. */
+  const isFull = () =>
+    streams.size > 0 && [...streams].every(({ taken }) => events.length - taken > MOST_BEHIND)
+
+  async function* reader(isStream?: boolean): AsyncGenerator<TurnEvent, void> {
+    const own = { taken: 0 }
+    if (isStream) streams.add(own)
+    try {
+      for (;;) {
+        if (own.taken < events.length) {
+          yield events[own.taken++] as TurnEvent
+          if (isStream) tell()
+        } else if (over) return
+        else await next()
+      }
+    } finally {
+      readerLeft()
+    }
+  }
+
+  function take(event: TurnEvent): void {
+    const seen = seq ?? event.seq - 1
     // Failures to read a turn are not stored, and have the number of the last event.
-    if (seq <= seen && event.type !== 'error') return
-    if (seq > seen + 1) throw new Error(`events ${seen + 1} to ${seq - 1} are missing`)
-    this.#seq = seq
-    this.#about.onSeq(this.requestId, seq)
-    this.#feed.push(event)
+    if (event.seq <= seen && event.type !== 'error') return
+    if (event.seq > seen + 1) throw new Error(`events ${seen + 1} to ${event.seq - 1} are missing`)
+    seq = event.seq
+    onSeq(requestId, seq)
+    events.push(event)
+    tell()
+  }
+
+  function fail(error: unknown): void {
+    const own = error instanceof TurnlockError
+    const { code, message, details } = own
+      ? error
+      : new TurnlockError('remote.unreachable', describe(error))
+    endWith({ type: 'error', code, message, ...(details?.['status'] ? { details } : {}) })
+  }
+
+  /** Ends with an event that the handler did not send. It has the number of the last one it sent. */
+  function endWith(own: object): void {
+    if (over) return
+    const { phase = 'tool_phase', projectId = null, toolBatchId = 0 } = events.at(-1) ?? {}
+    events.push({ phase, requestId, projectId, toolBatchId, seq: seq ?? 0, ...own } as TurnEvent)
+    finish()
   }
 
   /** Ends the turn if its last event is a terminal one. */
-  #finish(): boolean {
-    const last = this.#feed.last
-    if (!isTerminal(last)) return false
-    this.#end()
+  function finish(): boolean {
+    const last = events.at(-1)
+    if (!last || !TERMINAL.includes(last.type)) return false
+    if (over) return true
+    over = true
+    quietly(() => left.abort())
+    arrive()
+    settle(last as Terminal)
+    tell()
     return true
   }
 
-  #fail(error: unknown): void {
-    const { code, message, details } =
-      error instanceof TurnlockError
-        ? error
-        : new TurnlockError('remote.unreachable', describe(error))
-    const status = details?.['status']
-    this.#end(
-      this.#local({
-        ...{ type: 'error', code, message },
-        ...(typeof status === 'number' && { details: { status } }),
-      }),
-    )
+  async function resultOf(last: Terminal): Promise<TurnResult> {
+    const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 }
+    const bare: TurnResult = {
+      ...{ requestId, ...(conversationId !== undefined && { conversationId }) },
+      ...{ status: last.type === 'error' ? 'failed' : last.type, text: '', fullContent: '' },
+      ...{ messages: [], toolResults: [], blockedSignatures: [], repeats: {}, inferences: 0 },
+      ...{ usage, totalUsage: usage, repairs: [] },
+    }
+    try {
+      return (await import('./result.js')).resultOf(bare, events, last)
+    } catch (error) {
+      const failure = { code: 'core.unavailable', message: describe(error) }
+      return { ...bare, status: 'failed', error: failure }
+    }
   }
 
-  /** An event that the handler did not send. It has the number of the last one that it sent. */
-  #local(own: Pick<LocalEnd, 'type'> & Partial<LocalEnd>): TurnEvent {
-    const last = this.#feed.last
-    return {
-      ...{ phase: last?.phase ?? 'tool_phase', requestId: this.requestId },
-      ...{ projectId: last?.projectId ?? null, toolBatchId: last?.toolBatchId ?? 0 },
-      ...{ seq: this.#seq ?? 0, ...own },
-    } as TurnEvent
-  }
-
-  #end(event?: TurnEvent): void {
-    if (this.#over) return
-    this.#over = true
-    if (event) this.#feed.push(event)
-    quietly(() => this.#left.abort())
-    this.#arrive()
-    const { last } = this.#feed
-    const { requestId, conversationId } = this.#about
-    if (isTerminal(last)) this.#settle(resultOf(requestId, conversationId, this.#feed.all(), last))
-    this.#feed.end()
-  }
-
-  #sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => {
+  const sleep = (ms: number) =>
+    new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms)
-      this.#left.signal.addEventListener('abort', () => {
+      left.signal.addEventListener('abort', () => {
         clearTimeout(timer)
         resolve()
       })
     })
+
+  const onAbort = () => leave(abortReason(signal))
+  signal?.addEventListener('abort', onAbort, { once: true })
+  void settled.then(() => signal?.removeEventListener('abort', onAbort))
+  if (signal?.aborted) onAbort()
+  void read()
+
+  const turn: Turn = {
+    requestId,
+    // Most pages read events alone, and do not load what makes a result of them.
+    get result() {
+      return (result ??= settled.then(resultOf))
+    },
+    cancel,
+    pause() {
+      const ask = () => (over ? undefined : wire.ask('/pause', { requestId }))
+      // A turn that cannot be asked goes on.
+      void arrived.then(ask).catch(() => {})
+    },
+    [Symbol.asyncIterator]: () => reader(),
+    get textStream() {
+      return textOf(turn)
+    },
+    toReadableStream: () => readable(reader(true), readerLeft),
+    toResponse: (init) => eventResponse(turn.toReadableStream(), init),
   }
+  return turn
 }

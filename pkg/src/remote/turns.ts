@@ -1,5 +1,5 @@
 /** The operations on turns of a handler. */
-import { wrong } from '../checks.js'
+import { takeOptions, wrong } from '../checks.js'
 import type {
   RemoteFollowOptions,
   RemoteResumeOptions,
@@ -8,17 +8,17 @@ import type {
 } from '../generated/remote.js'
 import {
   REMOTE_FOLLOW_OPTIONS,
+  REMOTE_POLICY,
   REMOTE_RESUME_OPTIONS,
   REMOTE_RUN_OPTIONS,
   REMOTE_TURNS_OPTIONS,
 } from '../generated/rows.js'
-import { readOptions } from '../options.js'
 import { randomId } from '../random.js'
 import type { ListedTurn } from '../beside.js'
 import type { Turn } from '../turn.js'
 import type { TurnEvent } from '../types.js'
-import { RemoteTurn } from './turn.js'
-import { Wire } from './wire.js'
+import { remoteTurn } from './turn.js'
+import { wireTo } from './wire.js'
 
 /** Where a turn stands behind a `pause` or a `cancel`. */
 export interface RemoteState {
@@ -70,8 +70,8 @@ const REMEMBERED = 256
  * @throws TurnlockError `options.invalid`
  */
 export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
-  options = readOptions(options, REMOTE_TURNS_OPTIONS)
-  const wire = new Wire(options)
+  options = takeOptions(options, REMOTE_TURNS_OPTIONS)
+  const wire = wireTo(options)
   const seen = new Map<string, number>()
   const onSeq = (requestId: string, seq: number) => {
     seen.delete(requestId)
@@ -80,28 +80,26 @@ export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
   }
   const turns: RemoteTurns = {
     run(own) {
-      own = readOptions(own, REMOTE_RUN_OPTIONS)
-      const { messages, policy, projectId, conversationId, signal } = own
-      if (!Array.isArray(messages)) throw wrong('messages', 'a list')
-      const requestId = own.requestId ?? randomId()
-      const body = { requestId, messages, projectId, conversationId, policy }
+      const { signal, ...asked } = takeOptions(own, REMOTE_RUN_OPTIONS)
+      if (!Array.isArray(asked.messages)) throw wrong('messages', 'a list')
+      if (asked.policy) takeOptions(asked.policy, REMOTE_POLICY, 'policy.')
+      const body = { ...asked, requestId: asked.requestId ?? randomId() }
+      const { requestId, conversationId } = body
       const opening = { path: '', body }
-      return new RemoteTurn(wire, { requestId, conversationId, opening, after: 0, signal, onSeq })
+      return remoteTurn(wire, { requestId, conversationId, opening, after: 0, signal, onSeq })
     },
     resume(own) {
-      own = readOptions(own, REMOTE_RESUME_OPTIONS)
-      const { requestId, toolBatchId, approvals, results, outcomes, signal } = own
+      const { signal, after, ...body } = takeOptions(own, REMOTE_RESUME_OPTIONS)
+      const { requestId } = body
       checkId(requestId)
-      const after = checkAfter(own.after) ?? seen.get(requestId)
-      const body = { requestId, toolBatchId, approvals, results, outcomes }
       const opening = { path: '/resume', body }
-      return new RemoteTurn(wire, { requestId, opening, after, signal, onSeq })
+      const seq = checkAfter(after) ?? seen.get(requestId)
+      return remoteTurn(wire, { requestId, opening, after: seq, signal, onSeq })
     },
     follow(own) {
-      own = readOptions(own, REMOTE_FOLLOW_OPTIONS)
-      const { requestId, signal } = own
+      const { requestId, signal, after } = takeOptions(own, REMOTE_FOLLOW_OPTIONS)
       checkId(requestId)
-      return new RemoteTurn(wire, { requestId, after: checkAfter(own.after) ?? 0, signal, onSeq })
+      return remoteTurn(wire, { requestId, after: checkAfter(after) ?? 0, signal, onSeq })
     },
     async answer(paused) {
       const { answer } = await import('./answer.js')
@@ -109,7 +107,7 @@ export function remoteTurns(options: RemoteTurnsOptions): RemoteTurns {
     },
     async list({ conversationId } = {}) {
       const of = conversationId === undefined ? '' : `?${new URLSearchParams({ conversationId })}`
-      const { turns } = await wire.get<{ turns: ListedTurn[] }>(`/turns${of}`)
+      const { turns } = (await wire.ask(`/turns${of}`)) as unknown as { turns: ListedTurn[] }
       return turns
     },
     async pause({ requestId }) {

@@ -12,11 +12,10 @@ export class Refused extends TurnlockError {
   readonly again: boolean
   readonly retryAfterMs: number
 
-  constructor(code: string, message: string, response: Response) {
-    const { status, headers } = response
+  constructor(code: string, message: string, { status, headers }: Response) {
     super(code, message, { status })
     this.again = status === 408 || status === 429 || status >= 500
-    const seconds = Number(headers.get('retry-after') ?? 0)
+    const seconds = Number(headers.get('retry-after'))
     this.retryAfterMs = seconds > 0 ? Math.min(seconds, 60) * 1000 : 0
   }
 }
@@ -24,87 +23,67 @@ export class Refused extends TurnlockError {
 /** The longest event: a tool's results, and what the core lets through besides. */
 const MOST_CHARACTERS = 64 * 1024 * 1024
 
-export class Wire {
-  readonly maxRetries: number
-  readonly #options: RemoteTurnsOptions
-  readonly #url: string
-  readonly #idleMs: number
-
-  /** @throws TurnlockError `options.invalid` */
-  constructor(options: RemoteTurnsOptions) {
-    const { url, maxRetries = 5, idleMs = 45_000 } = options
-    checkAddress(url, 'url')
-    if (!Number.isSafeInteger(maxRetries) || maxRetries < 0) throw wrong('maxRetries', 'from 0')
-    if (!(idleMs >= 1)) throw wrong('idleMs', 'milliseconds from 1')
-    this.#options = options
-    this.#url = url.replace(/\/+$/, '')
-    this.maxRetries = maxRetries
-    this.#idleMs = idleMs
-  }
-
-  /** Starts a turn, or resumes it: its events. Rejects with `Refused`, or with why it was lost. */
-  async open(path: string, body: object, signal: AbortSignal): Promise<AsyncIterable<TurnEvent>> {
-    return this.#events(await this.#post(path, body, signal), signal)
-  }
-
+/** A handler. Its functions reject with `Refused`, or with why a request was lost. */
+export interface Wire {
+  maxRetries: number
+  /** Starts a turn, or resumes it: its events. */
+  open(path: string, body: object, signal: AbortSignal): Promise<AsyncIterable<TurnEvent>>
   /** The events of a turn behind `after`. */
-  async follow(
-    requestId: string,
-    after: number,
-    signal: AbortSignal,
-  ): Promise<AsyncIterable<TurnEvent>> {
-    const path = `/${encodeURIComponent(requestId)}/events`
-    const headers = { 'last-event-id': String(after) }
-    return this.#events(await this.#send(path, { method: 'GET', headers, signal }), signal)
-  }
-
+  follow(requestId: string, after: number, signal: AbortSignal): Promise<AsyncIterable<TurnEvent>>
   /** Asks for something that is answered at once. */
-  async ask(path: string, body: object): Promise<RemoteState> {
-    const response = await this.#post(path, body, AbortSignal.timeout(this.#idleMs))
-    return (await response.json()) as RemoteState
-  }
+  ask(path: string, body?: object): Promise<RemoteState>
+}
 
-  async get<T>(path: string): Promise<T> {
-    const signal = AbortSignal.timeout(this.#idleMs)
-    const headers = { accept: 'application/json' }
-    return (await (await this.#send(path, { method: 'GET', headers, signal })).json()) as T
-  }
+/** @throws TurnlockError `options.invalid` */
+export function wireTo(options: RemoteTurnsOptions): Wire {
+  const { url, maxRetries = 5, idleMs = 45_000 } = options
+  checkAddress(url, 'url')
+  if (!Number.isSafeInteger(maxRetries) || maxRetries < 0) throw wrong('maxRetries', 'from 0')
+  if (!(idleMs >= 1)) throw wrong('idleMs', 'milliseconds from 1')
+  const base = url.replace(/\/+$/, '')
 
-  #post(path: string, body: object, signal: AbortSignal): Promise<Response> {
-    const headers = { 'content-type': 'application/json' }
-    return this.#send(path, { method: 'POST', headers, body: JSON.stringify(body), signal })
-  }
-
-  async #send(path: string, init: RequestInit & { headers: object }): Promise<Response> {
-    const { fetch: given, headers } = this.#options
+  /** Posts `body`; without one, gets. */
+  async function send(
+    path: string,
+    body: object | undefined,
+    signal: AbortSignal,
+    more?: Record<string, string>,
+  ): Promise<Response> {
+    const { fetch: given, headers } = options
     const own = typeof headers === 'function' ? await headers() : headers
     // Called without a receiver, because browsers throw if `fetch` has another `this`.
-    const send = given ?? ((url: string, rest: RequestInit) => fetch(url, rest))
-    const response = await send(this.#url + path, {
-      ...init,
-      headers: { accept: 'text/event-stream', ...init.headers, ...own },
+    const ask = given ?? ((to: string, init: RequestInit) => fetch(to, init))
+    const response = await ask(base + path, {
+      signal,
+      headers: {
+        accept: 'text/event-stream, application/json',
+        ...(body && { 'content-type': 'application/json' }),
+        ...more,
+        ...own,
+      },
+      ...(body ? { method: 'POST', body: JSON.stringify(body) } : { method: 'GET' }),
     })
     if (!response.ok) throw await refusal(response)
     return response
   }
 
-  /**
-   * The events of a response. Ends when the handler ends it, and rejects when it breaks or says
-   * nothing for too long.
-   */
-  async *#events(response: Response, signal: AbortSignal): AsyncGenerator<TurnEvent> {
-    const type = response.headers.get('content-type') ?? ''
+  /** The events of a response, until it ends or says nothing for too long. Rejects when it breaks. */
+  async function* events(response: Response, signal: AbortSignal): AsyncGenerator<TurnEvent> {
     if (response.status === 204) return
-    if (!response.body || !type.startsWith('text/event-stream')) {
-      void response.body?.cancel().catch(() => {})
-      throw new Refused('remote.invalid', `expected events, not ${type || 'nothing'}`, response)
+    const type = response.headers.get('content-type') ?? 'nothing'
+    const reader = response.body?.getReader()
+    if (!reader || !type.startsWith('text/event-stream')) {
+      void reader?.cancel().catch(() => {})
+      throw new Refused('remote.invalid', `expected events, not ${type}`, response)
     }
-    const reader = response.body.getReader()
+    const close = () => void reader.cancel().catch(() => {})
     const decoder = new TextDecoder()
     let text = ''
     try {
       for (;;) {
-        const { done, value } = await this.#inTime(reader.read())
+        // What waits for a silent handler ends as at the end of the response.
+        const silent = setTimeout(close, idleMs)
+        const { done, value } = await reader.read().finally(() => clearTimeout(silent))
         if (done || signal.aborted) return
         text += decoder.decode(value, { stream: true }).replace(/\r/g, '')
         if (text.length > MOST_CHARACTERS) throw new Error('an event without an end')
@@ -116,20 +95,22 @@ export class Wire {
         }
       }
     } finally {
-      void reader.cancel().catch(() => {})
+      close()
     }
   }
 
-  async #inTime<T>(read: Promise<T>): Promise<T> {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('the handler was silent')), this.#idleMs)
-    })
-    try {
-      return await Promise.race([read, late])
-    } finally {
-      clearTimeout(timer)
-    }
+  return {
+    maxRetries,
+    open: async (path, body, signal) => events(await send(path, body, signal), signal),
+    async follow(requestId, after, signal) {
+      const path = `/${encodeURIComponent(requestId)}/events`
+      const headers = { 'last-event-id': String(after) }
+      return events(await send(path, undefined, signal, headers), signal)
+    },
+    async ask(path, body) {
+      const response = await send(path, body, AbortSignal.timeout(idleMs))
+      return (await response.json()) as RemoteState
+    },
   }
 }
 
@@ -143,11 +124,8 @@ const dataOf = (block: string): string =>
 
 /** The error that a response stands for. */
 async function refusal(response: Response): Promise<Refused> {
-  const { status } = response
-  try {
-    const { error } = (await response.json()) as { error: { code: unknown; message: unknown } }
-    return new Refused(String(error.code), String(error.message), response)
-  } catch {
-    return new Refused('remote.invalid', `the answer is no handler's: status ${status}`, response)
-  }
+  const body = (await response.json().catch(() => {})) as { error?: Partial<Refused> } | undefined
+  const { code = 'remote.invalid', message } = body?.error ?? {}
+  const own = `the answer is no handler's: status ${response.status}`
+  return new Refused(String(code), String(message ?? own), response)
 }

@@ -57,6 +57,7 @@ import type {
   ProxyPolicy,
   Upstream,
 } from '../../dist/generated/proxy.js'
+import type { RedactOptions } from '../../dist/generated/redactor.js'
 import type {
   RemoteFollowOptions,
   RemotePolicy,
@@ -370,6 +371,7 @@ export const RUN_TURN_OPTIONS: Partial<RunTurnOptions> = {
   keep: undefined,
   signal: undefined,
   onTrace: undefined,
+  redact: undefined,
 }
 
 export const KEEP: Partial<Keep> = {
@@ -391,6 +393,7 @@ export const RESUME_TURN_OPTIONS: Partial<ResumeTurnOptions> = {
   outcomes: undefined,
   signal: undefined,
   onTrace: undefined,
+  redact: undefined,
 }
 
 export const CLAIM_CALLS_OPTIONS: Partial<ClaimCallsOptions> = {
@@ -838,6 +841,13 @@ export const PROXY_LIMITS: Partial<ProxyLimits> = {
   firstByteMs: undefined,
   idleMs: undefined,
   keepAliveMs: undefined,
+}
+
+export const REDACT_OPTIONS: Partial<RedactOptions> = {
+  values: undefined,
+  kinds: undefined,
+  fields: undefined,
+  mask: undefined,
 }
 
 export const REMOTE_TURNS_OPTIONS: Partial<RemoteTurnsOptions> = {

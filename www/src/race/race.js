@@ -2,13 +2,11 @@
 import { showLog } from '../dock/dock.js'
 import { byId, many } from '../dom.js'
 import { drawLane } from './lane.js'
+import { copy, inspect, showSide } from './side.js'
 import { codeOf, runPlain, runStaged } from './run.js'
 
 const PLAY_MS = 2400
 const still = matchMedia('(prefers-reduced-motion: reduce)')
-
-const kB = (bytes) =>
-  bytes < 1000 ? `${bytes} B` : `${(bytes / 1000).toFixed(bytes < 10_000 ? 1 : 0)} kB`
 
 let vice = 'loop'
 /** Only what was started last is shown; it stops what was started before. */
@@ -31,7 +29,10 @@ export function openRace() {
     )
   }
   byId('race-replay').addEventListener('click', () => void race())
-  byId('race-copy').addEventListener('click', () => void copy())
+  byId('race-copy').addEventListener(
+    'click',
+    () => void copy(byId('race-code'), byId('race-copied')),
+  )
   void (vice === 'real' ? wait() : race())
 }
 
@@ -85,19 +86,21 @@ function wait(problem = '') {
   running?.abort()
   say('ready')
   for (const name of ['plain', 'staged']) {
-    showLane({ name, ...drawLane(byId(`race-${name}`), [], inspect), ...NOTHING }, 0)
+    showSide(`race-${name}`, { ...drawLane(byId(`race-${name}`), [], inspected), ...NOTHING }, 0)
     Object.assign(byId(`race-${name}-verdict`), { className: 'verdict', textContent: 'ready' })
   }
   byId('race-real-said').textContent = problem
 }
+
+const inspected = (step) => inspect('race', step)
 
 const NOTHING = { steps: [], bytes: 0, answer: '', repeats: 0, refused: 0, models: 0 }
 
 /** A real endpoint takes its time: each step is shown as it comes. */
 const live = (name, own) => (side) => {
   if (own !== started || vice !== 'real') return
-  const lane = { name, ...drawLane(byId(`race-${name}`), side.steps, inspect), ...side }
-  showLane(lane, side.steps.length)
+  const { reveal } = drawLane(byId(`race-${name}`), side.steps, inspected)
+  showSide(`race-${name}`, { reveal, ...side }, side.steps.length)
   const isOver = ['answer', 'cap', 'lost'].includes(side.steps.at(-1).kind)
   if (!isOver) {
     Object.assign(byId(`race-${name}-verdict`), { className: 'verdict', textContent: 'running' })
@@ -124,12 +127,12 @@ async function race({ atOnce = false } = {}) {
   if (own !== started) return
   showLog('race', sides[1].log)
   const lanes = ['plain', 'staged'].map((name, at) => {
-    const { reveal } = drawLane(byId(`race-${name}`), sides[at].steps, inspect)
+    const { reveal } = drawLane(byId(`race-${name}`), sides[at].steps, inspected)
     return { name, reveal, ...sides[at] }
   })
   const most = Math.max(...lanes.map(({ steps }) => steps.length))
   const show = (count) => {
-    for (const lane of lanes) showLane(lane, count)
+    for (const lane of lanes) showSide(`race-${lane.name}`, lane, count)
   }
   if (atOnce || still.matches || vice === 'real') return show(most)
   const begun = performance.now()
@@ -140,44 +143,4 @@ async function race({ atOnce = false } = {}) {
     if (part < 1) requestAnimationFrame(play)
   }
   play()
-}
-
-/** A lane of which so many steps are there. */
-function showLane({ name, reveal, steps, bytes, answer, ...all }, count) {
-  reveal(count)
-  const shown = steps.slice(0, count)
-  const isOver = count >= steps.length
-  const of = (...kinds) => shown.filter(({ kind }) => kinds.includes(kind)).length
-  const put = (what, text) => (byId(`race-${name}-${what}`).textContent = text)
-  put('models', of('model'))
-  put('runs', of('run', 'again'))
-  const repeats = isOver ? all.repeats : of('again')
-  const refused = isOver ? all.refused : of('refused')
-  const told = [repeats && `${repeats} of them again`, refused && `${refused} refused`]
-  put('runs-about', ['tool runs', ...told.filter(Boolean)].join(', '))
-  put('bytes', kB(isOver ? bytes : Math.round((bytes * of('model')) / (all.models || 1))))
-  put('answer', isOver && answer ? `“${answer}”` : '–')
-  const verdict = byId(`race-${name}-verdict`)
-  verdict.className = `verdict ${!isOver ? '' : answer ? 'good' : 'bad'}`
-  verdict.textContent = !isOver ? 'running' : answer ? '✓ Answered' : '✕ No answer'
-}
-
-/** What a step was. */
-function inspect({ kind, phase, ...step }) {
-  byId('race-step').hidden = false
-  byId('race-step-json').textContent = JSON.stringify(
-    { kind, ...(phase && { phase }), ...step },
-    null,
-    2,
-  )
-}
-
-async function copy() {
-  try {
-    await navigator.clipboard.writeText(byId('race-code').textContent)
-    byId('race-copied').textContent = 'Copied.'
-  } catch {
-    getSelection().selectAllChildren(byId('race-code'))
-    byId('race-copied').textContent = 'Selected: press Ctrl+C.'
-  }
 }

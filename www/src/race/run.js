@@ -13,7 +13,7 @@ const TOOLS = { list_files: LIST_FILES, read_file: READ_FILE }
 const MESSAGES = [{ role: 'user', content: 'What is in my files?' }]
 
 /** The scripted model inside this page: a `fetch`, its address, and the bytes that it was sent. */
-function scripted(behaviour) {
+export function scripted(behaviour) {
   const sessions = createSessions()
   const model = {
     baseURL: `${location.origin}/s/race/${behaviour}/v1`,
@@ -66,25 +66,31 @@ function setting(behaviour) {
 }
 
 /** What the steps come to. */
-function sum(steps, bytes) {
+export function sum(steps, bytes) {
   const of = (...kinds) => steps.filter(({ kind }) => kinds.includes(kind)).length
   const answer = steps.find(({ kind }) => kind === 'answer')
   const numbers = { models: of('model'), runs: of('run', 'again'), repeats: of('again') }
   return { steps, ...numbers, refused: of('refused'), bytes, answer: answer?.text ?? '' }
 }
 
-/** A loop without a judge. */
-export async function runPlain(behaviour, cap, { signal, onStep = () => {} } = {}) {
-  const { model, tools, messages } = setting(behaviour)
+/**
+ * A loop without a judge: its steps.
+ * @param {{ model: object, cap: number, tools?: object, messages?: object[], signal?: AbortSignal,
+ *   before?: (steps: object[]) => void, onStep?: (steps: object[]) => void }} options `before` and
+ *   `onStep` hear the steps so far, before and behind each new one
+ */
+export async function loop({ model, cap, signal, ...given }) {
+  const { tools = TOOLS, messages = MESSAGES, before = () => {}, onStep = () => {} } = given
   const [steps, ran] = [[], new Set()]
   const tell = (step) => {
+    before(steps)
     if (step.kind === 'run') {
       const signed = signature({ tool: step.name, args: step.args })
       if (ran.has(signed)) step.kind = 'again'
       ran.add(signed)
     }
     steps.push(step)
-    onStep(sum(steps, model.bytes))
+    onStep(steps)
   }
   const url = `${model.baseURL}/chat/completions`
   try {
@@ -93,7 +99,15 @@ export async function runPlain(behaviour, cap, { signal, onStep = () => {} } = {
   } catch (error) {
     tell({ kind: 'lost', error: String(error) })
   }
-  return sum(steps, model.bytes)
+  return steps
+}
+
+/** The loop, at the model itself. */
+export async function runPlain(behaviour, cap, { signal, onStep = () => {} } = {}) {
+  const { model, tools, messages } = setting(behaviour)
+  const all = (steps) => sum(steps, model.bytes)
+  const told = (steps) => onStep(all(steps))
+  return all(await loop({ model, tools, messages, cap, signal, onStep: told }))
 }
 
 /** A two-stage turn. */

@@ -28,6 +28,7 @@ mod chat;
 mod history;
 mod models;
 mod proxy;
+mod redactor;
 mod remote;
 mod request;
 mod server;
@@ -108,7 +109,7 @@ macro_rules! table {
 pub(crate) use {option, table};
 
 /// The host tables, by room.
-fn rooms() -> [(&'static str, Vec<Table>); 14] {
+fn rooms() -> [(&'static str, Vec<Table>); 15] {
     [
         ("turn", turn::tables()),
         ("models", models::tables()),
@@ -120,6 +121,7 @@ fn rooms() -> [(&'static str, Vec<Table>); 14] {
         ("stores", stores::tables()),
         ("server", server::tables()),
         ("proxy", proxy::tables()),
+        ("redactor", redactor::tables()),
         ("remote", remote::tables()),
         ("chat", chat::tables()),
         ("testing", testing::tables()),
@@ -161,6 +163,8 @@ pub(crate) const MODULES: &[(&str, &[&str])] = &[
     ("../proxy/options.js", &["DecodeBody", "ProxySession", "UpstreamFor"]),
     ("../proxy/report.js", &["ProxyReport"]),
     ("../redact.js", &["Redact"]),
+    ("../redactor/index.js", &["Redactor"]),
+    ("../redactor/scanner.js", &["RedactKind"]),
     ("../request/types.js", &["CallRefusal"]),
     ("../resume.js", &["Approval", "CallOutcome", "ResultRevision"]),
     ("../server/format.js", &["FormatName"]),

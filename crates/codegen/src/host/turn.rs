@@ -43,6 +43,10 @@ pub(super) fn tables() -> Vec<Table> {
                 signal: "AbortSignal";
                 /// Receives trace events. Its exceptions are ignored.
                 onTrace: "(event: TraceEvent): void";
+                /// Redacts what readers of the turn are given: texts, arguments, results, progress
+                /// and errors in events, `textStream` and responses. `result` and the store have
+                /// all, because the next turn is made of it. Trace events contain no texts.
+                redact: "Redactor";
             }
         },
         table! {
@@ -93,6 +97,8 @@ pub(super) fn tables() -> Vec<Table> {
                 signal: "AbortSignal";
                 /// Receives trace events. Its exceptions are ignored.
                 onTrace: "(event: TraceEvent): void";
+                /// As in `runTurn`.
+                redact: "Redactor";
             }
         },
         table! {

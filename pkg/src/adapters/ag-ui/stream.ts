@@ -196,7 +196,10 @@ export class AgUiStream {
       ...(event.type === 'cancelled' && {
         result: { status: 'cancelled', reason: event.reason },
       }),
-      ...(event.type === 'complete' && { result: { status: 'complete' } }),
+      // `object` is the answer of a turn with `answerSchema`.
+      ...(event.type === 'complete' && {
+        result: { status: 'complete', ...('object' in event && { object: event.object }) },
+      }),
       ...(event.type === 'paused' && !asks && { result: { status: 'paused' } }),
       ...(asks && { outcome: { type: 'interrupt' as const, interrupts } }),
     })

@@ -1,0 +1,45 @@
+// Characters a second that a redactor reads: conversations with tools (tau-bench), whole and in parts
+// as a model streams them, with and without registered values; and the worst that an attacker can
+// repeat. Medians of the rounds. npm run bench:redact
+import { readFileSync } from 'node:fs'
+import { createRedactor } from 'turnlock/redact'
+
+const ROUNDS = Number(process.env.ROUNDS ?? 9)
+const FILE = new URL(
+  '../tests/data/trajectories-tau-bench/gpt-4o-airline.61.jsonl',
+  import.meta.url,
+)
+const text = readFileSync(FILE, 'utf8')
+const plain = createRedactor()
+const values = Array.from({ length: 100 }, (_, n) => `registered-value-${n * 7919}`)
+const registered = createRedactor({ values })
+
+function streamed(redactor, size) {
+  for (let at = 0; at < text.length; at += size) redactor.feed(text.slice(at, at + size))
+  redactor.end()
+}
+
+const SUBJECTS = {
+  'whole texts': [text, () => plain.redact(text)],
+  'whole texts, 100 registered values': [text, () => registered.redact(text)],
+  'parts of 16 characters': [text, () => streamed(plain, 16)],
+  ...Object.fromEntries(
+    ['a', 'password=', '1 ', '-----BEGIN'].map((unit) => {
+      const hostile = unit.repeat(Math.ceil(500_000 / unit.length))
+      return [`\`${unit}\`, again and again`, [hostile, () => plain.redact(hostile)]]
+    }),
+  ),
+}
+
+const median = (list) => list.toSorted((a, b) => a - b)[list.length >> 1]
+console.log('| | MB/s |\n|---|---|')
+for (const [name, [read, run]] of Object.entries(SUBJECTS)) {
+  const times = []
+  // The first round warms up.
+  for (let round = -1; round < ROUNDS; round++) {
+    const began = performance.now()
+    run()
+    if (round >= 0) times.push(performance.now() - began)
+  }
+  console.log(`| ${name} | ${(read.length / median(times) / 1000).toFixed(1)} |`)
+}

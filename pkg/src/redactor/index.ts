@@ -1,0 +1,119 @@
+/** Redaction of texts, streams of text and JSON values. */
+import { REDACT_OPTIONS } from '../generated/rows.js'
+import type { RedactOptions } from '../generated/redactor.js'
+import { TurnlockError } from '../errors.js'
+import { reading, readOptions } from '../options.js'
+import type { TurnEvent } from '../types.js'
+import { shownEvents } from './events.js'
+import { hidden, pathOf } from './json.js'
+import { KINDS, Scanner, type Plan, type RedactKind } from './scanner.js'
+import { encodings, SHORTEST, valuesOf } from './values.js'
+
+export type { RedactKind, RedactOptions }
+
+/** Redacts texts. */
+export interface Redactor {
+  /** Redacts a whole text. Independent of a stream that `feed` has begun. */
+  redact(text: string): string
+  /**
+   * Takes the next part of a stream, which may be cut anywhere, and returns what can be shown of it.
+   * What may still become a match is held back: a word, and rarely more than some 500 characters.
+   */
+  feed(chunk: string): string
+  /** Ends the stream and returns its rest. The next `feed` begins another one. */
+  end(): string
+  /**
+   * A copy of a JSON value: fields of `fields` and with names of secrets are replaced, texts, numbers
+   * and names of members redacted.
+   */
+  value<T>(value: T): T
+  /**
+   * A turn's events as they may be shown, each with its own number; `redact` of `runTurn` calls it for
+   * each reader. A text waits for the event behind it.
+   */
+  events(
+    events: AsyncIterator<TurnEvent, void, undefined>,
+  ): AsyncGenerator<TurnEvent, void, undefined>
+}
+
+/**
+ * Makes a redactor: it replaces values that the host registered, keys and tokens of some 200
+ * services, and what points to a person. The parts that `feed` and `end` return are together what
+ * `redact` returns for the whole text, however the text is cut. Its work grows linearly with the
+ * text.
+ *
+ * @example
+ * const redactor = createRedactor({ values: [env.API_KEY] })
+ * redactor.redact('mail ada@example.com') // 'mail [redacted:email]'
+ *
+ * @throws TurnlockError `options.invalid`
+ */
+export function createRedactor(options: RedactOptions = {}): Redactor {
+  const { mask, ...given } = readOptions(options, REDACT_OPTIONS)
+  const values = list('values', given.values) ?? []
+  const kinds = list('kinds', given.kinds) ?? KINDS
+  const fields = list('fields', given.fields) ?? []
+  if (!kinds.every((kind) => KINDS.includes(kind))) throw wrong('kinds', `of ${KINDS.join(', ')}`)
+  values.forEach((value, index) => {
+    if (value.trim().length < SHORTEST) {
+      throw wrong(`values[${index}]`, `a text of at least ${SHORTEST} characters`)
+    }
+  })
+  if (values.reduce((sum, value) => sum + value.length, 0) > MOST_OF_VALUES) {
+    throw wrong('values', `at most ${MOST_OF_VALUES} characters together`)
+  }
+  const looked = new Set(values.flatMap((value) => [...encodings(value)]))
+  const plan: Plan = {
+    kinds: new Set(kinds),
+    values: looked.size > 0 && kinds.includes('value') ? valuesOf(looked) : undefined,
+    mask: (kind) => masked(kind, mask),
+  }
+  let stream: Scanner | undefined
+  const redact = (text: string) => {
+    const scanner = new Scanner(plan)
+    return scanner.feed(text) + scanner.end()
+  }
+  const hide = {
+    text: redact,
+    mask: (kind: RedactKind | 'field') => masked(kind, mask),
+    paths: fields.map(pathOf),
+    names: kinds.includes('secret'),
+  }
+  const value = <T>(value: T) => hidden(value, hide) as T
+  return {
+    redact,
+    feed: (chunk) => (stream ??= new Scanner(plan)).feed(chunk),
+    end: () => {
+      const rest = stream?.end() ?? ''
+      stream = undefined
+      return rest
+    },
+    value,
+    events: (events) => shownEvents(events, () => new Scanner(plan), { redact, value }),
+  }
+}
+
+/** Characters of all registered values: each takes some 20 states of the automaton. */
+const MOST_OF_VALUES = 65_536
+
+/** A list of texts, read once. */
+function list<T extends string>(name: string, given: readonly T[] | undefined) {
+  if (given === undefined) return undefined
+  const items = Array.isArray(given) ? reading(name, () => [...given]) : [undefined]
+  if (items.every((item): item is T => typeof item === 'string')) return items
+  throw wrong(name, 'a list of texts')
+}
+
+/** What stands in place of a match. A host's mask that fails is the default. */
+function masked(kind: RedactKind | 'field', mask: RedactOptions['mask']): string {
+  try {
+    const own = mask?.(kind)
+    if (typeof own === 'string') return own
+  } catch {
+    // As without one.
+  }
+  return `[redacted:${kind}]`
+}
+
+const wrong = (path: string, expected: string) =>
+  new TurnlockError('options.invalid', `\`${path}\`: expected ${expected}`)

@@ -1,0 +1,412 @@
+/**
+ * Finds what must not be shown, in one pass: at each position the automata step, and where an anchor
+ * ends or a word begins, matchers look ahead, each a bounded number of characters and none twice.
+ * What they say depends on the text alone, not on how it was cut: a matcher that comes to the end of
+ * what is there waits, and what may be in a match is held back.
+ */
+import { contextAt, goesOn, MOST, MOST_QUOTED, randomAt, valueAt } from './context.js'
+import {
+  cardEnd,
+  emailEnd,
+  ibanEnd,
+  ipEnd,
+  local,
+  localStart,
+  LONGEST_LOCAL,
+  phoneEnd,
+} from './personal.js'
+import { tables, type Atom, type Found, type Rule } from './tables.js'
+import type { Values } from './values.js'
+import {
+  BEHIND,
+  chars,
+  entropy,
+  NO,
+  unknown,
+  WAIT,
+  within,
+  WORD,
+  type Chars,
+  type View,
+} from './view.js'
+
+/** What may be redacted; `value`: what the host registered. */
+export const KINDS = ['value', 'secret', 'email', 'phone', 'card', 'iban', 'ip'] as const
+export type RedactKind = (typeof KINDS)[number]
+
+export interface Plan {
+  readonly kinds: ReadonlySet<RedactKind>
+  readonly values: Values | undefined
+  mask(kind: RedactKind): string
+}
+
+/** A match; positions count from the beginning of the whole text. */
+interface Match {
+  from: number
+  to: number
+  kind: RedactKind
+  /** Whether it has been shown, as its mask or within the mask before it. */
+  told: boolean
+  /** The set by which it goes on. */
+  open?: number
+  /** Whether it begins a private key. */
+  isKey?: boolean
+}
+
+/** What may stand within a private key, escaped or not. */
+const KEY_BODY = chars('09AZaz++//==\t\r  \\\\::,,--..()""\'\'')
+const KEY_NAME = chars('09AZaz  __--')
+/** Characters of a body by which a private key is told from words about it, and spaces in them. */
+const [KEY_START, KEY_SPACES] = [40, 4]
+const KEY_HEADER = 140
+
+/** A run of a set, and the match that goes on to its end. */
+interface Run {
+  from: number
+  to: number
+  match: Match | undefined
+}
+
+interface Look {
+  kind: RedactKind
+  end(view: View, at: number): number
+  begins: Chars
+}
+
+/** What begins with a word, or with a sign. */
+const LOOKS: readonly Look[] = [
+  { kind: 'card', end: cardEnd, begins: chars('09') },
+  { kind: 'iban', end: ibanEnd, begins: chars('AZaz') },
+  { kind: 'ip', end: ipEnd, begins: chars('09afAF::') },
+  { kind: 'phone', end: phoneEnd, begins: chars('09++((') },
+]
+
+export class Scanner implements View {
+  text = ''
+  final = false
+  steps = 0
+  readonly #plan: Plan
+  readonly #tables = tables()
+  /** Where `text` begins in the whole text; what is read next, in `text`. */
+  #base = 0
+  #at = 0
+  /** Up to where the whole text is shown, and masked. */
+  #shown = 0
+  #masked = 0
+  #state = 0
+  #valueState = 0
+  /** Characters of a name that may be one of an e-mail address. */
+  #name = 0
+  #matches: Match[] = []
+  /** By set: where its run that was read last begins and ends, and what grows with it. */
+  readonly #runs: Run[] = this.#tables.sets.map(() => ({ from: 0, to: -1, match: undefined }))
+  #key: { match: Match; part: 'body' | 'end' | 'dashes' } | undefined
+
+  readonly #secrets: boolean
+  /** Whether a name may belong to what follows it. */
+  readonly #names: boolean
+  readonly #looks: readonly Look[]
+
+  constructor(plan: Plan) {
+    this.#plan = plan
+    this.#secrets = plan.kinds.has('secret')
+    this.#names = this.#secrets || plan.kinds.has('email')
+    this.#looks = LOOKS.filter(({ kind }) => plan.kinds.has(kind))
+  }
+
+  /** Takes the next part of the text. Returns what can be shown. */
+  feed(chunk: string): string {
+    this.text += chunk
+    this.#grow()
+    this.#scan()
+    return this.#show(this.#safe())
+  }
+
+  /** Ends the text. Returns its rest. */
+  end(): string {
+    this.final = true
+    this.#scan()
+    return this.#show(this.#base + this.text.length)
+  }
+
+  #scan(): void {
+    const { text } = this
+    const { column, columns, next, found } = this.#tables
+    const { values } = this.#plan
+    const here: Match[] = []
+    for (; this.#at < text.length; this.#at++) {
+      const at = this.#at
+      const code = text.charCodeAt(at)
+      this.steps++
+      if (here.length > 0) here.length = 0
+      let state = 0
+      if (this.#secrets) {
+        state = next[this.#state * columns + (code < 128 ? (column[code] as number) : 0)] as number
+        const ended = found[state]
+        if (ended && !this.#anchored(ended, at + 1, here)) return
+      }
+      if (!this.#begins(at, code, here)) return
+      if (values) {
+        this.#valueState = values.step(this.#valueState, code)
+        const length = values.length[this.#valueState] as number
+        if (length > 0) here.push(this.#match(at + 1 - length, at + 1, 'value'))
+      }
+      this.#state = state
+      if (this.#names) this.#name = local(code) ? Math.min(this.#name + 1, LONGEST_LOCAL) : 0
+      for (const match of here) this.#add(match)
+      if (this.#key) this.#inKey(at, code, state)
+    }
+  }
+
+  /** Where a match may begin that is not known yet, in the whole text. */
+  #safe(): number {
+    const back = Math.max(
+      this.#tables.hold[this.#state] as number,
+      this.#plan.values?.depth[this.#valueState] ?? 0,
+      this.#name,
+    )
+    const safe = this.#at - back
+    // No half of a pair is shown.
+    const last = this.text.charCodeAt(safe - 1)
+    return this.#base + safe - (last >= 0xd800 && last <= 0xdbff ? 1 : 0)
+  }
+
+  /** Reads on from the end of an anchor. Returns whether all is known. */
+  #anchored(found: Found, at: number, here: Match[]): boolean {
+    for (const { rule, length } of found.rules) {
+      const match = this.#rule(rule, at - length, at)
+      if (match === WAIT) return false
+      if (match !== NO) here.push(match)
+    }
+    if (found.key && !this.#key) {
+      const match = this.#keyAt(at)
+      if (match === WAIT) return false
+      if (match !== NO) here.push(match)
+    }
+    if (!found.word && !found.name && found.words.length === 0) return true
+    const context = contextAt(this, at)
+    if (context === WAIT) return false
+    if (context === NO) return true
+    const ends = [
+      found.word ? randomAt(this, context) : NO,
+      found.name ? valueAt(this, context) : NO,
+    ]
+    for (const end of ends) {
+      if (end === WAIT) return false
+      if (end === NO) continue
+      const match = this.#match(context.from, end, 'secret')
+      const most = context.quote ? MOST_QUOTED : MOST
+      if (end - context.from >= most) match.to = this.#run((match.open = 0), match.to)
+      here.push(match)
+    }
+    for (const rule of found.words) {
+      const match = this.#rule(rule, context.from, context.from)
+      if (match === WAIT) return false
+      if (match !== NO) here.push(match)
+    }
+    return true
+  }
+
+  /** Looks for what begins at a position, or has its `@` there. Returns whether all is known. */
+  #begins(at: number, code: number, here: Match[]): boolean {
+    if (code === 64 && this.#plan.kinds.has('email')) {
+      const from = localStart(this, at)
+      const end = from < at ? emailEnd(this, at + 1) : NO
+      if (end === WAIT) return false
+      if (end !== NO && !isFile(this.text.slice(from, end)))
+        here.push(this.#match(from, end, 'email'))
+    }
+    const { text } = this
+    if (within(WORD, code) && within(WORD, text.charCodeAt(at - 1))) return true
+    for (const { kind, end: look, begins } of this.#looks) {
+      if (!within(begins, code)) continue
+      const end = look(this, at)
+      if (end === WAIT) return false
+      if (end !== NO) here.push(this.#match(at, end, kind))
+    }
+    return true
+  }
+
+  /** Reads a rule around its anchor, which stands from `from` to `at`. */
+  #rule(rule: Rule, from: number, at: number): Match | typeof NO | typeof WAIT {
+    const { text } = this
+    if (rule.anchor !== undefined && !rule.inContext && !text.startsWith(rule.anchor, from)) {
+      return NO
+    }
+    let begin = from
+    for (const atom of [...rule.before].reverse()) {
+      if (typeof atom === 'string') continue
+      let count = 0
+      while (count < atom.max && begin > 0 && within(atom.set, text.charCodeAt(begin - 1))) {
+        begin--
+        count++
+      }
+      this.steps += count + 1
+      if (count < atom.min) return NO
+    }
+    if (rule.bounded && bothWords(text, begin)) return NO
+    const read = this.#follow(rule.follows, at)
+    if (typeof read === 'number') return read
+    const end = read.end
+    if (rule.ends) {
+      if (unknown(this, end)) return WAIT
+      if (goesOn(text.charCodeAt(end))) return NO
+    }
+    const [start, stop] = [read.opened ?? begin, read.closed ?? end]
+    if (rule.entropy > 0 || rule.mixed) {
+      const secret = text.slice(start, stop)
+      this.steps += secret.length
+      const mixed = /\d/.test(secret) || (/[a-z]/.test(secret) && /[A-Z]/.test(secret))
+      if ((rule.mixed && !mixed) || entropy(secret) < rule.entropy) return NO
+    }
+    const match = this.#match(start, stop, 'secret')
+    if (rule.open >= 0) match.to = this.#run((match.open = rule.open), match.to)
+    return match
+  }
+
+  #follow(atoms: readonly Atom[], at: number) {
+    const { text } = this
+    let end = at
+    let opened: number | undefined
+    let closed: number | undefined
+    for (const atom of atoms) {
+      if (atom === '(') opened = end
+      else if (atom === ')') closed = end
+      else {
+        const from = end
+        while (end - from < atom.max && within(atom.set, text.charCodeAt(end))) end++
+        this.steps += end - from + 1
+        if (end - from < atom.max && unknown(this, end)) return WAIT
+        if (end - from < atom.min) return NO
+      }
+    }
+    return { end, opened, closed }
+  }
+
+  /** The end of a run of a set; each character of a run is read once. */
+  #run(set: number, from: number): number {
+    const run = this.#runs[set] as Run
+    if (from >= run.from && from <= run.to) return run.to
+    const to = this.#runEnd(set, from)
+    if (to !== run.to) run.match = undefined
+    run.from = from
+    return (run.to = to)
+  }
+
+  #runEnd(set: number, from: number): number {
+    const chars = this.#tables.sets[set] as Chars
+    let end = from - this.#base
+    while (within(chars, this.text.charCodeAt(end))) end++
+    this.steps += end - (from - this.#base) + 1
+    return this.#base + end
+  }
+
+  /** Matches that end where the text ended go on in what came. */
+  #grow(): void {
+    this.#runs.forEach((run, set) => {
+      if (run.to < this.#base + this.#length) return
+      run.to = this.#runEnd(set, run.to)
+      if (run.match) this.#extend(run.match, run.to)
+    })
+    this.#length = this.text.length
+  }
+  /** Characters of `text` that runs have been followed to. */
+  #length = 0
+
+  #extend(match: Match, to: number): void {
+    match.to = Math.max(match.to, to)
+    if (match.told) this.#masked = Math.max(this.#masked, match.to)
+  }
+
+  /** A private key, from the end of its `-----BEGIN`. */
+  #keyAt(at: number): Match | typeof NO | typeof WAIT {
+    const { text } = this
+    let end = at
+    while (end - at < KEY_HEADER && within(KEY_NAME, text.charCodeAt(end))) end++
+    this.steps += end - at
+    if (end - at < KEY_HEADER && unknown(this, end)) return WAIT
+    const header = /^[ \w-]{0,100}?PRIVATE KEY(?: BLOCK)?-----/i.exec(text.slice(at, end))
+    if (!header) return NO
+    const begin = at + header[0].length
+    let spaces = 0
+    for (let p = begin; p < begin + KEY_START; p++) {
+      if (unknown(this, p)) return WAIT
+      this.steps++
+      const code = text.charCodeAt(p)
+      if (!within(KEY_BODY, code)) return NO
+      if (code === 32) spaces++
+    }
+    if (spaces > KEY_SPACES) return NO
+    const match = this.#match(at - 10, begin, 'secret')
+    match.isKey = true
+    return match
+  }
+
+  /** Goes on in a private key, to the end of its last line, or of what may stand in one. */
+  #inKey(at: number, code: number, state: number): void {
+    const key = this.#key
+    if (!key || at + this.#base < key.match.to) return
+    if (key.part === 'body') {
+      if (this.#tables.found[state]?.end) key.part = 'end'
+      else if (!within(KEY_BODY, code)) return void (this.#key = undefined)
+    } else if (key.part === 'end') {
+      if (code === 45) key.part = 'dashes'
+      else if (!within(KEY_NAME, code)) return void (this.#key = undefined)
+    } else if (code !== 45) return void (this.#key = undefined)
+    this.#extend(key.match, this.#base + at + 1)
+  }
+
+  #match(from: number, to: number, kind: RedactKind): Match {
+    return { from: this.#base + from, to: this.#base + to, kind, told: false }
+  }
+
+  #add(match: Match): void {
+    if (match.from >= match.to) return
+    const last = this.#matches.at(-1)
+    if (match.isKey) this.#key = { match, part: 'body' }
+    else if (match.open !== undefined) {
+      const run = this.#runs[match.open] as Run
+      if (run.match && run.match.from <= match.from) return
+      run.match = match
+    } else if (last && last.from <= match.from && last.to >= match.to) return
+    this.#matches.push(match)
+  }
+
+  /** Shows the text up to a position, and forgets it. */
+  #show(to: number): string {
+    const { text } = this
+    const base = this.#base
+    let shown = ''
+    const rank = ({ kind }: Match) => KINDS.indexOf(kind)
+    this.#matches.sort((a, b) => a.from - b.from || rank(a) - rank(b))
+    let count = 0
+    for (const match of this.#matches) {
+      if (match.from >= to) break
+      count++
+      match.told = true
+      if (match.from >= this.#masked) {
+        shown += text.slice(Math.max(this.#shown, this.#masked) - base, match.from - base)
+        shown += this.#plan.mask(match.kind)
+        this.#shown = match.from
+      }
+      this.#masked = Math.max(this.#masked, match.to)
+    }
+    this.#matches.splice(0, count)
+    const from = Math.max(this.#shown, this.#masked)
+    if (from < to) shown += text.slice(from - base, to - base)
+    this.#shown = Math.max(this.#shown, to)
+    const gone = Math.max(0, Math.min(to - base, this.#at) - BEHIND)
+    if (gone > 0) {
+      this.text = text.slice(gone)
+      this.#base += gone
+      this.#at -= gone
+      this.#length -= gone
+    }
+    return shown
+  }
+}
+
+const bothWords = (text: string, at: number) =>
+  within(WORD, text.charCodeAt(at - 1)) && within(WORD, text.charCodeAt(at))
+/** Addresses of repositories, and of pictures in two sizes. */
+const isFile = (address: string) => /^git@|@\dx\.[a-z]+$/.test(address)

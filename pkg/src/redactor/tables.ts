@@ -1,0 +1,212 @@
+/** The rules as the scanner reads them: one automaton finds the anchors of all. */
+import { NAMES, UNQUOTED, WORDS } from './context.js'
+import { CLASSES, RULES } from './rules.js'
+import { chars, type Chars } from './view.js'
+
+/** Characters of a set, from … to … of them; or the beginning or end of the secret. */
+export type Atom = { set: Chars; min: number; max: number } | '(' | ')'
+
+export interface Rule {
+  /** As it must stand, if its case matters. */
+  readonly anchor: string | undefined
+  /** In a context of its word, such as `word_key = "…"`. */
+  readonly inContext: boolean
+  /** Not behind a word character. */
+  readonly bounded: boolean
+  /** Not before a character of keys. */
+  readonly ends: boolean
+  /** It goes on as long as characters of its last set follow: what is longer is a secret, too. */
+  readonly open: number
+  /** Has digits, or letters of both cases. */
+  readonly mixed: boolean
+  readonly entropy: number
+  readonly before: readonly Atom[]
+  readonly follows: readonly Atom[]
+}
+
+/** What ends at a state of the automaton. */
+export interface Found {
+  rules: { rule: Rule; length: number }[]
+  /** Rules of a context, and whether its word is one of any secret, or the name of one. */
+  words: Rule[]
+  word: boolean
+  name: boolean
+  /** The anchor of a private key, and of its end. */
+  key: boolean
+  end: boolean
+}
+
+export interface Tables {
+  /** Sets by which matches go on, by `Rule.open`; the first is that of values of names. */
+  readonly sets: readonly Chars[]
+  /** The column of a character. */
+  readonly column: Uint8Array
+  readonly columns: number
+  readonly next: Uint16Array
+  readonly found: readonly (Found | undefined)[]
+  /** Characters back from here at which a secret may begin, of which an anchor is under way. */
+  readonly hold: Uint8Array
+}
+
+const SETS = CLASSES.map(chars)
+const single = new Map<string, Chars>()
+
+/** The set of a letter; with `~` in both cases. */
+function letter(one: string, fold: boolean): Chars {
+  const pairs = fold ? one.toLowerCase().repeat(2) + one.toUpperCase().repeat(2) : one + one
+  let set = single.get(pairs)
+  if (!set) single.set(pairs, (set = chars(pairs)))
+  return set
+}
+
+/** Reads `=text`, `~text`, `<set>.<min>[-<max>]`, `(` and `)`, with spaces between them. */
+function atoms(text: string): Atom[] {
+  const read: Atom[] = []
+  for (const [word = ''] of text.matchAll(/[=~](?:[^ ]| (?= |$))+|\S+/g)) {
+    if (word === '(' || word === ')') read.push(word)
+    else if (word[0] === '=' || word[0] === '~') {
+      for (const one of word.slice(1))
+        read.push({ set: letter(one, word[0] === '~'), min: 1, max: 1 })
+    } else {
+      const [name = '', counts = ''] = word.split('.')
+      const [min, max] = counts.split('-')
+      const set = SETS[parseInt(name, 36)] as Chars
+      read.push({ set, min: Number(min), max: Number(max ?? min) })
+    }
+  }
+  return read
+}
+
+/** Characters of a key that are looked at to tell it from words with hyphens. */
+const MIXED = 48
+
+/** The anchors of private keys, which the scanner reads. */
+const KEY = '-----begin'
+const KEY_END = '-----end'
+
+let made: Tables | undefined
+
+/** The tables, made when the first scanner needs them. */
+export const tables = (): Tables => (made ??= make())
+
+function make(): Tables {
+  const sets: Chars[] = [UNQUOTED]
+  const anchors = new Map<string, Found>()
+  const at = (anchor: string) => {
+    let found = anchors.get(anchor)
+    if (!found) anchors.set(anchor, (found = nothing()))
+    return found
+  }
+  for (const row of RULES) {
+    const [flags = '', bits, all = '', before = '', follows = ''] = row.split('\x60')
+    const body = atoms(follows)
+    const last = body.filter((atom) => typeof atom === 'object').at(-1)
+    let open = -1
+    if (flags.includes('o') && last) {
+      open = sets.indexOf(last.set)
+      if (open < 0) open = sets.push(last.set) - 1
+      // Whether a key is mixed takes some of it; otherwise its beginning is enough.
+      last.max = flags.includes('m') ? Math.max(last.min, MIXED) : last.min
+    }
+    for (const anchor of all.split('|')) {
+      const cased = anchor[0] === '='
+      const rule: Rule = {
+        anchor: cased ? anchor.slice(1) : undefined,
+        inContext: flags.includes('k'),
+        bounded: flags.includes('b'),
+        ends: flags.includes('e') || flags.includes('k'),
+        open,
+        mixed: flags.includes('m'),
+        entropy: Number(bits),
+        before: atoms(before),
+        follows: body,
+      }
+      const text = (cased ? anchor.slice(1) : anchor).toLowerCase()
+      if (rule.inContext) at(text).words.push(rule)
+      else at(text).rules.push({ rule, length: text.length })
+    }
+  }
+  for (const word of WORDS) at(word).word = true
+  for (const name of NAMES) at(name).name = true
+  at(KEY).key = true
+  at(KEY_END).end = true
+  return { sets, ...automaton(anchors) }
+}
+
+const nothing = (): Found => ({
+  ...{ rules: [], words: [], word: false, name: false, key: false, end: false },
+})
+
+function automaton(anchors: ReadonlyMap<string, Found>) {
+  const column = new Uint8Array(128)
+  let columns = 1
+  for (const anchor of anchors.keys()) {
+    for (const one of anchor) {
+      const code = one.charCodeAt(0)
+      column[code] ||= columns++
+    }
+  }
+  for (let code = 65; code <= 90; code++) column[code] = column[code + 32] as number
+  const nodes: Map<number, number>[] = [new Map()]
+  const ends: (Found | undefined)[] = [undefined]
+  const depth = [0]
+  /** How far back a secret may begin of which an anchor goes through a node. */
+  const back = [0]
+  for (const [anchor, found] of anchors) {
+    const begins = found.key ? [0] : found.rules.map(({ rule }) => most(rule.before))
+    let node = 0
+    for (const one of anchor) {
+      const edges = nodes[node] as Map<number, number>
+      const by = column[one.charCodeAt(0)] as number
+      let to = edges.get(by)
+      if (to === undefined) {
+        to = nodes.push(new Map()) - 1
+        edges.set(by, to)
+        depth.push((depth[node] as number) + 1)
+        back.push(0)
+        ends.push(undefined)
+      }
+      node = to
+      for (const begin of begins) {
+        back[node] = Math.max(back[node] as number, (depth[node] as number) + begin)
+      }
+    }
+    ends[node] = found
+  }
+  const next = new Uint16Array(nodes.length * columns)
+  const hold = new Uint8Array(nodes.length)
+  const fail = new Uint16Array(nodes.length)
+  const queue = [0]
+  for (const node of queue) {
+    const suffix = fail[node] as number
+    if (node > 0) {
+      ends[node] = both(ends[node], ends[suffix])
+      hold[node] = Math.max(back[node] as number, hold[suffix] as number)
+    }
+    for (let by = 0; by < columns; by++) {
+      const to = nodes[node]?.get(by)
+      const other = node > 0 ? (next[suffix * columns + by] as number) : 0
+      next[node * columns + by] = to ?? other
+      if (to !== undefined) {
+        fail[to] = other
+        queue.push(to)
+      }
+    }
+  }
+  return { column, columns, next, found: ends, hold }
+}
+
+const most = (before: readonly Atom[]) =>
+  before.reduce((sum, atom) => sum + (typeof atom === 'object' ? atom.max : 0), 0)
+
+function both(one: Found | undefined, other: Found | undefined): Found | undefined {
+  if (!one || !other) return one ?? other
+  return {
+    rules: [...one.rules, ...other.rules],
+    words: [...one.words, ...other.words],
+    word: one.word || other.word,
+    name: one.name || other.name,
+    key: one.key || other.key,
+    end: one.end || other.end,
+  }
+}

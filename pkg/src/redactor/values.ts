@@ -1,0 +1,125 @@
+/** Values that the host registered, in every encoding that they travel in. */
+
+/** Finds values: an automaton that reads a character at a time and never goes back. */
+export interface Values {
+  /** The state behind a character. */
+  step(state: number, code: number): number
+  /** The length of the longest value that ends at a state; 0: none. */
+  length: readonly number[]
+  /** Characters back from here at which a value may have begun. */
+  depth: readonly number[]
+}
+
+const COLUMNS = 65536
+
+/** @param values texts that are looked for, as they are */
+export function valuesOf(values: Iterable<string>): Values {
+  const edges = new Map<number, number>()
+  const [length, depth, fail, parent, by] = [[0], [0], [0], [0], [0]] as [
+    ...[number[], number[], number[], number[], number[]],
+  ]
+  for (const value of values) {
+    let node = 0
+    for (let at = 0; at < value.length; at++) {
+      const code = value.charCodeAt(at)
+      let to = edges.get(node * COLUMNS + code)
+      if (to === undefined) {
+        to = depth.push(at + 1) - 1
+        length.push(0)
+        fail.push(0)
+        parent.push(node)
+        by.push(code)
+        edges.set(node * COLUMNS + code, to)
+      }
+      node = to
+    }
+    if (value) length[node] = value.length
+  }
+  const step = (state: number, code: number) => {
+    let node = state
+    for (;;) {
+      const to = edges.get(node * COLUMNS + code)
+      if (to !== undefined) return to
+      if (node === 0) return 0
+      node = fail[node] as number
+    }
+  }
+  // By depth: what is nearer to the root is needed first.
+  const order = [...depth.keys()].sort((a, b) => (depth[a] as number) - (depth[b] as number))
+  for (const node of order) {
+    if ((depth[node] as number) < 2) continue
+    const to = step(fail[parent[node] as number] as number, by[node] as number)
+    fail[node] = to
+    length[node] = Math.max(length[node] as number, length[to] as number)
+  }
+  return { step, length, depth }
+}
+
+/** A value as it is, and as it stands in addresses, JSON, HTML, base64 and hexadecimal. */
+export function* encodings(value: string): Generator<string> {
+  // A half of a pair is no text in UTF-8.
+  const bytes = new TextEncoder().encode(value)
+  const texts = new Set([value, value.trim()])
+  for (const text of [...texts]) {
+    for (const inJson of [quoted(text), ascii(quoted(text))]) {
+      texts.add(inJson)
+      texts.add(inJson.replaceAll('/', '\\/'))
+      // JSON in JSON: the arguments of calls, in bodies.
+      texts.add(quoted(inJson))
+    }
+    texts.add(text.replace(/[&<>"']/g, (one) => ENTITIES[one] as string))
+  }
+  const strict = percent(bytes, /[\w.~-]/)
+  for (const text of [percent(bytes, /[\w.~!*'()-]/), strict, percent(bytes, /[^]/)]) {
+    for (const one of [text, text.replaceAll('%20', '+')]) {
+      texts.add(one)
+      texts.add(one.replace(/%\w\w/g, (code) => code.toLowerCase()))
+    }
+  }
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0'))
+  texts.add(hex.join('')).add(hex.join('').toUpperCase())
+  for (const text of base64s(bytes)) texts.add(text).add(url(text))
+  for (const text of texts) if (text.length >= SHORTEST) yield text
+}
+
+/** Characters of the shortest value: what is shorter may be a part of any word. */
+export const SHORTEST = 6
+
+const ENTITIES: Record<string, string> = {
+  ...{ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' },
+}
+const quoted = (text: string) => JSON.stringify(text).slice(1, -1)
+const ascii = (text: string) =>
+  text.replace(/[^\0-~]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
+const url = (text: string) => text.replaceAll('+', '-').replaceAll('/', '_')
+
+function percent(bytes: Uint8Array, plain: RegExp): string {
+  const every = plain.source === '[^]'
+  return Array.from(bytes, (byte) => {
+    const one = String.fromCharCode(byte)
+    if (!every && byte < 128 && plain.test(one)) return one
+    return `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+  }).join('')
+}
+
+/**
+ * A value alone, and within other bytes: behind as many bytes as leave 0, 1 or 2 of a group of
+ * three. Of the groups at its edges only the characters that the value alone decides.
+ */
+function* base64s(bytes: Uint8Array): Generator<string> {
+  const alone = base64(bytes)
+  yield alone
+  yield alone.replaceAll('=', '')
+  for (let offset = 0; offset < 3; offset++) {
+    const shifted = new Uint8Array(offset + bytes.length)
+    shifted.set(bytes, offset)
+    const bits = shifted.length * 8
+    yield base64(shifted).slice(Math.ceil((offset * 8) / 6), Math.floor(bits / 6))
+  }
+}
+
+function base64(bytes: Uint8Array): string {
+  let text = ''
+  for (const byte of bytes) text += String.fromCharCode(byte)
+  return btoa(text)
+}

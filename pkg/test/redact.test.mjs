@@ -1,0 +1,341 @@
+// The redactor: what it finds, that no cut of a stream shows more, and how its work grows.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import fc from 'fast-check'
+import { createRedactor } from 'turnlock/redact'
+import { KINDS, Scanner } from '../dist/redactor/scanner.js'
+
+/** A text in the encodings of a key: no text of the repository looks like one. */
+const letters = 'aB3dE5gH7jK9mN2pQ4sT6vW8xYz1Cf0L'
+const secret = (size, at = 0) =>
+  Array.from(
+    { length: size },
+    (_, n) => letters[(n * n * 3 + n * 7 + at * 3 + (n >> 3)) % 32],
+  ).join('')
+const GITHUB = `ghp_${secret(36)}`
+const KEY = [
+  `-----BEGIN RSA ${'PRIVATE'} KEY-----`,
+  secret(64),
+  secret(40, 5),
+  `-----END RSA ${'PRIVATE'} KEY-----`,
+].join('\n')
+const VALUE = 'hunter2 & cö/"x"'
+
+test('what the host registered is found in every encoding', () => {
+  const { redact } = createRedactor({ values: [VALUE], kinds: ['value'] })
+  const bytes = Buffer.from(VALUE)
+  const hex = bytes.toString('hex')
+  const shown = {
+    [`a ${VALUE} b`]: 'a [redacted:value] b',
+    [JSON.stringify({ a: VALUE })]: '{"a":"[redacted:value]"}',
+    [JSON.stringify(JSON.stringify({ a: VALUE }))]: '"{\\"a\\":\\"[redacted:value]\\"}"',
+    [`?q=${encodeURIComponent(VALUE)}&z`]: '?q=[redacted:value]&z',
+    [`?${new URLSearchParams({ q: VALUE })}`]: '?q=[redacted:value]',
+    [encodeURIComponent(VALUE).toLowerCase().replace('c%c3', 'c%c3')]: '[redacted:value]',
+    [hex]: '[redacted:value]',
+    [hex.toUpperCase()]: '[redacted:value]',
+    [bytes.toString('base64')]: '[redacted:value]',
+    [bytes.toString('base64url')]: '[redacted:value]',
+    [VALUE.replaceAll('&', '&amp;').replaceAll('"', '&quot;')]: '[redacted:value]',
+  }
+  for (const [text, expected] of Object.entries(shown)) assert.equal(redact(text), expected, text)
+})
+
+test('no base64 of other bytes around a value has the value in it', () =>
+  fc.assert(
+    fc.property(
+      fc.uint8Array({ maxLength: 9 }),
+      fc.uint8Array({ maxLength: 9 }),
+      fc.string({ unit: 'grapheme', minLength: 8, maxLength: 24 }),
+      (before, after, value) => {
+        fc.pre(value.trim().length >= 8)
+        const { redact } = createRedactor({ values: [value], kinds: ['value'] })
+        const bytes = Buffer.concat([before, Buffer.from(value), after])
+        for (const name of ['base64', 'base64url']) {
+          const text = bytes.toString(name)
+          const masked = redact(text)
+          assert.notEqual(masked, text)
+          // At the edges four characters at most have bits of other bytes, too.
+          const kept = masked.replace('[redacted:value]', '').length
+          assert.ok(kept <= text.length - Math.floor((Buffer.byteLength(value) * 8) / 6) + 2)
+        }
+      },
+    ),
+  ))
+
+test('every occurrence is masked, also where values overlap', () => {
+  const { redact } = createRedactor({ values: ['ababab-ab', 'ab-ababab', 'abcdef', 'bcdefgh'] })
+  assert.equal(redact('xababab-abababx'), 'x[redacted:value]x')
+  assert.equal(
+    redact('1 abcdefgh 2 abcdefabcdef'),
+    '1 [redacted:value] 2 [redacted:value][redacted:value]',
+  )
+})
+
+const FOUND = [
+  [`key ${GITHUB}.`, 'key [redacted:secret].'],
+  [`${GITHUB}more is a part of it`, '[redacted:secret] is a part of it'],
+  [`Authorization: Bearer ${secret(24)}`, 'Authorization: Bearer [redacted:secret]'],
+  ['https://bob:pa55w0rd@host.example/x', 'https://bob:[redacted:secret]/x'],
+  [`before\n${KEY}\nafter.`, 'before\n[redacted:secret]\nafter.'],
+  [JSON.stringify({ key: KEY, b: 1 }), '{"key":"[redacted:secret]","b":1}'],
+  ['password: hunter22!', 'password: [redacted:secret]!'],
+  ['{"api_key": "four-words"}', '{"api_key": "[redacted:secret]"}'],
+  ['"{\\"client_secret\\":\\"abc-def\\"}"', '"{\\"client_secret\\":\\"[redacted:secret]\\"}"'],
+  ['{"password":"a\\"b\\\\c","x":1}', '{"password":"[redacted:secret]","x":1}'],
+  [`secret=${secret(900)};x`, 'secret=[redacted:secret];x'],
+  [`api_key: "${secret(900)}"`, 'api_key: "[redacted:secret]"'],
+  [
+    `-----BEGIN PGP ${'PRIVATE'} KEY BLOCK-----\nVersion: GnuPG v1.4.12 (GNU/Linux)\n\n${secret(90)}!`,
+    '[redacted:secret]!',
+  ],
+  [`SESSION_TOKEN=${secret(20)}`, 'SESSION_TOKEN=[redacted:secret]'],
+  ['mail ada.l+x@mail.example.com, now', 'mail [redacted:email], now'],
+  ['用户foo@bar.com。', '用户[redacted:email]。'],
+  ['card 4111 1111 1111 1111.', 'card [redacted:card].'],
+  ['DE89 3704 0044 0532 0130 00', '[redacted:iban]'],
+  ['from 192.168.7.20:8080 and 2001:db8::7', 'from [redacted:ip]:8080 and [redacted:ip]'],
+  ['call (415) 555-2671 or +49 30 901820', 'call [redacted:phone] or [redacted:phone]'],
+]
+for (const [text, expected] of FOUND) {
+  test(`found: ${JSON.stringify(expected)}`, () => {
+    assert.equal(createRedactor().redact(text), expected)
+  })
+}
+
+const SHOWN = [
+  'a text about -----BEGIN PRIVATE KEY----- in keys, and what follows it is shown',
+  'the token is short and the key: value',
+  '"password": "Enter your password"',
+  'password: required, password: ********, password: ${PASSWORD}',
+  'prompt_cache_key: 6fd372fa-d982-4ae1-8e40-74d84d087ad9',
+  '4111 1111 1111 1112 and 2024-11-23 15:00:00.000 and 1699999999999',
+  'DE89370400440532013001',
+  'v1.2.3.4 and 1.2.3 and 12:34:56 and std::vec and 00:11:22:33:44:55',
+  'react@18.2.0 and git@github.com:a/b.git and logo@2x.png',
+  'sk-folding-cube-container-large and task-sk-1',
+  'd41d8cd98f00b204e9800998ecf8427e 3.14159265358979 1,234,567,890',
+  '[redacted:secret] [redacted:email] password: "[redacted:secret]"',
+]
+for (const text of SHOWN) {
+  test(`shown: ${text}`, () => assert.equal(createRedactor().redact(text), text))
+}
+
+/** What the parts of a stream show, that is cut at these places. */
+function streamed(redactor, text, cuts) {
+  let shown = ''
+  let from = 0
+  for (const cut of [...cuts, text.length]) {
+    shown += redactor.feed(text.slice(from, cut))
+    from = cut
+  }
+  return shown + redactor.end()
+}
+
+const registered = createRedactor({ values: [VALUE, 'ababab-ababac', '😀😀secret'] })
+const ALL = [
+  ...FOUND.map(([text]) => text),
+  ...SHOWN,
+  `x ababab-ababab-ababac ${VALUE} 😀😀😀secret`,
+]
+
+test('every cut, and every two cuts, of what is found and what is shown', () => {
+  for (const text of ALL) {
+    const whole = registered.redact(text)
+    const near = text.length > 90 ? 5 : 1
+    for (let one = 0; one <= text.length; one++) {
+      assert.equal(streamed(registered, text, [one]), whole)
+      for (let two = one; two <= text.length; two += near) {
+        const shown = streamed(registered, text, [one, two])
+        if (shown !== whole) assert.equal(shown, whole, `${text} cut at ${one}, ${two}`)
+      }
+    }
+  }
+})
+
+/** Beginnings and ends of matches, and what stands between them. */
+const PIECES = [
+  ...['ghp_', 'sk-', 'sk-ant-api03-', 'AKIA', 'A3T', '-----BEGIN', ' RSA PRIVATE KEY-----'],
+  ...['-----END', 'KEY-----', '\n', '\\n', ' ', '.', '@', '://', ':', '=', '"', "'", 'bearer '],
+  ...['Authorization: Basic ', 'password', 'token', ' api_key ', 'adafruit', '4111 1111 1111 1111'],
+  ...['4111111111111111', '+1 555 123 4567', '(415) ', '555-', '1234', '0', '00', 'DE89 3704'],
+  ...['DE89370400440532013000', '192.168.', '1.1', '::', '2001:db8', 'fe80', 'ada', '@example'],
+  ...['.com', 'é', '😀', '\ud83d', '\ude00', '联系', 'secret', 'hunter2 &', ' cö/"x"', 'ababab-'],
+  ...['abc', '0123456789abcdef', '-', '_', '~', '/', '+', ',', ';', '(', ')', 'Q~', '.atlasv1.'],
+  ...['_mmk', '-us1', '12345678:AA', 'eyJhbGciOiJIUzI1', '.eyJzdWIiOiIxMjM0', '\t', '=>', '||'],
+  ...['tel ', 'phone: ', 'git', '%20', secret(20), secret(36, 3), secret(64, 9), VALUE],
+]
+const texts = fc
+  .array(fc.oneof(fc.constantFrom(...PIECES), fc.string({ maxLength: 12 })), { maxLength: 14 })
+  .map((pieces) => pieces.join(''))
+
+test('any text, cut anywhere, also in each of its characters', () =>
+  fc.assert(
+    fc.property(texts, fc.array(fc.nat(400), { maxLength: 6 }), (text, cuts) => {
+      const whole = registered.redact(text)
+      const places = cuts.filter((cut) => cut <= text.length).sort((a, b) => a - b)
+      assert.equal(streamed(registered, text, places), whole)
+      assert.equal(streamed(registered, text, [...Array(text.length).keys()]), whole)
+    }),
+    { numRuns: 3000 },
+  ))
+
+test('no part of a stream ends within a pair, and what is shown leaves the order', () => {
+  const redactor = createRedactor()
+  let shown = ''
+  for (const unit of 'a😀b😀😀 ada@example.com 😀'.split('')) {
+    const part = redactor.feed(unit)
+    assert.ok(part.isWellFormed?.() ?? true)
+    shown += part
+  }
+  assert.equal(shown + redactor.end(), 'a😀b😀😀 [redacted:email] 😀')
+})
+
+test('a word is held back, not the text', () => {
+  const redactor = createRedactor()
+  assert.equal(redactor.feed('one two '), 'one two ')
+  assert.equal(redactor.feed('three'), '')
+  assert.equal(redactor.feed(' four'), 'three ')
+  assert.equal(redactor.end(), 'four')
+  assert.equal(redactor.end(), '')
+})
+
+test('fields are hidden by path and by name; numbers and the order of members stay', () => {
+  const redactor = createRedactor({ fields: ['/user/ssn', 'items.*.note', '**.deep', '/a~1b'] })
+  const value = {
+    user: { ssn: 123, name: 'Ada', mail: 'ada@example.com' },
+    items: [{ note: { any: 1 }, n: 4 }, { other: 'x' }],
+    far: { down: [{ deep: 'x' }] },
+    'a/b': 1,
+    DB_PASSWORD: 'abc',
+    github_token: GITHUB.slice(4),
+    page_token: 'three',
+    headers: { Authorization: 'x', 'Set-Cookie': ['a=b'], 'x-api-key': 'y', accept: 'z' },
+    password: true,
+    card: 4111111111111111,
+    ['bob@example.com']: null,
+  }
+  const before = JSON.stringify(value)
+  assert.deepEqual(redactor.value(value), {
+    user: { ssn: '[redacted:field]', name: 'Ada', mail: '[redacted:email]' },
+    items: [{ note: '[redacted:field]', n: 4 }, { other: 'x' }],
+    far: { down: [{ deep: '[redacted:field]' }] },
+    'a/b': '[redacted:field]',
+    DB_PASSWORD: '[redacted:field]',
+    github_token: '[redacted:secret]',
+    page_token: 'three',
+    headers: {
+      ...{ Authorization: '[redacted:field]', 'Set-Cookie': '[redacted:field]' },
+      ...{ 'x-api-key': '[redacted:field]', accept: 'z' },
+    },
+    password: true,
+    card: '[redacted:card]',
+    '[redacted:email]': null,
+  })
+  assert.equal(JSON.stringify(value), before)
+})
+
+test('a value that holds itself, or is too deep, is hidden from there on', () => {
+  const self = { a: 1 }
+  self.self = self
+  assert.deepEqual(createRedactor().value(self), { a: 1, self: '[redacted:field]' })
+  const deep = JSON.parse(`${'['.repeat(5000)}"ada@example.com"${']'.repeat(5000)}`)
+  const text = JSON.stringify(createRedactor().value(deep))
+  assert.ok(text.includes('[redacted:field]') && !text.includes('ada'))
+  const own = JSON.parse('{"__proto__": {"a": "ada@example.com"}}')
+  assert.equal(
+    JSON.stringify(createRedactor().value(own)),
+    '{"__proto__":{"a":"[redacted:email]"}}',
+  )
+})
+
+test('kinds, masks, and options that are none', () => {
+  assert.equal(
+    createRedactor({ kinds: ['email'] }).redact(`a@b.co ${GITHUB}`),
+    `[redacted:email] ${GITHUB}`,
+  )
+  assert.equal(createRedactor({ mask: (kind) => `<${kind}>` }).redact('a@b.co'), '<email>')
+  const failing = createRedactor({
+    mask: () => {
+      throw new Error('no')
+    },
+  })
+  assert.equal(failing.redact('a@b.co'), '[redacted:email]')
+  const invalid = { name: 'TurnlockError', code: 'options.invalid' }
+  assert.throws(() => createRedactor({ values: ['tiny'] }), invalid)
+  assert.throws(() => createRedactor({ values: [7] }), invalid)
+  assert.throws(() => createRedactor({ values: 'abcdefgh' }), invalid)
+  assert.throws(() => createRedactor({ values: ['x'.repeat(70_000)] }), invalid)
+  assert.throws(() => createRedactor({ fields: [1] }), invalid)
+  assert.throws(() => createRedactor({ kinds: ['mail'] }), invalid)
+  assert.throws(() => createRedactor({ value: ['x'] }), invalid)
+})
+
+/** The steps for each character of a text, read at once or in parts of so many characters. */
+function steps(text, size = text.length) {
+  const scanner = new Scanner({ kinds: new Set(KINDS), values: undefined, mask: () => '' })
+  for (let at = 0; at < text.length; at += size) scanner.feed(text.slice(at, at + size))
+  scanner.end()
+  return scanner.steps / text.length
+}
+
+/** Steps for a character that no text takes; what an attacker chose took 63 when this was written. */
+const MOST = 100
+/** The same where a stream comes in parts of 16 characters: what waits is read again (83). */
+const MOST_IN_PARTS = 160
+
+for (const [name, unit] of [
+  ...['a', '@', '-----BEGIN'].map((unit) => [`10 MB of ${unit}`, unit]),
+]) {
+  test(`hostile: ${name}`, () => {
+    const text = unit.repeat(Math.ceil(10_000_000 / unit.length))
+    const [all, tenth] = [steps(text), steps(text.slice(0, text.length / 10))]
+    assert.ok(all <= MOST, `${all} steps a character`)
+    assert.ok(all <= tenth * 1.01, `${tenth} steps a character of a tenth, ${all} of all`)
+  })
+}
+
+test('hostile: what begins again and again', () => {
+  const units = [
+    ...PIECES.filter((piece) => piece.trim()),
+    ...[
+      'password=',
+      'keykeykey==',
+      '1 ',
+      '1-',
+      'AA11 ',
+      'a@a.',
+      '1:',
+      '://a:',
+      'M',
+      'token: "',
+      '+1 ',
+    ],
+    ...[
+      'secretsecret:"',
+      '\\"',
+      `${secret(64)}@`,
+      `${'a'.repeat(64)}.`,
+      `-----BEGIN ${'PRIVATE'} KEY-----`,
+    ],
+    ...[GITHUB, `${KEY.slice(0, 90)}`, 'phone 1', '_authtoken = '],
+  ]
+  for (const unit of units) {
+    const text = unit.repeat(Math.ceil(200_000 / unit.length))
+    const [all, tenth] = [steps(text), steps(text.slice(0, 20_000))]
+    assert.ok(all <= MOST, `${all} steps a character of ${unit}`)
+    assert.ok(all <= tenth * 1.05 + 0.1, `${tenth} and ${all} steps a character of ${unit}`)
+    const parts = steps(text.slice(0, 50_000), 16)
+    assert.ok(parts <= MOST_IN_PARTS, `${parts} steps a character of parts of ${unit}`)
+  }
+})
+
+test('hostile: what a stream holds does not grow with it', () => {
+  for (const unit of ['a', 'ghp_', GITHUB, `${secret(64)}`, KEY.slice(0, 80), '1', 'key=']) {
+    const scanner = new Scanner({ kinds: new Set(KINDS), values: undefined, mask: () => '' })
+    for (let at = 0; at < 400; at++) {
+      scanner.feed(unit.repeat(Math.ceil(1000 / unit.length)))
+      assert.ok(scanner.text.length < 3000, `${scanner.text.length} characters of ${unit}`)
+    }
+  }
+})

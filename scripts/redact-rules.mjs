@@ -1,0 +1,324 @@
+// Compiles the rules of gitleaks (tests/data/secrets-pii) and those below into
+// pkg/src/redactor/rules.ts: anchors, classes and lengths that a scanner without backtracking reads.
+//
+//   node scripts/redact-rules.mjs [--check]
+//
+// An update of the rules is a new file of data and a run of this script. A rule that does not
+// compile fails it, unless LEFT_OUT says why.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parse } from './expression.mjs'
+import { root } from './setup.mjs'
+
+const LEFT_OUT = {
+  'curl-auth-header': 'the rules bearer, basic and assignment have it in any context',
+  'curl-auth-user': 'a command line, not a key',
+  'facebook-access-token': 'starts with digits of any number',
+  'kubernetes-secret-yaml': 'a file, read from both ends',
+  'nuget-config-password': 'a file',
+  'hashicorp-tf-password': 'the rule assignment has it in any file',
+  'freemius-secret-key': 'the rule assignment has it in any file',
+  'pkcs12-file': 'a file',
+  'generic-api-key': 'pkg/src/redactor/context.ts',
+  'private-key': 'pkg/src/redactor/scanner.ts, to its end',
+  'sidekiq-sensitive-url': 'the rule url-password',
+}
+
+/** Rules whose expression needs backtracking, or is not anchored; said otherwise here. */
+const INSTEAD = {
+  'openai-api-key': '\\b(sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,})',
+  jwt: '\\bey[a-zA-Z0-9_-]{10,512}\\.ey[a-zA-Z0-9/\\\\_.=-]{10,}',
+  'jwt-base64': '\\bZXlKa?[a-zA-Z0-9/\\\\_+-]{60,}={0,2}',
+  'sentry-org-token': '\\bsntrys_eyJpYXQiO[a-zA-Z0-9+/=_]{60,}',
+  'sourcegraph-access-token': '(?i)\\b(sgp_(?:(?:[a-f0-9]{16}|local)_)?[a-f0-9]{40})',
+  'microsoft-teams-webhook': '\\.webhook\\.office\\.com/webhookb2/[a-zA-Z0-9@/-]{80,}',
+  'slack-webhook-url': 'hooks\\.slack\\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{40,}',
+  'slack-legacy-workspace-token': '\\bxox[ar]-[0-9a-zA-Z-]{8,}',
+  'gitlab-pat-routable': '\\bglpat-[0-9a-zA-Z_-]{27,300}\\.[0-9a-z]{9}',
+  'azure-ad-client-secret': '([a-zA-Z0-9_~.]{3}[0-9]Q~[a-zA-Z0-9_~.-]{31,34})',
+  'aws-amazon-bedrock-api-key-short-lived':
+    'bedrock-api-key-YmVkcm9jay5hbWF6b25hd3MuY29t[A-Za-z0-9+/=_-]*',
+  'twilio-api-key': '\\b((?:SK|AC)[0-9a-fA-F]{32})\\b',
+}
+
+/** Rules of which we leave a part out: forty hexadecimal digits alone name a commit. */
+const NARROWED = ['sourcegraph-access-token']
+
+/** The words of a context, where the expression has more of them than tell. */
+const WORDS = {
+  'snyk-api-token': ['snyk'],
+  'sonar-api-token': ['sonar'],
+  'mailchimp-api-key': ['mailchimp'],
+}
+
+/** Rules of ours, as expressions of the same kind: [name, expression, entropy]. */
+const OURS = [
+  ['openai-key', '\\b(sk-[A-Za-z0-9_-]{20,})', 3.2, 'm'],
+  ['anthropic-key', '\\b(sk-ant-[a-z0-9]{3,8}-[A-Za-z0-9_-]{20,})', 3],
+  ['openrouter-key', '\\b(sk-or-v1-[a-f0-9]{32,})', 3],
+  ['groq-key', '\\b(gsk_[A-Za-z0-9]{32,})', 3],
+  ['xai-key', '\\b(xai-[A-Za-z0-9]{40,})', 3],
+  ['nvidia-key', '\\b(nvapi-[A-Za-z0-9_-]{40,})', 3],
+  ['cerebras-key', '\\b(csk-[a-z0-9]{40,})', 3],
+  ['fireworks-key', '\\b(fw_[A-Za-z0-9]{20,})', 3, 'm'],
+  ['together-key', '\\b(tgp_v1_[A-Za-z0-9_-]{30,})', 3],
+  ['replicate-key', '\\b(r8_[A-Za-z0-9]{32,})', 3],
+  ['huggingface-key', '\\b(hf_[A-Za-z0-9]{30,})', 3],
+  ['langsmith-key', '\\b(lsv2_(?:pt|sk)_[a-f0-9]{32,})', 3],
+  ['tavily-key', '\\b(tvly-[A-Za-z0-9-]{20,})', 3],
+  ['google-oauth-token', '\\b(ya29\\.[A-Za-z0-9_-]{20,})', 3],
+  ['google-client-secret', '\\b(GOCSPX-[A-Za-z0-9_-]{20,})', 3],
+  ['stripe-webhook-secret', '\\b(whsec_[A-Za-z0-9+/=]{20,})', 3],
+  ['supabase-key', '\\b(sbp_[a-f0-9]{40,})', 3],
+  ['docker-token', '\\b(dckr_pat_[A-Za-z0-9_-]{20,})', 3],
+  ['square-secret', '\\b(sq0csp-[A-Za-z0-9_-]{40,})', 3],
+  ['azure-storage-key', '(?i)accountkey=([a-z0-9+/]{86}={2})', 3],
+  ['npm-auth-token', '(?i)_authtoken\\s?=\\s?([a-z0-9_.+/=-]{10,})', 2],
+  ['mailchimp-key', '\\b([0-9a-f]{32}-us[0-9]{1,2})\\b', 2],
+  ['telegram-token', '\\b([0-9]{8,10}:AA[A-Za-z0-9_-]{33,})', 3],
+  [
+    'discord-token',
+    '\\b((?:M|N|O)[A-Za-z0-9_-]{23,25}\\.[A-Za-z0-9_-]{6}\\.[A-Za-z0-9_-]{27,38})\\b',
+    3.5,
+  ],
+  ['bearer', '(?i)\\bbearer[ ]{1,3}([a-z0-9._~+/=-]{16,})', 3, 'm'],
+  ['basic', '(?i)\\bauthorization["\']{0,1}:[ ]{0,3}["\']{0,1}basic[ ]([a-z0-9+/=]{8,})', 2],
+  ['url-password', '://[^\\s/?#@:"\'<>\\[]{0,128}:([^\\s/?#@"\'<>]{1,128})@', 0],
+]
+
+const CONTEXT =
+  '(?:[ \\t\\w.-]{0,20})[\\s\'"]{0,3}(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'"\\s=]{0,5}'
+/** The same, where its middle is in a group of its own. */
+const GROUPED = CONTEXT.replace('{0,3}', '{0,3})')
+const BEFORE = '[\\w.-]{0,50}?'
+/** What ends a secret: the scanner knows (`ends`). */
+const ENDS = [
+  /\(\?:\[\\x60'"\\s;\]\|\\\\\[nr\]\|\$(\|\\b)?\)/g,
+  /\(\?:\$\|\[\\\\'"\\x60\\s<\),\]\)/g,
+  /\(\?:\[\^[^\]]+\]\|\\z\)/g,
+]
+/** The most of an unbounded run that stands within a secret. */
+const MOST = 512
+/** Anchors of so many characters are told from words, and need no end. */
+const TELLING = 4
+
+const classes = []
+const classOf = (set) => {
+  const known = classes.indexOf(set)
+  return known >= 0 ? known : classes.push(set) - 1
+}
+const lower = (set) => set[set.length - 1].toLowerCase()
+/** Whether a set is one letter, of one or both cases. */
+const literal = ({ set }) =>
+  set.length === 1 || (set.length === 2 && set[0].toLowerCase() === set[1] && set[0] !== set[1])
+const isLiteral = (atom) => atom.set !== undefined && literal(atom) && atom.min === atom.max
+
+/** Writes atoms: `=text` (as it is), `~text` (in any case), `<class>.<min>[-<max>]`. */
+function write(atoms) {
+  const words = []
+  for (const { mark, set, min, max } of atoms) {
+    if (mark) {
+      if (mark !== 'b') words.push(mark)
+    } else if (set.length <= 2 && isLiteral({ set, min, max })) {
+      const sign = set.length === 1 ? '=' : '~'
+      const own = lower(set) === set[0].toLowerCase() && set.length === 2 ? lower(set) : set
+      const last = words.at(-1)
+      const more = own.repeat(min)
+      if (last?.[0] === sign) words[words.length - 1] += more
+      else words.push(sign + more)
+    } else {
+      const most = max === Infinity ? MOST : max
+      words.push(`${classOf(set).toString(36)}.${min}${most === min ? '' : `-${most}`}`)
+    }
+  }
+  return words.join(' ')
+}
+
+/** The text of the longest run of literals, and where it stands. */
+function anchorOf(atoms) {
+  let best = { text: '', from: 0, to: 0 }
+  for (let from = 0; from < atoms.length; from++) {
+    let text = ''
+    let to = from
+    while (to < atoms.length && (atoms[to].mark || isLiteral(atoms[to]))) {
+      if (!atoms[to].mark) text += lower(atoms[to].set).repeat(atoms[to].min)
+      to++
+    }
+    // What stands first is best: nothing is read backwards.
+    if (text && (best.text === '' || (text.length > best.text.length && best.text.length < 2)))
+      best = { text, from, to }
+    from = to
+  }
+  return best
+}
+
+/** What a rule looks for: the words of its context, if it has one, and its secret. */
+function partsOf(name, expression) {
+  let text = expression
+  for (const end of ENDS) text = text.replaceAll(end, '')
+  const strict = text !== expression
+  for (const context of [CONTEXT, GROUPED]) {
+    const at = text.indexOf(context)
+    if (at < 0) continue
+    const fold = text.includes('(?i)')
+    const keys = text
+      .slice(0, at)
+      .replaceAll(BEFORE, '')
+      .replace(/^\(\?i\)/, '')
+      .replace(/^\(\?i:/, '')
+    const words = WORDS[name] ?? [...new Set(parse(keys).flatMap(spellings))]
+    return { words, strict, secret: (fold ? '(?i)' : '') + text.slice(at + context.length) }
+  }
+  return { words: [], strict, secret: text }
+}
+
+function rowsOf(name, expression, entropy, flags = '') {
+  const { words, strict, secret } = partsOf(name, expression)
+  if (words.length > 0) {
+    return words.flatMap((key) =>
+      parse(secret).map((atoms) => [name, `k${flags}`, entropy, key, '', write(unmarked(atoms))]),
+    )
+  }
+  return parse(secret).flatMap((atoms) => {
+    const starts = atoms.findIndex((atom) => atom.set)
+    const boundary = atoms.slice(0, starts).some(({ mark }) => mark === 'b')
+    const ends = strict || atoms.at(-1).mark === 'b' || atoms.at(-2)?.mark === 'b'
+    // A group around all is none.
+    const inner = atoms.filter(({ mark }) => mark !== 'b')
+    const first = inner.findIndex((atom) => atom.set)
+    const opened = inner.slice(0, first).length
+    const whole = opened > 0
+    const plain = whole ? unmarked(inner) : inner
+    const { text: anchor, from, to } = anchorOf(plain)
+    if (!anchor) throw new Error(`${name} has no anchor`)
+    const before = plain.slice(0, from)
+    // The scanner keeps no more of what it has shown.
+    if (before.reduce((sum, { max = 0 }) => sum + max, 0) > 64)
+      throw new Error(`${name} goes far back`)
+    const exact = plain.slice(from, to)
+    const cased = exact.some(({ set }) => set && set.length === 1 && /[a-z]/i.test(set))
+    const telling = anchor.length >= TELLING && !before.length
+    const last = unmarked(plain).at(-1)
+    const open = last.max === Infinity || (telling && last.set.length > 2)
+    const own =
+      flags + (boundary ? 'b' : '') + (ends && !telling && !open ? 'e' : '') + (open ? 'o' : '')
+    return [
+      [
+        name,
+        own,
+        entropy,
+        cased
+          ? `=${exact.map(({ set, min }) => (set ? literalOf(set).repeat(min) : '')).join('')}`
+          : anchor,
+        write(before),
+        write([...exact.filter(({ mark }) => mark), ...plain.slice(to)]),
+      ],
+    ]
+  })
+}
+/** All texts that a list of letters may be, in lower case. */
+function spellings(atoms) {
+  return unmarked(atoms).reduce(
+    (all, { set, min }) => {
+      const ones = [...new Set([...set].map((one) => one.toLowerCase()))]
+      if (ones.length > 2) throw new Error('words that are not told')
+      const more = min === 0 ? ['', ...ones] : ones
+      return all.flatMap((one) => more.map((other) => one + other))
+    },
+    [''],
+  )
+}
+const unmarked = (atoms) => atoms.filter(({ mark }) => !mark)
+const literalOf = (set) => (set.length === 1 ? set : set[1])
+
+const given = JSON.parse(
+  readFileSync(join(root, 'tests/data/secrets-pii/gitleaks-rules.json'), 'utf8'),
+)
+const compiled = given.filter(({ id }) => !(id in LEFT_OUT))
+
+/**
+ * What samples of a rule are made of: the original expression of gitleaks where it can be read, with
+ * the words of its context.
+ */
+export const SAMPLED = [
+  ...OURS.map(([name, regex, entropy]) => ({ name, regex, entropy })),
+  ...compiled.map(({ id, regex, entropy }) => ({ name: id, regex, entropy: entropy ?? 0 })),
+].map(({ name, regex, entropy }) => {
+  const { words, secret } = partsOf(name, NARROWED.includes(name) ? INSTEAD[name] : regex)
+  try {
+    return { name, entropy, words, alternatives: parse(secret) }
+  } catch {
+    return { name, entropy, words, alternatives: parse(INSTEAD[name]) }
+  }
+})
+
+const rows = [
+  ...OURS,
+  ...compiled.map(({ id, regex, entropy }) => [id, INSTEAD[id] ?? regex, entropy ?? 0]),
+].flatMap((rule) => {
+  try {
+    return rowsOf(...rule)
+  } catch (error) {
+    throw new Error(`${rule[0]}: ${error.message}`)
+  }
+})
+
+// Rules that differ in their words alone are one row.
+const table = new Map()
+for (const [name, flags, entropy, anchor, before, follows] of rows) {
+  const key = JSON.stringify([flags, entropy, before, follows])
+  if (!table.has(key)) table.set(key, { names: new Set(), anchors: new Set() })
+  table.get(key).names.add(name)
+  table.get(key).anchors.add(anchor)
+}
+const quoted = (text) => JSON.stringify(text)
+const lines = [...table].flatMap(([key, { names, anchors }]) => {
+  const [flags, entropy, before, follows] = JSON.parse(key)
+  const row = [flags, entropy, [...anchors].join('|'), before, follows].join('\x60')
+  return [`  // ${[...names].join(', ')}`, `  ${quoted(row)},`]
+})
+// A copy of the rules carries their licence.
+const licence = readFileSync(join(root, 'tests/data/secrets-pii/LICENSE.txt'), 'utf8')
+const body = [
+  '/**',
+  ' * Written by scripts/redact-rules.mjs from rules of gitleaks and those in the script. gitleaks:',
+  ...licence
+    .trim()
+    .split('\n')
+    .map((text) => ` * ${text}`.trimEnd()),
+  ' */',
+  '',
+  '/** Sets of ASCII characters, as pairs: from, to. */',
+  `export const CLASSES: readonly string[] = [`,
+  ...classes.map((set) => `  ${quoted(ranges(set))},`),
+  ']',
+  '',
+  '/** Rules: flags, entropy, anchors, what stands before, what follows (see `tables.ts`). */',
+  `export const RULES: readonly string[] = [`,
+  ...lines,
+  ']',
+  '',
+].join('\n')
+
+/** A set as pairs of characters: from, to. */
+function ranges(set) {
+  let text = ''
+  for (let at = 0; at < set.length;) {
+    let to = at
+    while (to + 1 < set.length && set.charCodeAt(to + 1) === set.charCodeAt(to) + 1) to++
+    text += set[at] + set[to]
+    at = to + 1
+  }
+  return text
+}
+
+const path = join(root, 'pkg/src/redactor/rules.ts')
+const isMain = import.meta.url === pathToFileURL(process.argv[1] ?? '').href
+if (isMain && process.argv.includes('--check')) {
+  if (readFileSync(path, 'utf8') !== body) {
+    console.log('not ok - pkg/src/redactor/rules.ts is stale: node scripts/redact-rules.mjs')
+    process.exit(1)
+  }
+  console.log(`${table.size} rows of ${SAMPLED.length} rules are up to date`)
+} else if (isMain) writeFileSync(path, body)

@@ -1,0 +1,51 @@
+//! Histories of any shape.
+
+use turnlock::Dialect;
+use turnlock::json::Json;
+use turnlock::message::{FitOptions, HistoryOptions, diagnose, fit as fitted, normalize};
+
+use super::Bytes;
+
+fn elements<'a>(text: &'a [u8]) -> Option<Vec<Json<'a>>> {
+    match Json::parse_lossy(text, 1 << 20).ok()? {
+        Json::Array(items) => Some(items),
+        one => Some(vec![one]),
+    }
+}
+
+/// What is made of a history is valid, and is made of itself without a change.
+pub(super) fn history(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let dialect = Dialect::ALL[bytes.below(Dialect::ALL.len())];
+    let Some(all) = elements(bytes.0) else { return };
+    let options = HistoryOptions::new(dialect);
+    let known = diagnose(all.clone(), dialect);
+    let made = match normalize(all, &options) {
+        Ok(made) => made,
+        Err(error) => {
+            assert_eq!(known.unwrap_err().code(), error.code());
+            return;
+        }
+    };
+    let own: Vec<_> = made.messages.iter().map(Json::clone).collect();
+    if own.is_empty() {
+        return;
+    }
+    let left = diagnose(own.clone(), dialect).expect("own messages can be read");
+    assert!(left.is_empty(), "{dialect:?} would refuse: {left:?} in {own:?}");
+    let again = normalize(own.clone(), &options).expect("own messages can be read");
+    assert_eq!(again.messages, own, "made of itself, {dialect:?}");
+}
+
+/// What fits is not longer than what was given.
+pub(super) fn fit(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let dialect = Dialect::ALL[bytes.below(Dialect::ALL.len())];
+    let most = 1 + u64::from(bytes.byte()) * 16;
+    let Some(all) = elements(bytes.0) else { return };
+    let count = all.len();
+    let options = FitOptions::new(dialect).max_bytes(most);
+    if let Ok(fitted) = fitted(all, options) {
+        assert!(fitted.history.len() <= count);
+    }
+}
