@@ -281,7 +281,9 @@ for (const runtime of ['node', 'workerd', 'deno', 'bun']) {
       assert.equal(response.status, 200)
       const text = await response.text()
       await host.reports()
-      return { all: frames(text), upstream }
+      // A slow machine has pings between them.
+      const isPing = ({ data }) => data === undefined || data === '{"type":"ping"}'
+      return { all: frames(text).filter((frame) => !isPing(frame)), upstream }
     }
 
     test('11, 13, 14: a rewritten message has its event lines, usage, end, and blocks from 0', async () => {
