@@ -330,6 +330,19 @@ function referToGlobals() {
   }
 }
 
+/** The command: after the slim copy, which has none. It imports the package beside it. */
+async function buildCommand(dist) {
+  const tsc = [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'pkg/tsconfig.cli.json']
+  await command(process.execPath, tsc, { cwd: root })
+  const { build } = await import('esbuild')
+  await build({
+    ...{ entryPoints: [join(root, 'pkg/src/cli/main.ts')], outfile: join(dist, 'cli.js') },
+    ...{ bundle: true, format: 'esm', platform: 'node', target: 'node20' },
+    ...{ external: ['./index.js'], alias: { turnlock: './index.js' } },
+    banner: { js: '#!/usr/bin/env node' },
+  })
+}
+
 async function buildPackage() {
   const dist = join(root, 'pkg/dist')
   rmSync(dist, { recursive: true, force: true })
@@ -346,6 +359,7 @@ async function buildPackage() {
   await bundle('fflate', 'inflateSync', 'Arjun Barrett', join(dist, 'inflate.js'))
   writeCores('pkg/wasm', dist)
   writeSlim(dist)
+  await buildCommand(dist)
   cpSync(join(root, 'LICENSE'), join(root, 'pkg/LICENSE'))
   cpSync(join(root, 'README.md'), join(root, 'pkg/README.md'))
 }
@@ -356,7 +370,7 @@ const SOURCES = [...CARGO, 'src', 'crates/bindgen', 'scripts/build.mjs']
 const CORE = [...SOURCES, 'package.json', 'crates/wasm/Cargo.toml', 'crates/wasm/src']
 const DRIVER = [...SOURCES, 'crates/client/Cargo.toml', 'crates/client/src', 'tests/client/page']
 const PACKAGE = [
-  ...['pkg/src', 'pkg/tsconfig.json', 'README.md', 'LICENSE'],
+  ...['pkg/src', 'pkg/tsconfig.json', 'pkg/tsconfig.cli.json', 'README.md', 'LICENSE'],
   ...['package.json', 'scripts/build.mjs'],
 ]
 
