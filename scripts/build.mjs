@@ -330,6 +330,16 @@ function referToGlobals() {
   }
 }
 
+/** What the command imports of the package stands beside it, and is not bundled into it. */
+const besides = {
+  name: 'beside the command',
+  setup({ onResolve }) {
+    onResolve({ filter: /^turnlock(\/(proxy|server))?$/ }, ({ path }) => ({
+      ...{ path: `.${path.slice('turnlock'.length)}/index.js`, external: true },
+    }))
+  },
+}
+
 /** The command: after the slim copy, which has none. It imports the package beside it. */
 async function buildCommand(dist) {
   const tsc = [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'pkg/tsconfig.cli.json']
@@ -338,7 +348,7 @@ async function buildCommand(dist) {
   await build({
     ...{ entryPoints: [join(root, 'pkg/src/cli/main.ts')], outfile: join(dist, 'cli.js') },
     ...{ bundle: true, format: 'esm', platform: 'node', target: 'node20' },
-    ...{ external: ['./index.js'], alias: { turnlock: './index.js' } },
+    plugins: [besides],
     banner: { js: '#!/usr/bin/env node' },
   })
 }
@@ -371,6 +381,8 @@ const CORE = [...SOURCES, 'package.json', 'crates/wasm/Cargo.toml', 'crates/wasm
 const DRIVER = [...SOURCES, 'crates/client/Cargo.toml', 'crates/client/src', 'tests/client/page']
 const PACKAGE = [
   ...['pkg/src', 'pkg/tsconfig.json', 'pkg/tsconfig.cli.json', 'README.md', 'LICENSE'],
+  // What the command examines with.
+  ...['www/src/doctor', 'www/src/trace'],
   ...['package.json', 'scripts/build.mjs'],
 ]
 

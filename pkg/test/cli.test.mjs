@@ -1,10 +1,15 @@
 // The built command, as a process.
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { signature } from 'turnlock'
+import { createProvider } from '../../tests/provider/server.mjs'
 
 const folder = new URL('../', import.meta.url)
 const { bin } = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8'))
@@ -30,5 +35,101 @@ test('what cannot be read ends with 2, and prints no signature', () => {
   for (const args of [...wrong, ['sign', 'a', '{"a":1,"a":2}'], ['sign', 'a', '{}', '--no']]) {
     const { stdout, stderr, status } = turnlock(...args)
     assert.deepEqual([stdout, status, stderr.length > 0], ['', 2, true], args.join(' '))
+  }
+})
+
+const BROKEN = JSON.stringify({
+  model: 'm',
+  messages: [
+    { role: 'user', content: 'go' },
+    { role: 'tool', tool_call_id: 'gone', content: '42' },
+    { role: 'user', content: 'and now?' },
+  ],
+})
+const fed = (input, ...args) =>
+  spawnSync(process.execPath, [fileURLToPath(new URL(bin.turnlock, folder)), ...args], {
+    ...{ encoding: 'utf8', input },
+  })
+
+test('doctor says what a provider refuses, repairs it, and ends with 0, 1 or 2', () => {
+  const { stdout, status } = fed(BROKEN, 'doctor', '-', '--dialect', 'openai-chat')
+  assert.equal(status, 1)
+  assert.match(stdout, /^OpenAI request body/)
+  assert.match(stdout, /✕ openai-chat refuses it: 1/)
+  assert.match(stdout, /\[1\] TOOL_RESULT_ORPHAN: /)
+  assert.match(stdout, /repairs:\n {2}\[1\] dropped, TOOL_RESULT_ORPHAN: /)
+  const at = mkdtempSync(join(tmpdir(), 'turnlock-'))
+  const fixed = join(at, 'fixed.json')
+  fed(BROKEN, 'doctor', '-', '--dialect', 'anthropic', '--fix', fixed)
+  const again = turnlock('doctor', fixed, '--dialect', 'anthropic', '--json')
+  assert.equal(again.status, 0, again.stdout + again.stderr)
+  assert.deepEqual(JSON.parse(again.stdout).violations, [])
+  const all = JSON.parse(fed(BROKEN, 'doctor', '-', '--json').stdout).dialects
+  assert.equal(Object.keys(all).length, 13)
+  assert.equal(all['openai-chat'], 1)
+  rmSync(at, { recursive: true })
+  for (const [input, ...args] of [
+    ['{"a":', 'doctor', '-'],
+    ['{"a":1}', 'doctor', '-'],
+    [BROKEN, 'doctor', '-', '--dialect', 'no'],
+    [BROKEN, 'doctor', '-', '--fix', 'x'],
+    ['', 'doctor', '/nowhere/to/be/found'],
+    ['', 'doctor'],
+  ]) {
+    const { status, stderr } = fed(input, ...args)
+    assert.deepEqual([status, stderr.length > 0], [2, true], args.join(' '))
+    assert.ok(!stderr.includes('    at '), stderr)
+  }
+})
+
+test('doctor shows repeated calls, and no control characters of others', () => {
+  const call = (id) => ({
+    ...{ id, type: 'function', function: { name: 'look', arguments: '{"a":"\\u001b[31m"}' } },
+  })
+  const round = (id) => [
+    { role: 'assistant', content: null, tool_calls: [call(id)] },
+    { role: 'tool', tool_call_id: id, content: 'x\u001b[2J' },
+  ]
+  const history = [{ role: 'user', content: 'go' }, ...round('a'), ...round('b'), ...round('c')]
+  const { stdout } = fed(JSON.stringify(history), 'doctor', '-', '--dialect', 'openai-chat')
+  assert.match(stdout, /repeated within a user turn:\n {2}3× look /)
+  // eslint-disable-next-line no-control-regex
+  assert.ok(!/[\u0000-\u0009\u000b-\u001f]/.test(stdout), JSON.stringify(stdout))
+})
+
+test('proxy bounds a client on this machine, and says so', async (t) => {
+  const provider = await createProvider()
+  t.after(() => provider.close())
+  const upstream = `${provider.url}/s/cli/one-call/v1`
+  const path = fileURLToPath(new URL(bin.turnlock, folder))
+  const args = [path, 'proxy', '--upstream', upstream, '--mode', 'bound', '--port', '0', '--json']
+  const child = spawn(process.execPath, [...args, '--max-repeats', '1'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  const next = async () => JSON.parse((await lines.next()).value)
+  const { address, mode } = await next()
+  assert.equal(mode, 'bound')
+  const ask = (messages) =>
+    fetch(`${address}/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'Bearer own-key' },
+      body: JSON.stringify({
+        ...{ model: 'm', stream: true, messages },
+        tools: [{ type: 'function', function: { name: 'list_files', parameters: {} } }],
+      }),
+    })
+  const user = { role: 'user', content: 'list' }
+  const response = await ask([user])
+  assert.match(await response.text(), /list_files/)
+  const { blocked, status, route } = await next()
+  assert.deepEqual([blocked, status, route], [[], 200, 'chat'])
+  child.kill('SIGTERM')
+  const [code] = await once(child, 'exit')
+  assert.equal(code, 0)
+  for (const wrong of [[], ['--upstream', 'nothing'], ['--upstream', upstream, '--port', 'x']]) {
+    const { status } = turnlock('proxy', ...wrong)
+    assert.equal(status, 2, wrong.join(' '))
   }
 })

@@ -1,24 +1,26 @@
-/** `turnlock sign NAME ARGS [--json]`: the canonical signature of a call, as turns compare calls. */
-import { parseArgs } from 'node:util'
-import { isTurnlockError, signature } from 'turnlock'
+/** `npx turnlock`: one command a file. Ends with 2 for what cannot be read. */
+import { told, type Command } from './command.js'
+import { doctor } from './doctor.js'
+import { proxy } from './proxy.js'
+import { sign } from './sign.js'
 
-const USAGE = 'usage: turnlock sign NAME ARGS [--action ACTION] [--project ID] [--json]'
+const COMMANDS: Record<string, Command> = { doctor, proxy, sign }
 
-try {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      action: { type: 'string' },
-      project: { type: 'string' },
-      json: { type: 'boolean', default: false },
-    },
-  })
-  const [command, tool, args, ...more] = positionals
-  if (command !== 'sign' || !tool || args === undefined || more.length) throw new Error(USAGE)
-  const signed = signature({ tool, args, action: values.action, projectId: values.project })
-  console.log(values.json ? JSON.stringify({ tool, signature: signed }) : signed)
-} catch (error) {
-  const { message } = error as Error
-  console.error(isTurnlockError(error) ? `${error.code}: ${message}` : message)
+const usage = () =>
+  ['usage:', ...Object.values(COMMANDS).map(({ usage }) => `  ${usage}`)].join('\n')
+
+const [name = '', ...args] = process.argv.slice(2)
+const isHelp = ['help', '--help', '-h'].includes(name)
+if (isHelp) {
+  console.log(usage())
+} else if (!Object.hasOwn(COMMANDS, name)) {
+  console.error(name ? `turnlock has no command ${name}\n${usage()}` : usage())
   process.exitCode = 2
+} else {
+  try {
+    process.exitCode = (await COMMANDS[name]?.run(args)) ?? 0
+  } catch (error) {
+    console.error(told(error))
+    process.exitCode = 2
+  }
 }
