@@ -371,7 +371,9 @@ async function buildPackage() {
   writeSlim(dist)
   await buildCommand(dist)
   cpSync(join(root, 'LICENSE'), join(root, 'pkg/LICENSE'))
-  cpSync(join(root, 'README.md'), join(root, 'pkg/README.md'))
+  // Pictures are in the repository alone: a relative link leads nowhere on a registry's page.
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
+  writeFileSync(join(root, 'pkg/README.md'), readme.replace(/^!\[.*\n\n?/gm, ''))
 }
 
 const CARGO = ['Cargo.toml', 'Cargo.lock', '.cargo/config.toml']
