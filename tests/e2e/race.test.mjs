@@ -91,7 +91,7 @@ test('title, focus and scroll follow the view', async () => {
   }
 })
 
-const VIEWS = ['#race', '#turn', '#doctor', '#bundle', '#planner', '#chain', '#bench']
+const VIEWS = ['#race', '#turn', '#doctor', '#bundle', '#planner', '#chain', '#proxy', '#bench']
 
 test('no view is wider than the narrowest phone', async () => {
   await page.setViewportSize({ width: 320, height: 700 })
@@ -123,7 +123,8 @@ test('nothing moves by itself', async () => {
       })
       await tab.goto(`${visit.site.url}${view}`)
       await tab.waitForSelector('[data-ready]')
-      if (view === '#race') await tab.waitForSelector('.verdict.good')
+      if (view === '#race') await tab.waitForSelector('#race .verdict.good')
+      if (view === '#proxy') await tab.waitForSelector('#proxy .verdict.good')
       if (view === '#bundle')
         await tab.locator('#bundle-outcome').filter({ hasText: 'ran' }).waitFor()
       const moved = await tab.evaluate(() =>
