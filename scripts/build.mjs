@@ -374,6 +374,9 @@ async function buildPackage() {
   // Pictures are in the repository alone: a relative link leads nowhere on a registry's page.
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
   writeFileSync(join(root, 'pkg/README.md'), readme.replace(/^!\[.*\n\n?/gm, ''))
+  rmSync(join(root, 'pkg/docs'), { recursive: true, force: true })
+  const filter = (from) => !from.endsWith('images')
+  cpSync(join(root, 'docs'), join(root, 'pkg/docs'), { recursive: true, filter })
 }
 
 const CARGO = ['Cargo.toml', 'Cargo.lock', '.cargo/config.toml']
@@ -383,8 +386,9 @@ const CORE = [...SOURCES, 'package.json', 'crates/wasm/Cargo.toml', 'crates/wasm
 const DRIVER = [...SOURCES, 'crates/client/Cargo.toml', 'crates/client/src', 'tests/client/page']
 const PACKAGE = [
   ...['pkg/src', 'pkg/tsconfig.json', 'pkg/tsconfig.cli.json', 'README.md', 'LICENSE'],
-  // What the command examines with.
-  ...['www/src/doctor', 'www/src/trace'],
+  'docs',
+  // What the command examines and serves with.
+  ...['www/src/doctor', 'www/src/trace', 'tests/provider'],
   ...['package.json', 'scripts/build.mjs'],
 ]
 

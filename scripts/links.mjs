@@ -1,7 +1,7 @@
 // The address of the project, set in one place: `repository` of the root's package.json. This
 // writes it into the manifests of what is published; `--check` says where they differ, and which
-// links lead nowhere: README.md is read on registry pages and in tarballs, where a relative link
-// has nothing to lead to, so its links are absolute or to its own headings.
+// links lead nowhere: README.md is read in tarballs, which have the guides of docs and nothing else
+// of the repository, so its links are absolute, to its own headings, or to those.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -59,7 +59,7 @@ export function deadLinks(text, exists, own = false) {
       if (/^(https?|mailto):/.test(to)) return false
       if (to.startsWith('#')) return !headings.includes(to.slice(1))
       // Pictures are left out of the package's copy.
-      const here = own && !to.startsWith('docs/images/')
+      const here = own && !/^docs\/([\w-]+\.md|images\/)/.test(to)
       return here || !exists(to.replace(/#.*/, ''))
     })
 }

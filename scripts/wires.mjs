@@ -1,4 +1,4 @@
-// README's table of wires, from what is tested: the clients that the tables are played with, the
+// The table of docs/providers.md of wires, from what is tested: the clients that the tables are played with, the
 // number of plays of each wire in Node, and of recorded responses whose decoding is pinned.
 //
 //   node scripts/wires.mjs [--check]
@@ -41,12 +41,14 @@ function table() {
 
 const MARKED = /(<!-- wires -->\n)[^]*?(<!-- \/wires -->)/
 
-const before = read('README.md')
-if (!MARKED.test(before)) throw new Error('README.md has no place for the table of wires')
+const before = read('docs/providers.md')
+if (!MARKED.test(before)) throw new Error('docs/providers.md has no place for the table of wires')
 const after = before.replace(MARKED, (_, start, end) => `${start}\n${table()}\n\n${end}`)
 if (process.argv.includes('--check')) {
   if (after === before) process.exit(0)
-  console.log('not ok - README.md: the table of wires is stale: node scripts/wires.mjs writes it')
+  console.log(
+    'not ok - docs/providers.md: the table of wires is stale: node scripts/wires.mjs writes it',
+  )
   process.exit(1)
 }
-writeFileSync(join(root, 'README.md'), after)
+writeFileSync(join(root, 'docs/providers.md'), after)

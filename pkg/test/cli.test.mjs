@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { signature } from 'turnlock'
+import { anthropic, defineTool, openaiChat, runTurn, signature } from 'turnlock'
 import { createProvider } from '../../tests/provider/server.mjs'
 
 const folder = new URL('../', import.meta.url)
@@ -132,4 +132,35 @@ test('proxy bounds a client on this machine, and says so', async (t) => {
     const { status } = turnlock('proxy', ...wrong)
     assert.equal(status, 2, wrong.join(' '))
   }
+})
+
+test('serve is a scripted model on every wire', async (t) => {
+  const path = fileURLToPath(new URL(bin.turnlock, folder))
+  const child = spawn(process.execPath, [path, 'serve', '--port', '0', '--json'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  const { address, behaviour } = JSON.parse((await lines.next()).value)
+  assert.equal(behaviour, 'loop-then-answer')
+  const execute = () => ['notes.txt']
+  const list_files = defineTool({ description: 'x', inputSchema: {}, readOnly: true, execute })
+  const looping = address.replace('/v1', '/loop/v1')
+  for (const model of [
+    openaiChat({ baseURL: address, model: 'm' }),
+    openaiChat({ baseURL: looping, model: 'm' }),
+    anthropic({ baseURL: address, model: 'm' }),
+  ]) {
+    // The same words once more are a turn of their own.
+    for (const content of ['what?', 'what?']) {
+      const messages = [{ role: 'user', content }]
+      const { text, toolResults } = await runTurn({ model, messages, tools: { list_files } }).result
+      assert.match(text, /notes\.txt/)
+      assert.equal(toolResults.length, 1)
+    }
+  }
+  const nowhere = await fetch(`${address}/models`)
+  assert.equal(nowhere.status, 404)
+  assert.match(turnlock('serve', '--list').stdout, /^loop: The looping model/m)
+  assert.equal(turnlock('serve', '--behaviour', 'no').status, 2)
 })

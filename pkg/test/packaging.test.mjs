@@ -52,13 +52,14 @@ test('it ships what it should, and runs nothing at installation', () => {
     'dist/stores/postgres.js',
     'dist/stores/d1.js',
     'dist/testing/index.d.ts',
+    'docs/start.md',
     'README.md',
     'LICENSE',
   ]) {
     assert.ok(files.includes(wanted), wanted)
   }
   assert.ok(
-    files.every((file) => /^(dist\/|README|LICENSE|package\.json)/.test(file)),
+    files.every((file) => /^(dist\/|docs\/[\w-]+\.md$|README|LICENSE|package\.json)/.test(file)),
     `${files}`,
   )
 })

@@ -1,4 +1,4 @@
-// The pages of ./pages, built by the bundlers of the README: each page a module with `run`.
+// The pages of ./pages and ./slim, built by the bundlers of docs/sizes.md: each a module with `run`.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,11 +12,23 @@ const folder = fileURLToPath(new URL('pages', import.meta.url))
 export const PAGES = readdirSync(folder).map((file) => file.replace('.js', ''))
 const entries = Object.fromEntries(PAGES.map((page) => [page, join(folder, `${page}.js`)]))
 
+const slim = (bundler) => ({
+  slim: fileURLToPath(new URL(`slim/${bundler}.js`, import.meta.url)),
+})
+
+/** Bundler → what builds `turnlock/slim` into a folder as `slim.js`, with the core as a file. */
+export const SLIM = {
+  esbuild: (dir) => BUNDLERS.esbuild(dir, slim('esbuild')),
+  Vite: (dir) => BUNDLERS.Vite(dir, slim('vite')),
+  webpack: (dir) => BUNDLERS.webpack(dir, slim('webpack')),
+}
+
 /** Bundler → what builds all pages into a folder, as `<page>.js`. */
 export const BUNDLERS = {
-  esbuild: (outdir) =>
+  esbuild: (outdir, entryPoints = entries) =>
     esbuild({
-      ...{ entryPoints: entries, outdir, bundle: true, splitting: true, minify: true },
+      ...{ entryPoints, outdir, bundle: true, splitting: true, minify: true },
+      loader: { '.wasm': 'file' },
       ...{ format: 'esm', platform: 'browser', target: 'es2022', logLevel: 'error' },
     }),
 
@@ -28,24 +40,24 @@ export const BUNDLERS = {
     await made.write({ dir, format: 'es' })
   },
 
-  Vite: (outDir) =>
+  Vite: (outDir, input = entries) =>
     vite({
-      ...{ root: folder, logLevel: 'error', configFile: false },
+      ...{ root: folder, base: './', logLevel: 'error', configFile: false },
       build: {
         ...{ outDir, emptyOutDir: true, target: 'es2022' },
         rollupOptions: {
-          input: entries,
+          input,
           preserveEntrySignatures: 'strict',
           output: { entryFileNames: '[name].js' },
         },
       },
     }),
 
-  webpack: (path) =>
+  webpack: (path, entry = entries) =>
     new Promise((resolve, reject) =>
       webpack(
         {
-          ...{ mode: 'production', entry: entries, target: ['web', 'es2022'], context: folder },
+          ...{ mode: 'production', entry, target: ['web', 'es2022'], context: folder },
           experiments: { outputModule: true },
           output: { path, filename: '[name].js', module: true, library: { type: 'module' } },
         },

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import test, { after, before } from 'node:test'
 import { launch } from '../browser.mjs'
 import { PATIENCE_MS } from '../patience.mjs'
-import { BUNDLERS, PAGES } from './build.mjs'
+import { BUNDLERS, PAGES, SLIM } from './build.mjs'
 
 const EXPECTED = {
   turn: 'complete seen 1',
@@ -26,6 +26,10 @@ EXPECTED.all = Object.fromEntries(Object.entries(EXPECTED).filter(([page]) => pa
 
 const POLICY =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'none'; style-src 'self'"
+// The core of `turnlock/slim` is a file that the page fetches.
+const SLIM_POLICY = POLICY.replace("connect-src 'none'", "connect-src 'self'")
+
+const TYPES = { '.js': 'text/javascript', '.wasm': 'application/wasm' }
 
 const home = mkdtempSync(join(tmpdir(), 'turnlock-bundlers-'))
 let server, origin, browser
@@ -33,12 +37,12 @@ let server, origin, browser
 before(async () => {
   server = createServer(({ url }, response) => {
     const { pathname } = new URL(url, 'http://page')
-    const isScript = pathname.endsWith('.js')
-    response.setHeader('content-security-policy', POLICY)
-    response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html')
+    const type = TYPES[extname(pathname)]
+    response.setHeader('content-security-policy', pathname === '/slim' ? SLIM_POLICY : POLICY)
+    response.setHeader('content-type', type ?? 'text/html')
     try {
       const page = '<!doctype html><link rel="icon" href="data:,"><title>page</title>'
-      response.end(isScript ? readFileSync(join(home, pathname)) : page)
+      response.end(type ? readFileSync(join(home, pathname)) : page)
     } catch {
       response.writeHead(404).end()
     }
@@ -54,13 +58,13 @@ after(async () => {
 })
 
 /** A tab, in a profile of its own. What it loads is in `loaded`. */
-async function open() {
+async function open(path = '') {
   const context = await browser.newContext()
   context.setDefaultTimeout(PATIENCE_MS)
   const tab = await context.newPage()
   const loaded = []
   tab.on('request', (request) => loaded.push(new URL(request.url()).pathname))
-  await tab.goto(origin)
+  await tab.goto(origin + path)
   return { tab, loaded, close: () => context.close() }
 }
 
@@ -126,3 +130,13 @@ test('a page without wasm-unsafe-eval says what its policy lacks', async () => {
   assert.equal(await run(tab, '/esbuild/turn.js'), 'core.load')
   await context.close()
 })
+
+for (const [bundler, build] of Object.entries(SLIM)) {
+  test(`${bundler}: turnlock/slim, with the core as one file`, async () => {
+    await build(join(home, `${bundler}-slim`))
+    const { tab, loaded, close } = await open('/slim')
+    assert.equal(await run(tab, `/${bundler}-slim/slim.js`), 'slim')
+    assert.equal(loaded.filter((path) => path.endsWith('.wasm')).length, 1, `${loaded}`)
+    await close()
+  })
+}

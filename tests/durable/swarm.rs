@@ -23,32 +23,79 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|n| n.parse().ok())
 }
 
+/// What came of some seeds.
+#[derive(Default)]
+struct Swarm {
+    hits: Hits,
+    ends: BTreeMap<String, u64>,
+    failures: Vec<(Plan, String)>,
+    starts: u64,
+    effects: u64,
+    legs: usize,
+}
+
+impl Swarm {
+    fn play(&mut self, seed: u64) {
+        let plan = Plan::random(seed, "");
+        let mut world = World::new(plan.clone());
+        world.tapes = seed.is_multiple_of(16);
+        if let Err(failure) = world.play() {
+            self.failures.push((plan, failure));
+            return;
+        }
+        for (key, count) in world.hits {
+            *self.hits.entry(key).or_default() += count;
+        }
+        for life in world.truth.lives.iter().flatten() {
+            *self.ends.entry(life.status.clone()).or_default() += 1;
+        }
+        self.starts += world.truth.starts;
+        self.effects += world.truth.effects.values().sum::<u64>();
+        self.legs += world.legs.len();
+    }
+
+    fn add(&mut self, other: Self) {
+        for (key, count) in other.hits {
+            *self.hits.entry(key).or_default() += count;
+        }
+        for (end, count) in other.ends {
+            *self.ends.entry(end).or_default() += count;
+        }
+        self.failures.extend(other.failures);
+        self.starts += other.starts;
+        self.effects += other.effects;
+        self.legs += other.legs;
+    }
+}
+
+/// Every core of the machine plays its part of the seeds.
+fn swarm(seeds: std::ops::RangeInclusive<u64>) -> Swarm {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| {
+        let parts: Vec<_> = (0..cores)
+            .map(|at| {
+                let part = seeds.clone().skip(at).step_by(cores);
+                scope.spawn(move || {
+                    let mut swarm = Swarm::default();
+                    part.for_each(|seed| swarm.play(seed));
+                    swarm
+                })
+            })
+            .collect();
+        let mut all = Swarm::default();
+        for part in parts {
+            all.add(part.join().expect("a seed that panics has said so"));
+        }
+        all.failures.sort_by_key(|(plan, _)| plan.seed);
+        all
+    })
+}
+
 #[test]
 fn seeds() {
     let count = number("SEEDS").unwrap_or(10_000);
     let seeds = number("SEED").map_or(1..=count, |seed| seed..=seed);
-    let mut hits = Hits::new();
-    let mut ends: BTreeMap<String, u64> = BTreeMap::new();
-    let mut failures: Vec<(Plan, String)> = Vec::new();
-    let (mut starts, mut effects, mut legs) = (0, 0, 0);
-    for seed in seeds {
-        let plan = Plan::random(seed, "");
-        let mut world = World::new(plan.clone());
-        world.tapes = seed % 16 == 0;
-        if let Err(failure) = world.play() {
-            failures.push((plan, failure));
-            continue;
-        }
-        for (key, count) in world.hits {
-            *hits.entry(key).or_default() += count;
-        }
-        for life in world.truth.lives.iter().flatten() {
-            *ends.entry(life.status.clone()).or_default() += 1;
-        }
-        starts += world.truth.starts;
-        effects += world.truth.effects.values().sum::<u64>();
-        legs += world.legs.len();
-    }
+    let Swarm { hits, ends, failures, starts, effects, legs } = swarm(seeds);
     if let Some((plan, failure)) = failures.first() {
         for (plan, failure) in &failures {
             println!("seed {}: {}", plan.seed, failure.chars().take(200).collect::<String>());

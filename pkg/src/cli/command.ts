@@ -22,6 +22,14 @@ export function read<T extends Options>(args: string[], options: T, usage: strin
   }
 }
 
+/** A whole number of the options; undefined where it is not given. */
+export function whole(values: Record<string, unknown>, name: string): number | undefined {
+  const given = values[name]
+  if (given === undefined) return undefined
+  if (typeof given === 'string' && /^\d{1,9}$/.test(given)) return Number(given)
+  throw new Usage(`--${name}: a whole number`)
+}
+
 /** The message of an error, with its code. */
 export function told(error: unknown): string {
   const { message } = error as Error

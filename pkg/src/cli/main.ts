@@ -2,9 +2,10 @@
 import { told, type Command } from './command.js'
 import { doctor } from './doctor.js'
 import { proxy } from './proxy.js'
+import { serve } from './serve.js'
 import { sign } from './sign.js'
 
-const COMMANDS: Record<string, Command> = { doctor, proxy, sign }
+const COMMANDS: Record<string, Command> = { doctor, proxy, serve, sign }
 
 const usage = () =>
   ['usage:', ...Object.values(COMMANDS).map(({ usage }) => `  ${usage}`)].join('\n')

@@ -1,8 +1,7 @@
 /** The proxy on one's own machine, with a line for each request. */
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { ProxyReport } from 'turnlock/proxy'
-import { dim, green, line, read, red, told, Usage, type Command } from './command.js'
+import { dim, green, line, read, red, told, Usage, whole, type Command } from './command.js'
+import { listen } from './listen.js'
 
 const usage =
   'turnlock proxy --upstream URL [--mode observe|repair|bound] [--max-repeats N] [--max-tools N] [--port N] [--key-env NAME] [--json]'
@@ -33,9 +32,8 @@ export const proxy: Command = {
     const variable = values['key-env']
     const apiKey = variable === undefined ? undefined : process.env[variable]
     if (variable !== undefined && !apiKey) throw new Usage(`--key-env: ${variable} is not set`)
-    const [maxRepeats, maxTools] = [number(values, 'max-repeats'), number(values, 'max-tools')]
+    const [maxRepeats, maxTools] = [whole(values, 'max-repeats'), whole(values, 'max-tools')]
     const { createProxy } = await import('turnlock/proxy')
-    const { toNodeListener } = await import('turnlock/server')
     const handle = createProxy({
       upstream: { url: upstream, ...(apiKey ? { apiKey } : { passAuthorization: true }) },
       mode: mode as 'observe',
@@ -47,33 +45,13 @@ export const proxy: Command = {
       onReport: (report) => console.log(json ? JSON.stringify(report) : shown(report)),
       onError: (error) => console.error(red(line(told(error)))),
     })
-    const server = createServer(toNodeListener(handle))
-    const port = number(values, 'port') ?? 0
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(port, '127.0.0.1', resolve)
-    })
-    const { port: own } = server.address() as AddressInfo
-    const address = `http://127.0.0.1:${own}/v1`
+    const { origin, ended } = await listen(handle, whole(values, 'port') ?? 0)
+    const address = `${origin}/v1`
     console.log(
       json ? JSON.stringify({ address, mode }) : `${mode}: ${address} → ${line(upstream)}`,
     )
-    return new Promise((resolve) => {
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-        process.once(signal, () => {
-          server.closeAllConnections()
-          server.close(() => resolve(0))
-        })
-      }
-    })
+    return ended
   },
-}
-
-function number(values: Record<string, unknown>, name: string): number | undefined {
-  const given = values[name]
-  if (given === undefined) return undefined
-  if (typeof given === 'string' && /^\d{1,9}$/.test(given)) return Number(given)
-  throw new Usage(`--${name}: a whole number`)
 }
 
 function shown({ mode, route, repairs, blocked, forced, status, ms, bytes }: ProxyReport): string {

@@ -1,4 +1,4 @@
-// The README's handler of passes and bundles, as it is written there.
+// The handler of passes and bundles, as docs/serve.md has it.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import test from 'node:test'
@@ -7,9 +7,9 @@ import * as server from 'turnlock/server'
 import { scriptedModel } from 'turnlock/testing'
 import { readEvents } from '../../tests/server/client.mjs'
 
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
-const [, section] = readme.split('### Passes, bundles and chains over HTTP\n')
-const [, code] = /```js\n([^]*?)```/.exec(section)
+const guide = readFileSync(new URL('../../docs/serve.md', import.meta.url), 'utf8')
+const [, section] = guide.split('## Passes, bundles and chains over HTTP\n')
+const [, code] = /```ts\n([^]*?)```/.exec(section)
 const HEADERS = { 'content-type': 'application/json' }
 
 /** Runs the code with these values for what it imports and for what stands for the host's own. */

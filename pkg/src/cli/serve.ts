@@ -1,0 +1,62 @@
+/** A scripted model on one's own machine: what the page and the tests of Turnlock talk to. */
+import { BEHAVIOURS } from '../../../tests/provider/behaviours.mjs'
+import { createSessions } from '../../../tests/provider/sessions.mjs'
+import { whole, read, Usage, type Command } from './command.js'
+import { listen } from './listen.js'
+
+const usage = 'turnlock serve [--behaviour NAME] [--port N] [--list] [--json]'
+
+/**
+ * Serves every wire on 127.0.0.1, at port 8788 unless `--port` says another (0: a free one). The
+ * model behaves as `--behaviour` says, or as the address: `/<name>/v1`. It calls the tool
+ * `list_files`, if that is offered. Runs until it is interrupted.
+ */
+export const serve: Command = {
+  usage,
+  async run(args) {
+    const { values, positionals } = read(
+      args,
+      {
+        behaviour: { type: 'string', default: 'loop-then-answer' },
+        port: { type: 'string', default: '8788' },
+        list: { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+      },
+      usage,
+    )
+    const { behaviour, list, json } = values
+    if (positionals.length) throw new Usage(`usage: ${usage}`)
+    if (list) {
+      for (const [name, { about }] of Object.entries(BEHAVIOURS)) {
+        console.log(json ? JSON.stringify({ name, about }) : `${name}: ${about}`)
+      }
+      return 0
+    }
+    if (!Object.hasOwn(BEHAVIOURS, behaviour)) {
+      throw new Usage(`--behaviour: there is no ${behaviour}; --list says which there are`)
+    }
+    const { answer } = createSessions()
+    const { origin, ended } = await listen(
+      async (request) => {
+        const { pathname } = new URL(request.url)
+        const [, own, rest = ''] = /^(?:\/([^/]+))?\/v1(\/.*)$/.exec(pathname) ?? []
+        const body = request.method === 'POST' ? await request.clone().text() : ''
+        return answer(request, `/s/${turnOf(body)}/${own ?? behaviour}/v1${rest}`)
+      },
+      whole(values, 'port') ?? 0,
+    )
+    const address = `${origin}/v1`
+    console.log(
+      json
+        ? JSON.stringify({ address, behaviour })
+        : `${behaviour}: ${address} (BASE_URL=${address} node ask.mjs); others: ${origin}/<name>/v1, --list`,
+    )
+    return ended
+  },
+}
+
+/** One conversation of the model: the requests with the same words of the user. */
+function turnOf(body: string): string {
+  const users = body.match(/"role":"user"[^}]*/g) ?? []
+  return encodeURIComponent(users.join('').slice(-300) || 'none')
+}

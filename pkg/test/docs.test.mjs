@@ -1,0 +1,102 @@
+// The samples of README and docs: `js` blocks of README and docs/start.md are whole files, which
+// run; `ts` blocks are fragments, which compile with the reader's own values of docs/names.d.ts.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import test, { after } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { createProvider } from '../../tests/provider/server.mjs'
+
+const root = new URL('../../', import.meta.url)
+// In the repository, so that the package is found by its name.
+const folder = new URL('.cache/docs/', root)
+rmSync(folder, { recursive: true, force: true })
+mkdirSync(folder, { recursive: true })
+after(() => rmSync(folder, { recursive: true }))
+
+const PAPERS = ['README.md', ...readdirSync(new URL('docs/', root)).map((name) => `docs/${name}`)]
+const read = (paper) => readFileSync(new URL(paper, root), 'utf8')
+const blocks = (paper, language) =>
+  [...read(paper).matchAll(new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\``, 'gm'))].map(
+    ([, code]) => code,
+  )
+
+const execute = (file, args, env = {}) =>
+  new Promise((resolve) => {
+    const options = { env: { ...process.env, ...env }, cwd: fileURLToPath(root) }
+    execFile(file, args, options, (error, stdout, stderr) =>
+      resolve({ code: error?.code ?? 0, stdout, stderr }),
+    )
+  })
+
+/** Runs a block against the scripted model. */
+async function run(name, code, baseURL) {
+  const file = fileURLToPath(new URL(`${name}.mjs`, folder))
+  writeFileSync(file, code)
+  const [BASE_URL, OPENAI_API_KEY] = [baseURL, 'sk-test']
+  return execute(process.execPath, [file], { BASE_URL, OPENAI_API_KEY })
+}
+
+const provider = await createProvider()
+after(() => provider.close())
+const at = (session, behaviour) => `${provider.url}/s/${session}/${behaviour}/v1`
+
+test('the sample of the README runs, and says what failed', async () => {
+  const [code, ...more] = blocks('README.md', 'js')
+  assert.equal(more.length, 0)
+  const ran = await run('readme', code, at('readme', 'loop-then-answer'))
+  assert.equal(ran.code, 0, ran.stderr)
+  assert.match(ran.stdout, /runs \[ 'list_files' \]/)
+  assert.match(ran.stdout, /From the tool results I can say: .*package\.json/)
+  const refused = await run('readme', code, at('readme-refused', 'always-401'))
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /^failed model\.status /)
+  const nobody = await run('readme', code, 'http://127.0.0.1:9/v1')
+  assert.equal(nobody.code, 1)
+  assert.match(nobody.stderr, /^failed model\.unreachable /)
+})
+
+test('the samples of docs/start.md run', async () => {
+  const [ask, unit, ...more] = blocks('docs/start.md', 'js')
+  assert.equal(more.length, 0)
+  const ran = await run('start', ask, at('start', 'loop-then-answer'))
+  assert.equal(ran.code, 0, ran.stderr)
+  assert.match(ran.stdout, /From the tool results I can say: .*package\.json/)
+  const last = provider.requests('start').at(-1).body.messages
+  const asked = last.filter(({ role }) => role === 'user').map(({ content }) => content)
+  assert.deepEqual(asked, ['What is in my folder?', 'Which of it can I delete?'])
+  const refused = await run('start', ask, at('start-refused', 'always-401'))
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /^model\.status: /)
+  assert.equal((await run('unit', unit)).code, 0)
+})
+
+test('every other sample compiles', async () => {
+  writeFileSync(
+    new URL('names.d.ts', folder),
+    readFileSync(new URL('docs/names.d.ts', import.meta.url)),
+  )
+  let count = 0
+  for (const paper of PAPERS) {
+    if (!/\.md$/.test(paper)) continue
+    for (const code of blocks(paper, 'ts')) {
+      const name = paper.replace(/\W+/g, '-')
+      writeFileSync(new URL(`${name}-${++count}.ts`, folder), `${code}\nexport {}\n`)
+    }
+    const runs = paper === 'README.md' || /(start|testing)\.md$/.test(paper)
+    assert.ok(runs || !blocks(paper, 'js').length, `${paper} has a js block that nothing runs`)
+  }
+  assert.ok(count > 20, `only ${count}`)
+  const compilerOptions = {
+    ...{ strict: true, noEmit: true, skipLibCheck: true, target: 'es2022', module: 'esnext' },
+    ...{ moduleResolution: 'bundler', lib: ['es2023', 'dom', 'dom.iterable', 'dom.asynciterable'] },
+    ...{ types: ['node'], noImplicitAny: false },
+  }
+  writeFileSync(
+    new URL('tsconfig.json', folder),
+    JSON.stringify({ compilerOptions, include: ['.'] }),
+  )
+  const tsc = fileURLToPath(new URL('node_modules/typescript/bin/tsc', root))
+  const { stdout } = await execute(process.execPath, [tsc, '-p', fileURLToPath(folder)])
+  assert.equal(stdout, '')
+})
