@@ -12,6 +12,8 @@ mod crash;
 mod host;
 #[path = "durable/leg.rs"]
 mod leg;
+#[path = "durable/lost.rs"]
+mod lost;
 #[path = "durable/mishaps.rs"]
 mod mishaps;
 #[path = "durable/model.rs"]

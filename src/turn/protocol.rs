@@ -295,6 +295,18 @@ impl<R, T> Effect<R, T> {
         matches!(self, Self::Abort { .. } | Self::CancelTool { .. } | Self::Trace(_))
     }
 
+    /// Whether this ends what `other` begins.
+    pub(super) fn ends(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Abort { inference }, Self::Fetch { inference: one, .. }) => one == inference,
+            (
+                Self::CancelTool { call, .. },
+                Self::RunTool { call: one, .. } | Self::Reconcile { call: one, .. },
+            ) => one == call,
+            _ => false,
+        }
+    }
+
     /// Converts the result and the trace events.
     #[must_use]
     pub fn map<R2, T2>(

@@ -13,7 +13,7 @@ const query = new URL(location.href).searchParams
 const claimant = crypto.randomUUID()
 window.ran = []
 
-/** Runs the calls that wait for this page, as README has it: each once, in one tab. */
+/** Runs the calls that wait for this page, as docs/frameworks.md has it: each once, in one tab. */
 async function runHere({ resume, calls }) {
   const toolCallIds = calls.map(({ id }) => id)
   const claim = await fetch('/api/chat/claim', {

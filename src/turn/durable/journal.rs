@@ -98,6 +98,14 @@ enum Wait {
     Again { at: u64 },
 }
 
+/// Bytes of text that an effect would show.
+pub(super) fn text_of(effect: &Effect) -> usize {
+    match effect {
+        Effect::Emit(event) => event.chunk().map_or(0, str::len),
+        _ => 0,
+    }
+}
+
 impl Journal {
     /// `after`: the revision, the last `seq`, and the number and bytes of events that an earlier
     /// owner stored. `epoch`: the number of this owner.
@@ -174,19 +182,14 @@ impl Journal {
     /// Bytes of text that wait to be shown.
     pub(super) fn unseen(&self) -> usize {
         let flight = self.flight.iter().flat_map(|flight| &flight.held);
-        let bytes = |effect: &Effect| match effect {
-            Effect::Emit(event) => event.chunk().map_or(0, str::len),
-            _ => 0,
-        };
-        flight.chain(&self.gathering.held).map(bytes).sum()
+        flight.chain(&self.gathering.held).map(text_of).sum()
     }
 
     pub(super) fn take(&mut self, effect: Effect) {
         match effect {
-            Effect::Abort { inference } => {
-                // A request that was not sent yet is dropped instead of aborted.
-                let is = |effect: &Effect| matches!(effect, Effect::Fetch { inference: one, .. } if *one == inference);
-                if !self.drop_held(is) {
+            // What was not sent or started yet is dropped instead of ended.
+            Effect::Abort { .. } | Effect::CancelTool { .. } => {
+                if !self.drop_held(|held| effect.ends(held)) {
                     self.ready.push_back(effect);
                 }
             }
@@ -197,13 +200,6 @@ impl Journal {
             // Model requests cost money: send none before this owner holds the turn.
             Effect::Fetch { .. } if self.ours => self.ready.push_back(effect),
             Effect::Fetch { .. } => self.gathering.held.push_back(effect),
-            Effect::CancelTool { call, .. } => {
-                // A tool that was not started yet is dropped instead of cancelled.
-                let is = |effect: &Effect| matches!(effect, Effect::RunTool { call: one, .. } | Effect::Reconcile { call: one, .. } if *one == call);
-                if !self.drop_held(is) {
-                    self.ready.push_back(effect);
-                }
-            }
             Effect::RunTool { .. } | Effect::Reconcile { .. } | Effect::Done { .. } => {
                 self.gathering.urgent = true;
                 self.gathering.held.push_back(effect);

@@ -20,7 +20,7 @@ use super::restore::RestoreOptions;
 use crate::error::Error;
 use crate::store::Answer;
 use crate::tool::{Fate, Status};
-use journal::Journal;
+use journal::{Journal, text_of};
 
 /// A turn with a store.
 #[derive(Debug, Clone)]
@@ -150,9 +150,14 @@ impl Durable {
         let Some(mut journal) = self.journal.take() else { return };
         // Whoever resumed a turn that others had before ends beside their events.
         let beside = self.epoch > 1 && matches!(end, End::Failed(_));
-        let stops = self.turn.lose(end, journal.shown(), journal.unseen(), beside);
-        for effect in self.fresh.drain(..).filter(Effect::is_kept).chain(stops) {
-            journal.take(effect);
+        // What the journal has not taken is neither shown nor started.
+        let (ends, dropped): (Vec<_>, Vec<_>) = self.fresh.drain(..).partition(Effect::is_kept);
+        let unseen = journal.unseen() + dropped.iter().map(text_of).sum::<usize>();
+        let stops = self.turn.lose(end, journal.shown(), unseen, beside);
+        for effect in ends.into_iter().chain(stops) {
+            if !dropped.iter().any(|one| effect.ends(one)) {
+                journal.take(effect);
+            }
         }
         self.ready = journal.into_ready();
     }
