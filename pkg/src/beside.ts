@@ -95,7 +95,7 @@ export class Beside {
       const { status, pause } = state
       const answer = { requestId, status }
       if (status !== 'running' || pause !== undefined) return answer
-      const text = JSON.stringify({ ...state, pause: kept.revision + 1 })
+      const text = JSON.stringify({ ...state, pause: kept.revision + 1, pausedBy: owner })
       return (await this.#commit(kept, text, [])) ? answer : undefined
     })
   }
@@ -171,6 +171,7 @@ export class Beside {
     const { store, key, owner, inTime } = this.#at
     const commit: Commit = {
       ...{ owner, revision: kept.revision + 1, takeOver: true, open: true, state, records },
+      replaces: kept.owner,
       ...{ events: null, forget: 0, reusable: [], ttlMs: this.#stateOf(kept).ttlMs },
     }
     return (await inTime(store.commit(key, commit))).ok

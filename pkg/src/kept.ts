@@ -19,6 +19,8 @@ export interface KeptState {
   ttlMs: number
   /** The number of the commit by which somebody asked for a pause. */
   pause?: number
+  /** Who asked for it: the owner of that commit. */
+  pausedBy?: string
   /** Whether text is stored. If not, `seq` has gaps. */
   keepsText: boolean
 }

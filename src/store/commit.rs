@@ -11,6 +11,8 @@ pub struct Commit {
     pub revision: u64,
     /// Whether `owner` takes the turn over from another owner.
     pub take_over: bool,
+    /// Whom it takes over from: the owner that it read. `None`: anybody.
+    pub replaces: Option<String>,
     /// Whether further commits may follow.
     pub open: bool,
     /// Replaces the stored state.
@@ -61,7 +63,8 @@ pub fn judge(stands: Option<&Standing>, commit: &Commit) -> Judgement {
         return Judgement::Repeated;
     }
     let follows = stands.revision.checked_add(1) == Some(commit.revision);
-    if stands.open && follows && (own || commit.take_over) {
+    let replaces = commit.replaces.as_ref().is_none_or(|owner| *owner == stands.owner);
+    if stands.open && follows && (own || commit.take_over && replaces) {
         Judgement::Apply
     } else {
         Judgement::Refuse
@@ -88,21 +91,20 @@ pub enum Answer {
 }
 
 impl Commit {
-    /// Appends the JSON form for a host's store: `{ owner, revision, takeOver, open, state, records,
-    /// events, forget, reusable, ttlMs }`, with `records` as `[name, text]`, `events` as
+    /// Appends the JSON form for a host's store: `{ owner, revision, takeOver, replaces, open, state,
+    /// records, events, forget, reusable, ttlMs }`, with `records` as `[name, text]`, `events` as
     /// `{ last, text }` and `reusable` as `[key, text, ttl]`. This builds no
     /// [`Json`](crate::json::Json) tree, because the texts are long.
     pub fn write_json(&self, out: &mut String) {
         out.push_str("{\"owner\":");
         write_string(&self.owner, out);
         out.push_str(&format!(
-            ",\"revision\":{},\"takeOver\":{},\"open\":{},\"state\":",
-            self.revision, self.take_over, self.open
+            ",\"revision\":{},\"takeOver\":{},\"replaces\":",
+            self.revision, self.take_over
         ));
-        match &self.state {
-            Some(state) => write_string(state, out),
-            None => out.push_str("null"),
-        }
+        write_optional(self.replaces.as_deref(), out);
+        out.push_str(&format!(",\"open\":{},\"state\":", self.open));
+        write_optional(self.state.as_deref(), out);
         out.push_str(",\"records\":[");
         for (at, (name, text)) in self.records.iter().enumerate() {
             out.push_str(if at == 0 { "[" } else { ",[" });
@@ -129,6 +131,13 @@ impl Commit {
             out.push_str(&format!(",{ttl}]"));
         }
         out.push_str(&format!("],\"ttlMs\":{}}}", self.ttl_ms));
+    }
+}
+
+fn write_optional(text: Option<&str>, out: &mut String) {
+    match text {
+        Some(text) => write_string(text, out),
+        None => out.push_str("null"),
     }
 }
 
@@ -159,6 +168,7 @@ mod tests {
                 owner: owner_of(row.get("owner").unwrap()),
                 revision: row.get("revision").unwrap().as_u64().unwrap(),
                 take_over: row.get("takeOver").unwrap().as_bool().unwrap(),
+                replaces: row.get("replaces").map(owner_of),
                 ..Commit::default()
             };
             let want = match row.get("judgement").unwrap().as_str() {
@@ -184,7 +194,7 @@ mod tests {
     fn an_empty_commit_as_json() {
         let commit = Commit { owner: "o".to_owned(), revision: 2, ..Commit::default() };
         let want = concat!(
-            r#"{"owner":"o","revision":2,"takeOver":false,"open":false,"state":null,"records":[],"#,
+            r#"{"owner":"o","revision":2,"takeOver":false,"replaces":null,"open":false,"state":null,"records":[],"#,
             r#""events":null,"forget":0,"reusable":[],"ttlMs":0}"#,
         );
         assert_eq!(read_back(&commit), want);
@@ -197,6 +207,7 @@ mod tests {
             owner: odd("o"),
             revision: 7,
             take_over: true,
+            replaces: Some(odd("p")),
             open: true,
             state: Some(odd("{}")),
             records: vec![(odd("a"), odd("1")), ("b".to_owned(), String::new())],
@@ -213,6 +224,7 @@ mod tests {
             ("owner", string(&odd("o"))),
             ("revision", Json::integer(7)),
             ("takeOver", true.into()),
+            ("replaces", string(&odd("p"))),
             ("open", true.into()),
             ("state", string(&odd("{}"))),
             (

@@ -7,6 +7,8 @@ use crate::json::{Json, object};
 /// The stored form of a turn, without its events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Kept {
+    /// The owner of the last commit. `None` if the store does not say.
+    pub owner: Option<String>,
     /// The number of the last commit.
     pub revision: u64,
     /// Milliseconds since that commit, by the store's clock. `None` if the owner is known to be
@@ -21,7 +23,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Reads `{ revision, open, idleMs, state, records }` from a host's store. `idleMs` is an
+    /// Reads `{ owner?, revision, open, idleMs, state, records }` from a host's store. `idleMs` is an
     /// integer, or `null` if the owner is gone. Returns `None` if the form is invalid.
     #[must_use]
     pub fn read(json: &Json<'_>) -> Option<Self> {
@@ -32,6 +34,7 @@ impl Kept {
         };
         let records = json.get("records")?.as_array()?.iter().map(record);
         Some(Self {
+            owner: json.get("owner").and_then(text),
             revision: json.get("revision")?.as_u64()?,
             idle_ms: match json.get("idleMs") {
                 None | Some(Json::Null) => None,
@@ -51,6 +54,7 @@ impl Kept {
             Json::Array(vec![name.clone().into(), text.clone().into()])
         };
         object! {
+            "owner": Json::from(self.owner.clone()),
             "revision": Json::integer(self.revision),
             "open": Json::from(self.open),
             "idleMs": self.idle_ms.map_or(Json::Null, Json::integer),
@@ -104,6 +108,7 @@ mod tests {
     fn what_is_written_is_read() {
         for idle_ms in [None, Some(7)] {
             let kept = Kept {
+                owner: idle_ms.map(|_| "o".to_owned()),
                 revision: 3,
                 idle_ms,
                 open: true,

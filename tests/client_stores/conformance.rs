@@ -259,6 +259,7 @@ pub async fn the_table_of_the_rule(make: &Stores) {
         let revision = row["revision"].as_u64().unwrap();
         let commit = Commit {
             take_over: row["takeOver"] == true,
+            replaces: row["replaces"].as_str().map(str::to_owned),
             state: text("new"),
             ..commit_of(row["owner"].as_str().unwrap(), revision)
         };
@@ -301,6 +302,7 @@ pub async fn a_turn_reads_back_as_it_was_written(make: &Stores) {
     let third = Commit { records: pairs(&[("b", "B")]), ..commit_of(&owner, 3) };
     applied(&*one, &turn, third, "revision 3").await;
     let expected = Kept {
+        owner: Some(owner),
         revision: 3,
         idle_ms: None,
         open: true,
@@ -353,7 +355,8 @@ pub async fn a_revision_may_be_neither_skipped_nor_written_again(make: &Stores) 
 pub async fn another_owner_writes_only_by_taking_over(make: &Stores) {
     let store = make();
     let turn = new_turn();
-    begin(&*store, &turn, Commit { events: events(5, "[\"e\"]"), ..first() }).await;
+    let with = Commit { events: events(5, "[\"e\"]"), ..first() };
+    let owner = begin(&*store, &turn, with).await;
     let other = random();
     for revision in [1, 2, 3] {
         let commit = marking(&other, revision, &new_turn());
@@ -364,7 +367,15 @@ pub async fn another_owner_writes_only_by_taking_over(make: &Stores) {
         let what = format!("a take-over with revision {revision} after 1");
         refused(&*store, &turn, commit, &what).await;
     }
-    let commit = Commit { take_over: true, ..commit_of(&other, 2) };
+    for replaces in ["", &*other] {
+        let commit = Commit {
+            take_over: true,
+            replaces: Some(replaces.to_owned()),
+            ..marking(&other, 2, &new_turn())
+        };
+        refused(&*store, &turn, commit, "a take-over from somebody else").await;
+    }
+    let commit = Commit { take_over: true, replaces: Some(owner), ..commit_of(&other, 2) };
     applied(&*store, &turn, commit, "a take-over").await;
     let kept = read(&*store, &turn).await.unwrap();
     let what = "a take-over without a state keeps the state";
@@ -842,8 +853,9 @@ pub async fn a_turn_expires_with_everything_in_it_and_may_then_begin_anew(make: 
             events: events(1, "[\"new\"]"),
             ..first()
         };
-        begin(&*store, &turn, new).await;
+        let owner = begin(&*store, &turn, new).await;
         let kept = Kept {
+            owner: Some(owner),
             revision: 1,
             idle_ms: None,
             open: true,

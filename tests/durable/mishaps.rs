@@ -103,9 +103,14 @@ impl World {
                     leg.deceived = true;
                 }
             }
-            (Fault::Expiry, None) => {
+            (Fault::Expiry, leg) => {
                 self.hit(fault, turn);
                 let ttl = self.plan.keep["ttlMs"].as_u64().unwrap_or(0);
+                if let Some(leg) = leg {
+                    // It sleeps while its turn expires, and wakes beside whoever began it anew.
+                    let long = ttl + self.random.below(lease as usize) as u64;
+                    self.freeze(leg, long);
+                }
                 let wish = if self.random.below(2) == 0 { Wish::Run } else { Wish::Resume(vec![]) };
                 self.after(ttl + 1, What::Begin(turn, wish));
             }

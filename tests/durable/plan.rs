@@ -45,7 +45,7 @@ faults! {
     Crash: ALIVE, Freeze: ALIVE, Slow: ALIVE, LostBefore: ALIVE, LostAfter: ALIVE, Doubled: ALIVE,
     Late: ALIVE, Failing: ALIVE, FailingForGood: ALIVE, Torn: MODEL, Stalled: MODEL, Status: MODEL,
     Throws: TOOLS, Hangs: TOOLS, LateTool: TOOLS, CancelOwn: OURS, CancelOther: ALL, Pause: OURS,
-    TwoResumes: ALL, WrongClock: ALIVE, Expiry: REST, Disconnect: ALL, Version: &[Opening], Denied: REST,
+    TwoResumes: ALL, WrongClock: ALIVE, Expiry: ALL, Disconnect: ALL, Version: &[Opening], Denied: REST,
     Partial: REST, OtherSignature: REST, Reuse: &[Asking, Stepping],
 }
 

@@ -8,6 +8,7 @@ use crate::world::World;
 const OUTSIDE: &[&str] = &[
     "store: no fence",
     "store: no compare",
+    "store: a take-over replaces anybody",
     "store: a repeat is refused",
     "store: a repeat is written again",
     "store: a turn that is over is not known",

@@ -102,13 +102,6 @@ impl World {
             code: "store.unavailable".to_owned(),
             message: "simulated".to_owned(),
         };
-        // A take-over names the revision it read, and not the owner: one that was read before
-        // the turn expired and was run anew could hit the same revision of the new life. Nothing
-        // short of a commit that is on its way over the whole ttl does that, so it is lost here.
-        let old = commit.take_over && self.legs[leg].life + 1 < self.truth.lives[turn].len();
-        if old {
-            return;
-        }
         if !failing || self.random.below(4) == 0 {
             let fresh = self.store.stands(self.now, &key).is_none();
             let before = self.store.stands(self.now, &key).map(|one| one.standing.owner.clone());

@@ -53,7 +53,10 @@ impl Store {
         if self.bug == "store: a turn that is over is not known" {
             standing = standing.filter(|standing| standing.open);
         }
-        let mut judgement = judge(standing.as_ref(), commit);
+        let anybody = Commit { replaces: None, ..commit.clone() };
+        let judged =
+            if self.bug == "store: a take-over replaces anybody" { &anybody } else { commit };
+        let mut judgement = judge(standing.as_ref(), judged);
         match self.bug {
             "store: a repeat is refused" if judgement == Judgement::Repeated => {
                 judgement = Judgement::Refuse;
@@ -122,8 +125,10 @@ impl Store {
         let stored = self.stands(now, key)?;
         let records: Vec<_> =
             stored.records.iter().map(|(name, text)| json!([name, text])).collect();
-        Some(json!({ "revision": stored.standing.revision, "open": stored.standing.open,
-                     "idleMs": now - stored.at, "state": stored.state, "records": records }))
+        Some(
+            json!({ "owner": stored.standing.owner, "revision": stored.standing.revision, "open": stored.standing.open,
+                     "idleMs": now - stored.at, "state": stored.state, "records": records }),
+        )
     }
 
     pub fn events(&self, now: u64, key: &str, after: u64) -> Vec<(u64, String)> {

@@ -102,10 +102,12 @@ fn ask_for_pause(store: &mut Store, now: u64, key: &str) {
     }
     let revision = kept["revision"].as_u64().unwrap() + 1;
     state["pause"] = json!(revision);
+    state["pausedBy"] = json!("somebody-elsewhere");
     let commit = Commit {
         owner: "somebody-elsewhere".to_owned(),
         revision,
         take_over: true,
+        replaces: kept["owner"].as_str().map(str::to_owned),
         open: true,
         state: Some(state.to_string()),
         ttl_ms: state["ttlMs"].as_u64().unwrap(),

@@ -7,11 +7,13 @@ import { commitOf } from './commits.mjs'
 const rows = JSON.parse(readFileSync(new URL('rule.json', import.meta.url), 'utf8'))
 
 /** `{ name, stands, commit, judgement }` of each row. */
-export const RULE = rows.map(({ stands, owner, revision, takeOver, judgement }) => ({
-  name: `${stands?.join(' ') ?? 'nothing'} ← ${owner} ${revision}${takeOver ? ' takes over' : ''}`,
-  stands: stands && { owner: stands[0], revision: stands[1], open: stands[2] === 'open' },
-  ...{ commit: commitOf(owner, revision, { takeOver, state: 'new' }), judgement },
-}))
+export const RULE = rows.map(
+  ({ stands, owner, revision, takeOver, replaces = null, judgement }) => ({
+    name: `${stands?.join(' ') ?? 'nothing'} ← ${owner} ${revision}${takeOver ? ` takes over ${replaces ?? ''}` : ''}`,
+    stands: stands && { owner: stands[0], revision: stands[1], open: stands[2] === 'open' },
+    ...{ commit: commitOf(owner, revision, { takeOver, replaces, state: 'new' }), judgement },
+  }),
+)
 
 /** Has a store judge every row. */
 export async function playRule(store) {

@@ -270,11 +270,13 @@ pub async fn pause_turn(
         let revision = kept.revision.saturating_add(1);
         if let Json::Object(members) = &mut state {
             members.push(("pause".into(), Json::integer(revision)));
+            members.push(("pausedBy".into(), Json::from(owner.clone())));
         }
         let commit = Arc::new(Commit {
             owner: owner.clone(),
             revision,
             take_over: true,
+            replaces: kept.owner,
             open: true,
             state: Some(state.to_text()),
             ttl_ms,

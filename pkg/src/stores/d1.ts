@@ -67,14 +67,15 @@ function failure(cause: unknown): TurnlockError {
  * the row that the rule reads changes last.
  */
 function writes(id: string, commit: Commit): Bound[] {
-  const { owner, revision, takeOver, open, state, records, events, forget, ttlMs } = commit
+  const { owner, revision, takeOver, replaces, open, state, records, events, forget, ttlMs } =
+    commit
   const alive = `SELECT 1 FROM @turns WHERE turn = ? AND expires > ${NOW}`
   const [fence, ...fenced]: Bound =
     revision === 1
       ? [`NOT EXISTS (${alive})`, id]
       : [
-          `EXISTS (${alive} AND open = 1 AND revision = ? AND (owner = ? OR ?))`,
-          ...[id, revision - 1, owner, takeOver ? 1 : 0],
+          `EXISTS (${alive} AND open = 1 AND revision = ? AND (owner = ? OR ? AND owner = coalesce(?, owner)))`,
+          ...[id, revision - 1, owner, takeOver ? 1 : 0, replaces ?? null],
         ]
   const all: Bound[] = []
   const insert = (table: string, values: string, ...bound: unknown[]) =>

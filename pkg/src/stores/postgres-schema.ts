@@ -39,7 +39,8 @@ BEGIN
     IF FOUND AND before.expires > ms THEN
       IF before.owner = writer AND before.revision = next THEN RETURN '{"is":"repeated"}'; END IF;
       IF NOT before.open OR before.revision <> next - 1
-        OR NOT (before.owner = writer OR (c->>'takeOver')::boolean) THEN
+        OR NOT (before.owner = writer OR (c->>'takeOver')::boolean
+          AND coalesce(c->>'replaces', before.owner) = before.owner) THEN
         RETURN json_build_object('is', 'refused', 'owner', before.owner,
           'revision', before.revision, 'open', before.open, 'state', before.state);
       END IF;

@@ -23,7 +23,7 @@ if not current[1] then
 else
   local stands = tonumber(current[2])
   if current[1] == owner and stands == revision then return {'repeated'} end
-  local mine = current[1] == owner or ARGV[3] == '1'
+  local mine = current[1] == owner or ARGV[3] == '*' or ARGV[3] == '=' .. current[1]
   if current[3] ~= '1' or stands ~= revision - 1 or not mine then
     return {'refused', current[1], current[2], current[3], current[4]}
   end

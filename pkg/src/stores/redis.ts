@@ -112,9 +112,16 @@ export function redisStore(client: RedisClientLike, options: RedisStoreOptions =
     },
 
     async commit(turn, commit) {
-      const { owner, revision, takeOver, open, state, records, events, forget, ttlMs } = commit
+      const { owner, revision, takeOver, replaces, open, state, records, events, forget, ttlMs } =
+        commit
       const written = run(COMMIT, keysOf(turn), [
-        ...[owner, revision, takeOver ? 1 : 0, open ? 1 : 0, Math.max(1, Math.ceil(ttlMs))],
+        ...[
+          owner,
+          revision,
+          !takeOver ? '' : typeof replaces === 'string' ? `=${replaces}` : '*',
+          open ? 1 : 0,
+          Math.max(1, Math.ceil(ttlMs)),
+        ],
         ...[state === null ? 0 : 1, pack(state ?? ''), forget],
         ...[events ? events.last : '', events ? pack(events.text) : ''],
         ...records.flatMap(([name, text]) => [pack(name), pack(text)]),

@@ -10,8 +10,8 @@
  * 1. There is no current state: the commit is applied if and only if its `revision` is 1.
  * 2. `owner` and `revision` equal the current ones: this commit was already applied and its answer
  *    was lost. Answer `{ ok: true }` and write nothing.
- * 3. The current state is open, `revision` is the next one, and `owner` is the current owner or
- *    `takeOver` is set: the commit is applied.
+ * 3. The current state is open, `revision` is the next one, and `owner` is the current owner, or
+ *    `takeOver` is set and `replaces` is the current owner or `null`: the commit is applied.
  * 4. Any other commit is refused, and the answer contains the current state.
  *
  * If two owners race for a revision, one therefore writes and the other one learns that it did not.
@@ -95,6 +95,11 @@ export interface Commit {
   revision: number
   /** Whether `owner` may replace another owner. */
   takeOver: boolean
+  /**
+   * Whom a take-over replaces: the owner that `owner` has read. So one that was read before the turn
+   * expired writes nothing to a turn of the same name that began since. `null`: anybody.
+   */
+  replaces: string | null
   /** False if the turn ends (complete, failed, cancelled). No commit may follow. */
   open: boolean
   /** Replaces the stored state; `null` leaves it unchanged. Never `null` in revision 1. */
@@ -136,12 +141,13 @@ export type Standing = Pick<Kept, 'owner' | 'revision' | 'open'>
 /** The rule (see the top of this file). `apply` is the only verdict that writes. */
 export function judge(
   current: Standing | undefined,
-  { owner, revision, takeOver }: Commit,
+  { owner, revision, takeOver, replaces = null }: Commit,
 ): 'apply' | 'repeated' | 'refuse' {
   if (!current) return revision === 1 ? 'apply' : 'refuse'
   if (current.owner === owner && current.revision === revision) return 'repeated'
   const next = current.open && current.revision === revision - 1
-  return next && (current.owner === owner || takeOver) ? 'apply' : 'refuse'
+  const may = takeOver && (replaces === null || replaces === current.owner)
+  return next && (current.owner === owner || may) ? 'apply' : 'refuse'
 }
 
 /** The answer to a refused commit. */

@@ -136,6 +136,29 @@ export const rules: Case[] = [
     },
   ],
   [
+    'a take-over replaces the owner that it names, and no other',
+    async ({ make }) => {
+      const [store, other] = [await make(), await make()]
+      const turn = newTurn()
+      const first = await begin(store, turn)
+      const second = newOwner()
+      for (const replaces of [second, newOwner(), '']) {
+        const commit = marking(second, 2, newTurn(), { takeOver: true, replaces })
+        await refused(other, turn, commit, 'a take-over from somebody else')
+      }
+      const named = marking(second, 2, newTurn(), { replaces: first })
+      await refused(other, turn, named, 'a commit that names an owner and takes nothing over')
+      const over = { takeOver: true, replaces: first }
+      await applied(other, turn, commitOf(second, 2, over), 'a take-over from its owner')
+      await applied(
+        store,
+        turn,
+        commitOf(second, 3, over),
+        'the owner itself, whom it names or not',
+      )
+    },
+  ],
+  [
     'an owner that was replaced never writes again',
     async ({ make }) => {
       const [store, stale] = [await make(), await make()]

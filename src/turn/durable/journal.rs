@@ -42,6 +42,8 @@ pub(super) struct Journal {
     epoch: u64,
     /// The turn belongs to another owner until the first commit is stored.
     take_over: bool,
+    /// That owner, or the one that the next commit takes the turn back from.
+    replaces: Option<String>,
     /// Somebody asked for a pause, and the turn is to hear of it.
     pause: bool,
     /// The last commit was that of somebody who asked for a pause: the next one takes the turn back.
@@ -116,6 +118,7 @@ impl Journal {
             revision,
             epoch,
             take_over: after.is_some(),
+            replaces: None,
             pause: false,
             retake: false,
             ours: false,
@@ -127,6 +130,11 @@ impl Journal {
             round_trip: 0,
             groups: VecDeque::from([Group { last: shown, events, bytes }]),
         }
+    }
+
+    /// The first commit takes the turn over from this owner, and from nobody else.
+    pub(super) fn replace(&mut self, owner: Option<String>) {
+        self.replaces = owner;
     }
 
     /// Number and bytes of the stored events.
@@ -262,10 +270,12 @@ impl Journal {
                 forget = self.groups.pop_front().map_or(forget, |group| group.last);
             }
         }
+        let take_over = std::mem::take(&mut self.retake) || (self.take_over && !self.ours);
         let commit = Arc::new(Commit {
             owner: self.keep.owner.clone(),
             revision: self.revision,
-            take_over: std::mem::take(&mut self.retake) || (self.take_over && !self.ours),
+            take_over,
+            replaces: self.replaces.clone().filter(|_| take_over),
             open,
             state,
             records,
@@ -314,19 +324,25 @@ impl Journal {
         self.gathering.held = asleep;
     }
 
-    /// Goes on behind the commit `at`, by which somebody asked for a pause. It is in the place of the
+    /// Goes on behind the commit `at`, by which `from` asked for a pause. It is in the place of the
     /// commit in flight, which is made again, or behind it: then that one is stored.
-    fn take_back(&mut self, now: u64, at: u64) {
+    fn take_back(&mut self, now: u64, at: u64, from: Option<String>) {
         // The next state is without that wish.
         self.gathering.state = true;
         self.revision = at;
+        self.replaces.clone_from(&from);
         let Some(flight) = self.flight.as_mut().filter(|flight| flight.commit.revision == at)
         else {
             self.retake = true;
             return self.kept(now);
         };
         self.revision = at + 1;
-        let commit = Commit { revision: at + 1, take_over: true, ..(*flight.commit).clone() };
+        let commit = Commit {
+            revision: at + 1,
+            take_over: true,
+            replaces: from,
+            ..(*flight.commit).clone()
+        };
         flight.commit = Arc::new(commit);
         flight.attempt = 1;
         flight.wait = Wait::Answer { until: now.saturating_add(ANSWER_MS) };
@@ -397,9 +413,9 @@ impl Journal {
             Answer::Refused { state } => {
                 let pause = state.as_deref().filter(|_| self.ours);
                 let pause = pause.and_then(|state| records::pause_of(state, self.epoch));
-                if let Some(at) = pause.filter(|at| *at >= revision) {
+                if let Some((at, from)) = pause.filter(|(at, _)| *at >= revision) {
                     self.pause = true;
-                    self.take_back(now, at);
+                    self.take_back(now, at, from);
                     return None;
                 }
                 Some(match state.as_deref().and_then(records::stop_reason) {

@@ -60,9 +60,10 @@ pub(super) fn stop_reason(state: &str) -> Option<String> {
 }
 
 /// Returns the number of the commit by which somebody asked the owner of this epoch for a pause.
-pub(super) fn pause_of(state: &str, epoch: u64) -> Option<u64> {
+pub(super) fn pause_of(state: &str, epoch: u64) -> Option<(u64, Option<String>)> {
     let state = KeptState::read(state).filter(|state| state.epoch == epoch)?;
-    state.pause.filter(|_| state.status == "running")
+    let at = state.pause.filter(|_| state.status == "running")?;
+    Some((at, state.paused_by))
 }
 
 pub(super) fn claim(key: &str) -> String {

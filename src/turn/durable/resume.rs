@@ -118,6 +118,9 @@ impl Durable {
         let keep = record.options().keep.clone();
         self.epoch = state.epoch + 1;
         self.journal = keep.map(|keep| Journal::new(keep, self.epoch, Some(after)));
+        if let Some(journal) = &mut self.journal {
+            journal.replace(kept.owner.clone());
+        }
         record.restore(progress);
         if cancel.is_none() && point == Point::Ask {
             record.void(settled);

@@ -2,7 +2,7 @@
 //!
 //! Hosts read its members `status`, `seq`, `leaseMs`, `ttlMs` and `keepsText` (`pkg/src/kept.ts`), and
 //! may list turns by its `conversationId`. Who asks for a pause from elsewhere writes the state again
-//! with the member `pause` (`pkg/src/resume.ts`).
+//! with the members `pause` and `pausedBy` (`pkg/src/beside.ts`).
 
 use super::super::event::PhaseName;
 use super::super::machine::Machine;
@@ -32,6 +32,8 @@ pub(super) struct KeptState {
     /// The number of the commit by which somebody asked for a pause. The rest of such a state is
     /// that of the owner's last commit.
     pub(super) pause: Option<u64>,
+    /// The owner of that commit.
+    pub(super) paused_by: Option<String>,
     pub(super) keeps_text: bool,
     pub(super) kept_events: (u64, u64),
     /// Bytes of `progress.shown` that the current inference has shown.
@@ -143,6 +145,7 @@ impl KeptState {
             epoch: long("epoch")?,
             lease_ms: long("leaseMs")?,
             pause: long("pause"),
+            paused_by: text(&json, "pausedBy"),
             keeps_text: json.get("keepsText")?.as_bool()?,
             kept_events: (long("keptEvents")?, long("keptBytes")?),
             unsettled: usize::try_from(phase.get("unsettled")?.as_u64()?).ok()?,

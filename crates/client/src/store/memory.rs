@@ -127,6 +127,7 @@ impl Store for MemoryStore {
     fn read<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<Option<StoredTurn>, StoreError>> {
         self.with(move |kept, now| {
             Ok(kept.turns.get(turn, now).map(|Entry { value, at, .. }| StoredTurn {
+                owner: Some(value.standing.owner.clone()),
                 revision: value.standing.revision,
                 idle_ms: Some(whole((now - at).floor())),
                 open: value.standing.open,

@@ -19,6 +19,8 @@ struct GivenCommit {
     owner: String,
     revision: u64,
     take_over: bool,
+    #[serde(default)]
+    replaces: Option<String>,
     open: bool,
     state: Option<String>,
     records: Vec<(String, String)>,
@@ -37,6 +39,7 @@ struct Group {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct GivenKept {
+    owner: Option<String>,
     revision: u64,
     /// `Infinity` where the owner is known to be gone.
     idle_ms: f64,
@@ -75,6 +78,7 @@ impl RustStore {
     pub async fn read(&self, turn: String) -> Result<JsValue, JsValue> {
         let kept = self.0.read(&turn).await.map_err(thrown)?;
         given(&kept.map(|kept| GivenKept {
+            owner: kept.owner,
             revision: kept.revision,
             idle_ms: kept.idle_ms.map_or(f64::INFINITY, |idle| idle as f64),
             open: kept.open,
@@ -89,6 +93,7 @@ impl RustStore {
             owner: commit.owner,
             revision: commit.revision,
             take_over: commit.take_over,
+            replaces: commit.replaces,
             open: commit.open,
             state: commit.state,
             records: commit.records,

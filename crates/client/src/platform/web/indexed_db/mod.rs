@@ -215,6 +215,7 @@ impl Inner {
         // Asked after reading: an owner that came since is not taken for gone.
         let gone = kept.open && kept.locked && !self.locks.is_held(&kept.owner).await;
         Ok(Some(Kept {
+            owner: Some(kept.owner),
             revision: kept.revision,
             idle_ms: (!gone).then(|| whole(clock::unix_ms() - kept.at)),
             open: kept.open,
