@@ -194,6 +194,7 @@ export const PARTS = {
     }),
   ],
   examples: [
+    tests('examples (npm start)', testsIn('tests/examples'), { needs: [browser, redis] }),
     script(PAGE, ['examples/rust-page/build.mjs'], { lane: 'cargo' }),
     script(WORKER, ['examples/rust-worker/build.mjs'], { lane: 'cargo' }),
     tests('example page in Rust (Chromium)', ['tests/e2e/rust-page.test.mjs'], {
