@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { removeStale } from '../../scripts/alone.mjs'
@@ -14,25 +14,19 @@ import { until } from '../patience.mjs'
 /** A folder per process, by its id. */
 const COPIES = join(root, '.cache/examples')
 
-/** `examples/<name>` for `tests/examples/<name>.test.mjs`. */
-export function example(meta) {
+/**
+ * `examples/<name>` for `tests/examples/<name>.test.mjs`. `inPlace`: not in a copy, because it is
+ * built with the scripts of the repository.
+ */
+export function example(meta, { inPlace = false } = {}) {
   const name = basename(fileURLToPath(meta.url), '.test.mjs')
-  removeStale(COPIES)
-  const home = join(COPIES, String(process.pid))
-  const folder = join(home, name)
-  cpSync(join(root, 'examples', name), folder, {
-    recursive: true,
-    filter: (path) => !/[\\/](node_modules|dist|target|\.next)$/.test(path),
-  })
-  const to = join(folder, 'node_modules/turnlock')
-  mkdirSync(to, { recursive: true })
-  for (const file of ['package.json', 'dist']) {
-    cpSync(join(root, 'pkg', file), join(to, file), { recursive: true })
-  }
+  const folder = inPlace ? join(root, 'examples', name) : copyOf(name)
   const running = new Set()
+  let started = 0
   after(async () => {
     await Promise.all([...running].map((one) => one.stop()))
-    rmSync(home, { recursive: true, force: true, maxRetries: 5 })
+    if (!inPlace) rmSync(dirname(folder), { recursive: true, force: true, maxRetries: 5 })
+    assert.ok(started, `${name} was never started`)
   })
 
   /** `npm start -- …args`. `url` waits for the address that it says, `ended` is its exit code. */
@@ -43,6 +37,7 @@ export function example(meta) {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true, // a group of its own, which ends as a whole
     })
+    started++
     let said = ''
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => (said += text))
@@ -77,7 +72,23 @@ export function example(meta) {
     return one
   }
 
-  return { folder, start }
+  return { start }
+}
+
+/** A copy of the folder, beside the package. */
+function copyOf(name) {
+  removeStale(COPIES)
+  const folder = join(COPIES, String(process.pid), name)
+  cpSync(join(root, 'examples', name), folder, {
+    recursive: true,
+    filter: (path) => !/[\\/](node_modules|dist|target|\.next|\.turns)$/.test(path),
+  })
+  const to = join(folder, 'node_modules/turnlock')
+  mkdirSync(to, { recursive: true })
+  for (const file of ['package.json', 'dist']) {
+    cpSync(join(root, 'pkg', file), join(to, file), { recursive: true })
+  }
+  return folder
 }
 
 /** A model that fails: its address, and what reached it. It ends with the tests of the file. */
