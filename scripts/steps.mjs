@@ -53,6 +53,9 @@ const testsIn = (folder) =>
   readdirSync(join(root, folder))
     .filter((file) => file.endsWith('.test.mjs') && !file.startsWith('rust-'))
     .map((file) => join(folder, file))
+/** Started by its own command, and what else it does. */
+const inRust = (folder, name) =>
+  ['examples', folder].map((from) => `tests/${from}/rust-${name}.test.mjs`)
 const adapters = testsIn('tests/adapters')
 const IN_CHROMIUM = ['use-chat', 'assistant-ui'].map((name) =>
   join('tests/adapters', `${name}.test.mjs`),
@@ -194,15 +197,14 @@ export const PARTS = {
     }),
   ],
   examples: [
+    tests('examples (npm start)', testsIn('tests/examples'), { needs: [browser, redis] }),
     script(PAGE, ['examples/rust-page/build.mjs'], { lane: 'cargo' }),
     script(WORKER, ['examples/rust-worker/build.mjs'], { lane: 'cargo' }),
-    tests('example page in Rust (Chromium)', ['tests/e2e/rust-page.test.mjs'], {
+    tests('example page in Rust (Chromium)', inRust('e2e', 'page'), {
       ...{ needs: [browser], after: [PAGE] },
     }),
-    tests('example worker in Rust (workerd)', ['tests/server/rust-worker.test.mjs'], {
-      after: [WORKER],
-    }),
-    tests('example server in Rust', ['tests/server/rust-server.test.mjs'], { lane: 'cargo' }),
+    tests('example worker in Rust (workerd)', inRust('server', 'worker'), { after: [WORKER] }),
+    tests('example server in Rust', inRust('server', 'server'), { lane: 'cargo' }),
   ],
   size: [script('size', ['scripts/size.mjs', '--check'], { built: build, after: [PAGE, WORKER] })],
 }

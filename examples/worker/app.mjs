@@ -1,6 +1,6 @@
 // One chat server, and a proxy in front of a provider, for workerd (a Durable Object for each tenant), Deno, Bun and Node.
 //
-//   workerd   npx wrangler dev              (wrangler.jsonc)
+//   workerd   npx wrangler dev              (wrangler.jsonc); node workerd.mjs
 //   Deno      deno serve --allow-net --allow-env app.mjs
 //   Bun       bun app.mjs
 //   Node      node node.mjs
@@ -29,9 +29,9 @@ const chat = (store, env) =>
   createHandler({
     ...{ store, tools },
     model: openaiChat({
-      baseURL: env.MODEL_URL,
-      model: env.MODEL_NAME ?? 'gpt-5-mini',
-      apiKey: env.MODEL_KEY,
+      baseURL: env.BASE_URL,
+      model: env.MODEL ?? 'gpt-5-mini',
+      apiKey: env.OPENAI_API_KEY,
     }),
     authorize(request) {
       const tenant = tenantOf(request, env)
@@ -44,7 +44,7 @@ const chat = (store, env) =>
 /** Any OpenAI or Anthropic client reaches the provider through this, by its `baseURL`: …/llm/v1. */
 const proxyTo = (env) =>
   createProxy({
-    upstream: { url: env.MODEL_URL, apiKey: env.MODEL_KEY },
+    upstream: { url: env.BASE_URL, apiKey: env.OPENAI_API_KEY },
     mode: env.PROXY_MODE ?? 'observe',
     basePath: '/llm',
     authorize(request) {
@@ -76,7 +76,7 @@ let proxy
 /** The proxy alone, for other workers: a service binding with `entrypoint: "llm"`. */
 export const llm = {
   fetch(request, bindings, context) {
-    const env = bindings?.MODEL_URL ? bindings : globalThis.process.env
+    const env = bindings?.BASE_URL ? bindings : globalThis.process.env
     proxy ??= proxyTo(env)
     const waitUntil = (promise) => context?.waitUntil?.(promise)
     return proxy(request, { env, waitUntil })

@@ -48,7 +48,7 @@ export const example = {
   async 'the example serves'(host) {
     const session = fresh('example')
     const env = {
-      ...{ MODEL_URL: `${host.provider.url}/s/${session}/one-call/v1`, MODEL_KEY: 'sk-x' },
+      ...{ BASE_URL: `${host.provider.url}/s/${session}/one-call/v1`, OPENAI_API_KEY: 'sk-x' },
       ...{ CHAT_USERS: '{"let-me-in":"me"}', TWO_STAGE_MAX_TOOLS: '1' },
     }
     const { url, close } = await serve(host.runtime, env)

@@ -34,8 +34,8 @@ function build() {
 /** A server whose model follows this script. */
 async function serve(session, script) {
   const env = {
-    ...{ LISTEN: '127.0.0.1:0', MODEL_KEY: 'sk-x' },
-    MODEL_URL: `${provider.url}/s/${session}/${script}/v1`,
+    ...{ LISTEN: '127.0.0.1:0', OPENAI_API_KEY: 'sk-x' },
+    BASE_URL: `${provider.url}/s/${session}/${script}/v1`,
   }
   const server = spawn(binary, { env, stdio: ['ignore', 'pipe', 'inherit'] })
   servers.push(server)

@@ -40,7 +40,7 @@ async function serve(url) {
   const worker = new Miniflare({
     ...{ compatibilityDate: '2025-05-01', host: '127.0.0.1', port: 0, modules: MODULES },
     compatibilityFlags: ['enable_request_signal'],
-    bindings: { MODEL_URL: url, MODEL_KEY: 'sk-x' },
+    bindings: { BASE_URL: url, OPENAI_API_KEY: 'sk-x' },
   })
   workers.push(worker)
   return (await worker.ready).origin

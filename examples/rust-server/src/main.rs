@@ -14,13 +14,19 @@ use futures::StreamExt;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use turnlock_client::turnlock::turn::EventKind;
 use turnlock_client::{Model, Tool, TurnOptions, run_turn};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let name = env::var("MODEL_NAME").unwrap_or_else(|_| "gpt-5-mini".to_owned());
+    let name = env::var("MODEL").unwrap_or_else(|_| "gpt-5-mini".to_owned());
     // One model for all requests: they share its connections.
-    let model = Model::openai_chat(env::var("MODEL_URL")?, name).api_key(env::var("MODEL_KEY")?);
+    let base = env::var("BASE_URL").unwrap_or_else(|_| "https://api.openai.com/v1".to_owned());
+    let model = Model::openai_chat(base, name);
+    let model = match env::var("OPENAI_API_KEY") {
+        Ok(key) => model.api_key(key),
+        Err(_) => model,
+    };
     let address = env::var("LISTEN").unwrap_or_else(|_| "127.0.0.1:8787".to_owned());
     let listener = TcpListener::bind(address).await?;
     println!("http://{}", listener.local_addr()?);
@@ -49,7 +55,12 @@ async fn chat(State(model): State<Model>, Json(Asked { messages }): Json<Asked>)
     ];
     // Pulled as the client reads, which holds the model back; dropped when the client leaves, which
     // ends the turn.
-    let events = turn.map(|event| Ok::<_, Infallible>(event.to_sse()));
+    let events = turn.map(|event| {
+        if let EventKind::Error { failure, .. } = &event.kind {
+            eprintln!("{}: {}: {}", event.request_id, failure.code, failure.message);
+        }
+        Ok::<_, Infallible>(event.to_sse())
+    });
     (headers, Body::from_stream(events)).into_response()
 }
 

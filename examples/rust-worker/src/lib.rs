@@ -75,10 +75,9 @@ fn left(request: &Request) -> impl Future<Output = ()> + 'static {
 }
 
 fn model(env: &Env) -> Result<Model> {
-    let name =
-        env.var("MODEL_NAME").map_or_else(|_| "gpt-5-mini".to_owned(), |name| name.to_string());
-    let model = Model::openai_chat(env.var("MODEL_URL")?.to_string(), name);
-    Ok(match env.secret("MODEL_KEY") {
+    let name = env.var("MODEL").map_or_else(|_| "gpt-5-mini".to_owned(), |name| name.to_string());
+    let model = Model::openai_chat(env.var("BASE_URL")?.to_string(), name);
+    Ok(match env.secret("OPENAI_API_KEY") {
         Ok(key) => model.api_key(key.to_string()),
         Err(_) => model,
     })
