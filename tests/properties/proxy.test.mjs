@@ -257,7 +257,7 @@ function mixed(frames, callOf) {
   const lanes = new Map()
   const [before, after] = [[], []]
   for (const frame of frames) {
-    const data = /^data: ({.*)$/m.exec(frame)?.[1]
+    const data = /^data: ({[^\n]*)/m.exec(frame)?.[1]
     const call = data === undefined ? undefined : callOf(JSON.parse(data))
     if (call !== undefined) lanes.set(call, [...(lanes.get(call) ?? []), frame])
     else (lanes.size ? after : before).push(frame)
