@@ -105,6 +105,7 @@ export const PARTS = {
     script('links and addresses', ['scripts/links.mjs', '--check'], { built: build }),
     script('rules of the redactor', ['scripts/redact-rules.mjs', '--check']),
     script('table of wires', ['scripts/wires.mjs', '--check']),
+    script('table of limits', ['scripts/limits.mjs', '--check']),
     script('table of the README', ['benches/compare.mjs', '--check'], { built: build }),
     script('threats and their tests', ['scripts/threats.mjs']),
     script('scripts', [...tap, ...testsIn('scripts')]),
