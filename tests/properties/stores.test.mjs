@@ -166,14 +166,14 @@ async function play(store, all, wait) {
     if (!stands) sent.set(key, commit)
     return [name, again ?? commit]
   }
-  const once = (asked) =>
-    asked.map(([name, commit], at) => {
-      const first = asked.findIndex(
-        ([other, { owner, revision }]) =>
-          other === name && owner === commit.owner && revision === commit.revision,
-      )
-      return first < at ? asked[first] : asSent([name, commit])
+  const once = (asked) => {
+    const made = new Map()
+    return asked.map(([name, commit]) => {
+      const key = JSON.stringify([name, commit.owner, commit.revision])
+      if (!made.has(key)) made.set(key, asSent([name, commit]))
+      return made.get(key)
     })
+  }
   const answerOf = (work) =>
     work.catch((error) => {
       assert.equal(error.name, 'TurnlockError', error.stack)
