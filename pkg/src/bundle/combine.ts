@@ -52,7 +52,7 @@ function parsed(output: string): { json: unknown } | undefined {
   const text = unfenced(output)
   if (!/^\s*[{[]/.test(text)) return undefined
   try {
-    part.call((glue) => answer(glue.canonicalize(encode(text))))
+    answer(part.call((glue) => glue.canonicalize(encode(text))))
     return { json: JSON.parse(text) }
   } catch (error) {
     if (isTurnlockError(error) && error.code === 'core.fault') throw error
