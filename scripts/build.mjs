@@ -159,6 +159,12 @@ export const bindgen = once(async () => {
 export const glue = async (kind, wasm, folder, ...flags) =>
   command(await bindgen(), [kind, wasm, folder, ...flags])
 
+/**
+ * Bytes that a core can never exceed: 3 GiB, behind which a stack that runs over its beginning traps.
+ * The largest history takes 2.6 GiB (`HISTORY_BYTES`, 40 bytes for each byte of it).
+ */
+export const MAX_MEMORY = 3 * 2 ** 30
+
 /** The cores: one a capability, and the one with all of them. */
 const PARTS = [
   ...['signature', 'stream', 'history', 'turn', 'durable', 'planning'],
@@ -191,6 +197,7 @@ export async function compileCore(what, part, features, to) {
     ...['--crate-type', 'cdylib'],
     ...['--target', 'wasm32-unknown-unknown', '--no-default-features', '--locked'],
     ...['--features', features],
+    ...['--', '-C', `link-arg=--max-memory=${MAX_MEMORY}`],
   ])
   const built = join(out, `${part}.raw.wasm`)
   // The next build replaces it.

@@ -1,4 +1,5 @@
 /** Combines the outputs of several sub-agents without losing any of them. */
+import { isTurnlockError } from '../errors.js'
 import type { CombineOptions } from '../generated/bundle.js'
 import { COMBINE_OPTIONS } from '../generated/rows.js'
 import { readOptions } from '../options.js'
@@ -51,9 +52,10 @@ function parsed(output: string): { json: unknown } | undefined {
   const text = unfenced(output)
   if (!/^\s*[{[]/.test(text)) return undefined
   try {
-    part.call((glue) => answer(glue.canonicalize(encode(text))))
+    answer(part.call((glue) => glue.canonicalize(encode(text))))
     return { json: JSON.parse(text) }
-  } catch {
+  } catch (error) {
+    if (isTurnlockError(error) && error.code === 'core.fault') throw error
     return undefined
   }
 }

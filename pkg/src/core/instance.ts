@@ -21,7 +21,8 @@ export type ModuleSource =
 
 /** One instance of a part. */
 export interface Core<G = Glue> {
-  readonly glue: G
+  /** Missing while a call is under way, and for good if it did not return. */
+  glue: G
   /** Called once when this instance has trapped. */
   readonly onFault: Set<(error: TurnlockError) => void>
 }
@@ -70,7 +71,7 @@ export class Part<G = Glue> {
    * @throws TurnlockError `core.load`, `core.not_loaded`
    */
   core(): Core<G> {
-    if (!this.#live || this.#of !== whole || size(this.#live) > FULL) {
+    if (!this.#live?.glue || this.#of !== whole || size(this.#live) > FULL) {
       this.#live = { glue: this.#instance(), onFault: new Set() }
       this.#of = whole
     }
@@ -136,7 +137,13 @@ export class Part<G = Glue> {
   /** As {@link Part.call}, on the instance that has what the caller made. */
   callOn<T>(on: Core<G>, work: (glue: G) => T): T {
     try {
-      return work(on.glue)
+      const { glue } = on
+      // Taken away before the call: where the stack is exhausted, nothing behind it may run, and
+      // what did not return is never called again.
+      on.glue = undefined as G
+      const result = work(glue)
+      on.glue = glue
+      return result
     } catch (error) {
       throw this.#fault(on, error)
     }

@@ -11,6 +11,8 @@ export const NOTICES: Record<Refused['reason'], string> = {
   budget: 'No further tool call is possible here.',
 }
 
+const COLON = 58
+
 interface Held {
   frame: Frame
   json: Members | undefined
@@ -47,6 +49,8 @@ export class Gate {
   #usageAt: number | undefined
   #said = false
   #second = false
+  /** The second response is asked for, and has said nothing yet. */
+  #waits = false
   /** The end of a response whose calls are refused, if the answer is asked for elsewhere. */
   #ending: Members[] | undefined
   #asks = false
@@ -122,6 +126,11 @@ export class Gate {
     if (this.#asks) return
     if (this.#passes) return void this.#out.push(frame.bytes)
     const json = parse(frame.data)
+    if (this.#waits) {
+      if (json) this.#begin()
+      // Comments keep the connection; other bytes are no answer.
+      else return void (frame.bytes[0] === COLON && this.#out.push(frame.bytes))
+    }
     if (this.#ending !== undefined) return this.#end(frame, json)
     const step = json ? this.#stream.read(json) : {}
     if (step.usage) this.#use(step.usage)
@@ -222,20 +231,34 @@ export class Gate {
 
   /** From here on, frames are those of the second response. */
   again(): void {
-    this.#second = true
-    this.#usageAt = undefined
+    this.#waits = true
     this.#asks = false
+  }
+
+  #begin(): void {
+    this.#waits = false
+    this.#second = true
+    // Of the text before, what passed unread is not known: this response is to say something.
+    this.#said = false
+    this.#usageAt = undefined
     this.#ending = undefined
     this.#open = false
     this.#refused = new Set(['*'])
     this.#stream.again()
   }
 
+  /** Whether the second response has said nothing. */
+  get isUnanswered(): boolean {
+    return this.#waits
+  }
+
   /** The end of the stream, as there is no second response. */
   withoutAnswer(): Uint8Array[] {
     const ending = this.#ending ?? []
     this.#asks = false
+    this.#waits = false
     this.#ending = undefined
+    this.#said = false
     this.#close(ending)
     if (this.#given.wire.name === 'chat') this.#out.push(this.#encoder.encode('data: [DONE]\n\n'))
     return this.#flush()
@@ -244,7 +267,7 @@ export class Gate {
   /** What is held when the provider's stream is over. */
   end(): Uint8Array[] {
     // A response whose end is held and that ended without its last frame.
-    if (this.#ending !== undefined) this.#asks = true
+    if (this.#ending !== undefined && !this.#waits) this.#asks = true
     this.#release()
     return this.#flush()
   }

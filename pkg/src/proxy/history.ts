@@ -26,6 +26,23 @@ export interface Mended {
 
 /** The request with a history that the provider accepts; `undefined` if nothing is to be mended. */
 export function mend(json: string, body: Members, wire: Wire): Mended | undefined {
+  const first = mendOnce(json, body, wire)
+  // What a repair brought about, such as a call with a new id that has no result, is mended too: a
+  // client that sends what was repaired is sent on unchanged.
+  let last = first
+  while (last && last.left > 0) {
+    const next = mendOnce(last.json, last.body, wire)
+    if (!next) break
+    last = next
+  }
+  return first && last && { json: last.json, body: last.body, repairs: first.repairs }
+}
+
+function mendOnce(
+  json: string,
+  body: Members,
+  wire: Wire,
+): (Mended & { left: number }) | undefined {
   const before = body[wire.history]
   if (!Array.isArray(before) || !wire.isWhole(body)) return undefined
   const faults = faultsOf(before, wire)
@@ -48,7 +65,7 @@ export function mend(json: string, body: Members, wire: Wire): Mended | undefine
   const left = list(now[wire.history])
   const count = faultsOf(left, wire).length + wire.orphans(left).length
   if (count >= faults.length + orphans.length) return undefined
-  return { json: made, body: now, repairs: mended }
+  return { json: made, body: now, repairs: mended, left: count }
 }
 
 /**

@@ -2,7 +2,7 @@
 import { isSaid, resultText, type PastCall } from './judge.js'
 import { elementsOf, list, membersOf, object, text, type Members } from './json.js'
 import type { Elements } from './history.js'
-import { INTERRUPTED, type Keyed, type Step, type StreamWire, type Wire } from './wire.js'
+import { INTERRUPTED, OpenCalls, type Step, type StreamWire, type Wire } from './wire.js'
 
 function turn(history: readonly unknown[]): PastCall[] {
   let calls = new Map<string, PastCall>()
@@ -32,7 +32,9 @@ const saysSomething = (content: unknown, blocks: readonly Members[]): boolean =>
   )
 
 class MessagesStream implements StreamWire {
-  #open: (Keyed & { at: number; input: string }) | undefined
+  readonly #open = new OpenCalls()
+  /** What a block begins with is its arguments, if nothing follows. */
+  readonly #inputs = new Map<number, string>()
   /** Where the blocks of the provider stand for the client. */
   #places = new Map<number, number>()
   #next = 0
@@ -41,7 +43,7 @@ class MessagesStream implements StreamWire {
 
   matters(frames: string): boolean {
     return (
-      this.#open !== undefined ||
+      !this.#open.isEmpty ||
       // Where blocks begin is counted, in case that one is left out.
       frames.includes('content_block_start') ||
       frames.includes('"usage"')
@@ -60,23 +62,27 @@ class MessagesStream implements StreamWire {
           return { text: block.type === 'text' }
         }
         const input = JSON.stringify(block.input ?? {})
-        this.#open = { key: `${at}`, at, name: text(block.name), args: '', input }
-        return { open: true }
+        this.#inputs.set(at, input)
+        return this.#open.begin(at, { key: `${at}`, name: text(block.name), args: '' })
       }
-      case 'content_block_delta':
-        if (this.#open?.at === at) this.#open.args += text(object(json.delta).partial_json)
-        return { open: this.#open !== undefined }
+      case 'content_block_delta': {
+        const call = this.#open.at(at)
+        if (call) call.args += text(object(json.delta).partial_json)
+        return { open: !this.#open.isEmpty }
+      }
       case 'content_block_stop': {
-        const open = this.#open
-        if (open?.at !== at) return { open: open !== undefined }
-        this.#open = undefined
-        return { complete: [{ ...open, args: open.args || open.input }] }
+        const call = this.#open.at(at)
+        if (call) call.args ||= this.#inputs.get(at) ?? ''
+        return this.#open.end(at)
       }
-      case 'message_delta':
+      case 'message_delta': {
         this.#usage = { ...this.#usage, ...object(json.usage) }
-        return { usage: this.#usage, finish: text(object(json.delta).stop_reason) !== '' }
+        const finish = text(object(json.delta).stop_reason) !== ''
+        const more = finish ? { complete: this.#open.take() } : { open: !this.#open.isEmpty }
+        return { usage: this.#usage, finish, ...more }
+      }
       default:
-        return { open: this.#open !== undefined }
+        return { open: !this.#open.isEmpty }
     }
   }
 
@@ -108,7 +114,7 @@ class MessagesStream implements StreamWire {
 
   again(): void {
     this.#second = true
-    this.#open = undefined
+    this.#open.take()
     this.#places.clear()
   }
 

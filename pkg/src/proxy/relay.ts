@@ -221,6 +221,7 @@ class Run {
     this.#send(controller, [this.#start])
     this.#send(controller, this.#gate.push(this.#frames.end()))
     this.#send(controller, this.#gate.end())
+    if (this.#gate.isUnanswered) this.#send(controller, this.#gate.withoutAnswer())
     if (this.#gate.asks && (await this.#ask(controller))) return true
     return this.#close(controller)
   }

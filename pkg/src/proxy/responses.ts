@@ -5,6 +5,7 @@ import { list, object, text, type Members } from './json.js'
 import {
   INTERRUPTED,
   lastInRow,
+  OpenCalls,
   type Keyed,
   type Step,
   type StreamWire,
@@ -38,7 +39,7 @@ function turn(history: readonly unknown[]): PastCall[] {
 }
 
 class ResponsesStream implements StreamWire {
-  #open: number | undefined
+  readonly #open = new OpenCalls()
   #places = new Map<number, number>()
   #next = 0
   /** The number of the last event that the client has. */
@@ -50,7 +51,7 @@ class ResponsesStream implements StreamWire {
 
   matters(frames: string): boolean {
     return (
-      this.#open !== undefined ||
+      !this.#open.isEmpty ||
       frames.includes('output_item.added') ||
       frames.includes('"response.c') ||
       frames.includes('"response":')
@@ -62,27 +63,29 @@ class ResponsesStream implements StreamWire {
     const item = object(json.item)
     switch (json.type) {
       case 'response.created':
-        this.#head = object(json.response)
+        // The client knows the first response, whose text another one may continue.
+        if (!this.#second) this.#head = object(json.response)
         return {}
       case 'response.output_item.added':
         if (!isCall(item)) {
           this.#places.set(at, this.#next++)
-          return { text: item.type === 'message', open: this.#open !== undefined }
+          return { text: item.type === 'message', open: !this.#open.isEmpty }
         }
-        this.#open = at
-        return { open: true }
-      case 'response.output_item.done':
-        if (this.#open !== at) return { open: this.#open !== undefined }
-        this.#open = undefined
-        return { complete: [{ key: `${at}`, ...callOf(item) }] }
+        return this.#open.begin(at, { key: `${at}`, ...callOf(item) })
+      case 'response.output_item.done': {
+        const call = this.#open.at(at)
+        if (call) Object.assign(call, callOf(item))
+        return this.#open.end(at)
+      }
       case 'response.completed':
       case 'response.incomplete':
       case 'response.failed': {
         const response = object(json.response)
-        return { finish: true, ...(response.usage ? { usage: response.usage } : {}) }
+        const usage = response.usage ? { usage: response.usage } : {}
+        return { finish: true, complete: this.#open.take(), ...usage }
       }
       default:
-        return { open: this.#open !== undefined }
+        return { open: !this.#open.isEmpty }
     }
   }
 
@@ -134,7 +137,7 @@ class ResponsesStream implements StreamWire {
 
   again(): void {
     this.#second = true
-    this.#open = undefined
+    this.#open.take()
     this.#places.clear()
   }
 

@@ -23,6 +23,40 @@ export interface Keyed extends Call {
   key: string
 }
 
+/** Calls that a stream writes at once are judged together, in the order in which they began. */
+export class OpenCalls {
+  readonly #calls = new Map<number, { call: Keyed; isDone: boolean }>()
+
+  get isEmpty(): boolean {
+    return this.#calls.size === 0
+  }
+
+  begin(at: number, call: Keyed): Step {
+    this.#calls.set(at, { call, isDone: false })
+    return { open: true }
+  }
+
+  /** The call at a place, while it is written. */
+  at(at: number): Keyed | undefined {
+    const one = this.#calls.get(at)
+    return one?.isDone ? undefined : one?.call
+  }
+
+  end(at: number): Step {
+    const one = this.#calls.get(at)
+    if (one) one.isDone = true
+    const isOpen = [...this.#calls.values()].some(({ isDone }) => !isDone)
+    return isOpen || !one ? { open: !this.isEmpty } : { complete: this.take() }
+  }
+
+  /** Those that have ended; the others are forgotten. */
+  take(): Keyed[] {
+    const all = [...this.#calls.values()]
+    this.#calls.clear()
+    return all.flatMap(({ call, isDone }) => (isDone ? [call] : []))
+  }
+}
+
 /** Reads one stream, and writes the frames of a stream that is changed. */
 export interface StreamWire {
   /** Whether a text of frames can hold anything of a call, or usage, while no call is open. */

@@ -79,7 +79,7 @@ export function redisStore(client: RedisClientLike, options: RedisStoreOptions =
   const listKey = (tenant: string) => `${prefix}{.${pack(tenant)}}:open`
 
   /**
-   * Keeps the list of a tenant's turns, beside the commit, for it may be on another server of a
+   * Keeps the list of a tenant's turns, apart from the commit, for it may be on another server of a
    * cluster. A turn is noted, for its `ttlMs`, when it begins, has a new owner, or comes to rest.
    * Ignores failures: a turn that is not in the list is found by its id.
    */
@@ -126,7 +126,9 @@ export function redisStore(client: RedisClientLike, options: RedisStoreOptions =
         ...[events ? events.last : '', events ? pack(events.text) : ''],
         ...records.flatMap(([name, text]) => [pack(name), pack(text)]),
       ])
-      const [reply] = await Promise.all([written, note(turn, commit)])
+      // Beside the commit, to save a way. A turn is taken from the list behind it: an owner that was
+      // replaced ends nothing. One that is noted in vain is left out by `list`.
+      const [reply] = await Promise.all([written, open && note(turn, commit)])
       const [status, ...rest] = (reply as unknown[]).map(String)
       if (status === 'exists') throw recordExists(unpack(rest[0]!))
       if (status === 'absent') return { ok: false }
@@ -135,7 +137,9 @@ export function redisStore(client: RedisClientLike, options: RedisStoreOptions =
         const stands = { owner, revision: Number(revision), open: open === '1' }
         return { ok: false, ...stands, state: unpack(state) }
       }
-      if (status === 'applied') await Promise.all(commit.reusable.map(keepReusable))
+      const ended = open ? [] : [note(turn, commit)]
+      const kept = status === 'applied' ? commit.reusable.map(keepReusable) : []
+      await Promise.all([...ended, ...kept])
       return { ok: true }
     },
 

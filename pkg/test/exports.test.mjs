@@ -1,0 +1,202 @@
+// Every function of the core traps once: what called it ends with `core.fault`, everything else is as
+// ever, no tool runs twice, and the next call is right. Needs the test build (`--trap`).
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { diagnoseTools } from '../../.cache/trap/dist/diagnose-tools.js'
+import * as turnlock from '../../.cache/trap/dist/index.js'
+import { partsOf } from './parts.mjs'
+
+const unhandled = []
+process.on('unhandledRejection', (error) => unhandled.push(error))
+
+const { customModel, defineTool, memoryStore } = turnlock
+await turnlock.init()
+const { parts } = await partsOf('../../.cache/trap/dist')
+const messages = [{ role: 'user', content: 'go' }]
+const bytes = (text) => new TextEncoder().encode(text)
+const inputSchema = { type: 'object' }
+
+/** A model that calls `pay` once, and a tool that counts. */
+function paying() {
+  const told = { runs: 0 }
+  const model = customModel(async function* ({ messages: seen }) {
+    if (JSON.stringify(seen).includes('paid')) return yield { type: 'text', text: 'done' }
+    yield { type: 'tool_call_start', index: 0, id: 'c', name: 'pay' }
+    yield { type: 'tool_call_end', index: 0 }
+    yield { type: 'finish', reason: 'tool_calls', raw: '' }
+  })
+  const pay = defineTool({ inputSchema, execute: () => (told.runs++, 'paid') })
+  return { told, model, tools: { pay } }
+}
+const ended = ({ status, error }) => error?.code ?? status
+const once = (told) => assert.ok(told.runs <= 1, `${told.runs} runs`)
+
+const says = (text) =>
+  customModel(async function* () {
+    yield { type: 'text', text }
+  })
+/** A model behind a wire, of which the core reads the bytes. */
+function spoken() {
+  const chunk = '{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}'
+  const fetch = async () => new Response(`data: ${chunk}\n\n`)
+  return turnlock.openaiChat({ baseURL: 'https://x.example', model: 'm', fetch })
+}
+
+const PLAN = JSON.stringify({
+  pattern: 'sequential',
+  steps: [{ id: 1, type: 'search', query: 'x' }],
+})
+
+/** Uses of the package, each of which ends as `fine` or with the code of an error. */
+const USES = {
+  canonicalize: () => turnlock.canonicalize('1.0'),
+  signature: () => turnlock.signature({ tool: 't', args: {} }),
+  ledger() {
+    const ledger = turnlock.openLedger()
+    ledger.judge({ name: 'a', args: {} })
+    return ledger.judge({ name: 'a', args: {} }).notice
+  },
+  stream() {
+    const decoder = turnlock.decodeStream('openai-chat')
+    decoder.feed(bytes('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'))
+    return decoder.end()
+  },
+  normalize: () => turnlock.normalize(messages, { dialect: 'anthropic' }),
+  diagnose: () => turnlock.diagnose(messages, { dialect: 'anthropic' }),
+  history() {
+    const history = turnlock.openHistory({ dialect: 'anthropic' })
+    history.append(messages[0])
+    history.request()
+    history.free()
+  },
+  fit: () => turnlock.fit(messages, { dialect: 'openai-chat', maxTokens: 100 }),
+  threadId: () => turnlock.threadId('a'),
+  explainRefusal: () => turnlock.explainRefusal('messages: at least one message is required'),
+  async turn() {
+    const { told, ...options } = paying()
+    const result = await turnlock.runTurn({ ...options, messages }).result
+    once(told)
+    return ended(result)
+  },
+  wire: async () => ended(await turnlock.runTurn({ model: spoken(), messages }).result),
+  'kept, wire': async () =>
+    ended(await turnlock.runTurn({ model: spoken(), messages, store: memoryStore() }).result),
+  'pass, wire': () => turnlock.runWithToolRequests({ model: spoken(), input: {} }),
+  replicates: () =>
+    turnlock.runBundle({
+      task: 't',
+      replicate: turnlock.replicateByModel({ model: says('{"a":1}'), prompt: 'p' }),
+    }).result,
+  combine: () => turnlock.combineOutputs(['{"a":1}']),
+  async kept() {
+    const { told, ...options } = paying()
+    const store = memoryStore()
+    const own = { ...options, store, requestId: 'r' }
+    const result = await turnlock.runTurn({ ...own, messages, keep: { leaseMs: 100 } }).result
+    once(told)
+    if (result.status === 'complete') return ended(result)
+    // It goes on behind the trap, and nothing runs twice.
+    let next
+    do {
+      next = await turnlock.resumeTurn(own).result
+    } while (next.error?.code === 'turn.conflict')
+    once(told)
+    return ended(result)
+  },
+  async resumed() {
+    const store = memoryStore()
+    const broken = customModel(async function* () {
+      yield { type: 'text', text: 'a' }
+      throw new Error('gone')
+    })
+    const own = { store, requestId: 'r' }
+    const first = await turnlock.runTurn({ ...own, model: broken, messages }).result
+    if (first.error.code === 'core.fault') return 'core.fault'
+    return ended(await turnlock.resumeTurn({ ...own, model: says('b') }).result)
+  },
+  pass: () => turnlock.runWithToolRequests({ model: says('plan'), input: {} }),
+  bundle: () =>
+    turnlock.runBundle({ task: 't', replicate: async () => ({ data: { a: 1 } }) }).result,
+  distance: () => turnlock.distance({ a: 1 }, { a: 2 }),
+  summarize: () => turnlock.summarizeReplicates([{ data: { a: 1 } }, { data: { a: 2 } }]),
+  classify: () => turnlock.classifyQuery('compare x and y'),
+  plan: () => turnlock.parsePlan(PLAN),
+  chain: async () =>
+    ended(
+      await turnlock.runChain({
+        query: 'Compare x and y.',
+        ...{ classify: () => 'complex', answer: () => 'simple', plan: () => JSON.parse(PLAN) },
+        search: ({ query }) => [query],
+        synthesize: () => 'x',
+      }).result,
+    ),
+  patterns: () =>
+    turnlock.patternStats().record({ pattern: 'sequential', ms: 1, status: 'complete' }),
+  request: () => turnlock.parseToolRequest('{"tool_calls":[]}', { allow: [] }),
+  lint: () => turnlock.lintPrompt('x'),
+  prompts: () => turnlock.toolRequestPrompts(),
+  inventory: () => turnlock.inventoryTools({}),
+  expand: () =>
+    turnlock.expandBundle({
+      replicates: [
+        { base: true, data: { a: 1 } },
+        { delta: [{ op: 'replace', path: '/a', value: 2 }] },
+      ],
+    }),
+  cite: () => turnlock.citedDisagreements('x', { summary: { disagreements: [] } }),
+  diagnoseTools: () =>
+    diagnoseTools({ pay: defineTool({ inputSchema, execute: () => 1 }) }, { dialect: 'gemini' }),
+}
+
+async function used() {
+  const all = {}
+  for (const [name, use] of Object.entries(USES)) {
+    try {
+      const value = await use()
+      all[name] = value === 'core.fault' ? value : 'fine'
+    } catch (error) {
+      if (error.name === 'AssertionError') throw error
+      all[name] = error.code ?? String(error.stack)
+    }
+  }
+  return all
+}
+
+const PLAIN = await used()
+
+test('all of them work', () => {
+  for (const [name, how] of Object.entries(PLAIN)) assert.equal(how, 'fine', name)
+})
+
+/** What is asked only of an instance that is large, and what tests trap with. */
+const APART = ['live_handles', 'trap', 'memory']
+
+for (const [part, { core }] of Object.entries(parts).map(([name, one]) => [
+  name,
+  { core: () => one.core() },
+])) {
+  for (const name of Object.keys(core().glue).filter((one) => !APART.includes(one))) {
+    test(`${part}: ${name}`, async () => {
+      const { glue } = core()
+      let hits = 0
+      const real = glue[name]
+      glue[name] = (...given) => {
+        // An instance that has trapped is never called again.
+        assert.equal(++hits, 1)
+        glue.trap()
+        return real(...given)
+      }
+      const all = await used()
+      assert.equal(hits, 1, 'something uses it')
+      const failed = Object.entries(all).filter(([, how]) => how !== 'fine')
+      assert.ok(failed.length <= 1, JSON.stringify(failed))
+      for (const [, how] of failed) assert.equal(how, 'core.fault')
+      // A machine that is given back has ended: nobody waits for it.
+      if (!name.endsWith('_free')) assert.equal(failed.length, 1)
+      assert.notEqual(core().glue, glue)
+      assert.deepEqual(await used(), PLAIN)
+      await new Promise((resolve) => setImmediate(resolve))
+      assert.deepEqual(unhandled.splice(0), [])
+    })
+  }
+}

@@ -1,0 +1,246 @@
+// docs/limits.md: every limit, with its unit, default and what happens at it. The numbers are those
+// of the code: constants of src/limits.rs and of the package, and rows of docs/options.md.
+//
+//   node scripts/limits.mjs [--check]
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from './setup.mjs'
+
+const read = (file) => readFileSync(join(root, file), 'utf8')
+
+/** The constants of the core, by name: what, its unit, and the code or what happens. */
+const CORE = {
+  JSON_DEPTH: ['levels of a JSON value', 'levels', '`json.too_deep`'],
+  JSON_BYTES: ['a text for `canonicalize`, `signature`', 'bytes', '`json.too_large`'],
+  HISTORY_BYTES: ['the options of a turn, with its history', 'bytes', '`json.too_large`'],
+  HISTORY_PARTS: [
+    'parts of a history with calls, images or blocks',
+    'parts',
+    '`message.too_many_parts`',
+  ],
+  HISTORY_PART_BYTES: [
+    'bytes for each part of a history, on average',
+    'bytes, at least',
+    '`message.too_many_parts`',
+  ],
+  HISTORY_TINY: ['parts of a history of any size', 'parts', '`message.too_many_parts`'],
+  KEPT_BYTES: ['what a resume reads of its store', 'bytes', '`json.too_large`'],
+  ARGUMENTS_BYTES: ['arguments of a call', 'bytes', 'the call is refused'],
+  REFUSED_BYTES: ['a text in place of arguments, as it is told', 'bytes', 'cut'],
+  SSE_EVENT_BYTES: ['an event of a response', 'bytes', '`model.stream`'],
+  RESPONSE_BYTES: ['text, reasoning and arguments of a response', 'bytes', '`model.stream`'],
+  CALLS_PER_RESPONSE: ['calls of a response', 'calls', 'reading stops'],
+  FURTHER_CALLS: ['calls read behind a spent budget', 'calls', 'reading stops'],
+  FURTHER_BYTES: ['bytes read behind a spent budget', 'bytes', 'reading stops'],
+  FURTHER_MS: ['reading behind a spent budget and the last tool', 'ms', 'reading stops'],
+  STREAM_CALLS: ['calls and blocks that a decoder keeps apart', 'calls', '`model.stream`'],
+  REQUEST_BYTES: ['a tool request of a planner', 'bytes', 'rejected, the plan goes on'],
+  REQUESTED_CALLS: ['calls of a tool request', 'calls', 'refused (`budget`)'],
+  REQUEST_ITERATIONS: ['requests of a pass', 'requests', '`options.invalid`'],
+  TOOLS: ['tools of a registry', 'tools', '`options.invalid`'],
+  MAX_CYCLES: ['cycles of a turn', 'cycles', '`options.invalid`'],
+  ASSIGNED_ITEMS: ['items of lists matched exactly', 'items', 'approximated, and said'],
+  ASSIGN_WORK: ['comparisons of one matching', 'comparisons', 'approximated, and said'],
+  SEQUENCE_CELLS: ['cells of a longest common subsequence', 'cells', 'approximated, and said'],
+  COMPARE_STEPS: ['steps of comparing all replicates', 'steps', 'approximated, and said'],
+  PAIR_STEPS: ['steps of one pair, at least', 'steps', 'approximated, and said'],
+  REPLICATES: ['replicates of a bundle', 'replicates', '`options.invalid`'],
+  REPLICATE_BYTES: ['the JSON of a replicate', 'bytes', 'the replicate is invalid'],
+  BUNDLE_BYTES: ['the options of a bundle', 'bytes', '`json.too_large`'],
+  BUNDLE_FIELDS: ['fields listed one by one', 'fields', 'the list is cut'],
+  PLAN_BYTES: ['a plan', 'bytes', '`plan.too_large`'],
+  PLAN_STEPS: ['steps of any plan', 'steps', '`plan.too_many_steps`'],
+  CHAIN_STEPS: ['steps of a plan, by default', 'steps', '`plan.too_many_steps`'],
+  STEP_ID_BYTES: ['the id of a step', 'bytes', '`plan.invalid_step`'],
+  PLACEHOLDER_CHARS: ['the text that stands for a result', 'characters', 'cut'],
+  PLACEHOLDER_BYTES: ['what replaces a placeholder', 'bytes', 'cut'],
+  CONDITION_BYTES: ['a condition of a step', 'bytes', '`plan.invalid_condition`'],
+  STEP_RESULT_BYTES: ['the result of a step', 'bytes', '`chain.result_too_large`'],
+  PATTERN_LATENCIES: ['latencies kept of a pattern', 'numbers', 'the oldest is dropped'],
+}
+
+/** Constants of the package: `file NAME`. */
+const PACKAGE = {
+  'loop.ts APART': ['options beyond which a turn has an instance alone', 'bytes', 'apart'],
+  'loop.ts LONGEST_TIMER': ['a timer', 'ms', 'it is set again'],
+  'core/instance.ts FULL': ['memory of an instance that takes more turns', 'bytes', 'a new one'],
+  'core/instance.ts LARGE': ['memory of an idle instance', 'bytes', 'it is dropped'],
+  'model-requests.ts SLICE': ['a response that the core reads at once', 'bytes', 'sliced'],
+  'model-requests.ts FAILURE_BODY': ['the body of a failure', 'bytes', 'the rest is not read'],
+  'driver.ts PROGRESS': ['a progress report of a tool', 'bytes of JSON', 'it is dropped'],
+  'feed.ts MOST_BEHIND': ['events that a slow reader is behind', 'events', 'the model waits'],
+  'validate.ts MOST_REFERENCES': ['references of one check', 'references', 'the call is refused'],
+  'validate.ts MOST_COMPARED': ['characters of `uniqueItems`', 'characters', 'the call is refused'],
+  'validate.ts MOST_MATCHED': ['a text for a `pattern`', 'characters', 'the call is refused'],
+  'resume.ts MOST_LISTED': ['turns of `listTurns`', 'turns', 'the newest'],
+  'kept.ts MOST_GROUPS': ['groups of events read at once', 'groups', 'read on'],
+  'remote/wire.ts MOST_CHARACTERS': ['an event of a handler', 'characters', 'the reader fails'],
+  'bundle/pure.ts MOST': ['the input of `summarizeReplicates`', 'characters', '`json.too_large`'],
+  'bundle/json.ts REPLICATE_CHARS': [
+    'the JSON of a replicate',
+    'characters',
+    'the replicate is invalid',
+  ],
+  'server/body.ts MOST_APPROVALS': [
+    'approvals or results of a body',
+    'entries',
+    '400 `request.invalid`',
+  ],
+  'server/pass-events.ts MOST': ['events of one answer', 'events', 'the page asks on'],
+  'server/limits.ts MOST_TENANTS': ['tenants whose resumes are counted', 'tenants', 'the oldest'],
+  'server/limits.ts MOST_TURNS': ['turns of a tenant counted in a minute', 'turns', '429'],
+  'proxy/frames.ts LONGEST': ['a frame of a stream', 'bytes', 'the stream passes unread'],
+  'proxy/history.ts WINDOW': ['a difference of two histories', 'elements', 'one difference'],
+  'redactor/index.ts MOST_OF_VALUES': [
+    'registered values together',
+    'characters',
+    '`options.invalid`',
+  ],
+  'redactor/json.ts DEEPEST': ['levels of a value that is redacted', 'levels', 'masked'],
+  'adapters/otel/telemetry.ts MOST_TURNS': ['turns with open spans', 'turns', 'the oldest'],
+  'adapters/mcp/client.ts MOST_PAGES': [
+    'pages of tools of a server',
+    'pages',
+    'the rest is not read',
+  ],
+}
+
+/** Rows of docs/options.md: `Section name`. Their ranges and meanings stand there. */
+const OPTIONS = {
+  'Policy maxTools': ['calls', 'refused (`budget`)'],
+  'Policy actionMaxTools': ['calls', 'refused (`budget`)'],
+  'Policy maxCycles': ['cycles', 'the answer is asked for'],
+  'Policy maxSteps': ['inferences', 'the last one answers'],
+  'Policy maxTokens': ['tokens', 'the answer is asked for'],
+  'Policy maxCost': ['micro-dollars', 'the answer is asked for'],
+  'Policy toolTimeoutMs': ['ms', 'the call: `timeout`, or `unknown`'],
+  'Policy toolsTotalMs': ['ms', 'the calls: `timeout`, or `unknown`'],
+  'Policy modelFirstByteMs': ['ms', '`model.timeout`'],
+  'Policy modelIdleMs': ['ms', '`model.timeout`'],
+  'Policy turnMs': ['ms', '`turn.timeout`, or `model.timeout`'],
+  'Policy maxToolResultBytes': ['bytes of JSON', 'cut, and marked'],
+  'memoryStore maxTurns': ['turns', 'one that is over makes room, or `store.full`'],
+  'memoryStore maxCharacters': ['characters', 'one that is over makes room, or `store.full`'],
+  'memoryStore maxReusable': ['outcomes', 'the oldest is dropped'],
+  'memoryPassEvents maxCharacters': ['characters', 'the oldest event is dropped'],
+  'ServerLimits bodyBytes': ['bytes', '413 `request.too_large`'],
+  'ServerLimits messages': ['messages', '400 `request.invalid`'],
+  'ServerLimits resumesPerMinute': ['attempts', '429 `limit.resumes`'],
+  'ServerLimits turnsPerTenant': ['turns', '429 `limit.turns`'],
+  'ServerLimits readersPerTurn': ['readers', '429 `limit.readers`'],
+  'ProxyLimits bodyBytes': ['bytes', '413 `request.too_large`'],
+  'ProxyLimits heldBytes': ['bytes', 'passes unjudged; `proxy.held_too_long` in the report'],
+  'ProxyLimits firstByteMs': ['ms', '504 `model.timeout`'],
+  'ProxyLimits idleMs': ['ms', '`model.timeout` in the stream'],
+}
+
+/** Values of `NAME: type = expression;` or `NAME = expression`, by name. */
+function constants(text, pattern) {
+  const values = {}
+  for (const [, name, expression] of text.matchAll(pattern)) {
+    const plain = expression
+      .replace(/ as \w+/g, '')
+      .replace(/\b[A-Z_]{2,}\b/g, (other) => values[other])
+    if (/^[\d_\s*+()<-]+$/.test(plain)) values[name] = Function(`return ${plain}`)()
+  }
+  return values
+}
+
+const RUST = /^pub(?:\(crate\))? const (\w+): \w+ = ([^;]+);/gm
+const SCRIPT = /^(?:export )?const ([A-Z_]+)(?:: \w+)? = ([^\n]+)$/gm
+
+const UNITS = [
+  [2 ** 30, 'GiB'],
+  [2 ** 20, 'MiB'],
+  [2 ** 10, 'KiB'],
+]
+/** 65536 bytes are 64 KiB. */
+function amount(value, unit) {
+  const [size, name] = UNITS.find(([size]) => value % size === 0 && value >= size) ?? []
+  if (size && /^(bytes|characters)/.test(unit)) {
+    return `${value / size} ${unit.startsWith('bytes') ? name : name.replace('iB', 'i')}`
+  }
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ' ')
+}
+
+const line = (...cells) => `| ${cells.join(' | ')} |`
+const table = (head, rows) => [line(...head), line(...head.map(() => '---')), ...rows].join('\n')
+
+function coreRows() {
+  const values = constants(read('src/limits.rs'), RUST)
+  const lacks = Object.keys(values).filter((name) => !Object.hasOwn(CORE, name))
+  const gone = Object.keys(CORE).filter((name) => !Object.hasOwn(values, name))
+  if (lacks.length || gone.length) {
+    throw new Error(`scripts/limits.mjs: it lacks ${lacks}; src/limits.rs has no ${gone}`)
+  }
+  return Object.entries(CORE).map(([name, [what, unit, error]]) =>
+    line(what, amount(values[name], unit), unit, error, `\`${name}\``),
+  )
+}
+
+function packageRows() {
+  return Object.entries(PACKAGE).map(([place, [what, unit, error]]) => {
+    const [file, name] = place.split(' ')
+    const value = constants(read(`pkg/src/${file}`), SCRIPT)[name]
+    if (value === undefined) throw new Error(`pkg/src/${file} has no number ${name}`)
+    return line(what, amount(value, unit), unit, error, `\`${name}\` of \`${file}\``)
+  })
+}
+
+function optionRows() {
+  const sections = new Map(
+    read('docs/options.md')
+      .split(/^## /m)
+      .map((text) => [text.slice(0, text.indexOf('\n')), text]),
+  )
+  return Object.entries(OPTIONS).map(([place, [unit, error]]) => {
+    const [section, name] = place.split(' ')
+    const found = sections.get(section)?.match(new RegExp(`^\\| \`${name}\` \\|.*$`, 'm'))?.[0]
+    if (!found) throw new Error(`docs/options.md has no ${place}`)
+    const [, , , given] = found.split(/(?<!\\)\|/).map((cell) => cell.trim())
+    const number = /^`(\d+)`$/.exec(given)?.[1]
+    const value = number === undefined ? given : amount(Number(number), unit)
+    const at = `[${section}](options.md#${section.toLowerCase()})`
+    return line(`\`${name}\``, value, unit, error, at)
+  })
+}
+
+/** The memory of a core, which the linker is told. */
+function memory() {
+  const expression = /const MAX_MEMORY = (.*)$/m.exec(read('scripts/build.mjs'))?.[1]
+  return amount(Function(`return ${expression}`)(), 'bytes')
+}
+
+const HEAD = ['limit', 'value', 'unit', 'what happens beyond it', 'where']
+const made = `<!-- Generated by \`node scripts/limits.mjs\`. Do not edit. -->
+
+# Limits
+
+Whatever grows with what others send has a limit. Where a code is named, the failure has it; no other turn is touched. The memory of a core is at most ${memory()}; one that asks for more traps, which is \`core.fault\` for the turns of that instance alone.
+
+## Options
+
+What a host sets. Ranges and meanings are in [options.md](options.md).
+
+${table(['option', 'default', 'unit', 'what happens beyond it', 'where'], optionRows())}
+
+## The core
+
+Constants of \`src/limits.rs\`, with the reasons there.
+
+${table(HEAD, coreRows())}
+
+## The package
+
+Constants of \`pkg/src\`.
+
+${table(HEAD, packageRows())}
+`
+
+const to = join(root, 'docs/limits.md')
+if (process.argv.includes('--check')) {
+  if (existsSync(to) && readFileSync(to, 'utf8') === made) process.exit(0)
+  console.log('not ok - docs/limits.md is stale: node scripts/limits.mjs writes it')
+  process.exit(1)
+}
+writeFileSync(to, made)
