@@ -95,7 +95,7 @@ export class Beside {
       const { status, pause } = state
       const answer = { requestId, status }
       if (status !== 'running' || pause !== undefined) return answer
-      const text = JSON.stringify({ ...state, pause: kept.revision + 1, pausedBy: owner })
+      const text = JSON.stringify({ ...state, pause: kept.revision + 1, pausedBy: this.#at.owner })
       return (await this.#commit(kept, text, [])) ? answer : undefined
     })
   }

@@ -97,9 +97,9 @@ export interface Commit {
   takeOver: boolean
   /**
    * Whom a take-over replaces: the owner that `owner` has read. So one that was read before the turn
-   * expired writes nothing to a turn of the same name that began since. `null`: anybody.
+   * expired writes nothing to a turn of the same name that began since. `null` or absent: anybody.
    */
-  replaces: string | null
+  replaces?: string | null
   /** False if the turn ends (complete, failed, cancelled). No commit may follow. */
   open: boolean
   /** Replaces the stored state; `null` leaves it unchanged. Never `null` in revision 1. */
