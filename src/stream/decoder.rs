@@ -78,14 +78,18 @@ impl Decoder {
         if self.meaning.failed {
             return;
         }
+        let mut bytes = bytes;
         if let Framing::Unknown(space) = &mut self.framing {
-            let Some(first) = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) else {
-                // Blank lines may arrive without end: they are not stored from 1024 bytes on.
-                if space.len() < 1024 {
-                    space.extend_from_slice(bytes);
-                }
-                return;
-            };
+            // Blank lines may come first, without end; what is read later is the same for any cut.
+            let at = bytes.iter().position(|byte| !byte.is_ascii_whitespace());
+            let (blank, rest) = bytes.split_at(at.unwrap_or(bytes.len()));
+            let line =
+                blank.rsplit(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
+            if line.len() < blank.len() {
+                space.clear();
+            }
+            space.extend(line.iter().take(1024_usize.saturating_sub(space.len())));
+            let Some(first) = rest.first() else { return };
             let before = std::mem::take(space);
             self.framing = match (first, self.framer) {
                 (b'{' | b'[', _) => Framing::Values(Values::default()),
@@ -97,9 +101,11 @@ impl Decoder {
                 }
                 _ => Framing::Sse(SseDecoder::new(limits::SSE_EVENT_BYTES)),
             };
-            // White space before a frame would be a part of it; elsewhere it means nothing or is
-            // read.
-            self.decode(&before, out);
+            // White space before a frame would be a part of it.
+            if !matches!(self.framing, Framing::Frames(..)) {
+                self.decode(&before, out);
+            }
+            bytes = rest;
         }
         self.decode(bytes, out);
     }

@@ -29,7 +29,7 @@ class Model {
 
   commit(
     name,
-    { owner, revision, takeOver, open, state, records, events, forget, reusable, ttlMs },
+    { owner, revision, takeOver, replaces, open, state, records, events, forget, reusable, ttlMs },
   ) {
     const turn = this.turn(name)
     const refused = turn
@@ -42,8 +42,9 @@ class Model {
         }
       : { ok: false }
     if (turn && turn.owner === owner && turn.revision === revision) return { ok: true }
+    const over = takeOver && (replaces == null || replaces === turn?.owner)
     const follows = turn
-      ? turn.open && revision === turn.revision + 1 && (owner === turn.owner || takeOver)
+      ? turn.open && revision === turn.revision + 1 && (owner === turn.owner || over)
       : revision === 1
     if (!follows) return refused
     const all = [...(turn?.records ?? []), ...records]
@@ -96,6 +97,7 @@ const commits = fc.record({
   // Beside the revision that stands: most are next.
   step: fc.constantFrom(1, 1, 1, 1, 0, 2, -1),
   takeOver: fc.boolean(),
+  replaces: fc.constantFrom(null, undefined, 'ann', 'bob', 'cat', ''),
   open: fc.constantFrom(true, true, true, false),
   state: fc.option(texts),
   records: fc.array(fc.tuple(fc.constantFrom('x', 'y', 'z', 'w', 'toString'), texts), {

@@ -36,7 +36,7 @@ function plainStore(fault, data) {
     if (!kept || expired(kept)) return undefined
     return kept
   }
-  const judge = (kept, { owner, revision, takeOver }) => {
+  const judge = (kept, { owner, revision, takeOver, replaces = null }) => {
     if (!kept) return revision === 1 || is('a turn may begin anywhere') ? 'apply' : 'refuse'
     const mine = kept.owner === owner
     if (mine && kept.revision === revision && !is('repeats are refused')) {
@@ -47,7 +47,10 @@ function plainStore(fault, data) {
     const next = is('revisions may be skipped')
       ? revision > kept.revision
       : kept.revision === revision - 1 || is('revisions are not looked at')
-    const may = mine || takeOver || is('no fence') || (is('stale owners') && kept.had.has(owner))
+    const named = replaces === null || replaces === kept.owner || is('a take-over replaces anybody')
+    const over =
+      takeOver && named && !(is('a take-over that names is refused') && replaces !== null)
+    const may = mine || over || is('no fence') || (is('stale owners') && kept.had.has(owner))
     return next && (may || (is('take-over by anyone') && revision > 1)) ? 'apply' : 'refuse'
   }
 
@@ -173,6 +176,8 @@ async function caught(fault) {
 const FAULTS = {
   'data of its own': 'every store of make',
   'no fence': 'another owner writes only by taking over',
+  'a take-over replaces anybody': 'a take-over replaces the owner that it names',
+  'a take-over that names is refused': 'a take-over replaces the owner that it names',
   'stale owners': 'an owner that was replaced',
   'take-over by anyone': 'another owner writes only by taking over',
   'closed turns go on': 'a turn that is over',

@@ -9,7 +9,7 @@ const rows = JSON.parse(readFileSync(new URL('rule.json', import.meta.url), 'utf
 /** `{ name, stands, commit, judgement }` of each row. */
 export const RULE = rows.map(
   ({ stands, owner, revision, takeOver, replaces = null, judgement }) => ({
-    name: `${stands?.join(' ') ?? 'nothing'} ← ${owner} ${revision}${takeOver ? ` takes over ${replaces ?? ''}` : ''}`,
+    name: `${stands?.join(' ') ?? 'nothing'} ← ${owner} ${revision}${takeOver ? ` takes over ${JSON.stringify(replaces)}` : ''}`,
     stands: stands && { owner: stands[0], revision: stands[1], open: stands[2] === 'open' },
     ...{ commit: commitOf(owner, revision, { takeOver, replaces, state: 'new' }), judgement },
   }),

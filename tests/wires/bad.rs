@@ -77,6 +77,36 @@ fn pages_compressed_bodies_and_other_texts() {
 }
 
 /// Half an event at the end: an error, unless the response is complete without it.
+/// Blank lines before a response, in any number, mean nothing, wherever they are cut.
+#[test]
+fn blank_lines_before_a_response() {
+    for wire in WIRES {
+        let event = hello(wire);
+        for blank in ["\n", "\r\n", "\r", "\t\n", " \r\n"] {
+            // More than what is stored of white space.
+            let space = blank.repeat(700);
+            for rest in [
+                format!("data: {event}\n\n"),
+                event.clone(),
+                format!("\u{feff}{event}"),
+                "\"x".into(),
+            ] {
+                let text = format!("{space}{rest}");
+                let expected = decode(dialect(wire), [rest.as_bytes()]);
+                assert_eq!(
+                    decode(dialect(wire), [text.as_bytes()]),
+                    expected,
+                    "{wire}: {blank:?} {rest}"
+                );
+                for size in [1, 2, 11, 1024] {
+                    let cut = decode(dialect(wire), text.as_bytes().chunks(size));
+                    assert_eq!(cut, expected, "{wire}: {blank:?} {rest}, in pieces of {size}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn half_an_event_at_the_end() {
     for wire in WIRES {
