@@ -40,17 +40,17 @@ impl World {
             let own = code.starts_with("turn.")
                 || code.starts_with("store.")
                 || code == "tool.no_approval";
-            // Or the life that stands now: an owner whose turn expired and was run anew by another
-            // is told of that one, and cannot tell them apart (as in `World::commit`).
-            let stands = self.truth.lives[turn].last();
-            let stopped = life.into_iter().chain(stands).any(|life| life.status == "cancelled");
+            // Or a later life: an owner whose turn expired and was run anew by another is told of
+            // that one, and cannot tell them apart (as in `World::commit`).
+            let lives = self.truth.lives[turn].iter();
+            let stopped = lives.skip(self.truth.home(turn, &one.owner).unwrap_or(0));
+            let stopped = stopped.into_iter().any(|life| life.status == "cancelled");
             let may = event["type"] == "error" && own || event["type"] == "cancelled" && stopped;
             self.truth.check(may, "I5", || format!("leg {leg} shows what is not kept: {raw}"));
         }
         // I5: a number means one event, kept or not.
-        let lives = self.truth.lives[turn].iter_mut().rev();
-        let mut lives = lives.filter(|life| life.owners.contains_key(&self.legs[leg].owner));
-        if let Some(life) = lives.next().filter(|_| kept || shows_early) {
+        let home = self.truth.home(turn, &self.legs[leg].owner).filter(|_| kept || shows_early);
+        if let Some(life) = home.and_then(|at| self.truth.lives[turn].get_mut(at)) {
             let other = life.shown.insert(seq, raw.to_owned()).filter(|other| other != raw);
             self.truth.check(other.is_none(), "I5", || format!("{seq} is {other:?} and {raw}"));
         }

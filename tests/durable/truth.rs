@@ -120,10 +120,20 @@ impl Truth {
         }
     }
 
-    /// The life in which an owner has written, else the current one.
+    /// The life in which an owner has written, else the current one. A copy of its first commit
+    /// that comes when its turn has expired begins another, in which nobody goes on.
     pub fn life(&self, turn: usize, owner: &str) -> Option<&Life> {
-        let wrote = |life: &&Life| life.owners.contains_key(owner);
-        self.lives[turn].iter().rev().find(wrote).or_else(|| self.lives[turn].last())
+        self.home(turn, owner)
+            .and_then(|at| self.lives[turn].get(at))
+            .or_else(|| self.lives[turn].last())
+    }
+
+    /// Where in `lives` the life is in which an owner has written.
+    pub fn home(&self, turn: usize, owner: &str) -> Option<usize> {
+        let wrote = self.lives[turn].iter().enumerate();
+        let wrote = wrote.filter(|(_, life)| life.owners.contains_key(owner));
+        let by = |life: &Life| life.log.iter().filter(|one| one.owner == owner).count();
+        wrote.max_by_key(|(_, life)| by(life)).map(|(at, _)| at)
     }
 
     /// I15: nothing of another tenant.
