@@ -159,6 +159,23 @@ test('serve is a scripted model on every wire', async (t) => {
       assert.equal(toolResults.length, 1)
     }
   }
+  // A tool result, which the user says on this wire, begins no other conversation: this model writes
+  // its arguments anew in each answer of one.
+  const asked = { role: 'user', content: [{ type: 'text', text: 'which?' }] }
+  const use = { type: 'tool_use', id: 'c1', name: 'list_files', input: {} }
+  const result = { type: 'tool_result', tool_use_id: 'c1', content: 'refused' }
+  const next = [asked, { role: 'assistant', content: [use] }, { role: 'user', content: [result] }]
+  const said = []
+  for (const messages of [[asked], next]) {
+    const response = await fetch(address.replace('/v1', '/loop-reordered/v1/messages'), {
+      ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+      body: JSON.stringify({ model: 'm', stream: true, tools: [{ name: 'list_files' }], messages }),
+    })
+    const deltas = [...(await response.text()).matchAll(/"partial_json":("(?:[^"\\]|\\.)*")/g)]
+    said.push(deltas.map(([, text]) => JSON.parse(text)).join(''))
+  }
+  assert.notEqual(said[0], said[1])
+  assert.deepEqual(JSON.parse(said[0]), JSON.parse(said[1]))
   const nowhere = await fetch(`${address}/models`)
   assert.equal(nowhere.status, 404)
   assert.match(turnlock('serve', '--list').stdout, /^loop: The looping model/m)

@@ -55,8 +55,34 @@ export const serve: Command = {
   },
 }
 
-/** One conversation of the model: the requests with the same words of the user. */
+/**
+ * One conversation of the model: the requests with the same words of the user. On some wires tool
+ * results are messages of the user too, which are not looked at.
+ */
 function turnOf(body: string): string {
-  const users = body.match(/"role":"user"[^}]*/g) ?? []
-  return encodeURIComponent(users.join('').slice(-300) || 'none')
+  const said: unknown[] = []
+  try {
+    const { messages, input, contents } = JSON.parse(body) as Record<string, unknown>
+    const all = messages ?? input ?? contents
+    for (const { role, content, parts } of Array.isArray(all) ? (all as Message[]) : []) {
+      const own = role === 'user' ? (content ?? parts) : []
+      said.push(...(Array.isArray(own) ? (own as Message[]).map(({ text }) => text) : [own]))
+    }
+    if (typeof all === 'string') said.push(all)
+  } catch {
+    // The model answers to what is no JSON.
+  }
+  return encodeURIComponent(
+    said
+      .filter((text) => typeof text === 'string')
+      .join(' ')
+      .slice(-300) || 'none',
+  )
+}
+
+interface Message {
+  role?: unknown
+  content?: unknown
+  parts?: unknown
+  text?: unknown
 }
