@@ -2,10 +2,11 @@
 import { told, type Command } from './command.js'
 import { doctor } from './doctor.js'
 import { proxy } from './proxy.js'
+import { replay } from './replay.js'
 import { serve } from './serve.js'
 import { sign } from './sign.js'
 
-const COMMANDS: Record<string, Command> = { doctor, proxy, serve, sign }
+const COMMANDS: Record<string, Command> = { doctor, proxy, replay, serve, sign }
 
 const usage = () =>
   ['usage:', ...Object.values(COMMANDS).map(({ usage }) => `  ${usage}`)].join('\n')

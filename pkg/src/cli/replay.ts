@@ -1,0 +1,209 @@
+/** A turn again, from its events or from another program's trace: nothing is asked, nothing runs. */
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { runTurn, type TurnEvent } from 'turnlock'
+import { recognise } from '../../../www/src/trace/recognise.js'
+import { callsOf } from '../../../www/src/trace/calls.js'
+import { replay as replayTrace } from '../../../www/src/trace/replay.js'
+import { dim, green, line, read, red, Usage, whole, type Command } from './command.js'
+import { again, isWhole, lastTurn, outline } from './recorded.js'
+
+const usage = 'turnlock replay FILE|- [--max-tools N] [--mode two_stage|unified] [--step] [--json]'
+
+/**
+ * `FILE` has the events of a turn (an array, JSON lines, an event stream): the last turn in it runs
+ * again, with the model's recorded texts and calls and the recorded results, and each event is
+ * printed. Ends with 1 if the turn differs from the recorded one (another version, or `--max-tools`
+ * or `--mode`), and prints the differences. Anything else that `doctor` reads, with calls in it, runs
+ * as Turnlock would have had it, and ends with 0. 2 for what cannot be read.
+ */
+export const replay: Command = {
+  usage,
+  async run(args) {
+    const { values, positionals } = read(
+      args,
+      {
+        'max-tools': { type: 'string' },
+        mode: { type: 'string' },
+        step: { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+      },
+      usage,
+    )
+    const [file, ...more] = positionals
+    if (!file || more.length) throw new Usage(`usage: ${usage}`)
+    const { mode, step, json } = values
+    if (mode !== undefined && mode !== 'two_stage' && mode !== 'unified') {
+      throw new Usage('--mode: two_stage or unified')
+    }
+    if (step && (json || file === '-' || !process.stdin.isTTY)) {
+      throw new Usage('--step reads keys: it needs a terminal, a file, and no --json')
+    }
+    const maxTools = whole(values, 'max-tools')
+    const found = recognise(readFileSync(file === '-' ? 0 : file, 'utf8'))
+    const history = found?.history ?? []
+    const print = printer(json, step)
+    const events = history.filter(isEvent)
+    if (events.length) return own(events, { mode, maxTools, json, print })
+    if (history.some(isTraceEvent)) {
+      throw new Usage(
+        'this is what onTrace is given, without texts: replay reads the events of a turn',
+      )
+    }
+    if (mode !== undefined) throw new Usage('--mode is for the events of a turn')
+    return trace(history, maxTools ?? 1, json, print)
+  },
+}
+
+type Print = (event: TurnEvent) => Promise<boolean>
+interface How {
+  mode: 'two_stage' | 'unified' | undefined
+  maxTools: number | undefined
+  json: boolean
+  print: Print
+}
+
+const isEvent = (one: unknown): one is TurnEvent => {
+  const { seq, requestId, phase } = Object(one) as Partial<TurnEvent>
+  return typeof seq === 'number' && typeof requestId === 'string' && typeof phase === 'string'
+}
+const isTraceEvent = (one: unknown) =>
+  /^(orchestration_phase_start|tool_registration|llm_call)$/.test(String(Object(one).type))
+
+async function own(events: TurnEvent[], how: How): Promise<number> {
+  const { json, print } = how
+  const recorded = lastTurn(events)
+  const before = outline(recorded)
+  const isSame = (now: string[]) =>
+    before.length === now.length && before.every((text, at) => text === now[at])
+  let played = await play(recorded, true, how)
+  if (!isSame(outline(played))) {
+    const other = await play(recorded, false, how)
+    if (isSame(outline(other))) played = other
+  }
+  for (const event of played) if (!(await print(event))) break
+  const now = outline(played)
+  const same = isSame(now)
+  const missing = before.filter((text) => !now.includes(text))
+  const added = now.filter((text) => !before.includes(text))
+  const ended = recorded.at(-1)?.type
+  if (json) {
+    console.log(JSON.stringify({ replayed: { same, missing, added, ended } }))
+    return same ? 0 : 1
+  }
+  if (same) {
+    console.log(green(`✓ the same turn, ${played.length} events`))
+    if (!isWhole(recorded)) console.log(dim(`it did not come to an answer: ${ended}`))
+    return 0
+  }
+  console.log(red('✕ another turn than the recorded one:'))
+  for (const text of missing) console.log(red(`- ${line(text)}`))
+  for (const text of added) console.log(green(`+ ${line(text)}`))
+  if (!missing.length && !added.length) console.log('the same steps in another order')
+  return 1
+}
+
+/** The events of the turn when it runs again, as far as the recorded ones go. */
+async function play(recorded: TurnEvent[], split: boolean, { mode, maxTools }: How) {
+  const options = again(recorded, split)
+  const isOther = mode !== undefined && mode !== options.mode
+  if (maxTools !== undefined && (mode ?? options.mode) === 'unified') {
+    throw new Usage('--max-tools is for two stages')
+  }
+  const policy = { ...(!isOther && options.policy), ...(maxTools !== undefined && { maxTools }) }
+  const turn = runTurn({ ...options, ...(mode && { mode }), policy })
+  const most = outline(recorded).length
+  const played: TurnEvent[] = []
+  for await (const event of turn) {
+    const isEnd = !isWhole(recorded) && !isText(event)
+    if (isEnd && outline([...played, event]).length > most) break
+    played.push(event)
+    if (isEnd && outline(played).length === most) break
+  }
+  turn.cancel('replayed')
+  return played
+}
+
+const isText = ({ type }: TurnEvent) => type === 'text' || type === 'reasoning'
+
+/** A trace of another program: what a turn of Turnlock makes of the same model and tools. */
+async function trace(history: unknown[], maxTools: number, json: boolean, print: Print) {
+  const found = callsOf(history)
+  if (!found.calls.length) throw new Usage('there is no call in it: nothing to replay')
+  const { turn } = found.calls.at(-1) as { turn: number }
+  const asked = found.calls.filter((call) => call.turn === turn).length
+  const waiting: Promise<unknown>[] = []
+  let before = Promise.resolve(true)
+  const result = await replayTrace(found, maxTools, {}, (event: TurnEvent) => {
+    before = before.then((goes) => goes && print(event))
+    waiting.push(before)
+  })
+  await Promise.all(waiting)
+  const ran = result.toolResults.filter(
+    ({ status, replayed }) => status === 'ok' && !replayed,
+  ).length
+  const { status, blockedSignatures } = result
+  if (json) {
+    console.log(JSON.stringify({ replayed: { asked, ran, blockedSignatures, status } }))
+  } else {
+    console.log(`the trace has ${asked} calls; with maxTools: ${maxTools}, ${ran} run`)
+  }
+  return 0
+}
+
+/** Prints events as they come, texts joined; false if the reader has seen enough. */
+function printer(json: boolean, step: boolean): Print {
+  let isOpen = false
+  return async (event) => {
+    if (json) {
+      console.log(JSON.stringify(event))
+      return true
+    }
+    if (isText(event) && 'chunk' in event) {
+      if (!isOpen) process.stdout.write(head(event))
+      isOpen = true
+      process.stdout.write(event.chunk.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, ' '))
+      return true
+    }
+    if (isOpen) process.stdout.write('\n')
+    isOpen = false
+    console.log(head(event) + detail(event))
+    return step ? key() : true
+  }
+}
+
+const head = ({ seq, phase, type }: TurnEvent) =>
+  `${dim(String(seq).padStart(4))} ${dim(phase.padEnd(12))} ${type} `
+
+function detail(event: TurnEvent): string {
+  if (event.type === 'tool_calls' || event.type === 'refused') {
+    const calls = event.toolCalls.map(({ name, args }) => `${name} ${JSON.stringify(args)}`)
+    const text = line(calls.join(', '))
+    return event.type === 'refused' ? red(`(${event.reason}) ${text}`) : text
+  }
+  if (event.type === 'tool_results') {
+    const one = ({ name, status, replayed, result, error }: (typeof event.toolResults)[number]) =>
+      `${name} ${status}${replayed ? ' (replayed)' : ''} ${JSON.stringify(result ?? error) ?? ''}`
+    return line(event.toolResults.map(one).join(', '))
+  }
+  const {
+    type: _,
+    phase: _p,
+    requestId: _r,
+    projectId: _j,
+    toolBatchId: _b,
+    seq: _s,
+    ...rest
+  } = event
+  return line(JSON.stringify(rest))
+}
+
+/** Waits for a key; `q` and Ctrl-C end it. */
+async function key(): Promise<boolean> {
+  process.stdout.write(dim('  any key: the next event, q: the end\r'))
+  process.stdin.setRawMode(true).resume()
+  const [data] = (await once(process.stdin, 'data')) as [Buffer]
+  process.stdin.setRawMode(false).pause()
+  process.stdout.write('\x1b[2K')
+  return !['q', '\u0003'].includes(data.toString())
+}
