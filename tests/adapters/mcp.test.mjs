@@ -199,6 +199,7 @@ test('a definition that differs from its pin is not offered, and one that change
   assert.deepEqual([drift.tool, drift.expected], ['add_note', first.fingerprints.add_note])
   assert.notEqual(drift.found, drift.expected)
   const refused = await turnWith(first.tools, 'add_note')
+  assert.equal(refused.error.code, 'mcp.drift')
   assert.match(refused.error.message, /the definition of this tool has changed; it did not run/)
   assert.equal((await turnWith(first.tools, 'files_list')).status, 'ok')
   const pinned = await mcpTools(client, { allow, pins: first.fingerprints, onDrift })

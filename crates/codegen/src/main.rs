@@ -75,5 +75,6 @@ fn generated(model: &Model) -> Result<Files, String> {
     files.insert(format!("{}/checks.ts", files::GENERATED), checks);
     files.insert("pkg/test/types/options.ts".to_owned(), type_test::options(model)?);
     files.insert("docs/options.md".to_owned(), markdown::options(model)?);
+    files.insert("docs/events.md".to_owned(), markdown::events(model)?);
     Ok(files)
 }

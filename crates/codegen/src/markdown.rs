@@ -1,4 +1,5 @@
 //! `docs/options.md`: a table for each function that takes options, and for each object in them.
+//! `docs/events.md`: a table for each event, and for each object in events.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +16,7 @@ pub(crate) fn options(model: &Model) -> Result<String, String> {
     let mut inner = BTreeSet::new();
     for one in operations.clone() {
         section(model, one, &mut out)?;
-        objects(model, one, &mut inner)?;
+        objects(model, one, &model.members(one)?, &mut inner)?;
     }
     out.push_str("\n# Objects in options\n");
     let shown: BTreeSet<_> = operations.map(|one| one.name.as_str()).collect();
@@ -25,18 +26,71 @@ pub(crate) fn options(model: &Model) -> Result<String, String> {
     Ok(out)
 }
 
-/// The objects that options hold, at any depth.
+pub(crate) fn events(model: &Model) -> Result<String, String> {
+    let mut out = format!(
+        "<!-- {NOTICE} -->\n# Events\n\nWhat turns, bundles and chains show while they run, and what \
+         they trace. Members whose name ends with `?` may be missing.\n"
+    );
+    let mut inner = BTreeSet::new();
+    for one in model.declarations.iter().filter(|one| one.name.ends_with("Event")) {
+        let (shared, cases) = match &one.form {
+            Form::Tagged { members, cases } => (members.as_slice(), model.find(cases)),
+            Form::Cases(_) => (&[][..], Some(one)),
+            _ => continue,
+        };
+        let Some(Form::Cases(all)) = cases.map(|cases| &cases.form) else {
+            return Err(format!("{} has no cases", one.name));
+        };
+        out.push_str(&format!("\n## {}\n\n{}\n", one.name, flat(&one.docs)));
+        if !shared.is_empty() {
+            out.push_str("\nEvery one has:\n\n");
+            members(model, shared.iter(), &mut out);
+            objects(model, one, &shared.iter().collect::<Vec<_>>(), &mut inner)?;
+        }
+        for (name, docs, own) in all {
+            out.push_str(&format!("\n### {name}\n\n{}\n", flat(docs)));
+            if !own.is_empty() {
+                out.push('\n');
+                members(model, own.iter(), &mut out);
+            }
+            objects(model, one, &own.iter().collect::<Vec<_>>(), &mut inner)?;
+        }
+    }
+    out.push_str("\n# Objects in events\n");
+    for one in inner.iter().filter_map(|name| model.find(name)) {
+        out.push_str(&format!("\n## {}\n\n{}\n\n", one.name, flat(&one.docs)));
+        members(model, model.members(one)?.into_iter(), &mut out);
+    }
+    Ok(out)
+}
+
+fn flat(docs: &str) -> String {
+    docs.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn members<'a>(model: &Model, all: impl Iterator<Item = &'a Member>, out: &mut String) {
+    out.push_str("| name | type | meaning |\n|---|---|---|\n");
+    for member in all {
+        let mark = if member.presence == Presence::Required { "" } else { "?" };
+        let name = format!("`{}{mark}`", member.name);
+        let cells = [name, typed(model, member), flat(&member.docs)];
+        out.push_str(&format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | ")));
+    }
+}
+
+/// The objects that options or events hold, at any depth.
 fn objects<'a>(
     model: &'a Model,
     of: &'a Declaration,
+    members: &[&'a Member],
     found: &mut BTreeSet<&'a str>,
 ) -> Result<(), String> {
-    for member in model.members(of)? {
+    for member in members {
         let named = texts(member).filter(|name| !is_parameter(&of.params, name));
         for one in named.filter_map(|name| model.find(name)) {
             let is_object = matches!(one.form, Form::Object { .. });
             if is_object && found.insert(&one.name) {
-                objects(model, one, found)?;
+                objects(model, one, &model.members(one)?, found)?;
             }
         }
     }
@@ -63,7 +117,7 @@ fn section(model: &Model, one: &Declaration, out: &mut String) -> Result<(), Str
             typed(model, member),
             default,
             member.range.clone().unwrap_or_default(),
-            member.docs.split_whitespace().collect::<Vec<_>>().join(" "),
+            flat(&member.docs),
         ];
         out.push_str(&format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | ")));
     }
