@@ -337,6 +337,29 @@ function referToGlobals() {
   }
 }
 
+/**
+ * Everything in one file, for a page without a bundler: the slim copy and the whole core, which is
+ * compiled before the import is there. The parts together would be twice as large; the core as a file
+ * beside it would be a second request, and one more address to serve.
+ */
+async function buildBrowser(from, dist) {
+  const { build } = await import('esbuild')
+  const core = deflateRawSync(readFileSync(join(root, from, 'whole.wasm')), { level: 9 })
+  const outfile = join(dist, 'turnlock.browser.js')
+  await build({
+    stdin: {
+      contents: `import { init } from './slim/index.js'
+        export * from './slim/index.js'
+        const bytes = Uint8Array.from(atob('${core.toString('base64')}'), (one) => one.charCodeAt(0))
+        const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'))
+        await init(new Response(inflated, { headers: { 'content-type': 'application/wasm' } }))`,
+      resolveDir: dist,
+    },
+    ...{ bundle: true, format: 'esm', target: 'es2022', minify: true, outfile },
+    banner: { js: '// turnlock, MIT. Contains others: THIRD_PARTY_NOTICES.' },
+  })
+}
+
 /** What the command imports of the package stands beside it, and is not bundled into it. */
 const besides = {
   name: 'beside the command',
@@ -377,7 +400,10 @@ async function buildPackage() {
   writeCores('pkg/wasm', dist)
   writeSlim(dist)
   await buildCommand(dist)
-  cpSync(join(root, 'LICENSE'), join(root, 'pkg/LICENSE'))
+  await buildBrowser('pkg/wasm', dist)
+  for (const file of ['LICENSE', 'THIRD_PARTY_NOTICES']) {
+    cpSync(join(root, file), join(root, 'pkg', file))
+  }
   // Pictures are in the repository alone: a relative link leads nowhere on a registry's page.
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
   writeFileSync(join(root, 'pkg/README.md'), readme.replace(/^!\[.*\n\n?/gm, ''))
@@ -393,7 +419,7 @@ const CORE = [...SOURCES, 'package.json', 'crates/wasm/Cargo.toml', 'crates/wasm
 const DRIVER = [...SOURCES, 'crates/client/Cargo.toml', 'crates/client/src', 'tests/client/page']
 const PACKAGE = [
   ...['pkg/src', 'pkg/tsconfig.json', 'pkg/tsconfig.cli.json', 'README.md', 'LICENSE'],
-  'docs',
+  ...['docs', 'THIRD_PARTY_NOTICES'],
   // What the command examines and serves with.
   ...['www/src/doctor', 'www/src/trace', 'tests/provider'],
   ...['package.json', 'scripts/build.mjs'],

@@ -104,6 +104,7 @@ export const PARTS = {
     ]),
     cargo('generated files', ['run', '--package', 'turnlock-codegen', locked, '--', '--check']),
     script('dependencies', ['scripts/dependencies.mjs']),
+    script('licences of others', ['scripts/notices.mjs', '--check']),
     script('nothing outside is read', ['scripts/outside.mjs']),
     script('links and addresses', ['scripts/links.mjs', '--check'], { built: build }),
     script('rules of the redactor', ['scripts/redact-rules.mjs', '--check']),
