@@ -128,6 +128,8 @@ test('proxy bounds a client on this machine, and says so', async (t) => {
   child.kill('SIGTERM')
   const [code] = await once(child, 'exit')
   assert.equal(code, 0)
+  const { total } = await next()
+  assert.deepEqual(total, { requests: 1, repaired: 0, refused: 0, failed: 0 })
   for (const wrong of [[], ['--upstream', 'nothing'], ['--upstream', upstream, '--port', 'x']]) {
     const { status } = turnlock('proxy', ...wrong)
     assert.equal(status, 2, wrong.join(' '))
