@@ -352,10 +352,12 @@ async function buildCommand(dist) {
   const tsc = [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'pkg/tsconfig.cli.json']
   await command(process.execPath, tsc, { cwd: root })
   const { build } = await import('esbuild')
+  const { version } = JSON.parse(readFileSync(join(root, 'pkg/package.json'), 'utf8'))
   await build({
     ...{ entryPoints: [join(root, 'pkg/src/cli/main.ts')], outfile: join(dist, 'cli.js') },
     ...{ bundle: true, format: 'esm', platform: 'node', target: 'node20' },
     plugins: [besides],
+    define: { PACKAGE_VERSION: JSON.stringify(version) },
     banner: { js: '#!/usr/bin/env node' },
   })
 }
@@ -396,7 +398,7 @@ const PACKAGE = [
   'docs',
   // What the command examines and serves with.
   ...['www/src/doctor', 'www/src/trace', 'tests/provider'],
-  ...['package.json', 'scripts/build.mjs'],
+  ...['package.json', 'pkg/package.json', 'scripts/build.mjs'],
 ]
 
 /** The package around cores that can be told to trap. */

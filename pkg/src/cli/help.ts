@@ -1,20 +1,16 @@
 /** What a command does and takes, for a person or as JSON. */
-import { readFileSync } from 'node:fs'
 import type { Command } from './command.js'
 import { dim, wrapped } from './terminal.js'
 
 const WRONG =
   '2: what was given cannot be read, or it failed; the error has a code (`command.usage`, `command.file`, `command.listen`, or one of docs/errors.md)'
 
-export const version = (): string =>
-  (
-    JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-      version: string
-    }
-  ).version
+/** Of the package; the build fills it in. */
+declare const PACKAGE_VERSION: string
+export const version = PACKAGE_VERSION
 
 export function overview(commands: Command[], json: boolean): string {
-  if (json) return JSON.stringify({ version: version(), commands: commands.map(facts) })
+  if (json) return JSON.stringify({ version, commands: commands.map(facts) })
   const rows = commands.map(({ name, about }) => {
     const [first = ''] = about.split('. ')
     return `  ${name.padEnd(7)} ${first.replace(/\.$/, '')}`

@@ -22,7 +22,7 @@ async function main([name = '', ...args]: string[], json: boolean): Promise<numb
     return 0
   }
   if (['--version', '-v'].includes(name)) {
-    return print(json ? JSON.stringify({ version: version() }) : version())
+    return print(json ? JSON.stringify({ version }) : version)
   }
   if (['help', '--help', '-h'].includes(name)) {
     const [about] = args.filter((word) => !word.startsWith('-'))
