@@ -396,8 +396,9 @@ const DRIVER = [...SOURCES, 'crates/client/Cargo.toml', 'crates/client/src', 'te
 const PACKAGE = [
   ...['pkg/src', 'pkg/tsconfig.json', 'pkg/tsconfig.cli.json', 'README.md', 'LICENSE'],
   'docs',
-  // What the command examines and serves with.
-  ...['www/src/doctor', 'www/src/trace', 'tests/provider'],
+  // What the command examines, serves and measures with.
+  ...['www/src/doctor', 'www/src/trace', 'www/src/bench/measure.js', 'tests/provider'],
+  ...['benches/bundle', 'benches/histories', 'benches/stream'],
   ...['package.json', 'pkg/package.json', 'scripts/build.mjs'],
 ]
 

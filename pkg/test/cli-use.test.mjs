@@ -62,6 +62,8 @@ test('wrong input ends with 2, an error with its code, and nothing on standard o
     ['command.usage', 'proxy', ...upstream, '--key-env', 'NO_SUCH_VARIABLE'],
     ['options.invalid', 'proxy', ...upstream, '--mode', 'no'],
     ['command.usage', 'replay', 'a', '--step'],
+    ['command.usage', 'bench', '--rounds', '0'],
+    ['command.usage', 'bench', '--only', 'constructor'],
     ['command.file', 'doctor', '/nowhere/to/be/found'],
     ['command.file', 'replay', tmpdir()],
     ['command.listen', 'serve', '--port', port],

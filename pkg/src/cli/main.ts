@@ -1,5 +1,6 @@
 /** `npx turnlock`: one command a file. Ends with 2 for what cannot be read. */
 import { Usage } from './command.js'
+import { bench } from './bench.js'
 import { doctor } from './doctor.js'
 import { help, overview, version } from './help.js'
 import { proxy } from './proxy.js'
@@ -8,7 +9,7 @@ import { serve } from './serve.js'
 import { sign } from './sign.js'
 import { complain } from './terminal.js'
 
-const COMMANDS = [doctor, replay, proxy, serve, sign]
+const COMMANDS = [doctor, replay, proxy, serve, sign, bench]
 
 function find(name: string) {
   const found = COMMANDS.find((command) => command.name === name)
