@@ -83,6 +83,21 @@ test('wrong input ends with 2, an error with its code, and nothing on standard o
   assert.match(turnlock(nowhere, { input: HISTORY }).stderr, /^command\.file: /)
 })
 
+test('no control characters of others reach a terminal with an error', () => {
+  for (const args of [
+    ['doctor', '/nowhere\x1b[2J\nfine'],
+    ['doctor', 'a', '--no\x1b[2J'],
+    ['doctor', 'a', 'b\x1b[2J'],
+    ['\x9b2J'],
+  ]) {
+    const { status, stderr } = turnlock(args)
+    assert.equal(status, 2)
+    // eslint-disable-next-line no-control-regex
+    assert.ok(!/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/.test(stderr), JSON.stringify(stderr))
+    assert.ok(!stderr.includes('\nfine'))
+  }
+})
+
 test('colours: in a terminal or where they are forced, unless NO_COLOR forbids them', () => {
   const tty = [
     '--import',

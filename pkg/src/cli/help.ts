@@ -3,7 +3,7 @@ import type { Command } from './command.js'
 import { dim, wrapped } from './terminal.js'
 
 const WRONG =
-  '2: what was given cannot be read, or it failed; the error has a code (`command.usage`, `command.file`, `command.listen`, or one of docs/errors.md)'
+  '2: what was given cannot be read, or it failed; the error has a code (`command.usage`, `command.file`, `command.listen`, `command.failed`, or one of docs/errors.md)'
 
 /** Of the package; the build fills it in. */
 declare const PACKAGE_VERSION: string

@@ -1,6 +1,6 @@
 /** Colours, progress and errors of the commands. */
 import { isTurnlockError } from 'turnlock'
-import { line } from './command.js'
+import { line, Usage } from './command.js'
 
 /** Colours where there is a terminal and nobody forbids them (no-color.org), or where they are forced. */
 function isColoured(stream: NodeJS.WriteStream): boolean {
@@ -29,7 +29,9 @@ export function complain(error: unknown, json: boolean): void {
   const { message } = error as Error
   const code = isTurnlockError(error) ? error.code : 'command.failed'
   if (json) return console.error(JSON.stringify({ error: { code, message } }))
-  const text = `${code}: ${message}`
+  // Only usage has lines of its own; what others say has none, and no control characters.
+  const lines = error instanceof Usage ? message.split('\n') : [message]
+  const text = `${code}: ${lines.map((one) => line(one, 500)).join('\n')}`
   console.error(isColoured(process.stderr) ? `\x1b[31m${text}\x1b[0m` : text)
 }
 
